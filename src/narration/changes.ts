@@ -11,8 +11,8 @@ export interface NarrateChanges {
   readonly retakes: readonly Retake[];
   /** `null` keeps the earlier choice. */
   readonly skipsFailed: boolean | null;
-  /** Whether its files replace those that narrations have saved under their names; `null` keeps the earlier choice. */
-  readonly replaces: boolean | null;
+  /** Whether its files replace those that this server has saved under their names. Holds for this call alone. */
+  readonly replaces: boolean;
   readonly fileName: string | null;
 }
 
@@ -23,7 +23,7 @@ export function wanted(before: NarrationState, changes: NarrateChanges, plan: St
   return goingOn({
     ...applyRetakes(before, plan, changes.retakes),
     skipsFailed: changes.skipsFailed ?? before.skipsFailed,
-    replaces: changes.replaces ?? before.replaces,
+    replaces: changes.replaces,
     fileName: changes.fileName ?? before.fileName,
     maxCredits: changes.maxCredits ?? before.maxCredits,
   });
@@ -52,12 +52,13 @@ export function previewed(before: NarrationState, changes: NarrateChanges, plan:
 
 /** Whether a call wants other files than the existing ones. */
 export function choosesAnew(state: NarrationState, changes: NarrateChanges, plan: StoredPlan): boolean {
-  return isOtherChoice(state, { ...wanted(state, changes, plan), asks: state.asks });
+  const isToRename = changes.replaces && state.files.some(({ takenName }) => takenName !== null);
+  return isToRename || isOtherChoice(state, { ...wanted(state, changes, plan), asks: state.asks });
 }
 
 /** Whether a call has changed the narration since a run has read it: other takes, another name, or to continue. */
 export function isOtherChoice(seen: NarrationState, now: NarrationState): boolean {
-  const choice = ({ takes, skipsFailed, replaces, fileName, asks }: NarrationState): string =>
-    JSON.stringify([takes, skipsFailed, replaces, fileName, asks]);
+  const choice = ({ takes, skipsFailed, fileName, asks }: NarrationState): string =>
+    JSON.stringify([takes, skipsFailed, fileName, asks]);
   return choice(seen) !== choice(now);
 }

@@ -102,6 +102,21 @@ function editedTitles(plan: StoredPlan, texts: readonly string[]): StoredPlan["s
 
 const BRACKETS = /[[(（［][^[\]()（）［］]{1,60}[\])）］]/u;
 
+const CHANGED = "It says now: ";
+const EDITS_SHOWN = 3;
+const CONTEXT_UNITS = 20;
+
+/** Shows the new words of an edit in their sentence, so that a wrong quote is noticed before it is paid for. */
+function changedWords(parts: readonly StoredPart[], replacement: string): string[] {
+  const words = replacement.trim();
+  const text = words === "" ? undefined : parts.find((part) => part.text.includes(words))?.text;
+  if (text === undefined) return [];
+  const at = text.indexOf(words);
+  const [from, to] = [Math.max(0, at - CONTEXT_UNITS), at + words.length + CONTEXT_UNITS];
+  const shown = excerptOf(text.slice(from, to).toWellFormed());
+  return [`${CHANGED}${from === 0 ? "" : "…"}${JSON.stringify(shown)}.`];
+}
+
 /** Reports what a listener may not expect of the words that edits bring. */
 function editedRemarks(
   remarks: readonly string[],
@@ -110,7 +125,11 @@ function editedRemarks(
 ): string[] {
   const brackets = edits.flatMap(({ replacement }) => BRACKETS.exec(replacement)?.[0] ?? []);
   return [
-    ...inheritedRemarks(remarks, { parts }),
+    ...edits.slice(0, EDITS_SHOWN).flatMap(({ replacement }) => changedWords(parts, replacement)),
+    ...inheritedRemarks(
+      remarks.filter((remark) => !remark.startsWith(CHANGED)),
+      { parts },
+    ),
     ...shortPartsRemarks({ parts }),
     ...(brackets.length === 0
       ? []

@@ -1,6 +1,6 @@
 /** Joins a narration's parts into its files, verifies them, and publishes them under free names. */
 import { createHash } from "node:crypto";
-import { basename, extname, join } from "node:path";
+import { basename, extname } from "node:path";
 import type { JoinedAudio, JoinPart } from "../audio/join.ts";
 import type { TextTags } from "../audio/text-tags.ts";
 import type { Clock } from "../clock.ts";
@@ -13,6 +13,7 @@ import { LAST_NUMBER } from "../files/next-name.ts";
 import type { OutputFolder } from "../files/output-folder.ts";
 import { planReplacement } from "../files/plan-replacement.ts";
 import { isIntact, precheckFileName, saveAudio } from "../files/save-audio.ts";
+import type { SavedFile } from "../files/saved-file.ts";
 import { removeQuietly } from "../files/temporary-file.ts";
 import { formatOf } from "../generation/saved-files.ts";
 import type { CompanionOrder } from "./companions.ts";
@@ -52,6 +53,8 @@ export interface JoinedFiles {
   make(order: JoinOrder): Promise<NarrationFile>;
 }
 
+type Companions = Pick<NarrationFile, "captions" | "srt" | "chapters">;
+
 const INCOMPLETE = " (incomplete)";
 
 /** In reading order. */
@@ -67,12 +70,18 @@ export function plannedFiles(plan: StoredPlan): PlannedFile[] {
   });
 }
 
-interface JoinDeps {
+/** A file that this server has saved. */
+interface OwnFile {
+  /** The narration that saved it; `null` for a single request. */
+  readonly narrationId: string | null;
+  readonly file: SavedFile & { readonly section?: number | null };
+  readonly companions: Companions | null;
+}
+
+export interface JoinDeps {
   readonly folder: OutputFolder;
-  /** Finds the newest narration that has saved a file at a path, and that file. */
-  readonly ownerOf: (
-    path: string,
-  ) => Promise<{ readonly narrationId: string; readonly file: NarrationFile } | null>;
+  /** Finds the file of that name in the output folder, if this server has saved it; a narration's newest one first. */
+  readonly ownerOf: (name: string) => Promise<OwnFile | null>;
   readonly clock: Pick<Clock, "wallMs">;
   readonly captionFiles: CaptionFiles;
 }
@@ -135,7 +144,7 @@ async function removeFile(file: NarrationFile, root: string): Promise<void> {
 }
 
 /** Removes the companions of a file that are unchanged. */
-async function removeCompanions({ captions, srt, chapters }: NarrationFile, root: string): Promise<void> {
+async function removeCompanions({ captions, srt, chapters }: Companions, root: string): Promise<void> {
   for (const saved of [captions, srt ?? null, chapters]) {
     if (saved !== null && (await isIntact(saved, root))) await removeQuietly(saved.path);
   }
@@ -183,6 +192,13 @@ export async function checkRoomForNames(folder: OutputFolder, narration: Named):
   }
 }
 
+/** The name of a narration's file without its extension: as it was given, else made from its title and id. */
+export function stemOf(narrationId: string, plan: StoredPlan, { fileName }: NarrationState): string {
+  if (fileName !== null) return fileName;
+  const format = formatOfPlan(plan);
+  return basename(automaticName(format, plan.title, narrationId), FILE_EXTENSIONS[format]);
+}
+
 function nameOf({
   narrationId,
   plan,
@@ -194,10 +210,7 @@ function nameOf({
   const ending = isWhole ? "" : INCOMPLETE;
   const own = file.section === null ? undefined : plan.sections[file.section]?.fileName;
   if (own !== undefined) return extendedName(givenName(own, format), ending);
-  const name =
-    state.fileName === null
-      ? automaticName(format, plan.title, narrationId)
-      : givenName(state.fileName, format);
+  const name = givenName(stemOf(narrationId, plan, state), format);
   if (file.section === null) return extendedName(name, ending);
   const digits = Math.max(2, `${plan.sections.length}`.length);
   const number =
@@ -218,18 +231,18 @@ function chapterOf(plan: StoredPlan, section: number): string {
 }
 
 /**
- * Finds the file whose name a whole file takes over: one that a narration has saved, which is unchanged, and is not
+ * Finds the file whose name a whole file takes over: one that this server has saved, which is unchanged, and is not
  * another file of this narration.
  */
 async function replacedFile(
   { folder, ownerOf }: JoinDeps,
   { narrationId, state, file, isWhole }: JoinOrder,
   name: string,
-): Promise<NarrationFile | null> {
+): Promise<OwnFile | null> {
   if (!state.replaces || !isWhole) return null;
-  const owner = await ownerOf(join(folder.root, name));
+  const owner = await ownerOf(name);
   if (owner === null || !(await isIntact(owner.file, folder.root))) return null;
-  return owner.narrationId === narrationId && owner.file.section !== file.section ? null : owner.file;
+  return owner.narrationId === narrationId && owner.file.section !== file.section ? null : owner;
 }
 
 async function joinParts(deps: JoinDeps, order: JoinOrder): Promise<Omit<NarrationFile, "madeFrom">> {
@@ -255,7 +268,7 @@ async function joinParts(deps: JoinDeps, order: JoinOrder): Promise<Omit<Narrati
   const saved = await saveAudio({
     folder,
     fileName: name,
-    replaces: replaced === null ? null : await planReplacement(folder, name, replaced),
+    replaces: replaced === null ? null : await planReplacement(folder, name, replaced.file),
     mayBeNamed: async (tried) =>
       !isNameOfOtherRow(order, tried) && (!hasCompanions || (await isNameOfItsOwn(folder, tried))),
     keepsOtherFormat: false,
@@ -274,7 +287,8 @@ async function joinParts(deps: JoinDeps, order: JoinOrder): Promise<Omit<Narrati
     },
   });
   // Its captions and chapters would otherwise keep the names that belong beside the new file.
-  if (replaced !== null && saved.path === replaced.path) await removeCompanions(replaced, folder.root);
+  if (replaced !== null && replaced.companions !== null && saved.path === replaced.file.path)
+    await removeCompanions(replaced.companions, folder.root);
   const [result] = results;
   if (result === undefined) throw new Error("nothing was joined");
   const { joined, leads } = result;

@@ -57,14 +57,13 @@ export class NarrationRepository {
   async begin(
     narrationId: string,
     plan: StoredPlan,
-    takes: NarrationState["takes"],
-    createdAtMs: number,
+    first: Pick<NarrationState, "takes" | "fileName" | "createdAtMs">,
   ): Promise<void> {
     await this.#store.begin({
       narrationId,
       plan: JSON.stringify(plan),
-      state: JSON.stringify({ ...newState(plan, createdAtMs), takes }),
-      createdAtMs,
+      state: JSON.stringify({ ...newState(plan, first.createdAtMs), ...first }),
+      createdAtMs: first.createdAtMs,
     });
   }
 

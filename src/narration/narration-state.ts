@@ -195,7 +195,7 @@ export const narrationStateSchema = z.object({
    */
   callerProcesses: z.array(z.string()).default([]),
   skipsFailed: z.boolean(),
-  /** Whether its files take the names of unchanged files that narrations have saved. */
+  /** Whether the latest call lets its files take the names of unchanged files that this server has saved. */
   replaces: z.boolean().default(false),
   fileName: z.string().nullable(),
   problems: z.array(problemSchema),

@@ -40,6 +40,10 @@ export interface NarrationView extends NarrationFigures {
   readonly unjoinedParts: readonly number[];
   /** Whether it was finished before this call, which then cost nothing. */
   readonly isRepeat: boolean;
+  /** Arguments of a call without a limit that the next call has to name again, because they are not stored. */
+  readonly toRepeat: readonly string[];
+  /** Whether its files replace those of their names. */
+  readonly replaces: boolean;
   /** Whether a retake of the call named no take. */
   readonly hasUsualRetake: boolean;
   /** What this call was charged for changes of a finished narration; `null` if the whole was made. */
@@ -166,6 +170,8 @@ export function viewWith(known: KnownNarration, figures: NarrationFigures): Narr
     unspoken: state.unspoken,
     unjoinedParts: unjoinedParts(plan, state),
     isRepeat: false,
+    toRepeat: [],
+    replaces: state.replaces,
     hasUsualRetake: false,
     chargedByCall: null,
     missingPaths: [],

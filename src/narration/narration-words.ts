@@ -111,12 +111,14 @@ function missingWords({ missingPaths }: NarrationView): string {
 }
 
 /** Reports files that got a number because their name was taken. */
-function numberWords({ files }: NarrationView): string {
+function numberWords({ files, replaces }: NarrationView): string {
   const taken = files.flatMap(({ takenName }) => (takenName === null ? [] : [JSON.stringify(takenName)]));
   if (taken.length === 0) return "";
   const names = taken.slice(0, MAX_PROBLEMS).join(", ");
   const others = taken.length > MAX_PROBLEMS ? ` and ${taken.length - MAX_PROBLEMS} more` : "";
-  const hint = "With replace true it takes the name of a file that narrate saved, unless that was edited.";
+  const hint = replaces
+    ? "This server did not save that file, or it has changed since."
+    : "With replace true it takes the name of a file that this server saved and that is unchanged.";
   return taken.length === 1
     ? `A file named ${names} was there already, so a number was added. ${hint}`
     : `Files named ${names}${others} were there already, so numbers were added. ${hint}`;
@@ -216,8 +218,10 @@ export function chapterWords({ chapters }: NarrationView): string {
         `${number === null ? "" : `${number} `}${title === null ? "(before the first heading)" : JSON.stringify(excerptOf(title))} ${duration(seconds)} ${Math.round(credits)}`,
     );
   const rest = chapters.length - rows.length;
-  const [first = 1, second = first] = chapters.flatMap(({ number }) => number ?? []);
-  return `Chapters with length and credits: ${rows.join("; ")}${rest > 0 ? `; and ${rest} more` : ""}. The argument chapters narrates some of them: "${first}-${second}".`;
+  const [first = 1, second] = chapters.flatMap(({ number }) => number ?? []);
+  const example = second === first + 1 ? `${first}-${second}` : `${first}, ${second}`;
+  const hint = second === undefined ? "" : ` The argument chapters narrates some of them: "${example}".`;
+  return `Chapters with length and credits: ${rows.join("; ")}${rest > 0 ? `; and ${rest} more` : ""}.${hint}`;
 }
 
 const HOLD = `each part holds ${RESERVED_CREDITS} credits until it ends`;
@@ -313,6 +317,9 @@ export function narrationNextStep(view: NarrationView): string {
 
 const capital = (words: string): string => `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 
+const repeatWords = ({ toRepeat }: NarrationView): string =>
+  toRepeat.length === 0 ? "" : `, with ${toRepeat.join(" and ")}`;
+
 function stepOf(view: NarrationView, call: string): string {
   switch (view.status) {
     case "planned":
@@ -320,9 +327,9 @@ function stepOf(view: NarrationView, call: string): string {
         return `${call} and max_credits ${Math.max(1, view.credits.charged)}: everything is paid for, so it costs nothing.`;
       }
       if (view.refusedLimit !== null) {
-        return `Ask the user which limit to take. ${capital(call)} and max_credits ${view.credits.suggestedMax}${view.otherTakes > 0 ? ", with the same retakes" : ""}; with max_credits ${view.refusedLimit} it starts all the same, and what is paid for is joined.`;
+        return `Ask the user which limit to take. ${capital(call)} and max_credits ${view.credits.suggestedMax}${repeatWords(view)}; with max_credits ${view.refusedLimit} it starts all the same, and what is paid for is joined.`;
       }
-      return `Tell the user length and price. When they agree: ${call} and max_credits ${view.credits.suggestedMax}${view.otherTakes > 0 ? ", with the same retakes" : ""}, a ceiling: about ${view.credits.estimate} are charged${view.credits.charged > 0 ? " in all" : ""}, the rest is only held meanwhile.`;
+      return `Tell the user length and price. When they agree: ${call} and max_credits ${view.credits.suggestedMax}${repeatWords(view)}, a ceiling: about ${view.credits.estimate} are charged${view.credits.charged > 0 ? " in all" : ""}, the rest is only held meanwhile.`;
     case "running":
       return `${call}: it waits, and says how it stands.`;
     case "stopped":

@@ -1,5 +1,6 @@
 /** The interface of narrations: a plan before anything is spent, then parts, then the joined files. */
 import { randomUUID } from "node:crypto";
+import { join } from "node:path";
 import { isCancelledByCaller } from "../call-cancellation.ts";
 import type { Clock } from "../clock.ts";
 import type { CaptionFiles } from "../config/config.ts";
@@ -10,6 +11,7 @@ import type { InputText } from "../files/input-format.ts";
 import type { OutputFolder } from "../files/output-folder.ts";
 import type { HandleOperations, HandleOrView } from "../generation/handles/handle-status.ts";
 import type { Call } from "../generation/job/wait-for-job.ts";
+import { ownerOf as nameOwner } from "../generation/name-owner.ts";
 import type { PartWork } from "../generation/use-cases/generate-part.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { TaskRecord } from "../ledger/record.ts";
@@ -21,7 +23,7 @@ import { isLanguageNote } from "../text-language.ts";
 import { choosesAnew, goingOn, type NarrateChanges, previewed, stopped, wanted } from "./changes.ts";
 import type { Edit } from "./edits.ts";
 import { inheritedTakes } from "./inherited-takes.ts";
-import { checkRoomForNames, createJoinedFiles } from "./joined-files.ts";
+import { checkRoomForNames, createJoinedFiles, type JoinDeps, stemOf } from "./joined-files.ts";
 import { MAX_SEARCHED, type NarrationRow, rowsOf } from "./list-row.ts";
 import type { PlanSettings } from "./make-plan.ts";
 import { callCancelled, leftByOthers, openNarrationHandle, withCaller } from "./narration-callers.ts";
@@ -108,7 +110,7 @@ export interface NarrationsDeps {
   readonly holdsSecret: (text: string) => boolean;
 }
 
-/** Narrations whose files a new one may replace, the newest first. */
+/** Number of newest narrations whose files a new one may replace. */
 const MAX_OWNERS = 50;
 
 /** Interval at which a call reads a narration that another process drives. */
@@ -122,10 +124,14 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     figuresOf(known, await partSummaryOf(known), clock.wallMs());
   const repository = new NarrationRepository(ledger.store.narrations, () => clock.wallMs(), computeFigures);
   const { origin, keyId, processId } = ledger.identity;
-  const ownerOf = async (path: string): Promise<{ narrationId: string; file: NarrationFile } | null> => {
-    const all = await repository.newest(MAX_OWNERS);
-    const owned = all.flatMap(({ narrationId, state }) => state.files.map((file) => ({ narrationId, file })));
-    return owned.find(({ file }) => file.path === path) ?? null;
+  const ownerOf: JoinDeps["ownerOf"] = async (name) => {
+    const path = join(folder.root, name);
+    for (const { narrationId, state } of await repository.newest(MAX_OWNERS)) {
+      const file = state.files.find((saved) => saved.path === path);
+      if (file !== undefined) return { narrationId, file, companions: file };
+    }
+    const owner = await nameOwner({ ledger, folder }, name);
+    return owner === null ? null : { narrationId: null, file: owner.file, companions: null };
   };
   const joined = createJoinedFiles({ folder, ownerOf, clock, captionFiles });
   const driverDeps: NarrationDriverDeps = {
@@ -172,12 +178,25 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     // Checks the planned text, because markup, entities or invisible characters may hide a secret in the input.
     if (holdsSecret(JSON.stringify(plan))) throw secretRefused("The text, as it is read, holds");
     const narrationId = narrationIdOf(origin, plan);
+    const takes = await inheritedTakes(repository, plan);
     if (await repository.knows(narrationId)) {
-      await repository.change(narrationId, (state) => withRemarks(state, plan));
+      await repository.change(narrationId, (state) => {
+        const current = withRemarks(state, plan);
+        // Takes that were chosen since the first plan belong to it, too, as long as nobody has agreed to it.
+        const isOpen = state.status === "planned" && JSON.stringify(state.takes) !== JSON.stringify(takes);
+        return isOpen ? { ...current, takes } : current;
+      });
       return await repository.get(narrationId);
     }
-    await repository.begin(narrationId, plan, await inheritedTakes(repository, plan), clock.wallMs());
+    const fileName = source.kind === "edited" ? await nameOfEdit(source.narrationId) : null;
+    await repository.begin(narrationId, plan, { takes, fileName, createdAtMs: clock.wallMs() });
     return { ...(await repository.get(narrationId)), isNew: true };
+  };
+
+  /** An edited narration has the name of the first one, so that it can replace that file. */
+  const nameOfEdit = async (narrationId: string): Promise<string | null> => {
+    const { plan, state } = await repository.get(narrationId);
+    return plan.files === "rows" ? state.fileName : stemOf(narrationId, plan, state);
   };
 
   /** Reports paid parts that are made anew because pronunciations changed. */
@@ -204,7 +223,14 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     const shown = await withoutMissing(view, folder.root);
     if (shown.status !== "planned") return shown;
     const late = await likelyLate(parts, known.plan, state, partSummary.records);
-    return { ...shown, remarks: [...shown.remarks, ...late, ...(await madeAnew(known))] };
+    return {
+      ...shown,
+      toRepeat: [
+        ...(state === stored.state ? [] : ["the same retakes"]),
+        ...(changes.replaces ? ["replace true"] : []),
+      ],
+      remarks: [...shown.remarks, ...late, ...(await madeAnew(known))],
+    };
   };
 
   /** Drives the narration in this process until it ends. Waits if another process has the lease. */

@@ -5,7 +5,7 @@ const REPEAT = "Repeat the same call: it does not pay twice.";
 
 /** Default remedies; an error may have a more specific one. */
 export const REMEDIES: Readonly<Record<ErrorCode, string>> = {
-  invalid_request: "Correct or leave out the named argument, and call again. Nothing was sent or charged.",
+  invalid_request: "Change what the message names, and call again. Nothing was sent or charged.",
   invalid_api_key:
     "Ask the user to set AUDIO_API_KEY, in the `env` of this server's entry (not in the chat), to an active key of the account, and to restart the server. Then repeat the same call; a task already accepted is picked up again.",
   insufficient_credits:

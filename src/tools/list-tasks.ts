@@ -135,16 +135,20 @@ function line(task: ListedTask): string {
   return `${shown.task_id}: ${facts.join(", ")}. ${JSON.stringify(shown.prompt_excerpt)}${fileWords(shown)}${next}`;
 }
 
+/** Statuses of tasks that hold their reservation, and of narrations that may have such tasks. */
+const RUNNING: ReadonlySet<string> = new Set(["unresolved", "queued", "processing", "running"]);
+
 /** Describes the spending in words and in figures. */
-function describeSpending({ today, last7Days, last30Days, budget }: Spending) {
+function describeSpending({ today, last7Days, last30Days, budget }: Spending, isRunning: boolean) {
   const left =
     budget === null
       ? ""
       : `; the budget of ${withThousands(budget.credits)} in any 24 hours leaves ${withThousands(budget.left)}`;
+  const held = isRunning ? ", with the 150 that each running task holds" : "";
   const isNothing = last30Days === 0 && budget === null;
   const words = isNothing
     ? ""
-    : `Spent: ${withThousands(today)} credits today, ${withThousands(last7Days)} in 7 days, ${withThousands(last30Days)} in 30 days${left}.`;
+    : `Spent: ${withThousands(today)} credits today, ${withThousands(last7Days)} in 7 days, ${withThousands(last30Days)} in 30 days${held}${left}.`;
   const figures = { today, days_7: last7Days, days_30: last30Days };
   return { words, figures: budget === null ? figures : { ...figures, budget_left: budget.left } };
 }
@@ -246,7 +250,8 @@ export const listTasks = defineTool({
       query: words === "" ? null : words,
       limit: limit ?? DEFAULT_LIMIT,
     });
-    const spending = describeSpending(await (await deps.generation()).spending());
+    const isRunning = entries.some(({ row }) => RUNNING.has(String(row["status"])));
+    const spending = describeSpending(await (await deps.generation()).spending(), isRunning);
     const found = summary(entries.length, status !== undefined || words !== "");
     const message = spending.words === "" ? found : `${found} ${spending.words}`;
     return {

@@ -266,6 +266,6 @@ export const changesOf = (args: NarrateArgs): NarrateChanges => ({
   stop: args.stop ?? false,
   retakes: args.retakes ?? [],
   skipsFailed: args.skip_failed ?? null,
-  replaces: args.replace ?? null,
+  replaces: args.replace ?? false,
   fileName: args.file_name ?? null,
 });

@@ -89,6 +89,19 @@ describe("edits", () => {
     expect(later.message).not.toContain("in another take");
   });
 
+  it("that were planned before a retake have it, too", async () => {
+    const limit = { max_credits: 900, wait_seconds: 60 };
+    const { narration_id } = await narrator.narrate({ text: textOf("One", "Two"), ...limit });
+    const edits = [{ quote: "So ends One.", replacement: "So closes One." }];
+    await narrator.narrate({ narration_id, edits });
+    await narrator.narrate({ narration_id, ...limit, retakes: [{ quote: "So ends Two", take: 2 }] });
+    const plan = await narrator.narrate({ narration_id, edits });
+    expect(plan.message).toContain("1 part in another take than the first");
+    expect(plan.next_step).not.toContain("with the same retakes");
+    await narrator.narrate({ narration_id: plan.narration_id, ...limit });
+    expect(narrator.service.tasks.size).toBe(4);
+  });
+
   it("keep the speed of the part that they change", async () => {
     const limit = { max_credits: 900, wait_seconds: 60 };
     const { narration_id } = await narrator.narrate({ text: textOf("One", "Two"), ...limit });

@@ -28,7 +28,7 @@ it("never says that the process has ended, however slow the ledger is", async ()
     stop: false,
     retakes: [],
     skipsFailed: null,
-    replaces: null,
+    replaces: false,
     fileName: null,
   };
   const call = { signal: new AbortController().signal, waitMs: 0, onProgress: () => undefined };

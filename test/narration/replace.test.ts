@@ -29,6 +29,8 @@ const sheet = async (
 it("a changed row of a sheet keeps its file name, and the other files stay", async () => {
   await sheet(["Alpha one,a", "Bravo two,b"]);
   const [a, b] = [readFileSync(out("a.pcm")), readFileSync(out("b.pcm"))];
+  const plan = await sheet(["Alpha one,a", "Bravo three,b"], { replace: true, max_credits: 0 });
+  expect(plan.next_step).toContain("with replace true");
   const done = await sheet(["Alpha one,a", "Bravo three,b"], { replace: true });
   expect(names(done)).toEqual(["a.pcm", "b.pcm"]);
   expect(done.message).not.toContain("already, so");
@@ -42,7 +44,7 @@ it("without it the changed row gets a number, and the same call with it takes th
   await sheet(["Alpha one,a", "Bravo two,b"]);
   const numbered = await sheet(["Alpha one,a", "Bravo three,b"]);
   expect(names(numbered)).toEqual(["a.pcm", "b-2.pcm"]);
-  expect(numbered.message).toContain("With replace true it takes the name of a file that narrate saved");
+  expect(numbered.message).toContain("With replace true it takes the name of a file that this server saved");
   const bytes = readFileSync(out("b-2.pcm"));
   const { narration_id } = numbered;
   const done = await narrator.narrate({ narration_id, max_credits: 900, replace: true });
@@ -99,4 +101,48 @@ it("another take takes the name of the one before, and the earlier take comes ba
   expect(await saved()).toEqual(["tale.pcm", "tale.vtt"]);
   expect(existsSync(out("tale (previous).pcm"))).toBe(false);
   expect(narrator.service.count("create")).toBe(3);
+});
+
+it("holds for the call that gives it alone", async () => {
+  const text = textOf("One", "Two");
+  const { narration_id } = await narrator.narrate({ text, max_credits: 900, file_name: "tale" });
+  const take = (number: number) => ({
+    narration_id,
+    max_credits: 900,
+    retakes: [{ quote: "So ends Two", take: number }],
+  });
+  await narrator.narrate({ ...take(2), replace: true });
+  const bytes = readFileSync(out("tale.pcm"));
+  expect(names(await narrator.narrate(take(3)))).toEqual(["tale-2.pcm"]);
+  expect(readFileSync(out("tale.pcm")).equals(bytes)).toBe(true);
+});
+
+it("an edit has the name of its narration, with a number, or with replace in its place", async () => {
+  const { narration_id, files } = await narrator.narrate({ text: textOf("One", "Two"), max_credits: 900 });
+  const name = basename(files[0]?.path ?? "");
+  const edits = [{ quote: "So ends Two", replacement: "So closes Two" }];
+  const edited = await narrator.narrate({ narration_id, edits, max_credits: 900 });
+  expect(names(edited)).toEqual([name.replace(".pcm", "-2.pcm")]);
+  const replaced = await narrator.narrate({
+    narration_id: edited.narration_id,
+    max_credits: 900,
+    replace: true,
+  });
+  expect(names(replaced)).toEqual([name]);
+  expect(await saved()).toEqual([name, name.replace(".pcm", ".vtt")]);
+});
+
+it("takes the name of a single request's file, too, and says why it cannot take another's", async () => {
+  await narrator.driver.call("generate_audio", {
+    prompt: "Hi.",
+    file_name: "tale",
+    output_format: "pcm",
+    wait_seconds: 20,
+  });
+  const call = { text: textOf("One", "Two"), max_credits: 900, file_name: "tale", replace: true };
+  expect(names(await narrator.narrate(call))).toEqual(["tale.pcm"]);
+  expect(await saved()).toEqual(["tale.pcm", "tale.vtt"]);
+  writeFileSync(out("song.pcm"), "brought");
+  const numbered = await narrator.narrate({ ...call, file_name: "song" });
+  expect(numbered.message).toContain("This server did not save that file, or it has changed since.");
 });

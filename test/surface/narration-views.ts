@@ -18,6 +18,8 @@ const planned: NarrationView = {
   remarks: [],
   unspoken: [],
   isRepeat: false,
+  toRepeat: [],
+  replaces: false,
   hasUsualRetake: false,
   chargedByCall: null,
   missingPaths: [],
@@ -189,6 +191,7 @@ export const NARRATIONS: Readonly<Record<string, NarrationView>> = {
     credits: { estimate: 1125, charged: 1038, reserved: 0, max: 1560, suggestedMax: 1188, toCome: 0 },
     seconds: { estimate: 844, saved: 766, left: null },
     otherTakes: 1,
+    toRepeat: ["the same retakes"],
   },
   "finished, a file a chapter": {
     ...running,
