@@ -1,5 +1,5 @@
 /**
- * Removes marks that listeners do not want: note numbers, pages, time codes, illustrations, sounds, keywords of a version
+ * Removes marks that listeners do not want: note numbers, pages, time codes, illustrations, sounds, notes of the transcriber, footnotes in brackets, keywords of a version
  * control system, and transitions of film scripts. Evidence: form; note marks also stand behind a word, and their numbers rise.
  */
 import type { SkippedList } from "./blocks.ts";
@@ -11,11 +11,25 @@ const FORMED = new RegExp(
     "(?<illustration>\\[(?:Illustrations?|Ilustraci[oó]n|Ilustra[çc][aã]o|Ilustrasi|Abbildung|Frontispiece|Decoration|Blank Page)(?:[:.][^[\\]]{0,1000})?\\])",
     "(?<page_mark>[[{](?:Pg|Page|Pág|P[aá]gina|Halaman)\\.? ?\\d{1,5}[\\]}])",
     "(?<time_code>\\[\\d{1,2}:\\d{2}(?::\\d{2})?(?:[.,]\\d{1,3})?\\])",
-    `(?<sound>[[【［]${MUSIC}[\\]】］]|^\\s*\\(${MUSIC}\\)\\s*$|[[(【［](?:applause|laughter|laughs|cheering|inaudible|crosstalk|silence|background noise|aplausos|risas|risos|tepuk tangan|tawa|掌声|笑声|拍手|笑い|笑)[\\])】］])`,
+    `(?<sound>[[【［]${MUSIC}[\\]】］]|^\\s*\\(${MUSIC}\\)\\s*$|[[(【［](?:applause|laughter|laughs|cheering|inaudible|crosstalk|silence|unintelligible|indistinct|background noise|aplausos|risas|risos|tepuk tangan|tawa|掌声|笑声|拍手|笑い|笑)(?: \\d{1,2}:\\d{2}(?::\\d{2})?(?:[.,]\\d{1,3})?)?[\\])】］])`,
+    "(?<note>^\\s*\\[(?:Transcriber[’']?s[’']? Notes?|Editor[’']s Note):[^[\\]]{0,2000}\\]\\s*$)",
+    "(?<footnote>^\\s*\\[Footnote(?: [\\w*]{1,4})?:[^[\\]]{0,4000}\\]\\s*$)",
   ].join("|"),
   "gimu",
 );
-const KINDS = ["illustration", "page_mark", "time_code", "sound"] as const;
+/** A note that spans paragraphs. */
+const LONG_NOTE = /^[^\S\n]*\[Transcriber[’']?s[’']? Notes?:[^[\]]{0,4000}\][^\S\n]*$/gim;
+
+/** Removes notes of several paragraphs from a text before it is divided. */
+export const withoutLongNotes = (text: string, skipped: SkippedList): string =>
+  text.includes("[")
+    ? text.replace(LONG_NOTE, (all) => {
+        skipped.add("note", all.trim());
+        return "";
+      })
+    : text;
+
+const KINDS = ["illustration", "page_mark", "time_code", "sound", "note", "footnote"] as const;
 
 /** Matches `word[1]`, and `^[1]` also before the note itself. */
 const REFERENCE =

@@ -201,22 +201,62 @@ function isFilledPair(paragraph: string, [, second = ""]: readonly string[], pag
   return first.trimEnd().length + 1 + firstWordOf(second) > pageWidth;
 }
 
+/** Share of the paragraphs with several lines that make a whole text verse, and their least number. */
+const VERSE_SHARE = 0.25;
+const VERSE_MIN = 5;
+/** In a text of verse, the share of lines that begin with a capital letter or a dash. */
+const VERSE_BEGIN = new RegExp(`${CAPITAL.source}|^[-–—]`, "u");
+const VERSE_BEGIN_SHARE = 0.6;
+const VERSE_MAX_UNITS = 200;
+
+/** Joins a line that was turned over, which begins with a small letter and is indented deeper, to the one above. */
+function withoutTurnedOver(paragraph: string): string[] {
+  const raw = paragraph.split("\n").filter((line) => /\S/.test(line));
+  const least = indentationOf(paragraph);
+  const joined: string[] = [];
+  for (const line of raw) {
+    const isDeeper = line.search(/\S/) >= least + INDENTED_UNITS;
+    if (joined.length > 0 && isDeeper && SMALL.test(line.trim()))
+      joined.push(`${joined.pop()} ${line.trim()}`);
+    else joined.push(line.trim());
+  }
+  return joined;
+}
+
+/** Whether a stanza of a text of verse keeps its lines, although by itself it may be prose. Evidence: share of the text. */
+function isStanza(lines: readonly string[]): boolean {
+  return (
+    share(lines.slice(1), VERSE_BEGIN) >= VERSE_BEGIN_SHARE &&
+    lines.every(({ length }) => length <= VERSE_MAX_UNITS)
+  );
+}
+
 /** Converts intended line breaks to {@link HARD_BREAK}. */
 export function keepLines(paragraphs: readonly string[]): string[] {
   let pageWidth: number | undefined;
   const isAnyFlush = paragraphs.some((paragraph) => /^\S/.test(paragraph.replace(/^\n+/, "")));
-  return paragraphs.map((paragraph) => {
-    if (!paragraph.includes("\n") || paragraph.length > MAX_UNITS) return paragraph;
+  const isFilledTwo = (paragraph: string, lines: readonly string[]): boolean => {
+    if (lines.length !== 2) return false;
+    pageWidth ??= pageWidthOf(paragraphs);
+    return isFilledPair(paragraph, lines, pageWidth);
+  };
+  const kinds = paragraphs.map((paragraph): { readonly kept: string | null; readonly isVerse?: boolean } => {
+    if (!paragraph.includes("\n") || paragraph.length > MAX_UNITS) return { kept: paragraph };
     const lines = linesOf(paragraph);
-    if (lines.length < 2) return paragraph;
+    if (lines.length < 2) return { kept: paragraph };
     const items = listLines(lines);
-    if (items !== null) return items.join(HARD_BREAK);
+    if (items !== null) return { kept: items.join(HARD_BREAK) };
     const isIndented = isAnyFlush && indentationOf(paragraph) >= INDENTED_UNITS;
-    if (!isVerse(lines, isIndented)) return paragraph;
-    if (lines.length === 2) {
-      pageWidth ??= pageWidthOf(paragraphs);
-      if (isFilledPair(paragraph, lines, pageWidth)) return paragraph;
-    }
-    return lines.join(HARD_BREAK);
+    const isKept = isVerse(lines, isIndented) && !isFilledTwo(paragraph, lines);
+    return { kept: null, isVerse: isKept };
+  });
+  const several = kinds.filter(({ kept }) => kept === null);
+  const verses = several.filter((kind) => kind.isVerse === true).length;
+  const isTextOfVerse = verses >= VERSE_MIN && verses >= VERSE_SHARE * several.length;
+  return paragraphs.map((paragraph, index) => {
+    const kind = kinds[index];
+    if (kind === undefined || kind.kept !== null) return kind?.kept ?? paragraph;
+    const lines = isTextOfVerse ? withoutTurnedOver(paragraph) : linesOf(paragraph);
+    return kind.isVerse === true || (isTextOfVerse && isStanza(lines)) ? lines.join(HARD_BREAK) : paragraph;
   });
 }

@@ -23,7 +23,9 @@ const MANUAL_FOOT = /\s{2,}(\S{1,40}\(\d\w{0,5}\))\s*$/;
 
 const FRAME = /^[\s|+]*[-=+|_\u2500-\u257f](?=.*[+|\u2500-\u257f])[-=+|_:\s\u2500-\u257f]{2,}$/;
 const ROW = /^\s*[|\u2502\u2551](.*\S.*)[|\u2502\u2551]\s*$/;
-const LEADER = /[ \t]*(?:\.{4,}|(?:[ \t]\.){4,}|…{2,}|·{4,})[ \t]*(?=[\p{L}\p{N}$€£]\S{0,20}\s*$)/u;
+/** Ellipses count only before a figure, because Chinese and Japanese speech has them between words. */
+const LEADER =
+  /[ \t]*(?:(?:\.{4,}|(?:[ \t]\.){4,}|·{4,})[ \t]*(?=[\p{L}\p{N}$€£]\S{0,20}\s*$)|…{2,}[ \t]*(?=\d{1,4}\s*$))/u;
 const LEADERS_MIN = 2;
 /** Longer than any line of a page. */
 const LINE_MAX_UNITS = 400;

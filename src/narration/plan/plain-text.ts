@@ -1,8 +1,9 @@
 /** Reads plain text: paragraphs between blank lines, whose line breaks come from the width of the page. */
-import { withoutAozora } from "./aozora.ts";
+import { aozoraHeader, withoutAozora } from "./aozora.ts";
 import type { ReadText, SkippedList, SourceBlock } from "./blocks.ts";
-import { withoutMarks } from "./bracket-marks.ts";
+import { withoutLongNotes, withoutMarks } from "./bracket-marks.ts";
 import { markChapters } from "./chapter-words.ts";
+import { joinDividedWords } from "./divided-words.ts";
 import { withoutEbookFrame } from "./ebook-frame.ts";
 import { setHeadingsApart } from "./inner-headings.ts";
 import { keepLines, paragraphsOf } from "./kept-lines.ts";
@@ -39,11 +40,21 @@ function blockOf(paragraph: string): SourceBlock {
 
 /** Reads plain text into blocks, and adds what is not spoken to `skipped`. */
 export function readPlainText(text: string, skipped: SkippedList): ReadText {
-  const { text: book, title, author } = withoutEbookFrame(normaliseLines(text), skipped);
-  const page = withoutPageFurniture(withoutAozora(withoutCues(book, skipped), skipped), skipped);
+  const { text: book, title, author } = withoutEbookFrame(normaliseLines(joinDividedWords(text)), skipped);
+  const header = aozoraHeader(book);
+  // Title and author are spoken one after the other, not as one line.
+  const opened = header === null ? book : book.replace(/^(\s*[^\n]+)\n/, "$1\n\n");
+  const page = withoutPageFurniture(
+    withoutAozora(withoutCues(withoutLongNotes(opened, skipped), skipped), skipped),
+    skipped,
+  );
   const apart = setHeadingsApart(markUnderlined(page.text).replace(SEPARATOR, "\n$&\n"));
   const paragraphs = withoutMarks(keepLines(paragraphsOf(apart)), skipped);
   const blocks = paragraphs.filter((paragraph) => /\S/.test(paragraph)).map(blockOf);
   const hasHeadings = blocks.some(({ kind }) => kind === "heading");
-  return { blocks: hasHeadings ? blocks : markChapters(blocks), title: title ?? page.title, author };
+  return {
+    blocks: hasHeadings ? blocks : markChapters(blocks),
+    title: title ?? header?.title ?? page.title,
+    author: author ?? header?.author ?? null,
+  };
 }

@@ -15,7 +15,8 @@ const LABEL = new RegExp(`^\\s*([^:：\\n${HARD_BREAK}]{1,${NAME_MAX_UNITS}})[:�
 /** A direction in brackets behind the name. */
 const MANNER = /\s*[([（][^()[\]（）]{1,60}[)\]）]\s*$/;
 /** A label as in `Algernon. Did you hear …`, or a name alone on its line. */
-const DOTTED = /^\s*(\p{Lu}[\p{L}\p{M}'’ -]{0,30})\.(?:\s+|$)/u;
+const DOTTED = /^\s*((?:(?:MRS?|DR|ST|Mrs?|Dr|St)\. )?\p{Lu}[\p{L}\p{M}'’ -]{0,30})\.(?:\s+|$)/u;
+const CAPITALS = /^[\p{Lu}\p{M}'’. -]{3,}$/u;
 const ALONE = new RegExp(
   `^\\s*@?(\\p{Lu}[\\p{Lu}\\p{M}\\p{N}.'’ -]{0,30}?)\\.?\\s*(?:\\([^()\\n]{1,30}\\)\\s*)?[\\n${HARD_BREAK}]`,
   "u",
@@ -88,8 +89,9 @@ export class SpeakerLabels {
   readonly #plainKeys = new Map<string, string>();
   /** Names that repeatedly begin paragraphs without a colon, prefixed by the form of their label. */
   readonly #recurring = new Set<string>();
+  #hasDotted = false;
   readonly #voiceless = new Map<string, number>();
-  /** Names of a dialogue for which no voices were given. */
+  /** Names of a dialogue that have no voice, whatever their case. */
   #dialogue: readonly VoicelessName[] = [];
   #carriesOn = false;
 
@@ -133,7 +135,8 @@ export class SpeakerLabels {
     const found = [...this.#voiceless]
       .filter(([, count]) => this.#carriesOn || count >= RECURS_MIN)
       .map(([name, count]) => ({ name, count }));
-    return [...found, ...this.#dialogue];
+    const known = new Set(found.map(({ name }) => name));
+    return [...found, ...this.#dialogue.filter(({ name }) => !known.has(name))];
   }
 
   /**
@@ -163,6 +166,10 @@ export class SpeakerLabels {
       const isKnown = this.#voices.has(key.slice(key.indexOf(" ") + 1));
       if (number >= (isKnown ? RECURS_MIN : OTHER_RECURS_MIN)) this.#recurring.add(key);
     }
+    this.#hasDotted = [...this.#recurring].some((key) => key.startsWith("dotted "));
+    this.#dialogue = dialogueNames(paragraphs).filter(({ name, count: lines }) => {
+      return lines >= RECURS_MIN && !this.#voices.has(this.#keyOf(name));
+    });
     let labelled = 0;
     let all = 0;
     for (const text of paragraphs) {
@@ -270,6 +277,8 @@ export class SpeakerLabels {
       const [label = "", who = ""] = match ?? [];
       const key = this.#keyOf(who);
       if (match !== null && this.#recurring.has(`${form} ${key}`)) return { label, key };
+      // Where names with a full stop are labels, a rare name in capitals is one, too.
+      if (form === "dotted" && CAPITALS.test(who) && this.#hasDotted) return { label, key };
     }
     return null;
   }

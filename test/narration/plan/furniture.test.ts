@@ -80,7 +80,7 @@ const CASES: ReadonlyArray<
   [
     "notation of Aozora Bunko",
     AOZORA,
-    "こころ夏目漱石\n\n上 先生と私\n\n一\n\n私はその人を常に先生と呼んでいた。\n\n先生一人麦藁帽を被っていた。",
+    "こころ\n\n夏目漱石\n\n上 先生と私\n\n一\n\n私はその人を常に先生と呼んでいた。\n\n先生一人麦藁帽を被っていた。",
     ["ebook_frame", "ruby", "note"],
   ],
   ["subtitles", SRT, "Hello there, I am very happy.\n\nGoodbye.", ["time_code"]],

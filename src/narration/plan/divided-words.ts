@@ -1,0 +1,32 @@
+/**
+ * Joins words that the page divided at the ends of lines. Evidence: form, and sequence: the same word elsewhere in the text
+ * shows whether its hyphen belongs to it.
+ */
+
+/** The two halves of a word. A word such as "and" behind the hyphen completes a series, as in "pre- and postwar". */
+const DIVIDED =
+  /(?<!\p{L})(\p{L}{2,30})([-\u2010\u00ad])[^\S\n]*\r?\n[^\S\n]*(?!(?:and|or|to|und|oder|bis|y|e|o|u|ou|dan|atau)\b)(\p{Ll}{2,30})/gu;
+const WORD = /\p{L}+(?:[-\u2010]\p{L}+)*/gu;
+
+const plain = (word: string): string => word.replace("\u2010", "-").toLowerCase();
+
+/** A hyphen of ASCII stays in the word if the text does not show that it divides it; the others are signs of division. */
+export function joinDividedWords(text: string): string {
+  if (!/[-\u2010\u00ad][^\S\n]*\r?\n/.test(text)) return text;
+  const wanted = new Set<string>();
+  for (const [, head = "", , tail = ""] of text.matchAll(DIVIDED)) {
+    wanted.add(`${head}${tail}`.toLowerCase()).add(`${head}-${tail}`.toLowerCase());
+  }
+  if (wanted.size === 0) return text;
+  const found = new Set<string>();
+  for (const [word] of text.matchAll(WORD)) {
+    const form = plain(word);
+    if (wanted.has(form)) found.add(form);
+  }
+  return text.replace(DIVIDED, (_, head: string, mark: string, tail: string) => {
+    const isWhole = found.has(`${head}${tail}`.toLowerCase());
+    const isHyphenated = found.has(`${head}-${tail}`.toLowerCase());
+    const keepsHyphen = isHyphenated ? !isWhole : mark === "-" && !isWhole;
+    return `${head}${keepsHyphen ? "-" : ""}${tail}`;
+  });
+}

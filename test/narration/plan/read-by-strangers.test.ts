@@ -1,0 +1,169 @@
+/** Forms that readers found in texts which nobody here had seen: each with the form and what must not be taken for it. */
+import { describe, expect, it } from "vitest";
+import type { NarrationPlan, Voices } from "../../../src/narration/plan/plan.ts";
+import { planNarration } from "../../../src/narration/plan/plan-narration.ts";
+
+const plan = (text: string, voices: Voices = {}): NarrationPlan =>
+  planNarration({ text, format: "plain", speed: 1, pauseSeconds: 0.6, voices });
+const spoken = (text: string, voices: Voices = {}): string =>
+  plan(text, voices)
+    .parts.map((part) => part.text)
+    .join("\n\n");
+
+describe("a word that the page divides", () => {
+  it.each([
+    ["by the hyphen of manual pages", "It is inter\u2010\nactive work.", "It is interactive work."],
+    ["by a soft hyphen", "It is inter\u00ad\n  active work.", "It is interactive work."],
+    ["and writes whole elsewhere", "Interactive work is inter-\nactive.", "Interactive work is interactive."],
+  ])("%s is joined", (_, text, words) => {
+    expect(spoken(text)).toBe(words);
+  });
+
+  it.each([
+    ["its own hyphen", "A well-\nknown house.", "A well-known house."],
+    ["its own hyphen elsewhere", "Multi\u2010line and multi\u2010\nline.", "Multi‐line and multi-line."],
+    ["a series", "Die Haupt-\nund Nebenstraßen.", "Die Haupt- und Nebenstraßen."],
+    ["a dash", "He came -\nand went.", "He came - and went."],
+    ["a name", "Jean-\nPaul came.", "Jean- Paul came."],
+  ])("keeps %s", (_, text, words) => {
+    expect(spoken(text)).toBe(words);
+  });
+});
+
+describe("a text of verse", () => {
+  const stanza = (n: number): string =>
+    `Rain on the hill ${n},\nWind in the trees,\nStars above,\nLeaves below,`;
+  const verses = [1, 2, 3, 4, 5].map(stanza);
+  const LONG =
+    "Of physiology from top to toe I sing,\nNot physiognomy alone nor brain alone is worthy for the Muse, I say\n    the Form complete is worthier far,\nThe Female equally with the Male I sing.";
+
+  it("keeps the lines of a stanza that looks like prose, and joins a line that was turned over", () => {
+    expect(spoken([...verses, LONG].join("\n\n"))).toContain(
+      "I sing,\nNot physiognomy alone nor brain alone is worthy for the Muse, I say the Form complete is worthier far,\nThe Female",
+    );
+  });
+
+  it("joins the lines of prose between the stanzas", () => {
+    const prose =
+      "These songs were found in a chest at the\nharbour by a man who had no use for\nthem, and gave them away.";
+    expect(spoken([...verses, prose].join("\n\n"))).toContain("in a chest at the harbour by a man who");
+  });
+
+  it("needs more than a single poem", () => {
+    expect(spoken([stanza(1), LONG].join("\n\n"))).toContain("I sing, Not physiognomy");
+  });
+});
+
+describe("two ellipses", () => {
+  it("are speech in Chinese", () => {
+    const text = "“后来呢……后来这么长。”\n\n他说……好的。";
+    expect(plan(text).skipped).toEqual([]);
+    expect(spoken(text)).toContain("后来呢……后来这么长");
+  });
+
+  it("before a figure lead to a page", () => {
+    expect(plan("第一章……12\n第二章……34\n第三章……56").skipped).toMatchObject([{ kind: "leader", count: 3 }]);
+  });
+});
+
+describe("notes of a transcriber", () => {
+  it.each([
+    ["of one paragraph", "[Transcriber's Note: The music is left out.]", "note"],
+    ["of several paragraphs", "[Transcriber's Note:\n\nThe music\nis left out.\n\n]", "note"],
+    ["to a word", "[Footnote A: Canada.]", "footnote"],
+  ])("%s are left out", (_, note, kind) => {
+    const text = `It rained.\n\n${note}\n\nThe sun came.`;
+    expect(spoken(text)).toBe("It rained.\n\nThe sun came.");
+    expect(plan(text).skipped).toMatchObject([{ kind, count: 1 }]);
+  });
+
+  it("are words inside of a sentence", () => {
+    const text = "He read the word [Footnote] twice, and [Transcriber's Note] once.";
+    expect(spoken(text)).toBe(text);
+  });
+});
+
+describe("a rare character of Aozora Bunko", () => {
+  const HEAD = `吾輩は猫である\n夏目漱石\n\n${"-".repeat(55)}\n【テキスト中に現れる記号について】\n《》：ルビ\n${"-".repeat(55)}\n\n`;
+  const NOTE = "※［＃「足へん＋厨」、第3水準1-92-39］";
+
+  it.each([
+    [`いくら${NOTE}躇《ちゅうちょ》していても`, "いくらちゅうちょしていても"],
+    [`一日｜御${NOTE}《ごぜん》をいただかない`, "一日ごぜんをいただかない"],
+    [`まだ${NOTE}《いつ》わられた`, "まだいつわられた"],
+  ])("is spoken by its reading: %s", (text, words) => {
+    expect(spoken(`${HEAD}${text}。`)).toContain(words);
+  });
+
+  it("leaves other words as they are written, and the header gives title and author", () => {
+    const read = plan(`${HEAD}吾輩《わがはい》は猫である。`);
+    expect(read).toMatchObject({ title: "吾輩は猫である", author: "夏目漱石" });
+    expect(read.parts[0]?.text).toMatch(/^吾輩は猫である\n\n夏目漱石/);
+  });
+});
+
+describe("a play with names and full stops", () => {
+  const PLAY = [
+    "ROPER. Good morning.",
+    "FARNCOMBE. How are you?",
+    "GLADYS. I'll tell Mrs. Upjohn.",
+    "ROPER. Do.",
+    "MRS. UPJOHN. Here I am.",
+    "FARNCOMBE. Good.",
+    "MRS. UPJOHN. Sit down.",
+    "ROPER. Thank you.",
+  ].join("\n\n");
+
+  it("gives each name its voice, also one with a title, and nobody the words of a rare one", () => {
+    const { parts, silentSpeakers } = plan(PLAY, {
+      ROPER: "felix_zh",
+      FARNCOMBE: "kian_en_zh",
+      "MRS. UPJOHN": "opal_en_zh",
+    });
+    expect(silentSpeakers).toEqual([]);
+    expect(parts.map(({ voice = "-", text }) => `${voice}: ${text}`)).toEqual([
+      "felix_zh: Good morning.",
+      "kian_en_zh: How are you?",
+      "-: GLADYS. I'll tell Mrs. Upjohn.",
+      "felix_zh: Do.",
+      "opal_en_zh: Here I am.",
+      "kian_en_zh: Good.",
+      "opal_en_zh: Sit down.",
+      "felix_zh: Thank you.",
+    ]);
+  });
+
+  it("without voices is reported with the names that will be spoken", () => {
+    const { voicelessNames = [] } = plan(PLAY);
+    expect(voicelessNames.map(({ name }) => name)).toEqual(["ROPER", "FARNCOMBE", "GLADYS", "MRS. UPJOHN"]);
+  });
+});
+
+describe("names without a voice", () => {
+  const TALK = "Anna: One.\n\nBen: Two.\n\nCleo: Three.\n\nAnna: Four.\n\nBen: Five.\n\nCleo: Six.";
+
+  it("are reported where only some speakers have one", () => {
+    expect(plan(TALK, { Anna: "felix_zh" }).voicelessNames).toEqual([
+      { name: "Ben", count: 2 },
+      { name: "Cleo", count: 2 },
+    ]);
+  });
+
+  it("are no columns of a table, which do not take turns", () => {
+    const rows = [
+      "Rule: one",
+      "Rule: two",
+      "Rule: three",
+      "Rule: four",
+      "Tool: five",
+      "Tool: six",
+      "Tool: seven",
+    ];
+    expect(plan(rows.join("\n\n"))).not.toHaveProperty("voicelessNames");
+  });
+});
+
+it("a sound with its time is left out of a transcript", () => {
+  expect(spoken("It was [unintelligible 00:17:58.28] late.")).toBe("It was late.");
+  expect(spoken("The word [unintelligible text] stays.")).toBe("The word [unintelligible text] stays.");
+});
