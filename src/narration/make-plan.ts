@@ -74,6 +74,7 @@ const SKIPPED: Readonly<Record<SkippedKind, readonly [one: string, many: string]
   ruby: ["a reading in 《》", "readings in 《》"],
   note: ["a note of the transcriber", "notes of the transcriber"],
   table_frame: ["the frame of a table", "lines of tables’ frames"],
+  mail_header: ["a line of a mail’s header", "lines of mails’ headers"],
   leader: ["a dot leader", "dot leaders"],
   page_mark: ["a page number or running head", "page numbers and running heads"],
   illustration: ["the mark of an illustration", "marks of illustrations"],

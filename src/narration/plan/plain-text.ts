@@ -7,6 +7,7 @@ import { joinDividedWords } from "./divided-words.ts";
 import { withoutEbookFrame } from "./ebook-frame.ts";
 import { setHeadingsApart } from "./inner-headings.ts";
 import { keepLines, paragraphsOf } from "./kept-lines.ts";
+import { withoutMailHeaders } from "./mail-headers.ts";
 import { normaliseLines } from "./normalise.ts";
 import { withoutPageFurniture } from "./page-furniture.ts";
 import { headingOf, markUnderlined } from "./source-headings.ts";
@@ -40,7 +41,11 @@ function blockOf(paragraph: string): SourceBlock {
 
 /** Reads plain text into blocks, and adds what is not spoken to `skipped`. */
 export function readPlainText(text: string, skipped: SkippedList): ReadText {
-  const { text: book, title, author } = withoutEbookFrame(normaliseLines(joinDividedWords(text)), skipped);
+  const {
+    text: book,
+    title,
+    author,
+  } = withoutEbookFrame(withoutMailHeaders(normaliseLines(joinDividedWords(text)), skipped), skipped);
   const header = aozoraHeader(book);
   // Title and author are spoken one after the other, not as one line.
   const opened = header === null ? book : book.replace(/^(\s*[^\n]+)\n/, "$1\n\n");

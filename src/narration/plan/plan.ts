@@ -79,6 +79,7 @@ export type SkippedKind =
   | "note"
   | "table_frame"
   | "leader"
+  | "mail_header"
   | "page_mark"
   | "illustration"
   | "reference"

@@ -167,3 +167,29 @@ it("a sound with its time is left out of a transcript", () => {
   expect(spoken("It was [unintelligible 00:17:58.28] late.")).toBe("It was late.");
   expect(spoken("The word [unintelligible text] stays.")).toBe("The word [unintelligible text] stays.");
 });
+
+describe("the header of a mail", () => {
+  const HEADER = [
+    "From fork-admin@xent.com Wed Aug 28 17:56:47 2002",
+    "Return-Path: <fork-admin@xent.com>",
+    "Received: from localhost (jalapeno [127.0.0.1])",
+    "\tby phobos.labs with ESMTP id BF57A44156",
+    "From: Gary Lawrence <gary@example.com>",
+    "Subject: Re: Where do the socks go?",
+    "Message-ID: <1@example.com>",
+  ].join("\n");
+
+  it("is left out but for sender and subject, and so are the marks of quotations", () => {
+    const text = `${HEADER}\n\nR> Depends on the socks.\n> > And on the machine,\n> it says.\n\nThey are gone.`;
+    expect(spoken(text)).toBe(
+      "From: Gary Lawrence <gary@example.com>\n\nSubject: Re: Where do the socks go?\n\nDepends on the socks. And on the machine, it says.\n\nThey are gone.",
+    );
+    expect(plan(text).skipped).toMatchObject([{ kind: "mail_header", count: 5 }]);
+  });
+
+  it("is not seen in a text about mails", () => {
+    const text =
+      "Subject: the field that says what it is about.\n\nReceived: a field of each server.\n\n> A quotation.";
+    expect(spoken(text)).toContain("Received: a field of each server.");
+  });
+});
