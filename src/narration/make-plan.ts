@@ -60,7 +60,10 @@ const SKIPPED: Readonly<Record<SkippedKind, readonly [one: string, many: string]
   front_matter: ["the front matter", "blocks of front matter"],
   html: ["a piece of HTML", "pieces of HTML"],
   code: ["a block of code", "blocks of code"],
-  math: ["a formula", "formulas"],
+  math: [
+    "a formula, which may leave a gap in its sentence",
+    "formulas, which may leave gaps in their sentences",
+  ],
   latex: ["a command of LaTeX", "commands of LaTeX"],
   template: ["a template tag", "template tags"],
   emoji: ["a code of an emoji", "codes of emoji"],

@@ -11,6 +11,8 @@ import { speakScripts } from "./superscripts.ts";
 const MARKUP = new RegExp(
   [
     "(?<code>(?<!`)(?<ticks>`{1,3})(?!`)[^`\\n]{1,1000}\\k<ticks>(?!`))",
+    // A single letter or figure is a word of its sentence, which would have a hole without it.
+    "(?<![\\\\$\\w])\\$(?<letter>[A-Za-zα-ωΑ-Ω]|\\d[\\d,.]{0,20}[!%]?)\\$(?![\\w$({])",
     "(?<math>\\$\\$(?=[^$]*[\\\\^_={}+<>\\d*/|]|\\s*[A-Za-zα-ωΑ-Ω]{1,2}\\s*\\$)[^$]{1,4000}\\$\\$|(?<![\\\\$\\w])\\$(?![\\s$])(?:[A-Za-zα-ωΑ-Ω]|(?=[^$\\n]{0,300}[\\\\^_={}+<>])[^$\\n]{2,300})(?<![\\s\\\\])\\$(?![\\w$({]))",
     "(?<template>\\{\\{[<%][^{}]{0,500}[%>]\\}\\}|\\{%[^{}%]{0,500}%\\})",
     "(?<container>^ {0,3}:::+[ \\t]*(?<name>[\\w-]*)(?:\\{[^{}\\n]{0,200}\\})?(?:[ \\t]+(?<title>[^\\n{]{1,200}))?(?:\\{[^{}\\n]{0,200}\\})?[ \\t]*$)",
@@ -55,6 +57,7 @@ function speakable(text: string, skipped: SkippedList): string {
     spoken += between(match.index);
     from = match.index + match[0].length;
     if (groups["code"] !== undefined) spoken += match[0];
+    else if (groups["letter"] !== undefined) spoken += groups["letter"];
     else if (groups["page"] !== undefined) spoken += groups["label"] ?? groups["page"];
     else if (groups["container"] !== undefined) {
       if (groups["name"] !== "") skipped.add("template", match[0]);

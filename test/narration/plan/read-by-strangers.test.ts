@@ -193,3 +193,27 @@ describe("the header of a mail", () => {
     expect(spoken(text)).toContain("Received: a field of each server.");
   });
 });
+
+describe("a formula of one letter or figure", () => {
+  const inMarkdown = (text: string): string =>
+    planNarration({ text, format: "markdown", speed: 1, pauseSeconds: 0.6 })
+      .parts.map((part) => part.text)
+      .join("\n\n");
+
+  it.each([
+    [
+      "There are $4$ suits and $52!$ orders of $2,000$ words.",
+      "There are 4 suits and 52! orders of 2,000 words.",
+    ],
+    ["Here $w$ and $b$ are weights.", "Here w and b are weights."],
+  ])("is a word of its sentence: %s", (text, words) => {
+    expect(inMarkdown(`# Odds\n\n${text}`)).toContain(words);
+  });
+
+  it.each(["It costs $5 and $10.", "Set $HOME and $PATH.", "He paid 5$ for 10$."])(
+    "is no price: %s",
+    (text) => {
+      expect(inMarkdown(`# Odds\n\n${text}`)).toContain(text);
+    },
+  );
+});
