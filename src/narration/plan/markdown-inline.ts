@@ -33,6 +33,9 @@ function spoken(text: string): string {
   return speakAddresses(words);
 }
 
+/** Elements that begin or end a line, as lists do inside of a cell. */
+const LINE_TAG = /^<(?:br|\/?(?:li|ul|ol|p|div|tr|dt|dd|h[1-6]))\b/i;
+
 function speakToken(token: MarkedToken, skipped: SkippedList): string {
   switch (token.type) {
     case "text":
@@ -44,7 +47,7 @@ function speakToken(token: MarkedToken, skipped: SkippedList): string {
     case "br":
       return HARD_BREAK;
     case "html":
-      if (/^<br\b/i.test(token.text)) return HARD_BREAK;
+      if (LINE_TAG.test(token.text)) return HARD_BREAK;
       return isWordsInBrackets(token.text) ? token.text : "";
     case "link":
       if (isBadge(token)) {

@@ -217,3 +217,12 @@ describe("a formula of one letter or figure", () => {
     },
   );
 });
+
+it("items of a list inside a cell are words of their own, and emphasis is not", () => {
+  const table =
+    "| Rule | Options |\n|---|---|\n| a | one: <ul><li>first</li><li>second</li></ul> |\n| b | un<b>believ</b>able |";
+  const { parts } = planNarration({ text: table, format: "markdown", speed: 1, pauseSeconds: 0.6 });
+  const words = parts.map(({ text }) => text.replace(/\s+/g, " ")).join(" ");
+  expect(words).toMatch(/one: first second/);
+  expect(words).toContain("unbelievable");
+});
