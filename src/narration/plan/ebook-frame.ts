@@ -58,9 +58,25 @@ function bookOf(lines: readonly string[], skipped: SkippedList): string {
   return text.slice(first.length);
 }
 
+/** The words of Chinese sites about their files: collected from the net, for study only, download, rights. */
+const SITE_WORDS = /网络收集|整理制作|仅供|学习使用|版权归|下载|正版|www\.|\.com/g;
+const SITE_WORDS_MIN = 3;
+const SITE_LINE = /^\s*([^\n]{1,300})\n/;
+/** A title alone on the first line. */
+const BRACKETED_TITLE = /^\s*《([^《》\n]{1,60})》[^\S\n]*\n/;
+
+/** Removes the notice that a site puts above a book. Evidence: form. */
+function withoutSiteNotice(text: string, skipped: SkippedList): Ebook {
+  const [whole = "", line = ""] = SITE_LINE.exec(text) ?? [];
+  const isNotice = (line.match(SITE_WORDS)?.length ?? 0) >= SITE_WORDS_MIN;
+  const book = isNotice ? text.slice(whole.length) : text;
+  if (isNotice) skipped.add("ebook_frame", line);
+  return { text: book, title: BRACKETED_TITLE.exec(book)?.[1] ?? null, author: null };
+}
+
 /** @param text with `\n` for line ends; may contain several books */
 export function withoutEbookFrame(text: string, skipped: SkippedList): Ebook {
-  const none = { text, title: null, author: null };
+  const none = withoutSiteNotice(text, skipped);
   if (!NAME.test(text)) return none;
   const lines = text.split("\n");
   const books: string[] = [];

@@ -226,3 +226,18 @@ it("items of a list inside a cell are words of their own, and emphasis is not", 
   expect(words).toMatch(/one: first second/);
   expect(words).toContain("unbelievable");
 });
+
+describe("the notice of a Chinese site", () => {
+  it("above a book is left out, and the line in brackets is its title", () => {
+    const notice = "声明:本书由万书网(www.txt2017.com)自网络收集整理制作,仅供交流学习使用,版权归原作者所有.";
+    const read = plan(`${notice}\n\n《荒原狼》\n\n这本书的内容是一个人留下的自述。`);
+    expect(read.title).toBe("荒原狼");
+    expect(read.skipped).toMatchObject([{ kind: "ebook_frame", count: 1 }]);
+    expect(read.parts[0]?.text).toBe("《荒原狼》\n\n这本书的内容是一个人留下的自述。");
+  });
+
+  it("is not a first sentence about a download", () => {
+    const text = "他从网络下载了一本书。\n\n它很有意思。";
+    expect(spoken(text)).toBe(text);
+  });
+});
