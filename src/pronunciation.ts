@@ -79,7 +79,10 @@ export function respell(text: string, rules: readonly Pronunciation[]): Respelle
   return { text: spoken, words: [...words] };
 }
 
-/** Selects the rules for a voice. Rules with a language apply to voices of that language, and if no voice is chosen. */
+/**
+ * Selects the rules for a voice. A rule with a language applies if the voice speaks that language, or if no voice is
+ * chosen.
+ */
 export function rulesFor(
   rules: readonly Pronunciation[],
   voice: string | undefined,

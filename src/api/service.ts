@@ -181,7 +181,7 @@ class HttpService implements Service {
     }
     const task = readTask(body, this.#guard);
     if (task === null) throw unexpected(response, "The service's answer is not a task with an id.", taskId);
-    // Refuse an id with the key, because it would get into URLs, results and the ledger.
+    // Refuse an id that contains the API key, because the key would get into URLs, results and the ledger.
     if (this.#guard.holdsKey(task.taskId)) {
       throw unexpected(response, "The service's answer names a task by the API key.", taskId);
     }

@@ -26,7 +26,7 @@ function oneLine(title: string | undefined): string | undefined {
   return line === "" ? undefined : line;
 }
 
-/** Returns the fault of invalid arguments, which only a bug in this program can cause. */
+/** Returns the error for invalid arguments, which only a bug in this program can cause. */
 function faultOf({ parts, chapters }: JoinRequest): string | undefined {
   if (parts.length === 0) return "there is no part to join";
   const isPause = (seconds: number): boolean => Number.isFinite(seconds) && seconds >= 0;

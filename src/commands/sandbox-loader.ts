@@ -9,8 +9,8 @@ const isMissingPackage = (error: unknown): boolean =>
   error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND";
 
 /**
- * The error for missing packages. Its words also fit a client's settings, because a person with a bundle has no
- * terminal.
+ * The error for missing packages. The message names the settings of a client, too, because users of the .mcpb bundle
+ * have no terminal.
  */
 function missing(names: readonly string[]): CommandError {
   return new CommandError(

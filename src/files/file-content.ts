@@ -7,7 +7,10 @@ import { patiently } from "./patience.ts";
 import { liesIn, realPath } from "./real-path.ts";
 import { NO_FOLLOW } from "./temporary-file.ts";
 
-/** Errors that a virus scanner causes while it reads a file. A missing permission does not pass by itself. */
+/**
+ * Temporary errors while a virus scanner reads the file, which are worth a retry. A missing permission is not among
+ * them, because it lasts.
+ */
 const IN_USE = new Set(["EBUSY"]);
 
 const CHUNK_BYTES = 256 * 1024;

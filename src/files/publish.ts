@@ -56,10 +56,10 @@ async function publishByLink(
 }
 
 /**
- * Renames a file of the folder without hard links. A rename is atomic, but would replace a file that has the
- * name. So the name must be free, and a hidden marker, created exclusively, keeps every other process of this
- * program from taking it between check and rename. The remaining risk is another program that creates the same name
- * in those microseconds; no call of POSIX or Windows that Node offers could detect it.
+ * Gives a file its final name on file systems without hard links. A rename would overwrite an existing file, so the
+ * name is checked first. Between check and rename a hidden marker file, created exclusively, stops other processes of
+ * this program from taking the name. The remaining risk is another program that creates the same name in those
+ * microseconds; no call of POSIX or Windows that Node offers could detect it.
  */
 export async function moveFree(path: string, folder: string, name: string): Promise<"published" | "taken"> {
   // Such file systems often ignore case and the Unicode form of accents in names.

@@ -35,7 +35,7 @@ export interface SaveRequest {
   readonly clock: Pick<Clock, "wallMs">;
   /** Keeps bytes that do not match their format. Otherwise they are discarded with an error, and downloaded once more. */
   readonly keepsOtherFormat: boolean;
-  /** Called when the file has its name and both are on the disk. */
+  /** Called once the file has its final name, and content and name are flushed to the disk. */
   readonly whenPublished?: (file: SavedFile) => Promise<unknown>;
   /** Only for tests of file systems without hard links. */
   readonly makeLink?: Link;

@@ -154,7 +154,7 @@ export interface Row {
   readonly spend: { readonly credits: number; readonly atMs: number } | null;
   /** The wall-clock time of the refusal; `null` if the record must be kept. */
   readonly refusedAtMs: number | null;
-  /** Hashed names for lookup: the record's work, tasks and files. */
+  /** Hashed lookup keys of the record: its request, its tasks and its files. */
   readonly names: readonly string[];
   readonly createdAtMs: number;
   readonly revision: number;

@@ -17,7 +17,7 @@ export interface PriorityQueueOptions<Request, Grant, Reason> {
   failsAll(error: unknown): boolean;
   /** Receives a grant whose caller has left the queue meanwhile. */
   giveBack(grant: Grant): Promise<void>;
-  /** The lowest rank goes first. Called each time, because a rank may change while its request waits. */
+  /** The lowest rank goes first. Called again for each choice, because a rank may change while its request waits. */
   rank(request: Request): number;
   onWaiting(request: Request, reason: Reason, waitMs: number): void;
 }

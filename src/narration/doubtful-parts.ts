@@ -4,7 +4,7 @@ import type { NarrationProblem, NarrationState, StoredPlan } from "./narration-s
 import { type PartFile, partRequest } from "./part-request.ts";
 import { lateCues } from "./timeline/late-cues.ts";
 
-/** Encoders add some silence, and the service rounds. */
+/** Tolerance of lengths, because encoders add some silence and the service rounds. */
 const LENGTH_TOLERANCE_SECONDS = 0.15;
 const LENGTH_TOLERANCE_SHARE = 0.02;
 

@@ -279,7 +279,7 @@ export class NarrationDriver {
   async #awaitSent(plan: StoredPlan, state: NarrationState, part: number): Promise<PartState> {
     await this.#deps.parts.finish(partRequest(plan, state, part), { signal: this.#left.signal });
     const status = await this.#stateOf(plan, state, part);
-    // The task was awaited once; its present driver will save it.
+    // This driver has waited for the task already. The process that works on it now saves its audio.
     return status === "sent" ? "open" : status;
   }
 

@@ -241,7 +241,7 @@ export const newState = (
   lastSavedAtMs: null,
 });
 
-/** Replaces the remarks of an earlier text with the same parts; returns the same object if nothing differs. */
+/** Stores the remarks of another text that has the same parts. Returns the same object if nothing differs. */
 export function withRemarks(
   state: NarrationState,
   { remarks, unspoken }: Pick<StoredPlan, "remarks" | "unspoken">,

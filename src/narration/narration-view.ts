@@ -76,7 +76,8 @@ const SECONDS_A_PART_AT_BEST = LIMIT_WINDOW_SECONDS / CREATES_PER_WINDOW;
 
 /**
  * Estimates the remaining time from the pace up to the last saved part, and before that from the best possible pace.
- * It never grows while nothing is saved. For a part that takes longer than expected, half of its time stays.
+ * It never grows while nothing is saved. If a part takes longer than expected, at least half of the estimate still
+ * counts as remaining.
  */
 export function secondsLeft(state: NarrationState, saved: number, nowMs: number): number {
   const { begunAtMs, lastSavedAtMs, savedAtBegin, totalParts } = state;
@@ -91,7 +92,7 @@ export function secondsLeft(state: NarrationState, saved: number, nowMs: number)
   return Math.round(Math.max(left - passed, left / 2));
 }
 
-/** A running narration without a driver was stopped by the end of its process. */
+/** A narration that is stored as running but has no driver was interrupted by the end of its process. */
 export function statusOf({ state, leaseOwner }: NarrationEntry): NarrationStatus {
   return state.status === "running" && leaseOwner === null ? "stopped" : state.status;
 }

@@ -17,7 +17,7 @@ export interface Voice {
   release(): void;
 }
 
-/** Unused audio elements. They are reused because a click unlocks only those elements that exist by then. */
+/** Idle audio elements, which are kept because a click unlocks only the elements that exist at that moment. */
 const spare: HTMLAudioElement[] = [];
 
 function takeElement(): HTMLAudioElement {

@@ -106,7 +106,7 @@ export class RequestHandles implements HandleOperations<TaskView> {
     if (end?.kind === "cancelled") this.#running.get(handle)?.run.abort();
   }
 
-  /** Stops storing how runs end, because from now on they end by the shutdown. */
+  /** From now on stores no ends of runs, because the shutdown itself ends them. */
   close(): void {
     this.#isClosed = true;
   }

@@ -21,8 +21,8 @@ const noSuchService = (error: AudioError): AudioError =>
   });
 
 /**
- * Adds a remedy to the refusal of a repeated create. The refusal says nothing about the earlier send without a
- * response, so the service may have accepted that one.
+ * Adds advice to the error if a repeated create is refused. The first create had no response, so the service may have
+ * accepted it although it refused the second.
  */
 const mayHaveBeenAccepted = (error: AudioError, record: TaskRecord): AudioError =>
   new AudioError(error.code, error.message, {

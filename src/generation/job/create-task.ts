@@ -94,7 +94,8 @@ async function reloadRecord(
   if (grant.isLeaseLost) job.stop();
   job.signal.throwIfAborted();
   if (grant.record === null) {
-    // The record was refused for another process and then deleted, so claim the same request again.
+    // Another process had stored this request, the service refused it, and the record was deleted. Claim the request
+    // again.
     const { record, isOurs } = await ledger.claim(job.record);
     if (!isOurs) job.stop();
     job.signal.throwIfAborted();

@@ -12,7 +12,7 @@ export type TaskAction =
   /** Poll the service until the task has ended. */
   | { readonly kind: "watch" }
   | { readonly kind: "save" }
-  /** `left`: nothing was sent, and this job may not send it. */
+  /** `left`: the request was not sent, and this job must not send it. */
   | { readonly kind: "end"; readonly as: "failed" | "left" };
 
 /** How this job found out that the task failed. */

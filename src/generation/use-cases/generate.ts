@@ -36,7 +36,7 @@ export interface GenerateRequest {
   readonly pronunciations?: readonly Pronunciation[];
   readonly take: number;
   readonly fileName: string | null;
-  /** Whether to replace this server's file of that name once the new audio is complete. */
+  /** Whether to replace the file of that name, if this server saved it, once the new audio is complete. */
   readonly replace?: boolean;
 }
 

@@ -6,7 +6,7 @@ import type { GenerationDeps } from "../deps.ts";
 
 type Deps = Pick<GenerationDeps, "ledger">;
 
-/** Number of earlier takes to compare besides the first, because each one is a read of the ledger. */
+/** At most this many earlier takes are compared besides the first, because each comparison reads the ledger. */
 const MAX_COMPARED = 9;
 
 function earlierTakes(take: number): number[] {

@@ -11,7 +11,7 @@ import type { PartRequest } from "./generate-part.ts";
 const isPaid = ({ status }: TaskRecord): boolean => status !== "waiting" && status !== "failed";
 
 /**
- * Finds a paid record of the same text and take with other pronunciations.
+ * Finds a paid record that has the same text and take number, but other pronunciations.
  *
  * @param found the record with the present pronunciations
  * @returns `null` if there is none, or if `found` is already paid or saved

@@ -35,7 +35,7 @@ function placeEndMs(
   return Math.min(seenAtMs + lapseMs, startMs + windowMs + lapseMs);
 }
 
-/** Returns when the places that are taken now expire, soonest first. */
+/** Returns the expiry times of the occupied places, the soonest first. */
 export function placeEndsMs(
   places: readonly InFlightPlace[],
   state: ApiKeyState,

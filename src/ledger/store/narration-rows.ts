@@ -130,7 +130,7 @@ const billRow = z
 
 export const billLines = (rows: Rows): BillLine[] => readableRows(billRow, rows);
 
-/** Puts a work on a narration's bill. */
+/** Adds a request to the bill of a narration. */
 export const addToBill = ({ origin, keyId }: Viewer, narrationId: string, workName: string): Statement =>
   sql(
     `INSERT INTO agm_narration_tasks (origin, narration_id, key_id, work_name)

@@ -167,7 +167,7 @@ export function readPackage(archive: BookArchive): BookPackage {
     open: (name, attributes) => {
       const { id, href } = attributes;
       if (name === "item" && id !== undefined && href !== undefined) {
-        // References that leave the book, such as audio on the web, matter only for pages.
+        // Links out of the book, such as audio on the web, matter only in its pages.
         const type = attributes["media-type"] ?? "";
         const isNav = /(?:^|\s)nav(?:\s|$)/.test(attributes["properties"] ?? "");
         items.set(id, { path: partsOf(href).file, type, isNav });

@@ -102,7 +102,7 @@ interface Table {
 
 interface Cell {
   readonly isTitle: boolean;
-  /** Whether it names who speaks the other cells of the row. */
+  /** Whether this cell names the speaker of the other cells in its row. */
   readonly isSpeaker: boolean;
   readonly blocks: readonly PageBlock[];
 }

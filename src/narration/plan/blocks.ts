@@ -7,7 +7,7 @@ export type SourceBlock =
   | {
       readonly kind: "paragraph";
       readonly text: string;
-      /** Whether it is spoken by the speaker of the paragraph before, because a pause has divided the two. */
+      /** Whether a pause divided this paragraph from the one before, so that it keeps that paragraph's speaker. */
       readonly continues?: boolean;
     }
   /** A pause that the text asks for. */

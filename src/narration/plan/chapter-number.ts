@@ -8,7 +8,7 @@ type Sections = ReadonlyArray<{ readonly title: string | null }>;
 
 /** Fewer headings may be numbered by chance. */
 const COUNTED_MIN = 3;
-/** Share of the headings that must be numbered; below it they are the sections of one story among several. */
+/** Minimum share of numbered headings. With fewer, the numbers count the sections of one of several stories. */
 const COUNTED_SHARE = 0.5;
 /** Levels of numbered headings, the likeliest chapters first: beside a word for chapters, bare, beside a word for parts. */
 const LEVELS = [2, 3, 1];

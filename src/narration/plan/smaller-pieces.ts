@@ -15,7 +15,7 @@ const startsAfter = (pattern: RegExp, text: string): number[] =>
 /** Finds where the clauses of a sentence begin, except the first. */
 export const clauseStarts = (text: string): number[] => startsAfter(CLAUSE_END, text);
 
-/** Finds where the words of a clause begin, except the first; a script without spaces is one word. */
+/** Finds the starts of all words in a clause but the first. Text of a script without spaces counts as one word. */
 export const wordStarts = (text: string): number[] => startsAfter(/\s+/g, text);
 
 /** Code points that belong to the character before them: marks, joiners, variation selectors, skin tones, tags, jamo. */

@@ -11,7 +11,7 @@ const MAX_UNIT_SECONDS = 70;
 /** The least text on each side of a cut, because shorter pieces would sound cut up. */
 const MIN_SECONDS = 20;
 
-/** Number of leading units that are ranked, so that a later edit moves no cut. */
+/** Only this many leading units are ranked, so that an edit behind them moves no cut. */
 const RANKED_UNITS = 32;
 
 /** The text of one part. */

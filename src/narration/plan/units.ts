@@ -87,7 +87,7 @@ class Breaker {
   }
 }
 
-/** Longest title; few sentences are as short. */
+/** Maximum length of a title in characters. Most sentences are longer. */
 const ANNOUNCING_MAX_UNITS = 80;
 /** More in a row are a list, of which only the last item may announce what follows. */
 const ANNOUNCING_MAX_ROW = 3;

@@ -144,7 +144,7 @@ function unknownRemark(unknown: ReadonlyMap<string, number>): string[] {
 interface Reading {
   readonly voices: Voices;
   readonly speakers: SpeakerLabels;
-  /** Names in tags without a voice, with the number of their cues. */
+  /** Speaker names to which `voices` assigns no voice, each with the number of its cues. */
   readonly unknown: Map<string, number>;
   readonly skipped: SkippedList;
 }

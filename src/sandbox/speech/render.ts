@@ -27,7 +27,7 @@ function traitsFor({ voice, rendition }: SpeechRequest): VoiceTraits {
   return { ...traits, tempo: traits.tempo * (rendition?.pace ?? 1) };
 }
 
-/** Renders one breath at `rateHz`, without silence around it. */
+/** Renders one breath at `rateHz`, without silence before and after it. */
 async function renderBreath(
   breath: Breath,
   traits: VoiceTraits,
