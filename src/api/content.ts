@@ -65,7 +65,10 @@ const refuse = (response: HttpResponse, message: string, cause?: Error): AudioEr
  */
 const AUDIO_TYPE = /^\s*(?:application\/octet-stream|audio\/[\w.+-]+)\s*(?:;[^,]*)?$/i;
 
-/** Transfer codings that do not change the bytes. Chunks mark the end only if they are the last coding. */
+/**
+ * Transfer codings that do not change the bytes. Chunked coding marks the end of a body only if it is the last
+ * coding.
+ */
 const PLAIN_CODINGS = /^\s*(?:(?:chunked|identity)\s*(?:,\s*|$))*$/i;
 const ENDS_IN_CHUNKS = /(?:^|[\s,])chunked\s*$/i;
 

@@ -159,7 +159,7 @@ class Transfer {
   }
 
   /**
-   * Writes a body to the sink.
+   * Writes the body of a response to the sink.
    *
    * @returns the error that broke the body, or `null` at its end
    * @throws errors of the sink, `too_large`, or the reason of the abort

@@ -1,4 +1,4 @@
-/** Reads a small text file that a setting names, or returns a clause about why it cannot be read. */
+/** Reads a small text file that a setting names. Returns the reason as a clause if the file cannot be read. */
 import { readFileSync, statSync } from "node:fs";
 
 const MAX_BYTES = 64 * 1024;

@@ -54,7 +54,7 @@ async function makeFolder(path: string): Promise<void> {
     if (code === "EEXIST") return;
     const parent = dirname(path);
     if (code !== "ENOENT" || parent === path) throw error;
-    // Another process may have created it meanwhile.
+    // Another process may have created the folder meanwhile.
     if (!(await exists(parent))) await makeFolder(parent);
     await mkdir(path, { mode: 0o700 }).catch((again) => {
       if (systemCode(again) !== "EEXIST") throw again;

@@ -1,4 +1,4 @@
-/** Plans how a file gives way to the one that replaces it. */
+/** Plans the replacement of a file. */
 import type { Digest } from "./file-content.ts";
 import { previousName } from "./file-name.ts";
 import { nextName } from "./next-name.ts";
@@ -6,7 +6,7 @@ import type { OutputFolder } from "./output-folder.ts";
 import { precheckFileName } from "./saved-copies.ts";
 import type { Replaced } from "./saved-file.ts";
 
-/** Chooses the free name that a file has until the one that replaces it is in its place. */
+/** Chooses a free name, to which the file is moved until its replacement is complete. */
 export async function planReplacement(
   folder: OutputFolder,
   name: string,

@@ -17,6 +17,6 @@ export interface Replaced {
   sha256: string;
   /** Its file name, with extension. */
   name: string;
-  /** The free file name that it has until the other audio is in its place. */
+  /** The free name to which the file is moved until its replacement is complete. */
   movedTo: string;
 }

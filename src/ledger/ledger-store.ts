@@ -82,7 +82,7 @@ export interface Claim {
   /** Written if there is no such record yet. */
   readonly row: Row;
   readonly leaseTtlMs: number;
-  /** An owner that is known to be dead, so its lease is taken over at once. */
+  /** A lease owner that is known to be dead, so that the lease is taken over at once. */
   readonly replacing?: ProcessId;
 }
 
@@ -701,7 +701,9 @@ const withoutOwn = (counted: number, { stored, otherShares }: LoadedRow, lastQua
   return own !== null && own.quarter > lastQuarter ? Math.max(0, counted - own.credits) : counted;
 };
 
-/** Frees a place in flight. Its date stays, so that a later write knows that the place ended long ago. */
+/**
+ * Frees a place in flight. The date of the place stays, so that a later write knows that the place ended long ago.
+ */
 const forgetPlace = (keyId: string, recordId: string): Statement =>
   sql("UPDATE agm_records SET flight = NULL WHERE key_id = ? AND record_id = ?", keyId, recordId);
 

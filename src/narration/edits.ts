@@ -89,7 +89,7 @@ function spokenReplacement({ quote, replacement }: Edit, plan: StoredPlan): stri
   return before + words + behind;
 }
 
-/** A heading that is edited is spoken with its chapter, and names it. */
+/** An edited heading is spoken, and renames its chapter. */
 function editedTitles(plan: StoredPlan, texts: readonly string[]): StoredPlan["sections"] {
   return plan.sections.map((section, index) => {
     const first = plan.parts.findIndex((part) => part.section === index);

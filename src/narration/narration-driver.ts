@@ -33,7 +33,7 @@ export class NarrationDriver {
   readonly end: Promise<void>;
   readonly #deps: NarrationDriverDeps;
   readonly #lease: NarrationLease;
-  /** Another process has taken the lease, because this one renewed it too late. */
+  /** Another process has taken the lease, because this process renewed the lease too late. */
   hasLostLease = false;
   /** Aborts when this process no longer drives the narration. */
   readonly #left = new AbortController();
@@ -258,7 +258,7 @@ export class NarrationDriver {
       if (error instanceof NotWantedError) await this.#readLease();
       if (signal.aborted || error instanceof NotWantedError) return await this.#stateOf(plan, state, part);
       const known = error instanceof AudioError ? error : ownMistake(error);
-      // If no other part runs, nothing will make room, so the narration ends.
+      // If no other part runs, nothing will release credits, so the narration ends.
       if (NO_ROOM.has(known.code) && this.#working.size > 1) return "full";
       if (await this.#mayTryAgain(plan, state, part, known)) return "open";
       if (!isOfOnePart(known)) {

@@ -21,7 +21,7 @@ export interface NarrationHandlesDeps {
   readonly clock: Pick<Clock, "wallMs">;
   readonly store: Pick<LedgerStore, "handle">;
   readonly processId: ProcessId;
-  /** Whether this process drives it. */
+  /** Whether this process drives the narration. */
   readonly isRunningHere: (narrationId: string) => boolean;
   /** Continues the narration, within its limit. */
   readonly start: (narrationId: string) => void;
@@ -45,7 +45,7 @@ export class NarrationHandles implements HandleOperations<NarrationView> {
     const handle = state.status === "running" ? asked : ((await store.handle(asked.handle)) ?? asked);
     if (handle.end === null) {
       if (state.status === "running" && leaseOwner === null && !isRunningHere(narrationId)) {
-        // Its process has ended, but its limit still applies.
+        // The narration's process has ended, but the agreed limit still applies.
         await repository.change(narrationId, (before) => leftByOthers(before, self));
         start(narrationId);
       }

@@ -63,7 +63,7 @@ export const storedPlanSchema = z.object({
   sections: z.array(
     z.object({
       title: z.string().nullable(),
-      /** Level of its heading, 1 (the highest) to 6. */
+      /** Level of the section's heading, 1 (the highest) to 6. */
       level: z.int().positive().optional(),
       /** Number of its row in a sheet, whose header is row 1. */
       row: z.int().positive().optional(),

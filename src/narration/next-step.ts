@@ -15,7 +15,7 @@ export type PartState =
 
 /** One file of the narration: the whole of it, or one chapter. */
 export interface FileProgress {
-  /** Indexes of its parts in the plan, in reading order. */
+  /** Indexes of the file's parts in the plan, in reading order. */
   readonly parts: readonly number[];
   /** The result of joining since the last inspection of the parts; `incomplete` means that parts are missing. */
   readonly made: "whole" | "incomplete" | "failed" | null;

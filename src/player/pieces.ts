@@ -65,7 +65,7 @@ export function piecesOf(uri: string, sizeBytes: number): Pieces {
       const end = Math.min(start + length, sizeBytes);
       const bytes = new Uint8Array(Math.max(0, end - start));
       const [first, last] = [Math.floor(start / PIECE_BYTES), Math.floor((end - 1) / PIECE_BYTES)];
-      // Requests two pieces at a time, so that one arrives while the other is decoded.
+      // Requests two pieces at a time, so that the second arrives while the first is decoded.
       for (let index = first; index <= last; index += 1) {
         const ahead = index < last ? piece(index + 1) : undefined;
         const whole = await piece(index);

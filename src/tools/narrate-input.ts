@@ -21,7 +21,7 @@ import {
 } from "./shared-fields.ts";
 import type { ToolDeps } from "./tool.ts";
 
-/** A call's text or file, and how it is to be planned. */
+/** The text or file of a call, and the settings of its plan. */
 export interface PlanRequest {
   readonly source: InputText;
   /** Name of the file; absent for a text. */

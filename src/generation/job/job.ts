@@ -25,7 +25,7 @@ export class NotWantedError extends Error {
   override readonly name = "NotWantedError";
 }
 
-/** A call that has been open this long and is repeated was probably given up by its client. */
+/** If a call has been open this long and is repeated, its client has probably given up on it. */
 const SILENT_AFTER_MS = 2000;
 
 export class Job {

@@ -64,7 +64,7 @@ function ensureFolder(folder: string): void {
 }
 
 /**
- * Removes the access of other users to this user's folder if it is empty or has a ledger. A folder with other
+ * Removes other users' access to this user's folder, if the folder is empty or has a ledger. A folder with other
  * files keeps its mode.
  */
 function tightenFolder(folder: string): void {

@@ -93,9 +93,7 @@ export const newestNarrations = ({ origin, keyId, machineId }: Viewer, limit: nu
     limit,
   );
 
-/**
- * Selects every visible record of the works on the bill, because a key that did not send a task may know it, too.
- */
+/** Selects all visible records of the requests on the bill, because a task may have records under several keys. */
 export const loadBill = ({ origin, keyId, machineId }: Viewer, narrationId: string): Statement =>
   sql(
     `SELECT t.work_name, r.key_id, r.spend_credits, r.flight

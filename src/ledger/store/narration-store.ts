@@ -47,7 +47,7 @@ export interface NewNarration {
 export interface NarrationClaim {
   readonly narrationId: string;
   readonly leaseTtlMs: number;
-  /** An owner that is known to be dead, so its lease is taken over at once. */
+  /** A lease owner that is known to be dead, so that the lease is taken over at once. */
   readonly replacing?: ProcessId | undefined;
 }
 

@@ -15,8 +15,8 @@ const ELEMENTS: ReadonlySet<string> = new Set(
 export const isHtmlElement = (name: string): boolean => ELEMENTS.has(name.toLowerCase());
 
 /**
- * Whether angle brackets contain words. A closing tag, one with attributes, a comment, a custom element
- * (`my-tag`) and a component (`Tabs`) are markup, known or not.
+ * Whether angle brackets contain words. A closing tag, a tag with attributes, a comment, a custom element (`my-tag`)
+ * and a component (`Tabs`) are markup.
  *
  * @param tag with its brackets
  */

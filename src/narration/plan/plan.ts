@@ -62,7 +62,7 @@ export interface PlannedPart {
   readonly estimatedCredits: number;
 }
 
-/** Why something is not spoken: what it is, or `no_words` for units without any letter or digit. */
+/** The kind of text that is not spoken; `no_words` for units without any letter or digit. */
 export type SkippedKind =
   | "front_matter"
   | "html"

@@ -1,7 +1,7 @@
 /** Finds the parts of a timeline that run into the next cue, and the speed at which they would fit. */
 
 export interface TimedPart {
-  /** Absent if it follows the part before. */
+  /** Absent if the part starts directly after the part before, without a time of its own. */
   readonly startSeconds?: number | undefined;
   readonly cue?: string | undefined;
   readonly lengthSeconds: number;

@@ -19,7 +19,9 @@ const taskFields = ({ handle, createdAtMs, updatedAtMs }: Head) => ({
   pollIntervalMs: POLL_INTERVAL_MS,
 });
 
-/** The answer to a call that continues in the background. The client requests its result by the handle. */
+/**
+ * The answer to a call that continues in the background. The client fetches the result of the call with the handle.
+ */
 export function createTaskResult(status: WorkingStatus, redact: Redact): CallToolResult {
   return {
     resultType: "task",
