@@ -81,6 +81,17 @@ const plainKeyOf = (key: string): string =>
     .replace(/[\u0300-\u036f]/g, "")
     .normalize("NFC");
 
+/** A direction in brackets before the first word, below a label that stands alone. */
+const FIRST_IN_BRACKETS = /^\s*\[[^[\]\n]{1,200}\]\s*(?=\S)/;
+
+function withoutFirstDirection(text: string, skipped: SkippedList): string {
+  const [direction = ""] = FIRST_IN_BRACKETS.exec(text) ?? [];
+  const words = text.slice(direction.length);
+  if (direction === "" || !hasWords(words)) return text;
+  skipped.add("direction", direction.trim());
+  return words;
+}
+
 /** Finds labels of the speakers of one narration, and records which speakers occur. */
 export class SpeakerLabels {
   readonly #voices = new Map<string, { readonly name: string; readonly voice: Speaker }>();
@@ -220,7 +231,7 @@ export class SpeakerLabels {
     }
     for (const turn of turns) {
       if (turn.voice !== null || (this.#carriesOn && !turn.isLabelled)) {
-        turn.text = this.#withoutDirections(turn.text, skipped);
+        turn.text = this.#withoutDirections(withoutFirstDirection(turn.text, skipped), skipped);
       }
     }
     return turns;

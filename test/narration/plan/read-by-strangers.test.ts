@@ -241,3 +241,16 @@ describe("the notice of a Chinese site", () => {
     expect(spoken(text)).toBe(text);
   });
 });
+
+it("a direction before the words below a label that stands alone is left out", () => {
+  const turn = (name: string, words: string): string => `${name}.\n\n${words}`;
+  const play = [
+    turn("ROPER", "[Smiling.] I hope so."),
+    turn("FARNCOMBE", "Do you?"),
+    turn("ROPER", "[Taking off his gloves.] Yes."),
+    turn("FARNCOMBE", "Good."),
+  ].join("\n\n");
+  const { parts, skipped } = plan(play, { ROPER: "felix_zh", FARNCOMBE: "kian_en_zh" });
+  expect(parts.map(({ text }) => text)).toEqual(["I hope so.", "Do you?", "Yes.", "Good."]);
+  expect(skipped).toMatchObject([{ kind: "direction", count: 2 }]);
+});
