@@ -13,7 +13,7 @@ import { BIN, createWorkplace, drive, FAST, NODE } from "../support/workplace.ts
 import { type Chat, describeWithBrowser, launch } from "./chat-host.ts";
 import { asNarration, joinLong } from "./long-narration.ts";
 import { playerStage } from "./player-stage.ts";
-import { isRead, playButton, startsSounding } from "./player-view.ts";
+import { isRead, playButton, positionOf, startsSounding } from "./player-view.ts";
 
 const ASSETS = join(import.meta.dirname, "..", "..", "assets");
 const MAX_PICTURE_BYTES = 300_000;
@@ -98,12 +98,12 @@ describeWithBrowser("the player", () => {
     );
     await player.getByRole("button", { name: /Take 1/ }).waitFor();
     await playButton(player).click();
-    await startsSounding(player);
+    await expect.poll(() => positionOf(player)).toBeGreaterThan(0);
+    // Pauses before anything slow: the take lasts a few seconds, and nothing can be paused at its end.
+    await player.getByRole("button", { name: "Pause" }).click();
     expect(await findings(player)).toEqual([]);
     const isCut = (): boolean => document.documentElement.scrollWidth > innerWidth;
     expect(await player.evaluate(isCut)).toBe(false);
-    await new Promise((resolve) => setTimeout(resolve, 1500));
-    await player.getByRole("button", { name: "Pause" }).click();
     await picture("player-takes.png", () => ofPlayer(chat));
   });
 });
