@@ -50,8 +50,8 @@ const WORD_FIRST = [2, 1, 0].map(
     new RegExp(`^(?<word>\\p{Lu}[\\p{L}’']{2,15})\\.? (?<number>${numberOf(furtherWords)})${REST}`, "u"),
 );
 const WORD_LAST = new RegExp(
-  `^(?<number>(?:the )?\\p{L}{3,14}(?:-\\p{L}{3,10})?|\\d{1,3}(?:st|nd|rd|th|[ºª°])) (?<word>\\p{L}{3,15})${REST}`,
-  "iu",
+  `^(?<number>(?:(?:[Tt]he|THE) )?\\p{L}{3,14}(?:-\\p{L}{3,10})?|\\d{1,3}(?:st|nd|rd|th|ST|ND|RD|TH|[ºª°])) (?<word>\\p{L}{3,15})${REST}`,
+  "u",
 );
 const CJK_NUMBER = "[0-9０-９〇零一二三四五六七八九十百千两兩廿卅]{1,7}";
 const CJK = new RegExp(
@@ -62,12 +62,17 @@ const BARE = new RegExp(
   "u",
 );
 const DECIMAL = /^[(（]?(?<part>\d{1,2})\.(?<number>\d{1,2})(?<mark>[.)）:]?)\s+(?<title>\S.*)$/u;
+/** A number alone between dashes or in brackets, as in `--IV--` and `[ 1 ]`. */
+const FRAMED =
+  /^(?:(?<dashes>[-–—]{1,3}) ?(?<number>[IVXLC]{1,9}) ?[-–—]{1,3}|\[ ?(?<inner>\d{1,3}|[IVXLC]{1,9}) ?\])$/;
 const BARE_WORD = /^\p{Lu}[\p{L} -]{2,24}\.?$/u;
 
 function worded(groups: Readonly<Record<string, string | undefined>>, position: string): ChapterForm | null {
   const word = (groups["word"] ?? "").toLowerCase();
   const number = numeralOf(groups["number"] ?? "");
-  if (number === null || NO_HEADING.test(word)) return null;
+  // `XVII. One Night` begins with its number; "One" belongs to the title.
+  const isNumber = numeralOf(groups["word"] ?? "")?.style === "roman";
+  if (number === null || isNumber || NO_HEADING.test(word)) return null;
   const name = word === "chap" ? "chapter" : word;
   const level = LEVELS.get(name);
   const title = groups["title"] ?? groups["bareTitle"];
@@ -131,6 +136,14 @@ function bare(line: string): ChapterForm | null {
   };
 }
 
+function framed(line: string): ChapterForm | null {
+  const { dashes = "[", number, inner = number } = FRAMED.exec(line)?.groups ?? {};
+  const numeral = inner === undefined ? null : numeralOf(inner);
+  if (numeral === null) return null;
+  const { style, value } = numeral;
+  return { key: `${style} ${dashes} alone`, value, level: 3, kind: "bare", style, hasTitle: false };
+}
+
 /** @param line with single spaces */
 export function formOf(line: string): ChapterForm | null {
   // Headings do not begin with a small letter, but most lines of wrapped text do.
@@ -143,5 +156,5 @@ export function formOf(line: string): ChapterForm | null {
   const last = WORD_LAST.exec(line)?.groups;
   const ordinal = last === undefined ? null : worded(last, "behind");
   if (ordinal !== null && ordinal.kind === "known") return ordinal;
-  return cjk(line) ?? decimal(line) ?? bare(line);
+  return cjk(line) ?? decimal(line) ?? framed(line) ?? bare(line);
 }

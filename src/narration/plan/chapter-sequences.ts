@@ -18,6 +18,8 @@ export interface Sequences {
   readonly headings: ReadonlyMap<number, ChapterForm>;
   /** Blocks that are entries of a table of contents or a list, and so no headings. */
   readonly listed: ReadonlySet<number>;
+  /** Paragraphs that hold several entries of a table of contents. */
+  readonly contents: ReadonlySet<number>;
 }
 
 const MEMBER_MAX_UNITS = 400;
@@ -25,10 +27,13 @@ const MEMBER_MAX_UNITS = 400;
 const LISTED_UNITS = 120;
 /** Headings of a bare number need this much text below them, to exclude verses and steps. */
 const BARE_UNITS = 400;
+/** Below chapters with a word, bare numbers with less text than this are stanzas of a song. */
+const BARE_BELOW_CHAPTERS_UNITS = 800;
 const OTHER_UNITS = 200;
 /** Weight of a Chinese character relative to a letter. */
 const CJK_WEIGHT = 3;
 
+const BARE_LEVEL = 3;
 /** The smaller minimum for numbers such as 1.1, because they are rare in prose. */
 const DECIMAL_LEVEL = 4;
 const MIN_OTHER = 3;
@@ -42,11 +47,28 @@ const LONG_SHARE = 0.2;
 
 const LONG_NUMBERED = /^\s*[(（]?(\d{1,3}|[IVXLC]{1,9})([.)）、．:]?)\s+\S/;
 
-function membersOf(blocks: readonly SourceBlock[]): { members: Member[]; long: ReadonlyMap<string, number> } {
+const MIN_ENTRIES = 3;
+const ENDS_WITH_PAGE = /\s\d{1,4}(?:[-–]\d{1,4})?$/;
+
+/** Whether most lines of a paragraph are chapters with their word, or numbered titles with their page. */
+function isContents(text: string): boolean {
+  const lines = text.split(/[\n\u2028]+/).map((line) => collapseSpaces(line).trim());
+  if (lines.length < MIN_ENTRIES) return false;
+  const entries = lines.filter((line) => {
+    const form = formOf(line);
+    return form !== null && (form.kind === "known" || ENDS_WITH_PAGE.test(line));
+  });
+  return entries.length >= Math.max(MIN_ENTRIES, lines.length / 3);
+}
+
+function membersOf(
+  blocks: readonly SourceBlock[],
+  contents: ReadonlySet<number>,
+): { members: Member[]; long: ReadonlyMap<string, number> } {
   const members: Member[] = [];
   const long = new Map<string, number>();
   for (const [at, block] of blocks.entries()) {
-    if (block.kind !== "paragraph") continue;
+    if (block.kind !== "paragraph" || contents.has(at)) continue;
     const form =
       block.text.length > MEMBER_MAX_UNITS + 100
         ? null
@@ -63,18 +85,21 @@ function membersOf(blocks: readonly SourceBlock[]): { members: Member[]; long: R
 }
 
 /**
- * Finds runs of rising numbers; bare numbers must be consecutive. A number that is out of order while the
- * run continues behind it belongs to a sentence that mentions a chapter.
+ * Finds runs of rising numbers; bare numbers must be consecutive, but one may be missing. A number that is out of
+ * order while the run continues behind it belongs to a sentence that mentions a chapter.
  */
 function runsOf(members: readonly Member[]): Member[][] {
   const runs: Member[][] = [];
   for (const [index, member] of members.entries()) {
     const run = runs.at(-1);
     const last = run?.at(-1)?.value ?? 0;
+    const next = members[index + 1]?.value;
     const isBare = member.kind === "bare";
-    if (run !== undefined && (isBare ? member.value === last + 1 : member.value > last)) run.push(member);
+    const isNext = member.value === last + 1;
+    const skipsOne = member.value === last + 2 && next === last + 3;
+    if (run !== undefined && (isBare ? isNext || skipsOne : member.value > last)) run.push(member);
     else if (run === undefined || run.length === 1 || isFirst(member.value)) runs.push([member]);
-    else if (!isBare && members[index + 1]?.value !== last + 1) runs.push([member]);
+    else if (!isBare && next !== last + 1) runs.push([member]);
   }
   return runs;
 }
@@ -103,14 +128,20 @@ function median(values: readonly number[]): number {
 }
 
 export function findSequences(blocks: readonly SourceBlock[]): Sequences {
-  const { members, long } = membersOf(blocks);
-  const prose = proseBefore(blocks, new Set(members.map(({ at }) => at)));
+  const contents = new Set<number>();
+  for (const [at, block] of blocks.entries()) {
+    if (block.kind === "paragraph" && isContents(block.text)) contents.add(at);
+  }
+  const { members, long } = membersOf(blocks, contents);
+  const prose = proseBefore(blocks, new Set([...contents, ...members.map(({ at }) => at)]));
+  const hasChapters = members.some(({ kind }) => kind === "known");
   const headings = new Map<number, ChapterForm>();
   const listed = new Set<number>();
   const between = (from: number, to: number): number => (prose[to] ?? 0) - (prose[from] ?? 0);
 
   for (const [key, all] of Map.groupBy(members, (member) => member.key)) {
     const runs = runsOf(all);
+    const isBelowChapters = hasChapters && all[0]?.level === BARE_LEVEL;
     const lastRuns = new Map(runs.map((run, number) => [run[0]?.value ?? 0, number]));
     const accepted: Member[][] = [];
     let unlisted = 0;
@@ -130,7 +161,8 @@ export function findSequences(blocks: readonly SourceBlock[]): Sequences {
         continue;
       }
       unlisted += run.length;
-      if (isSequence(run, gaps)) accepted.push(run);
+      const isStanzas = isBelowChapters && median(gaps.slice(0, -1)) < BARE_BELOW_CHAPTERS_UNITS;
+      if (isSequence(run, gaps) && !isStanzas) accepted.push(run);
     }
     const count = accepted.reduce((sum, run) => sum + run.length, 0);
     const [first] = all;
@@ -155,7 +187,7 @@ export function findSequences(blocks: readonly SourceBlock[]): Sequences {
       headings.set(member.at, member);
     }
   }
-  return { headings, listed };
+  return { headings, listed, contents };
 }
 
 function isSequence(run: readonly Member[], gaps: readonly number[]): boolean {

@@ -30,10 +30,9 @@ interface OpenParagraphRun extends ParagraphRun {
 }
 
 /** `CHAPTER I.` above `Down the Rabbit-Hole` is one title. */
-const onOneLine = (heading: string): string =>
-  heading
-    .split("\n")
-    .reduce((title, line) => (/\p{P}$/u.test(title) ? `${title} ${line}` : `${title}: ${line}`));
+const joinTitles = (above: string, below: string): string =>
+  /\p{P}$/u.test(above) ? `${above} ${below}` : `${above}: ${below}`;
+const onOneLine = (heading: string): string => heading.split("\n").reduce(joinTitles);
 
 class Builder {
   readonly sections: PlannedSection[] = [];
@@ -50,7 +49,7 @@ class Builder {
     // Joins the heading of a book's part with that of its first chapter, because it would be a part of one second by itself.
     const isBelow = this.#bareHeading > 0 && level > this.#bareHeading;
     if (isBelow && this.#pauseSeconds === null && section !== undefined) {
-      this.sections.push({ title: `${section.title}: ${onOneLine(text)}`, level: section.level });
+      this.sections.push({ title: joinTitles(section.title ?? "", onOneLine(text)), level: section.level });
       this.sections.splice(-2, 1);
       this.runs.at(-1)?.paragraphs.push(text);
     } else {

@@ -13,6 +13,13 @@ const BEGINS = /^\s*[\p{Lu}\p{Lo}\d]/u;
 
 const isBlank = (line: string | undefined): boolean => line === undefined || !/\S/.test(line);
 
+/** Whether the line below goes on with the sentence, because its first word had no room on this line. */
+function goesOn(lines: readonly string[], at: number): boolean {
+  const [line = "", below = "", next = ""] = lines.slice(at, at + 3);
+  const [word = ""] = below.trim().split(" ");
+  return /^\p{Ll}/u.test(word) || line.length + 1 + word.length > Math.max(below.length, next.length);
+}
+
 /** @param text with `\n` for line ends */
 export function setHeadingsApart(text: string): string {
   const lines = text.split("\n");
@@ -30,6 +37,7 @@ export function setHeadingsApart(text: string): string {
       !(isBlank(above) || ENDS_SENTENCE.test(above ?? ""))
     )
       continue;
+    if (goesOn(lines, at)) continue;
     if (isHeading(at) && ![at - 1, at + 1, at + 2].some(isHeading)) found.add(at);
   }
   if (found.size < MIN_HEADINGS) return text;

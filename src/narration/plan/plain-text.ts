@@ -13,6 +13,7 @@ import { withoutPageFurniture } from "./page-furniture.ts";
 import { headingOf, markUnderlined } from "./source-headings.ts";
 import { ITALIC_MARK } from "./speaker-labels.ts";
 import { withoutCues } from "./subtitles.ts";
+import { unnumberedTitles } from "./unnumbered-titles.ts";
 import { speakAddresses } from "./web-addresses.ts";
 
 /** Emphasis as Project Gutenberg writes it, but not `snake_case` and `__init__`. */
@@ -58,7 +59,7 @@ export function readPlainText(text: string, skipped: SkippedList): ReadText {
   const blocks = paragraphs.filter((paragraph) => /\S/.test(paragraph)).map(blockOf);
   const hasHeadings = blocks.some(({ kind }) => kind === "heading");
   return {
-    blocks: hasHeadings ? blocks : markChapters(blocks),
+    blocks: hasHeadings ? blocks : markChapters(blocks, unnumberedTitles(page.text)),
     title: title ?? header?.title ?? page.title,
     author: author ?? header?.author ?? null,
   };

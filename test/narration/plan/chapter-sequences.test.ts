@@ -50,6 +50,13 @@ describe("a sequence of headings", () => {
     ["a word of another language", ["Глава 1", "Глава 2", "Глава 3"]],
     ["numbers with decimals", ["1.1) What is it?", "1.2) Who made it?", "2.1) Where is it?"]],
     ["spaces around a Chinese number", ["第 1 章 教程", "第 2 章 管理", "第 3 章 系统"]],
+    [
+      "titles that begin with a number",
+      ["XVI. Still Knitting", "XVII. One Night", "XVIII. Nine Days", "XIX. An Opinion", "XX. Fifty-two"],
+    ],
+    ["numbers of which one is missing", ["I", "II", "IV", "V", "VI"]],
+    ["numbers between dashes", ["--I--", "--II--", "--III--"]],
+    ["numbers in brackets", ["[ 1 ]", "[ 2 ]", "[ 3 ]", "[ 4 ]"]],
     ["stars below the title", ["About\n*****", "Help\n****", "Legal\n*****"]],
   ])("is found: %s", (_, headings) => {
     const found = titles(book(headings));
@@ -80,6 +87,47 @@ describe("a sequence of headings", () => {
     const { sections, parts } = plan(`DRACULA\n\nCONTENTS\n\n${headings.join("\n\n")}\n\n${book(headings)}`);
     expect(sections.map(({ title }) => title)).toEqual([null, ...headings]);
     expect(parts[0]?.text).toContain("CHAPTER III. Lucy.");
+  });
+
+  it("is not its table of contents where each part of that is a paragraph", () => {
+    const chapters = ["CHAPTER I--A MEETING", "CHAPTER II--A SKETCH", "CHAPTER III--THE LARK"];
+    const parts = ["BOOK FIRST--TO CONFIDE", "BOOK SECOND--JAVERT"];
+    const contents = parts.map((part) => `  ${[part, ...chapters].join("\n  ")}`).join("\n\n");
+    const text = parts.map((part) => `${part}\n\n${book(chapters)}`).join("\n\n");
+    expect(titles(`CONTENTS\n\nPREFACE\n\n${contents}\n\n${text}`)).toEqual([
+      null,
+      ...parts.flatMap((part) => [`${part}: ${chapters[0]}`, ...chapters.slice(1)]),
+    ]);
+  });
+
+  it("is not its table of contents where only the first entry has the word", () => {
+    const contents = "CHAPTER I. The Widow    1\n     II. The Old Mint   13\n    III. The Roof    28";
+    const chapters = ["CHAPTER I.", "CHAPTER II.", "CHAPTER III."];
+    expect(titles(`${contents}\n\n${book(chapters)}`)).toEqual([null, ...chapters]);
+  });
+
+  it("does not count the stanzas of a song", () => {
+    const stanza = "In the days of old, when a boy was bold,\nhe sang of the sea and the sand. ".repeat(6);
+    const song = ["I.", "II.", "III.", "IV."].map((number) => `${number}\n\n${stanza}`).join("\n\n");
+    const chapters = ["CHAPTER I.", "CHAPTER II.", "CHAPTER III."];
+    expect(titles(`${book(chapters)}\n\n${song}\n\n${PROSE}`)).toEqual(chapters);
+  });
+
+  it.each([
+    ["in capitals", ["THE OLD MINT", "THE ROOF", "JONATHAN'S HOUSE"]],
+    ["with a full stop", ["The Old Mint.", "The Roof and the Window.", "Mr. Kneebone and his Friends."]],
+    ["in quotes", ["The Old Mint", '"Pieces of Eight"', "The Roof"]],
+  ])("has the titles that stand below: %s", (_, below) => {
+    const text = book(below.map((title, index) => `CHAPTER ${index + 1}.\n\n${title}`));
+    expect(titles(text)).toEqual(below.map((title, index) => `CHAPTER ${index + 1}. ${title}`));
+  });
+
+  it.each([
+    ["said", ['"Well," said he.', '"Who is there?"', '"Nobody."']],
+    ["asked", ["Who was it?", "Nobody knew!", "It was late, and dark, and nobody came."]],
+  ])("has no first sentence as its title: %s", (_, below) => {
+    const text = book(below.map((title, index) => `CHAPTER ${index + 1}.\n\n${title}`));
+    expect(titles(text)).toEqual(["CHAPTER 1.", "CHAPTER 2.", "CHAPTER 3."]);
   });
 
   it("is not broken by a sentence that speaks of a chapter", () => {

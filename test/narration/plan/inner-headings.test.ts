@@ -22,6 +22,16 @@ describe("headings without a blank line below", () => {
     expect(titlesOf(text)).toEqual([null]);
   });
 
+  it("are none where the sentence goes on below", () => {
+    const first =
+      "BOOK I. The Republic opens with a truly Greek scene, a festival in\nhonour of the goddess Bendis, which is held in the Piraeus.\n";
+    const fifth =
+      "The fifth book is the new beginning of the whole work, in which the\ncommunity of property and of families is first discussed.\n";
+    const long = PROSE.repeat(3);
+    const text = `${PROSE}\n${first}${long}\n${fifth}${long}\n${first.replace("I.", "II.")}${long}`;
+    expect(titlesOf(text)).toEqual([null]);
+  });
+
   it("are none in a table of contents", () => {
     expect(
       titlesOf(`Contents.\nChapter 1 The Mill\nChapter 2 The Weir\nChapter 3 The Sea\n${PROSE}`),

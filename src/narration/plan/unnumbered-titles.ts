@@ -1,0 +1,116 @@
+/**
+ * Finds titles without a number in plain text. Evidence: sequence. Either a table of contents lists the titles, or
+ * several short lines stand below more blank lines than paragraphs do. There is much text below each.
+ */
+import { hasWords } from "./characters.ts";
+import { collapseSpaces } from "./normalise.ts";
+
+const TITLE_MAX_UNITS = 80;
+const MIN_TITLES = 3;
+/** Share of a table's entries that must stand above a text. */
+const FOUND_SHARE = 0.5;
+const CONTENTS_MAX_LINES = 400;
+/** Least text between most titles; verses and lists have less. */
+const LISTED_TEXT_UNITS = 400;
+const SPACED_TEXT_UNITS = 1000;
+/** Blank lines above a title in capitals, and above any other. */
+const CAPITALS_BLANK_LINES = 2;
+const OTHER_BLANK_LINES = 3;
+
+const CONTENTS =
+  /^(?:table of )?contents$|^(?:índice|indice|contenido|conteúdo|sumario|sumário|daftar isi|inhalt|inhoud|table des matières|目录|目錄|目次|もくじ)$/;
+/** What stands around an entry: bullets, numbers, leaders and the page. */
+const AROUND_ENTRY = /^(?:[*•·-]\s+)?(?:(?:\d{1,3}|[ivxlc]{1,9})[.):]?\s+)?|[\s.·…,;:]*[\s.…]\d{1,4}$/g;
+/** What no title ends with. */
+const ENDS_LIKE_TEXT = /[,;:：、，；]$|[a-z]{3}[.!?]["”’']?$/;
+
+interface Line {
+  readonly key: string;
+  /** Offset in the text, in UTF-16 units. */
+  readonly offset: number;
+  readonly blankAbove: number;
+  readonly isAlone: boolean;
+  readonly isInCapitals: boolean;
+}
+
+/** Returns what two spellings of one title share: small letters, no emphasis, no mark at the end. */
+export const titleKey = (text: string): string =>
+  collapseSpaces(text.replace(/[_*=]+|[\u2028\n]/g, " "))
+    .trim()
+    .replace(/[.:。：]$/, "")
+    .toLowerCase();
+
+function shortLines(text: string): Line[] {
+  const lines: Line[] = [];
+  const all = text.split("\n");
+  let offset = 0;
+  let blankAbove = OTHER_BLANK_LINES;
+  for (const [at, line] of all.entries()) {
+    const isBlank = !/\S/.test(line);
+    if (!isBlank && line.length <= TITLE_MAX_UNITS && hasWords(line)) {
+      const isAlone = (at === 0 || blankAbove > 0) && !/\S/.test(all[at + 1] ?? "");
+      const isInCapitals = /\p{Lu}{2}/u.test(line) && !/\p{Ll}/u.test(line);
+      lines.push({ key: titleKey(line), offset, blankAbove, isAlone, isInCapitals });
+    }
+    blankAbove = isBlank ? blankAbove + 1 : 0;
+    offset += line.length + 1;
+  }
+  return lines;
+}
+
+/** Whether most titles have at least so much text below them. */
+function haveText(titles: readonly Line[], end: number, leastUnits: number): boolean {
+  const gaps = titles.map(({ offset }, at) => (titles[at + 1]?.offset ?? end) - offset);
+  return gaps.filter((gap) => gap >= leastUnits).length > gaps.length / 2;
+}
+
+/** Returns the titles that a table of contents lists and that stand alone below it. */
+function listedTitles(lines: readonly Line[], end: number): Line[] {
+  const start = 1 + lines.findIndex(({ key }) => CONTENTS.test(key));
+  if (start === 0) return [];
+  const lastAlone = new Map(lines.flatMap((line, at) => (line.isAlone ? [[line.key, at]] : [])));
+  const found = new Map<string, number>();
+  for (const [index, { key }] of lines.slice(start, start + CONTENTS_MAX_LINES).entries()) {
+    const spellings = [key, key.replaceAll(AROUND_ENTRY, "")];
+    if (spellings.some((entry) => found.has(entry))) break;
+    const entry = spellings.find((name) => (lastAlone.get(name) ?? 0) > start + index);
+    if (entry !== undefined) found.set(entry, start + index);
+  }
+  const [first = 0, ...others] = found.values();
+  const lastEntry = others.at(-1) ?? first;
+  const titles = [...found.keys()]
+    .map((entry) => lastAlone.get(entry) ?? 0)
+    .filter((at) => at > lastEntry)
+    .sort((one, other) => one - other)
+    .flatMap((at) => lines[at] ?? []);
+  const isTable = titles.length >= Math.max(MIN_TITLES, FOUND_SHARE * (lastEntry - first + 1));
+  return isTable && haveText(titles, end, LISTED_TEXT_UNITS) ? titles : [];
+}
+
+/** Returns the lines that stand apart from the text above them; of several in a row the last. */
+function spacedTitles(lines: readonly Line[], end: number): Line[] {
+  const apart = lines.filter(
+    ({ key, isAlone, isInCapitals, blankAbove }) =>
+      isAlone &&
+      !ENDS_LIKE_TEXT.test(key) &&
+      blankAbove >= (isInCapitals ? CAPITALS_BLANK_LINES : OTHER_BLANK_LINES),
+  );
+  const titles = apart.filter(
+    ({ offset }, at) => (apart[at + 1]?.offset ?? end) - offset > LISTED_TEXT_UNITS,
+  );
+  const isSequence = titles.length >= MIN_TITLES && haveText(titles, end, SPACED_TEXT_UNITS);
+  return isSequence ? titles : [];
+}
+
+/**
+ * @param text plain text with `\n` for line ends
+ * @returns the {@link titleKey} of each title; empty without evidence
+ */
+export function unnumberedTitles(text: string): ReadonlySet<string> {
+  const lines = shortLines(text);
+  const listed = listedTitles(lines, text.length);
+  const spaced = spacedTitles(lines, text.length);
+  // A table may misspell a title that stands apart like the others.
+  const titles = listed.every((line) => spaced.includes(line)) ? spaced : listed;
+  return new Set(titles.map(({ key }) => key));
+}
