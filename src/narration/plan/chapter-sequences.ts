@@ -50,13 +50,14 @@ const LONG_NUMBERED = /^\s*[(（]?(\d{1,3}|[IVXLC]{1,9})([.)）、．:]?)\s+\S/;
 const MIN_ENTRIES = 3;
 const ENDS_WITH_PAGE = /\s\d{1,4}(?:[-–]\d{1,4})?$/;
 
-/** Whether most lines of a paragraph are chapters with their word, or numbered titles with their page. */
+/** Whether lines of a paragraph are chapters with their word, or titles with a Roman number or their page. */
 function isContents(text: string): boolean {
   const lines = text.split(/[\n\u2028]+/).map((line) => collapseSpaces(line).trim());
   if (lines.length < MIN_ENTRIES) return false;
   const entries = lines.filter((line) => {
     const form = formOf(line);
-    return form !== null && (form.kind === "known" || ENDS_WITH_PAGE.test(line));
+    if (form === null) return false;
+    return form.kind === "known" || (form.style === "roman" && form.hasTitle) || ENDS_WITH_PAGE.test(line);
   });
   return entries.length >= Math.max(MIN_ENTRIES, lines.length / 3);
 }

@@ -3,7 +3,8 @@ import type { SourceBlock } from "./blocks.ts";
 import { formOf } from "./chapter-forms.ts";
 import { findSequences } from "./chapter-sequences.ts";
 import { collapseSpaces, HARD_BREAK } from "./normalise.ts";
-import { titleKey } from "./unnumbered-titles.ts";
+import { joinTitlesBelow } from "./titles-below.ts";
+import { NO_TITLES, titleKey, type UnnumberedTitles } from "./unnumbered-titles.ts";
 
 interface ChapterHeading {
   /** 1 for a part or a book, 2 for a chapter. */
@@ -66,44 +67,6 @@ function chapterHeading(text: string): ChapterHeading | null {
   return isTitle ? { level: heading.level } : null;
 }
 
-/** Share of the headings without a title that must have one below, so that a short first paragraph is none. */
-const TITLES_BELOW_SHARE = 0.75;
-const MIN_TITLES_BELOW = 3;
-/** Old books end titles with a full stop; one inside of the line is between two sentences. */
-const SENTENCE = /[!?…。！？:：,;][”’"'»」』)）]*$|[a-z]{3}\. \p{Lu}/u;
-const SPOKEN = /^["“«„「『—–].*[.。][”’"'»」』]?$/;
-
-/** Whether a paragraph is one short line in capitals, or one that is no question and no speech. */
-function isTitle(block: SourceBlock | undefined): boolean {
-  if (block?.kind !== "paragraph") return false;
-  const text = block.text.trim();
-  if (text === "" || text.length > HEADING_MAX_UNITS || /[\n\u2028]/.test(text)) return false;
-  const isInCapitals = /\p{Lu}/u.test(text) && !/\p{Ll}/u.test(text);
-  return (
-    isInCapitals || (/^["“«„「『]?[\p{Lu}\p{Lo}\d]/u.test(text) && !SPOKEN.test(text) && !SENTENCE.test(text))
-  );
-}
-
-/** Joins numbers without a title with the titles that stand in the paragraphs below them. */
-function joinTitlesBelow(blocks: readonly SourceBlock[]): SourceBlock[] {
-  const bare = blocks.flatMap((block, at) => {
-    const form = block.kind === "heading" ? formOf(collapseSpaces(block.text)) : null;
-    return form?.hasTitle === false ? [{ at, key: form.key }] : [];
-  });
-  const isAbove = new Set<number>();
-  for (const same of Map.groupBy(bare, ({ key }) => key).values()) {
-    const titled = same.filter(({ at }) => isTitle(blocks[at + 1]) && blocks[at + 2] !== undefined);
-    if (titled.length < Math.max(MIN_TITLES_BELOW, TITLES_BELOW_SHARE * same.length)) continue;
-    for (const { at } of titled) isAbove.add(at);
-  }
-  return blocks.flatMap((block, at) => {
-    if (isAbove.has(at - 1)) return [];
-    const title = blocks[at + 1];
-    if (!isAbove.has(at) || block.kind !== "heading" || title?.kind !== "paragraph") return [block];
-    return [{ ...block, text: `${block.text}${HARD_BREAK}${title.text.trim()}` }];
-  });
-}
-
 /** Puts the number of a heading on its first line, and its title on the second. */
 function headingText(text: string): string {
   const [first = "", ...more] = text.trim().split(/\s*[\n\u2028]\s*/);
@@ -114,13 +77,12 @@ function headingText(text: string): string {
 }
 
 /** Returns where each title stands last; above that, it is an entry of a table of contents. */
-function lastOfEach(blocks: readonly SourceBlock[], titles: ReadonlySet<string>): ReadonlySet<number> {
+function lastOfEach(blocks: readonly SourceBlock[], { keys }: UnnumberedTitles): ReadonlySet<number> {
   const last = new Map<string, number>();
   for (const [at, block] of blocks.entries()) {
-    if (titles.size === 0 || block.kind !== "paragraph" || block.text.length > 2 * HEADING_MAX_UNITS)
-      continue;
+    if (keys.size === 0 || block.kind !== "paragraph" || block.text.length > 2 * HEADING_MAX_UNITS) continue;
     const key = titleKey(block.text);
-    if (titles.has(key)) last.set(key, at);
+    if (keys.has(key)) last.set(key, at);
   }
   return new Set(last.values());
 }
@@ -129,21 +91,24 @@ function lastOfEach(blocks: readonly SourceBlock[], titles: ReadonlySet<string>)
  * Turns paragraphs into headings. One that is followed at once by another of its level belongs to a table of
  * contents and stays a paragraph, as does one without text behind it.
  *
- * @param titles keys of titles without a number, which count where no chapter has one
+ * @param titles titles without a number; those that stand apart count where no chapter has a number
  */
 export function markChapters(
   blocks: readonly SourceBlock[],
-  titles: ReadonlySet<string> = new Set(),
+  titles: UnnumberedTitles = NO_TITLES,
 ): SourceBlock[] {
   const { headings: sequence, listed, contents } = findSequences(blocks);
   const forms = [...sequence.values()];
   const hasWord = forms.some(({ kind }) => kind !== "bare");
-  const titled = forms.some(({ level }) => level > 1) ? new Set() : lastOfEach(blocks, titles);
+  const hasChapters = forms.some(({ level }) => level > 1);
+  const titled = lastOfEach(blocks, hasChapters && !titles.areListed ? NO_TITLES : titles);
   const headings = blocks.map((block, index) => {
     if (block.kind !== "paragraph" || listed.has(index) || contents.has(index)) return null;
     const form = sequence.get(index);
     if (form !== undefined) return { level: form.kind === "bare" && !hasWord ? form.level - 1 : form.level };
-    return titled.has(index) ? { level: 2 } : chapterHeading(block.text);
+    return titled.has(index) && !(hasChapters && sequence.has(index - 1))
+      ? { level: 2 }
+      : chapterHeading(block.text);
   });
   const marked = blocks.map((block, index): SourceBlock => {
     const heading = headings[index] ?? null;

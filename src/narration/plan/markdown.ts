@@ -11,6 +11,7 @@ import { isFilled } from "./kept-lines.ts";
 import { inlineText } from "./markdown-inline.ts";
 import { isOfLibrary, lexMarkdown } from "./markdown-lexer.ts";
 import { HARD_BREAK, normaliseLines } from "./normalise.ts";
+import { unnumberedTitles } from "./unnumbered-titles.ts";
 import { dropUnspokenMarkup } from "./unspoken-markup.ts";
 
 /** YAML or TOML at the beginning; two rules around ordinary text do not count. */
@@ -177,5 +178,5 @@ export function readMarkdown(text: string, skipped: SkippedList): ReadText {
     return /\S/.test(words) ? [{ kind: "paragraph", text: words }] : [];
   });
   const hasHeadings = blocks.some(({ kind }) => kind === "heading");
-  return { ...fields, blocks: hasHeadings ? blocks : markChapters(blocks) };
+  return { ...fields, blocks: hasHeadings ? blocks : markChapters(blocks, unnumberedTitles(source)) };
 }

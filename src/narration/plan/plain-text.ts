@@ -13,7 +13,7 @@ import { withoutPageFurniture } from "./page-furniture.ts";
 import { headingOf, markUnderlined } from "./source-headings.ts";
 import { ITALIC_MARK } from "./speaker-labels.ts";
 import { withoutCues } from "./subtitles.ts";
-import { unnumberedTitles } from "./unnumbered-titles.ts";
+import { NO_TITLES, unnumberedTitles } from "./unnumbered-titles.ts";
 import { speakAddresses } from "./web-addresses.ts";
 
 /** Emphasis as Project Gutenberg writes it, but not `snake_case` and `__init__`. */
@@ -58,8 +58,9 @@ export function readPlainText(text: string, skipped: SkippedList): ReadText {
   const paragraphs = withoutMarks(keepLines(paragraphsOf(apart)), skipped);
   const blocks = paragraphs.filter((paragraph) => /\S/.test(paragraph)).map(blockOf);
   const hasHeadings = blocks.some(({ kind }) => kind === "heading");
+  const titles = hasHeadings ? NO_TITLES : unnumberedTitles(page.text);
   return {
-    blocks: hasHeadings ? blocks : markChapters(blocks, unnumberedTitles(page.text)),
+    blocks: markChapters(blocks, titles),
     title: title ?? header?.title ?? page.title,
     author: author ?? header?.author ?? null,
   };

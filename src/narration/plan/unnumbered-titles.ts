@@ -102,15 +102,21 @@ function spacedTitles(lines: readonly Line[], end: number): Line[] {
   return isSequence ? titles : [];
 }
 
-/**
- * @param text plain text with `\n` for line ends
- * @returns the {@link titleKey} of each title; empty without evidence
- */
-export function unnumberedTitles(text: string): ReadonlySet<string> {
+export interface UnnumberedTitles {
+  /** The {@link titleKey} of each title; empty without evidence. */
+  readonly keys: ReadonlySet<string>;
+  /** Whether a table of contents lists them all. */
+  readonly areListed: boolean;
+}
+
+export const NO_TITLES: UnnumberedTitles = { keys: new Set(), areListed: false };
+
+/** @param text plain text with `\n` for line ends */
+export function unnumberedTitles(text: string): UnnumberedTitles {
   const lines = shortLines(text);
   const listed = listedTitles(lines, text.length);
   const spaced = spacedTitles(lines, text.length);
   // A table may misspell a title that stands apart like the others.
   const titles = listed.every((line) => spaced.includes(line)) ? spaced : listed;
-  return new Set(titles.map(({ key }) => key));
+  return { keys: new Set(titles.map(({ key }) => key)), areListed: titles === listed };
 }

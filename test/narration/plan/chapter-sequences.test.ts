@@ -106,6 +106,22 @@ describe("a sequence of headings", () => {
     expect(titles(`${contents}\n\n${book(chapters)}`)).toEqual([null, ...chapters]);
   });
 
+  it("is not its table of contents where numbers without a word stand below the parts", () => {
+    const contents = "I. The Eve of the War.\nII. The Falling Star.\nIII. On Horsell Common.";
+    const chapters = ["I. THE EVE OF THE WAR.", "II. THE FALLING STAR.", "III. ON HORSELL COMMON."];
+    expect(titles(`BOOK ONE\n\n${contents}\n\nBOOK ONE\n\n${book(chapters)}`)).toEqual([
+      null,
+      `BOOK ONE: ${chapters[0]}`,
+      ...chapters.slice(1),
+    ]);
+  });
+
+  it("is found beside headings that are underlined", () => {
+    const underlined = book(["Preface\n-------", "Bibliography\n------------"]);
+    const chapters = ["I. LAYING PLANS", "II. WAGING WAR", "III. ATTACK BY STRATAGEM"];
+    expect(titles(`${underlined}\n\n${book(chapters)}`)).toEqual(["Preface", "Bibliography", ...chapters]);
+  });
+
   it("does not count the stanzas of a song", () => {
     const stanza = "In the days of old, when a boy was bold,\nhe sang of the sea and the sand. ".repeat(6);
     const song = ["I.", "II.", "III.", "IV."].map((number) => `${number}\n\n${stanza}`).join("\n\n");

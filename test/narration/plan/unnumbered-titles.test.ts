@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { planNarration } from "../../../src/narration/plan/plan-narration.ts";
 
-const titles = (text: string): Array<string | null> =>
-  planNarration({ text, format: "plain", speed: 1, pauseSeconds: 0.6 }).sections.map(({ title }) => title);
+const titles = (text: string, format: "plain" | "markdown" = "plain"): Array<string | null> =>
+  planNarration({ text, format, speed: 1, pauseSeconds: 0.6 }).sections.map(({ title }) => title);
 
 const PROSE =
   "She went on for a long while about the river, and nobody\ninterrupted her until the evening. ".repeat(8);
@@ -31,6 +31,14 @@ describe("titles without a number", () => {
     expect(titles(`Contents\n\n${contents}\n${collection(stories, 3)}`)).toEqual([null, ...stories]);
   });
 
+  it("are found in Markdown without headings", () => {
+    const text = `**Contents**\n\n${STORIES.join("\n\n")}\n${collection(STORIES, 1)}`.replace(
+      "river",
+      "*river*",
+    );
+    expect(titles(text, "markdown")).toEqual([null, ...STORIES]);
+  });
+
   it("are found in Spanish and Chinese", () => {
     const spanish = ["La casa", "El río", "La noche"];
     expect(titles(`ÍNDICE\n\n${spanish.join("\n")}\n${collection(spanish, 1)}`)).toEqual([null, ...spanish]);
@@ -45,6 +53,21 @@ describe("titles without a number", () => {
     ["below three blank lines", ["The Son", "The Ferryman", "Om"], 3],
   ])("are found %s", (_, names, blankLines) => {
     expect(titles(`SIDDHARTHA\n\nby somebody${collection(names, blankLines)}`)).toEqual([null, ...names]);
+  });
+
+  it("are found among chapters with numbers where the contents list them", () => {
+    const contents = "The Custom-House\n\nI. The Prison Door\n\nII. The Market-Place";
+    const chapters = collection(
+      ["THE CUSTOM-HOUSE", "I.\n\nTHE PRISON DOOR", "II.\n\nTHE MARKET-PLACE", "III.\n\nPEARL"],
+      3,
+    );
+    expect(titles(`Contents\n\n${contents}\n\nIII. Pearl\n${chapters}`)).toEqual([
+      null,
+      "THE CUSTOM-HOUSE",
+      "I. THE PRISON DOOR",
+      "II. THE MARKET-PLACE",
+      "III. PEARL",
+    ]);
   });
 
   it("stand below the parts of a book", () => {
