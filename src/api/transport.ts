@@ -57,10 +57,10 @@ export interface HttpResponse {
 export interface Transport {
   /**
    * Sends a request and passes its answer to `read` within the request's deadline. The caller may read an unread body
-   * afterwards; then only silence is limited.
+   * afterwards; then only the time without a byte is limited.
    *
-   * @throws AudioError `network_error`, `timeout` or `unexpected_response`; the signal's reason when it aborts;
-   *   what `read` throws
+   * @throws AudioError `network_error`, `timeout` or `unexpected_response`; the signal's reason when it aborts; what
+   *   `read` throws
    */
   exchange<T>(request: HttpRequest, read: (response: HttpResponse) => Promise<T>): Promise<T>;
   /** Aborts all requests under way. */

@@ -47,9 +47,7 @@ const keyOf = (env: Environment): string[] => {
 const cannotBeText = (password: string): boolean =>
   /^\S{12,}$/.test(password) && /\p{L}/u.test(password) && /\p{N}/u.test(password);
 
-/**
- * Lists everything in the environment that must never be printed, also if other settings are faulty.
- */
+/** Lists everything in the environment that must never be printed, even if other settings are faulty. */
 export function secretsOf(env: Environment): string[] {
   return [...keyOf(env), ...passwordsOf(env).flatMap(({ plain, withUser }) => [...plain, ...withUser])];
 }

@@ -66,7 +66,7 @@ function exit(code: number): void {
   }, FILE_GRACE_MS);
 }
 
-/** Returns a function that stops once and always exits the process. */
+/** Returns a function that stops the server, at most once, and exits the process in every case. */
 function stopOn(log: Log, stop: () => Promise<void>): (code: number) => void {
   let isStopping = false;
   return (code) => {

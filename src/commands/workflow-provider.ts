@@ -69,7 +69,7 @@ export class WorkflowProvider {
     try {
       return await opening;
     } catch (error) {
-      // Several calls get the same failure, and another one may already have started again.
+      // All waiting calls get this failure. A later call may already be opening the workflow again.
       if (this.#opening === opening) this.#opening = undefined;
       throw error;
     }

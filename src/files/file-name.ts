@@ -100,7 +100,7 @@ export function extendedName(name: string, words: string, extension = extname(na
 export const numberedName = (name: string, number: number): string =>
   number === 1 ? name : extendedName(name, `-${number}`);
 
-/** Whether a name is `base` with a number behind it. */
+/** Whether a name is `base` followed by a number. */
 export function isNumbered(name: string, base: string): boolean {
   const number = Number(/-([1-9]\d*)\.[^.]+$/.exec(name)?.[1] ?? 1);
   return number > 1 && numberedName(base, number) === name;

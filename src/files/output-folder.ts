@@ -100,7 +100,7 @@ export const openPartsFolder = ({ root }: OutputFolder, clock: Pick<Clock, "wall
 function folderAt(given: string, clock: Pick<Clock, "wallMs">): OutputFolder {
   let root = given;
   const makeThere = async (): Promise<void> => {
-    // The folder exists except at the first use.
+    // The folder is missing only at first use.
     root = await assertInPlace(root).catch(async (error) => {
       if (error instanceof AudioError) throw error;
       await makeFolder(root);

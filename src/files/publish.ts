@@ -9,7 +9,9 @@ import { systemCode } from "./file-failure.ts";
 import { patiently } from "./patience.ts";
 import { markerName, NO_FOLLOW, removeQuietly } from "./temporary-file.ts";
 
-/** `published`: the name is new. `adopted`: the very same bytes had it already. `taken`: something else has it. */
+/**
+ * `published`: the name is new. `adopted`: a file with identical bytes already had it. `taken`: another file has it.
+ */
 export type Publication = "published" | "adopted" | "taken";
 
 /** Creates a hard link; injected, so that tests can simulate a file system without them. */

@@ -42,8 +42,8 @@ function fold(path: string): string {
 }
 
 /**
- * Whether a real path is only the disk's own spelling of a path. Equal letters do not suffice: where case
- * matters, a symbolic link may lead from one to the other.
+ * Whether a real path differs from the given path only in spelling, as on a disk that ignores case. Equal letters do
+ * not prove it: on a disk that respects case, one spelling may be a symbolic link to the other.
  */
 export async function isOtherSpelling(path: string, real: string): Promise<boolean> {
   if (fold(path) !== fold(real)) return false;

@@ -85,8 +85,8 @@ interface NameChoice {
 }
 
 /**
- * Copies saved audio to a second name, so that editing one leaves the other. The rules are those of a first
- * name: a file with the same bytes is adopted, and a number is added if another file has the name.
+ * Copies saved audio to a second name, so that editing one leaves the other untouched. The rules are the same as for
+ * a first name: a file with the same bytes is adopted, and a number is added if another file has the name.
  *
  * @param newFileName with extension
  * @param replaces the earlier file whose name this audio may take

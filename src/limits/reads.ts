@@ -49,7 +49,7 @@ export class Reads {
     try {
       return await run();
     } finally {
-      // A read counts from its end, because the service may count it as late as that.
+      // Counts a read from its end, because the service may count it that late.
       read.atMs = this.#options.clock.steadyMs();
     }
   }

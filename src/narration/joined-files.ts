@@ -231,8 +231,8 @@ function chapterOf(plan: StoredPlan, section: number): string {
 }
 
 /**
- * Finds the file whose name a whole file takes over: one that this server has saved, which is unchanged, and is not
- * another file of this narration.
+ * Finds the older file whose name the joined file may take. This server saved it, it is unchanged, and it is no other
+ * file of this narration.
  */
 async function replacedFile(
   { folder, ownerOf }: JoinDeps,
@@ -286,7 +286,7 @@ async function joinParts(deps: JoinDeps, order: JoinOrder): Promise<Omit<Narrati
       results.push({ joined: await joinAudio(request), leads });
     },
   });
-  // Its captions and chapters would otherwise keep the names that belong beside the new file.
+  // Removes the captions and chapters of the old file, because those of the new file need their names.
   if (replaced !== null && replaced.companions !== null && saved.path === replaced.file.path)
     await removeCompanions(replaced.companions, folder.root);
   const [result] = results;

@@ -27,7 +27,7 @@ export class NarrationLease {
   }
 
   /**
-   * Waits for the lease while the narration is wanted, because its driver may end.
+   * Waits for the lease as long as the narration is wanted, because the process that drives it may end.
    *
    * @param signal aborts when nobody in this process waits any more
    * @returns `false` if this process does not drive the narration

@@ -200,7 +200,7 @@ export const narrationStateSchema = z.object({
   fileName: z.string().nullable(),
   problems: z.array(problemSchema),
   files: z.array(narrationFileSchema),
-  /** For lists, which do not read the plan. */
+  /** Stored here for lists, which do not read the plan. */
   title: z.string(),
   /** Remarks on the latest text, because texts with equal parts may leave out different things. */
   ...remarksSchema.shape,

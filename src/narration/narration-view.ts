@@ -42,7 +42,7 @@ export interface NarrationView extends NarrationFigures {
   readonly isRepeat: boolean;
   /** Arguments of a call without a limit that the next call has to name again, because they are not stored. */
   readonly toRepeat: readonly string[];
-  /** Whether its files replace those of their names. */
+  /** Whether its files replace older files of the same names. */
   readonly replaces: boolean;
   /** Whether a retake of the call named no take. */
   readonly hasUsualRetake: boolean;

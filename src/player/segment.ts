@@ -66,7 +66,7 @@ export interface Cutter {
   readonly before: number;
   readonly after: number;
   /**
-   * Cuts the segment of all frames that begin in the bytes from `begin` up to but not including `end` of the file.
+   * Cuts out a segment: all frames that begin at file positions from `begin` up to, but not including, `end`.
    *
    * @param bytes a part of the file, which begins at `offset` in the file
    * @param from start time of the segment in seconds, known from the previous segment or estimated

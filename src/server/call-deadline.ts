@@ -4,7 +4,7 @@ import { type Clock, systemClock } from "../clock.ts";
 import { withDeadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 
-/** Time that a call may exceed its wait. Together with the default wait it is shorter than the limits of hosts. */
+/** How long a call may run past its wait. Together with the default wait it stays below the time limits of hosts. */
 const GRACE_SECONDS = 10;
 
 /**

@@ -63,7 +63,7 @@ export interface InlineAudio {
   read(most: number): Promise<Uint8Array>;
 }
 
-/** A question to the person, if the client can ask: the number for an omitted argument. */
+/** A question that clients with forms put to the person: which number an omitted argument has. */
 export interface Question {
   readonly argument: string;
   readonly message: string;

@@ -10,7 +10,7 @@ const LINES = 2;
 /** Matches East Asian characters and emoji, which take two columns. */
 const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
-/** Matches punctuation at the end of a text, after which a line breaks well. */
+/** Matches punctuation that is a good place for a line break. */
 const PAUSE = /[,;:.!?…、，；：。！？—–][”’"'»」』)）]*$/u;
 /** Matches a character at the beginning of a text that no line of East Asian text begins with. */
 const NEVER_FIRST = /^[、，。．！？；：…”’」』）】》〉ー々ぁぃぅぇぉっゃゅょァィゥェォッャュョ]/u;

@@ -11,7 +11,7 @@ export class NoHandleNeeded extends Error {
   override readonly name = "NoHandleNeeded";
 }
 
-/** Thrown if nothing is left to do for the handle, or another run works for it. */
+/** Thrown if nothing is left to do for the handle, or another run is already working on it. */
 export class HandleEnded extends Error {
   override readonly name = "HandleEnded";
 }

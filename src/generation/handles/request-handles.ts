@@ -155,7 +155,7 @@ export class RequestHandles implements HandleOperations<TaskView> {
     if (end === null || running?.run !== run || this.#isClosed) return;
     const { opened } = running;
     const record = end.kind === "error" ? await ledger.get(opened.record.recordId) : null;
-    // Another process that holds the lease may try once more. It then stores the result itself.
+    // A process that holds the lease may still repeat the request, and then stores the result itself.
     if (record !== null && !(await ledger.claim(record)).isOurs) return;
     await ledger.store.endHandle(opened.handle, end, clock.wallMs());
   }

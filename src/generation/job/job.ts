@@ -99,8 +99,8 @@ export class Job {
   }
 
   /**
-   * Whether a new caller probably repeats a call that its client gave up: a call was cancelled, or has been open so
-   * long that its client may have dropped it without notice. A cancellation is reported only once.
+   * Whether a new caller is probably repeating a call that its client gave up on: one that was cancelled, or that has
+   * been open so long that its client may have dropped it. Each cancellation is reported only once.
    */
   takeLikelyRetry(): boolean {
     const wasCancelled = this.#wasCancelled;

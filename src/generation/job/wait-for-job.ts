@@ -25,7 +25,10 @@ export interface Call {
 
 /** The step of a call with a handle that runs before the call's job starts. */
 export interface CallHandle {
-  /** Another process started the work for the handle, so an attempt that has already failed is the handle's own. */
+  /**
+   * Whether another process started the work of this handle. An attempt that has failed then counts as made for this
+   * handle, and is not repeated.
+   */
   readonly isResumed: boolean;
   /**
    * Opens the handle unless it is open.

@@ -1,4 +1,4 @@
-/** Finds the record of a request, a task id or a handle, also after a change of the API key. */
+/** Finds the record of a request, a task id or a handle, even after the API key has changed. */
 import { isTaskId } from "../../contract/wire.ts";
 import type { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";

@@ -129,7 +129,7 @@ export function callTimedOut(
 
 /**
  * Runs the job of a record and waits for it. Returns `null` if the job ended without a result, so that the record
- * must be searched again.
+ * must be looked up again.
  */
 async function runRecord(
   deps: GenerationDeps,

@@ -170,7 +170,7 @@ export class PostgresEngine implements SqlEngine {
       this.#reportedAtMs > this.#answeredAtMs && performance.now() - this.#reportedAtMs < KNOWN_AWAY_MS;
     // Calls that were already waiting when the absence was reported fail together.
     if (isKnownAway && askedAtMs <= this.#reportedAtMs) throw storeFault(this.description, this.#lastError);
-    // Waiting for other work of this process does not count as an absence.
+    // Counts time without an answer from the last answer, because waiting for this process's own work proves nothing.
     const startedAtMs = isKnownAway ? performance.now() : Math.max(askedAtMs, this.#answeredAtMs);
     const untilMs = startedAtMs + (isKnownAway ? ONE_TRY_MS : PATIENCE_MS);
     for (;;) {

@@ -5,7 +5,7 @@ import { sql } from "../store/sql-engine.ts";
 import type { PostgresConnection } from "./postgres-connection.ts";
 import { foreignTables, otherLayout } from "./postgres-faults.ts";
 
-/** The lock for creating tables ("AuGM"), because two first processes may start together. */
+/** The lock ("AuGM") for creating tables, because two processes may start at once on an empty database. */
 const CREATION_LOCK = 0x4175474d;
 
 /** The statements that create the tables. Text sorts by bytes, as in SQLite, whatever the database's language. */

@@ -39,7 +39,7 @@ export interface SqlEngine {
   readonly forUpdate: "" | " FOR UPDATE";
   /** Names the database for a person; never contains credentials. */
   readonly description: string;
-  /** The fault that delays answers now; `null` if no caller has waited unusually long. */
+  /** The fault that is delaying answers; `null` if no caller has been waiting unusually long. */
   readonly trouble: AudioError | null;
   transact<T>(transaction: Transaction<T>): Promise<T>;
   /** Runs statements that only read, all on one state of the database. */

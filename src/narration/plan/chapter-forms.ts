@@ -36,7 +36,7 @@ const LEVELS: ReadonlyMap<string, number> = new Map([
     .map((word) => [word, 2] as const),
 ]);
 
-/** Numbered items that are no headings. */
+/** Numbered items that are not headings. */
 const NO_HEADING =
   /^(?:fig|figs|figure|figura|figures|table|tables|tabla|tabela|tabel|gambar|plate|illustration|exhibit|note|notes|nota|page|pages|pág|hal|line|verse|item|question|answer|speaker|image|photo|example|ejemplo|exemplo|contoh|january|february|march|april|may|june|july|august|september|october|november|december|enero|febrero|marzo|abril|mayo|junio|julio|agosto|octubre|the|and|but|act's|mr|dr|no)$/;
 

@@ -106,9 +106,9 @@ export function markChapters(
     if (block.kind !== "paragraph" || listed.has(index) || contents.has(index)) return null;
     const form = sequence.get(index);
     if (form !== undefined) return { level: form.kind === "bare" && !hasWord ? form.level - 1 : form.level };
-    return titled.has(index) && !(hasChapters && sequence.has(index - 1))
-      ? { level: 2 }
-      : chapterHeading(block.text);
+    if (titled.has(index) && !(hasChapters && sequence.has(index - 1))) return { level: 2 };
+    // The "Epilogue" of a table of contents stands below its last chapter.
+    return listed.has(index - 1) ? null : chapterHeading(block.text);
   });
   const marked = blocks.map((block, index): SourceBlock => {
     const heading = headings[index] ?? null;

@@ -15,7 +15,7 @@ export interface ParagraphRun {
   readonly voice: Speaker | null;
   /** The reason why the run begins; meaningless for the first run. */
   readonly edge: Edge;
-  /** Silence before the run that the text asks for; `null` for the usual one. */
+  /** Silence that the text asks for before this run; `null` for the usual silence. */
   readonly pauseSeconds: number | null;
   readonly paragraphs: readonly string[];
 }

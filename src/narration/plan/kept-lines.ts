@@ -160,7 +160,10 @@ function setHeadLinesApart(paragraphs: readonly string[]): readonly string[] {
   });
 }
 
-/** Turns lines into paragraphs if the text has one paragraph per line. Evidence: share. */
+/**
+ * Turns lines into paragraphs if the text has one paragraph per line. Evidence: share of lines that end a sentence or
+ * are indented.
+ */
 function lineParagraphs(text: string): string {
   const lines = text.split("\n");
   const filled = lines.filter((line) => /\S/.test(line));
@@ -223,7 +226,10 @@ function withoutTurnedOver(paragraph: string): string[] {
   return joined;
 }
 
-/** Whether a stanza of a text of verse keeps its lines, although by itself it may be prose. Evidence: share of the text. */
+/**
+ * Whether a stanza in a text of verse keeps its lines, even if on its own it could be prose. Evidence: share of verse
+ * in the whole text.
+ */
 function isStanza(lines: readonly string[]): boolean {
   return (
     share(lines.slice(1), VERSE_BEGIN) >= VERSE_BEGIN_SHARE &&

@@ -34,7 +34,7 @@ export function withoutMailHeaders(text: string, skipped: SkippedList): string {
   return isMail ? words.replace(QUOTE_MARKS, "") : text;
 }
 
-/** Returns the index behind the header that begins at a line; the same index if none does. */
+/** Returns the index after the header that begins at a line; the same index if none begins there. */
 function endOfHeader(lines: readonly string[], from: number): number {
   let at = ENVELOPE.test(lines[from] ?? "") ? from + 1 : from;
   const first = at;

@@ -1,6 +1,6 @@
 /**
- * Removes what only readers of a page need: page numbers, running heads, frames of tables, dot leaders. Evidence: form, and
- * sequence: bare figures are page numbers only if they rise and interrupt sentences.
+ * Removes what matters only on a printed page: page numbers, running heads, frames of tables, dot leaders. Evidence:
+ * form and sequence. Numbers alone on a line are page numbers only if they rise and interrupt sentences.
  */
 import type { SkippedList } from "./blocks.ts";
 import { readColumns } from "./columns.ts";

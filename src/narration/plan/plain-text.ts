@@ -19,6 +19,9 @@ import { speakAddresses } from "./web-addresses.ts";
 /** Emphasis as Project Gutenberg writes it, but not `snake_case` and `__init__`. */
 const UNDERSCORES = /(?<![\p{L}\p{N}_])_(?=\S)([^_]+)(?<=\S)_(?![\p{L}\p{N}_])/gu;
 
+/** A whole paragraph in bold, as in `#THE RIVER#` or `=Walden=`. */
+const BOLD = /^(\s*)([#=])(\S(?:[^#=]*\S)?)\2(\s*)$/;
+
 /** Emphasis with parentheses: `_(softly)_` or `(_softly_)`. */
 const ITALIC_PARENTHESES = /_(\([^()_\n]+\))_|\(_([^()_\n]+)_\)/g;
 
@@ -36,7 +39,8 @@ const withoutUnderscores = (paragraph: string): string =>
 function blockOf(paragraph: string): SourceBlock {
   const heading = headingOf(paragraph);
   if (heading !== null) return { kind: "heading", ...heading };
-  const words = paragraph.includes("_") ? withoutUnderscores(paragraph) : paragraph;
+  const plain = paragraph.replace(BOLD, "$1$3$4");
+  const words = plain.includes("_") ? withoutUnderscores(plain) : plain;
   return { kind: "paragraph", text: speakAddresses(words) };
 }
 

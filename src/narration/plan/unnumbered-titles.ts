@@ -35,7 +35,7 @@ interface Line {
 
 /** Returns what two spellings of one title share: small letters, no emphasis, no mark at the end. */
 export const titleKey = (text: string): string =>
-  collapseSpaces(text.replace(/[_*=]+|[\u2028\n]/g, " "))
+  collapseSpaces(text.replace(/[_*=#]+|[\u2028\n]/g, " "))
     .trim()
     .replace(/[.:。：]$/, "")
     .toLowerCase();
@@ -92,6 +92,7 @@ function spacedTitles(lines: readonly Line[], end: number): Line[] {
   const apart = lines.filter(
     ({ key, isAlone, isInCapitals, blankAbove }) =>
       isAlone &&
+      !CONTENTS.test(key) &&
       !ENDS_LIKE_TEXT.test(key) &&
       blankAbove >= (isInCapitals ? CAPITALS_BLANK_LINES : OTHER_BLANK_LINES),
   );

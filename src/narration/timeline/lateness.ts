@@ -31,7 +31,7 @@ const ESTIMATED_SECONDS = 0.3;
 /** Pause that a corrected part leaves before the next one. */
 const ROOM_SECONDS = 0.1;
 
-/** Consecutive parts that follow one cue's time. */
+/** Consecutive parts that are timed by one cue. */
 interface Slot {
   readonly first: number;
   readonly startSeconds: number;

@@ -84,7 +84,8 @@ describe("a sequence of headings", () => {
 
   it("is not its table of contents", () => {
     const headings = ["CHAPTER I. Jonathan.", "CHAPTER II. Mina.", "CHAPTER III. Lucy."];
-    const { sections, parts } = plan(`DRACULA\n\nCONTENTS\n\n${headings.join("\n\n")}\n\n${book(headings)}`);
+    const contents = `CONTENTS\n\n${headings.join("\n\n")}\n\nEpilogue`;
+    const { sections, parts } = plan(`DRACULA\n\n${contents}\n\nNote on the text.\n\n${book(headings)}`);
     expect(sections.map(({ title }) => title)).toEqual([null, ...headings]);
     expect(parts[0]?.text).toContain("CHAPTER III. Lucy.");
   });

@@ -70,6 +70,11 @@ describe("titles without a number", () => {
     ]);
   });
 
+  it("lose the marks of bold type around them", () => {
+    const names = ["#EL SOLITARIO#", "=LA GALLINA=", "#EL ALMOHADON#"];
+    expect(titles(collection(names, 3))).toEqual(["EL SOLITARIO", "LA GALLINA", "EL ALMOHADON"]);
+  });
+
   it("stand below the parts of a book", () => {
     const part = (name: string, names: readonly string[]) => `\n\n\n\n${name}\n${collection(names, 4)}`;
     expect(

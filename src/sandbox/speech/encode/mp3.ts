@@ -1,6 +1,6 @@
 /**
- * Encodes MP3 of constant bitrate. All players agree on its length, because it plays whole frames. The encoder's
- * delay replaces leading silence.
+ * Encodes MP3 at a constant bitrate. The sound fills whole frames, so all players agree on its length. The encoder's
+ * delay takes the place of leading silence.
  */
 import type { WasmMediaEncoder } from "wasm-media-encoders";
 import type { SampleRate } from "../../../contract/audio-format.ts";
