@@ -4,6 +4,7 @@
  * more line, its title, stays as it is, and so do lines of a table of contents.
  */
 import { formOf } from "./chapter-forms.ts";
+import { hasWords, isCjk } from "./characters.ts";
 import { collapseSpaces } from "./normalise.ts";
 
 const HEADING_MAX_UNITS = 80;
@@ -12,6 +13,16 @@ const ENDS_SENTENCE = /[.!?…。！？][”’"'»」』)）]*\s*$/;
 const BEGINS = /^\s*[\p{Lu}\p{Lo}\d]/u;
 
 const isBlank = (line: string | undefined): boolean => line === undefined || !/\S/.test(line);
+
+/** Whether a line is a number alone that ends its paragraph, such as `第三章` below the name of a website. */
+function closesParagraph(lines: readonly string[], at: number): boolean {
+  const [above, line = "", below] = [lines[at - 1], lines[at], lines[at + 1]];
+  if (isBlank(above) || !isBlank(below) || line.length > HEADING_MAX_UNITS || !BEGINS.test(line))
+    return false;
+  const form = formOf(collapseSpaces(line).trim());
+  const isApart = isCjk(line.trim().charAt(0)) || ENDS_SENTENCE.test(above ?? "") || !hasWords(above ?? "");
+  return form?.kind === "known" && !form.hasTitle && isApart;
+}
 
 /** Whether the line below goes on with the sentence, because its first word had no room on this line. */
 function goesOn(lines: readonly string[], at: number): boolean {
@@ -29,8 +40,10 @@ export function setHeadingsApart(text: string): string {
     return formOf(collapseSpaces(line).trim())?.kind === "known";
   };
   const found = new Set<number>();
+  const closing = new Set<number>();
   for (let at = 0; at < lines.length; at += 1) {
     const above = lines[at - 1];
+    if (closesParagraph(lines, at)) closing.add(at);
     if (
       isBlank(lines[at + 1]) ||
       isBlank(lines[at + 2]) ||
@@ -40,6 +53,7 @@ export function setHeadingsApart(text: string): string {
     if (goesOn(lines, at)) continue;
     if (isHeading(at) && ![at - 1, at + 1, at + 2].some(isHeading)) found.add(at);
   }
+  if (closing.size >= MIN_HEADINGS) for (const at of closing) found.add(at);
   if (found.size < MIN_HEADINGS) return text;
   return lines.map((line, at) => (found.has(at) ? `\n${line}\n` : line)).join("\n");
 }

@@ -124,6 +124,8 @@ const MAX_UNITS = 100_000;
 
 /** The beginning of a paragraph or of speech in Chinese and Japanese. */
 const INDENTED_LINE = /^\u3000/;
+/** Chinese and Japanese that is indented with spaces; whole blocks may be, so most of these lines must end a sentence. */
+const SPACED_LINE = /^ {2,8}[“「『（\u3040-\u30ff\u4e00-\u9fff]/;
 const SPEECH_LINE = /^[「『（―—]/;
 const LINES_SHARE = 0.5;
 const ENDING_SHARE = 0.6;
@@ -168,12 +170,14 @@ function lineParagraphs(text: string): string {
   const lines = text.split("\n");
   const filled = lines.filter((line) => /\S/.test(line));
   const ending = filled.filter((line) => ENDS_SENTENCE.test(line)).length;
-  const indented = filled.filter((line) => INDENTED_LINE.test(line)).length;
+  const spaced = filled.filter((line) => SPACED_LINE.test(line));
+  const spacedEnding = spaced.filter((line) => ENDS_SENTENCE.test(line)).length;
+  const begin =
+    spacedEnding > 0 && spacedEnding >= ENDING_SHARE * spaced.length ? SPACED_LINE : INDENTED_LINE;
+  const indented = filled.filter((line) => begin.test(line)).length;
   const speeches = filled.filter((line) => SPEECH_LINE.test(line)).length;
   if (indented > 1 && indented + speeches >= LINES_SHARE * ending) {
-    return lines
-      .map((line) => (INDENTED_LINE.test(line) || SPEECH_LINE.test(line) ? `\n${line}` : line))
-      .join("\n");
+    return lines.map((line) => (begin.test(line) || SPEECH_LINE.test(line) ? `\n${line}` : line)).join("\n");
   }
   const hasBlank = /\S[^\S\n]*\n[^\S\n]*\n\s*\S/.test(text);
   if (hasBlank || filled.length < LINES_MIN) return text;

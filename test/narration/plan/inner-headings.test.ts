@@ -39,6 +39,23 @@ describe("headings without a blank line below", () => {
   });
 });
 
+describe("headings without a blank line above", () => {
+  const 文 = "他在高墙的上面，看见了监视塔和铁丝网，以及那些永远也不会忘记的日子。".repeat(12);
+
+  it.each([
+    ["Chinese", ["第一章", "第二章", "第三章"], "某某书网电子书下载\n", 文],
+    ["below stars", ["CHAPTER 1", "CHAPTER 2", "CHAPTER 3"], "**\n", PROSE.repeat(4)],
+  ])("are found: %s", (_, chapters, above, prose) => {
+    const text = chapters.map((chapter) => `${above}${chapter}\n\n${prose}\n\n${prose}`).join("\n\n");
+    expect(titlesOf(text).filter((title) => title !== null)).toEqual(chapters);
+  });
+
+  it("are none where a sentence ends with a number", () => {
+    const sentence = "It was told by the old man, and much better than here, in\nChapter 3\n\n";
+    expect(titlesOf(`${sentence}${PROSE}\n${sentence.replace("3", "4")}${PROSE}`)).toEqual([null]);
+  });
+});
+
 describe("lines between two texts", () => {
   it("are not spoken, and make a pause", () => {
     const { parts, skipped } = plan("A stitch in time saves nine.\n%\nHaste makes waste.\n%\nLook first.\n");

@@ -18,6 +18,11 @@ describe("lines that are paragraphs", () => {
       ["私は先生と呼んでいた。", "「はい。」", "それから帰った。"],
     ],
     [
+      "indented by spaces, in Chinese",
+      "第一回 西门庆热结十弟兄\n    话说清河县有一人。\n    那时正是冬天。\n\n    武大卖炊饼。",
+      ["第一回 西门庆热结十弟兄", "话说清河县有一人。", "那时正是冬天。", "武大卖炊饼。"],
+    ],
+    [
       "sentences without any blank line",
       "It rained.\nNobody came!\nWe left.\n",
       ["It rained.", "Nobody came!", "We left."],
@@ -31,6 +36,9 @@ describe("lines that are paragraphs", () => {
     const portuguese =
       "Foi então que, depois de muito andar, viram\no velho moinho, e junto dele, no escuro,\no moleiro, que esperava por eles com todo\no trigo da colheita.";
     expect(heard(portuguese)).toEqual([portuguese.replaceAll("\n", " ")]);
+    expect(
+      heard("　　\n    第一行到了这里就没有\n    地方了所以第二行接着\n    写下去，一直到最后。\n\n后来。"),
+    ).toEqual(["第一行到了这里就没有地方了所以第二行接着写下去，一直到最后。", "后来。"]);
     expect(heard("第一行，\n第二行\n第三行。")).toEqual(["第一行，第二行第三行。"]);
   });
 });
