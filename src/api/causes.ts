@@ -25,8 +25,8 @@ export class StaleBytes extends Error {
 }
 
 /**
- * Returns the {@link StaleBytes} cause of a failure, or `null`. The mark is a cause, because `withIds` does not
- * keep subclasses.
+ * Returns the {@link StaleBytes} cause of a failure, or `null`. The mark is a cause and no subclass, because
+ * `withIds` copies errors without their subclass.
  */
 export function staleBytes(error: unknown): StaleBytes | null {
   return error instanceof AudioError && error.cause instanceof StaleBytes ? error.cause : null;

@@ -32,7 +32,7 @@ const MIN_PROGRESS: LeastProgress = { bytes: 64 * 1024, withinMs: 64_000 };
 
 /** The most attempts in a row that may end without a new byte. */
 const MAX_BREAKS_AT_ONE_BYTE = 5;
-/** The most attempts in a row that may break before they add up to {@link LeastProgress.bytes}. */
+/** The most attempts in a row that may break and together bring fewer than {@link LeastProgress.bytes}. */
 const MAX_BREAKS_WITHIN_A_STRETCH = 30;
 
 export interface DownloadOptions {
@@ -111,7 +111,10 @@ class Transfer {
   furthestBytes = 0;
   /** The size of the whole audio, once an answer has stated it; `null` before. */
   #totalBytes: number | null = null;
-  /** The size at the last end that nothing confirmed. If the next attempt ends at the same size, the end counts. */
+  /**
+   * The size at which an attempt ended without proof that the audio is complete. If the next attempt ends at the same
+   * size, it counts as complete.
+   */
   #unconfirmedBytes: number | null = null;
 
   constructor(sink: ByteSink, open: OpenContent, options: DownloadOptions) {

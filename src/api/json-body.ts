@@ -5,7 +5,7 @@ export const JSON_BODY_MAX_BYTES = 1024 * 1024;
 /** The first size of the buffer, enough for a usual task. */
 const USUAL_BYTES = 4096;
 
-/** A body that is not acceptable JSON. The message follows "the answer". */
+/** A body that is not acceptable JSON. The message continues a sentence that begins with "the answer". */
 export class UnreadableBody extends Error {
   override readonly name = "UnreadableBody";
 }

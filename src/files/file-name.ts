@@ -19,7 +19,7 @@ const INVISIBLE = /[\p{Cf}\p{Zl}\p{Zp}[\p{Default_Ignorable_Code_Point}--[\ufe00
 
 const ALL_EXTENSIONS = Object.values(FILE_EXTENSIONS);
 
-/** What is refused, and the rule in words behind "it". The first match applies. */
+/** What is refused, and the rule in words that follow "it". The first match applies. */
 const RULES: ReadonlyArray<readonly [breaks: (name: string) => boolean, rule: string]> = [
   [(name) => name === "", "must not be empty"],
   [(name) => !name.isWellFormed(), "must be well-formed Unicode (it holds half of a surrogate pair)"],

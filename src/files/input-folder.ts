@@ -103,7 +103,10 @@ async function pathOfOpen(handle: FileHandle): Promise<string | null> {
   return await readlink(`/proc/self/fd/${handle.fd}`).catch(() => null);
 }
 
-/** Repetitions of the check on systems that do not name an open file; an attacker's swap must win each time. */
+/**
+ * How often the check is repeated on systems that cannot name an open file. An attacker would have to swap the file
+ * at the right moment each time.
+ */
 const ATTEMPTS = 5;
 
 /** Whether the opened file is in the folder, whatever happened to its path meanwhile. */

@@ -9,8 +9,8 @@ import { createTemporaryFile, removeQuietly, sweepTemporaryFiles } from "./tempo
 
 export interface OutputFolder {
   /**
-   * Absolute real path: a configured folder that is a symbolic link is resolved once, here. Its spelling is the
-   * disk's own only after {@link ensureWritable} has made it, because disks may change case, accents and dots.
+   * Absolute real path. A symbolic link in the setting is resolved once, here. The spelling is the disk's own only
+   * after {@link ensureWritable} has created the folder, because disks may change case, accents and dots.
    */
   readonly root: string;
   /**

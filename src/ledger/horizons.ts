@@ -1,4 +1,4 @@
-/** Durations of the ledger: places in flight, spend quarters, leases. */
+/** Durations of the ledger: how long places in flight, sums of spending and leases count. */
 import { RECOVERY_WINDOW_SECONDS } from "../contract/service-limits.ts";
 
 /**

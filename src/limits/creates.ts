@@ -61,7 +61,7 @@ export class Creates {
       ask: (order) => this.#ask(order),
       failsAll: (error) => !(error instanceof AudioError && ONE_CREATE.has(error.code)),
       giveBack: (grant) => this.giveBack(grant),
-      // A repeat goes first, because it already has its place in flight. Behind a job that needs that place, both
+      // A repeat goes first, because it already has its place in flight. Behind a job that waits for that place, both
       // would wait for ever.
       rank: ({ record, narrationId }) => {
         if (record.status === "unresolved") return 0;
@@ -100,7 +100,7 @@ export class Creates {
     this.#queue.wake();
   }
 
-  /** Refuses an order over the budget before it queues, because its turn would only bring the same refusal. */
+  /** Refuses a create that exceeds the budget before it queues, because it would be refused after its wait. */
   async #refuseOverBudget({ record }: CreateOrder): Promise<void> {
     const { creditBudget, ledger } = this.#options;
     if (creditBudget === null || record.status === "unresolved") return;

@@ -17,7 +17,9 @@ export interface LimitsOptions {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly log: Log;
-  /** Scales windows, lapse, heartbeats and pauses, but not the budget's 24 hours; always 1 outside tests. */
+  /**
+   * Factor for windows, leases, heartbeats and pauses, but not for the budget's 24 hours; always 1 outside tests.
+   */
   readonly timeScale: number;
   /** Most credits reserved or charged in any 24 hours; `null`: no budget. */
   readonly creditBudget: number | null;

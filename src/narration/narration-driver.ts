@@ -351,7 +351,7 @@ export class NarrationDriver {
       const { signal } = this.#left;
       const order = { narrationId, plan, state, file, parts: sources, isWhole, signal };
       const made = await this.#deps.joined.make(order);
-      // The file exists whatever was asked meanwhile; a later one may replace it.
+      // Records the file even if a call has asked for another meanwhile; a later file may replace it.
       const now = await this.#deps.repository.change(narrationId, (before) => ({
         ...before,
         files: withFile(before.files, made),

@@ -108,7 +108,7 @@ export class NarrationRepository {
     return changed.state;
   }
 
-  /** The same, and opens or ends a handle in the same transaction. */
+  /** Changes the state as {@link change} does, and opens or ends a handle in the same transaction. */
   async changeHandle<Changed extends Handle | null>(
     narrationId: string,
     change: (state: NarrationState, open: readonly Handle[]) => { state: NarrationState; handle: Changed },

@@ -157,7 +157,7 @@ export const narrationHandleEndSchema = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("cancelled"),
     figures: figuresSchema,
-    /** Whether it goes on, because other calls want it too. */
+    /** Whether the narration continues, because other calls want it too. */
     isLeftRunning: z.boolean(),
   }),
   /** The status of the narration at that time; it may have continued since. */

@@ -62,8 +62,8 @@ const EXCERPT_CODE_POINTS = 60;
 const ESTIMATE_MARGIN = 1.2;
 
 /**
- * The sum of all charges with room for longer parts, and the reservations of the last two tasks, so that two run at a
- * time up to the end; but not more than the missing tasks can cost.
+ * The likely charges with room for longer parts, plus the reservations of the last two tasks, so that two tasks can
+ * run until the end. Never more than the missing tasks can cost.
  */
 function suggestedMax(charged: number, toCome: number, missingTasks: number): number {
   if (missingTasks === 0) return charged;

@@ -182,7 +182,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     if (await repository.knows(narrationId)) {
       await repository.change(narrationId, (state) => {
         const current = withRemarks(state, plan);
-        // Takes that were chosen since the first plan belong to it, too, as long as nobody has agreed to it.
+        // Adopts takes that were chosen since the first plan, as long as nobody has agreed to that plan.
         const isOpen = state.status === "planned" && JSON.stringify(state.takes) !== JSON.stringify(takes);
         return isOpen ? { ...current, takes } : current;
       });

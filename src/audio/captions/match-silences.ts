@@ -6,7 +6,10 @@ const SILENCES_MAX = 150;
 /** Maximum number of consecutive edges between sentences that have no silence. */
 const UNHEARD_MAX = 2;
 const UNHEARD_COST = 6;
-/** A stretch of speech costs one unit if it deviates from its expected length by this share and TOLERANCE_SECONDS. */
+/**
+ * A stretch of speech costs one unit if it deviates from its expected length by this share of it plus
+ * TOLERANCE_SECONDS.
+ */
 const TOLERANCE_SHARE = 0.15;
 const TOLERANCE_SECONDS = 0.25;
 /** The cost of a silence of length 0. A silence as long as the usual pause between sentences costs nothing. */
@@ -61,7 +64,7 @@ export function matchSilences(
   );
 
   const start: Step = { cost: 0, sentence: -1, endSeconds: 0, silence: undefined, previous: undefined };
-  /** The steps of each edge, indexed by the sentence before the edge and sorted by their silences. */
+  /** The matches of each edge, indexed by the sentence before the edge and sorted by their silences. */
   const steps: Step[][] = [];
   const cheapestTo = (sentence: number, endSeconds: number): { cost: number; previous: Step } | undefined => {
     let found: { cost: number; previous: Step } | undefined;

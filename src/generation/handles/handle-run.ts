@@ -23,8 +23,8 @@ export interface OpenHandle {
 }
 
 /**
- * Recovery windows in which a run must end. An attempt needs up to three (accept, watch, save), and a free repeat
- * needs three more.
+ * The number of recovery windows within which a run must end. An attempt needs up to three (accept, watch, save), and
+ * a free repeat needs three more.
  */
 const RECOVERY_WINDOWS = 6;
 

@@ -106,7 +106,7 @@ export class RequestHandles implements HandleOperations<TaskView> {
     if (end?.kind === "cancelled") this.#running.get(handle)?.run.abort();
   }
 
-  /** From now on stores no ends of runs, because the shutdown itself ends them. */
+  /** Stops storing how runs end, because the shutdown ends them. */
   close(): void {
     this.#isClosed = true;
   }

@@ -26,8 +26,8 @@ export type ClaimResult =
 export async function claimOrFollow(job: Job, deps: GenerationDeps): Promise<ClaimResult> {
   const { ledger, clock, timing } = deps;
   const { attempt, status, keyId } = job.record;
-  // A job drives only records of this API key. Another key's record gets here only for its saved file, and then the
-  // file has disappeared since.
+  // A job drives only records of this API key. Another key's record gets here only because its file was saved, and
+  // that file has disappeared since.
   if (keyId !== ledger.identity.keyId) return { kind: "end", end: { kind: "left" } };
   let succeeded: Deadline | null = null;
   for (;;) {

@@ -107,7 +107,7 @@ export async function saveUnderName(
     isNameAvailable(deps, { ...record, replaces }, tried);
   const named = await nameAgain(file, deps.folder, name, { replaces, mayBeNamed });
   if (named.path === file.path) return file;
-  // The time shows which record owns a name that was used more than once.
+  // Stores the time, because it decides which record owns a name that was used more than once.
   const dated = { ...named, savedAtMs: deps.clock.wallMs() };
   await deps.ledger.apply(record, { kind: "saved", file: dated });
   return dated;
@@ -122,6 +122,6 @@ async function findReplaced(
 ): Promise<Replaced | null> {
   if (file.path === join(deps.folder.root, name)) return null;
   const owner = await ownerOf(deps, name);
-  // If nothing owns the name, a process may have been killed during this replacement, so the recorded one is kept.
+  // Keeps the recorded replacement if nothing owns the name, because a process may have been killed in its midst.
   return owner === null ? replaces : await planReplacement(deps.folder, name, owner.file);
 }

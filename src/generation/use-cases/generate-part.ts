@@ -90,8 +90,8 @@ function openPartCall({ clock, timing }: GenerationDeps, signal: AbortSignal): O
 }
 
 /**
- * A job that ends without a result is started again at most this often. It ends so if another process drives the
- * record, for example.
+ * A job that ends without a result is started again at most this often. For example, it ends so when another process
+ * drives the record.
  */
 const MAX_STARTS = 3;
 
@@ -117,7 +117,7 @@ export async function findPart(
   if (own !== undefined && wasSent(own)) return own;
   const newest = records.findLast((record) => record !== own && wasSent(record));
   if (newest === undefined) return own ?? null;
-  // The audio is not here and may have to be made again, so only the cost of the record counts.
+  // Keeps only the cost of the record, because its audio is not here and may have to be made again.
   return newest.status === "succeeded" ? { ...newest, ...NO_TASK_YET } : newest;
 }
 

@@ -41,8 +41,8 @@ export interface GenerateRequest {
 }
 
 /**
- * A job that ends without a result is started again at most this often. A `finish` job that a create joined too
- * late ends so, for example.
+ * A job that ends without a result is started again at most this often. For example, a `finish` job ends so for a
+ * create that joined it too late.
  */
 const MAX_STARTS = 3;
 

@@ -98,8 +98,8 @@ function isFresh({ polledAtMs, isGone }: TaskRecord, call: Call, { clock, timing
 }
 
 /**
- * A job that ends without a result is started again at most this often. It ends so if another process drives the
- * record, for example.
+ * A job that ends without a result is started again at most this often. For example, it ends so when another process
+ * drives the record.
  */
 const MAX_STARTS = 3;
 

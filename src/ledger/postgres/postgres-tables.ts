@@ -40,7 +40,7 @@ export async function prepareTables(
   const [found] = await connection.run([FIND], untilMs);
   const known = nameRows.parse(found?.rows);
   if (known.length === 0) {
-    // Look again behind the lock: unlike to_regclass, this query sees tables that another process has created
+    // Look again once the lock is held: unlike to_regclass, this query sees tables that another process has created
     // meanwhile.
     const lock = sql(`SELECT pg_advisory_xact_lock(${CREATION_LOCK})`);
     const [, , foundNow] = await connection.run([sql("BEGIN"), lock, FIND], untilMs);

@@ -87,7 +87,7 @@ export function openedHandle(
   return {
     ...draft,
     kind: "request",
-    // A call begins the next attempt, because it never repeats a failed one.
+    // A handle of a failed request begins its next attempt, because no call repeats a failed one.
     attempt: attempt + (hasFailed ? 1 : 0),
     wish: { fileName, replace, replayed: taskId !== null && !hasFailed },
     cancelAskedAtMs: null,

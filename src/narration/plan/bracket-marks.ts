@@ -4,7 +4,7 @@
  */
 import type { SkippedList } from "./blocks.ts";
 
-/** `(music)` behind a sentence may be a source, so it counts only by itself. */
+/** `(music)` behind a sentence may name a source, so it counts only alone in its paragraph. */
 const MUSIC = "(?:(?:soft |upbeat |dramatic |theme )?music(?: playing| fades)?|música|musik|音乐|音楽)";
 const FORMED = new RegExp(
   [

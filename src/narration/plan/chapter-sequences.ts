@@ -27,7 +27,7 @@ const MEMBER_MAX_UNITS = 400;
 const LISTED_UNITS = 120;
 /** Headings of a bare number need this much text below them, to exclude verses and steps. */
 const BARE_UNITS = 400;
-/** Below chapters with a word, bare numbers with less text than this are stanzas of a song. */
+/** Inside chapters such as `CHAPTER I`, numbers alone with less text than this below them are stanzas of a song. */
 const BARE_BELOW_CHAPTERS_UNITS = 800;
 const OTHER_UNITS = 200;
 /** Weight of a Chinese character relative to a letter. */
@@ -50,7 +50,7 @@ const LONG_NUMBERED = /^\s*[(（]?(\d{1,3}|[IVXLC]{1,9})([.)）、．:]?)\s+\S/;
 const MIN_ENTRIES = 3;
 const ENDS_WITH_PAGE = /\s\d{1,4}(?:[-–]\d{1,4})?$/;
 
-/** Whether lines of a paragraph are chapters with their word, or titles with a Roman number or their page. */
+/** Whether a paragraph lists chapters: lines with a word such as "chapter", a Roman number or a page number. */
 function isContents(text: string): boolean {
   const lines = text.split(/[\n\u2028]+/).map((line) => collapseSpaces(line).trim());
   if (lines.length < MIN_ENTRIES) return false;

@@ -17,7 +17,7 @@ const NUMBER =
   "(?:\\d{1,4}|[IVXLC]{1,8}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|the first|the last|uno|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|primero|primera|um|dois|três|quatro|sete|oito|nove|dez|primeiro|primeira|satu|dua|tiga|empat|lima|enam|tujuh|delapan|sembilan|sepuluh)";
 const CJK_NUMBER = "[0-9０-９〇零一二三四五六七八九十百千两兩]{1,6}";
 
-/** Words before a number; then nothing, or a mark and the title. */
+/** Matches a word and its number, then nothing, or a mark and the title. */
 const NUMBERED: ReadonlyArray<readonly [level: number, pattern: RegExp]> = [
   [1, numbered("part|book|volume|act|parte|libro|livro|tomo|volumen|acto|ato|bagian|buku|jilid")],
   [2, numbered("chapter|letter|stave|canto|scene|section|capítulo|capitulo|carta|escena|cena|bab|surat")],

@@ -13,7 +13,7 @@ const WORD = /\p{L}+(?:[-\u2010]\p{L}+)*/gu;
 
 const plain = (word: string): string => word.replace("\u2010", "-").toLowerCase();
 
-/** A hyphen of ASCII stays in the word if the text does not show that it divides it; the others are signs of division. */
+/** Keeps an ASCII hyphen unless the text shows that it only divides the word. Other hyphens always divide. */
 export function joinDividedWords(text: string): string {
   if (!/[-\u2010\u00ad][^\S\n]*\r?\n/.test(text)) return text;
   const wanted = new Set<string>();

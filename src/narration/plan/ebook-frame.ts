@@ -22,7 +22,7 @@ const HEADER_MAX_UNITS = 20_000;
 const FRAME_MAX_LINES = 1000;
 const LICENCE_MAX_UNITS = 40_000;
 const PRODUCED_MAX_UNITS = 600;
-/** Lines of a marker; a long title takes several. */
+/** The most lines of one marker, because a long title is wrapped. */
 const MARKER_MAX_LINES = 4;
 
 export interface Ebook {

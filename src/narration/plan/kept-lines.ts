@@ -124,7 +124,10 @@ const MAX_UNITS = 100_000;
 
 /** The beginning of a paragraph or of speech in Chinese and Japanese. */
 const INDENTED_LINE = /^\u3000/;
-/** Chinese and Japanese that is indented with spaces; whole blocks may be, so most of these lines must end a sentence. */
+/**
+ * Matches Chinese and Japanese lines that spaces indent. They are paragraphs only if most of them end a sentence,
+ * because a whole block may be indented.
+ */
 const SPACED_LINE = /^ {2,8}[“「『（\u3040-\u30ff\u4e00-\u9fff]/;
 const SPEECH_LINE = /^[「『（―—]/;
 const LINES_SHARE = 0.5;
@@ -208,7 +211,7 @@ function isFilledPair(paragraph: string, [, second = ""]: readonly string[], pag
   return first.trimEnd().length + 1 + firstWordOf(second) > pageWidth;
 }
 
-/** Share of the paragraphs with several lines that make a whole text verse, and their least number. */
+/** A text is verse if this share of its paragraphs with several lines are verse, and at least this many. */
 const VERSE_SHARE = 0.25;
 const VERSE_MIN = 5;
 /** In a text of verse, the share of lines that begin with a capital letter or a dash. */

@@ -40,8 +40,8 @@ function inContext(text: string, quote: string): string {
 }
 
 /**
- * The indexes of the part that a quote stands in: several only where their texts are equal, because equal parts are
- * one task. It is looked for as it is, and then without regard to case and to the kind of quotation marks and dashes.
+ * Returns the index of the part that contains a quote; several if their texts are equal, because equal parts are one
+ * task. Searches for the exact quote first, then ignores case and the kinds of quotation marks and dashes.
  *
  * @throws AudioError `invalid_request`, naming the rule: a quote without words, in no part, or in several
  */

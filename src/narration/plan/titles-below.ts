@@ -1,20 +1,26 @@
 /**
- * Joins numbers with the titles in the paragraphs below them. Evidence: share. Three of four numbers of one form have
- * such a title.
+ * Joins numbers of chapters with the titles in the paragraphs below them. Evidence: share, at least three of four
+ * numbers of one form.
  */
 import type { SourceBlock } from "./blocks.ts";
 import { formOf } from "./chapter-forms.ts";
 import { collapseSpaces, HARD_BREAK } from "./normalise.ts";
 
 const TITLE_MAX_UNITS = 100;
-/** Share of the headings without a title that must have one below, so that a short first paragraph is none. */
+/**
+ * The share of numbers that must have a title below; with fewer, a short paragraph below is the beginning of the
+ * text.
+ */
 const TITLES_BELOW_SHARE = 0.75;
 const MIN_TITLES_BELOW = 3;
-/** Old books end titles with a full stop; one inside of the line is between two sentences. */
+/**
+ * Matches lines that are no titles. Old books end titles with a full stop, but one inside the line stands between two
+ * sentences.
+ */
 const SENTENCE = /[!?…。！？:：,;][”’"'»」』)）]*$|[a-z]{3}\. \p{Lu}/u;
 const SPOKEN = /^["“«„「『—–].*[.。][”’"'»」』]?$/;
 
-/** Whether a paragraph is one short line in capitals, or one that is no question and no speech. */
+/** Whether a paragraph is one short line, in capitals or without the marks of a sentence. */
 function isTitle(block: SourceBlock | undefined): boolean {
   if (block?.kind !== "paragraph") return false;
   const text = block.text.trim();

@@ -7,7 +7,7 @@ import { collapseSpaces } from "./normalise.ts";
 
 const TITLE_MAX_UNITS = 80;
 const MIN_TITLES = 3;
-/** Share of a table's entries that must stand above a text. */
+/** The share of the listed lines that must stand above a text of their own. */
 const FOUND_SHARE = 0.5;
 const CONTENTS_MAX_LINES = 400;
 /** Least text between most titles; verses and lists have less. */
@@ -33,7 +33,7 @@ interface Line {
   readonly isInCapitals: boolean;
 }
 
-/** Returns what two spellings of one title share: small letters, no emphasis, no mark at the end. */
+/** Returns a title in the form that is compared: small letters, no emphasis, no mark at the end. */
 export const titleKey = (text: string): string =>
   collapseSpaces(text.replace(/[_*=#]+|[\u2028\n]/g, " "))
     .trim()
@@ -58,7 +58,7 @@ function shortLines(text: string): Line[] {
   return lines;
 }
 
-/** Whether most titles have at least so much text below them. */
+/** Whether most titles have at least this much text below them. */
 function haveText(titles: readonly Line[], end: number, leastUnits: number): boolean {
   const gaps = titles.map(({ offset }, at) => (titles[at + 1]?.offset ?? end) - offset);
   return gaps.filter((gap) => gap >= leastUnits).length > gaps.length / 2;
@@ -87,7 +87,7 @@ function listedTitles(lines: readonly Line[], end: number): Line[] {
   return isTable && haveText(titles, end, LISTED_TEXT_UNITS) ? titles : [];
 }
 
-/** Returns the lines that stand apart from the text above them; of several in a row the last. */
+/** Returns the lines that stand apart from the text above them; only the last of several in a row. */
 function spacedTitles(lines: readonly Line[], end: number): Line[] {
   const apart = lines.filter(
     ({ key, isAlone, isInCapitals, blankAbove }) =>
@@ -117,7 +117,7 @@ export function unnumberedTitles(text: string): UnnumberedTitles {
   const lines = shortLines(text);
   const listed = listedTitles(lines, text.length);
   const spaced = spacedTitles(lines, text.length);
-  // A table may misspell a title that stands apart like the others.
+  // The table of contents may misspell a title that stands apart like the others.
   const titles = listed.every((line) => spaced.includes(line)) ? spaced : listed;
   return { keys: new Set(titles.map(({ key }) => key)), areListed: titles === listed };
 }
