@@ -67,7 +67,7 @@ export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
       await assertOwn(temporary, root);
       await close();
       const matchesFormat = digest.sizeBytes > 0 && looksLikeFormat(request.format, sink.head);
-      if (!matchesFormat && !request.keepsOtherFormat) throw unsound(request.format);
+      if (!matchesFormat && !request.keepsOtherFormat) throw wrongFormat(request.format);
       const name = await nameFor(request, temporary.path, digest, matchesFormat);
       const file = { path: join(root, name), ...digest, savedAtMs: request.clock.wallMs(), matchesFormat };
       await syncFolder(root);
@@ -82,7 +82,7 @@ export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
   }
 }
 
-function unsound(format: OutputFormat): AudioError {
+function wrongFormat(format: OutputFormat): AudioError {
   return new AudioError("unexpected_response", `The service delivered bytes that are not ${format}.`, {
     retryable: true,
   });

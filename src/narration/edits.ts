@@ -62,7 +62,7 @@ function edited(texts: readonly string[], { quote, replacement }: Edit): string[
   const count = texts.reduce((sum, text) => sum + [...text.matchAll(pattern)].length, 0);
   if (count === 0) {
     const isOverAnEnd = pattern.test(texts.join(PARAGRAPH_JOINT));
-    refuse(quote, isOverAnEnd ? "goes over the end of a part" : "stands nowhere in this narration");
+    refuse(quote, isOverAnEnd ? "extends beyond the end of a part" : "stands nowhere in this narration");
   }
   if (count > 1) refuse(quote, `stands ${count} times in this narration, and must stand there once`);
   return texts.map((text) => text.replace(pattern, () => replacement));

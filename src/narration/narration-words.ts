@@ -224,19 +224,19 @@ export function chapterWords({ chapters }: NarrationView): string {
   return `Chapters with length and credits: ${rows.join("; ")}${rest > 0 ? `; and ${rest} more` : ""}.${hint}`;
 }
 
-const HOLD = `each part holds ${RESERVED_CREDITS} credits until it ends`;
+const RESERVATION_RULE = `each part holds ${RESERVED_CREDITS} credits until it ends`;
 
 /** Explains what a limit below the suggested one does: it ends the narration early, or leaves room for one part at a time. */
 function lowLimitWords(limit: number, view: NarrationView): string {
   const { estimate, suggestedMax } = view.credits;
   if (isEnough(limit, view)) {
-    return `max_credits ${limit} makes it slow, or ends it early if it comes out longer, because ${HOLD}; ${suggestedMax} does neither.`;
+    return `max_credits ${limit} makes it slow, or ends it early if it comes out longer, because ${RESERVATION_RULE}; ${suggestedMax} does neither.`;
   }
-  const why = limit < estimate ? `about ${estimate} credits are needed` : HOLD;
+  const why = limit < estimate ? `about ${estimate} credits are needed` : RESERVATION_RULE;
   return `max_credits ${limit} is likely to end it early, because ${why}; ${suggestedMax} is not.`;
 }
 
-/** Whether a limit covers the likely charge and the hold of the last part. */
+/** Whether a limit covers the likely charge and the reservation of the last part. */
 function isEnough(limit: number, { credits, parts }: NarrationView): boolean {
   const likely = credits.estimate - MINIMUM_CHARGE_CREDITS + RESERVED_CREDITS;
   const most = credits.charged + RESERVED_CREDITS * (parts.total - parts.saved);
@@ -284,7 +284,9 @@ function headOf(view: NarrationView, saved: string): string {
       const left = view.seconds.left === null ? "" : ` About ${duration(view.seconds.left)} left.`;
       const { max } = view.credits;
       const early =
-        max === null || isEnough(max, view) ? "" : ` It is likely to stop early, because ${HOLD}.`;
+        max === null || isEnough(max, view)
+          ? ""
+          : ` It is likely to stop early, because ${RESERVATION_RULE}.`;
       return `Running: ${soFar(view)}${left} It goes on by itself, up to ${max} credits in all, as long as this server runs.${early}`;
     }
     case "stopped": {

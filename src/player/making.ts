@@ -33,7 +33,7 @@ const readShown = async ({ kind, id }: Shown): Promise<Shown> => {
 async function showParts({ id }: Shown): Promise<boolean> {
   const table = await readTable(`audio://narrations/${id}`);
   const parts = partsOf(table);
-  const [, , standing = ""] = table.split("\n", 3);
+  const [, , statusLine = ""] = table.split("\n", 3);
   if (parts.length === 0) return false;
   const saved = parts.filter(({ status }) => status === "saved").length;
   progress(saved, parts.length);
@@ -43,8 +43,8 @@ async function showParts({ id }: Shown): Promise<boolean> {
       make("li", "", make("span", `${part.number} ${part.status}`), make("bdi", part.text)),
     ),
   );
-  const runs = standing.startsWith("running. ");
-  if (runs) say(text(standing.slice(9)));
+  const runs = statusLine.startsWith("running. ");
+  if (runs) say(text(statusLine.slice(9)));
   return runs && saved < parts.length;
 }
 

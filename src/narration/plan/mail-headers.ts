@@ -9,7 +9,7 @@ const NAME = /^([A-Za-z][A-Za-z-]{1,40}):(?:\s|$)/;
 const ENVELOPE = /^From \S+@\S+ .*\d{4}\s*$/;
 const CONTINUED = /^[ \t]+\S/;
 const TECHNICAL_MIN = 2;
-/** The initials of whoever is quoted, and the marks. */
+/** Matches the marks of a quotation, with the initials of the person who is quoted. */
 const QUOTE_MARKS = /^[ \t]*(?:[A-Z]{0,3}>[ \t]?)+/gm;
 
 /** @param text with `\n` for line ends */

@@ -68,7 +68,7 @@ export function findPartsByQuote(
     );
   }
   if (typed(texts.join(" ")).includes(typed(wanted))) {
-    refuse(quote, "goes over the end of a part; quote words of the one part that is meant");
+    refuse(quote, "extends beyond the end of a part; quote words of the one part that is meant");
   }
   return refuse(quote, "stands in no part of this narration");
 }

@@ -155,7 +155,7 @@ describe("a quote", () => {
       /"Nobody came" stands in 2 different parts.*part 2: ".*第二行。 Nobody came\."; part 3: "Chapter 2 Nobody/,
     ],
     ["Somebody came", /stands in no part/],
-    ["it’s late… Chapter 1", /goes over the end of a part/],
+    ["it’s late… Chapter 1", /extends beyond the end of a part/],
     ["…", /must hold a letter or a digit/],
     ["", /must hold a letter or a digit/],
   ])("is refused with its rule: %j", (quote, rule) => {
