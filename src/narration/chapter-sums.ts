@@ -1,6 +1,6 @@
 /** Computes length and remaining price of each chapter of a plan. */
 import type { PartEstimate } from "./part-summary.ts";
-import { chapterNumbers } from "./plan/chapter-number.ts";
+import { chapterNumbers } from "./plan/chapters/chapter-number.ts";
 
 export interface ChapterSum {
   /** As `chapterNumbers` counts; `null` for a heading that is not numbered in a text of numbered chapters. */

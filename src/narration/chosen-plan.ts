@@ -2,7 +2,7 @@
 import { AudioError } from "../errors.ts";
 import { ofWholeText, shortPartsRemarks } from "./make-plan.ts";
 import type { StoredPlan } from "./narration-state.ts";
-import { chosenSections, partsOf, shownChapter } from "./plan/chosen-chapters.ts";
+import { chosenSections, partsOf, shownChapter } from "./plan/chapters/chosen-chapters.ts";
 import type { PlannedSection } from "./plan/plan.ts";
 import { chosenRemark, inheritedRemarks, titleOfChosen } from "./plan-remarks.ts";
 

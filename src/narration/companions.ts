@@ -11,7 +11,7 @@ import type { OutputFolder } from "../files/output-folder.ts";
 import { saveText } from "../files/save-text.ts";
 import type { SavedFile } from "../files/saved-file.ts";
 import type { NarrationFile, StoredPart } from "./narration-state.ts";
-import { sentencesOf } from "./plan/sentences.ts";
+import { sentencesOf } from "./plan/cutting/sentences.ts";
 
 export interface CompanionOrder {
   readonly folder: OutputFolder;

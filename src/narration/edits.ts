@@ -7,9 +7,9 @@ import { shortPartsRemarks } from "./make-plan.ts";
 import type { NarrationState, StoredPart, StoredPlan } from "./narration-state.ts";
 import { excerptOf } from "./plan/blocks.ts";
 import { hasWords } from "./plan/characters.ts";
+import { split } from "./plan/cutting/split.ts";
+import { PARAGRAPH_JOINT } from "./plan/cutting/units.ts";
 import { readReplacement } from "./plan/plan-narration.ts";
-import { split } from "./plan/split.ts";
-import { PARAGRAPH_JOINT } from "./plan/units.ts";
 import { inheritedRemarks } from "./plan-remarks.ts";
 import { spokenPart } from "./spoken-part.ts";
 

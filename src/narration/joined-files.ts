@@ -21,7 +21,7 @@ import { doubtfulParts } from "./doubtful-parts.ts";
 import { formatOfPlan, type NarrationFile, type NarrationState, type StoredPlan } from "./narration-state.ts";
 import type { PartFile } from "./part-request.ts";
 import { excerptOf } from "./plan/blocks.ts";
-import { chapterPosition } from "./plan/chapter-number.ts";
+import { chapterPosition } from "./plan/chapters/chapter-number.ts";
 
 /** One file of a plan. */
 export interface PlannedFile {

@@ -6,8 +6,9 @@ import type { TextFormat } from "../files/input-format.ts";
 import { type Pronunciation, respelledNotes } from "../pronunciation.ts";
 import type { NarrationSettings, StoredPart, StoredPlan } from "./narration-state.ts";
 import type { ReadText, SkippedList } from "./plan/blocks.ts";
-import { withChapters } from "./plan/chosen-chapters.ts";
+import { withChapters } from "./plan/chapters/chosen-chapters.ts";
 import { titleOf } from "./plan/narration-title.ts";
+import { isSubtitles } from "./plan/plain/time-codes.ts";
 import {
   MAX_PARTS,
   type NarrationPlan,
@@ -18,7 +19,6 @@ import {
   type Voices,
 } from "./plan/plan.ts";
 import { planDocument, planNarration } from "./plan/plan-narration.ts";
-import { isSubtitles } from "./plan/time-codes.ts";
 import { chosenRemark, edgesRemark, planRemarks, titleOfChosen } from "./plan-remarks.ts";
 import { type SpokenPart, spokenPart } from "./spoken-part.ts";
 import { planTimeline } from "./timeline/plan-timeline.ts";

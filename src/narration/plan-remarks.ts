@@ -2,8 +2,8 @@
 import { languageNotes } from "../text-language.ts";
 import { numberSpans } from "./number-spans.ts";
 import { excerptOf } from "./plan/blocks.ts";
-import { chapterNumbers } from "./plan/chapter-number.ts";
-import { shownChapter } from "./plan/chosen-chapters.ts";
+import { chapterNumbers } from "./plan/chapters/chapter-number.ts";
+import { shownChapter } from "./plan/chapters/chosen-chapters.ts";
 import type { NarrationPlan } from "./plan/plan.ts";
 
 const VOICES_SHOWN = 10;

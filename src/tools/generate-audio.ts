@@ -3,7 +3,7 @@ import { z } from "zod";
 import { audioInputFields, checkFieldRules } from "../contract/audio-input.ts";
 import { FIELD_NAMES, requestField } from "../contract/request-fields.ts";
 import type { GenerateRequest } from "../generation/use-cases/generate.ts";
-import { holdsCues } from "../narration/plan/time-codes.ts";
+import { holdsCues } from "../narration/plan/plain/time-codes.ts";
 import { PLAYER_META } from "./player-uri.ts";
 import {
   checkCharacters,

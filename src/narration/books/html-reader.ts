@@ -6,11 +6,11 @@ import { Parser } from "htmlparser2";
 import { AudioError } from "../../errors.ts";
 import type { SkippedList, SourceBlock } from "../plan/blocks.ts";
 import { hasWords } from "../plan/characters.ts";
-import { isText } from "../plan/indented-text.ts";
+import { isText } from "../plan/markdown/indented-text.ts";
+import { speakScripts } from "../plan/markdown/superscripts.ts";
 import { dropUnspoken, HARD_BREAK } from "../plan/normalise.ts";
+import { speakAddresses } from "../plan/plain/web-addresses.ts";
 import type { SkippedKind } from "../plan/plan.ts";
-import { speakScripts } from "../plan/superscripts.ts";
-import { speakAddresses } from "../plan/web-addresses.ts";
 
 type Attributes = Readonly<Record<string, string>>;
 

@@ -1,6 +1,6 @@
 /** Reads an EPUB as one text: its pages in order. Pages without headings get those of the table of contents. */
 import type { ReadText, SkippedList, SourceBlock } from "../plan/blocks.ts";
-import { markChapters } from "../plan/chapter-words.ts";
+import { markChapters } from "../plan/chapters/chapter-words.ts";
 import { hasWords } from "../plan/characters.ts";
 import { collapseSpaces, HARD_BREAK, normaliseLines } from "../plan/normalise.ts";
 import { checkText } from "../plan/plan-narration.ts";

@@ -1,9 +1,9 @@
 /** Reads an HTML page as a text: only its article if it has one. */
 import type { ReadText, SkippedList, SourceBlock } from "../plan/blocks.ts";
-import { withoutMarks } from "../plan/bracket-marks.ts";
-import { markChapters } from "../plan/chapter-words.ts";
-import { isFrameEnd, isFrameStart } from "../plan/ebook-frame.ts";
+import { markChapters } from "../plan/chapters/chapter-words.ts";
 import { normaliseLines } from "../plan/normalise.ts";
+import { withoutMarks } from "../plan/plain/bracket-marks.ts";
+import { isFrameEnd, isFrameStart } from "../plan/plain/ebook-frame.ts";
 import { checkText } from "../plan/plan-narration.ts";
 import { type PageBlock, readPage } from "./html-reader.ts";
 

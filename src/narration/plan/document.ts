@@ -4,7 +4,7 @@ import type { SkippedList, SourceBlock } from "./blocks.ts";
 import { hasWords } from "./characters.ts";
 import { flowParagraph } from "./normalise.ts";
 import { MAX_PARTS, type PlannedSection, type Speaker } from "./plan.ts";
-import { ITALIC_MARK, type SpeakerLabels } from "./speaker-labels.ts";
+import { ITALIC_MARK, type SpeakerLabels } from "./speakers/speaker-labels.ts";
 
 /** Why a new run begins. If several reasons apply, the last one in this list counts. */
 export type Edge = "speaker" | "rule" | "heading";

@@ -1,7 +1,7 @@
 /** Removes what is not spoken from a cue: tags, sounds, songs and dashes; and finds the speaker by its tags. */
 import type { SkippedList } from "../plan/blocks.ts";
 import { hasWords } from "../plan/characters.ts";
-import { decodeEntities } from "../plan/entities.ts";
+import { decodeEntities } from "../plan/markdown/entities.ts";
 import { HARD_BREAK } from "../plan/normalise.ts";
 
 /** The words of one voice in a cue. */

@@ -3,6 +3,8 @@ import { chargeForSeconds } from "../../contract/billing.ts";
 import { AudioError } from "../../errors.ts";
 import { SkippedList } from "../plan/blocks.ts";
 import { hasWords } from "../plan/characters.ts";
+import { sentenceStarts } from "../plan/cutting/sentences.ts";
+import { split } from "../plan/cutting/split.ts";
 import { flowParagraph, HARD_BREAK } from "../plan/normalise.ts";
 import {
   MAX_PARTS,
@@ -13,9 +15,7 @@ import {
   type Voices,
 } from "../plan/plan.ts";
 import { checkText } from "../plan/plan-narration.ts";
-import { sentenceStarts } from "../plan/sentences.ts";
-import { SpeakerLabels } from "../plan/speaker-labels.ts";
-import { split } from "../plan/split.ts";
+import { SpeakerLabels } from "../plan/speakers/speaker-labels.ts";
 import { type CueWords, cueWords } from "./cue-words.ts";
 import { type Cue, readCues } from "./read-cues.ts";
 

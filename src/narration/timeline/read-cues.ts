@@ -2,7 +2,7 @@
 import { AudioError } from "../../errors.ts";
 import { excerptOf, type SkippedList } from "../plan/blocks.ts";
 import { normaliseLines } from "../plan/normalise.ts";
-import { type CueTimes, cueTimes } from "../plan/time-codes.ts";
+import { type CueTimes, cueTimes } from "../plan/plain/time-codes.ts";
 
 export interface Cue extends CueTimes {
   /** The cue's number in the file if it has one, otherwise its position. */

@@ -1,6 +1,6 @@
 /** Chapters are numbered as they number themselves, so that "chapters 3 to 5" means those. */
 import { describe, expect, it } from "vitest";
-import { chapterNumbers } from "../../../src/narration/plan/chapter-number.ts";
+import { chapterNumbers } from "../../../src/narration/plan/chapters/chapter-number.ts";
 import { planInput } from "../../../src/narration/plan-input.ts";
 
 const numbersOf = (...titles: ReadonlyArray<string | null>) =>

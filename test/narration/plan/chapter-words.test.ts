@@ -1,6 +1,6 @@
 /** Which paragraphs are headings of chapters, by their words and their length alone. */
 import { describe, expect, it } from "vitest";
-import { markChapters } from "../../../src/narration/plan/chapter-words.ts";
+import { markChapters } from "../../../src/narration/plan/chapters/chapter-words.ts";
 
 const isHeading = (text: string): boolean =>
   markChapters([

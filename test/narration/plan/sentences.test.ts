@@ -1,7 +1,7 @@
 /** Where sentences end in every language that the voices speak: a bar stands at each boundary. */
 import { describe, expect, it } from "vitest";
+import { sentencesOf } from "../../../src/narration/plan/cutting/sentences.ts";
 import { planNarration } from "../../../src/narration/plan/plan-narration.ts";
-import { sentencesOf } from "../../../src/narration/plan/sentences.ts";
 
 const CASES: ReadonlyArray<readonly [language: string, text: string]> = [
   ["en", "It was late. |Nobody came."],

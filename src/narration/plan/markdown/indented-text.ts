@@ -2,7 +2,7 @@
  * Decides whether an indented block, which is code in Markdown, is text. Evidence: form (it begins like
  * a sentence or a clause) and share (nearly all of it is words). Without both it stays code, which is left out and reported.
  */
-import { OPENERS } from "./characters.ts";
+import { OPENERS } from "../characters.ts";
 
 /** The beginning of a sentence, in any script. */
 const SENTENCE = new RegExp(`^[\\s${OPENERS}]*[\\p{Lu}\\p{Lo}]`, "u");

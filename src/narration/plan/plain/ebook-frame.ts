@@ -3,7 +3,7 @@
  * form, namely the marker lines, together with the name in the removed text, and bounds on its length. A text about
  * these lines keeps them.
  */
-import type { SkippedList } from "./blocks.ts";
+import type { SkippedList } from "../blocks.ts";
 
 const START = /^\s*\*{3}\s*START OF TH(?:E|IS) PROJECT GUTENBERG EBOOK\b/i;
 const END = /^\s*\*{3}\s*END OF TH(?:E|IS) PROJECT GUTENBERG EBOOK\b/i;

@@ -1,5 +1,5 @@
 /** Leaves out the headers of mails and the marks of their quotations. Evidence: form. */
-import type { SkippedList } from "./blocks.ts";
+import type { SkippedList } from "../blocks.ts";
 
 /** Headers that only programs need; two of them make lines of headers a mail. */
 const TECHNICAL =

@@ -2,9 +2,9 @@
  * Joins numbers of chapters with the titles in the paragraphs below them. Evidence: share, at least three of four
  * numbers of one form.
  */
-import type { SourceBlock } from "./blocks.ts";
+import type { SourceBlock } from "../blocks.ts";
+import { collapseSpaces, HARD_BREAK } from "../normalise.ts";
 import { formOf } from "./chapter-forms.ts";
-import { collapseSpaces, HARD_BREAK } from "./normalise.ts";
 
 const TITLE_MAX_UNITS = 100;
 /**

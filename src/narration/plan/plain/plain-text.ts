@@ -1,19 +1,20 @@
 /** Reads plain text: paragraphs between blank lines, whose line breaks come from the width of the page. */
+
+import type { ReadText, SkippedList, SourceBlock } from "../blocks.ts";
+import { markChapters } from "../chapters/chapter-words.ts";
+import { setHeadingsApart } from "../chapters/inner-headings.ts";
+import { headingOf, markUnderlined } from "../chapters/source-headings.ts";
+import { NO_TITLES, unnumberedTitles } from "../chapters/unnumbered-titles.ts";
+import { normaliseLines } from "../normalise.ts";
+import { ITALIC_MARK } from "../speakers/speaker-labels.ts";
 import { aozoraHeader, withoutAozora } from "./aozora.ts";
-import type { ReadText, SkippedList, SourceBlock } from "./blocks.ts";
 import { withoutLongNotes, withoutMarks } from "./bracket-marks.ts";
-import { markChapters } from "./chapter-words.ts";
 import { joinDividedWords } from "./divided-words.ts";
 import { withoutEbookFrame } from "./ebook-frame.ts";
-import { setHeadingsApart } from "./inner-headings.ts";
 import { keepLines, paragraphsOf } from "./kept-lines.ts";
 import { withoutMailHeaders } from "./mail-headers.ts";
-import { normaliseLines } from "./normalise.ts";
 import { withoutPageFurniture } from "./page-furniture.ts";
-import { headingOf, markUnderlined } from "./source-headings.ts";
-import { ITALIC_MARK } from "./speaker-labels.ts";
 import { withoutCues } from "./subtitles.ts";
-import { NO_TITLES, unnumberedTitles } from "./unnumbered-titles.ts";
 import { speakAddresses } from "./web-addresses.ts";
 
 /** Emphasis as Project Gutenberg writes it, but not `snake_case` and `__init__`. */

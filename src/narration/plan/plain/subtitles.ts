@@ -2,7 +2,7 @@
  * Removes cue numbers and time codes from cues (SRT, WebVTT) inside another text, and joins sentences that several
  * cues share. `../timeline/` reads a text that consists of subtitles. Evidence: form, at least two cues.
  */
-import type { SkippedList } from "./blocks.ts";
+import type { SkippedList } from "../blocks.ts";
 import { cueTimes, holdsCues } from "./time-codes.ts";
 
 const NUMBER = /^\s*\d{1,6}\s*$/;

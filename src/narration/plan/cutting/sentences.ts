@@ -1,6 +1,7 @@
 /** Finds the ends of sentences. Node's own rules change between builds, and boundaries must not. */
+
+import { CLOSERS, characterAt, characterBefore, hasWords, isCjk, OPENERS } from "../characters.ts";
 import { isAbbreviation } from "./abbreviations.ts";
-import { CLOSERS, characterAt, characterBefore, hasWords, isCjk, OPENERS } from "./characters.ts";
 
 /** `. . .` is one mark, with or without others before it. */
 const END = new RegExp(`([.!?…。！？．｡]+(?:[ \\u00a0]\\.+(?![\\p{L}\\p{N}]))*)([${CLOSERS}]*)`, "gu");

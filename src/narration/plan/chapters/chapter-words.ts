@@ -1,8 +1,8 @@
 /** Finds chapter headings in a text without markup, if they cannot be mistaken for sentences. */
-import type { SourceBlock } from "./blocks.ts";
+import type { SourceBlock } from "../blocks.ts";
+import { collapseSpaces, HARD_BREAK } from "../normalise.ts";
 import { formOf } from "./chapter-forms.ts";
 import { findSequences } from "./chapter-sequences.ts";
-import { collapseSpaces, HARD_BREAK } from "./normalise.ts";
 import { joinTitlesBelow } from "./titles-below.ts";
 import { NO_TITLES, titleKey, type UnnumberedTitles } from "./unnumbered-titles.ts";
 

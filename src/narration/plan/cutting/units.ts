@@ -1,6 +1,6 @@
 /** Divides paragraphs into units, of which parts are made: a paragraph that fits is one unit, otherwise its sentences, and so on. */
-import { type SpokenSize, spokenSize } from "../../contract/estimate.ts";
-import { PROMPT_MAX_CODE_POINTS } from "../../contract/service-limits.ts";
+import { type SpokenSize, spokenSize } from "../../../contract/estimate.ts";
+import { PROMPT_MAX_CODE_POINTS } from "../../../contract/service-limits.ts";
 import { sentenceStarts } from "./sentences.ts";
 import { clauseStarts, codePointStarts, graphemeStarts, wordStarts } from "./smaller-pieces.ts";
 

@@ -2,7 +2,7 @@
  * Words `<sup>` and `<sub>`: a power, an ordinal, a unit, a formula, or a footnote mark. Evidence: form (the text
  * before and inside). Anything else keeps its words, separated from the word before.
  */
-import { commonLanguage, type Language } from "../../text-language.ts";
+import { commonLanguage, type Language } from "../../../text-language.ts";
 
 const SCRIPT = /(\p{N}{1,20}|\p{L}{1,40}|[^\p{L}\p{N}\s]|)<(su[pb])>([^<>]{1,200})<\/\2>/giu;
 

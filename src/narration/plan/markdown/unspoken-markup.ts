@@ -3,8 +3,8 @@
  * LaTeX commands, double brackets of wikis. Evidence: form, outside code. Text with half of the form (`$5 and $10`,
  * `$HOME/a_b:$PATH`, `10:30:15`) is kept.
  */
-import type { SkippedList } from "./blocks.ts";
-import type { SkippedKind } from "./plan.ts";
+import type { SkippedList } from "../blocks.ts";
+import type { SkippedKind } from "../plan.ts";
 import { speakScripts } from "./superscripts.ts";
 
 /** No alternative scans beyond the next mark that could begin it, so that matching takes linear time. */

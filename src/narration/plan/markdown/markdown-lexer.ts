@@ -1,6 +1,6 @@
 /** Tokenizes Markdown with `marked`, and bounds the time that a hostile text can take. */
 import { Lexer, Marked, type MarkedToken, type Token, type TokenizerExtension } from "marked";
-import { AudioError } from "../../errors.ts";
+import { AudioError } from "../../../errors.ts";
 
 const FOOTNOTE = "footnote";
 

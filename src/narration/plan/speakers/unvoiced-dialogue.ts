@@ -2,7 +2,7 @@
  * Finds the speakers of a dialogue that is narrated without `voices`, where each name would be spoken. Evidence: share of
  * lines with a label, and names that recur.
  */
-import { HARD_BREAK } from "./normalise.ts";
+import { HARD_BREAK } from "../normalise.ts";
 
 /** A name that begins lines and has no voice. */
 export interface VoicelessName {

@@ -1,13 +1,13 @@
 /** Reads the words of Markdown's inline tokens, without marks, addresses and tags. */
 import type { MarkedToken, Token, Tokens } from "marked";
-import type { SkippedList } from "./blocks.ts";
-import { hasWords } from "./characters.ts";
+import type { SkippedList } from "../blocks.ts";
+import { hasWords } from "../characters.ts";
+import { dropUnspoken, HARD_BREAK } from "../normalise.ts";
+import { hostOf, speakAddresses } from "../plain/web-addresses.ts";
+import { ITALIC_MARK } from "../speakers/speaker-labels.ts";
 import { decodeEntities } from "./entities.ts";
 import { isWordsInBrackets } from "./html-elements.ts";
 import { isOfLibrary } from "./markdown-lexer.ts";
-import { dropUnspoken, HARD_BREAK } from "./normalise.ts";
-import { ITALIC_MARK } from "./speaker-labels.ts";
-import { hostOf, speakAddresses } from "./web-addresses.ts";
 
 /** A footnote mark such as `[^1]`, which is not spoken. */
 const FOOTNOTE_MARK = /\[\^[^\][\s]+\]/g;

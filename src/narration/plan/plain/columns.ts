@@ -3,8 +3,8 @@
  * several strokes (`----  ----`, `+++-====-====`); or a gap that ends at the same column in at least three lines
  * and is wide in one of them, because gaps of justified text are narrow.
  */
-import type { SkippedList } from "./blocks.ts";
-import { HARD_BREAK } from "./normalise.ts";
+import type { SkippedList } from "../blocks.ts";
+import { HARD_BREAK } from "../normalise.ts";
 
 const LINES_MIN = 3;
 const WIDE_GAP_UNITS = 4;

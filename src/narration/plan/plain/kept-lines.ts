@@ -3,8 +3,8 @@
  * a page. Evidence: form (list marks, indentation) and share. In text that was wrapped at a width, the first word of a line never
  * had room on the line before; in verse and lists it often had. Without evidence, lines are joined.
  */
-import { isCjk, OPENERS } from "./characters.ts";
-import { HARD_BREAK } from "./normalise.ts";
+import { isCjk, OPENERS } from "../characters.ts";
+import { HARD_BREAK } from "../normalise.ts";
 
 const linesOf = (text: string): string[] =>
   text

@@ -1,6 +1,6 @@
 /** Divides units into parts at places that their own text determines, so that an edit changes only the parts around it (docs/reference-narrations.md, Plan of a narration). */
-import { MINIMUM_CHARGE_SECONDS } from "../../contract/billing.ts";
-import { PROMPT_MAX_CODE_POINTS } from "../../contract/service-limits.ts";
+import { MINIMUM_CHARGE_SECONDS } from "../../../contract/billing.ts";
+import { PROMPT_MAX_CODE_POINTS } from "../../../contract/service-limits.ts";
 import { Ranks } from "./rank.ts";
 import { PARAGRAPH_JOINT, sizeOf, type Unit, unitsOf } from "./units.ts";
 

@@ -1,17 +1,17 @@
 /** Reads Markdown: what a listener should hear of it, and what is left out (docs/reference-narrations.md, Plan of a narration). */
 import type { MarkedToken, Token, Tokens } from "marked";
-import type { ReadText, SkippedList, SourceBlock } from "./blocks.ts";
-import { withoutMarks } from "./bracket-marks.ts";
-import { markChapters } from "./chapter-words.ts";
-import { hasWords } from "./characters.ts";
-import { withoutEbookFrame } from "./ebook-frame.ts";
+import type { ReadText, SkippedList, SourceBlock } from "../blocks.ts";
+import { markChapters } from "../chapters/chapter-words.ts";
+import { unnumberedTitles } from "../chapters/unnumbered-titles.ts";
+import { hasWords } from "../characters.ts";
+import { HARD_BREAK, normaliseLines } from "../normalise.ts";
+import { withoutMarks } from "../plain/bracket-marks.ts";
+import { withoutEbookFrame } from "../plain/ebook-frame.ts";
+import { isFilled } from "../plain/kept-lines.ts";
 import { isWordsInBrackets } from "./html-elements.ts";
 import { isText } from "./indented-text.ts";
-import { isFilled } from "./kept-lines.ts";
 import { inlineText } from "./markdown-inline.ts";
 import { isOfLibrary, lexMarkdown } from "./markdown-lexer.ts";
-import { HARD_BREAK, normaliseLines } from "./normalise.ts";
-import { unnumberedTitles } from "./unnumbered-titles.ts";
 import { dropUnspokenMarkup } from "./unspoken-markup.ts";
 
 /** YAML or TOML at the beginning; two rules around ordinary text do not count. */

@@ -2,11 +2,11 @@
  * Finds the speaker of each turn: lines that begin with a name and a colon. Evidence: form; sequence for names without
  * a colon, which must recur; share for the length of a turn. Without voices, a text stays unchanged.
  */
-import { AudioError } from "../../errors.ts";
-import type { SkippedList } from "./blocks.ts";
-import { hasWords } from "./characters.ts";
-import { collapseSpaces, HARD_BREAK, normaliseLines } from "./normalise.ts";
-import type { Speaker, Voices } from "./plan.ts";
+import { AudioError } from "../../../errors.ts";
+import type { SkippedList } from "../blocks.ts";
+import { hasWords } from "../characters.ts";
+import { collapseSpaces, HARD_BREAK, normaliseLines } from "../normalise.ts";
+import type { Speaker, Voices } from "../plan.ts";
 import { dialogueNames, type VoicelessName } from "./unvoiced-dialogue.ts";
 
 const NAME_MAX_UNITS = 100;

@@ -2,8 +2,8 @@
  * Finds titles without a number in plain text. Evidence: sequence. Either a table of contents lists the titles, or
  * several short lines stand below more blank lines than paragraphs do. There is much text below each.
  */
-import { hasWords } from "./characters.ts";
-import { collapseSpaces } from "./normalise.ts";
+import { hasWords } from "../characters.ts";
+import { collapseSpaces } from "../normalise.ts";
 
 const TITLE_MAX_UNITS = 80;
 const MIN_TITLES = 3;

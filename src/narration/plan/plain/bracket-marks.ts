@@ -2,7 +2,7 @@
  * Removes marks that listeners do not want: note numbers, pages, time codes, illustrations, sounds, notes of the transcriber, footnotes in brackets, keywords of a version
  * control system, and transitions of film scripts. Evidence: form; note marks also stand behind a word, and their numbers rise.
  */
-import type { SkippedList } from "./blocks.ts";
+import type { SkippedList } from "../blocks.ts";
 
 /** `(music)` behind a sentence may name a source, so it counts only alone in its paragraph. */
 const MUSIC = "(?:(?:soft |upbeat |dramatic |theme )?music(?: playing| fades)?|música|musik|音乐|音楽)";

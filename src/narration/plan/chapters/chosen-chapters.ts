@@ -1,9 +1,9 @@
 /** Chooses chapters of a plan by number or title. Their parts are those of the whole text, so they are never paid for twice. */
-import { AudioError } from "../../errors.ts";
-import { excerptOf } from "./blocks.ts";
+import { AudioError } from "../../../errors.ts";
+import { excerptOf } from "../blocks.ts";
+import { titleOf } from "../narration-title.ts";
+import type { NarrationPlan, PlannedSection } from "../plan.ts";
 import { chapterNumbers } from "./chapter-number.ts";
-import { titleOf } from "./narration-title.ts";
-import type { NarrationPlan, PlannedSection } from "./plan.ts";
 
 const MAX_NAMED = 5;
 const RANGE = /^(\d{1,5}|last)(?:\s*(?:-|–|—|\.\.|to)\s*(\d{1,5}|last))?$/i;

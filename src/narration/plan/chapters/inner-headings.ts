@@ -3,9 +3,10 @@
  * chapters with its number, behind the end of a sentence) and sequence, at least two with text below. A heading with one
  * more line, its title, stays as it is, and so do lines of a table of contents.
  */
+
+import { hasWords, isCjk } from "../characters.ts";
+import { collapseSpaces } from "../normalise.ts";
 import { formOf } from "./chapter-forms.ts";
-import { hasWords, isCjk } from "./characters.ts";
-import { collapseSpaces } from "./normalise.ts";
 
 const HEADING_MAX_UNITS = 80;
 const MIN_HEADINGS = 2;
