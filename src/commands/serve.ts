@@ -16,6 +16,10 @@ const STOP_WITHIN_MS = 1500;
 /** The longest delay of a timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
+/** Printed to a person who starts the server in a terminal, where it would seem to hang. */
+const WAITS_FOR_CLIENT =
+  "This is an MCP server, which waits for a client on standard input. Put this command into your client's configuration, or see --help for commands of a terminal. Ctrl-C ends it.\n";
+
 /** The longest logged part of a protocol error, because an error about an invalid line can be pages long. */
 const MAX_COMPLAINT_CHARACTERS = 300;
 
@@ -134,6 +138,7 @@ export function serve(isSandbox: boolean): void {
       },
     },
   );
+  if (process.stdin.isTTY) process.stderr.write(WAITS_FOR_CLIENT);
   // Keep the process alive, because the standard input of some hosts does not (Electron's utility processes).
   setInterval(() => undefined, MAX_TIMER_MS);
   const stop = stopOn(log, async () => {

@@ -1,0 +1,24 @@
+/** What a person sees who starts the server in a terminal instead of in a client. */
+import { spawn } from "node:child_process";
+import { expect, it } from "vitest";
+import { BIN, createWorkplace, NODE } from "../support/workplace.ts";
+
+it("says that it waits for a client, and ends at Ctrl-C", async () => {
+  const workplace = await createWorkplace();
+  const command = `exec '${NODE}' '${BIN}'`;
+  const terminal = spawn("script", ["-qec", command, "/dev/null"], { env: workplace.env(null) });
+  let shown = "";
+  let isInterrupted = false;
+  terminal.stdout.on("data", (bytes) => {
+    shown += String(bytes);
+    if (isInterrupted || !shown.includes("Ctrl-C ends it.")) return;
+    isInterrupted = true;
+    terminal.stdin.write("\x03");
+  });
+  const code = await new Promise((resolve) => terminal.on("exit", resolve));
+  expect({ shown, code }).toMatchObject({
+    shown: expect.stringMatching(/MCP server.*client's configuration/s),
+    code: 0,
+  });
+  await workplace.remove();
+});
