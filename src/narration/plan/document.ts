@@ -30,9 +30,14 @@ interface OpenParagraphRun extends ParagraphRun {
 }
 
 /** `CHAPTER I.` above `Down the Rabbit-Hole` is one title. */
+const onOneLine = (heading: string): string =>
+  heading
+    .split("\n")
+    .reduce((title, line) => (/\p{P}$/u.test(title) ? `${title} ${line}` : `${title}: ${line}`));
+
+/** The heading of a part and that of its first chapter; `BOOK I.` needs no colon. */
 const joinTitles = (above: string, below: string): string =>
-  /\p{P}$/u.test(above) ? `${above} ${below}` : `${above}: ${below}`;
-const onOneLine = (heading: string): string => heading.split("\n").reduce(joinTitles);
+  /[.!?:]$/.test(above) ? `${above} ${below}` : `${above}: ${below}`;
 
 class Builder {
   readonly sections: PlannedSection[] = [];

@@ -85,7 +85,8 @@ describe("titles without a number", () => {
   it.each([
     ["notices in capitals between paragraphs", collection(["NO ENTRY", "BEWARE OF THE DOG", "KEEP OUT"], 1)],
     ["two of them", collection(["THE SON", "OM"], 4)],
-    ["sentences that stand apart", collection(["He came home.", "She waited,", "They ate."], 4)],
+    ["beginnings of sentences", collection(["He came home,", "She waited:", "They ate,"], 4)],
+    ["the last line of each story", collection(["THE END", "THE END.", "FINIS"], 4)],
     [
       "lines with little text",
       ["Milk", "Flour", "Eggs", "Salt"].map((line) => `${line}\n\nAn ounce.`).join("\n\n\n\n"),

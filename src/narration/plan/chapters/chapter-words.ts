@@ -76,6 +76,9 @@ function headingText(text: string): string {
   return isNumberAlone ? `${first}${HARD_BREAK}${more.join("\n")}` : [first, ...more].join("\n");
 }
 
+/** The key of acts, which are divided into scenes and not into chapters with titles. */
+const ACT = / (?:act|acto|ato|babak)$/;
+
 /** Returns where each title stands last; above that, it is an entry of a table of contents. */
 function lastOfEach(blocks: readonly SourceBlock[], { keys }: UnnumberedTitles): ReadonlySet<number> {
   const last = new Map<string, number>();
@@ -100,7 +103,7 @@ export function markChapters(
   const { headings: sequence, listed, contents } = findSequences(blocks);
   const forms = [...sequence.values()];
   const hasWord = forms.some(({ kind }) => kind !== "bare");
-  const hasChapters = forms.some(({ level }) => level > 1);
+  const hasChapters = forms.some(({ level, key }) => level > 1 || ACT.test(key));
   const titled = lastOfEach(blocks, hasChapters && !titles.areListed ? NO_TITLES : titles);
   const headings = blocks.map((block, index) => {
     if (block.kind !== "paragraph" || listed.has(index) || contents.has(index)) return null;

@@ -22,7 +22,9 @@ const CONTENTS =
 /** What stands around an entry: bullets, numbers, leaders and the page. */
 const AROUND_ENTRY = /^(?:[*•·-]\s+)?(?:(?:\d{1,3}|[ivxlc]{1,9})[.):]?\s+)?|[\s.·…,;:]*[\s.…]\d{1,4}$/g;
 /** What no title ends with. */
-const ENDS_LIKE_TEXT = /[,;:：、，；]$|[a-z]{3}[.!?]["”’']?$/;
+const ENDS_LIKE_TEXT = /[,;:：、，；。！？][”」』]?\s*$/;
+/** Lines at the end of a book. */
+const END = /^(?:the end|finis|fin|fim|tamat|完|终|終)$/;
 
 interface Line {
   readonly key: string;
@@ -31,6 +33,8 @@ interface Line {
   readonly blankAbove: number;
   readonly isAlone: boolean;
   readonly isInCapitals: boolean;
+  /** Whether it ends as no title does. */
+  readonly endsLikeText: boolean;
 }
 
 /** Returns a title in the form that is compared: small letters, no emphasis, no mark at the end. */
@@ -50,7 +54,8 @@ function shortLines(text: string): Line[] {
     if (!isBlank && line.length <= TITLE_MAX_UNITS && hasWords(line)) {
       const isAlone = (at === 0 || blankAbove > 0) && !/\S/.test(all[at + 1] ?? "");
       const isInCapitals = /\p{Lu}{2}/u.test(line) && !/\p{Ll}/u.test(line);
-      lines.push({ key: titleKey(line), offset, blankAbove, isAlone, isInCapitals });
+      const endsLikeText = ENDS_LIKE_TEXT.test(line);
+      lines.push({ key: titleKey(line), offset, blankAbove, isAlone, isInCapitals, endsLikeText });
     }
     blankAbove = isBlank ? blankAbove + 1 : 0;
     offset += line.length + 1;
@@ -90,10 +95,11 @@ function listedTitles(lines: readonly Line[], end: number): Line[] {
 /** Returns the lines that stand apart from the text above them; only the last of several in a row. */
 function spacedTitles(lines: readonly Line[], end: number): Line[] {
   const apart = lines.filter(
-    ({ key, isAlone, isInCapitals, blankAbove }) =>
+    ({ key, isAlone, isInCapitals, endsLikeText, blankAbove }) =>
       isAlone &&
+      !endsLikeText &&
       !CONTENTS.test(key) &&
-      !ENDS_LIKE_TEXT.test(key) &&
+      !END.test(key) &&
       blankAbove >= (isInCapitals ? CAPITALS_BLANK_LINES : OTHER_BLANK_LINES),
   );
   const titles = apart.filter(
