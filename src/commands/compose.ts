@@ -53,16 +53,17 @@ export async function composeWorkflow(
   return {
     generation,
     narrations: () => {
-      narrating ??= import("../narration/narrations.ts").then(({ createNarrations }) =>
-        createNarrations({
-          ledger,
-          parts: generation.parts,
-          folder,
-          clock,
-          log,
-          captionFiles: config.captions,
-          holdsSecret,
-        }),
+      narrating ??= import("../narration/narrations.ts").then(
+        ({ NarrationWorkflow }) =>
+          new NarrationWorkflow({
+            ledger,
+            parts: generation.parts,
+            folder,
+            clock,
+            log,
+            captionFiles: config.captions,
+            holdsSecret,
+          }),
       );
       return narrating;
     },

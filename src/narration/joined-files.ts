@@ -71,14 +71,14 @@ export function plannedFiles(plan: StoredPlan): PlannedFile[] {
 }
 
 /** A file that this server has saved. */
-interface OwnFile {
+export interface OwnFile {
   /** The narration that saved it; `null` for a single request. */
   readonly narrationId: string | null;
   readonly file: SavedFile & { readonly section?: number | null };
   readonly companions: Companions | null;
 }
 
-export interface JoinDeps {
+interface JoinDeps {
   readonly folder: OutputFolder;
   /** Finds the file of that name in the output folder, if this server has saved it; a narration's newest one first. */
   readonly ownerOf: (name: string) => Promise<OwnFile | null>;

@@ -10,6 +10,7 @@ import type { LedgerStore } from "../ledger/ledger-store.ts";
 import type { Handle } from "../ledger/rules/handles.ts";
 import type { ProcessId } from "../process-id.ts";
 import { handleCancelled, leftByOthers } from "./narration-callers.ts";
+import type { NarrationDrivers } from "./narration-drivers.ts";
 import type { ComputeFigures, NarrationRepository } from "./narration-repository.ts";
 import { type NarrationState, narrationHandleEndSchema } from "./narration-state.ts";
 import { type NarrationView, viewWith } from "./narration-view.ts";
@@ -21,12 +22,7 @@ export interface NarrationHandlesDeps {
   readonly clock: Pick<Clock, "wallMs">;
   readonly store: Pick<LedgerStore, "handle">;
   readonly processId: ProcessId;
-  /** Whether this process drives the narration. */
-  readonly isRunningHere: (narrationId: string) => boolean;
-  /** Continues the narration, within its limit. */
-  readonly start: (narrationId: string) => void;
-  /** Passes a changed state to this process's driver. */
-  readonly refresh: (narrationId: string, state: NarrationState) => void;
+  readonly drivers: Pick<NarrationDrivers, "has" | "start" | "refresh">;
 }
 
 export class NarrationHandles implements HandleOperations<NarrationView> {
@@ -37,17 +33,17 @@ export class NarrationHandles implements HandleOperations<NarrationView> {
   }
 
   async getStatus(asked: Handle): Promise<HandleStatus<NarrationView>> {
-    const { repository, store, processId: self, isRunningHere, start } = this.#deps;
+    const { repository, store, processId: self, drivers } = this.#deps;
     const narrationId = asked.targetId;
     const known = await repository.get(narrationId);
     const { state, leaseOwner } = known;
     // If the narration has ended since the handle was read, the handle has ended too.
     const handle = state.status === "running" ? asked : ((await store.handle(asked.handle)) ?? asked);
     if (handle.end === null) {
-      if (state.status === "running" && leaseOwner === null && !isRunningHere(narrationId)) {
+      if (state.status === "running" && leaseOwner === null && !drivers.has(narrationId)) {
         // The narration's process has ended, but the agreed limit still applies.
         await repository.change(narrationId, (before) => leftByOthers(before, self));
-        start(narrationId);
+        drivers.start(narrationId);
       }
       return await this.working(handle, state);
     }
@@ -60,12 +56,12 @@ export class NarrationHandles implements HandleOperations<NarrationView> {
   }
 
   async cancel({ handle, targetId }: Handle): Promise<void> {
-    const { repository, clock, computeFigures, refresh } = this.#deps;
+    const { repository, clock, computeFigures, drivers } = this.#deps;
     const figures = await computeFigures(await repository.get(targetId));
     const { state } = await repository.changeHandle(targetId, (before, open) =>
       handleCancelled(before, open, handle, { figures, atMs: clock.wallMs() }),
     );
-    refresh(targetId, state);
+    drivers.refresh(targetId, state);
   }
 
   /** Builds the answer to a call that has opened or joined this handle. */

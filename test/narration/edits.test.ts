@@ -154,7 +154,7 @@ describe("edits", () => {
     [
       "goes over a part's end",
       [{ quote: "So ends One. Two begins", replacement: "" }],
-      /over the end of a part/,
+      /beyond the end of a part/,
     ],
     ["has no words", [{ quote: "...", replacement: "" }], /letter or a digit/],
     ["is no quote any more", [{ quote: "x".repeat(2001), replacement: "" }], /longer than 2000/],

@@ -1,6 +1,6 @@
 /** The answer of the call that starts a narration, while its run is still about to take the lease. */
 import { expect, it, vi } from "vitest";
-import { createNarrations } from "../../src/narration/narrations.ts";
+import { NarrationWorkflow } from "../../src/narration/narrations.ts";
 import { makeDeps, silentService } from "../generation/bundle.ts";
 
 it("never says that the process has ended, however slow the ledger is", async () => {
@@ -17,7 +17,7 @@ it("never says that the process has ended, however slow the ledger is", async ()
     finish: async () => undefined,
   };
   const rest = { captionFiles: "vtt", holdsSecret: () => false } as const;
-  const narrations = createNarrations({ ledger, parts, folder, clock, log, ...rest });
+  const narrations = new NarrationWorkflow({ ledger, parts, folder, clock, log, ...rest });
   const source = {
     kind: "text",
     source: { text: "Once upon a time.", format: "plain" },
