@@ -1,4 +1,5 @@
 /** Converts failures of sockets, TLS and the HTTP parser to {@link AudioError}s. */
+import { IN_CLIENT_SETTINGS } from "../client-settings.ts";
 import { AudioError } from "../errors.ts";
 import { UnsentRequest } from "./causes.ts";
 
@@ -42,6 +43,9 @@ function networkCodes(error: unknown, depth = 0): string[] {
   const inner = error instanceof AggregateError ? error.errors : [];
   return [...own, ...[error.cause, ...inner].flatMap((cause) => networkCodes(cause, depth + 1))];
 }
+
+/** Hosts that no service has (RFC 2606), with or without a port. */
+const EXAMPLE_HOST = /(?:^|\.)example\.(?:com|net|org)(?::\d+)?$/;
 
 function isProxyRefusal(error: unknown): error is Error {
   return error instanceof Error && /^Proxy (response|Authentication)/.test(error.message);
@@ -105,6 +109,16 @@ export function networkFailure(error: unknown, host: string, isSent: boolean): u
     });
   }
   const unreachable = codes.find((code) => UNREACHABLE.has(code));
+  if (unreachable !== undefined && EXAMPLE_HOST.test(host)) {
+    return new AudioError(
+      "network_error",
+      `${host} is the example address of the instructions, and no service.`,
+      {
+        remedy: `Ask the user to set AUDIO_BASE_URL ${IN_CLIENT_SETTINGS} to the address of the audio service, and to restart the server. Then repeat the same call.`,
+        cause,
+      },
+    );
+  }
   const what =
     unreachable === undefined
       ? `The connection to ${host} broke before the answer was complete.`

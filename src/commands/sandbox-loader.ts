@@ -14,7 +14,7 @@ const isMissingPackage = (error: unknown): boolean =>
  */
 function missing(names: readonly string[]): CommandError {
   return new CommandError(
-    `the sandbox needs packages that are not installed here (${names.join(", ")}). The package ${manifest.name}-sandbox brings them: run "npx -y ${manifest.name}-sandbox" in a terminal, or in your client's settings file (Claude Desktop: Settings, Developer, Edit Config) replace this server's entry by { "command": "npx", "args": ["-y", "${manifest.name}-sandbox"] } and restart the client. In a copy of the source: npm ci`,
+    `the sandbox needs packages that are not installed here (${names.join(", ")}). The package ${manifest.name}-sandbox brings them: in your client's settings file (Claude Desktop: Settings, Developer, Edit Config) replace this server's entry by { "command": "npx", "args": ["-y", "${manifest.name}-sandbox"] } and restart the client; in Claude Code run "claude mcp add audio-generation -- npx -y ${manifest.name}-sandbox". In a copy of the source: npm ci`,
   );
 }
 

@@ -13,6 +13,9 @@ export function isLoopbackHost(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }
 
+/** The key in the README's commands, which people copy. */
+const EXAMPLE_KEY = "your-api-key";
+
 /** Matches the API's path, or its beginning, at the end of an address. It is a fault, because requests append it. */
 const SERVICE_PATH = /\/api(?:\/v1(?:\/audio(?:\/generations)?)?)?\/*$/;
 
@@ -69,6 +72,15 @@ function readApiKey(reader: Reader): string | undefined {
   const fix = `Set ${name} to an active API key of your account.`;
   const text = reader.text(name);
   if (text === undefined) return reader.fault(name, `${name} is not set.`, fix);
+  if (text === EXAMPLE_KEY)
+    return reader.fault(name, `${name} is still the example of the instructions.`, fix);
+  if (/^https?:\/\//i.test(text)) {
+    return reader.fault(
+      name,
+      `${name} holds an address.`,
+      "Put the key there, and the address into AUDIO_BASE_URL.",
+    );
+  }
   if (/^[\x21-\x7e]{1,1024}$/.test(text)) return text;
   return reader.fault(name, `${name} holds characters that no API key has (white space or non-ASCII).`, fix);
 }

@@ -1,7 +1,9 @@
 /** Reads the text files that an assistant names: only inside the folder that the person chose for it (docs/reference-narrations.md, Input). */
+
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open, readdir, readlink, stat } from "node:fs/promises";
 import { isAbsolute, relative, resolve, sep } from "node:path";
+import { IN_CLIENT_SETTINGS } from "../client-settings.ts";
 import { firstCodePoints } from "../contract/unicode.ts";
 import { AudioError } from "../errors.ts";
 import { isInside } from "./file-content.ts";
@@ -160,7 +162,7 @@ export async function readInputFile(folder: string | null, file: string): Promis
       "configuration_error",
       `Files are read only from a folder that the user has chosen, and ${SETTING} is not set. Nothing was sent.`,
       {
-        remedy: `Ask the user to set ${SETTING}, in the \`env\` of this server's entry, to the absolute path of the folder that texts may be read from, and to restart the server. Or give the text itself.`,
+        remedy: `Ask the user to set ${SETTING} ${IN_CLIENT_SETTINGS} to the absolute path of the folder that texts may be read from, and to restart the server. Or give the text itself.`,
       },
     );
   }

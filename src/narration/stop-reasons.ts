@@ -1,5 +1,7 @@
 /** Decides which failures of a part end a narration's run, and which concern only that part. */
+
 import { DamagedPartError, PartsDifferError } from "../audio/part-errors.ts";
+import { IN_CLIENT_SETTINGS } from "../client-settings.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { AudioError, ErrorCode } from "../errors.ts";
 import type { NarrationProblem } from "./narration-state.ts";
@@ -23,8 +25,7 @@ export const MAX_JOBS_A_PART = 2;
 /** Advice that the error itself does not give. */
 const ADVICE: Partial<Readonly<Record<ErrorCode, string>>> = {
   insufficient_credits: `At least ${RESERVED_CREDITS} credits must be available: each task holds ${RESERVED_CREDITS} whatever its length, and returns the rest.`,
-  invalid_api_key:
-    "AUDIO_API_KEY, in the `env` of this server's entry, has to be an active key of the account; then the server has to be restarted.",
+  invalid_api_key: `AUDIO_API_KEY has to be an active key of the account, ${IN_CLIENT_SETTINGS}; then the server has to be restarted.`,
 };
 
 export function problemOf(error: AudioError, part: number | null): NarrationProblem {

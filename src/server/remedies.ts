@@ -1,4 +1,5 @@
 /** The remedy for each error code, addressed to an assistant. */
+import { IN_CLIENT_SETTINGS } from "../client-settings.ts";
 import type { ErrorCode } from "../errors.ts";
 
 const REPEAT = "Repeat the same call: it does not pay twice.";
@@ -6,8 +7,7 @@ const REPEAT = "Repeat the same call: it does not pay twice.";
 /** Default remedies; an error may have a more specific one. */
 export const REMEDIES: Readonly<Record<ErrorCode, string>> = {
   invalid_request: "Change what the message names, and call again. Nothing was sent or charged.",
-  invalid_api_key:
-    "Ask the user to set AUDIO_API_KEY, in the `env` of this server's entry (not in the chat), to an active key of the account, and to restart the server. Then repeat the same call; a task already accepted is picked up again.",
+  invalid_api_key: `Ask the user to set AUDIO_API_KEY ${IN_CLIENT_SETTINGS}, not in the chat, to an active key of the account, and to restart the server. Then repeat the same call; a task already accepted is picked up again.`,
   insufficient_credits:
     "Nothing was charged. Tell the user that at least 150 credits must be available: each task holds 150 whatever its length, and returns the rest. After a top-up, repeat the same call.",
   purchase_required:
@@ -24,8 +24,7 @@ export const REMEDIES: Readonly<Record<ErrorCode, string>> = {
   concurrency_limit: REPEAT,
   api_unavailable: REPEAT,
   temporarily_unavailable: REPEAT,
-  configuration_error:
-    "Ask the user to correct these settings in the `env` of this server's entry in the client's configuration, and to restart it. The key belongs there and must not be pasted into the chat. list_voices works meanwhile.",
+  configuration_error: `Ask the user to correct these ${IN_CLIENT_SETTINGS}, and to restart it. The key belongs there and must not be pasted into the chat. list_voices works meanwhile.`,
   network_error: `${REPEAT} If it keeps failing, ask the user to check the connection and AUDIO_BASE_URL.`,
   timeout: REPEAT,
   unexpected_response: `${REPEAT} If it keeps failing, ask the user to check that AUDIO_BASE_URL is the service's address.`,

@@ -52,6 +52,21 @@ describe("a request that never reached the service", () => {
     expect(wasNeverSent(failure)).toBe(true);
   });
 
+  it.each(["audio.example.com", "example.org:8443"])(
+    "names the example address that was left as it is: %s",
+    (host) => {
+      const error = Object.assign(new Error("getaddrinfo"), { code: "ENOTFOUND" });
+      expect(networkFailure(error, host, false)).toMatchObject({
+        code: "network_error",
+        retryable: false,
+        message: expect.stringContaining("example address"),
+        remedy: expect.stringContaining("AUDIO_BASE_URL"),
+      });
+      const other = networkFailure(error, "audio.example.company", false);
+      expect(other).toMatchObject({ retryable: true, message: expect.stringContaining("cannot be reached") });
+    },
+  );
+
   it("says so when the name cannot be resolved", async () => {
     const service = clientOf("http://no-such-host.invalid");
     const failure = await failureOf(service.create("{}", "k", never()));

@@ -53,6 +53,18 @@ const BAD: Array<[string, Environment, string, RegExp]> = [
     /such as/,
   ],
   ["no key", { ...GOOD, AUDIO_API_KEY: "" }, "AUDIO_API_KEY", /active API key/],
+  [
+    "the key of the instructions",
+    { ...GOOD, AUDIO_API_KEY: "your-api-key" },
+    "AUDIO_API_KEY",
+    /still the example/,
+  ],
+  [
+    "an address in the key's field",
+    { ...GOOD, AUDIO_API_KEY: "https://audio.example.com" },
+    "AUDIO_API_KEY",
+    /address into AUDIO_BASE_URL/,
+  ],
   ["a key with a line break", { ...GOOD, AUDIO_API_KEY: "sk\nX-Evil: 1" }, "AUDIO_API_KEY", /active API key/],
   ["a key in another script", { ...GOOD, AUDIO_API_KEY: "ключ" }, "AUDIO_API_KEY", /active API key/],
   ["a relative output folder", { ...GOOD, AUDIO_OUTPUT_DIR: "audio" }, "AUDIO_OUTPUT_DIR", /absolute path/],

@@ -26,7 +26,7 @@ hold("Setting up", [
       refused.says(
         /AUDIO_API_KEY is not set/,
         /Nothing was sent or charged/,
-        /in the `env` of this server's entry/,
+        /in the client's settings of this server/,
         /must not be pasted into the chat/,
         /list_voices works meanwhile/,
       );
