@@ -50,7 +50,7 @@ it("npx -y audio-generation-mcp --sandbox names the package that brings the miss
   const driver = await driveCommand(command, "v1");
   const answer = await driver.call("generate_audio", { prompt: "Heard by nobody." });
   expect(JSON.stringify(answer)).toMatch(
-    /npx -y audio-generation-mcp-sandbox.*Settings, Developer, Edit Config/,
+    /Settings, Developer, Edit Config.*npx -y audio-generation-mcp-sandbox/,
   );
   await driver.close();
   await place.remove();

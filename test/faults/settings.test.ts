@@ -57,7 +57,7 @@ const BAD: Array<[string, Environment, string, RegExp]> = [
     "the key of the instructions",
     { ...GOOD, AUDIO_API_KEY: "your-api-key" },
     "AUDIO_API_KEY",
-    /still the example/,
+    /active API key/,
   ],
   [
     "an address in the key's field",
