@@ -107,6 +107,12 @@ describe("a sequence of headings", () => {
     expect(titles(`${contents}\n\n${book(chapters)}`)).toEqual([null, ...chapters]);
   });
 
+  it("stands above a list that looks like a table of contents", () => {
+    const list = "1. Eggs 12\n2. Milk 3\n3. Bread 1";
+    const chapters = ["CHAPTER 1", "CHAPTER 2", "CHAPTER 3"];
+    expect(titles(book(chapters.map((chapter) => `${chapter}\n\n${list}`)))).toEqual(chapters);
+  });
+
   it("is not its table of contents where numbers without a word stand below the parts", () => {
     const contents = "I. The Eve of the War.\nII. The Falling Star.\nIII. On Horsell Common.";
     const chapters = ["I. THE EVE OF THE WAR.", "II. THE FALLING STAR.", "III. ON HORSELL COMMON."];
@@ -141,6 +147,7 @@ describe("a sequence of headings", () => {
 
   it.each([
     ["said", ['"Well," said he.', '"Who is there?"', '"Nobody."']],
+    ["by a speaker", ["ANNA: Hello there", "BERTA: Good morning.", "ANNA: How are you"]],
     ["asked", ["Who was it?", "Nobody knew!", "It was late, and dark, and nobody came."]],
   ])("has no first sentence as its title: %s", (_, below) => {
     const text = book(below.map((title, index) => `CHAPTER ${index + 1}.\n\n${title}`));

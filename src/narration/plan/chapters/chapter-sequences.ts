@@ -150,7 +150,9 @@ export function findSequences(blocks: readonly SourceBlock[]): Sequences {
       const isTwice = (lastRuns.get(run[0]?.value ?? 0) ?? 0) > number;
       if (run.length === 1) {
         unlisted += 1;
-        if (isTwice && run[0]?.level === DECIMAL_LEVEL) listed.add(run[0].at);
+        const [only] = run;
+        if (isTwice && only !== undefined && (only.level === DECIMAL_LEVEL || contents.has(only.at + 1)))
+          listed.add(only.at);
         continue;
       }
       const end = runs[number + 1]?.[0]?.at ?? blocks.length;

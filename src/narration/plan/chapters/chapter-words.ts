@@ -116,7 +116,8 @@ export function markChapters(
   const marked = blocks.map((block, index): SourceBlock => {
     const heading = headings[index] ?? null;
     const next = headings[index + 1] ?? null;
-    const isListed = contents.has(index + 1) || (next !== null && next.level <= (heading?.level ?? 0));
+    const isAboveContents = contents.has(index + 1) && (contents.has(index - 1) || !sequence.has(index));
+    const isListed = isAboveContents || (next !== null && next.level <= (heading?.level ?? 0));
     if (block.kind !== "paragraph" || heading === null || isListed || index === blocks.length - 1)
       return block;
     return { kind: "heading", level: heading.level, text: headingText(block.text) };

@@ -17,7 +17,7 @@ const MIN_TITLES_BELOW = 3;
  * Matches lines that are no titles. Old books end titles with a full stop, but one inside the line stands between two
  * sentences.
  */
-const SENTENCE = /[!?…。！？:：,;][”’"'»」』)）]*$|[a-z]{3}\. \p{Lu}/u;
+const SENTENCE = /[!?…。！？:：,;][”’"'»」』)）]*$|[a-z]{3}\. \p{Lu}|[:：]\s*\S/u;
 const SPOKEN = /^["“«„「『—–].*[.。][”’"'»」』]?$/;
 
 /** Whether a paragraph is one short line, in capitals or without the marks of a sentence. */
