@@ -127,7 +127,7 @@ export const narrateInput = z.strictObject({
     .preprocess(linesOf, z.array(z.string("must be NAME: voice id"), "must be a list of NAME: voice id"))
     .meta({ description: 'Speakers of lines that begin with NAME:, as ["ANNA: sophie_en_zh speed 0.9"]' })
     .optional(),
-  pronounce: pronounce.optional(),
+  pronounce: pronounce.meta({ description: "As in generate_audio" }).optional(),
   pause_seconds: numberFrom(0, PAUSE_SECONDS_MAX)
     .meta({
       description: `Silence between paragraphs, 0 to ${PAUSE_SECONDS_MAX}. From ${KEPT_PAUSE_SECONDS} each paragraph is a part of its own; default ${DEFAULT_PAUSE_SECONDS}, where two parts meet`,
