@@ -26,7 +26,7 @@ export const taskOutput = z
     idempotency_key: z.string().optional(),
     next_step: z.string(),
   })
-  .meta({ description: "What is not known, or has nothing to say, is left out" });
+  .meta({ description: "Unknown and empty fields are left out" });
 
 /** Removes fields that are `null` or `undefined`, because some clients fail on `null`. */
 export function omitEmpty<T extends Record<string, unknown>>(
