@@ -20,7 +20,7 @@ const input = z.strictObject({
   ...audioInputFields,
   take: take
     .meta({
-      description: "1 to 999, default 1. Another take is another rendition, and is paid for again",
+      description: "1 to 999, default 1. Another take is another rendition, paid for again",
     })
     .optional(),
   pronounce: pronounce.optional(),

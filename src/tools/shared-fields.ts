@@ -14,7 +14,7 @@ export const taskId = z
   .string("must be a string")
   .min(1, "must not be empty")
   .max(256, "must be at most 256 characters")
-  .meta({ description: "Of an earlier result; req-… before the service has accepted it" });
+  .meta({ description: "Of an earlier result; req-… until the service accepts it" });
 
 export const fileName = z
   .string("must be a string")
