@@ -71,8 +71,11 @@ export function edgesRemark({ parts }: { readonly parts: readonly { readonly tex
   return `${EDGES_BEGIN}${JSON.stringify(excerptOf(flat[0] ?? ""))} and ends ${JSON.stringify(ending)}.`;
 }
 
+const FRONT_BEGIN = "Before the first chapter, ";
+
 /** Remarks with prices or shares of the whole text, which are wrong for a plan that is made from another one. */
-const OF_THE_WHOLE = /parts are shorter than |^\d+ parts instead of |^Spoken by |^Of \d+ chapters: /;
+const OF_THE_WHOLE =
+  /parts are shorter than |^\d+ parts instead of |^Spoken by |^Of \d+ chapters: |^Before the first chapter, /;
 
 /** Keeps the remarks that hold for a plan that is made from another one, and shows how that one begins and ends. */
 export function inheritedRemarks(
@@ -85,8 +88,25 @@ export function inheritedRemarks(
     .map((remark) => (remark.startsWith(EDGES_BEGIN) ? edges : remark));
 }
 
+/** From this length on, the text before the first heading is mentioned, in a text with so many headings. */
+const FRONT_SECONDS = 60;
+const FRONT_MIN_SECTIONS = 4;
+
+/** Says how much is spoken before the first chapter, because a table of contents may take minutes. */
+function frontRemark({ parts, sections, chosen }: NarrationPlan): string[] {
+  if (chosen !== undefined || sections[0]?.title !== null || sections.length < FRONT_MIN_SECTIONS) return [];
+  const front = parts.filter(({ section }) => section === 0);
+  const seconds = front.reduce((sum, { estimatedSeconds }) => sum + estimatedSeconds, 0);
+  if (seconds < FRONT_SECONDS) return [];
+  const length = `about ${Math.round(seconds / 60)} min`;
+  return [
+    `${FRONT_BEGIN}${length} are spoken, such as a title page or a table of contents; chapters "1-last" leaves them out.`,
+  ];
+}
+
 /** @param voice of the narration; absent for the service's default */
 export const planRemarks = (plan: NarrationPlan, voice: string | undefined): string[] => [
   ...languageRemarks(plan, voice),
+  ...frontRemark(plan),
   ...voicesRemark(plan, voice),
 ];

@@ -50,6 +50,15 @@ it.each([
   expect(remarks(text, voice)).toEqual([]);
 });
 
+it("says how much is spoken before the first chapter, and how to leave it out", () => {
+  const chapters = [1, 2, 3].map((number) => `CHAPTER ${number}\n\n${EN.repeat(20)}`).join("\n\n");
+  const front = `${EN} `.repeat(30);
+  expect(remarks(`${front}\n\n${chapters}`)).toEqual([
+    'Before the first chapter, about 3 min are spoken, such as a title page or a table of contents; chapters "1-last" leaves them out.',
+  ]);
+  expect(remarks(`The title\n\n${chapters}`)).toEqual([]);
+});
+
 it("says how much is spoken by whom", () => {
   expect(remarks("Anna: 你好，你今天怎么样？\n\nIt was late.", "stokie_en").at(-1)).toMatch(
     /^Spoken by (?:felix_zh|stokie_en) \d+ %, (?:felix_zh|stokie_en) \d+ %\.$/,
