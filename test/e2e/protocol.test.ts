@@ -14,6 +14,7 @@ import { SKILLS_EXTENSION } from "../../src/server/skills-extension.ts";
 import { TOOLS } from "../../src/tools/catalog.ts";
 import { findOldNode } from "../support/old-node.ts";
 import { TOOL_LIST_MAX_BYTES } from "../support/tool-list-ceilings.ts";
+import { countOf } from "../support/voices-of.ts";
 import { withoutPlayer } from "../support/without-player.ts";
 import { BIN, createWorkplace, NODE } from "../support/workplace.ts";
 
@@ -171,7 +172,7 @@ describe("the handshake", () => {
       arguments: { language: "pt" },
       _meta: envelope,
     });
-    expect(voices.result?.["structuredContent"]).toMatchObject({ count: 1 });
+    expect(voices.result?.["structuredContent"]).toMatchObject({ count: countOf("pt") });
     await place.remove();
   });
 });

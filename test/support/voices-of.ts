@@ -1,0 +1,6 @@
+/** The voices that the tests expect of a list, so that another voice changes no test. */
+import { type Language, VOICES } from "../../src/contract/voices.ts";
+
+/** Number of voices that speak a language. */
+export const countOf = (language: Language): number =>
+  VOICES.filter(({ languages }) => languages.includes(language)).length;
