@@ -97,7 +97,7 @@ async function openAdmission(env: ServerEnv): Promise<() => Promise<number>> {
     clock: systemClock,
   });
   cleanups.push(() => ledger.store.close());
-  // The limits hold nothing back, because waiting is no cost of the ledger.
+  // The limits hold nothing back, because waiting is not a cost of the ledger.
   const limits = {
     maxCreates: 1_000_000,
     windowMs: 60_000,

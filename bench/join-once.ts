@@ -11,7 +11,7 @@ import { watchMemory } from "./resident.ts";
 
 const [formatName, path = "", copies = "", seconds = ""] = process.argv.slice(2);
 const format = OUTPUT_FORMATS.find((known) => known === formatName);
-if (format === undefined) throw new Error(`${formatName} is no format`);
+if (format === undefined) throw new Error(`${formatName} is not a format`);
 
 const part = { path, durationSeconds: Number(seconds), sampleRateHz: 24_000, pauseAfterSeconds: 0.6 };
 const parts = Array<typeof part>(Number(copies)).fill(part);

@@ -79,7 +79,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Returns the files of an archive by path; `null` if it is no archive, or incomplete. */
+/** Returns the files of an archive by path; `null` if it is not an archive, or incomplete. */
 function packedFiles(archive: Buffer): Map<string, Uint8Array> | null {
   try {
     return new Map(Object.entries(unzipSync(archive)).filter(([path]) => !path.endsWith("/")));

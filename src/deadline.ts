@@ -26,7 +26,7 @@ export class Deadline {
   }
 }
 
-export interface Limit {
+export interface TimeLimit {
   readonly clock: Pick<Clock, "sleep">;
   readonly ms: number;
   /** The caller's signal. If it aborts, the result rejects with its reason. */
@@ -41,7 +41,10 @@ export interface Limit {
  * @param work its signal aborts with the caller's signal or when the time is over; its later result is ignored
  * @throws errors of the work, the reason of the caller's signal, or the error of `late`
  */
-export async function withDeadline<T>(limit: Limit, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export async function withDeadline<T>(
+  limit: TimeLimit,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
   limit.signal?.throwIfAborted();
   const stop = new AbortController();
   const signal = limit.signal === undefined ? stop.signal : AbortSignal.any([limit.signal, stop.signal]);

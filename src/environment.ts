@@ -17,7 +17,7 @@ export function readValue(env: Environment, name: string): string | undefined {
 }
 
 /** Whether a path is independent of the current folder. `/x` is not on Windows, because it lacks the drive. */
-export function isRooted(path: string, platform: NodeJS.Platform = process.platform): boolean {
+export function isFullyQualifiedPath(path: string, platform: NodeJS.Platform = process.platform): boolean {
   if (platform !== "win32") return path.startsWith("/");
   return /^[A-Za-z]:[\\/]|^[\\/]{2}[^\\/]+[\\/]+[^\\/]/.test(path);
 }
@@ -33,7 +33,7 @@ export function homeFolder(platform: NodeJS.Platform = process.platform): string
     try {
       const home = ask();
       // An empty HOME counts as unset.
-      if (home !== "") return isRooted(home, platform) ? home : null;
+      if (home !== "") return isFullyQualifiedPath(home, platform) ? home : null;
     } catch {
       // Try the next source.
     }
@@ -50,7 +50,7 @@ export function absoluteFolder(
   const isBelowHome = text === "~" || /^~[/\\]/.test(text);
   if (isBelowHome && home === null) return null;
   const expanded = isBelowHome ? joinFor(platform)(home ?? "", text.slice(1)) : text;
-  if (!isRooted(expanded, platform) || expanded.includes("\0")) return null;
+  if (!isFullyQualifiedPath(expanded, platform) || expanded.includes("\0")) return null;
   return platform === "win32" ? asWindowsReads(expanded) : expanded;
 }
 
@@ -66,7 +66,9 @@ export function defaultStateFolder(
   home: string | null,
 ): string | null {
   const below = (parent: string | null, ...names: string[]): string | null =>
-    parent === null || !isRooted(parent, platform) ? null : joinFor(platform)(parent, ...names, NAME);
+    parent === null || !isFullyQualifiedPath(parent, platform)
+      ? null
+      : joinFor(platform)(parent, ...names, NAME);
   if (platform === "darwin") return below(home, "Library", "Application Support");
   if (platform === "win32") {
     const local = readValue(env, "LOCALAPPDATA");

@@ -60,7 +60,7 @@ export function commonLanguage(text: string): Language | null {
   return code !== null && isServed(code) ? code : null;
 }
 
-/** A language with its name; without a code if the service has no voice for it. */
+/** A language and its name. Has no code if the service has no voice for it. */
 export interface TextLanguage {
   readonly code: Language | null;
   readonly name: string;

@@ -19,7 +19,7 @@ export interface ByteSink {
 export type OpenContent = (fromByte: number, signal: AbortSignal) => Promise<ContentResponse>;
 
 /** The minimum speed that counts as progress. */
-interface LeastProgress {
+interface MinimumProgress {
   readonly bytes: number;
   readonly withinMs: number;
 }
@@ -28,11 +28,11 @@ interface LeastProgress {
  * 1 KiB a second, measured over a minute. Every real link is faster (2G has four times as much), and a peer that sends
  * single bytes is cut off.
  */
-const MIN_PROGRESS: LeastProgress = { bytes: 64 * 1024, withinMs: 64_000 };
+const MIN_PROGRESS: MinimumProgress = { bytes: 64 * 1024, withinMs: 64_000 };
 
 /** The most attempts in a row that may end without a new byte. */
 const MAX_BREAKS_AT_ONE_BYTE = 5;
-/** The most attempts in a row that may break and together bring fewer than {@link LeastProgress.bytes}. */
+/** The most attempts in a row that may break and together bring fewer than {@link MinimumProgress.bytes}. */
 const MAX_BREAKS_WITHIN_A_STRETCH = 30;
 
 export interface DownloadOptions {
@@ -40,8 +40,8 @@ export interface DownloadOptions {
   readonly clock: Clock;
   /** The caller's signal. If it aborts, the download rejects with the signal's reason. */
   readonly signal: AbortSignal;
-  /** A body that is slower is aborted, and requested again from where it ended. */
-  readonly leastProgress?: LeastProgress;
+  /** A slower body is aborted, and the rest of it is requested again. */
+  readonly minProgress?: MinimumProgress;
   /**
    * Returns how long to wait after a break.
    *
@@ -53,7 +53,7 @@ export interface DownloadOptions {
 
 /**
  * Downloads the exact bytes of the whole audio, or throws. Does not limit the total time, because a slow link must
- * succeed. Limits the time without progress (see {@link LeastProgress}) and the number of breaks.
+ * succeed. Limits the time without progress (see {@link MinimumProgress}) and the number of breaks.
  *
  * @throws AudioError `too_large`, `timeout`, `network_error`, `unexpected_response`, permanent errors of `open`, or
  *   errors of the sink; the reason of the signal if it aborts
@@ -67,7 +67,7 @@ export async function downloadInto(
   signal.throwIfAborted();
   const transfer = new Transfer(sink, open, options);
   const pauseMs = options.pauseMs ?? ((breaks, error) => pauseAfterBreakMs(error, breaks, Math.random));
-  const stretchBytes = (options.leastProgress ?? MIN_PROGRESS).bytes;
+  const stretchBytes = (options.minProgress ?? MIN_PROGRESS).bytes;
   let breaksAtOneByte = 0;
   let breaksWithinStretch = 0;
   let stretchFrom = 0;
@@ -96,7 +96,9 @@ const stalled = (): AudioError =>
 const emptyAudio = (): AudioError =>
   new AudioError("unexpected_response", "The service sent an empty audio.", { retryable: true });
 
-/** Whether an error is a break of the connection or a 416 after the last byte. Surplus bytes are neither. */
+/**
+ * Whether an error is a break of the connection or a 416 after the last byte. More bytes than announced are neither.
+ */
 function isHarmlessAtEnd(error: AudioError): boolean {
   const stale = staleBytes(error);
   return stale === null || stale.totalBytes !== null;
@@ -168,9 +170,9 @@ class Transfer {
    * @throws errors of the sink, `too_large`, or the reason of the abort
    */
   async #pour(body: AsyncIterable<Uint8Array>): Promise<unknown> {
-    const { clock, signal, leastProgress = MIN_PROGRESS } = this.#options;
+    const { clock, signal, minProgress = MIN_PROGRESS } = this.#options;
     const chunks = body[Symbol.asyncIterator]();
-    let leftMs = leastProgress.withinMs;
+    let leftMs = minProgress.withinMs;
     let sinceBytes = 0;
     for (;;) {
       // Count only the waiting, because slow disks are not the service's fault.
@@ -193,8 +195,8 @@ class Transfer {
       await this.#sink.write(step.value);
       this.furthestBytes = Math.max(this.furthestBytes, this.#sink.size);
       sinceBytes += step.value.byteLength;
-      if (sinceBytes >= leastProgress.bytes) {
-        leftMs = leastProgress.withinMs;
+      if (sinceBytes >= minProgress.bytes) {
+        leftMs = minProgress.withinMs;
         sinceBytes = 0;
       }
     }
@@ -207,14 +209,16 @@ class Transfer {
       return sizeBytes === this.#totalBytes ? null : broken("The audio ended before its announced length.");
     }
     if (response.isEndUnmarked !== true || this.#unconfirmedBytes === sizeBytes) return null;
-    // Request the bytes after the end, because only the size in a 416 distinguishes an end from a broken connection.
+    // Request the bytes after the end, because only the size that a 416 states distinguishes the end from a broken
+    // connection.
     this.#unconfirmedBytes = sizeBytes;
     return broken("The end of the audio could not be distinguished from a broken connection.");
   }
 
   /**
-   * Classifies a failure: `null` if the audio is complete anyway, returned for another attempt, or thrown if
-   * permanent.
+   * Classifies a failure. Returns `null` if the audio is complete anyway, or the error if another attempt may help.
+   *
+   * @throws a permanent error
    */
   async #afterFailure(error: unknown): Promise<AudioError | null> {
     this.#options.signal.throwIfAborted();

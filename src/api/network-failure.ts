@@ -74,8 +74,8 @@ function isOfTheNetwork(error: unknown, codes: readonly string[]): boolean {
  *
  * @param host the configured host, for the message
  * @param isSent whether a byte of the request can have been written
- * @returns AudioError `network_error`, `timeout` or `unexpected_response`, retryable unless it is the certificate;
- *   any other error is returned unchanged
+ * @returns AudioError `network_error`, `timeout` or `unexpected_response`, retryable unless the certificate is the
+ *   cause; any other error is returned unchanged
  */
 export function networkFailure(error: unknown, host: string, isSent: boolean): unknown {
   const codes = networkCodes(error);

@@ -41,7 +41,7 @@ const ODDITIES_MAX = 10;
 /** Accepts single words as codes, because a sentence in a code's place may be a prompt injection. */
 const ERROR_CODE = /^[a-z0-9_]{1,64}$/;
 
-/** The least that makes a task: an id, and one more field of a task. An unknown status suffices. */
+/** The minimum of a task: an id, and one more field of a task. An unknown status suffices. */
 const core = z.union([
   z.object({ id: z.string().refine(isTaskId), status: z.string() }),
   z.object({ id: z.string().refine(isTaskId), object: z.literal("audio.generation") }),

@@ -59,8 +59,8 @@ export interface Rejection {
 }
 
 /**
- * Returns the body's code if it fits the status. Ignores the body for 409, because each of its two codes belongs to
- * one operation, so the operation decides.
+ * Returns the body's code if it fits the status. Ignores the body of a 409, because its two codes belong to different
+ * operations, so the operation decides.
  */
 function statedCode(code: string | undefined, status: number): ServiceErrorCode | null {
   if (code === undefined || status === 409 || !isServiceErrorCode(code)) return null;

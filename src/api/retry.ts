@@ -91,7 +91,7 @@ export function decideRead(error: AudioError, attempt: number, random: () => num
 }
 
 /**
- * Returns how long a download pauses after a break: the delay of a 503, else the backoff.
+ * Returns how long a download pauses after a break: as long as a 503 states, otherwise the backoff.
  *
  * @param attempt 1 after the first break
  * @param random in [0, 1)

@@ -22,11 +22,11 @@ const BLANKS = /\s+/gu;
 const QUOTES = /["\u201c-\u201f\u00ab\u00bb\u2033\u2036\u275d\u275e\u300c-\u300f\u301d-\u301f\uff02]/gu;
 
 /**
- * Patterns of prompt injection that no honest description of a fault contains. Such text is withheld, because
+ * Patterns of prompt injection that a real description of a fault does not contain. Such text is withheld, because
  * quotation marks alone do not reliably stop an assistant from obeying it.
  */
 const READS_LIKE_ORDERS: readonly RegExp[] = [
-  // Addresses and links ("must start with https://" is not one).
+  // Addresses and links, but not the words "must start with https://".
   /\b[a-z][a-z0-9+.-]*:\/\/[^\s"',;.)]|\bwww\.|\]\(|\b(?:mailto|javascript):\S|\b[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}\/\S/i,
   // Roles, tags and fences of prompts.
   /\b(?:system|assistant|developer|human|user)\b\s*[:>\]]|<\/?[a-z|!][^>]*>|\[\/?inst\]|```|<\|/i,

@@ -50,7 +50,7 @@ export interface Service {
 
 export interface ServiceOptions {
   readonly proxy: ProxySettings;
-  /** Gives the current time, which dates in `Retry-After` are compared with. */
+  /** Returns the current time, with which dates in `Retry-After` are compared. */
   readonly clock?: Pick<Clock, "wallMs">;
   readonly deadlines?: Partial<Deadlines>;
 }
@@ -99,8 +99,8 @@ class HttpService implements Service {
       throw new AudioError("invalid_request", "The idempotency key does not have the contract's form.");
     }
     if (Buffer.byteLength(body) > REQUEST_BODY_MAX_BYTES) {
-      const most = `${REQUEST_BODY_MAX_BYTES / 1024} KiB`;
-      throw new AudioError("request_too_large", `The request is longer than the service's ${most}.`);
+      const max = `${REQUEST_BODY_MAX_BYTES / 1024} KiB`;
+      throw new AudioError("request_too_large", `The request is longer than the service's ${max}.`);
     }
     const request = {
       method: "POST",
@@ -188,7 +188,7 @@ class HttpService implements Service {
     return task;
   }
 
-  /** Returns the error for an answer other than its operation's success. */
+  /** Returns the error for an answer that is not the success of its operation. */
   async #rejection(
     response: HttpResponse,
     signal: AbortSignal,

@@ -1,6 +1,6 @@
 /** Joins finished parts into one file of their format without re-encoding; the entry point of this folder. */
 import type { OutputFormat } from "../contract/audio-format.ts";
-import { ownMistake } from "../errors.ts";
+import { internalError } from "../errors.ts";
 import type { JoinedAudio, JoinRequest } from "./join-request.ts";
 import { joinMp3 } from "./mp3/join-mp3.ts";
 import { joinOggOpus } from "./ogg-opus/join-ogg-opus.ts";
@@ -53,13 +53,14 @@ function faultOf({ parts, chapters }: JoinRequest): string | undefined {
  */
 export async function joinAudio(request: JoinRequest): Promise<JoinedAudio> {
   const fault = faultOf(request);
-  if (fault !== undefined) throw ownMistake(new RangeError(fault));
+  if (fault !== undefined) throw internalError(new RangeError(fault));
   return JOINERS[request.format]({
     ...request,
     title: oneLine(request.title),
     author: oneLine(request.author),
     album: oneLine(request.album),
-    // Uses the chapter's number as a missing title, because players show an untitled chapter as an empty line.
+    // Uses the chapter's number in place of a missing title, because players show an untitled chapter as an empty
+    // line.
     chapters: request.chapters.map(({ title, firstPart }, index) => ({
       title: oneLine(title) ?? `${index + 1}`,
       firstPart,

@@ -56,18 +56,18 @@ export class PartsDifferError extends AudioError {
 }
 
 /** Properties that must be equal in all parts, with readable names and values. */
-export type Traits = Readonly<Record<string, string | number>>;
+export type SharedProperties = Readonly<Record<string, string | number>>;
 
 /** Returns the most common set of traits; among equally common ones, the first. */
-function mostCommon(all: readonly Traits[]): Traits | undefined {
-  const counts = new Map<string, { traits: Traits; count: number }>();
+function mostCommon(all: readonly SharedProperties[]): SharedProperties | undefined {
+  const counts = new Map<string, { traits: SharedProperties; count: number }>();
   for (const traits of all) {
     const key = JSON.stringify(traits);
     const known = counts.get(key) ?? { traits, count: 0 };
     known.count += 1;
     counts.set(key, known);
   }
-  return [...counts.values()].reduce<{ traits: Traits; count: number } | undefined>(
+  return [...counts.values()].reduce<{ traits: SharedProperties; count: number } | undefined>(
     (best, candidate) => (best === undefined || candidate.count > best.count ? candidate : best),
     undefined,
   )?.traits;
@@ -79,7 +79,7 @@ function mostCommon(all: readonly Traits[]): Traits | undefined {
  * @param all the traits of each part, in order; each with the same properties
  * @throws PartsDifferError with each part that differs from the most common traits
  */
-export function assertAlike(all: readonly Traits[]): void {
+export function assertSameProperties(all: readonly SharedProperties[]): void {
   const usual = mostCommon(all) ?? {};
   const usualPart = all.indexOf(usual);
   const differences = all.flatMap((traits, part) =>

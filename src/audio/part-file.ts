@@ -25,7 +25,7 @@ export class PartFiles {
    * Opens each part in turn, passes it to `use`, and closes it.
    *
    * @returns the results of `use`, in the order of the parts
-   * @throws DamagedPartError if a part is no regular file or cannot be read
+   * @throws DamagedPartError if a part is not a regular file or cannot be read
    */
   async each<T>(use: (file: PartFile, part: number) => Promise<T>): Promise<T[]> {
     const made: T[] = [];
@@ -45,7 +45,7 @@ export class PartFiles {
     });
     try {
       const stats = await handle.stat();
-      if (!stats.isFile()) throw new DamagedPartError(part, this.#format, "it is no regular file");
+      if (!stats.isFile()) throw new DamagedPartError(part, this.#format, "it is not a regular file");
       return await use(new PartFile(faults, handle, stats.size, this.#window), part);
     } finally {
       await handle.close();

@@ -1,6 +1,6 @@
 /** Runs the command named in argv and sets the exit code. Loads only the code of that command. */
 import { parseArgs } from "node:util";
-import { decimalIn } from "../contract/decimal.ts";
+import { parseDecimal } from "../contract/decimal.ts";
 import { VERSION } from "../version.ts";
 import { CommandError, UsageError } from "./usage.ts";
 
@@ -17,7 +17,7 @@ function parse(args: readonly string[], options: NonNullable<Options>) {
 
 function numberOption(name: string, value: unknown, minimum: number, maximum: number): number | undefined {
   if (value === undefined) return undefined;
-  const number = typeof value === "string" ? (decimalIn(value) ?? Number.NaN) : Number.NaN;
+  const number = typeof value === "string" ? (parseDecimal(value) ?? Number.NaN) : Number.NaN;
   if (number >= minimum && number <= maximum) return number;
   throw new UsageError(`--${name} must be a number from ${minimum} to ${maximum}; see --help.`);
 }

@@ -1,6 +1,6 @@
 /** Finds the secrets in the settings, and builds the error for faulty settings. */
 import type { Config } from "../config/config.ts";
-import { unknownVariableWords } from "../config/unknown-variables.ts";
+import { describeUnknownVariable } from "../config/unknown-variables.ts";
 import { type Environment, readValue } from "../environment.ts";
 import { AudioError } from "../errors.ts";
 
@@ -78,6 +78,6 @@ export function outputDirOf(config: Config): string {
 /** Reports all faults of a configuration in one error, which every tool but `list_voices` throws. */
 export function configurationError(config: Config): AudioError {
   const faults = config.faults.map(({ message, fix }) => `${message} ${fix}`);
-  const words = [...faults, ...config.unknownVariables.map(unknownVariableWords)];
+  const words = [...faults, ...config.unknownVariables.map(describeUnknownVariable)];
   return new AudioError("configuration_error", `${words.join(" ")} Nothing was sent or charged.`);
 }

@@ -4,7 +4,7 @@ import type { ProxySettings } from "../config/config.ts";
 import { AudioError } from "../errors.ts";
 import { describeCause } from "../log.ts";
 import { REMEDIES } from "../server/remedies.ts";
-import { detailOf, fixOf } from "./person-words.ts";
+import { detailOf, fixOf } from "./terminal-messages.ts";
 
 export interface Check {
   readonly name: string;

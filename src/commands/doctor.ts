@@ -5,7 +5,7 @@
 import { createService } from "../api/service.ts";
 import { systemClock } from "../clock.ts";
 import { type Config, readConfig, type ServiceAddress } from "../config/config.ts";
-import { unknownVariableWords } from "../config/unknown-variables.ts";
+import { describeUnknownVariable } from "../config/unknown-variables.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { type Environment, readValue } from "../environment.ts";
 import { AudioError } from "../errors.ts";
@@ -73,7 +73,7 @@ function checkSettings(config: Config, env: Environment): Check[] {
   const noNames =
     unknownIds.length === 0
       ? ""
-      : `; AUDIO_VOICE_NOTES has ids that are no voices: ${unknownIds.slice(0, 5).join(", ")}`;
+      : `; AUDIO_VOICE_NOTES has ids that are not voices: ${unknownIds.slice(0, 5).join(", ")}`;
   const { unreadable } = config.pronunciations;
   const noWords =
     unreadable.length === 0
@@ -175,7 +175,7 @@ async function hostFault(config: Config, { baseUrl }: ServiceAddress, error: unk
 /** Warns about misspelt settings, because otherwise the default applies silently. */
 function checkNames({ unknownVariables }: Config): Check[] {
   if (unknownVariables.length === 0) return [];
-  return [warned("other variables", unknownVariables.map(unknownVariableWords).join(" "))];
+  return [warned("other variables", unknownVariables.map(describeUnknownVariable).join(" "))];
 }
 
 /** Names the runtime, because other runtimes report a Node version, too. */

@@ -3,8 +3,8 @@ import { readConfig } from "../config/config.ts";
 import { readArguments } from "../contract/read-arguments.ts";
 import { AudioError } from "../errors.ts";
 import { createLog } from "../log.ts";
+import { formatDuration, listChapters, messageOf } from "../narration/narration-messages.ts";
 import type { NarrationView } from "../narration/narration-view.ts";
-import { chapterWords, duration, messageOf } from "../narration/narration-words.ts";
 import type { NarrateChanges, Narrations } from "../narration/narrations.ts";
 import { createRedact } from "../redaction.ts";
 import { structuredOf } from "../tools/narrate.ts";
@@ -16,10 +16,10 @@ import {
   planRequestOf,
 } from "../tools/narrate-input.ts";
 import { secretsOf } from "./configuration-error.ts";
-import { commandError } from "./person-words.ts";
 import { printable, printableJson } from "./printable.ts";
 import { ProgressLine } from "./progress-line.ts";
 import { readAnyText } from "./read-text.ts";
+import { commandError } from "./terminal-messages.ts";
 import { UsageError } from "./usage.ts";
 import { WorkflowProvider } from "./workflow-provider.ts";
 
@@ -65,8 +65,8 @@ function nextStepOf(view: NarrationView): string | null {
   }
 }
 
-function finishedWords({ files, credits, isRepeat }: NarrationView): string {
-  const length = duration(files.reduce((sum, { durationSeconds }) => sum + durationSeconds, 0));
+function describeFinished({ files, credits, isRepeat }: NarrationView): string {
+  const length = formatDuration(files.reduce((sum, { durationSeconds }) => sum + durationSeconds, 0));
   return isRepeat
     ? `${length} of audio. Cost ${credits.charged} credits in all (nothing for this call).`
     : `${length} of audio, ${credits.charged} credits.`;
@@ -81,9 +81,9 @@ function report(view: NarrationView, asJson: boolean): void {
   const beside = view.files.flatMap(({ captions, srt = null, chapters }) =>
     [captions, srt, chapters].flatMap((saved) => (saved === null ? [] : [saved.path])),
   );
-  const head = view.status === "finished" ? finishedWords(view) : messageOf(view);
+  const head = view.status === "finished" ? describeFinished(view) : messageOf(view);
   const next = nextStepOf(view);
-  const chapters = chapterWords(view);
+  const chapters = listChapters(view);
   const lines = [
     ...paths,
     ...(paths.length === 0 ? [] : beside),

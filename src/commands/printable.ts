@@ -1,14 +1,17 @@
 /** Makes untrusted text safe for a terminal: escapes control and bidirectional characters. */
-import { UNSEEN } from "../contract/unicode.ts";
+import { INVISIBLE_CHARACTERS } from "../contract/unicode.ts";
 
 export function printable(text: string): string {
-  return text.replace(UNSEEN, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
+  return text.replace(
+    INVISIBLE_CHARACTERS,
+    (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
+  );
 }
 
 /** Renders JSON without characters that a terminal interprets. */
 export function printableJson(value: unknown): string {
   const spell = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  // JSON escapes code units. Line breaks between the lines of the JSON text stay.
+  // Escapes UTF-16 code units, as JSON does. Keeps the line breaks between the lines of the JSON text.
   return JSON.stringify(value, null, 2).replace(/[^\P{C}\n]|[\u2028\u2029]/gu, (character) =>
     character.split("").map(spell).join(""),
   );

@@ -1,5 +1,5 @@
 /**
- * The package's entry `audio-generation-mcp/sandbox`: exports the sandbox, or throws an error with the missing
+ * The package's entry `audio-generation-mcp/sandbox`: exports the sandbox, or throws an error that names the missing
  * packages.
  */
 import { loadSandbox } from "./sandbox-loader.ts";

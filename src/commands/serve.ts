@@ -1,7 +1,7 @@
 /** Serves MCP on stdio. Builds the workflow on first use, and stops within a time limit. */
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { readConfig } from "../config/config.ts";
-import { unknownVariableWords } from "../config/unknown-variables.ts";
+import { describeUnknownVariable } from "../config/unknown-variables.ts";
 import { createLog, type Log } from "../log.ts";
 import { createDetector, createRedact } from "../redaction.ts";
 import { instructionsFor, SANDBOX_NOTE } from "../server/instructions.ts";
@@ -100,7 +100,7 @@ export function serve(isSandbox: boolean): void {
           tools: {
             assertConfigured: () => {
               if (isFirstUse())
-                for (const each of config.unknownVariables) log.warn(unknownVariableWords(each));
+                for (const each of config.unknownVariables) log.warn(describeUnknownVariable(each));
               provider.assertConfigured();
             },
             generation: () => provider.get(),
@@ -138,7 +138,6 @@ export function serve(isSandbox: boolean): void {
       },
     },
   );
-  if (process.stdin.isTTY) process.stderr.write(WAITS_FOR_CLIENT);
   // Keep the process alive, because the standard input of some hosts does not (Electron's utility processes).
   setInterval(() => undefined, MAX_TIMER_MS);
   const stop = stopOn(log, async () => {
@@ -156,6 +155,8 @@ export function serve(isSandbox: boolean): void {
   process.on("SIGHUP", () => stop(0));
   // A closed stderr is no reason to stop.
   process.stderr.on("error", () => undefined);
+  // Print this after the handlers are set, because it invites to press Ctrl-C.
+  if (process.stdin.isTTY) process.stderr.write(WAITS_FOR_CLIENT);
   process.on("unhandledRejection", (cause) => log.error("an unhandled rejection", cause));
   process.on("uncaughtException", (cause) => {
     log.error("an uncaught error; stopping, the ledger keeps what was accepted", cause);

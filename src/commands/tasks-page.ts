@@ -65,9 +65,9 @@ const POLICY = "default-src 'none'; style-src 'unsafe-inline'; media-src file:";
 
 /** Renders sums as bars with their figures. */
 function chart(title: string, sums: ReadonlyMap<string, number>): string {
-  const most = Math.max(1, ...sums.values());
+  const max = Math.max(1, ...sums.values());
   const rows = [...sums].map(([name, credits]) => {
-    const bar = `<svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect width="${((100 * credits) / most).toFixed(1)}" height="8" rx="1"/></svg>`;
+    const bar = `<svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect width="${((100 * credits) / max).toFixed(1)}" height="8" rx="1"/></svg>`;
     return `<dt>${escaped(name)}</dt><dd>${bar}</dd><dd>${credits} credits</dd>`;
   });
   return `<section><h2>${title}</h2><dl>${rows.join("\n")}</dl></section>`;
@@ -76,13 +76,13 @@ function chart(title: string, sums: ReadonlyMap<string, number>): string {
 /** Keeps the first rows and adds up the rest in one row, so that the figures add up to the total. */
 function withRest(
   sums: readonly (readonly [string, number])[],
-  most: number,
+  max: number,
   rest: string,
 ): Map<string, number> {
-  if (sums.length <= most) return new Map(sums);
-  const left = sums.slice(most);
+  if (sums.length <= max) return new Map(sums);
+  const left = sums.slice(max);
   const credits = left.reduce((sum, [, each]) => sum + each, 0);
-  return new Map([...sums.slice(0, most), [`${left.length} ${rest}`, credits]]);
+  return new Map([...sums.slice(0, max), [`${left.length} ${rest}`, credits]]);
 }
 
 /** Maximum number of rows in a chart. */

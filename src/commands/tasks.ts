@@ -3,7 +3,7 @@ import { systemClock } from "../clock.ts";
 import { readConfig, type ServiceAddress } from "../config/config.ts";
 import { AudioError } from "../errors.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
-import { writeOwn } from "../files/write-own.ts";
+import { writeGeneratedPage } from "../files/write-generated-page.ts";
 import { type ListedTask, listTasks } from "../generation/use-cases/task-list.ts";
 import { initMachineId } from "../ledger/machine-id.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
@@ -17,9 +17,9 @@ import { taskRow } from "../tools/list-tasks.ts";
 import { isoWithOffset } from "../tools/local-time.ts";
 import { narrationRow } from "../tools/narration-row.ts";
 import { configurationError, outputDirOf, secretsOf } from "./configuration-error.ts";
-import { commandError } from "./person-words.ts";
 import { printable, printableJson } from "./printable.ts";
 import { PAGE_MARKER, type PageEntry, tasksPage } from "./tasks-page.ts";
+import { commandError } from "./terminal-messages.ts";
 
 const MAX_TASKS = 100;
 
@@ -159,7 +159,7 @@ export async function tasks(asJson: boolean, htmlFile?: string): Promise<void> {
     if (htmlFile !== undefined) {
       const shown = entries.slice(0, MAX_TASKS_ON_PAGE).map((entry) => entry.page);
       const page = tasksPage(shown, { hasOlder: entries.length > MAX_TASKS_ON_PAGE });
-      process.stdout.write(`Written: ${printable(await writeOwn(htmlFile, PAGE_MARKER, page))}\n`);
+      process.stdout.write(`Written: ${printable(await writeGeneratedPage(htmlFile, PAGE_MARKER, page))}\n`);
       return;
     }
     const rows = entries.map(({ row }) => row);

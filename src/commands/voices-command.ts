@@ -4,18 +4,20 @@ import { readConfig } from "../config/config.ts";
 import { sampleLanguage, sampleOf } from "../contract/voice-samples.ts";
 import { VOICES, type Voice } from "../contract/voices.ts";
 import { AudioError } from "../errors.ts";
-import { writeOwn } from "../files/write-own.ts";
+import { writeGeneratedPage } from "../files/write-generated-page.ts";
 import type { Generation } from "../generation/generation.ts";
 import { createLog } from "../log.ts";
 import { createRedact } from "../redaction.ts";
 import { isoWithOffset } from "../tools/local-time.ts";
 import { secretsOf } from "./configuration-error.ts";
-import { commandError } from "./person-words.ts";
 import { printable } from "./printable.ts";
 import { type PageEntry, tasksPage, VOICES_MARKER } from "./tasks-page.ts";
+import { commandError } from "./terminal-messages.ts";
 import { WorkflowProvider } from "./workflow-provider.ts";
 
-/** The longest delay of a timer. Used as the wait, because the command waits until the samples are done. */
+/**
+ * The longest delay of a timer. Serves as an unlimited wait, because the command waits until the samples are done.
+ */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface VoicesCommand {
@@ -96,7 +98,9 @@ export async function voices({ makesSamples, htmlFile }: VoicesCommand): Promise
     }
     if (htmlFile !== undefined) {
       const page = tasksPage(all.map(pageEntry), { marker: VOICES_MARKER, title: "Voices" });
-      process.stdout.write(`Written: ${printable(await writeOwn(htmlFile, VOICES_MARKER, page))}\n`);
+      process.stdout.write(
+        `Written: ${printable(await writeGeneratedPage(htmlFile, VOICES_MARKER, page))}\n`,
+      );
     }
     return all.some(({ error }) => error !== null) ? 1 : 0;
   } catch (error) {

@@ -1,10 +1,10 @@
 /** Reads the whole configuration from the environment, and collects its faults (docs/reference.md, Configuration). */
 import { type Environment, homeFolder } from "../environment.ts";
+import type { ConfigFault } from "./config-source.ts";
 import { readStoreUrl } from "./connections.ts";
 import { Reader } from "./reader.ts";
 import { readServiceSettings, type ServiceAddress } from "./service-address.ts";
 import { readSettings, type Settings } from "./settings.ts";
-import type { ConfigFault } from "./surroundings.ts";
 import { type UnknownVariable, unknownVariables } from "./unknown-variables.ts";
 
 export type { ProxySettings } from "./connections.ts";
@@ -17,7 +17,10 @@ export interface Config extends Settings {
   /** Address of the ledger's database; null if the ledger lies on this machine. */
   readonly storeUrl: string | null;
   readonly faults: readonly ConfigFault[];
-  /** Variables named like settings that are none. They are not faults, because some may belong to other programs. */
+  /**
+   * Variables with names like settings, which are not settings. They are not faults, because some may belong to other
+   * programs.
+   */
   readonly unknownVariables: readonly UnknownVariable[];
 }
 

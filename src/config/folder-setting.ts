@@ -1,16 +1,16 @@
 /** Validates a setting that names a folder, and explains its fault to a person (docs/reference.md, Configuration). */
-import { absoluteFolder, type Environment, isRooted, readValue } from "../environment.ts";
-import type { ConfigFault, Surroundings } from "./surroundings.ts";
+import { absoluteFolder, type Environment, isFullyQualifiedPath, readValue } from "../environment.ts";
+import type { ConfigFault, ConfigSource } from "./config-source.ts";
 
-export interface FolderReading {
+export interface FolderResult {
   readonly folder: string | null;
   /** The reason if there is no folder. The caller may use a default instead. */
   readonly fault: ConfigFault | null;
 }
 
-export function readFolder({ env, platform, home }: Surroundings, variable: string): FolderReading {
+export function readFolder({ env, platform, home }: ConfigSource, variable: string): FolderResult {
   const kind = platform === "win32" ? "a path with a drive or a server" : "an absolute path";
-  const no = (message: string, fix: string): FolderReading => ({
+  const no = (message: string, fix: string): FolderResult => ({
     folder: null,
     fault: { variable, message, fix },
   });
@@ -34,7 +34,7 @@ function homeFault(env: Environment, platform: NodeJS.Platform): string {
   const names = platform === "win32" ? ["LOCALAPPDATA", "USERPROFILE"] : ["HOME"];
   for (const name of names) {
     const value = readValue(env, name);
-    if (value !== undefined && !isRooted(value, platform)) {
+    if (value !== undefined && !isFullyQualifiedPath(value, platform)) {
       return `${name} is ${JSON.stringify(value)}, which is not an absolute path`;
     }
   }

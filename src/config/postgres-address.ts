@@ -1,5 +1,5 @@
 /** Parses all parts of a PostgreSQL address, so that the database client takes nothing from its environment. */
-import { isRooted } from "../environment.ts";
+import { isFullyQualifiedPath } from "../environment.ts";
 import { isLoopbackHost } from "./service-address.ts";
 
 export interface PostgresAddress {
@@ -76,7 +76,7 @@ function readTls(parameters: URLSearchParams, isLoopback: boolean): PostgresAddr
   if (mode !== "disable" && !TLS_MODES.includes(mode)) {
     return { what: "has an sslmode that is not supported", fix: "Use sslmode=verify-full." };
   }
-  if (rootCertificate !== null && !isRooted(rootCertificate)) {
+  if (rootCertificate !== null && !isFullyQualifiedPath(rootCertificate)) {
     return {
       what: "has an sslrootcert that is not an absolute path",
       fix: "Set sslrootcert to the absolute path of a PEM file.",

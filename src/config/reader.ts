@@ -1,8 +1,8 @@
 /** Reads settings of each kind, and collects their faults (docs/reference.md, Configuration). */
-import { decimalIn } from "../contract/decimal.ts";
+import { parseDecimal } from "../contract/decimal.ts";
 import { readValue } from "../environment.ts";
+import type { ConfigFault, ConfigSource } from "./config-source.ts";
 import { readFolder } from "./folder-setting.ts";
-import type { ConfigFault, Surroundings } from "./surroundings.ts";
 
 /**
  * Reads settings and collects their faults, so that a person sees all faults at once. No method throws. An invalid
@@ -12,9 +12,9 @@ export class Reader {
   readonly faults: ConfigFault[] = [];
   /** Every variable that was read, whether it is set or not. */
   readonly asked = new Set<string>();
-  readonly surroundings: Surroundings;
+  readonly surroundings: ConfigSource;
 
-  constructor(surroundings: Surroundings) {
+  constructor(surroundings: ConfigSource) {
     this.surroundings = surroundings;
   }
 
@@ -33,7 +33,7 @@ export class Reader {
   number(name: string, fallback: number, accepts: (value: number) => boolean, rule: string): number {
     const text = this.text(name);
     if (text === undefined) return fallback;
-    const value = decimalIn(text) ?? Number.NaN;
+    const value = parseDecimal(text) ?? Number.NaN;
     if (accepts(value)) return value;
     this.fault(
       name,

@@ -18,7 +18,7 @@ const CAPTION_FILES = ["vtt", "srt", "both"] as const;
 export type CaptionFiles = (typeof CAPTION_FILES)[number];
 
 /** The results of settings that are read first, because other settings depend on them. */
-export interface ReadBefore {
+export interface EarlierSettings {
   readonly storeUrl: string | null;
   /** True if the service is on this machine; null if its address is unknown. */
   readonly isLoopback: boolean | null;
@@ -27,13 +27,13 @@ export interface ReadBefore {
 export type Settings = ReturnType<typeof readSettings>;
 
 /** Reads the settings from top to bottom, because their faults are reported in this order. */
-export function readSettings(reader: Reader, { storeUrl, isLoopback }: ReadBefore) {
+export function readSettings(reader: Reader, { storeUrl, isLoopback }: EarlierSettings) {
   const { env, platform, home } = reader.surroundings;
   return {
     timeScale: readTimeScale(reader, isLoopback),
     /** The output folder; null if the value is invalid or no home folder allows a default. Both are faults. */
     outputDir: reader.folder("AUDIO_OUTPUT_DIR", home === null ? null : join(home, "audio-generation")),
-    /** The state folder; null if invalid or without a default. A missing default is no fault with a database. */
+    /** The state folder; null if invalid or without a default. A missing default is not a fault with a database. */
     stateDir: reader.folder("AUDIO_STATE_DIR", defaultStateFolder(env, platform, home), storeUrl === null),
     /** The folder of input files; null means that no file may be read. */
     inputDir: reader.folder("AUDIO_INPUT_DIR", null, false),
@@ -53,7 +53,7 @@ export function readSettings(reader: Reader, { storeUrl, isLoopback }: ReadBefor
 function readTimeScale(reader: Reader, isLoopback: boolean | null): number {
   const name = "AUDIO_TIME_SCALE";
   const timeScale = reader.number(name, 1, between(0.001, 1), "a number from 0.001 to 1");
-  // An unknown address (null) is no fault here, because it is reported as a fault of its own.
+  // An unknown address (null) is not a fault here, because it is reported as a fault of its own.
   if (timeScale !== 1 && isLoopback === false) {
     reader.fault(name, `${name} is for tests against this machine only.`, `Unset ${name}.`);
   }
@@ -67,7 +67,9 @@ function readPollInterval(reader: Reader, isLoopback: boolean | null): number {
   return reader.number("AUDIO_POLL_INTERVAL_SECONDS", POLL_INTERVAL_SECONDS, accepts, rule);
 }
 
-/** Returns null if there is no budget. An invalid budget becomes 0, which stops every create, as its fault does. */
+/**
+ * Returns null if there is no budget. An invalid budget becomes 0, so that no create is sent until it is corrected.
+ */
 function readBudget(reader: Reader): number | null {
   const name = "AUDIO_CREDIT_BUDGET";
   if (reader.text(name) === undefined) return null;

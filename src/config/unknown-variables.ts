@@ -2,7 +2,7 @@
 import { editDistance } from "../contract/edit-distance.ts";
 import { type Environment, readValue } from "../environment.ts";
 
-/** A variable that is no setting, and the setting with the most similar name. */
+/** A variable that is not a setting, and the setting with the most similar name. */
 export interface UnknownVariable {
   readonly name: string;
   readonly nearest: string | null;
@@ -12,7 +12,7 @@ export interface UnknownVariable {
 const MAX_LETTERS_OFF = 6;
 const MAX_NAMED = 5;
 
-/** Finds variables that begin like settings but are none. @param known the names of all settings */
+/** Finds variables whose names begin like settings but are not settings. @param known the names of all settings */
 export function unknownVariables(env: Environment, known: ReadonlySet<string>): UnknownVariable[] {
   // Windows ignores the case of variable names.
   const spelled = (name: string): string => (process.platform === "win32" ? name.toUpperCase() : name);
@@ -34,7 +34,7 @@ function nearestOf(name: string, known: ReadonlySet<string>): string | null {
 }
 
 /** Describes an unknown variable in one sentence. */
-export function unknownVariableWords({ name, nearest }: UnknownVariable): string {
+export function describeUnknownVariable({ name, nearest }: UnknownVariable): string {
   const meant = nearest === null ? "" : `; ${nearest} is one`;
   return `${name} is set, but there is no such setting${meant}.`;
 }

@@ -2,7 +2,10 @@
 import { editDistance } from "./edit-distance.ts";
 import { VOICES, type Voice, type VoiceId } from "./voices.ts";
 
-/** A name is similar if it has this many first letters in common. With fewer, the whole name must be similar. */
+/**
+ * Names are similar if they share at least this many first letters. With fewer, the edit distance of the whole names
+ * decides.
+ */
 const TELLING_LETTERS = 3;
 
 function commonBeginning(a: string, b: string): number {

@@ -74,7 +74,7 @@ export function publicUrlFault(text: string): string | null {
   }
   if (!URL.canParse(text)) return "must be a valid URL";
   const url = new URL(text);
-  // `https://@host/` has empty credentials, which `URL` does not show.
+  // `https://@host/` has empty credentials, which the parsed `URL` does not show.
   const authority = text.slice("https://".length).split(/[/?#]/)[0] ?? "";
   if (authority.includes("@")) return "must not contain credentials";
   if (isInternalHost(url.hostname)) {

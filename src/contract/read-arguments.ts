@@ -3,7 +3,7 @@
  * it cannot convert unchanged, so that the schema refuses them with its own message.
  */
 import { z } from "zod";
-import { decimalIn } from "./decimal.ts";
+import { parseDecimal } from "./decimal.ts";
 import { LANGUAGE_NAMES, VOICES } from "./voices.ts";
 
 const wordOf = (text: string): string =>
@@ -29,13 +29,13 @@ function listIn(text: string): unknown {
 }
 
 function readText(text: string, schema: z.core.$ZodType): unknown {
-  if (schema instanceof z.ZodNumber) return decimalIn(text) ?? text;
+  if (schema instanceof z.ZodNumber) return parseDecimal(text) ?? text;
   if (schema instanceof z.ZodBoolean) {
     const word = wordOf(text);
     return word === "true" || (word === "false" ? false : text);
   }
   if (schema instanceof z.ZodLiteral) {
-    const number = decimalIn(text);
+    const number = parseDecimal(text);
     return number !== null && schema.values.has(number) ? number : text;
   }
   if (schema instanceof z.ZodEnum) {

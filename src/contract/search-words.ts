@@ -9,7 +9,7 @@ const wordsOf = (query: string): string[] =>
     .map((word) => word.replace(/^\p{P}+|\p{P}+$/gu, "") || word);
 
 /** Returns whether the texts contain every word of a query, in any order and also inside longer words. */
-export function holdsWords(texts: readonly string[], query: string): boolean {
+export function containsWords(texts: readonly string[], query: string): boolean {
   const all = folded(texts.join("\n"));
   return wordsOf(query).every((word) => all.includes(word));
 }

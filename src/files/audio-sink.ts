@@ -2,8 +2,8 @@
 import { createHash, type Hash } from "node:crypto";
 import type { ByteSink } from "../api/download.ts";
 import { MAGIC_BYTES } from "../contract/audio-format.ts";
-import type { Digest } from "./file-content.ts";
-import { flush, type TemporaryFile } from "./temporary-file.ts";
+import type { FileDigest } from "./file-content.ts";
+import { flushToDisk, type TemporaryFile } from "./temporary-file.ts";
 
 export class AudioSink implements ByteSink {
   readonly #file: TemporaryFile;
@@ -51,8 +51,8 @@ export class AudioSink implements ByteSink {
   }
 
   /** Flushes the file to the disk; must be called once, at the end. */
-  async finish(): Promise<Digest> {
-    await flush(this.#file.handle);
+  async finish(): Promise<FileDigest> {
+    await flushToDisk(this.#file.handle);
     return { sizeBytes: this.#sizeBytes, sha256: this.#hash.digest("hex") };
   }
 }

@@ -4,7 +4,7 @@ import { FILE_EXTENSIONS, type OutputFormat } from "../contract/audio-format.ts"
 import { firstCodePoints } from "../contract/unicode.ts";
 
 const MAX_CHARACTERS = 40;
-/** Digits of a hash, because all task ids of a service may begin alike. */
+/** Uses the digits of a hash, because all task ids of a service may begin alike. */
 const ID_DIGITS = 8;
 
 /** Keeps letters, digits, Chinese and Japanese characters; drops accents; replaces everything else by single hyphens. */

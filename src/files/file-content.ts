@@ -3,8 +3,8 @@ import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open } from "node:fs/promises";
 import { sep } from "node:path";
-import { patiently } from "./patience.ts";
-import { liesIn, realPath } from "./real-path.ts";
+import { isInFolder, realPath } from "./real-path.ts";
+import { retryWhileLocked } from "./retry-while-locked.ts";
 import { NO_FOLLOW } from "./temporary-file.ts";
 
 /**
@@ -15,7 +15,7 @@ const IN_USE = new Set(["EBUSY"]);
 
 const CHUNK_BYTES = 256 * 1024;
 
-export interface Digest {
+export interface FileDigest {
   readonly sizeBytes: number;
   readonly sha256: string;
 }
@@ -30,7 +30,7 @@ async function openFile(path: string): Promise<{ handle: FileHandle; sizeBytes: 
   const flags = constants.O_RDONLY | NO_FOLLOW | (constants.O_NONBLOCK ?? 0);
   // Refuses links on systems without O_NOFOLLOW.
   if (NO_FOLLOW === 0 && (await lstat(path).catch(() => null))?.isFile() !== true) return null;
-  const handle = await patiently(() => open(path, flags), IN_USE).catch(() => null);
+  const handle = await retryWhileLocked(() => open(path, flags), IN_USE).catch(() => null);
   if (handle === null) return null;
   const stats = await handle.stat();
   if (stats.isFile()) return { handle, sizeBytes: stats.size };
@@ -39,7 +39,7 @@ async function openFile(path: string): Promise<{ handle: FileHandle; sizeBytes: 
 }
 
 /** Computes size and SHA-256 of an open file, from its beginning. */
-export async function digestOf(handle: FileHandle): Promise<Digest> {
+export async function digestOf(handle: FileHandle): Promise<FileDigest> {
   const hash = createHash("sha256");
   const chunk = Buffer.alloc(CHUNK_BYTES);
   for (let sizeBytes = 0; ; ) {
@@ -51,7 +51,7 @@ export async function digestOf(handle: FileHandle): Promise<Digest> {
 }
 
 /** Whether a path names a regular file with exactly these bytes. */
-export async function holds(path: string, digest: Digest): Promise<boolean> {
+export async function hasContent(path: string, digest: FileDigest): Promise<boolean> {
   const opened = await openFile(path);
   if (opened === null) return false;
   try {
@@ -73,7 +73,7 @@ export async function isInside(path: string, root: string): Promise<boolean> {
     const realRoot = await realPath(root);
     if (isBelow(realRoot)) return true;
     // The folder may have been spelled differently when the file was saved.
-    return await liesIn(realFile, realRoot);
+    return await isInFolder(realFile, realRoot);
   } catch {
     return false;
   }

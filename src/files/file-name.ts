@@ -8,7 +8,7 @@ export const FILE_NAME_MAX_CODE_POINTS = 120;
 
 /** The longest name that file systems allow, in bytes of UTF-8. */
 const NAME_MAX_BYTES = 255;
-/** Reserved for an extension (at most four bytes) and the number of a next free name (`-999`). */
+/** Reserved for an extension (at most four bytes) and the number of another free name (`-999`). */
 const RESERVED_BYTES = 8;
 
 /** Device names of Windows, with any extension. Windows treats superscript digits as digits. */
@@ -19,7 +19,10 @@ const INVISIBLE = /[\p{Cf}\p{Zl}\p{Zp}[\p{Default_Ignorable_Code_Point}--[\ufe00
 
 const ALL_EXTENSIONS = Object.values(FILE_EXTENSIONS);
 
-/** What is refused, and the rule in words that follow "it". The first match applies. */
+/**
+ * The rules for names. The message begins with "it" and continues with the words of the first rule that a name
+ * breaks.
+ */
 const RULES: ReadonlyArray<readonly [breaks: (name: string) => boolean, rule: string]> = [
   [(name) => name === "", "must not be empty"],
   [(name) => !name.isWellFormed(), "must be well-formed Unicode (it holds half of a surrogate pair)"],
@@ -56,9 +59,9 @@ function faultOf(name: string, format?: OutputFormat): string | null {
     return `must be at most ${FILE_NAME_MAX_CODE_POINTS} characters (this one has ${length})`;
   }
   const sizeBytes = Buffer.byteLength(stem);
-  const mostBytes = NAME_MAX_BYTES - RESERVED_BYTES;
-  return sizeBytes > mostBytes
-    ? `must be at most ${mostBytes} bytes of UTF-8 (this one has ${sizeBytes})`
+  const maxBytes = NAME_MAX_BYTES - RESERVED_BYTES;
+  return sizeBytes > maxBytes
+    ? `must be at most ${maxBytes} bytes of UTF-8 (this one has ${sizeBytes})`
     : null;
 }
 
@@ -69,9 +72,10 @@ export function fileNameFault(name: string, format?: OutputFormat): string | nul
 }
 
 /**
- * Checks a name that a caller chose (docs/reference-files.md, Names of files). The rules are those of every platform at once, Windows' included.
+ * Checks a name that a caller chose (docs/reference-files.md, Names of files). The rules of every platform apply at
+ * once, including those of Windows.
  *
- * @param format whose extension does not count toward the length; without it, any audio extension does not
+ * @param format whose extension does not count toward the length; without a format, no audio extension counts
  * @throws AudioError `invalid_file_name`, naming the rule
  */
 export function checkFileName(name: string, format?: OutputFormat): void {
@@ -109,9 +113,9 @@ export function isNumbered(name: string, base: string): boolean {
 /** `name.mp3` → `name (previous).mp3`: the temporary name of a file that is being replaced. */
 export const previousName = (name: string): string => extendedName(name, " (previous)");
 
-function cutToBytes(text: string, most: number): string {
+function cutToBytes(text: string, max: number): string {
   let kept = text;
-  while (Buffer.byteLength(kept) > most) kept = firstCodePoints(kept, codePointLength(kept) - 1);
+  while (Buffer.byteLength(kept) > max) kept = firstCodePoints(kept, codePointLength(kept) - 1);
   return kept;
 }
 

@@ -62,7 +62,7 @@ async function realRoot(folder: string): Promise<string> {
   }
   throw new AudioError(
     "configuration_error",
-    `${SETTING} is ${JSON.stringify(folder)}, which is no folder that can be read. Nothing was sent.`,
+    `${SETTING} is ${JSON.stringify(folder)}, which is not a folder that can be read. Nothing was sent.`,
     { remedy: `Ask the user to set ${SETTING} to a folder that exists, or to unset it.` },
   );
 }
@@ -71,7 +71,7 @@ async function realRoot(folder: string): Promise<string> {
  * Lists the readable files, for a person who checks the setting.
  *
  * @param folder `AUDIO_INPUT_DIR`, absolute
- * @throws AudioError `configuration_error` where it is no folder that can be read
+ * @throws AudioError `configuration_error` if it is not a folder that can be read
  */
 export async function describeInputFolder(folder: string): Promise<string> {
   return await namesIn(await realRoot(folder));
@@ -87,7 +87,7 @@ const outside = (name: string, folder: string): AudioError =>
 /** Resolves a path by its text alone, because on Windows even looking at `\\\\host\\share` contacts that host. */
 function pathInside(folder: string, file: string, name: string): string {
   if (file.trim() === "" || file.includes("\0") || !file.isWellFormed()) {
-    throw refuseInput(name, "is no path of a file");
+    throw refuseInput(name, "is not a path of a file");
   }
   const path = resolve(folder, file);
   const way = relative(folder, path);
@@ -95,7 +95,7 @@ function pathInside(folder: string, file: string, name: string): string {
     throw outside(name, folder);
   }
   // On Windows, `notes.txt:hidden.txt` names an alternate data stream.
-  if (sep === "\\" && way.includes(":")) throw refuseInput(name, "is no path of a file");
+  if (sep === "\\" && way.includes(":")) throw refuseInput(name, "is not a path of a file");
   if (formatOfName(path) === null) throw refuseInput(name, `is no ${EXTENSIONS_IN_WORDS} file`);
   return path;
 }
@@ -133,11 +133,11 @@ async function openInside(path: string, root: string, name: string): Promise<Fil
   if (formatOfName(real) === null)
     throw refuseInput(name, `leads to a file that is no ${EXTENSIONS_IN_WORDS}`);
   // Opening a device may have effects, so the kind is checked before opening too.
-  if (!(await lstat(real)).isFile()) throw refuseInput(name, "is no regular file");
+  if (!(await lstat(real)).isFile()) throw refuseInput(name, "is not a regular file");
   const handle = await open(real, constants.O_RDONLY | NO_FOLLOW | (constants.O_NONBLOCK ?? 0));
   try {
     const opened = await handle.stat();
-    if (!opened.isFile()) throw refuseInput(name, "is no regular file");
+    if (!opened.isFile()) throw refuseInput(name, "is not a regular file");
     if (!(await isOpenedInside(handle, path, root))) throw outside(name, root);
     const maxBytes = maxBytesOf(formatOfName(path) ?? "plain");
     if (opened.size > maxBytes) throw tooLong(name, maxBytes);
@@ -151,10 +151,10 @@ async function openInside(path: string, root: string, name: string): Promise<Fil
 /**
  * Reads the text of a file that an assistant names.
  *
- * @param folder `AUDIO_INPUT_DIR`, absolute; `null` where it is not set
+ * @param folder `AUDIO_INPUT_DIR`, absolute; `null` if it is not set
  * @param file absolute, or relative to the folder
- * @throws AudioError `configuration_error` without a folder; `invalid_request`, naming the rule, for a file outside of
- *   it, of another kind, over 8 MiB, empty, or no text
+ * @throws AudioError `configuration_error` without a folder; `invalid_request`, naming the rule, for a file that is
+ *   outside of the folder, of another kind, over 8 MiB, empty or not text
  */
 export async function readInputFile(folder: string | null, file: string): Promise<InputText> {
   if (folder === null) {

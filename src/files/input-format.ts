@@ -6,8 +6,8 @@ import { decodeText, readStream, TEXT_FILE_MAX_BYTES } from "./text-bytes.ts";
 export type TextFormat = "plain" | "markdown";
 
 /**
- * The content of a file, with the kind that its name gives it. A sheet is rows and columns, each row a text of its own. An
- * EPUB is an archive of pages.
+ * The content of a file, with its kind. A sheet is rows and columns, and each row is a text. An EPUB is an archive of
+ * pages.
  */
 export type InputText =
   | { readonly text: string; readonly format: TextFormat | "srt" | "vtt" }
@@ -36,10 +36,10 @@ export const formatOfName = (path: string): InputText["format"] | null =>
 
 const EXTENSIONS = Object.keys(FORMATS);
 
-/** For a message: ".txt, .md or .markdown". */
+/** The extensions for a message: ".txt, .md or .markdown". */
 export const EXTENSIONS_IN_WORDS = `${EXTENSIONS.slice(0, -1).join(", ")} or ${EXTENSIONS.at(-1)}`;
 
-/** Pictures and fonts make a book larger than its words. */
+/** Largest book. Its pictures and fonts make it larger than its words. */
 const EPUB_MAX_BYTES = 64 * 1024 * 1024;
 
 /** Largest size in bytes for a kind of file. */
@@ -49,8 +49,8 @@ export const maxBytesOf = (format: InputText["format"]): number =>
 /**
  * Reads a stream by its kind: the bytes of an archive, or the decoded text.
  *
- * @param name of the input, for a message, as it begins a sentence
- * @throws AudioError `invalid_request` for what is too large, or no text
+ * @param name of the input, with which the message begins
+ * @throws AudioError `invalid_request` if the input is too large or not text
  */
 export async function readInput(
   stream: AsyncIterable<unknown>,

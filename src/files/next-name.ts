@@ -10,7 +10,7 @@ export const LAST_NUMBER = 999;
  * @param base with extension
  * @param isAccepted tries one name; an error ends the search
  * @returns the first name that was accepted
- * @throws AudioError `invalid_file_name` where none was
+ * @throws AudioError `invalid_file_name` if no name was accepted
  */
 export async function nextName(
   base: string,

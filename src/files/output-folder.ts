@@ -5,7 +5,7 @@ import { type Clock, systemClock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
 import { fileFailure, notWritable, systemCode } from "./file-failure.ts";
 import { isOtherSpelling, realPath } from "./real-path.ts";
-import { createTemporaryFile, removeQuietly, sweepTemporaryFiles } from "./temporary-file.ts";
+import { createTemporaryFile, removeIfPresent, sweepTemporaryFiles } from "./temporary-file.ts";
 
 export interface OutputFolder {
   /**
@@ -32,7 +32,7 @@ export interface OutputFolder {
 /** The hidden folder for the parts of narrations; people get the joined file. */
 export const partsPath = (root: string): string => join(root, ".parts");
 
-/** Large enough to detect a full disk. */
+/** Size of the probe file, large enough to detect a full disk. */
 const PROBE_BYTES = 4096;
 
 /** Resolves a folder that may not exist yet: the real path of its nearest existing ancestor, and the rest. */
@@ -126,7 +126,7 @@ function folderAt(given: string, clock: Pick<Clock, "wallMs">): OutputFolder {
           await probe.handle.write(Buffer.alloc(PROBE_BYTES));
         } finally {
           await probe.handle.close();
-          await removeQuietly(probe.path);
+          await removeIfPresent(probe.path);
         }
       } catch (error) {
         throw fileFailure(error, root);

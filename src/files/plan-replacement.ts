@@ -1,17 +1,17 @@
 /** Plans the replacement of a file. */
-import type { Digest } from "./file-content.ts";
+import type { FileDigest } from "./file-content.ts";
 import { previousName } from "./file-name.ts";
 import { nextName } from "./next-name.ts";
 import type { OutputFolder } from "./output-folder.ts";
 import { precheckFileName } from "./saved-copies.ts";
-import type { Replaced } from "./saved-file.ts";
+import type { ReplacedFile } from "./saved-file.ts";
 
 /** Chooses a free name, to which the file is moved until its replacement is complete. */
 export async function planReplacement(
   folder: OutputFolder,
   name: string,
-  { sizeBytes, sha256 }: Digest,
-): Promise<Replaced> {
+  { sizeBytes, sha256 }: FileDigest,
+): Promise<ReplacedFile> {
   const isFree = async (tried: string): Promise<boolean> =>
     (await precheckFileName(folder, tried)) === "free";
   return { sizeBytes, sha256, name, movedTo: await nextName(previousName(name), isFree) };

@@ -4,10 +4,10 @@ import { constants } from "node:fs";
 import { link, lstat, open, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Digest, holds } from "./file-content.ts";
+import { type FileDigest, hasContent } from "./file-content.ts";
 import { systemCode } from "./file-failure.ts";
-import { patiently } from "./patience.ts";
-import { markerName, NO_FOLLOW, removeQuietly } from "./temporary-file.ts";
+import { retryWhileLocked } from "./retry-while-locked.ts";
+import { markerName, NO_FOLLOW, removeIfPresent } from "./temporary-file.ts";
 
 /**
  * `published`: the name is new. `adopted`: a file with identical bytes already had it. `taken`: another file has it.
@@ -15,37 +15,37 @@ import { markerName, NO_FOLLOW, removeQuietly } from "./temporary-file.ts";
 export type Publication = "published" | "adopted" | "taken";
 
 /** Creates a hard link; injected, so that tests can simulate a file system without them. */
-export type Link = (existing: string, added: string) => Promise<void>;
+export type CreateLink = (existing: string, added: string) => Promise<void>;
 
 /** Lifetime of a marker. Its owner needs milliseconds, so an older one belongs to a dead process. */
 const MARKER_MS = 5000;
 const MARKER_POLL_MS = 20;
 
 /**
- * Renames a finished temporary file to `name` in its folder. Both names are
- * in one folder, so a link or a rename is atomic: readers see the whole file or none.
+ * Publishes a finished temporary file as `name` in its folder. Both names are in one folder, so a link or a rename is
+ * atomic: readers see the whole file or none.
  */
 export async function publish(
   temporaryPath: string,
   folder: string,
   name: string,
-  digest: Digest,
-  makeLink: Link = link,
+  digest: FileDigest,
+  makeLink: CreateLink = link,
 ): Promise<Publication> {
   const target = join(folder, name);
   const outcome = await publishByLink(temporaryPath, target, makeLink);
-  const moved = outcome === "unsupported" ? await moveFree(temporaryPath, folder, name) : outcome;
+  const moved = outcome === "unsupported" ? await renameIfFree(temporaryPath, folder, name) : outcome;
   if (moved === "published") {
-    await removeQuietly(temporaryPath);
+    await removeIfPresent(temporaryPath);
     return "published";
   }
-  return (await holds(target, digest)) ? "adopted" : "taken";
+  return (await hasContent(target, digest)) ? "adopted" : "taken";
 }
 
 async function publishByLink(
   temporaryPath: string,
   target: string,
-  makeLink: Link,
+  makeLink: CreateLink,
 ): Promise<"published" | "taken" | "unsupported"> {
   try {
     await makeLink(temporaryPath, target);
@@ -63,7 +63,11 @@ async function publishByLink(
  * this program from taking the name. The remaining risk is another program that creates the same name in those
  * microseconds; no call of POSIX or Windows that Node offers could detect it.
  */
-export async function moveFree(path: string, folder: string, name: string): Promise<"published" | "taken"> {
+export async function renameIfFree(
+  path: string,
+  folder: string,
+  name: string,
+): Promise<"published" | "taken"> {
   // Such file systems often ignore case and the Unicode form of accents in names.
   const spelling = name.normalize("NFC").toLowerCase();
   const tag = createHash("sha256").update(spelling).digest("hex").slice(0, 16);
@@ -72,10 +76,10 @@ export async function moveFree(path: string, folder: string, name: string): Prom
   try {
     const target = join(folder, name);
     if (await isTaken(target)) return "taken";
-    await patiently(() => rename(path, target));
+    await retryWhileLocked(() => rename(path, target));
     return "published";
   } finally {
-    await removeQuietly(marker);
+    await removeIfPresent(marker);
   }
 }
 
@@ -101,7 +105,7 @@ async function takeMarker(marker: string): Promise<void> {
     }
     if (waitedMs < MARKER_MS) await sleep(MARKER_POLL_MS);
     else {
-      await removeQuietly(marker);
+      await removeIfPresent(marker);
       waitedMs = 0;
     }
   }

@@ -1,7 +1,7 @@
 /** Reads pieces of saved files. Verifies a file's hash at its first piece, and again only if it has changed since. */
 import type { FileHandle } from "node:fs/promises";
 import { AudioError } from "../errors.ts";
-import { type Digest, digestOf, isInside, openRegular } from "./file-content.ts";
+import { digestOf, type FileDigest, isInside, openRegular } from "./file-content.ts";
 
 /** The largest piece that the official clients, and hosts that refuse results over 1 MB, accept. */
 export const MAX_PIECE_BYTES = 512 * 1024;
@@ -13,7 +13,7 @@ export interface Piece {
   readonly length: number;
 }
 
-export interface Recorded extends Digest {
+export interface RecordedFile extends FileDigest {
   readonly path: string;
 }
 
@@ -21,8 +21,8 @@ export interface Recorded extends Digest {
 const MAX_REMEMBERED = 200;
 
 export interface PieceReader {
-  /** @returns `null` if the file is missing, has changed, or is outside the root */
-  read(file: Recorded, root: string, piece: Piece): Promise<Uint8Array | null>;
+  /** @returns `null` if the file is missing, has changed, or is outside the folder */
+  read(file: RecordedFile, root: string, piece: Piece): Promise<Uint8Array | null>;
 }
 
 /** Identifies the version of a file, so that a written or replaced one differs from the hashed one. */

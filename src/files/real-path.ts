@@ -7,7 +7,7 @@ import { systemCode } from "./file-failure.ts";
 
 const walkPath = promisify(realpathByNode);
 
-/** Errors of the path itself, which any way of opening it would meet. */
+/** Errors of the path itself, which occur however it is opened. */
 const FAULTS_OF_THE_PATH = new Set(["ENOENT", "ENOTDIR", "ELOOP", "EACCES", "EPERM", "ENAMETOOLONG"]);
 
 /**
@@ -59,7 +59,7 @@ export async function isOtherSpelling(path: string, real: string): Promise<boole
  *
  * @param file a real path
  */
-export async function liesIn(file: string, folder: string): Promise<boolean> {
+export async function isInFolder(file: string, folder: string): Promise<boolean> {
   const parent = dirname(file);
   const [a, b] = await Promise.all([stat(parent, { bigint: true }), stat(folder, { bigint: true })]);
   if (a.ino !== 0n && a.ino === b.ino && a.dev === b.dev) return true;
@@ -76,7 +76,7 @@ export async function otherSpellings(path: string, root: string): Promise<string
   try {
     const real = await realPath(path);
     const spellings = new Set([real]);
-    if (await liesIn(real, root)) {
+    if (await isInFolder(real, root)) {
       const names = await readdir(root);
       const name = basename(real);
       // Where case matters, a name that differs only in case is another file.

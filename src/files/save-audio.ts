@@ -6,17 +6,23 @@ import type { Clock } from "../clock.ts";
 import { looksLikeFormat, type OutputFormat } from "../contract/audio-format.ts";
 import { AudioError } from "../errors.ts";
 import { AudioSink } from "./audio-sink.ts";
-import type { Digest } from "./file-content.ts";
+import type { FileDigest } from "./file-content.ts";
 import { fileFailure, notWritable, systemCode } from "./file-failure.ts";
 import { wrongFormatName } from "./file-name.ts";
 import { nextName } from "./next-name.ts";
 import { assertInPlace, type OutputFolder } from "./output-folder.ts";
-import { type Link, syncFolder } from "./publish.ts";
+import { type CreateLink, syncFolder } from "./publish.ts";
 import { publishReplacing } from "./replace.ts";
-import type { Replaced, SavedFile } from "./saved-file.ts";
-import { createTemporaryFile, removeQuietly, type TemporaryFile } from "./temporary-file.ts";
+import type { ReplacedFile, SavedFile } from "./saved-file.ts";
+import { createTemporaryFile, removeIfPresent, type TemporaryFile } from "./temporary-file.ts";
 
-export { goneOrChanged, isIntact, nameAgain, precheckFileName, readSaved } from "./saved-copies.ts";
+export {
+  copyToName,
+  goneOrChangedError,
+  isIntact,
+  precheckFileName,
+  readSaved,
+} from "./saved-copies.ts";
 
 /** The umask and the folder decide what other users of this machine may do with a file. */
 const FILE_MODE = 0o644;
@@ -28,7 +34,7 @@ export interface SaveRequest {
   /** Whether a name may be used; absent means any name. */
   readonly mayBeNamed?: (name: string) => Promise<boolean>;
   /** The earlier file whose name this one may take. */
-  readonly replaces?: Replaced | null;
+  readonly replaces?: ReplacedFile | null;
   readonly format: OutputFormat;
   /** Writes the whole audio to the sink, or throws. */
   readonly download: (sink: ByteSink) => Promise<unknown>;
@@ -38,7 +44,7 @@ export interface SaveRequest {
   /** Called once the file has its final name, and content and name are flushed to the disk. */
   readonly whenPublished?: (file: SavedFile) => Promise<unknown>;
   /** Only for tests of file systems without hard links. */
-  readonly makeLink?: Link;
+  readonly makeLink?: CreateLink;
 }
 
 /**
@@ -61,7 +67,7 @@ export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
     try {
       const sink = new AudioSink(temporary);
       await request.download(sink);
-      // Not every file system has modes.
+      // Some file systems have no permission bits.
       await temporary.handle.chmod(FILE_MODE & ~process.umask()).catch(() => {});
       const digest = await sink.finish();
       await assertOwn(temporary, root);
@@ -75,7 +81,7 @@ export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
       return file;
     } finally {
       await close().catch(() => {});
-      await removeQuietly(temporary.path);
+      await removeIfPresent(temporary.path);
     }
   } catch (error) {
     throw fileFailure(error, request.folder.root);
@@ -103,7 +109,7 @@ async function assertOwn({ path, handle }: TemporaryFile, root: string): Promise
 async function nameFor(
   request: SaveRequest,
   temporaryPath: string,
-  digest: Digest,
+  digest: FileDigest,
   matchesFormat: boolean,
 ): Promise<string> {
   const base = matchesFormat ? request.fileName : wrongFormatName(request.fileName);

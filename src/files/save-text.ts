@@ -1,16 +1,16 @@
 /** Saves a small text beside audio: whole or not at all, and never over another file. */
 import { join } from "node:path";
 import { AudioSink } from "./audio-sink.ts";
-import type { Digest } from "./file-content.ts";
+import type { FileDigest } from "./file-content.ts";
 import { fileFailure } from "./file-failure.ts";
 import { nextName } from "./next-name.ts";
 import { assertInPlace, type OutputFolder } from "./output-folder.ts";
 import { publish, syncFolder } from "./publish.ts";
-import { createTemporaryFile, removeQuietly } from "./temporary-file.ts";
+import { createTemporaryFile, removeIfPresent } from "./temporary-file.ts";
 
 const FILE_MODE = 0o644;
 
-export interface SavedText extends Digest {
+export interface SavedText extends FileDigest {
   readonly path: string;
 }
 
@@ -38,7 +38,7 @@ export async function saveText(folder: OutputFolder, fileName: string, text: str
       return { path: join(root, name), ...digest };
     } finally {
       await temporary.handle.close();
-      await removeQuietly(temporary.path);
+      await removeIfPresent(temporary.path);
     }
   } catch (error) {
     throw fileFailure(error, root);

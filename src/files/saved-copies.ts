@@ -3,19 +3,19 @@ import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { AudioError } from "../errors.ts";
 import { AudioSink } from "./audio-sink.ts";
-import { type Digest, digestOf, holds, isInside, openRegular } from "./file-content.ts";
+import { digestOf, type FileDigest, hasContent, isInside, openRegular } from "./file-content.ts";
 import { fileFailure, systemCode } from "./file-failure.ts";
 import { wrongFormatName } from "./file-name.ts";
 import { nextName } from "./next-name.ts";
 import { assertInPlace, type OutputFolder } from "./output-folder.ts";
 import { syncFolder } from "./publish.ts";
 import { publishReplacing } from "./replace.ts";
-import type { Replaced, SavedFile } from "./saved-file.ts";
-import { createTemporaryFile, removeQuietly } from "./temporary-file.ts";
+import type { ReplacedFile, SavedFile } from "./saved-file.ts";
+import { createTemporaryFile, removeIfPresent } from "./temporary-file.ts";
 
 /** Whether saved audio is unchanged: a regular file, no link, inside the root, with the same size and SHA-256. */
-export async function isIntact(file: Digest & Pick<SavedFile, "path">, root: string): Promise<boolean> {
-  return (await isInside(file.path, root)) && (await holds(file.path, file));
+export async function isIntact(file: FileDigest & Pick<SavedFile, "path">, root: string): Promise<boolean> {
+  return (await isInside(file.path, root)) && (await hasContent(file.path, file));
 }
 
 /**
@@ -42,7 +42,7 @@ export async function precheckFileName(folder: OutputFolder, fileName: string): 
   }
 }
 
-export function goneOrChanged(): AudioError {
+export function goneOrChangedError(): AudioError {
   return new AudioError("not_found", "The saved file is gone or was changed since it was saved.", {
     remedy: "Call download_audio with the task id: it fetches the audio again, free of charge.",
   });
@@ -67,10 +67,10 @@ export async function readSaved(
     );
   }
   const handle = (await isInside(file.path, root)) ? await openRegular(file.path) : null;
-  if (handle === null) throw goneOrChanged();
+  if (handle === null) throw goneOrChangedError();
   try {
-    if ((await handle.stat()).size !== file.sizeBytes) throw goneOrChanged();
-    if ((await digestOf(handle)).sha256 !== file.sha256) throw goneOrChanged();
+    if ((await handle.stat()).size !== file.sizeBytes) throw goneOrChangedError();
+    if ((await digestOf(handle)).sha256 !== file.sha256) throw goneOrChangedError();
     const bytes = new Uint8Array(file.sizeBytes);
     await handle.read(bytes, 0, file.sizeBytes, 0);
     return bytes;
@@ -80,7 +80,7 @@ export async function readSaved(
 }
 
 interface NameChoice {
-  readonly replaces: Replaced | null;
+  readonly replaces: ReplacedFile | null;
   readonly mayBeNamed: (name: string) => Promise<boolean>;
 }
 
@@ -93,7 +93,7 @@ interface NameChoice {
  * @param mayBeNamed whether a name may be used
  * @throws AudioError `not_found` when the saved file is gone or was changed, `disk_full`, `output_not_writable`
  */
-export async function nameAgain(
+export async function copyToName(
   existing: SavedFile,
   folder: OutputFolder,
   newFileName: string,
@@ -104,7 +104,7 @@ export async function nameAgain(
   const there = replaces === null ? await nameThatItHas(existing, folder, name, mayBeNamed) : null;
   if (there !== null) return there;
   const source = await openRegular(existing.path);
-  if (source === null) throw goneOrChanged();
+  if (source === null) throw goneOrChangedError();
   try {
     await assertInPlace(root);
     const temporary = await createTemporaryFile(root);
@@ -114,7 +114,8 @@ export async function nameAgain(
         await sink.write(chunk);
       await temporary.handle.chmod((await source.stat()).mode & 0o777).catch(() => {});
       const digest = await sink.finish();
-      if (digest.sha256 !== existing.sha256 || digest.sizeBytes !== existing.sizeBytes) throw goneOrChanged();
+      if (digest.sha256 !== existing.sha256 || digest.sizeBytes !== existing.sizeBytes)
+        throw goneOrChangedError();
       const published = await nextName(
         name,
         async (tried) =>
@@ -125,7 +126,7 @@ export async function nameAgain(
       return { ...existing, path: join(root, published) };
     } finally {
       await temporary.handle.close();
-      await removeQuietly(temporary.path);
+      await removeIfPresent(temporary.path);
     }
   } catch (error) {
     throw fileFailure(error, root);

@@ -4,7 +4,7 @@ import { type FileHandle, lstat, open, readdir, unlink } from "node:fs/promises"
 import { join } from "node:path";
 import { createProcessId, isProcessGone } from "../process-id.ts";
 import { systemCode } from "./file-failure.ts";
-import { patiently } from "./patience.ts";
+import { retryWhileLocked } from "./retry-while-locked.ts";
 
 const PREFIX = ".audio-generation-";
 const SUFFIX = ".part";
@@ -17,7 +17,7 @@ const MARKER_STALE_AFTER_MS = 60_000;
 
 export const markerName = (tag: string): string => `${PREFIX}${tag}.name`;
 
-/** For files of other machines: longer than any download takes without writing. */
+/** Age at which files of other machines are removed: longer than any download takes without writing. */
 const STALE_AFTER_MS = 2 * 60 * 60 * 1000;
 
 /** Refuses symbolic links; 0 on platforms without the flag, where exclusive creation suffices. */
@@ -28,7 +28,7 @@ export interface TemporaryFile {
   readonly handle: FileHandle;
 }
 
-/** Makes an unguessable path. A later start removes the file if this process is dead. */
+/** Makes an unguessable path. A later start removes the file if this process has died. */
 export const temporaryPath = (folder: string): string =>
   join(folder, `${PREFIX}${createProcessId()}${SUFFIX}`);
 
@@ -40,15 +40,15 @@ export async function createTemporaryFile(folder: string): Promise<TemporaryFile
 }
 
 /** Removes a temporary file if it exists. Never throws, so that it cannot hide an earlier error. */
-export async function removeQuietly(path: string): Promise<void> {
-  await patiently(() => unlink(path)).catch(() => {});
+export async function removeIfPresent(path: string): Promise<void> {
+  await retryWhileLocked(() => unlink(path)).catch(() => {});
 }
 
 /** Node forbids every flush under `--permission`; some disks have none. */
 const NO_FLUSH = new Set(["ERR_ACCESS_DENIED", "ENOSYS", "ENOTSUP", "EOPNOTSUPP", "EINVAL"]);
 
-/** Flushes a file to the disk if the system can: without a flush, paid audio is kept all the same. */
-export async function flush(handle: FileHandle): Promise<void> {
+/** Flushes a file to the disk. Ignores a system that cannot flush, because paid audio must be kept all the same. */
+export async function flushToDisk(handle: FileHandle): Promise<void> {
   await handle.sync().catch((error) => {
     if (!NO_FLUSH.has(systemCode(error) ?? "")) throw error;
   });
@@ -66,6 +66,6 @@ export async function sweepTemporaryFiles(folder: string, nowWallMs: number): Pr
     const ageMs = nowWallMs - stats.mtimeMs;
     const isLeft =
       owner === undefined ? ageMs > MARKER_STALE_AFTER_MS : isProcessGone(owner) || ageMs > STALE_AFTER_MS;
-    if (isLeft) await removeQuietly(path);
+    if (isLeft) await removeIfPresent(path);
   }
 }

@@ -17,7 +17,7 @@ export function tooLong(name: string, maxBytes: number): AudioError {
  * Reads a stream to its end, up to a limit.
  *
  * @param stream of bytes: of a file, a pipe or standard input
- * @param name of the input, for a message, as it begins a sentence
+ * @param name of the input, with which the message begins
  * @throws AudioError `invalid_request` past the limit
  */
 export async function readStream(
@@ -92,5 +92,5 @@ export function decodeText(bytes: Uint8Array, name: string): string {
     );
   }
   if (!text.includes("\0")) return text;
-  throw refuseInput(name, "holds NUL characters, so it is no text (or UTF-16 without its byte order mark)");
+  throw refuseInput(name, "holds NUL characters, so it is not text (or UTF-16 without its byte order mark)");
 }

@@ -1,11 +1,11 @@
 /** Checks whether audio can be saved in a folder, by saving a file and removing it. */
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
-import { holds } from "./file-content.ts";
+import { hasContent } from "./file-content.ts";
 import { fileFailure, notWritable } from "./file-failure.ts";
 import type { OutputFolder } from "./output-folder.ts";
 import { publish } from "./publish.ts";
-import { createTemporaryFile, flush, removeQuietly, temporaryPath } from "./temporary-file.ts";
+import { createTemporaryFile, flushToDisk, removeIfPresent, temporaryPath } from "./temporary-file.ts";
 
 const CONTENT = Buffer.alloc(4096, "audio-generation-mcp doctor ");
 
@@ -20,7 +20,7 @@ export async function tryPublishing(folder: OutputFolder): Promise<void> {
     try {
       try {
         await draft.handle.write(CONTENT);
-        await flush(draft.handle);
+        await flushToDisk(draft.handle);
       } finally {
         await draft.handle.close();
       }
@@ -29,11 +29,11 @@ export async function tryPublishing(folder: OutputFolder): Promise<void> {
         sha256: createHash("sha256").update(CONTENT).digest("hex"),
       };
       await publish(draft.path, root, basename(target), digest);
-      if (!(await holds(target, digest)))
+      if (!(await hasContent(target, digest)))
         throw notWritable(root, "a file that was saved cannot be read back");
     } finally {
-      await removeQuietly(draft.path);
-      await removeQuietly(target);
+      await removeIfPresent(draft.path);
+      await removeIfPresent(target);
     }
   } catch (error) {
     throw fileFailure(error, root);

@@ -1,6 +1,6 @@
 /** The entry point of the generation workflow: builds one object with a method for each use case. */
 import { AudioError } from "../errors.ts";
-import { createPieceReader, type Piece, type Recorded } from "../files/read-piece.ts";
+import { createPieceReader, type Piece, type RecordedFile } from "../files/read-piece.ts";
 import { readSaved } from "../files/save-audio.ts";
 import type { SavedFile } from "../files/saved-file.ts";
 import type { Handle } from "../ledger/rules/handles.ts";
@@ -57,7 +57,7 @@ export interface Generation {
   readPiece(taskId: string, piece: Piece): Promise<AudioBytes>;
   readPieceOfFile(file: SavedFile, piece: Piece): Promise<AudioBytes>;
   /** Reads a piece of the captions or chapters saved beside a narration's file. */
-  readCompanion(saved: Recorded, piece: Piece): Promise<Uint8Array>;
+  readCompanion(saved: RecordedFile, piece: Piece): Promise<Uint8Array>;
   /** Reads and verifies saved audio; throws `too_large` above `maxBytes`. */
   bytesOf(audio: SavedAudio, maxBytes: number): Promise<Uint8Array>;
   close(): Promise<void>;

@@ -45,7 +45,7 @@ export async function isNameAvailable(
 const MAX_NARRATIONS = 500;
 
 /** Finds the narration that saved a file of that name; `null` if none did. */
-export async function narrationWith({ ledger, folder }: Deps, name: string): Promise<string | null> {
+export async function narrationWithFile({ ledger, folder }: Deps, name: string): Promise<string | null> {
   const path = JSON.stringify(join(folder.root, name));
   const all = await ledger.store.narrations.newest(MAX_NARRATIONS);
   return all.find(({ state }) => state.includes(`"path":${path}`))?.narrationId ?? null;

@@ -1,4 +1,4 @@
-/** Durations of the ledger: how long places in flight, sums of spending and leases count. */
+/** Durations of the ledger: how long a place in flight counts, how long a sum of spending, and how long a lease. */
 import { RECOVERY_WINDOW_SECONDS } from "../contract/service-limits.ts";
 
 /**

@@ -32,13 +32,13 @@ export function idempotencyKey(input: string, take: number, attempt: number): st
   return KEY_PREFIX + hash("create", input, String(take), String(attempt));
 }
 
-/** Returns the id of a request with its take at one origin, equal for every API key. */
+/** Returns an id that is computed from a request, its take and the origin. It is the same for every API key. */
 export function workId(origin: string, input: string, take: number): string {
   return hash("work", origin, input, String(take));
 }
 
 /** Returns the id of a task that was created elsewhere and is only downloaded here. */
-export function foreignWorkId(origin: string, taskId: string): string {
+export function externalWorkId(origin: string, taskId: string): string {
   return hash("foreign", origin, taskId);
 }
 
@@ -52,7 +52,7 @@ export function recordId(work: string, account: KeyId): string {
  */
 export const workName = (workId: string): string => `work:${hash(workId)}`;
 /** The name of the work of the original text, if the input was respelled. */
-export const writtenName = (workId: string): string => `written:${hash(workId)}`;
+export const originalWorkName = (workId: string): string => `written:${hash(workId)}`;
 export const taskName = (origin: string, taskId: string): string => `task:${hash(origin, taskId)}`;
 /** The name of the task of an earlier, failed attempt. */
 export const earlierTaskName = (origin: string, taskId: string): string => `earlier:${hash(origin, taskId)}`;

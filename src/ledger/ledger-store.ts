@@ -29,10 +29,10 @@ import {
   handleTarget,
   isWanted,
   openedHandle,
-  type Wish,
+  type SaveOptions,
 } from "./rules/handles.ts";
 import { acquiredLease, type Lease, releasedLease, renewedLease } from "./rules/lease.ts";
-import { isLongOver, placeAfterWrite } from "./rules/places.ts";
+import { endedLongAgo, placeAfterWrite } from "./rules/places.ts";
 import { lastQuarterBefore, SPEND_KEPT_MS } from "./rules/spend.ts";
 import { findHandle, findOpenHandles, handleRows, saveHandle } from "./store/handle-rows.ts";
 import { DOCUMENT_KEYV_OPTIONS, KeyvDocuments } from "./store/keyv-documents.ts";
@@ -44,9 +44,9 @@ import {
   type NarrationRow,
   narrationLimit,
   narrationRow,
-  noteMachineKey,
+  saveMachineKey,
   type Viewer,
-  visible,
+  visibleCondition,
 } from "./store/narration-rows.ts";
 import { NarrationStore } from "./store/narration-store.ts";
 import {
@@ -227,7 +227,7 @@ export class LedgerStore {
   claim({ row, leaseTtlMs, replacing }: Claim): Promise<ClaimAnswer> {
     const { processId: owner } = this.#options.identity;
     return this.#transact({
-      // Nothing was sent for a waiting record, so a process that finds it gone claims it anew.
+      // Nothing was sent for a waiting record. A process whose waiting record is gone therefore claims it again.
       durability: row.status === "waiting" ? "process_kill" : "power_cut",
       locksOrigin: row.names.some(isTaskName),
       load: loadRow(row, row.names),
@@ -357,13 +357,13 @@ export class LedgerStore {
         if (result.kind !== "admitted" || isRepeatedAdmission(question, facts)) {
           return { result, save: clamped };
         }
-        const lapsed = others.filter(({ place }) => isLongOver(place, state, request, nowMs));
+        const lapsed = others.filter(({ place }) => endedLongAgo(place, state, request, nowMs));
         return {
           result,
           state: withSlot(state, { sendId, owner }, nowMs),
           save: [
             ...saveRow(loaded, after, {
-              // Each send starts the time in flight anew.
+              // Each send restarts the time in flight.
               place: { flight: after.flight, atMs: nowMs, owner },
               lease: renewedLease(stored?.lease ?? null, owner, nowMs),
             }),
@@ -394,8 +394,10 @@ export class LedgerStore {
     return handleRows(rows).some(isWanted);
   }
 
-  /** Opens a handle for a record, or returns the open one with the same wish; `null` if there is no such record. */
-  openHandle(draft: HandleDraft, wish: Wish): Promise<Handle | null> {
+  /**
+   * Opens a handle for a record, or returns an open one with the same options; `null` if there is no such record.
+   */
+  openHandle(draft: HandleDraft, saveOptions: SaveOptions): Promise<Handle | null> {
     const { keyId, targetId } = draft;
     return this.#transact<Handle | null>({
       durability: "power_cut",
@@ -403,7 +405,7 @@ export class LedgerStore {
       decide: (rows) => {
         const target = handleTarget(loadedRow(rows).stored?.value);
         if (target === null) return { result: null };
-        const result = openedHandle(handleRows(rows[ROW_RESULTS]), target, draft, wish);
+        const result = openedHandle(handleRows(rows[ROW_RESULTS]), target, draft, saveOptions);
         return { result, save: [saveHandle(result)] };
       },
     });
@@ -532,8 +534,8 @@ export class LedgerStore {
   }
 
   /**
-   * Finds every visible record with a name, which stands for a work, a task or a file (see `Row.names`). This key's
-   * records come first.
+   * Finds every visible record with a name of a work, a task or a file (see `Row.names`). This key's records come
+   * first.
    */
   async named(name: string): Promise<StoredValue[]> {
     const { engine, identity, machineId } = this.#options;
@@ -541,7 +543,7 @@ export class LedgerStore {
       sql(
         `SELECT r.key_id, r.record_id, r.value FROM agm_names n
          JOIN agm_records r ON r.key_id = n.key_id AND r.record_id = n.record_id
-         WHERE n.name = ? AND ${visible("n")}
+         WHERE n.name = ? AND ${visibleCondition("n")}
          ORDER BY CASE WHEN n.key_id = ? THEN 0 ELSE 1 END, r.created_at_ms, r.record_id`,
         name,
         identity.keyId,
@@ -678,7 +680,7 @@ export class LedgerStore {
             keyId,
             origin,
           ),
-          noteMachineKey({ machineId, keyId }),
+          saveMachineKey({ machineId, keyId }),
         ],
       }),
     });
@@ -696,18 +698,19 @@ const sumSince = (origin: string, lastQuarter: number): Statement =>
 const sumOf = ([row]: Rows): number => (row === undefined ? 0 : (sumRow.parse(row).credits ?? 0));
 
 const withoutOwn = (counted: number, { stored, otherShares }: LoadedRow, lastQuarter: number): number => {
-  // The spend of a task that several records share stays counted, because only one of them asks for admission.
+  // If several records share a task, its spend stays counted, because only one of these records asks for admission.
   const own = otherShares.length > 0 ? null : (stored?.spend ?? null);
   return own !== null && own.quarter > lastQuarter ? Math.max(0, counted - own.credits) : counted;
 };
 
-/**
- * Frees a place in flight. The date of the place stays, so that a later write knows that the place ended long ago.
- */
+/** Frees a place in flight. Its date stays, so that a later write knows that it ended long ago. */
 const forgetPlace = (keyId: string, recordId: string): Statement =>
   sql("UPDATE agm_records SET flight = NULL WHERE key_id = ? AND record_id = ?", keyId, recordId);
 
-/** Moves a place's date from the future to now. Such a date was written before the steady clock restarted. */
+/**
+ * Sets the date of a place in flight to now if it lies in the future, because such a date was written before the
+ * steady clock restarted.
+ */
 const clampPlace = (keyId: string, recordId: string, nowMs: number): Statement =>
   sql("UPDATE agm_records SET flight_at_ms = ? WHERE key_id = ? AND record_id = ?", nowMs, keyId, recordId);
 

@@ -5,9 +5,9 @@ import { AudioError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { isProcessGone } from "../process-id.ts";
 import { leaseTtlMs } from "./horizons.ts";
-import { earlierTaskName, pathName, taskName, workName, writtenName } from "./identity.ts";
+import { earlierTaskName, originalWorkName, pathName, taskName, workName } from "./identity.ts";
 import type { AdmitRequest, LedgerIdentity, LedgerStore, ListQuery } from "./ledger-store.ts";
-import { step, type TaskEvent, unsent } from "./lifecycle.ts";
+import { applyEvent, type TaskEvent, withoutSend } from "./lifecycle.ts";
 import { rowOf, type TaskRecord } from "./record.ts";
 import type { Admission, CreateLimits } from "./rules/admission.ts";
 import type { SlotRelease } from "./rules/api-key-state.ts";
@@ -22,7 +22,7 @@ const MAX_CONFLICTS = 20;
 const FIRST_REVISION_MAX = 2 ** 30;
 
 export interface ChangeOptions {
-  /** The slot of a create that ended with this change. */
+  /** The slot of the create that this change ended. */
   readonly slot?: SlotRelease | undefined;
   readonly lease?: "renew" | "release";
 }
@@ -68,7 +68,7 @@ export class Ledger {
 
   /** Returns the records of this work, and those whose input is a respelling of its text. */
   async ofWrittenWork(workId: string): Promise<TaskRecord[]> {
-    return [...(await this.ofWork(workId)), ...(await this.#named(writtenName(workId)))];
+    return [...(await this.ofWork(workId)), ...(await this.#named(originalWorkName(workId)))];
   }
 
   /** Finds records by their current task, else by the task of a failed attempt. */
@@ -116,7 +116,7 @@ export class Ledger {
    * @returns the stored record, and whether this process has the lease
    */
   async claim(draft: TaskRecord): Promise<{ record: TaskRecord; isOurs: boolean }> {
-    const row = rowOf(draft.taskId === null ? { ...unsent(draft), revision: 0 } : draft);
+    const row = rowOf(draft.taskId === null ? { ...withoutSend(draft), revision: 0 } : draft);
     const claim = { row, leaseTtlMs: this.leaseTtlMs };
     const first = await this.store.claim(claim);
     const answer = isProcessGone(first.leaseOwner)
@@ -143,7 +143,7 @@ export class Ledger {
     let current = known;
     let expectedRevision: number | null = known.revision;
     for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {
-      const next = step(current, event);
+      const next = applyEvent(current, event);
       if (next === current && expectedRevision !== null) {
         if (slot !== undefined && tries === 0) await this.store.releaseSlot(slot);
         if (lease === "release") await this.store.release(recordId);
@@ -193,7 +193,7 @@ export class Ledger {
     let current = known;
     for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {
       const { attempt } = current;
-      const next = step(current, { kind: "sent", attempt, send, atMs: this.#clock.wallMs() });
+      const next = applyEvent(current, { kind: "sent", attempt, send, atMs: this.#clock.wallMs() });
       if (next === current) {
         return { kind: "changed", record: current, isLeaseLost: false };
       }

@@ -1,7 +1,7 @@
 /** Pure state machine of records. Nothing else changes what a record states about its task. */
 import type { ObservedTask } from "../api/read-task.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
-import type { Replaced, SavedFile } from "../files/saved-file.ts";
+import type { ReplacedFile, SavedFile } from "../files/saved-file.ts";
 import { MAX_IN_FLIGHT_MS } from "./horizons.ts";
 import { idempotencyKey } from "./identity.ts";
 import { isRefunded, type TaskRecord } from "./record.ts";
@@ -33,16 +33,16 @@ export type TaskEvent =
     }
   /** The service no longer knows the task. */
   | { readonly kind: "gone"; readonly taskId: string }
-  /** The service reported success, and then that the audio is not ready. */
+  /** The service reported success, and later that the audio is not ready. */
   | { readonly kind: "resultRevoked"; readonly taskId: string; readonly atMs: number }
   | { readonly kind: "saved"; readonly file: SavedFile }
   | { readonly kind: "tooLarge"; readonly taskId: string }
   /** The attempt's task failed, and the request gets a new attempt. `error` ends the handles of the failed one. */
   | { readonly kind: "again"; readonly failed: number; readonly error?: StoredError | undefined }
   /** Sets the name for audio that is not saved yet, and the file that it replaces. */
-  | { readonly kind: "named"; readonly fileName: string | null; readonly replaces: Replaced | null }
+  | { readonly kind: "named"; readonly fileName: string | null; readonly replaces: ReplacedFile | null }
   /** Saved audio is about to get another name and replace the file that has it. */
-  | { readonly kind: "replacing"; readonly replaced: Replaced }
+  | { readonly kind: "replacing"; readonly replaced: ReplacedFile }
   /** A user requested a narration's part directly, so lists show it from now on. */
   | { readonly kind: "listed" };
 
@@ -66,7 +66,7 @@ export const NO_TASK_YET = {
 } as const satisfies Partial<TaskRecord>;
 
 /** Returns the record as if its attempt had never been sent. */
-export function unsent(record: TaskRecord): TaskRecord {
+export function withoutSend(record: TaskRecord): TaskRecord {
   const spend = earlier(record, record.spend?.atMs ?? record.createdAtMs);
   return { ...record, ...NO_TASK_YET, spend };
 }
@@ -74,7 +74,7 @@ export function unsent(record: TaskRecord): TaskRecord {
 const ORDER = { queued: 0, processing: 1, succeeded: 2, failed: 2 } as const;
 
 /** Returns the record after an event, or the same object if the event changes nothing. */
-export function step(record: TaskRecord, event: TaskEvent): TaskRecord {
+export function applyEvent(record: TaskRecord, event: TaskEvent): TaskRecord {
   switch (event.kind) {
     case "sent":
       return sent(record, event);
@@ -138,7 +138,7 @@ function sent(record: TaskRecord, event: TaskEvent & { kind: "sent" }): TaskReco
 
 function notTaken(record: TaskRecord, event: TaskEvent & { kind: "notTaken" }): TaskRecord {
   if (record.status !== "unresolved" || record.send !== event.send || record.mayHaveArrived) return record;
-  return unsent(record);
+  return withoutSend(record);
 }
 
 const earlier = ({ earlierCredits: credits }: TaskRecord, atMs: number): TaskRecord["spend"] =>

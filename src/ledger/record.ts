@@ -2,14 +2,14 @@
 import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "../contract/audio-format.ts";
 import { billingSchema } from "../contract/audio-task.ts";
-import type { Replaced, SavedFile } from "../files/saved-file.ts";
+import type { ReplacedFile, SavedFile } from "../files/saved-file.ts";
 import {
   earlierTaskName,
+  originalWorkName,
   pathName,
   taskName,
   workId as workIdOf,
   workName,
-  writtenName,
 } from "./identity.ts";
 import { storedErrorSchema } from "./stored-error.ts";
 
@@ -41,7 +41,7 @@ const savedFileSchema: z.ZodType<SavedFile> = z.looseObject({
   matchesFormat: z.boolean(),
 });
 
-const replacedSchema: z.ZodType<Replaced> = z.looseObject({
+const replacedSchema: z.ZodType<ReplacedFile> = z.looseObject({
   sizeBytes: z.int().nonnegative(),
   sha256: z.string(),
   name: z.string(),
@@ -152,7 +152,9 @@ export interface Row {
   readonly isListed: boolean;
   readonly flight: Flight | null;
   readonly spend: { readonly credits: number; readonly atMs: number } | null;
-  /** The wall-clock time of the refusal; `null` if the record must be kept. */
+  /**
+   * The wall-clock time of the refusal, from which the time until deletion counts; `null` if the record must be kept.
+   */
   readonly refusedAtMs: number | null;
   /** Hashed lookup keys of the record: its request, its tasks and its files. */
   readonly names: readonly string[];
@@ -163,13 +165,13 @@ export interface Row {
 }
 
 /** The canonical input with the prompt as the user gave it. */
-export const writtenInput = (input: string, writtenPrompt: string | null): string =>
+export const originalInput = (input: string, writtenPrompt: string | null): string =>
   writtenPrompt === null ? input : JSON.stringify({ ...Object(JSON.parse(input)), prompt: writtenPrompt });
 
 /** Returns the name of the work with the original text, so that a respelled request is found by it, too. */
 function writtenNames({ origin, input, writtenPrompt, take }: TaskRecord): string[] {
   if (input === null || writtenPrompt === null || take === null) return [];
-  return [writtenName(workIdOf(origin, writtenInput(input, writtenPrompt), take))];
+  return [originalWorkName(workIdOf(origin, originalInput(input, writtenPrompt), take))];
 }
 
 export function rowOf(record: TaskRecord): Row {

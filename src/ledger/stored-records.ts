@@ -24,7 +24,7 @@ export class StoredRecords {
   async read(stored: StoredValue): Promise<TaskRecord> {
     const record = parseRecord(stored.value);
     if (record?.recordId === stored.recordId) return record;
-    await this.setAside(stored, record === undefined ? "it is no record" : "it names another record");
+    await this.setAside(stored, record === undefined ? "it is not a record" : "it names another record");
     throw new AudioError(
       "store_unavailable",
       `The ledger's record ${stored.recordId} is damaged and was set aside; nothing was sent.`,

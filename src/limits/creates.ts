@@ -1,4 +1,4 @@
-/** Queues the creates of this process. One at a time asks the ledger, first come, first served. */
+/** Queues the creates of this process, first come, first served. Only the first one asks the ledger. */
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
@@ -60,9 +60,9 @@ export class Creates {
       clock: options.clock,
       ask: (order) => this.#ask(order),
       failsAll: (error) => !(error instanceof AudioError && ONE_CREATE.has(error.code)),
-      giveBack: (grant) => this.giveBack(grant),
-      // A repeat goes first, because it already has its place in flight. Behind a job that waits for that place, both
-      // would wait for ever.
+      returnGrant: (grant) => this.returnGrant(grant),
+      // A repeat goes first, because it already has its place in flight. If it waited behind a job that waits for
+      // that place, both would wait for ever.
       rank: ({ record, narrationId }) => {
         if (record.status === "unresolved") return 0;
         return (narrationId?.() ?? null) === null ? 1 : 2;
@@ -77,19 +77,19 @@ export class Creates {
     return await this.#queue.enter(order, signal);
   }
 
-  /** Asks again for the create at the head, because a place in flight may be free. */
+  /** Asks again for the create at the head, because a place in flight may have become free. */
   freed(): void {
     this.#queue.wake();
   }
 
-  /** Rejects all waiting creates. Resolves after an admission that is just being requested is released. */
+  /** Rejects all waiting creates. If an admission is being requested, resolves after its release. */
   async close(error: unknown): Promise<void> {
     this.#queue.dismiss(error);
     await this.#queue.idle();
   }
 
   /** Releases an unused admission. Never rejects: if the store cannot be reached now, the release is retried later. */
-  async giveBack(grant: CreateGrant): Promise<void> {
+  async returnGrant(grant: CreateGrant): Promise<void> {
     if (grant.kind === "admitted") await this.#releaseAdmission(grant.record, grant.send);
   }
 
@@ -127,7 +127,7 @@ export class Creates {
         { narrationId: narrationId?.() ?? null, isForHandles: isForHandles?.() ?? false },
       )
       .catch((error: unknown) => {
-        // The answer may be lost after the commit. Then the store holds a place and credits that no create uses.
+        // The answer may be lost after the commit. Then the store counts a place and credits that no create uses.
         void this.#releaseAdmission(record, send);
         throw error;
       });
@@ -146,9 +146,9 @@ export class Creates {
       case "held": {
         const { reason } = admission;
         // Poll, because this process is not notified when another process's task ends.
-        const mostMs =
+        const maxMs =
           reason === "paused" || reason === "rate" ? Number.POSITIVE_INFINITY : timing.inFlightPollMs;
-        const waitMs = Math.max(1, Math.ceil(Math.min(mostMs, admission.waitMs)));
+        const waitMs = Math.max(1, Math.ceil(Math.min(maxMs, admission.waitMs)));
         return { refused: reason, waitMs };
       }
     }

@@ -83,7 +83,7 @@ export class Housekeeping {
     return run.finally(() => this.#running.delete(run));
   }
 
-  /** Stops the heartbeats. Resolves after the reports that are under way. */
+  /** Stops the heartbeats. Resolves after the running reports. */
   async close(): Promise<void> {
     this.#heartbeat.close();
     this.#renewal.close();

@@ -31,7 +31,7 @@ export interface Spending {
   readonly today: number;
   readonly last7Days: number;
   readonly last30Days: number;
-  /** What is left of the budget for 24 hours; `null` without a budget. */
+  /** The rest of the budget for 24 hours; `null` without a budget. */
   readonly budget: { readonly credits: number; readonly left: number } | null;
 }
 
@@ -49,7 +49,7 @@ export interface Limits {
    */
   admitCreate(order: CreateOrder & { readonly signal: AbortSignal }): Promise<CreateGrant>;
   /** Releases an admission for which nothing was sent. Never rejects. */
-  giveBack(grant: CreateGrant): Promise<void>;
+  returnGrant(grant: CreateGrant): Promise<void>;
   /** Ends the heartbeats of an admission, because its create has ended, with or without success. */
   ended(send: string): void;
   /**
@@ -61,7 +61,7 @@ export interface Limits {
   /**
    * Applies a 429: pauses creates in every process that uses this key and store, and reads in this process.
    *
-   * @param retryAfterSeconds as the service said it, unscaled, already capped
+   * @param retryAfterSeconds as the service stated it, unscaled and already limited
    */
   pause(limitClass: LimitClass, retryAfterSeconds: number): Promise<void>;
   /** Returns the credits that all keys of the origin have spent, and the rest of the budget. */
@@ -108,7 +108,7 @@ export function createLimits(options: LimitsOptions): Limits {
       const budget = creditBudget === null ? null : { credits: creditBudget, left: Math.max(0, left) };
       return { today: today ?? 0, last7Days: last7Days ?? 0, last30Days: last30Days ?? 0, budget };
     },
-    giveBack: (grant) => creates.giveBack(grant),
+    returnGrant: (grant) => creates.returnGrant(grant),
     ended: (send) => housekeeping.unwatch(send),
     read: (signal, run, readOptions = {}) => reads.run(signal, run, readOptions),
     async pause(limitClass, retryAfterSeconds) {

@@ -18,7 +18,7 @@ export class LocalPauses {
     this.#untilMs.set(limitClass, Math.max(untilMs, this.#untilMs.get(limitClass) ?? 0));
   }
 
-  /** Returns the milliseconds that are left; 0 without a pause. */
+  /** Returns the remaining milliseconds; 0 without a pause. */
   leftMs(limitClass: LimitClass): number {
     return Math.max(0, (this.#untilMs.get(limitClass) ?? 0) - this.#clock.steadyMs());
   }

@@ -1,4 +1,4 @@
-/** Computes the pace of this process's polls from the reads that are left. Pure. */
+/** Computes the pace of this process's polls from the remaining reads. Pure. */
 import { READS_PER_WINDOW } from "../contract/service-limits.ts";
 
 /** Polls slow down only above this number of used reads. */

@@ -16,7 +16,7 @@ export interface PriorityQueueOptions<Request, Grant, Reason> {
   ask(request: Request): Promise<Answer<Grant, Reason>>;
   failsAll(error: unknown): boolean;
   /** Receives a grant whose caller has left the queue meanwhile. */
-  giveBack(grant: Grant): Promise<void>;
+  returnGrant(grant: Grant): Promise<void>;
   /** The lowest rank goes first. Called again for each choice, because a rank may change while its request waits. */
   rank(request: Request): number;
   onWaiting(request: Request, reason: Reason, waitMs: number): void;
@@ -46,7 +46,7 @@ export class PriorityQueue<Request, Grant, Reason> {
     return this.#waiters.length;
   }
 
-  /** Asks again now, because a grant may be free. */
+  /** Asks again at once, because an admission may be possible now. */
   wake(): void {
     this.#wakeup.signal();
   }
@@ -88,7 +88,7 @@ export class PriorityQueue<Request, Grant, Reason> {
     this.#wakeup.signal();
   }
 
-  /** Resolves when the queue is empty and no request is being asked for. Unused grants are returned by then. */
+  /** Resolves when the queue is empty, nothing is being asked for, and unused grants have been returned. */
   async idle(): Promise<void> {
     await this.#serving;
   }
@@ -123,9 +123,9 @@ export class PriorityQueue<Request, Grant, Reason> {
         if ("granted" in answer) {
           this.#blocked = undefined;
           if (this.#waiters.includes(head)) head.resolve(answer.granted);
-          else await this.#options.giveBack(answer.granted);
+          else await this.#options.returnGrant(answer.granted);
         } else {
-          await this.#waitOut(answer.refused, answer.waitMs);
+          await this.waitToAskAgain(answer.refused, answer.waitMs);
         }
       } catch (error) {
         this.#blocked = undefined;
@@ -137,7 +137,7 @@ export class PriorityQueue<Request, Grant, Reason> {
     this.#isServing = false;
   }
 
-  async #waitOut(reason: Reason, waitMs: number): Promise<void> {
+  async waitToAskAgain(reason: Reason, waitMs: number): Promise<void> {
     this.#blocked = { reason, untilMs: this.#options.clock.steadyMs() + waitMs };
     for (const { request } of [...this.#waiters]) this.#options.onWaiting(request, reason, waitMs);
     await this.#wakeup.sleep(waitMs);

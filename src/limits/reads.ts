@@ -16,9 +16,9 @@ export interface ReadsOptions {
 export type ReadWaitReason = "paused" | "rate";
 
 export interface ReadOptions {
-  /** Whether the read is a poll. Polls keep a pace, and leave some of the window to other reads. */
+  /** Whether the read is a poll. Polls keep a pace, and leave a part of the window to other reads. */
   readonly isPoll?: boolean;
-  /** Called with the milliseconds of each wait, except for the pace of polls. */
+  /** Called with the length of each wait in milliseconds, except for waits that only pace polls. */
   readonly onWaiting?: (reason: ReadWaitReason, waitMs: number) => void;
 }
 
@@ -64,8 +64,8 @@ export class Reads {
       clock: this.#options.clock,
       ask: async () => ask(),
       failsAll: () => true,
-      // There is nothing to return: an unused read counts until its window ends.
-      giveBack: async () => {},
+      // An unused read is not returned, because it counts until its window ends.
+      returnGrant: async () => {},
       rank: () => 0,
       onWaiting: ({ onWaiting }, reason, waitMs) => {
         if (reason !== "pace") onWaiting?.(reason, waitMs);

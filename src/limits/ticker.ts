@@ -18,7 +18,7 @@ export class Ticker {
     this.#options = options;
   }
 
-  /** Starts the loop unless it runs. It ends by itself when it is not needed. */
+  /** Starts the loop unless it is running. The loop ends by itself when it is no longer needed. */
   start(): void {
     if (this.#isRunning || this.#stop.signal.aborted) return;
     this.#isRunning = true;

@@ -19,8 +19,8 @@ export interface NarrateChanges {
 const STOPPED = { part: null, code: "stopped", message: "It was stopped, as asked for." } as const;
 
 /** The state after a call that wants the narration made. */
-export function wanted(before: NarrationState, changes: NarrateChanges, plan: StoredPlan): NarrationState {
-  return goingOn({
+export function requested(before: NarrationState, changes: NarrateChanges, plan: StoredPlan): NarrationState {
+  return resumed({
     ...applyRetakes(before, plan, changes.retakes),
     skipsFailed: changes.skipsFailed ?? before.skipsFailed,
     replaces: changes.replaces,
@@ -30,7 +30,7 @@ export function wanted(before: NarrationState, changes: NarrateChanges, plan: St
 }
 
 /** The state of a narration that is to be made or joined, with its present choices. */
-export const goingOn = (before: NarrationState): NarrationState => ({
+export const resumed = (before: NarrationState): NarrationState => ({
   ...before,
   asks: before.asks + 1,
   status: "running",
@@ -51,13 +51,13 @@ export function previewed(before: NarrationState, changes: NarrateChanges, plan:
 }
 
 /** Whether a call wants other files than the existing ones. */
-export function choosesAnew(state: NarrationState, changes: NarrateChanges, plan: StoredPlan): boolean {
+export function choosesOtherFiles(state: NarrationState, changes: NarrateChanges, plan: StoredPlan): boolean {
   const isToRename = changes.replaces && state.files.some(({ takenName }) => takenName !== null);
-  return isToRename || isOtherChoice(state, { ...wanted(state, changes, plan), asks: state.asks });
+  return isToRename || hasChangedChoice(state, { ...requested(state, changes, plan), asks: state.asks });
 }
 
 /** Whether a call has changed the narration since a run has read it: other takes, another name, or to continue. */
-export function isOtherChoice(seen: NarrationState, now: NarrationState): boolean {
+export function hasChangedChoice(seen: NarrationState, now: NarrationState): boolean {
   const choice = ({ takes, skipsFailed, fileName, asks }: NarrationState): string =>
     JSON.stringify([takes, skipsFailed, fileName, asks]);
   return choice(seen) !== choice(now);

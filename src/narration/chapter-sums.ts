@@ -3,12 +3,14 @@ import type { PartEstimate } from "./part-summary.ts";
 import { chapterNumbers } from "./plan/chapters/chapter-number.ts";
 
 export interface ChapterSum {
-  /** As `chapterNumbers` counts; `null` for a heading that is not numbered in a text of numbered chapters. */
+  /**
+   * The number as {@link chapterNumbers} counts it; `null` for a heading without a number among numbered chapters.
+   */
   readonly number: number | null;
   /** `null` for the text before the first heading. */
   readonly title: string | null;
   readonly seconds: number;
-  /** What its parts will cost; those that are paid for cost nothing more. */
+  /** What the chapter's parts will cost. Paid parts cost nothing more. */
   readonly credits: number;
 }
 

@@ -1,6 +1,6 @@
-/** Chooses chapters of a narration that is planned already, so that its text need not be given again. */
+/** Chooses chapters of a narration that is already planned, so that its text need not be sent again. */
 import { AudioError } from "../errors.ts";
-import { ofWholeText, shortPartsRemarks } from "./make-plan.ts";
+import { aboutWholeText, shortPartsRemarks } from "./make-plan.ts";
 import type { StoredPlan } from "./narration-state.ts";
 import { chosenSections, partsOf, shownChapter } from "./plan/chapters/chosen-chapters.ts";
 import type { PlannedSection } from "./plan/plan.ts";
@@ -32,11 +32,14 @@ export function chosenPlan(plan: StoredPlan, wanted: string): StoredPlan {
       ...inheritedRemarks(plan.remarks, { parts }),
       ...shortPartsRemarks({ parts }),
     ],
-    unspoken: plan.unspoken.map(ofWholeText),
+    unspoken: plan.unspoken.map(aboutWholeText),
   };
 }
 
-/** @throws AudioError `invalid_request` for a chapter that a plan of some chapters does not hold */
+/**
+ * @throws AudioError `invalid_request` for a chapter that the plan does not contain, because it was made for other
+ *   chapters
+ */
 function checkPlanned(
   plan: StoredPlan,
   sections: readonly PlannedSection[],

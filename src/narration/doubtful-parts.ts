@@ -36,7 +36,7 @@ function cutProblem(seconds: number, pace: number, usualPace: number): string | 
 }
 
 /**
- * @param joined of these parts, in their order
+ * @param joined the parts in the file, in their order
  * @param leads leading silence of each part of a timeline
  */
 export function doubtfulParts(

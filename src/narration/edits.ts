@@ -48,7 +48,7 @@ function refuse(quote: string, rule: string): never {
   );
 }
 
-/** A longer quote is no quote, and a longer replacement is a text of its own, which is planned in a thread. */
+/** A longer quote is an error. A longer replacement is a text of its own, which is planned in a thread. */
 const QUOTE_MAX_UNITS = 2000;
 const REPLACEMENT_MAX_UNITS = 50_000;
 
@@ -68,7 +68,10 @@ function edited(texts: readonly string[], { quote, replacement }: Edit): string[
   return texts.map((text) => text.replace(pattern, () => replacement));
 }
 
-/** Reads a replacement as the narration's text was read. Rows of a sheet and cues are spoken as they are written. */
+/**
+ * Reads a replacement in the same way as the narration's text. Rows of a sheet and cues are spoken as they are
+ * written.
+ */
 function spokenReplacement({ quote, replacement }: Edit, plan: StoredPlan): string {
   const isVerbatim =
     plan.files === "rows" || plan.parts.some(({ startSeconds }) => startSeconds !== undefined);
@@ -84,7 +87,7 @@ function spokenReplacement({ quote, replacement }: Edit, plan: StoredPlan): stri
       { remedy: "Give words alone, or narrate the changed text: only the parts that differ are paid for." },
     );
   }
-  // White space at its ends separates it from the words around it.
+  // White space at the ends of the replacement separates it from the words around it.
   const [before = "", behind = ""] = [/^\s+/.exec(replacement)?.[0], /\s+$/.exec(replacement)?.[0]];
   return before + words + behind;
 }
@@ -117,7 +120,7 @@ function changedWords(parts: readonly StoredPart[], replacement: string): string
   return [`${CHANGED}${from === 0 ? "" : "…"}${JSON.stringify(shown)}.`];
 }
 
-/** Reports what a listener may not expect of the words that edits bring. */
+/** Reports what a listener may not expect of the new words of edits. */
 function editedRemarks(
   remarks: readonly string[],
   parts: readonly StoredPart[],
@@ -138,10 +141,10 @@ function editedRemarks(
 }
 
 /**
- * Returns the plan with the passages changed. Divides parts that get too long, and drops parts without words. All others
- * stay equal to the byte.
+ * Returns the plan with the passages changed. Divides parts that get too long, and drops parts without words. All
+ * other parts stay identical.
  *
- * @param takes chosen ones; an edited part keeps its speed
+ * @param takes the chosen takes; an edited part keeps its speed
  * @throws AudioError `invalid_request` for a quote that does not occur exactly once, or if nothing is left to speak
  */
 export function editedPlan(
@@ -157,7 +160,7 @@ export function editedPlan(
       edited,
       plan.parts.map(({ text }) => text),
     );
-  /** The time of a dropped part, which the next part of its cue takes over. */
+  /** The time of a dropped part. The next part of its cue begins then. */
   let time: Pick<StoredPart, "startSeconds" | "cue"> = {};
   const parts = plan.parts.flatMap((original, index) => {
     const part = original.startSeconds === undefined ? { ...original, ...time } : original;
@@ -184,7 +187,7 @@ export function editedPlan(
   };
 }
 
-/** Rules of the call take precedence over those that the narration was made with. */
+/** Rules of the call take precedence over those with which the narration was made. */
 function mergedRules(call: readonly Pronunciation[], earlier: readonly Pronunciation[]): Pronunciation[] {
   const keyOf = ({ word, language }: Pronunciation): string => JSON.stringify([word, language]);
   const known = new Set(call.map(keyOf));

@@ -48,7 +48,7 @@ export interface FindNarrationDeps {
   readonly holdsSecret: (text: string) => boolean;
 }
 
-/** @throws AudioError `invalid_request` for a text that is no id; `not_found`, `store_unavailable` */
+/** @throws AudioError `invalid_request` for a text that is not an id; `not_found`, `store_unavailable` */
 async function known(repository: NarrationRepository, narrationId: string): Promise<KnownNarration> {
   if (isNarrationId(narrationId)) return await repository.get(narrationId);
   throw new AudioError(
@@ -100,7 +100,7 @@ export async function findNarration(deps: FindNarrationDeps, source: NarrateSour
   if (await repository.knows(narrationId)) {
     await repository.change(narrationId, (state) => {
       const current = withRemarks(state, plan);
-      // Adopts takes that were chosen since the first plan, as long as nobody has agreed to that plan.
+      // Adopts takes that were chosen after the first plan, unless somebody has already agreed to that plan.
       const isOpen = state.status === "planned" && JSON.stringify(state.takes) !== JSON.stringify(takes);
       return isOpen ? { ...current, takes } : current;
     });

@@ -14,7 +14,7 @@ import type { OutputFolder } from "../files/output-folder.ts";
 import { planReplacement } from "../files/plan-replacement.ts";
 import { isIntact, precheckFileName, saveAudio } from "../files/save-audio.ts";
 import type { SavedFile } from "../files/saved-file.ts";
-import { removeQuietly } from "../files/temporary-file.ts";
+import { removeIfPresent } from "../files/temporary-file.ts";
 import { formatOf } from "../generation/saved-files.ts";
 import type { CompanionOrder } from "./companions.ts";
 import { doubtfulParts } from "./doubtful-parts.ts";
@@ -94,7 +94,7 @@ export function createJoinedFiles(deps: JoinDeps): JoinedFiles {
       const madeFrom = fingerprintOf(order, captionFiles);
       const before = state.files.find(({ section }) => section === file.section);
       if (before !== undefined && (await isIntact(before, folder.root))) {
-        // An incomplete file never replaces a whole one.
+        // An incomplete file never replaces a complete one.
         if (!isWhole && !before.isIncomplete) return before;
         const isToRename = state.replaces && before.takenName !== null;
         const isSame = before.madeFrom === madeFrom && !isToRename;
@@ -139,14 +139,14 @@ export async function changedCompanions(
 /** Removes a file and its companions, each only if it is unchanged. */
 async function removeFile(file: NarrationFile, root: string): Promise<void> {
   if (!(await isIntact(file, root))) return;
-  await removeQuietly(file.path);
+  await removeIfPresent(file.path);
   await removeCompanions(file, root);
 }
 
 /** Removes the companions of a file that are unchanged. */
 async function removeCompanions({ captions, srt, chapters }: Companions, root: string): Promise<void> {
   for (const saved of [captions, srt ?? null, chapters]) {
-    if (saved !== null && (await isIntact(saved, root))) await removeQuietly(saved.path);
+    if (saved !== null && (await isIntact(saved, root))) await removeIfPresent(saved.path);
   }
 }
 
@@ -173,8 +173,8 @@ function isNameOfOtherRow({ plan, file }: JoinOrder, name: string): boolean {
 type Named = Pick<JoinOrder, "narrationId" | "plan" | "state">;
 
 /**
- * Checks, before anything is paid, that the file system allows the longest name that will be needed. Any other
- * fault of the folder is reported with the narration.
+ * Checks, before anything is paid, that the file system allows the longest name that will be needed. Other faults of
+ * the folder are reported with the narration.
  *
  * @throws AudioError `invalid_file_name`
  */
@@ -192,7 +192,9 @@ export async function checkRoomForNames(folder: OutputFolder, narration: Named):
   }
 }
 
-/** The name of a narration's file without its extension: as it was given, else made from its title and id. */
+/**
+ * The name of a narration's file without its extension: the given name, otherwise one made from the title and the id.
+ */
 export function stemOf(narrationId: string, plan: StoredPlan, { fileName }: NarrationState): string {
   if (fileName !== null) return fileName;
   const format = formatOfPlan(plan);
@@ -231,8 +233,8 @@ function chapterOf(plan: StoredPlan, section: number): string {
 }
 
 /**
- * Finds the older file whose name the joined file may take. This server saved it, it is unchanged, and it is no other
- * file of this narration.
+ * Finds the older file whose name the joined file may take. This server must have saved it, it must be unchanged, and
+ * and it must not be another file of this narration.
  */
 async function replacedFile(
   { folder, ownerOf }: JoinDeps,
@@ -321,7 +323,7 @@ async function joinParts(deps: JoinDeps, order: JoinOrder): Promise<Omit<Narrati
   };
 }
 
-/** Groups the files of a book's chapters in players. Rows of a sheet are no album. */
+/** Groups the files of a book's chapters in players. Rows of a sheet are not an album. */
 function albumOf(plan: StoredPlan, { section }: PlannedFile): TextTags {
   const { files, title, wholeTitle = title, sections } = plan;
   if (files !== "chapters" || section === null) return {};

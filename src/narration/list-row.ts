@@ -1,7 +1,7 @@
 /** Describes narrations as rows of the list of tasks. */
 import { basename } from "node:path";
-import { holdsWords } from "../contract/search-words.ts";
-import { newestExisting } from "../generation/use-cases/own-files.ts";
+import { containsWords } from "../contract/search-words.ts";
+import { newestExisting } from "../generation/use-cases/assign-files.ts";
 import type { KnownNarration, NarrationEntry, NarrationRepository } from "./narration-repository.ts";
 import type { NarrationFile, StoredPlan } from "./narration-state.ts";
 import { statusOf } from "./narration-view.ts";
@@ -17,14 +17,14 @@ export interface NarrationRow {
   readonly paths: readonly string[];
   /** The files of the row. */
   readonly files: readonly NarrationFile[];
-  /** Whether it ended with its process, and goes on with the next call. */
+  /** Whether the narration ended with its process. The next call then continues it. */
   readonly isInterrupted: boolean;
   /** Paths of saved files that no longer exist. */
   readonly missingPaths: readonly string[];
   readonly audioSeconds: number | null;
 }
 
-/** Counts the parts of a narration that are saved by now. */
+/** Counts the parts of a narration that are saved now. */
 type CountSaved = (known: KnownNarration) => Promise<number>;
 
 /** @param root of the output folder */
@@ -70,10 +70,13 @@ export async function rowsOf(
   const found: NarrationRow[] = [];
   for (const entry of await repository.newest(query === null ? limit : MAX_SEARCHED)) {
     if (found.length === limit) break;
-    if (query !== null && !holdsWords(searched(entry, (await repository.get(entry.narrationId)).plan), query))
+    if (
+      query !== null &&
+      !containsWords(searched(entry, (await repository.get(entry.narrationId)).plan), query)
+    )
       continue;
     const row = await rowOf(repository, entry, root);
-    // Parts that ran at the stop are saved later, when no driver updates the state.
+    // Parts that were running when the narration stopped are saved later. No driver updates the state then.
     const isStopped = row.status === "stopped";
     found.push(
       isStopped ? { ...row, savedParts: await countSaved(await repository.get(row.narrationId)) } : row,

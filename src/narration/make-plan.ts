@@ -1,6 +1,6 @@
 /** Makes the plan of a request: parts, settings, and remarks about what will not be spoken. */
 import { MINIMUM_CHARGE_CREDITS, MINIMUM_CHARGE_SECONDS } from "../contract/billing.ts";
-import { UNSEEN } from "../contract/unicode.ts";
+import { INVISIBLE_CHARACTERS } from "../contract/unicode.ts";
 import { AudioError } from "../errors.ts";
 import type { TextFormat } from "../files/input-format.ts";
 import { type Pronunciation, respelledNotes } from "../pronunciation.ts";
@@ -97,7 +97,9 @@ const SKIPPED: Readonly<Record<SkippedKind, readonly [one: string, many: string]
   no_words: ["a line without letters or digits", "lines without letters or digits"],
 };
 
-/** @param isChosen whether chapters were chosen; what is left out was counted before */
+/**
+ * @param isChosen whether chapters were chosen, because the count of what is left out includes the other chapters
+ */
 const NOT_SPOKEN = "Not spoken: ";
 
 function skippedRemark({ kind, count, excerpt }: Skipped): string {
@@ -106,7 +108,7 @@ function skippedRemark({ kind, count, excerpt }: Skipped): string {
 }
 
 /** Rewords a remark about what is not spoken for chosen chapters, because it counts the whole text. */
-export const ofWholeText = (unspoken: string): string =>
+export const aboutWholeText = (unspoken: string): string =>
   unspoken.replace(NOT_SPOKEN, "Not spoken of the whole text: ");
 
 /** Reports short parts, such as turns of a dialogue, because each costs the minimum charge. */
@@ -174,7 +176,7 @@ function storedPart(planned: PlannedPart, options: PlanSettings): SpokenPart {
   return { part: { ...spoken.part, estimatedSeconds, estimatedCredits }, words: [] };
 }
 
-/** The plan before chapters are chosen. `unbroken` is the same plan without kept pauses. */
+/** The plan before chapters are chosen. `unbroken` is the same plan, made without pauses between its parts. */
 interface WholePlan {
   readonly plan: NarrationPlan;
   readonly unbroken?: NarrationPlan;
@@ -225,7 +227,7 @@ export function makePlan(source: RunningText, options: PlanSettings): StoredPlan
       ({ name, count }) =>
         `${name} begins ${count} ${count === 1 ? "line" : "lines"} and has no voice in voices: the name will be spoken.`,
     );
-  const title = titleOf(plan).replaceAll(UNSEEN, " ").trim();
+  const title = titleOf(plan).replaceAll(INVISIBLE_CHARACTERS, " ").trim();
   const spoken = plan.parts.map((part) => storedPart(part, options));
   const parts = spoken.map(({ part }) => part);
   return {
@@ -235,7 +237,9 @@ export function makePlan(source: RunningText, options: PlanSettings): StoredPlan
     files,
     title: titleOfChosen(title, plan),
     ...(plan.chosen === undefined ? {} : { wholeTitle: title }),
-    ...(plan.author === undefined ? {} : { author: plan.author.replaceAll(UNSEEN, " ").trim() }),
+    ...(plan.author === undefined
+      ? {}
+      : { author: plan.author.replaceAll(INVISIBLE_CHARACTERS, " ").trim() }),
     sections: plan.sections.map(({ title, level }) => (level === null ? { title } : { title, level })),
     parts,
     ...storedRules(options),
@@ -252,6 +256,6 @@ export function makePlan(source: RunningText, options: PlanSettings): StoredPlan
     ],
     unspoken: plan.skipped
       .map(skippedRemark)
-      .map((sentence) => (plan.chosen === undefined ? sentence : ofWholeText(sentence))),
+      .map((sentence) => (plan.chosen === undefined ? sentence : aboutWholeText(sentence))),
   };
 }

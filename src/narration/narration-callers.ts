@@ -14,12 +14,12 @@ const CANCELLED = {
 export function openNarrationHandle(open: readonly Handle[], draft: HandleDraft): Handle {
   const shared = open.find((handle) => isWanted(handle) && handle.keyId === draft.keyId);
   if (shared !== undefined) return shared;
-  const wish = { fileName: null, replace: false, replayed: false };
+  const saveOptions = { fileName: null, replace: false, replayed: false };
   return {
     ...draft,
     kind: "narration",
     attempt: 1,
-    wish,
+    saveOptions,
     cancelAskedAtMs: null,
     endedAtMs: null,
     end: null,
@@ -36,7 +36,7 @@ export const withCaller = (state: NarrationState, caller: ProcessId): NarrationS
  * Removes the requests of ended processes, before this process continues a narration that nobody drives. Nothing shows
  * whether a process of another machine still runs, so its requests end, too.
  */
-export function leftByOthers(state: NarrationState, self: ProcessId): NarrationState {
+export function withoutEndedProcesses(state: NarrationState, self: ProcessId): NarrationState {
   const callerProcesses = state.callerProcesses.filter((caller) => caller === self || isProcessHere(caller));
   return callerProcesses.length === state.callerProcesses.length ? state : { ...state, callerProcesses };
 }

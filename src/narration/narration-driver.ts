@@ -1,23 +1,23 @@
 /** Drives one narration in one process: takes the lease, does each next step, and writes the end. */
 import { DamagedPartError } from "../audio/part-errors.ts";
-import { AudioError, type ErrorCode, ownMistake } from "../errors.ts";
+import { AudioError, type ErrorCode, internalError } from "../errors.ts";
 import { NotWantedError } from "../generation/job/job.ts";
 import type { PartRequest, PartWork } from "../generation/use-cases/generate-part.ts";
-import { isOtherChoice } from "./changes.ts";
+import { hasChangedChoice } from "./changes.ts";
 import { type JoinedFiles, plannedFiles } from "./joined-files.ts";
 import { NarrationLease, type NarrationLeaseDeps } from "./narration-lease.ts";
 import type { NarrationFile, NarrationProblem, NarrationState, StoredPlan } from "./narration-state.ts";
 import { decideNextStep, type FileProgress, type PartState, type Step } from "./next-step.ts";
 import { type PartFile, partRequest } from "./part-request.ts";
 import { chargeOf, type PartStatus, partStatusOf, summarizeParts } from "./part-summary.ts";
-import { isOfOnePart, joinProblems, MAX_JOBS_A_PART, problemOf, unusable } from "./stop-reasons.ts";
+import { concernsOnePart, joinProblems, MAX_JOBS_A_PART, problemOf, unusableAudio } from "./stop-reasons.ts";
 
 export interface NarrationDriverDeps extends NarrationLeaseDeps {
   readonly parts: PartWork;
   readonly joined: JoinedFiles;
 }
 
-/** Errors that may pass when a running part ends and returns most of its reservation. */
+/** Errors that may disappear when a running part ends, because most of its reservation returns then. */
 const NO_ROOM: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["budget_exceeded", "max_credits_reached"]);
 
 const INITIAL_STATES: Readonly<Record<PartStatus, PartState>> = {
@@ -51,12 +51,12 @@ export class NarrationDriver {
   readonly #unsent = new Set<AbortController>();
   readonly #tries = new Map<number, number>();
   readonly #problems = new Map<number, NarrationProblem>();
-  /** Parts whose audio was fetched again because it was gone or damaged; each is fetched once. */
+  /** Parts whose audio was downloaded again because it was missing or damaged. Each is downloaded again once. */
   readonly #fetchedAgain = new Set<number>();
   /** Parts whose unknown status was reported. */
   readonly #unknownStatuses = new Set<number>();
   /** Why the narration ends before all parts are saved. */
-  #obstacle: NarrationProblem | null = null;
+  blockingProblem: NarrationProblem | null = null;
   #isFull = false;
 
   constructor(deps: NarrationDriverDeps, narrationId: string) {
@@ -100,7 +100,7 @@ export class NarrationDriver {
     for (const listener of [...this.#listeners]) listener();
   }
 
-  /** Drops creates that were not sent. Those that were sent are awaited. */
+  /** Drops creates that were not sent, and waits for those that were. */
   #stopParts(): void {
     for (const controller of this.#working.values()) controller.abort(new Error("the narration was stopped"));
   }
@@ -143,19 +143,19 @@ export class NarrationDriver {
       parts: this.#parts,
       firstEqual: this.#firstEqual,
       files: this.#files,
-      isHalted: this.#obstacle !== null || this.#state?.status !== "running",
+      isHalted: this.blockingProblem !== null || this.#state?.status !== "running",
       isUnsent: this.#unsent.size > 0,
       isFull: this.#isFull,
     });
   }
 
-  /** Inspects all parts again if a call has asked anew, or for other takes or names. */
+  /** Inspects all parts again if a call has requested the narration again, or other takes or names. */
   async #readParts(plan: StoredPlan): Promise<void> {
     const { repository, parts, clock } = this.#deps;
     const [state, seen] = [this.#state, this.#seen];
-    if (state === null || (seen !== null && !isOtherChoice(seen, state))) return;
+    if (state === null || (seen !== null && !hasChangedChoice(seen, state))) return;
     this.#seen = state;
-    this.#obstacle = null;
+    this.blockingProblem = null;
     this.#isFull = false;
     this.#problems.clear();
     this.#unknownStatuses.clear();
@@ -194,10 +194,10 @@ export class NarrationDriver {
   async #change(change: (before: NarrationState) => NarrationState): Promise<boolean> {
     const seen = this.#seen;
     const state = await this.#deps.repository.change(this.narrationId, (before) =>
-      seen !== null && isOtherChoice(seen, before) ? before : change(before),
+      seen !== null && hasChangedChoice(seen, before) ? before : change(before),
     );
     this.refresh(state);
-    return seen === null || !isOtherChoice(seen, state);
+    return seen === null || !hasChangedChoice(seen, state);
   }
 
   #begin(plan: StoredPlan, part: number): void {
@@ -207,7 +207,7 @@ export class NarrationDriver {
     const isSent = this.#parts[part] === "sent";
     this.#parts[part] = "working";
     this.#working.set(part, controller);
-    const isHalted = this.#obstacle !== null || this.#state?.status !== "running";
+    const isHalted = this.blockingProblem !== null || this.#state?.status !== "running";
     const work =
       isSent && isHalted ? this.#awaitSent(plan, state, part) : this.#create(plan, state, part, controller);
     if (!isSent) this.#unsent.add(controller);
@@ -257,11 +257,11 @@ export class NarrationDriver {
       // The narration was stopped, or another process has its lease.
       if (error instanceof NotWantedError) await this.#readLease();
       if (signal.aborted || error instanceof NotWantedError) return await this.#stateOf(plan, state, part);
-      const known = error instanceof AudioError ? error : ownMistake(error);
+      const known = error instanceof AudioError ? error : internalError(error);
       // If no other part runs, nothing will release credits, so the narration ends.
       if (NO_ROOM.has(known.code) && this.#working.size > 1) return "full";
       if (await this.#mayTryAgain(plan, state, part, known)) return "open";
-      if (!isOfOnePart(known)) {
+      if (!concernsOnePart(known)) {
         this.#halt(known);
         return "open";
       }
@@ -273,13 +273,13 @@ export class NarrationDriver {
   async #problemOfPart(request: PartRequest, part: number, error: AudioError): Promise<NarrationProblem> {
     const record = await this.#deps.parts.find(request);
     const isPaid = record !== null && (record.status === "succeeded" || record.isGone);
-    return isPaid ? unusable(error.message, part) : problemOf(error, part);
+    return isPaid ? unusableAudio(error.message, part) : problemOf(error, part);
   }
 
   async #awaitSent(plan: StoredPlan, state: NarrationState, part: number): Promise<PartState> {
     await this.#deps.parts.finish(partRequest(plan, state, part), { signal: this.#left.signal });
     const status = await this.#stateOf(plan, state, part);
-    // This driver has waited for the task already. The process that works on it now saves its audio.
+    // This driver has already waited for the task. Another process works on it now, and saves its audio.
     return status === "sent" ? "open" : status;
   }
 
@@ -351,13 +351,13 @@ export class NarrationDriver {
       const { signal } = this.#left;
       const order = { narrationId, plan, state, file, parts: sources, isWhole, signal };
       const made = await this.#deps.joined.make(order);
-      // Records the file even if a call has asked for another meanwhile; a later file may replace it.
+      // Records the file even if a call has requested another one meanwhile. A later file may replace it.
       const now = await this.#deps.repository.change(narrationId, (before) => ({
         ...before,
         files: withFile(before.files, made),
       }));
       this.refresh(now);
-      if (!isOtherChoice(state, now))
+      if (!hasChangedChoice(state, now))
         this.#files[index] = { parts: file.parts, made: isWhole ? "whole" : "incomplete" };
     } catch (error) {
       if (this.#left.signal.aborted) return;
@@ -390,7 +390,7 @@ export class NarrationDriver {
     if (saved !== null) return { index: part, ...saved };
     const record = await parts.find(request);
     if (this.#fetchedAgain.has(part)) {
-      this.#giveUp([unusable("Its audio was fetched again, and cannot be read all the same.", part)]);
+      this.#giveUp([unusableAudio("Its audio was fetched again, and cannot be read all the same.", part)]);
       return null;
     }
     this.#fetchedAgain.add(part);
@@ -402,7 +402,7 @@ export class NarrationDriver {
       const call = { signal: this.#left.signal, narrationId: this.narrationId };
       return { index: part, ...(await parts.generate(request, call)) };
     } catch (error) {
-      if (!(error instanceof AudioError && isOfOnePart(error))) throw error;
+      if (!(error instanceof AudioError && concernsOnePart(error))) throw error;
       this.#giveUp([await this.#problemOfPart(request, part, error)]);
       return null;
     }
@@ -429,17 +429,17 @@ export class NarrationDriver {
   /** Creates no further tasks; accepted ones are completed. */
   #halt(error: unknown): void {
     if (!(error instanceof AudioError)) this.#deps.log.error("a narration failed unexpectedly", error);
-    this.#obstacle ??= problemOf(error instanceof AudioError ? error : ownMistake(error), null);
+    this.blockingProblem ??= problemOf(error instanceof AudioError ? error : internalError(error), null);
     this.#stopParts();
   }
 
-  /** @returns `false` if a call has asked for something else meanwhile */
+  /** @returns `false` if a call has requested something else meanwhile */
   async #finish(isWhole: boolean): Promise<boolean> {
     const leftOut = this.#parts.flatMap((part, index) =>
       part === "skipped" && !this.#problems.has(index) ? [leftOutProblem(index)] : [],
     );
     const ofParts = [...this.#problems.values(), ...leftOut].sort((one, other) => at(one) - at(other));
-    const problems = [...(this.#obstacle === null ? [] : [this.#obstacle]), ...ofParts];
+    const problems = [...(this.blockingProblem === null ? [] : [this.blockingProblem]), ...ofParts];
     const savedParts = this.#savedParts;
     return await this.#change((before) => {
       const end = { status: isWhole ? "finished" : "stopped", problems } as const;

@@ -1,10 +1,10 @@
-/** The drivers of this process, one for each narration that it drives, and the wait of a call for their news. */
+/** The drivers of this process, one for each narration that it drives. Calls wait here for their progress. */
 import { Deadline } from "../deadline.ts";
 import type { Call } from "../generation/job/wait-for-job.ts";
 import { NarrationDriver, type NarrationDriverDeps } from "./narration-driver.ts";
+import { progressOf } from "./narration-messages.ts";
 import type { NarrationState } from "./narration-state.ts";
 import { statusOf } from "./narration-view.ts";
-import { progressOf } from "./narration-words.ts";
 
 /** Interval at which a call reads a narration that another process drives. */
 const FOLLOW_MS = 1000;
@@ -67,12 +67,12 @@ export class NarrationDrivers {
       const progress = progressOf(entry.state, chargedCredits, clock.wallMs());
       call.onProgress(progress, { done: savedParts, total: totalParts });
       if (deadline.isOver) return;
-      await this.#nextNews(driver, Math.min(FOLLOW_MS, deadline.leftMs), call.signal);
+      await this.waitForChange(driver, Math.min(FOLLOW_MS, deadline.leftMs), call.signal);
     }
   }
 
   /** Resolves with the next event of the driver, or after an interval, because another process may drive it. */
-  async #nextNews(driver: NarrationDriver | undefined, ms: number, signal: AbortSignal): Promise<void> {
+  async waitForChange(driver: NarrationDriver | undefined, ms: number, signal: AbortSignal): Promise<void> {
     const answered = new AbortController();
     const sleeping = this.#deps.clock
       .sleep(ms, AbortSignal.any([signal, answered.signal]))

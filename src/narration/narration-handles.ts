@@ -9,12 +9,12 @@ import {
 import type { LedgerStore } from "../ledger/ledger-store.ts";
 import type { Handle } from "../ledger/rules/handles.ts";
 import type { ProcessId } from "../process-id.ts";
-import { handleCancelled, leftByOthers } from "./narration-callers.ts";
+import { handleCancelled, withoutEndedProcesses } from "./narration-callers.ts";
 import type { NarrationDrivers } from "./narration-drivers.ts";
+import { describeCancelled, progressOf } from "./narration-messages.ts";
 import type { ComputeFigures, NarrationRepository } from "./narration-repository.ts";
 import { type NarrationState, narrationHandleEndSchema } from "./narration-state.ts";
 import { type NarrationView, viewWith } from "./narration-view.ts";
-import { cancelledWords, progressOf } from "./narration-words.ts";
 
 export interface NarrationHandlesDeps {
   readonly repository: NarrationRepository;
@@ -42,14 +42,14 @@ export class NarrationHandles implements HandleOperations<NarrationView> {
     if (handle.end === null) {
       if (state.status === "running" && leaseOwner === null && !drivers.has(narrationId)) {
         // The narration's process has ended, but the agreed limit still applies.
-        await repository.change(narrationId, (before) => leftByOthers(before, self));
+        await repository.change(narrationId, (before) => withoutEndedProcesses(before, self));
         drivers.start(narrationId);
       }
       return await this.working(handle, state);
     }
     const end = narrationHandleEndSchema.parse(handle.end);
     if (end.kind === "cancelled")
-      return handleStatus(handle, { kind: "cancelled", message: cancelledWords(end) });
+      return handleStatus(handle, { kind: "cancelled", message: describeCancelled(end) });
     const { status, problems, files, figures } = end;
     const view = viewWith({ ...known, state: { ...state, status, problems, files } }, figures);
     return handleStatus(handle, { kind: "done", view });

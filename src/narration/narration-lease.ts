@@ -2,7 +2,7 @@
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { ProcessId } from "../process-id.ts";
-import { leftByOthers } from "./narration-callers.ts";
+import { withoutEndedProcesses } from "./narration-callers.ts";
 import type { NarrationRepository } from "./narration-repository.ts";
 import type { NarrationState } from "./narration-state.ts";
 
@@ -38,7 +38,7 @@ export class NarrationLease {
       if (await this.#renew()) {
         // Requests of the previous lease owner ended with that process.
         if (hasWaited)
-          await repository.change(this.#narrationId, (before) => leftByOthers(before, processId));
+          await repository.change(this.#narrationId, (before) => withoutEndedProcesses(before, processId));
         return true;
       }
       if ((await repository.entry(this.#narrationId)).state.status !== "running") return false;

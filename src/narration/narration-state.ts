@@ -5,7 +5,7 @@ import { REQUEST_FIELDS, SETTING_NAMES, schemasOf } from "../contract/request-fi
 import { LANGUAGES } from "../contract/voices.ts";
 import { AudioError } from "../errors.ts";
 
-/** Increased when an older version would misread what a newer one stores. */
+/** Increased if an older version would misread what a newer one stores. */
 const STORED_VERSION = 1;
 
 /** Settings that all parts share. Each part adds its text and its speaker's voice. */
@@ -19,11 +19,11 @@ const plannedPartSchema = z.object({
   voice: REQUEST_FIELDS.voice.schema.nullable(),
   /** The speaker's name for captions, if only one speaker has this voice. */
   speaker: z.string().optional(),
-  /** The speaker's settings in place of the narration's. */
+  /** The speaker's settings, which replace the narration's. */
   settings: narrationSettingsSchema.strict().optional(),
   section: z.int().nonnegative(),
   pauseAfterSeconds: z.number().nonnegative(),
-  /** When it begins in the timeline of subtitles. */
+  /** Start time in the timeline of subtitles. */
   startSeconds: z.number().nonnegative().optional(),
   cue: z.string().optional(),
   estimatedSeconds: z.number().nonnegative(),
@@ -54,7 +54,7 @@ export const storedPlanSchema = z.object({
   files: z.enum(["one", "chapters", "rows"]),
   /** The title: the first heading, or the first words. */
   title: z.string(),
-  /** Title of the whole text, if the plan is of some of its chapters. */
+  /** Title of the whole text, if the plan contains only some of its chapters. */
   wholeTitle: z.string().optional(),
   /** Name of the file that the text was read from, which a person may search for. */
   sourceName: z.string().optional(),
@@ -72,7 +72,7 @@ export const storedPlanSchema = z.object({
     }),
   ),
   parts: z.array(plannedPartSchema).min(1),
-  /** The rules that applied to it. An edit applies them to the words that it brings. */
+  /** The pronunciation rules of the narration. An edit applies them to its new words. */
   pronunciations: z.array(pronunciationSchema).optional(),
   ...remarksSchema.shape,
 });
@@ -160,7 +160,7 @@ export const narrationHandleEndSchema = z.discriminatedUnion("kind", [
     /** Whether the narration continues, because other calls want it too. */
     isLeftRunning: z.boolean(),
   }),
-  /** The status of the narration at that time; it may have continued since. */
+  /** The status of the narration at that time. It may have continued since. */
   z.object({
     kind: z.literal("ended"),
     status: z.enum(["planned", "stopped", "finished"]),
@@ -183,15 +183,15 @@ export const NARRATION_STATUSES = ["planned", "running", "stopped", "finished"] 
 export const narrationStateSchema = z.object({
   version: z.literal(STORED_VERSION),
   status: z.enum(NARRATION_STATUSES),
-  /** The most that it may cost in all; `null` until a call gives a limit. */
+  /** Maximum cost of the narration; `null` until a call gives a limit. */
   maxCredits: z.number().nonnegative().nullable(),
   /** Parts with another take than the first, or with their own speed. */
   takes: z.array(retakeSchema),
-  /** Counts calls with a limit, so that the end of a run does not undo a call that came meanwhile. */
+  /** Counts calls with a limit, so that the end of a run does not overwrite a call that arrived meanwhile. */
   asks: z.int().nonnegative(),
   /**
-   * Processes with a call without a handle since the narration began to run. While one of them lives,
-   * the narration continues, even if all handles are cancelled.
+   * Processes with a call without a handle since the narration began to run. While one of these processes lives, the
+   * narration continues, even if all handles are cancelled.
    */
   callerProcesses: z.array(z.string()).default([]),
   skipsFailed: z.boolean(),
@@ -207,10 +207,12 @@ export const narrationStateSchema = z.object({
   totalParts: z.int().positive(),
   savedParts: z.int().nonnegative(),
   createdAtMs: z.number(),
-  /** When it last began to run. The pace is computed from this and the parts that were saved then. */
+  /**
+   * When the narration last began to run. The pace is computed from this time and the number of parts saved then.
+   */
   begunAtMs: z.number().nullable(),
   savedAtBegin: z.int().nonnegative(),
-  /** When it last saved a part since then; `null` before the first. */
+  /** When the narration last saved a part since it began to run; `null` before the first part. */
   lastSavedAtMs: z.number().nullable().default(null),
 });
 export type NarrationState = z.infer<typeof narrationStateSchema>;
@@ -241,7 +243,10 @@ export const newState = (
   lastSavedAtMs: null,
 });
 
-/** Stores the remarks of another text that has the same parts. Returns the same object if nothing differs. */
+/**
+ * Replaces the remarks by those of a changed text that has the same parts. Returns the same object if nothing
+ * differs.
+ */
 export function withRemarks(
   state: NarrationState,
   { remarks, unspoken }: Pick<StoredPlan, "remarks" | "unspoken">,

@@ -3,7 +3,7 @@ import { MIME_TYPES } from "../contract/audio-format.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { CREATES_PER_WINDOW, LIMIT_WINDOW_SECONDS } from "../contract/service-limits.ts";
 import { firstCodePoints } from "../contract/unicode.ts";
-import { newestExisting } from "../generation/use-cases/own-files.ts";
+import { newestExisting } from "../generation/use-cases/assign-files.ts";
 import { type ChapterSum, chapterSums } from "./chapter-sums.ts";
 import { changedCompanions } from "./joined-files.ts";
 import type { KnownNarration, NarrationEntry } from "./narration-repository.ts";
@@ -38,27 +38,27 @@ export interface NarrationView extends NarrationFigures {
   readonly unspoken: readonly string[];
   /** Indexes of parts that no file contains; empty without files. */
   readonly unjoinedParts: readonly number[];
-  /** Whether it was finished before this call, which then cost nothing. */
+  /** Whether the narration was finished before this call, which then cost nothing. */
   readonly isRepeat: boolean;
-  /** Arguments of a call without a limit that the next call has to name again, because they are not stored. */
+  /** Arguments of a call without a limit. The next call must repeat them, because they are not stored. */
   readonly toRepeat: readonly string[];
   /** Whether its files replace older files of the same names. */
   readonly replaces: boolean;
   /** Whether a retake of the call named no take. */
   readonly hasUsualRetake: boolean;
-  /** What this call was charged for changes of a finished narration; `null` if the whole was made. */
+  /** What this call was charged for changes of a finished narration; `null` if the call made the whole narration. */
   readonly chargedByCall: number | null;
   /** Paths of saved files that were moved, deleted, or are on another machine. */
   readonly missingPaths: readonly string[];
   /** Companion files that changed since they were saved. */
   readonly changedPaths: readonly string[];
-  /** A limit that was refused because it is below the suggested one; `null` if none was. */
+  /** A limit that was refused because it is below the suggested one; `null` if no limit was refused. */
   readonly refusedLimit: number | null;
 }
 
 const EXCERPT_CODE_POINTS = 60;
 
-/** Room for parts that get longer than estimated. */
+/** Factor for parts that become longer than estimated. */
 const ESTIMATE_MARGIN = 1.2;
 
 /**
@@ -140,7 +140,7 @@ export function figuresOf(known: KnownNarration, partSummary: PartSummary, nowMs
   };
 }
 
-/** @param figures current ones, or those stored when a handle ended */
+/** @param figures the current figures, or those stored when a handle ended */
 export function viewWith(known: KnownNarration, figures: NarrationFigures): NarrationView {
   const { narrationId, plan, state } = known;
   const status = statusOf(known);

@@ -14,7 +14,7 @@ import type { TaskRecord } from "../ledger/record.ts";
 import type { HandleDraft } from "../ledger/rules/handles.ts";
 import type { Log } from "../log.ts";
 import { isLanguageNote } from "../text-language.ts";
-import { choosesAnew, goingOn, type NarrateChanges, previewed, stopped, wanted } from "./changes.ts";
+import { choosesOtherFiles, type NarrateChanges, previewed, requested, resumed, stopped } from "./changes.ts";
 import {
   type FindNarrationDeps,
   type FoundNarration,
@@ -24,7 +24,12 @@ import {
 } from "./find-narration.ts";
 import { createJoinedFiles, type OwnFile } from "./joined-files.ts";
 import { MAX_SEARCHED, type NarrationRow, rowsOf } from "./list-row.ts";
-import { callCancelled, leftByOthers, openNarrationHandle, withCaller } from "./narration-callers.ts";
+import {
+  callCancelled,
+  openNarrationHandle,
+  withCaller,
+  withoutEndedProcesses,
+} from "./narration-callers.ts";
 import { NarrationDrivers } from "./narration-drivers.ts";
 import { NarrationHandles } from "./narration-handles.ts";
 import { type ComputeFigures, type KnownNarration, NarrationRepository } from "./narration-repository.ts";
@@ -125,7 +130,7 @@ export class NarrationWorkflow implements Narrations {
     call.signal.throwIfAborted();
     const first = await this.#planFirst(source, known, changes);
     if (first !== null) {
-      // The limit is refused, but the file name is kept.
+      // The limit is refused, but the file name is stored.
       await this.#apply(source, known, { ...changes, maxCredits: null });
       return first;
     }
@@ -155,7 +160,7 @@ export class NarrationWorkflow implements Narrations {
   ): Promise<HandleOrView<NarrationView>> {
     const known = await findChecked(this.#finding, source, changes);
     call.signal.throwIfAborted();
-    const isThere = known.state.status === "finished" && !choosesAnew(known.state, changes, known.plan);
+    const isThere = known.state.status === "finished" && !choosesOtherFiles(known.state, changes, known.plan);
     const first = await this.#planFirst(source, known, changes);
     if (changes.stop || changes.maxCredits === null || isThere || first !== null) {
       return { view: await this.narrate(source, changes, call) };
@@ -166,7 +171,7 @@ export class NarrationWorkflow implements Narrations {
     const draft = { handle: randomUUID(), keyId, targetId, openedAtMs: clock.wallMs() };
     const { state, handle } = await this.#storeAndDrive(
       known,
-      (before) => wanted(before, changes, plan),
+      (before) => requested(before, changes, plan),
       draft,
     );
     if (handle === null) throw new Error("a handle was asked for, and not opened");
@@ -228,7 +233,7 @@ export class NarrationWorkflow implements Narrations {
   }
 
   /** Reports paid parts that are made anew because pronunciations changed. */
-  async #madeAnew({ plan, state }: KnownNarration): Promise<string[]> {
+  async partsToMakeAgain({ plan, state }: KnownNarration): Promise<string[]> {
     let count = 0;
     for (const index of plan.parts.keys()) {
       if (await this.#deps.parts.hasOtherPronunciation(partRequest(plan, state, index))) count += 1;
@@ -256,13 +261,14 @@ export class NarrationWorkflow implements Narrations {
         ...(state === stored.state ? [] : ["the same retakes"]),
         ...(changes.replaces ? ["replace true"] : []),
       ],
-      remarks: [...shown.remarks, ...late, ...(await this.#madeAnew(known))],
+      remarks: [...shown.remarks, ...late, ...(await this.partsToMakeAgain(known))],
     };
   }
 
   /**
-   * Answers a first limit with the plan, so that a person decides: if the limit is low, or if nobody has seen yet that a
-   * voice does not speak the text's language, or that paid parts would be made anew because pronunciations changed.
+   * Answers a first limit with the plan, so that a person decides. This happens if the limit is low, or if nobody has
+   * seen yet that a voice does not speak the text's language, or that paid parts would be made again because
+   * pronunciations changed.
    */
   async #planFirst(
     source: NarrateSource,
@@ -274,7 +280,7 @@ export class NarrationWorkflow implements Narrations {
     const view = await this.#currentView(known.narrationId, changes);
     if (maxCredits < view.credits.suggestedMax) return { ...view, refusedLimit: maxCredits };
     if (known.isNew !== true) return null;
-    return view.remarks.some(isLanguageNote) || (await this.#madeAnew(known)).length > 0 ? view : null;
+    return view.remarks.some(isLanguageNote) || (await this.partsToMakeAgain(known)).length > 0 ? view : null;
   }
 
   /** Stores what a call wants, and starts to drive it. @param draft the handle for a call that is answered with one */
@@ -286,7 +292,7 @@ export class NarrationWorkflow implements Narrations {
     const isLeft = leaseOwner === null && !this.#drivers.has(narrationId);
     const { processId } = this.#deps.ledger.identity;
     const changed = await this.#repository.changeHandle(narrationId, (current, open) => ({
-      state: change(isLeft ? leftByOthers(current, processId) : current),
+      state: change(isLeft ? withoutEndedProcesses(current, processId) : current),
       handle: draft === null ? null : openNarrationHandle(open, draft),
     }));
     this.#drivers.refresh(narrationId, changed.state);
@@ -307,7 +313,7 @@ export class NarrationWorkflow implements Narrations {
     }
     if (maxCredits !== null) {
       const { processId } = this.#deps.ledger.identity;
-      await this.#storeAndDrive(known, (before) => withCaller(wanted(before, changes, plan), processId));
+      await this.#storeAndDrive(known, (before) => withCaller(requested(before, changes, plan), processId));
       return;
     }
     const isNamed = fileName !== null && fileName !== state.fileName;
@@ -316,13 +322,13 @@ export class NarrationWorkflow implements Narrations {
     if (isLeft && source.kind === "narration" && source.mayGoOn === true) {
       await this.#storeAndDrive(known, named);
     } else if (state.status === "finished" ? isNamed : await this.#isReadyToJoin(known)) {
-      await this.#storeAndDrive(known, (before) => goingOn(named(before)));
+      await this.#storeAndDrive(known, (before) => resumed(named(before)));
     } else if (isNamed) {
       this.#drivers.refresh(narrationId, await this.#repository.change(narrationId, named));
     }
   }
 
-  /** Whether a stopped narration can be joined without permission, because all its parts are saved. */
+  /** Whether a stopped narration can be joined without a limit, because all its parts are saved. */
   async #isReadyToJoin(known: KnownNarration): Promise<boolean> {
     if (statusOf(known) !== "stopped" || this.#drivers.has(known.narrationId)) return false;
     return (await this.#partSummaryOf(known)).statuses.every((status) => status === "saved");

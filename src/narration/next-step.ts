@@ -8,9 +8,9 @@ export type PartState =
   /** This process makes it. */
   | "working"
   | "saved"
-  /** It failed for good, and the whole file needs it. */
+  /** The part failed for good, and the whole file needs it. */
   | "failed"
-  /** It failed, and the caller asked to leave it out. */
+  /** The part failed, and the caller asked to leave it out. */
   | "skipped";
 
 /** One file of the narration: the whole of it, or one chapter. */
@@ -35,7 +35,7 @@ export interface Progress {
 }
 
 export type Step =
-  /** Creates the part, or waits for it if it was sent. */
+  /** Creates the part, or waits for it if its create was sent. */
   | { readonly kind: "work"; readonly part: number }
   | {
       readonly kind: "join";
@@ -51,8 +51,8 @@ export type Step =
 const PARTS_AT_ONCE = 3;
 
 /**
- * Parts that were sent come first, because their credits are reserved. All others start in reading order, so that what
- * is paid for is the beginning of the text. A file is joined as soon as its parts are saved.
+ * Sent parts come first, because their credits are reserved. All others start in reading order, so that the paid
+ * parts are the beginning of the text. A file is joined as soon as its parts are saved.
  */
 export function decideNextStep(progress: Progress): Step {
   const { parts, files } = progress;

@@ -1,7 +1,7 @@
 /** Lists numbers in words, with consecutive ones as spans: "1 to 3 and 7". */
 
-/** @param numbers ascending @param most number of spans to name */
-export function numberSpans(numbers: readonly number[], most = Number.POSITIVE_INFINITY): string {
+/** @param numbers ascending @param max number of spans to name */
+export function numberSpans(numbers: readonly number[], max = Number.POSITIVE_INFINITY): string {
   const spans: string[] = [];
   for (let at = 0; at < numbers.length; at += 1) {
     const first = numbers[at] ?? 0;
@@ -9,8 +9,8 @@ export function numberSpans(numbers: readonly number[], most = Number.POSITIVE_I
     const last = numbers[at] ?? 0;
     spans.push(first === last ? `${first}` : `${first} to ${last}`);
   }
-  const rest = spans.length - most;
-  if (rest > 0) return `${spans.slice(0, most).join(", ")} and ${rest} more`;
+  const rest = spans.length - max;
+  if (rest > 0) return `${spans.slice(0, max).join(", ")} and ${rest} more`;
   const [end = ""] = spans.splice(-1);
   return spans.length === 0 ? end : `${spans.join(", ")} and ${end}`;
 }

@@ -18,7 +18,7 @@ export interface PartSummary {
   readonly chargedCredits: number;
   /** Reservations of the running tasks on the bill. */
   readonly reservedCredits: number;
-  /** The charge, plus the likely charge of the missing parts; equal parts are one task. */
+  /** The charge, plus the likely charge of the missing parts. Equal parts are one task. */
   readonly estimatedCredits: number;
   /** The likely charge of running tasks. */
   readonly toComeCredits: number;
@@ -28,7 +28,7 @@ export interface PartSummary {
   readonly missingTasks: number;
   readonly estimatedSeconds: number;
   readonly savedSeconds: number;
-  /** Length and likely charge of each part, in the order of the plan; a part that is paid for costs nothing more. */
+  /** Length and likely charge of each part, in the order of the plan. A paid part costs nothing more. */
   readonly estimates: readonly PartEstimate[];
 }
 

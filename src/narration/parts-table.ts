@@ -1,7 +1,7 @@
 /** Renders the parts of a narration as a table for people and models. */
 import { firstCodePoints } from "../contract/unicode.ts";
+import { messageOf } from "./narration-messages.ts";
 import type { NarrationView } from "./narration-view.ts";
-import { messageOf } from "./narration-words.ts";
 import type { NarrationPart } from "./narrations.ts";
 
 const EXCERPT_CODE_POINTS = 60;

@@ -4,7 +4,7 @@ import type { InputText } from "../files/input-format.ts";
 import type { PlanSettings, RunningText } from "./make-plan.ts";
 import type { StoredPlan } from "./narration-state.ts";
 
-/** @throws AudioError `invalid_request` if there is nothing to speak, or what is there cannot be spoken */
+/** @throws AudioError `invalid_request` if there is nothing to speak, or the content cannot be spoken */
 export async function planInput(input: InputText, settings: PlanSettings): Promise<StoredPlan> {
   if (input.format === "sheet") {
     if (settings.chapters !== undefined) {

@@ -10,7 +10,7 @@ const VOICES_SHOWN = 10;
 
 const MAX_NAMED_CHAPTERS = 5;
 
-/** `Moby-Dick, chapters 3 to 5`; chapters without a number by their titles. */
+/** `Moby-Dick, chapters 3 to 5`. Chapters without a number are named by their titles. */
 export function titleOfChosen(
   title: string,
   { sections, chosen }: Pick<NarrationPlan, "sections" | "chosen">,
@@ -73,11 +73,11 @@ export function edgesRemark({ parts }: { readonly parts: readonly { readonly tex
 
 const FRONT_BEGIN = "Before the first chapter, ";
 
-/** Remarks with prices or shares of the whole text, which are wrong for a plan that is made from another one. */
+/** Remarks with prices or shares of the whole text, which are wrong for a plan that is derived from another one. */
 const OF_THE_WHOLE =
   /parts are shorter than |^\d+ parts instead of |^Spoken by |^Of \d+ chapters: |^Before the first chapter, /;
 
-/** Keeps the remarks that hold for a plan that is made from another one, and shows how that one begins and ends. */
+/** Keeps the remarks that are also true of a derived plan, and shows how its text begins and ends. */
 export function inheritedRemarks(
   remarks: readonly string[],
   plan: { readonly parts: readonly { readonly text: string }[] },
@@ -88,7 +88,7 @@ export function inheritedRemarks(
     .map((remark) => (remark.startsWith(EDGES_BEGIN) ? edges : remark));
 }
 
-/** From this length on, the text before the first heading is mentioned, in a text with so many headings. */
+/** Minimum length of the text before the first heading that is mentioned, and the minimum number of headings. */
 const FRONT_SECONDS = 60;
 const FRONT_MIN_SECTIONS = 4;
 

@@ -1,6 +1,6 @@
 /** Plans a long text in a worker thread, because a book or a hostile file would block every other call for seconds. */
 import { Worker } from "node:worker_threads";
-import { AudioError, ownMistake } from "../errors.ts";
+import { AudioError, internalError } from "../errors.ts";
 import type { InputText } from "../files/input-format.ts";
 import type { PlanSettings } from "./make-plan.ts";
 import type { StoredPlan } from "./narration-state.ts";
@@ -17,7 +17,7 @@ const workerUrl = (): URL =>
 function tooMuch(what: string, cause?: unknown): AudioError {
   return new AudioError("invalid_request", `Planning the text ${what}. Nothing was sent.`, {
     remedy:
-      "Split the file into several, by chapters, and narrate each; a text of this size without chapters or paragraphs may be no prose.",
+      "Split the file into several, by chapters, and narrate each; a text of this size without chapters or paragraphs may not be prose.",
     cause,
   });
 }
@@ -77,9 +77,11 @@ async function planAlone(source: InputText, settings: PlanSettings): Promise<Sto
       worker.on("message", resolve);
       worker.on("error", (error) => {
         const isMemory = codeOf(error) === "ERR_WORKER_OUT_OF_MEMORY";
-        reject(isMemory ? tooMuch(`took more than ${MEMORY_MIB} MiB of memory`, error) : ownMistake(error));
+        reject(
+          isMemory ? tooMuch(`took more than ${MEMORY_MIB} MiB of memory`, error) : internalError(error),
+        );
       });
-      worker.on("exit", (code) => reject(ownMistake(new Error(`the planning thread ended with ${code}`))));
+      worker.on("exit", (code) => reject(internalError(new Error(`the planning thread ended with ${code}`))));
     });
     const parsed = planAnswerSchema.parse(answer);
     if (parsed.isPlanned) return parsed.plan;

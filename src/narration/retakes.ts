@@ -7,11 +7,11 @@ export interface Retake {
   /** Words of exactly one part, `cue 12` of subtitles, or `row 5` of a sheet. */
   readonly quote: string;
   /**
-   * Number of the take, so that a repeated call pays nothing; 1 returns to the first, free. Absent for the present take
-   * at another speed, or without a speed for {@link USUAL_RETAKE}.
+   * Number of the take, so that a repeated call pays nothing; 1 returns to the first take, at no cost. Absent to keep
+   * the present take at another speed, or without a speed for {@link USUAL_RETAKE}.
    */
   readonly take?: number | undefined;
-  /** Replaces the plan's speed; absent for the plan's. */
+  /** Speed of the part; absent for the plan's speed. */
   readonly speed?: number | undefined;
 }
 
@@ -44,7 +44,10 @@ export function applyRetakes(
   return after;
 }
 
-/** Finds the parts of "cue 12" or "row 5", because cues and rows are short, and often have equal words. */
+/**
+ * Finds the parts of "cue 12" or "row 5". Quotes do not suffice, because cues and rows are short and often have equal
+ * words.
+ */
 function numberedParts({ parts, sections }: StoredPlan, quote: string): number[] {
   const [, kind, number] = /^\s*(cue|row)\s+(\d+)\s*$/i.exec(quote) ?? [];
   if (kind === undefined) return [];

@@ -17,9 +17,9 @@ const OF_ONE_PART: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "not_found",
 ]);
 
-export const isOfOnePart = (error: AudioError): boolean => OF_ONE_PART.has(error.code);
+export const concernsOnePart = (error: AudioError): boolean => OF_ONE_PART.has(error.code);
 
-/** Attempts that a run makes at a part: the first job makes two, the second one. */
+/** Maximum number of jobs for a part in a run. The first job makes up to two attempts, the second job one. */
 export const MAX_JOBS_A_PART = 2;
 
 /** Advice that the error itself does not give. */
@@ -34,7 +34,7 @@ export function problemOf(error: AudioError, part: number | null): NarrationProb
 }
 
 /** Builds the problem of a paid part whose audio is missing or cannot be joined. Only another take helps. */
-export const unusable = (message: string, part: number | null): NarrationProblem => ({
+export const unusableAudio = (message: string, part: number | null): NarrationProblem => ({
   part,
   code: "audio_unusable",
   message,
@@ -51,7 +51,7 @@ export function joinProblems(error: unknown, partIndexes: readonly number[]): Na
   }
   if (error instanceof DamagedPartError) {
     const part = partIndexes[error.part] ?? null;
-    return [unusable(`Its audio is damaged: ${error.why}.`, part)];
+    return [unusableAudio(`Its audio is damaged: ${error.why}.`, part)];
   }
   return null;
 }

@@ -1,5 +1,5 @@
 /** Reports settings that a kind of text does not use, so that nobody waits for their effect. */
-/** Pause between paragraphs where a call names none. */
+/** Pause between paragraphs if a call names none. */
 export const DEFAULT_PAUSE_SECONDS = 0.6;
 
 /** @param reason why they have no effect, as the end of a sentence that begins with "because" */

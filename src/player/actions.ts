@@ -1,8 +1,8 @@
 /** Connects the buttons that save a sound, or ask the assistant for another take or the next part. */
-import { button, say } from "./elements.ts";
-import { ask, can, HostError } from "./host.ts";
+import { button, showStatus } from "./elements.ts";
+import { ask, HostError, isSupported } from "./host.ts";
 import { piecesOf } from "./pieces.ts";
-import { MIME_TYPES, nameOf, type Shown, type Sound } from "./sounds.ts";
+import { MIME_TYPES, nameOf, type ShownResult, type Sound } from "./sounds.ts";
 
 /** Largest file to save through the browser. A larger one would exhaust its memory, and is on the disk anyway. */
 const MAX_SAVED_BYTES = 32 * 1024 * 1024;
@@ -28,7 +28,7 @@ async function save(sound: Sound): Promise<void> {
   const it = button("#save");
   it.disabled = true;
   const tellOf = (sentence: string, isBad = false): void => {
-    if (sound === current) say(sentence, isBad);
+    if (sound === current) showStatus(sentence, isBad);
   };
   try {
     if (sizeBytes > MAX_SAVED_BYTES) throw new HostError("The file is too large to be handed over here.");
@@ -55,25 +55,25 @@ export async function askAssistant(sentence: string): Promise<void> {
   try {
     const content = [{ type: "text", text: sentence }];
     const answer = await ask("ui/message", { role: "user", content });
-    say(answer["isError"] === true ? "The chat did not take the message." : "Asked in the chat.");
+    showStatus(answer["isError"] === true ? "The chat did not take the message." : "Asked in the chat.");
   } catch {
-    say("The chat did not take the message; ask the assistant in your own words.", true);
+    showStatus("The chat did not take the message; ask the assistant in your own words.", true);
   }
 }
 
-/** Shows the buttons for a sound. @param mostTakes the highest known take; "Another take" asks for the next one */
-export function connectActions(shown: Shown, sound: Sound | undefined, mostTakes: number): void {
+/** Shows the buttons for a sound. @param maxTakes the highest known take; "Another take" asks for the next one */
+export function connectActions(shown: ShownResult, sound: Sound | undefined, maxTakes: number): void {
   const isSaved = shown.kind === "task" && shown.status === "succeeded" && sound !== undefined;
   const [again, next, keep] = [button("#again"), button("#next"), button("#save")];
-  keep.hidden = sound === undefined || !can("ui/download-file") || !can("resources/read");
+  keep.hidden = sound === undefined || !isSupported("ui/download-file") || !isSupported("resources/read");
   if (sound !== current) keep.disabled = false;
   current = sound;
   if (sound !== undefined) keep.onclick = () => void save(sound);
-  again.hidden = next.hidden = !(isSaved && can("ui/message"));
+  again.hidden = next.hidden = !(isSaved && isSupported("ui/message"));
   again.title = "Asks the assistant; it costs credits";
   again.onclick = () =>
     void askAssistant(
-      `Please make another take of task ${shown.id}: the same generate_audio arguments, with take ${mostTakes + 1}.`,
+      `Please make another take of task ${shown.id}: the same generate_audio arguments, with take ${maxTakes + 1}.`,
     );
   next.title = again.title;
   next.onclick = () =>

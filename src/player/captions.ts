@@ -1,5 +1,5 @@
 /** Reads captions (WebVTT, SubRip) and chapters (JSON) in the form that this server writes. Ignores all else. */
-import { amount, entries, fields, text } from "./received.ts";
+import { boundedNumber, entries, fields, text } from "./received.ts";
 
 export interface Mark {
   readonly seconds: number;
@@ -48,7 +48,7 @@ export function chaptersOf(file: string): Mark[] {
     return [];
   }
   return entries(fields(value)["chapters"], 500).flatMap((entry) => {
-    const seconds = amount(fields(entry)["startTime"]);
+    const seconds = boundedNumber(fields(entry)["startTime"]);
     const title = text(fields(entry)["title"], 200);
     return seconds === null || title === "" ? [] : [{ seconds, text: title }];
   });

@@ -22,7 +22,7 @@ export function make<Name extends keyof HTMLElementTagNameMap>(
 }
 
 /** Shows a status sentence, which screen readers announce. */
-export function say(sentence: string, isBad = false): void {
+export function showStatus(sentence: string, isBad = false): void {
   const place = html("#say");
   if (place.textContent !== sentence) place.textContent = sentence;
   place.classList.toggle("bad", isBad);

@@ -29,7 +29,7 @@ type Need = keyof typeof NEEDS;
 /** The host's stated capabilities. */
 let abilities: Fields = {};
 
-export const can = (method: Need): boolean => abilities[NEEDS[method][0]] !== undefined;
+export const isSupported = (method: Need): boolean => abilities[NEEDS[method][0]] !== undefined;
 
 interface Waiting {
   resolve(value: Fields): void;
@@ -70,12 +70,12 @@ const send = (method: string, params: Fields, patienceMs: number): Promise<Field
 
 /** Sends a request. @throws HostError if the host lacks the capability, refuses, or does not answer in time */
 export async function ask(method: Need, params: Fields, patienceMs = PATIENCE_MS): Promise<Fields> {
-  if (!can(method)) throw new HostError(NEEDS[method][1]);
+  if (!isSupported(method)) throw new HostError(NEEDS[method][1]);
   return await send(method, params, patienceMs);
 }
 
 /** Initializes the connection and stores the host's capabilities. @returns the host's context @throws HostError */
-export async function greet(): Promise<Fields> {
+export async function connectToHost(): Promise<Fields> {
   const appInfo = { name: "audio-generation-mcp", version: "1" };
   const params = { protocolVersion: "2026-01-26", appInfo, appCapabilities: {} };
   const answer = await send("ui/initialize", params, PATIENCE_MS);

@@ -1,13 +1,22 @@
 /** Shows a tool's result in the chat and plays its audio. Loads nothing from a network; talks to its host only. */
 import { askAssistant, connectActions } from "./actions.ts";
-import { button, element, html, make, say } from "./elements.ts";
+import { button, element, html, make, showStatus } from "./elements.ts";
 import { Engine } from "./engine.ts";
-import { callTool, can, GoneError, greet, HostError, listen, notify, PATIENCE_MS } from "./host.ts";
-import { follow, isBeingMade } from "./making.ts";
+import {
+  callTool,
+  connectToHost,
+  GoneError,
+  HostError,
+  isSupported,
+  listen,
+  notify,
+  PATIENCE_MS,
+} from "./host.ts";
+import { isBeingMade, pollUntilMade } from "./making.ts";
 import { Marks } from "./marks.ts";
 import { fields, text } from "./received.ts";
 import { DamagedError, type Source } from "./segment.ts";
-import { clock, nameOf, type Shown, type Sound, shownOf } from "./sounds.ts";
+import { clock, nameOf, type ShownResult, type Sound, shownOf } from "./sounds.ts";
 import { openSource } from "./source.ts";
 import { showTakes, type Take, takesOf } from "./takes.ts";
 import { applyTheme } from "./theme.ts";
@@ -18,7 +27,7 @@ const wave = new Waveform(element("#wave canvas", HTMLCanvasElement));
 const engine = new Engine({
   onChange: () => {
     showTransport(engine, wave);
-    if (engine.isPlaying && html("#say").textContent === ONCE_MORE) say("");
+    if (engine.isPlaying && html("#say").textContent === ONCE_MORE) showStatus("");
     marks.show(engine.position);
   },
   onSegment: (segment) => void wave.add(segment, engine.seconds),
@@ -28,7 +37,7 @@ const marks = new Marks((seconds) => void engine.seek(seconds));
 
 const ONCE_MORE = "Press Play once more.";
 
-let shown: Shown | null = null;
+let shown: ShownResult | null = null;
 /** The result that the page shows, as JSON. */
 let shownState = "";
 /** Counts changes of what is shown. Asynchronous work of an earlier change compares this number and is dropped. */
@@ -37,22 +46,22 @@ let turn = 0;
 /** Shows an error as a sentence. Points to the file's path, so that people can still find the file. */
 function tellTrouble(error: unknown): void {
   if (error instanceof DOMException && error.name === "NotAllowedError") {
-    say(ONCE_MORE);
+    showStatus(ONCE_MORE);
     return;
   }
   const isOurs = error instanceof HostError || error instanceof DamagedError;
   const reason = isOurs ? error.message : "It cannot be played here.";
   const isGone = error instanceof GoneError;
   const isSaved = !html("#path").hidden && !isGone;
-  say(`${reason}${isSaved ? " The file is at the path below." : ""}`, true);
+  showStatus(`${reason}${isSaved ? " The file is at the path below." : ""}`, true);
   // Only the file of a task can be downloaded again.
   if (isGone && shown?.kind === "task") offerMessage(shown);
   html("#player").hidden = true;
   marks.clear();
 }
 
-function offerMessage({ id }: Shown): void {
-  if (!can("ui/message")) return;
+function offerMessage({ id }: ShownResult): void {
+  if (!isSupported("ui/message")) return;
   offerFetch(() =>
     askAssistant(`Please fetch the audio of task ${id} with download_audio; it costs nothing.`),
   );
@@ -73,7 +82,7 @@ async function open(sound: Sound, sources: Map<string, Source>, position = 0): P
   html("#fetch").hidden = true;
   html("#path").hidden = path === "";
   html("#path code").textContent = path;
-  if (position === 0) say("Reading the sound…");
+  if (position === 0) showStatus("Reading the sound…");
   wave.clear();
   try {
     const source = sources.get(uri) ?? (await openSource(sound));
@@ -83,13 +92,13 @@ async function open(sound: Sound, sources: Map<string, Source>, position = 0): P
     // Starts to load captions and chapters before the sound, so that they arrive early. Playing does not wait for them.
     if (companions !== null) void marks.load(companions);
     await engine.open(source, position);
-    if (mine === turn && !html("#player").hidden) say(shown?.note ?? "");
+    if (mine === turn && !html("#player").hidden) showStatus(shown?.note ?? "");
   } catch (error) {
     if (mine === turn) tellTrouble(error);
   }
 }
 
-function showFiles(now: Shown, sources: Map<string, Source>): void {
+function showFiles(now: ShownResult, sources: Map<string, Source>): void {
   const buttons = now.sounds.map((sound) => {
     const length = make("span", sound.seconds === null ? "" : clock(sound.seconds));
     const made = make("button", "", length, make("bdi", sound.chapter || nameOf(sound.path)));
@@ -111,23 +120,23 @@ function showFiles(now: Shown, sources: Map<string, Source>): void {
   html("#files").replaceChildren(...buttons);
 }
 
-async function findTakes(now: Shown, sound: Sound, sources: Map<string, Source>): Promise<void> {
+async function findTakes(now: ShownResult, sound: Sound, sources: Map<string, Source>): Promise<void> {
   const mine = turn;
   const takes = await takesOf(now, sound).catch((): Take[] => []);
   if (mine !== turn) return;
-  const most = Math.max(now.take ?? 1, ...takes.map((take) => take.shown.take ?? 1));
-  connectActions(now, sound, most);
+  const max = Math.max(now.take ?? 1, ...takes.map((take) => take.shown.take ?? 1));
+  connectActions(now, sound, max);
   showTakes(takes, sound, sources, (take) => {
     const at = engine.seconds > 0 ? engine.position : 0;
     // Each take is a task of its own, so status and actions now refer to the chosen take's task.
     shown = take.shown;
     head(take.shown, take.sound);
-    connectActions(take.shown, take.sound, most);
+    connectActions(take.shown, take.sound, max);
     void open(take.sound, sources, at);
   });
 }
 
-function head(now: Shown, sound: Sound | undefined): void {
+function head(now: ShownResult, sound: Sound | undefined): void {
   const name = sound === undefined ? "" : nameOf(sound.path);
   const chapter = now.sounds.length > 1 && sound?.chapter ? `: ${sound.chapter}` : "";
   const title = now.title === "" ? name : `${now.title}${chapter}`;
@@ -136,8 +145,8 @@ function head(now: Shown, sound: Sound | undefined): void {
   html("#facts").textContent = [...now.facts, ...take].join(" · ");
 }
 
-/** Shows a result. A result of mere text does not replace a task or a narration. */
-function show(now: Shown): void {
+/** Shows a result. A result that is only text does not replace a task or a narration. */
+function show(now: ShownResult): void {
   if (now.kind === "words" && shown !== null && shown.kind !== "words") return;
   // Ignores a repeated result, because showing it again would stop playing.
   if (JSON.stringify(now) === shownState && !html("#player").hidden) return;
@@ -153,26 +162,26 @@ function show(now: Shown): void {
   head(now, sound);
   connectActions(now, sound, now.take ?? 1);
   const isFailed = now.isError || now.status === "failed";
-  say(now.message || (isFailed ? "It did not work." : "Nothing to be heard."), isFailed);
+  showStatus(now.message || (isFailed ? "It did not work." : "Nothing to be heard."), isFailed);
   // Some hosts pass on only the text of a result. Then only the id is known, and the rest is requested.
   const isBare = now.kind !== "words" && now.status === "" && !now.isError;
   if (isBeingMade(now) || isBare) {
-    void follow(now, () => mine === turn, show);
+    void pollUntilMade(now, () => mine === turn, show);
     return;
   }
   if (sound === undefined) {
     if (now.kind !== "task" || now.status !== "succeeded") return;
-    if (can("tools/call")) offerFetch(() => fetchAudio(now, mine));
+    if (isSupported("tools/call")) offerFetch(() => fetchAudio(now, mine));
     else offerMessage(now);
     return;
   }
   const sources = new Map<string, Source>();
   showFiles(now, sources);
   void open(sound, sources);
-  if (now.kind === "task" && can("tools/call")) void findTakes(now, sound, sources);
+  if (now.kind === "task" && isSupported("tools/call")) void findTakes(now, sound, sources);
 }
 
-async function fetchAudio(now: Shown, mine: number): Promise<void> {
+async function fetchAudio(now: ShownResult, mine: number): Promise<void> {
   try {
     const result = await callTool("download_audio", { task_id: now.id }, 6 * PATIENCE_MS);
     if (mine === turn) show(shownOf(result));
@@ -203,12 +212,12 @@ listen({
     const given = fields(params["arguments"]);
     const asked = text(given["prompt"], 80) || text(given["text"], 80);
     if (asked !== "" && shown === null) html("#title").textContent = asked;
-    if (shown === null) say("Being made…");
+    if (shown === null) showStatus("Being made…");
   },
   "ui/notifications/tool-input-partial": () => undefined,
   "ui/notifications/tool-result": (params) => show(shownOf(params)),
   "ui/notifications/tool-cancelled": () => {
-    if (shown === null) say("The call was cancelled.");
+    if (shown === null) showStatus("The call was cancelled.");
   },
   "ui/notifications/host-context-changed": (params) => {
     applyTheme(params);
@@ -219,13 +228,14 @@ listen({
 connectTransport(engine);
 window.addEventListener("pagehide", leave);
 
-greet()
+connectToHost()
   .then((context) => {
     applyTheme(context);
     wave.draw();
   })
   .catch(() => {
-    if (shown === null) say("The chat does not answer; the text of the answer says where the file is.", true);
+    if (shown === null)
+      showStatus("The chat does not answer; the text of the answer says where the file is.", true);
   })
   // Sent even if initializing failed, because a host may wait for this notification.
   .finally(() => notify("ui/notifications/initialized"));

@@ -1,10 +1,10 @@
 /** Polls audio that is still being made: a task until its file exists, a narration part by part. */
 import { partsOf } from "./captions.ts";
-import { button, element, html, make, say } from "./elements.ts";
-import { callTool, can, HostError } from "./host.ts";
+import { button, element, html, make, showStatus } from "./elements.ts";
+import { callTool, HostError, isSupported } from "./host.ts";
 import { readTable } from "./pieces.ts";
 import { text } from "./received.ts";
-import { type Shown, shownOf } from "./sounds.ts";
+import { type ShownResult, shownOf } from "./sounds.ts";
 
 /** Returns the pause before the next poll. It grows, because audio that has taken long usually takes longer still. */
 const pauseSeconds = (reads: number): number => Math.min(2 + reads / 20, 10);
@@ -18,10 +18,10 @@ const MAX_REFUSALS = 3;
 const pause = (seconds: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 
-export const isBeingMade = ({ status, isError }: Shown): boolean =>
+export const isBeingMade = ({ status, isError }: ShownResult): boolean =>
   !isError && ["waiting", "queued", "processing", "running"].includes(status);
 
-const readShown = async ({ kind, id }: Shown): Promise<Shown> => {
+const readShown = async ({ kind, id }: ShownResult): Promise<ShownResult> => {
   const [tool, args] =
     kind === "task"
       ? ["get_task", { task_id: id, wait_seconds: 5 }]
@@ -30,7 +30,7 @@ const readShown = async ({ kind, id }: Shown): Promise<Shown> => {
 };
 
 /** Shows a narration's parts with their status. @returns whether it runs and has parts that are not saved */
-async function showParts({ id }: Shown): Promise<boolean> {
+async function showParts({ id }: ShownResult): Promise<boolean> {
   const table = await readTable(`audio://narrations/${id}`);
   const parts = partsOf(table);
   const [, , statusLine = ""] = table.split("\n", 3);
@@ -44,7 +44,7 @@ async function showParts({ id }: Shown): Promise<boolean> {
     ),
   );
   const runs = statusLine.startsWith("running. ");
-  if (runs) say(text(statusLine.slice(9)));
+  if (runs) showStatus(text(statusLine.slice(9)));
   return runs && saved < parts.length;
 }
 
@@ -60,15 +60,15 @@ function progress(saved: number, total: number): void {
  *
  * @param isWanted returns false once the page shows something else
  */
-export async function follow(
-  shown: Shown,
+export async function pollUntilMade(
+  shown: ShownResult,
   isWanted: () => boolean,
-  hand: (shown: Shown) => void,
+  hand: (shown: ShownResult) => void,
 ): Promise<void> {
   const { parts } = shown;
   html("#making").hidden = parts === null;
   if (parts !== null) progress(parts.saved, parts.total);
-  button("#stop").hidden = !can("tools/call");
+  button("#stop").hidden = !isSupported("tools/call");
   button("#stop").onclick = () => void stop(shown, isWanted, hand);
   let refusals = 0;
   for (let reads = 0; reads < MAX_READS && isWanted(); reads += 1) {
@@ -89,20 +89,26 @@ export async function follow(
         throw new HostError(now.isError ? now.message : "The chat hands on the words alone.");
       refusals = 0;
       if (!isBeingMade(now)) return hand(now);
-      if (now.message !== "") say(now.message);
+      if (now.message !== "") showStatus(now.message);
     } catch (error) {
       refusals += 1;
       if (!isWanted()) return;
-      if (refusals === MAX_REFUSALS || !can("tools/call")) {
+      if (refusals === MAX_REFUSALS || !isSupported("tools/call")) {
         const reason = error instanceof HostError ? error.message : "";
-        return say(`${shown.message} It cannot be followed here. ${reason} Ask the assistant how it stands.`);
+        return showStatus(
+          `${shown.message} It cannot be followed here. ${reason} Ask the assistant how it stands.`,
+        );
       }
     }
     await pause(pauseSeconds(reads));
   }
 }
 
-async function stop({ id }: Shown, isWanted: () => boolean, hand: (shown: Shown) => void): Promise<void> {
+async function stop(
+  { id }: ShownResult,
+  isWanted: () => boolean,
+  hand: (shown: ShownResult) => void,
+): Promise<void> {
   const it = button("#stop");
   it.disabled = true;
   try {
@@ -112,7 +118,8 @@ async function stop({ id }: Shown, isWanted: () => boolean, hand: (shown: Shown)
     if (isWanted()) hand(now);
   } catch (error) {
     const reason = error instanceof HostError ? error.message : "";
-    if (isWanted()) say(`It could not be stopped from here. ${reason} Ask the assistant to stop it.`, true);
+    if (isWanted())
+      showStatus(`It could not be stopped from here. ${reason} Ask the assistant to stop it.`, true);
   } finally {
     it.disabled = false;
   }

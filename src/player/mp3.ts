@@ -1,5 +1,5 @@
 /** Cuts mp3 between frames. */
-import { type Cutter, DamagedError, tag } from "./segment.ts";
+import { type Cutter, chunkTag, DamagedError } from "./segment.ts";
 
 const RATES = [44_100, 48_000, 32_000];
 const KILOBITS_OF_1 = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
@@ -45,7 +45,7 @@ function firstFrame(bytes: Uint8Array, from: number): number {
 /** Creates the cutter of an mp3 file. @param head the beginning of the file; a leading ID3 tag may be longer */
 export function mp3Cutter(head: Uint8Array, sizeBytes: number): Cutter {
   let start = 0;
-  if (tag(head, 0).startsWith("ID3")) {
+  if (chunkTag(head, 0).startsWith("ID3")) {
     const [a = 0, b = 0, c = 0, d = 0] = head.subarray(6, 10);
     start = 10 + ((a << 21) | (b << 14) | (c << 7) | d);
   }
@@ -54,7 +54,7 @@ export function mp3Cutter(head: Uint8Array, sizeBytes: number): Cutter {
     const frame = frameAt(head, start);
     const at = start + 4 + (frame?.isFirstVersion ? (frame.isMono ? 17 : 32) : frame?.isMono ? 9 : 17);
     // Skips the Xing or Info frame, because it states the length of the whole file.
-    if (frame !== null && ["Xing", "Info"].includes(tag(head, at))) start += frame.length;
+    if (frame !== null && ["Xing", "Info"].includes(chunkTag(head, at))) start += frame.length;
   }
   return {
     start,

@@ -1,5 +1,5 @@
 /** Cuts Ogg Opus between pages, and rewrites the times and checksums of the pages. */
-import { type Cutter, concat, DamagedError, tag, viewOf } from "./segment.ts";
+import { type Cutter, chunkTag, concat, DamagedError, viewOf } from "./segment.ts";
 
 interface Page {
   readonly at: number;
@@ -13,7 +13,7 @@ interface Page {
 const HERTZ = 48_000;
 
 function pageAt(bytes: Uint8Array, at: number): Page | null {
-  if (at + 27 > bytes.length || tag(bytes, at) !== "OggS") return null;
+  if (at + 27 > bytes.length || chunkTag(bytes, at) !== "OggS") return null;
   const lacing = bytes.subarray(at + 27, at + 27 + (bytes[at + 26] ?? 0));
   const length = 27 + lacing.length + lacing.reduce((sum, value) => sum + value, 0);
   if (at + length > bytes.length) return null;
@@ -49,7 +49,7 @@ function sign(page: Uint8Array): void {
 export function oggCutter(head: Uint8Array, sizeBytes: number, statedSeconds: number | null): Cutter {
   const [first, ...others] = pagesOf(head);
   const opus = 28;
-  if (first?.at !== 0 || tag(head, opus) !== "Opus") throw new DamagedError();
+  if (first?.at !== 0 || chunkTag(head, opus) !== "Opus") throw new DamagedError();
   const tags = others.find(({ granule }) => granule === 0);
   if (tags === undefined) throw new DamagedError();
   const start = tags.at + tags.length;

@@ -9,22 +9,22 @@ const isFields = (value: unknown): value is Fields =>
 export const fields = (value: unknown): Fields => (isFields(value) ? value : {});
 
 /** Returns the first entries of a list, or no entries for any other value. */
-export const entries = (value: unknown, most = 2000): readonly unknown[] =>
-  Array.isArray(value) ? value.slice(0, most) : [];
+export const entries = (value: unknown, max = 2000): readonly unknown[] =>
+  Array.isArray(value) ? value.slice(0, max) : [];
 
 /** Matches invisible characters, and those that change the direction of text. */
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-/** Returns a text to show, at most `most` characters and an ellipsis. Returns an empty text for any other value. */
-export const text = (value: unknown, most = 600): string => {
+/** Returns a text to show, at most `max` characters and an ellipsis. Returns an empty text for any other value. */
+export const text = (value: unknown, max = 600): string => {
   if (typeof value !== "string") return "";
-  const shown = value.slice(0, most).replace(UNSEEN, "");
-  return value.length > most ? `${shown}…` : shown;
+  const shown = value.slice(0, max).replace(UNSEEN, "");
+  return value.length > max ? `${shown}…` : shown;
 };
 
-/** Returns a number from 0 to `most`, or null for any other value. */
-export const amount = (value: unknown, most = Number.MAX_SAFE_INTEGER): number | null =>
-  typeof value === "number" && value >= 0 && value <= most ? value : null;
+/** Returns a number from 0 to `max`, or null for any other value. */
+export const boundedNumber = (value: unknown, max = Number.MAX_SAFE_INTEGER): number | null =>
+  typeof value === "number" && value >= 0 && value <= max ? value : null;
 
 const ID = /^[A-Za-z0-9][\w.:-]{0,255}$/;
 

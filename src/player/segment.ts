@@ -48,7 +48,7 @@ export const viewOf = (bytes: Uint8Array): DataView =>
   new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /** Reads the four letters at an offset. */
-export const tag = (bytes: Uint8Array, at: number): string =>
+export const chunkTag = (bytes: Uint8Array, at: number): string =>
   String.fromCharCode(...bytes.subarray(at, at + 4));
 
 export type Cut = Omit<Segment, "isLast">;

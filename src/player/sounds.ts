@@ -1,5 +1,5 @@
 /** Converts a tool's result to what the page shows. */
-import { amount, entries, type Fields, fields, id, text, textOfResult } from "./received.ts";
+import { boundedNumber, entries, type Fields, fields, id, text, textOfResult } from "./received.ts";
 
 export type Format = "mp3" | "wav" | "pcm" | "ogg";
 
@@ -19,7 +19,7 @@ export interface Sound {
   readonly chapter: string;
 }
 
-export interface Shown {
+export interface ShownResult {
   readonly kind: "task" | "narration" | "words";
   readonly id: string;
   /** The narration's title; if empty, the file's name is shown. */
@@ -67,26 +67,27 @@ const MAX_SECONDS = 86_400;
 function soundOf(file: Fields, uri: string, secondsTold: unknown, companions: string | null): Sound | null {
   const path = text(file["path"], 4096);
   const format = FORMATS.find(([ending]) => ending.test(path))?.[1];
-  const sizeBytes = amount(file["size_bytes"]);
+  const sizeBytes = boundedNumber(file["size_bytes"]);
   if (format === undefined || sizeBytes === null || sizeBytes === 0) return null;
-  const seconds = amount(secondsTold, MAX_SECONDS) || null;
+  const seconds = boundedNumber(secondsTold, MAX_SECONDS) || null;
   // Results of narrations state no sample rate. It is computed for 16-bit samples of one channel, as in speech.
-  const rate = amount(file["sample_rate"], 200_000) || Math.round(sizeBytes / 2 / (seconds || 1)) || 24_000;
+  const rate =
+    boundedNumber(file["sample_rate"], 200_000) || Math.round(sizeBytes / 2 / (seconds || 1)) || 24_000;
   const chapter = text(file["chapter"], 200);
   return { uri, path, format, sizeBytes, seconds, sampleRateHz: rate, companions, chapter };
 }
 
 const credits = (value: unknown): string[] => {
-  const count = amount(value);
+  const count = boundedNumber(value);
   return count === null ? [] : [`${count} credits`];
 };
 
-function taskOf(given: Fields, taskId: string, said: string, isError: boolean): Shown {
+function taskOf(given: Fields, taskId: string, said: string, isError: boolean): ShownResult {
   const audio = fields(given["audio"]);
   const uri = `audio://tasks/${encodeURIComponent(taskId)}/content`;
   const sound = soundOf(audio, uri, given["audio_seconds"], null);
-  const take = amount(given["take"], 999);
-  const rate = amount(audio["sample_rate"]);
+  const take = boundedNumber(given["take"], 999);
+  const rate = boundedNumber(audio["sample_rate"]);
   const voice = text(given["voice"], 100);
   return {
     kind: "task",
@@ -111,12 +112,12 @@ function taskOf(given: Fields, taskId: string, said: string, isError: boolean): 
 
 function narrationOf(
   given: Fields,
-  { id: narrationId, title }: Pick<Shown, "id" | "title">,
+  { id: narrationId, title }: Pick<ShownResult, "id" | "title">,
   said: string,
   isError: boolean,
-): Shown {
+): ShownResult {
   const parts = fields(given["parts"]);
-  const total = amount(parts["total"], 1e6);
+  const total = boundedNumber(parts["total"], 1e6);
   const base = `audio://narrations/${narrationId}/files/`;
   const sounds = entries(given["files"], 200).flatMap((entry, index) => {
     const file = fields(entry);
@@ -139,7 +140,7 @@ function narrationOf(
     ],
     take: null,
     sounds,
-    parts: total === null ? null : { saved: amount(parts["saved"], total) ?? 0, total },
+    parts: total === null ? null : { saved: boundedNumber(parts["saved"], total) ?? 0, total },
     // If parts have problems, the message stays visible after the sound is open.
     note: entries(given["problems"]).length > 0 ? text(given["message"]) : "",
   };
@@ -149,7 +150,7 @@ function narrationOf(
 const ID_IN_TEXT = /\b(?:task_id (\S+)|(nar_[0-9a-f]{32}))/;
 
 /** Converts the result of any tool. A result without a task or narration is shown as text. */
-export function shownOf(result: Fields): Shown {
+export function shownOf(result: Fields): ShownResult {
   const given = fields(result["structuredContent"]);
   const isError = result["isError"] === true;
   const said = textOfResult(result);

@@ -1,21 +1,21 @@
 /** Finds the takes of one request through the host, and shows them side by side with small waveforms. */
 import { html, make } from "./elements.ts";
 import { callTool } from "./host.ts";
-import { amount, entries, fields, id } from "./received.ts";
+import { boundedNumber, entries, fields, id } from "./received.ts";
 import { MAX_WHOLE_BYTES, type Source } from "./segment.ts";
-import { type Shown, type Sound, shownOf } from "./sounds.ts";
+import { type ShownResult, type Sound, shownOf } from "./sounds.ts";
 import { openSource } from "./source.ts";
 import { Waveform } from "./waveform.ts";
 
 const MAX_TAKES = 6;
 
 export interface Take {
-  readonly shown: Shown;
+  readonly shown: ShownResult;
   readonly sound: Sound;
 }
 
 /** Finds the saved takes of the request that `shown` belongs to, including it, in order. @throws HostError */
-export async function takesOf(shown: Shown, sound: Sound): Promise<Take[]> {
+export async function takesOf(shown: ShownResult, sound: Sound): Promise<Take[]> {
   const own = { shown, sound };
   const list = await callTool("list_tasks", { limit: 100 });
   const rows = entries(fields(list["structuredContent"])["tasks"], 200).map(fields);
@@ -27,7 +27,7 @@ export async function takesOf(shown: Shown, sound: Sound): Promise<Take[]> {
     .filter(({ task_id, take }) => requests[id(task_id)] === request && take !== (shown.take ?? 1))
     .map((other) => ({
       taskId: id(other["task_id"]),
-      take: amount(other["take"], 999),
+      take: boundedNumber(other["take"], 999),
       path: other["audio_path"],
     }))
     .filter(({ taskId, take, path }) => taskId !== "" && take !== null && typeof path === "string")

@@ -1,5 +1,5 @@
 /** Cuts wav and pcm files, and writes a wav header for each segment. */
-import { type Cutter, concat, DamagedError, TAIL_SECONDS, tag, viewOf } from "./segment.ts";
+import { type Cutter, chunkTag, concat, DamagedError, TAIL_SECONDS, viewOf } from "./segment.ts";
 
 /** Builds the `fmt ` chunk for 16-bit samples of one channel. */
 export function pcmLayout(sampleRateHz: number): Uint8Array {
@@ -58,12 +58,12 @@ export function samplesCutter(layout: Uint8Array, start: number, end: number): C
 /** Creates the cutter of a wav file. @param head the beginning of the file */
 export function wavCutter(head: Uint8Array, sizeBytes: number): Cutter {
   const view = viewOf(head);
-  if (tag(head, 8) !== "WAVE") throw new DamagedError();
+  if (chunkTag(head, 8) !== "WAVE") throw new DamagedError();
   let layout: Uint8Array | undefined;
   for (let at = 12; at + 8 <= head.length; ) {
     const length = view.getUint32(at + 4, true);
-    if (tag(head, at) === "fmt ") layout = head.slice(at + 8, at + 8 + Math.min(length, 40));
-    if (tag(head, at) === "data" && layout !== undefined && layout.length >= 16) {
+    if (chunkTag(head, at) === "fmt ") layout = head.slice(at + 8, at + 8 + Math.min(length, 40));
+    if (chunkTag(head, at) === "data" && layout !== undefined && layout.length >= 16) {
       // A length of 0, or one past the end of the file (as in RF64), means all bytes up to the end of the file.
       const end = at + 8 + length;
       return samplesCutter(layout, at + 8, length === 0 || end > sizeBytes ? sizeBytes : end);

@@ -1,6 +1,6 @@
 /** Renders errors: what happened, what to do, and the facts for programs (docs/reference.md, Errors). */
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import { AudioError, ownMistake } from "../errors.ts";
+import { AudioError, internalError } from "../errors.ts";
 import type { Redact } from "../redaction.ts";
 import { BadArguments } from "../tools/tool.ts";
 import { describeBadInput } from "./bad-input.ts";
@@ -17,7 +17,7 @@ export function asAudioError(thrown: unknown, args: unknown, knownFields: readon
   if (thrown instanceof BadArguments) {
     return new AudioError("invalid_request", describeBadInput(thrown.faults, args, knownFields));
   }
-  return ownMistake(thrown);
+  return internalError(thrown);
 }
 
 /** Returns the remedy of the error, or the default remedy of its code. */

@@ -20,7 +20,8 @@ interface InstructionsConfig extends Pick<Config, "faults" | "service" | "output
   readonly isSandbox?: boolean;
 }
 
-const inputWords = (folder: string): string => ` narrate reads files of ${folder} (setting AUDIO_INPUT_DIR).`;
+const describeInputFolder = (folder: string): string =>
+  ` narrate reads files of ${folder} (setting AUDIO_INPUT_DIR).`;
 
 const words = (folder: string, input: string, head: string): string =>
   `${head}The same call never pays twice: same text to the letter, same settings. After a time-out or a cancelled call, send the very same arguments again (copy the text) with a shorter wait_seconds, or ask list_tasks. After an error, do what its "What to do" says. Another text is a new, paid task; another take (paid again) and replace: only when the user asks.
@@ -38,17 +39,17 @@ function headOf({ faults, service, isSandbox = false }: InstructionsConfig): str
 }
 
 /** Shortens a path. Keeps its end, which distinguishes folders. */
-function shortened(path: string, most: number): string {
+function shortened(path: string, max: number): string {
   const characters = Array.from(path);
-  return characters.length <= most ? path : `…${characters.slice(-Math.max(1, most - 1)).join("")}`;
+  return characters.length <= max ? path : `…${characters.slice(-Math.max(1, max - 1)).join("")}`;
 }
 
 /** Returns at most {@link MAX_CHARACTERS}, however long the folders' paths are. */
 export function instructionsFor(config: InstructionsConfig): string {
   const head = headOf(config);
   const { inputDir = null } = config;
-  const left = MAX_CHARACTERS - words("", inputDir === null ? "" : inputWords(""), head).length;
+  const left = MAX_CHARACTERS - words("", inputDir === null ? "" : describeInputFolder(""), head).length;
   const input = inputDir === null ? "" : shortened(inputDir, Math.floor(left / 2));
   const output = config.outputDir ?? "a folder still to be set";
-  return words(shortened(output, left - input.length), input === "" ? "" : inputWords(input), head);
+  return words(shortened(output, left - input.length), input === "" ? "" : describeInputFolder(input), head);
 }

@@ -62,7 +62,7 @@ export interface Refusal {
 export const NOT_JSON: Refusal = {
   id: null,
   code: ProtocolErrorCode.ParseError,
-  message: "This line is no JSON. Each message is one line of JSON-RPC 2.0.",
+  message: "This line is not JSON. Each message is one line of JSON-RPC 2.0.",
   isAwaited: true,
 };
 
@@ -127,14 +127,16 @@ export function refusalOf(value: unknown): Refusal {
   if (Array.isArray(value)) {
     return { ...refusal, message: "Batches are not spoken here. Send each message in a line of its own." };
   }
-  if (!isObject(value)) return { ...refusal, message: "This is no request: a message must be an object." };
+  if (!isObject(value)) return { ...refusal, message: "This is not a request: a message must be an object." };
   const { id } = value;
   const isAnswer = !("method" in value) && ("result" in value || "error" in value);
   const isNotification = !("id" in value) && typeof value["method"] === "string";
   return {
     ...refusal,
     id: typeof id === "string" || (typeof id === "number" && Number.isFinite(id)) ? id : null,
-    message: isAnswer ? "This is no answer of JSON-RPC 2.0." : `This is no request: ${faultOf(value)}.`,
+    message: isAnswer
+      ? "This is not a response of JSON-RPC 2.0."
+      : `This is not a request: ${faultOf(value)}.`,
     isAwaited: !isAnswer && !isNotification,
   };
 }

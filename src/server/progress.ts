@@ -1,6 +1,6 @@
 /** Sends progress notifications. The protocol requires a growing number, even if no further part is saved. */
 import type { ServerContext } from "@modelcontextprotocol/server";
-import type { Share } from "../generation/job/wait-for-job.ts";
+import type { ProgressCount } from "../generation/job/wait-for-job.ts";
 import type { Log } from "../log.ts";
 import type { ToolCall } from "../tools/tool.ts";
 
@@ -8,7 +8,7 @@ import type { ToolCall } from "../tools/tool.ts";
  * Returns the progress number of the nth message about the same count. It starts at `done`, grows by less than a
  * half in total, and never exceeds `total`.
  */
-function progressNumber(news: number, { done, total }: Share): number {
+function progressNumber(news: number, { done, total }: ProgressCount): number {
   const part = 0.5 / news;
   return done < total ? done + 0.5 - part : total - part;
 }

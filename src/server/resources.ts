@@ -1,4 +1,4 @@
-/** The resources: a list of the newest saved files, templates, and reads of audio that the ledger knows. */
+/** Serves the resources: the list of the newest saved files, the templates, and the audio that the ledger knows. */
 import { basename } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import {

@@ -24,7 +24,7 @@ const UNPUBLISHED_RULES = [
   "propertyNames",
 ] as const;
 
-/** Removes all rules but types and descriptions. */
+/** Removes everything from the schema but types and descriptions. */
 function removeRules(schema: JsonSchema): void {
   const value: unknown = schema.enum?.[0];
   if (schema.type === "integer" || typeof value === "number") schema.type = "number";

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { audioInputFields, checkFieldRules } from "../contract/audio-input.ts";
 import { FIELD_NAMES, requestField } from "../contract/request-fields.ts";
 import type { GenerateRequest } from "../generation/use-cases/generate.ts";
-import { holdsCues } from "../narration/plan/plain/time-codes.ts";
+import { containsCues } from "../narration/plan/plain/time-codes.ts";
 import { PLAYER_META } from "./player-uri.ts";
 import {
   checkCharacters,
@@ -43,7 +43,7 @@ const rules = input.superRefine((args, context) => {
     const message = "needs the file_name of the file that is to be replaced";
     context.addIssue({ code: "custom", path: ["replace"], message, input: args });
   }
-  if (holdsCues(args.prompt)) {
+  if (containsCues(args.prompt)) {
     const message =
       "holds subtitles, whose times would be read aloud; narrate speaks each cue at its time: give it the same as text";
     context.addIssue({ code: "custom", path: ["prompt"], message, input: args });

@@ -115,7 +115,7 @@ export function taskRow(task: ListedTask): Row {
   );
 }
 
-function fileWords({ audio_path: path, missing_path: missing }: Row): string {
+function describeFile({ audio_path: path, missing_path: missing }: Row): string {
   if (path !== undefined) return ` ${path}`;
   return missing === undefined ? "" : ` (file gone: ${missing})`;
 }
@@ -132,7 +132,7 @@ function line(task: ListedTask): string {
     ...(shown.take === undefined || shown.take === 1 ? [] : [`take ${shown.take}`]),
   ];
   const next = shown.next_step === NOTHING_TO_DO ? "" : ` Next: ${shown.next_step}`;
-  return `${shown.task_id}: ${facts.join(", ")}. ${JSON.stringify(shown.prompt_excerpt)}${fileWords(shown)}${next}`;
+  return `${shown.task_id}: ${facts.join(", ")}. ${JSON.stringify(shown.prompt_excerpt)}${describeFile(shown)}${next}`;
 }
 
 /** Statuses of tasks that hold their reservation, and of narrations that may have such tasks. */

@@ -1,7 +1,7 @@
 /** The tool `list_voices`: its schema, its words and its handler; needs no service and no configuration. */
 import { z } from "zod";
 import { nearestVoices } from "../contract/nearest-voices.ts";
-import { holdsWords } from "../contract/search-words.ts";
+import { containsWords } from "../contract/search-words.ts";
 import { SAMPLE_SENTENCES, sampleLanguage, sampleOf } from "../contract/voice-samples.ts";
 import { LANGUAGE_NAMES, LANGUAGES, VOICES, type Voice } from "../contract/voices.ts";
 import { AudioError } from "../errors.ts";
@@ -36,7 +36,7 @@ function nothingFound(query: string | undefined): string {
   return `${start} ${next} ${WHAT_IS_KNOWN}`;
 }
 
-function defaultVoiceWords({ defaultVoice }: ToolDeps): string {
+function describeDefaultVoice({ defaultVoice }: ToolDeps): string {
   return defaultVoice === null
     ? "Without a voice the service uses its own default."
     : `Without a voice ${defaultVoice} is used (AUDIO_DEFAULT_VOICE).`;
@@ -86,7 +86,7 @@ export const listVoices = defineTool({
     const found = VOICES.filter(
       (voice) =>
         (language === undefined || voice.languages.includes(language)) &&
-        (query === undefined || holdsWords(searched(voice, voiceNotes.get(voice.id)), query)),
+        (query === undefined || containsWords(searched(voice, voiceNotes.get(voice.id)), query)),
     );
     const samples = await savedSamples(found, deps);
     const voices = found.map((voice) => {
@@ -101,7 +101,7 @@ export const listVoices = defineTool({
     const spoken = [...new Set(found.map(sampleLanguage))];
     const sentences = Object.fromEntries(spoken.map((code) => [code, SAMPLE_SENTENCES[code]]));
     const message =
-      voices.length === 0 ? nothingFound(query) : `${WHAT_IS_KNOWN} ${defaultVoiceWords(deps)} ${SAMPLES}`;
+      voices.length === 0 ? nothingFound(query) : `${WHAT_IS_KNOWN} ${describeDefaultVoice(deps)} ${SAMPLES}`;
     const lines = voices.map(({ id, note, sample_path: sample }) =>
       [id, ...(note === undefined ? [] : [note]), ...(sample === undefined ? [] : [`sample ${sample}`])].join(
         ": ",

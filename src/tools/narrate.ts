@@ -4,8 +4,13 @@ import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { SETTING_NAMES } from "../contract/request-fields.ts";
 import type { Call } from "../generation/job/wait-for-job.ts";
+import {
+  describeFilesBriefly,
+  listChapters,
+  messageOf,
+  narrationNextStep,
+} from "../narration/narration-messages.ts";
 import type { NarrationView } from "../narration/narration-view.ts";
-import { briefFileWords, chapterWords, messageOf, narrationNextStep } from "../narration/narration-words.ts";
 import type { NarrateSource } from "../narration/narrations.ts";
 import {
   changesOf,
@@ -56,7 +61,7 @@ export function structuredOf(view: NarrationView): Record<string, unknown> {
   return {
     narration_id: view.narrationId,
     status: view.status,
-    message: messageOf(view, briefFileWords(view)),
+    message: messageOf(view, describeFilesBriefly(view)),
     parts: {
       total: parts.total,
       saved: parts.saved,
@@ -99,7 +104,7 @@ export function structuredOf(view: NarrationView): Record<string, unknown> {
 /** Renders a narration as a tool result in two forms, each complete on its own. */
 export function renderNarration(view: NarrationView): ToolResult {
   const [first] = view.files;
-  const words = [messageOf(view), chapterWords(view)].filter((sentence) => sentence !== "").join(" ");
+  const words = [messageOf(view), listChapters(view)].filter((sentence) => sentence !== "").join(" ");
   const text = `${view.narrationId}: ${words}\nNext: ${narrationNextStep(view)}`;
   // The title is the heading of the player. Models read it in the text.
   const shown = { structured: structuredOf(view), text, meta: { title: view.title } };

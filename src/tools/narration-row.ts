@@ -38,7 +38,7 @@ export function narrationRow(row: NarrationRow): ShownNarration {
   };
 }
 
-function pathsInWords(paths: readonly string[]): string {
+function listPaths(paths: readonly string[]): string {
   const rest = paths.length - MAX_PATHS;
   return `${paths.slice(0, MAX_PATHS).join(" ")}${rest > 0 ? ` and ${rest} more` : ""}`;
 }
@@ -54,8 +54,8 @@ export function narrationLine(row: NarrationRow): string {
     ...(status === "planned" ? [] : [`${credits} credits`]),
     ...(audioSeconds === null ? [] : [`${audioSeconds} s`]),
   ];
-  const there = paths.length === 0 ? "" : ` ${pathsInWords(paths)}`;
-  const gone = row.missingPaths.length === 0 ? "" : ` (file gone: ${pathsInWords(row.missingPaths)})`;
+  const there = paths.length === 0 ? "" : ` ${listPaths(paths)}`;
+  const gone = row.missingPaths.length === 0 ? "" : ` (file gone: ${listPaths(row.missingPaths)})`;
   const files = `${there}${gone}`;
   const next = status === "finished" && gone === "" ? "" : ` Next: ${nextStepOf(row)}`;
   return `${narrationId}: ${facts.join(", ")}. ${JSON.stringify(title)}${files}${next}`;

@@ -6,7 +6,7 @@ import { serviceReason } from "../api/service-text.ts";
 import { MIME_TYPES } from "../contract/audio-format.ts";
 import type { Billing } from "../contract/audio-task.ts";
 import type { TaskView } from "../generation/task-view.ts";
-import { audioSecondsOf, idOf, messageOf, TELL_THE_PATH, taskNextStep, textOf } from "./task-words.ts";
+import { audioSecondsOf, idOf, messageOf, TELL_THE_PATH, taskNextStep, textOf } from "./task-messages.ts";
 import type { AudioLink, ToolResult } from "./tool.ts";
 
 const facts = z.record(z.string(), z.unknown());

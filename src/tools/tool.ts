@@ -34,7 +34,7 @@ export interface ToolDeps {
    *   the file breaks
    */
   readInput(file: string): Promise<InputText>;
-  /** Returns true only the first time that this process returns a saved file. */
+  /** True only for the first result of this process that contains a saved file. */
   readonly isFirstSuccess: () => boolean;
   readonly defaultVoice: VoiceId | null;
   /** The user's pronunciations; those of a call take precedence. */
@@ -59,8 +59,8 @@ export interface InlineAudio {
   readonly uri: string;
   readonly mimeType: string;
   readonly sizeBytes: number;
-  /** Loads the bytes. @throws AudioError when the file is not what was saved, or larger than `most` */
-  read(most: number): Promise<Uint8Array>;
+  /** Loads the bytes. @throws AudioError when the file is not what was saved, or larger than `max` */
+  read(max: number): Promise<Uint8Array>;
 }
 
 /** A question that clients with forms put to the person: which number an omitted argument has. */

@@ -1,4 +1,4 @@
-/** The arithmetic of ranges. */
+/** Computing byte ranges. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { parseContentLength, parseContentRange, parseUnsatisfiedRange } from "../../src/api/content.ts";

@@ -37,7 +37,7 @@ function download(service: Service, sink: MemorySink, changes: Partial<DownloadO
   });
 }
 
-/** Writes, waits until it is on the wire, then ends the connection in the given way. */
+/** Writes, waits until the bytes are sent, then ends the connection in the given way. */
 function writeThen(socket: Socket, bytes: Uint8Array, end: (socket: Socket) => void): void {
   socket.write(bytes, () => setTimeout(() => end(socket), 20));
 }
@@ -119,7 +119,7 @@ describe("a connection that breaks", () => {
     });
     const sink = new MemorySink();
     const write = sink.write.bind(sink);
-    // A slow disk: the reader is behind when the connection goes.
+    // Simulates a slow disk: the reader is behind when the connection breaks.
     sink.write = async (chunk) => {
       await systemClock.sleep(2);
       await write(chunk);
@@ -264,11 +264,12 @@ describe("too much or too slow", () => {
     const { url } = await rawServer((socket, head) => {
       asked.push(rangeOf(head));
       socket.write(headFor(rangeOf(head), audio.byteLength));
-      // Ten times as fast as the least, for a busy machine pauses, too: four seconds in all, four times the deadline.
+      // Ten times the minimum rate, because a busy machine pauses, too. The body takes four seconds, four times the
+      // deadline.
       drip(socket, audio.subarray(rangeOf(head)), 200, 20);
     });
     const sink = new MemorySink();
-    await download(clientOf(url), sink, { leastProgress: { bytes: 1000, withinMs: 1000 } });
+    await download(clientOf(url), sink, { minProgress: { bytes: 1000, withinMs: 1000 } });
     expect([sha256(sink.bytes), asked]).toEqual([sha256(audio), [0]]);
   });
 
@@ -286,7 +287,7 @@ describe("too much or too slow", () => {
       drip(socket, AUDIO.subarray(from + 100_000), 1, 20);
     });
     const sink = new MemorySink();
-    await download(clientOf(url), sink, { leastProgress: LEAST });
+    await download(clientOf(url), sink, { minProgress: LEAST });
     expect(sha256(sink.bytes)).toBe(sha256(AUDIO));
     expect(sink.writtenBytes).toBe(AUDIO.byteLength);
     expect(asked).toHaveLength(4);
@@ -309,7 +310,7 @@ describe("too much or too slow", () => {
       if (!hasHung) await new Promise((resolve) => setTimeout(resolve, 2 * LEAST.withinMs));
       hasHung = true;
     };
-    await download(clientOf(url), sink, { leastProgress: { ...LEAST, bytes: 100_000 } });
+    await download(clientOf(url), sink, { minProgress: { ...LEAST, bytes: 100_000 } });
     expect([sha256(sink.bytes), asked]).toEqual([sha256(AUDIO), [0]]);
   });
 
@@ -321,8 +322,8 @@ describe("too much or too slow", () => {
       drip(socket, AUDIO.subarray(rangeOf(head)), 1, 10);
     });
     const service = clientOf(url, { deadlines: { idleBodyMs: 1000 } });
-    const leastProgress = { bytes: 1000, withinMs: 50 };
-    const failure = await failureOf(download(service, new MemorySink(), { leastProgress }));
+    const minProgress = { bytes: 1000, withinMs: 50 };
+    const failure = await failureOf(download(service, new MemorySink(), { minProgress }));
     expect(failure).toMatchObject({ code: "timeout", retryable: true });
     expect(connections).toBeLessThan(50);
   });
@@ -350,7 +351,7 @@ it("waits after a 503 for as long as the service asks, and resumes", async () =>
   await download(clientOf(url), sink, { pauseMs });
   expect(sha256(sink.bytes)).toBe(sha256(AUDIO));
   expect(sink.writtenBytes).toBe(AUDIO.byteLength);
-  // The first is the backoff's least, the second the service's own.
+  // The first wait is the shortest backoff, the second is the service's Retry-After.
   expect(pauses).toEqual([1000, 2000]);
   const [, [, refusedAtMs = 0] = [], [, thirdAtMs = 0] = []] = asked;
   expect(thirdAtMs - refusedAtMs).toBeGreaterThanOrEqual(200);

@@ -1,4 +1,4 @@
-/** The transfer's decisions, against answers made by hand and at random: exact bytes, or an error. */
+/** Downloads against handwritten and random responses: the result is the exact bytes, or an error. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { StaleBytes } from "../../src/api/causes.ts";
@@ -39,7 +39,7 @@ function part(
 
 type Step = (fromByte: number) => ContentResponse;
 
-/** Answers one step after another; a last one repeats. Remembers the offsets asked for. */
+/** Answers one step after another, and repeats the last one. Records the requested offsets. */
 function script(...steps: Step[]): { open: (fromByte: number) => Promise<ContentResponse>; asked: number[] } {
   const asked: number[] = [];
   const open = async (fromByte: number): Promise<ContentResponse> => {
@@ -274,9 +274,9 @@ describe("time and signals", () => {
       discarded += 1;
     };
     const { open, asked } = script((start) => ({ start, totalBytes: 1_000_000, body: drip(), discard }));
-    const leastProgress = { bytes: 1000, withinMs: 20 };
+    const minProgress = { bytes: 1000, withinMs: 20 };
     const sink = new MemorySink();
-    const failure = await failureOf(downloadInto(sink, open, options({ leastProgress })));
+    const failure = await failureOf(downloadInto(sink, open, options({ minProgress })));
     expect(failure).toMatchObject({ code: "timeout", retryable: true });
     expect(discarded).toBe(asked.length);
     expect([sink.restarts, asked.at(-1)]).toEqual([0, expect.any(Number)]);
@@ -329,7 +329,7 @@ describe("time and signals", () => {
 describe("at random", () => {
   const size = AUDIO.byteLength;
   const offset = fc.nat({ max: size });
-  /** What a service may do to one request. */
+  /** What a service may answer to one request. */
   const behaviour = fc.oneof(
     fc.record({ kind: fc.constant("cut" as const), at: offset }),
     fc.record({ kind: fc.constant("short" as const), at: offset }),
@@ -385,7 +385,7 @@ describe("at random", () => {
           };
           const result = await downloadInto(sink, open, options()).catch((error: unknown) => error);
           if (result instanceof AudioError) {
-            // As many breaks as are allowed in a row never end it.
+            // As many consecutive breaks as are allowed must not end the download.
             expect(behaviours.length).toBeGreaterThan(5);
             return;
           }

@@ -1,7 +1,7 @@
-/** Owns the catching of an expected failure in a test. */
+/** Catches an expected failure in a test. */
 import { AudioError } from "../../src/errors.ts";
 
-/** The AudioError that a promise rejects with; anything else is thrown on. */
+/** Returns the AudioError with which a promise rejects; rethrows anything else. */
 export async function failureOf(promise: Promise<unknown>): Promise<AudioError> {
   try {
     await promise;

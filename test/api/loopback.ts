@@ -1,4 +1,4 @@
-/** Owns servers on 127.0.0.1 that tests misbehave with: raw sockets, HTTP, HTTPS; knows nothing of what is tested. */
+/** Starts misbehaving servers on 127.0.0.1: raw sockets, HTTP, HTTPS. Knows nothing of what is tested. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -19,7 +19,7 @@ export interface Loopback {
 
 const running: (() => Promise<void>)[] = [];
 
-/** Closes every server and service of a test; to be called in `afterEach`. */
+/** Closes every server and service of a test. Call it in `afterEach`. */
 export async function closeAll(): Promise<void> {
   for (const close of running.splice(0).reverse()) await close();
 }
@@ -52,7 +52,7 @@ const collecting =
     request.on("end", () => handler(request, response, Buffer.concat(chunks).toString()));
   };
 
-/** An HTTP server; the handler gets each request with its whole body. */
+/** Starts an HTTP server. The handler receives each request with its whole body. */
 export function httpServer(handler: Handler): Promise<Loopback> {
   return listen(createServer(collecting(handler)), "http");
 }
@@ -63,7 +63,10 @@ export function httpsServer(credentials: { key: string; cert: string }, handler:
   return listen(server, "https");
 }
 
-/** A TCP server that says whatever the test wants, once the head of a request (and what came with it) is here. */
+/**
+ * Starts a TCP server that sends any bytes, once it has received the head of a request. The handler receives the
+ * bytes so far.
+ */
 export function rawServer(
   onRequest: (socket: Socket, head: string, connection: number) => void,
 ): Promise<Loopback> {
@@ -83,7 +86,7 @@ export function rawServer(
   return listen(server, "http");
 }
 
-/** A TCP server that accepts and never says anything. */
+/** Starts a TCP server that accepts connections and never answers. */
 export function silentServer(scheme = "http"): Promise<Loopback> {
   return listen(
     createRawServer(() => {}),
@@ -91,7 +94,7 @@ export function silentServer(scheme = "http"): Promise<Loopback> {
   );
 }
 
-/** A service client, closed with the servers. */
+/** Creates a service client, which is closed with the servers. */
 export function clientOf(url: string, options: Partial<ServiceOptions> = {}): Service {
   const address = { baseUrl: url, apiKey: API_KEY, isLoopback: true };
   const service = createService(address, { proxy: NO_PROXY, ...options });
@@ -99,7 +102,7 @@ export function clientOf(url: string, options: Partial<ServiceOptions> = {}): Se
   return service;
 }
 
-/** A certificate and key made on the spot by the openssl command, or `null` where there is none. */
+/** Creates a certificate and its key with openssl; `null` if there is no such command. */
 export function makeCertificate(subject: string, altName: string): { key: string; cert: string } | null {
   const folder = mkdtempSync(join(tmpdir(), "certificate-"));
   const keyFile = join(folder, "key.pem");
@@ -116,7 +119,7 @@ export function makeCertificate(subject: string, altName: string): { key: string
   }
 }
 
-/** A task of the contract, with what a test wants otherwise. */
+/** Builds a task of the contract, with changes. */
 export function task(changes: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     id: "task-1",
@@ -158,7 +161,7 @@ export function answer(
 
 export const never = (): AbortSignal => new AbortController().signal;
 
-/** All chunks of a body. */
+/** Returns all chunks of a body. */
 export async function readAll(body: AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of body) chunks.push(chunk);

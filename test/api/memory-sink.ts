@@ -1,10 +1,10 @@
-/** Owns a sink in memory that remembers how it was written to. */
+/** A sink in memory that records how it was written to. */
 import type { ByteSink } from "../../src/api/download.ts";
 
 export class MemorySink implements ByteSink {
   #chunks: Uint8Array[] = [];
   restarts = 0;
-  /** Bytes that were ever written, restarts included. */
+  /** Bytes that were ever written, including before restarts. */
   writtenBytes = 0;
 
   get size(): number {

@@ -23,7 +23,7 @@ afterEach(closeAll);
 
 const SHORT = { createMs: 200, queryMs: 200, contentHeadersMs: 200, idleBodyMs: 200, connectMs: 200 };
 
-/** For a body that stops although its headers came, on a machine that is busy with more than this. */
+/** Time limit for a body that stops after its headers. It is long, because the machine may be busy. */
 const SHORT_BODY = { ...SHORT, contentHeadersMs: 5000 };
 
 async function freePort(): Promise<number> {
@@ -92,7 +92,7 @@ describe("a request that never reached the service", () => {
 });
 
 describe("a mistake of this program", () => {
-  it("stays what it is, and is no network_error that would be repeated for an hour", async () => {
+  it("stays what it is, and is not a network_error that would be repeated for an hour", async () => {
     const { url } = await rawServer(() => {});
     const address = { baseUrl: url, apiKey: "no\nheader", isLoopback: true };
     const service = createService(address, { proxy: NO_PROXY });
@@ -111,7 +111,7 @@ describe("a mistake of this program", () => {
       },
     };
     const service = clientOf(url, { clock });
-    // A 200 to a query needs no clock; any refusal does.
+    // A 200 to a query needs no clock, but any refusal does.
     expect((await service.query("task-1", never())).taskId).toBe("task-1");
     const refusing = await httpServer((_request, response) => answer(response, 503, {}));
     const failing = clientOf(refusing.url, { clock }).query("task-1", never());
@@ -210,7 +210,7 @@ describe("a request that may have reached the service", () => {
     ];
     const { url } = await rawServer((socket, _head, n) => socket.write(texts[n - 1] ?? "", "latin1"));
     for (const _ of texts) {
-      // A 100 is no answer: what follows it is waited for.
+      // A 100 is not a final response, so the client waits for what follows it.
       const failure = await failureOf(clientOf(url, { deadlines: SHORT }).create("{}", "k", never()));
       expect(failure.retryable).toBe(true);
     }
@@ -231,7 +231,7 @@ describe("a request that may have reached the service", () => {
     });
     const service = clientOf(url);
     expect((await failureOf(service.create("{}", "k", never()))).code).toBe("invalid_api_key");
-    // A 404 means one thing with the service's words and another without them.
+    // A 404 means one thing with the service's body and another without it.
     const broken = await failureOf(service.query("task-1", never()));
     expect(broken).toMatchObject({ code: "network_error", retryable: true });
   });
@@ -256,7 +256,7 @@ describe("a request that may have reached the service", () => {
     });
     const service = clientOf(url);
     expect((await service.create("{}", "k1", never())).taskId).toBe("task-1");
-    // Nobody has asked for this one: its beginning comes while the connection rests.
+    // Nobody requested this response: it begins while the connection is idle.
     sockets[0]?.write(before);
     await expect.poll(() => sockets[0]?.destroyed).toBe(true);
     expect((await service.create("{}", "k2", never())).taskId).toBe("task-1");
@@ -273,7 +273,7 @@ describe("a request that may have reached the service", () => {
     for (let round = 0; round < 3; round += 1) {
       expect((await service.query("task-1", never())).status).toBe("queued");
       sockets[round]?.end();
-      // Closed on both sides: the client knows.
+      // Closed on both sides, so the client notices.
       await expect.poll(() => sockets[round]?.closed).toBe(true);
     }
     expect(new Set(sockets).size).toBe(3);
@@ -292,7 +292,7 @@ describe("a body of audio", () => {
     expect(failure).toMatchObject({ code: "timeout", retryable: true });
   });
 
-  /** Audio that stops for ever in the middle, after more than a connection holds unread. */
+  /** Audio that stops for ever in the middle, after more bytes than a connection buffers. */
   const stopping = (): Promise<{ url: string }> =>
     rawServer((socket) => {
       const head = { "content-type": "application/octet-stream", "content-length": "9000000" };

@@ -1,4 +1,4 @@
-/** What survives of a task whose answer breaks the contract: the money and the audio, first of all. */
+/** Tasks whose responses break the contract: their bill and their audio must survive. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readTask } from "../../src/api/read-task.ts";
@@ -82,7 +82,7 @@ it.each([
   "a-b",
   "a".repeat(65),
   `x${API_KEY.replaceAll("-", "_")}`.repeat(9),
-])("calls an error unknown whose code is no plain word: %j", (code) => {
+])("calls an error unknown whose code is not a plain word: %j", (code) => {
   expect(read(task({ status: "failed", error: { code, message: "" } }))?.error).toEqual({
     code: "unknown",
     message: "",
@@ -108,7 +108,7 @@ describe("a task with an id and a status that nobody knows", () => {
     expect(read(task({ status: undefined }))).toMatchObject({ taskId: "task-1", status: "queued" });
   });
 
-  it("is no task where nothing but an id says so", () => {
+  it("is not a task where nothing but an id says so", () => {
     expect(read({ id: "request-1", message: "try later" })).toBeNull();
   });
 });

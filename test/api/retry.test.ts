@@ -1,4 +1,4 @@
-/** The tables of what is repeated, and when. */
+/** The tables of what is retried, and when. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { UnsentRequest } from "../../src/api/causes.ts";

@@ -1,4 +1,6 @@
-/** Text of the service before it reaches a reader: nothing invisible, bounded, unable to leave its quotes. */
+/**
+ * Text of the service before a reader sees it: without invisible characters, bounded, unable to end its quotation.
+ */
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import { cleanServiceText, quoteServiceText, serviceReason } from "../../src/api/service-text.ts";

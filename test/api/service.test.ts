@@ -1,4 +1,4 @@
-/** The four operations against servers that answer by and against the contract. */
+/** The four operations against servers that follow or break the contract. */
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Service } from "../../src/api/service.ts";
@@ -269,7 +269,7 @@ describe("query", () => {
   });
 });
 
-/** How the service labels audio. */
+/** The content types of audio that a service may send. */
 const AUDIO = { "content-type": "application/octet-stream" };
 
 describe("content", () => {
@@ -437,7 +437,7 @@ describe("content", () => {
     };
     const service = await serviceThat((request, response) => {
       const path = request.url?.slice("/api/v1/audio/generations".length) ?? "";
-      // Node's server would put these right.
+      // Node's server would correct these, so raw sockets send them.
       const [[name, value] = []] = Object.entries(kinds[path] ?? {});
       if (!/[ab]/.test(path.slice(0, 2))) {
         const type = "content-type: application/octet-stream";

@@ -1,4 +1,4 @@
-/** Certificates and proxies, with real handshakes; skipped where there is no openssl command to make a certificate. */
+/** Certificates and proxies, with real handshakes. Skipped without the openssl command. */
 import { connect } from "node:net";
 import tls from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";

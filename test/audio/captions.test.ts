@@ -1,4 +1,4 @@
-/** Owns the claim that captions fit their lines and begin with the sentences that they show. */
+/** Captions fit their lines, and begin with the sentences that they show. */
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,13 +14,13 @@ import { noise, wav } from "./make-wav.ts";
 
 const RATE = 24000;
 
-/** A stretch of noise, or of silence for what is not loud. */
+/** A stretch of noise, or of silence. */
 const stretch = (seconds: number, isLoud: boolean): Buffer => {
   const bytes = Math.round(seconds * RATE) * 2;
   return isLoud ? noise(bytes, `${seconds}`) : Buffer.alloc(bytes);
 };
 
-/** What is said: seconds of each stretch of sound with commas' pauses between, and the pause behind. */
+/** Speech: the seconds of each stretch of sound, with pauses of commas between them, and the pause after it. */
 interface Said {
   readonly stretches: readonly number[];
   readonly pauseAfter: number;
@@ -35,7 +35,7 @@ const SAID: readonly Said[] = [
 ];
 const COMMA_SECONDS = 0.14;
 
-/** Their sound, and where each really begins. */
+/** The sound of the sentences, and the time at which each begins. */
 function spoken(): { pcm: Buffer; starts: number[]; lengths: number[] } {
   const blocks = [stretch(0.1, false)];
   const starts: number[] = [];
@@ -53,7 +53,7 @@ function spoken(): { pcm: Buffer; starts: number[]; lengths: number[] } {
   return { pcm: Buffer.concat(blocks), starts, lengths };
 }
 
-/** Weights that are a fifth wrong either way, as an estimate from text is. */
+/** Weights that are up to a fifth wrong, like an estimate from text. */
 const guessed = (lengths: readonly number[]): SpokenSentence[] =>
   lengths.map((length, index) => ({
     text: `Sentence ${index}.`,
@@ -96,7 +96,7 @@ async function captionsOf(
   return vtt;
 }
 
-/** How far on average the captions after the first begin from where their sentences do, in seconds. */
+/** Returns how far, in seconds, the captions after the first begin from their sentences on average. */
 const meanError = (cues: readonly CueTime[], starts: readonly number[]): number =>
   cues.slice(1).reduce((sum, { start }, index) => sum + Math.abs(start - 100 - (starts[index + 1] ?? 0)), 0) /
   (cues.length - 1);
@@ -111,7 +111,7 @@ describe("captions", () => {
     expect(meanError(cues, starts)).toBeLessThan(0.02);
     expect(cues[0]?.start).toBe(100);
     expect(cues.at(-1)?.end).toBeCloseTo(100 + seconds, 3);
-    // A format that tells nothing gets proportion, which is far worse.
+    // For an undecodable format only proportions are left, which are far worse.
     const reckoned = cuesIn(await captionsOf("ogg_opus", bytes, guessed(lengths), seconds));
     expect(reckoned.map(({ name }) => name)).toEqual(["1", "2~", "3~", "4~", "5~"]);
     expect(meanError(reckoned, starts)).toBeGreaterThan(0.1);
@@ -178,7 +178,7 @@ describeWithFfprobe("captions of mp3", () => {
     const { bytes, audioSeconds } = await say(texts.join(" "));
     const sentences = texts.map((text) => ({ text, weight: text.length }));
     const cues = cuesIn(await captionsOf("mp3", bytes, sentences, audioSeconds));
-    // Each sentence alone is as long as here, but for the silence around it.
+    // Each sentence alone has the same length, except for the silence around it.
     const alone = await Promise.all(texts.map(async (text) => (await say(text)).audioSeconds));
     cues.forEach(({ start, end }, index) => {
       expect(Math.abs(end - start - (alone[index] ?? 0))).toBeLessThan(0.25);

@@ -1,4 +1,4 @@
-/** Where the lines of captions break. */
+/** Where captions break their lines. */
 import { describe, expect, it } from "vitest";
 import { cueTexts } from "../../src/audio/captions/cue-text.ts";
 

@@ -1,4 +1,4 @@
-/** Owns the claim that no damage to a part makes anything but an error that names it or a file that plays. */
+/** A damaged part gives an error that names it, or a file that plays. */
 import { expect, test } from "vitest";
 import { DamagedPartError, PartsDifferError } from "../../src/audio/join.ts";
 import type { OutputFormat } from "../../src/contract/audio-format.ts";
@@ -10,12 +10,12 @@ import { encodedNoise, heard, largestDifference } from "./sound.ts";
 
 const SEEDS = 150;
 const RATE = 24000;
-/** Every so many of the files that came out are played. */
+/** How many of the resulting files are played: one in so many. */
 const PLAYED = 12;
-/** Far above what one join takes, and far below what a length believed blindly would. */
+/** Far above what a join takes, and far below what trusting a damaged length would take. */
 const GROWN_MIB_MAX = 150;
 
-/** Numbers that look random and are always the same for a seed. */
+/** Returns pseudo-random numbers, always the same for a seed. */
 function numbers(seed: number): (below: number) => number {
   let state = seed * 2_654_435_761 + 1;
   return (below) => {
@@ -24,12 +24,12 @@ function numbers(seed: number): (below: number) => number {
   };
 }
 
-/** Flips, cuts, holes, repeats and foreign bytes, one to four of them. */
+/** Applies one to four kinds of damage: flipped bits, cuts, holes, repeats, foreign bytes. */
 function damaged(sound: Buffer, seed: number): Buffer {
   const below = numbers(seed);
   let bytes = Buffer.from(sound);
   for (let count = 1 + below(4); count > 0; count -= 1) {
-    // Headers are where lengths stand, so half of the damage is there.
+    // Half of the damage is in headers, because they state the lengths.
     const at = below(below(2) === 0 ? Math.min(200, bytes.byteLength) : bytes.byteLength);
     const length = below(below(2) === 0 ? 8 : 3000);
     const [before, hit, after] = [
@@ -80,7 +80,7 @@ const SUBJECTS: readonly Subject[] = [
   { name: "wav", format: "wav", rateHz: RATE, channels: 1, sound: async () => wav(noise(60_000)) },
   { name: "ogg_opus", format: "ogg_opus", rateHz: 48000, channels: 1, sound: opus },
   {
-    // Otherwise the checksums find nearly all of it.
+    // Otherwise the checksums would detect nearly all of it.
     name: "ogg_opus with damage under its checksums",
     format: "ogg_opus",
     rateHz: 48000,
@@ -135,7 +135,7 @@ describeWithFfprobe("damaged parts", () => {
         ).toBe(true);
         if (outcomes.joined % PLAYED !== 0) continue;
         if (format === "mp3" || format === "ogg_opus") {
-          // Whatever the damaged part sounds like, the part behind it is not touched.
+          // The sound of the part after a damaged one must not change.
           const start = Math.round((parts[2]?.startSeconds ?? 0) * rateHz) * channels;
           const alone = await heard(whole, format);
           expect(largestDifference(alone, await heard(all, format), start), `seed ${seed}`).toBe(0);
@@ -143,7 +143,7 @@ describeWithFfprobe("damaged parts", () => {
         const probed = await probeAudio(all, { format, sampleRateHz: rateHz });
         expect(probed.durationSeconds, `seed ${seed}`).toBeCloseTo(durationSeconds, 1);
       }
-      // Both happen, or the damage is not worth its name.
+      // Both outcomes must occur, otherwise the damage is too weak or too strong.
       expect(outcomes.refused).toBeGreaterThan(0);
       expect(outcomes.joined).toBeGreaterThan(0);
       expect((process.resourceUsage().maxRSS - startKib) / 1024).toBeLessThan(GROWN_MIB_MAX);

@@ -1,4 +1,4 @@
-/** Owns joining parts that a test has as bytes, through files as the program does. */
+/** Joins parts that a test has as bytes, through files, as the program does. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type JoinedAudio, type JoinPart, type JoinRequest, joinAudio } from "../../src/audio/join.ts";
@@ -38,7 +38,7 @@ export async function joined(
     parts: partFiles(parts),
     chapters: [],
     ...more,
-    // The bytes are only lent.
+    // The caller owns these bytes.
     write: async (bytes) => void blocks.push(Buffer.from(bytes)),
   });
   return { ...result, bytes: Buffer.concat(blocks) };

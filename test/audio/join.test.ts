@@ -1,4 +1,4 @@
-/** Owns what joining does beside the sound: stopping, bad files, failing disks, mistakes of the caller. */
+/** Joining apart from the sound: aborts, bad files, failing disks, wrong arguments. */
 import { spawnSync } from "node:child_process";
 import { appendFileSync, closeSync, mkdirSync, openSync, truncateSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { noise, wav } from "./make-wav.ts";
 const sound = noise(600_000);
 const wavParts = (): JoinPart[] => partFiles([{ bytes: wav(sound) }, { bytes: wav(sound) }]);
 
-/** Joins what there is, and counts what is written. */
+/** Joins the parts and counts the bytes written. */
 function joining(changes: Partial<JoinRequest>): { done: Promise<unknown>; written: () => number } {
   let written = 0;
   const write = async (bytes: Uint8Array): Promise<void> => {
@@ -78,7 +78,7 @@ test("names a part of mp3 that grows between its two readings", async () => {
   await expect(joining({ format: "mp3", parts, write }).done).rejects.toMatchObject({ part: 1 });
 });
 
-/** The number that the next open file gets: the lowest that is free. */
+/** Returns the file descriptor that the next open file gets, which is the lowest free one. */
 function nextFileNumber(): number {
   const number = openSync(import.meta.filename, "r");
   closeSync(number);

@@ -1,4 +1,4 @@
-/** Owns mp3 files as tests want them, frame by frame; what is in the frames is no sound. */
+/** Builds mp3 files frame by frame. The frames contain no real sound. */
 
 const HEADER_BYTES = 4;
 /** MPEG-1 at 44.1, 48 and 32 kHz; MPEG-2 at half of those. */
@@ -17,20 +17,20 @@ export interface FrameWish {
   readonly bitrateIndex?: number;
   readonly channels?: 1 | 2;
   readonly hasCrc?: boolean;
-  /** How far before the frame its sound begins. */
+  /** Bytes before the frame at which its data begins. */
   readonly backBytes?: number;
-  /** What stands in the place of sound. */
+  /** Filler in place of sound. */
   readonly fill?: number;
   readonly tag?: "Info" | "Xing" | "VBRI";
 }
 
-/** One frame; of MPEG-2 at 24 kHz, 64 kbit/s, mono, unless wished otherwise. */
+/** Builds one frame. Default: MPEG-2, 24 kHz, 64 kbit/s, mono. */
 export function frame(wish: FrameWish): Buffer {
   const { versionBits = 2, layerBits = 1, rateBits = 1, bitrateIndex = 8, channels = 1 } = wish;
   const { hasCrc = false, backBytes = 0, fill = 0, tag } = wish;
   const perFrame = versionBits === 3 ? 144 : 72;
   const kbps = KBPS[versionBits][bitrateIndex] ?? 0;
-  // A frame of free format has no length of its own; any will do.
+  // A frame of free format has no length of its own, so any length is valid.
   const length =
     kbps === 0 ? 300 : Math.floor((perFrame * kbps * 1000) / (RATES[versionBits][rateBits] ?? 1));
   const sideBytes = versionBits === 3 ? (channels === 1 ? 17 : 32) : channels === 1 ? 9 : 17;
@@ -45,7 +45,7 @@ export function frame(wish: FrameWish): Buffer {
   return bytes;
 }
 
-/** Frames that differ in what they hold. */
+/** Builds frames with different contents. */
 export const cbrFrames = (count: number, wish: FrameWish = {}): Buffer =>
   Buffer.concat(Array.from({ length: count }, (_, index) => frame({ fill: index, ...wish })));
 

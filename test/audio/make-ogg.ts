@@ -1,4 +1,4 @@
-/** Owns Ogg Opus files as tests want them, sound or not; reads and writes pages apart from `src/audio`. */
+/** Builds Ogg Opus files, with or without sound. Reads and writes pages without `src/audio`. */
 
 const HEADER_BYTES = 27;
 
@@ -11,7 +11,7 @@ function checksum(bytes: Uint8Array): number {
   return crc >>> 0;
 }
 
-/** The pages of a file, each as it stands. */
+/** Returns the pages of a file with their bytes. */
 export function oggPages(file: Buffer): Buffer[] {
   const pages: Buffer[] = [];
   for (let at = 0; at < file.byteLength; ) {
@@ -26,7 +26,7 @@ export function oggPages(file: Buffer): Buffer[] {
 
 interface Packet {
   readonly bytes: Buffer;
-  /** Of the page that it ends on. */
+  /** The granule position of the page on which the packet ends. */
   readonly granule: number;
 }
 
@@ -57,7 +57,7 @@ function samplesOf(packet: Buffer): number {
 }
 
 export interface RewrittenPage {
-  /** Packets are laid over pages of this size, continued where they do not fit. */
+  /** Writes packets to pages of this size. Packets that do not fit continue on the next page. */
   readonly segmentsPerPage: number;
   readonly granuleOffset?: number;
   readonly firstSequence?: number;
@@ -66,13 +66,13 @@ export interface RewrittenPage {
   readonly comments?: number;
   /** Changes the identification header. */
   readonly head?: (head: Buffer) => unknown;
-  /** Changes a packet of sound, counted from 0. */
+  /** Changes an audio packet, counted from 0. */
   readonly packet?: (packet: Buffer, index: number) => Buffer;
-  /** Changes the position of a page of sound, counted from 0. */
+  /** Changes the granule position of an audio page, counted from 0. */
   readonly granule?: (granule: number, page: number) => number;
 }
 
-/** The same stream in other pages. */
+/** Returns the same stream with other page sizes. */
 export function rewritten(file: Buffer, wish: RewrittenPage): Buffer {
   const { segmentsPerPage, granuleOffset = 0, firstSequence = 0, serial = 77, comments = 0 } = wish;
   const [head, , ...sound] = packetsOf(file);
@@ -97,7 +97,7 @@ export function rewritten(file: Buffer, wish: RewrittenPage): Buffer {
     page.writeUInt32LE(checksum(page), 22);
     pages.push(page);
   };
-  /** Lays packets over pages; `granules` has one position a packet. */
+  /** Writes packets to pages; `granules` has one position for each packet. */
   const lay = (packets: readonly Buffer[], granules: readonly number[], matchesFormat: boolean): void => {
     const segments = packets.flatMap((bytes, index) => {
       const full = Math.floor(bytes.byteLength / 255);

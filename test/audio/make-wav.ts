@@ -1,4 +1,4 @@
-/** Owns wav files as tests want them, sound or not; writes their bytes apart from `src/audio`. */
+/** Builds wav files, with or without sound. Writes their bytes without `src/audio`. */
 import { createHash } from "node:crypto";
 
 export interface Fmt {
@@ -10,7 +10,7 @@ export interface Fmt {
   readonly isExtensible: boolean;
 }
 
-/** Bytes that look random and are always the same. */
+/** Returns pseudo-random bytes, which are always the same. */
 export function noise(length: number, seed = ""): Buffer {
   const blocks: Buffer[] = [];
   for (let count = 0; count * 64 < length; count += 1) {
@@ -19,7 +19,7 @@ export function noise(length: number, seed = ""): Buffer {
   return Buffer.concat(blocks).subarray(0, length);
 }
 
-/** @param saidBytes what the chunk says of its length, where that is not the truth */
+/** @param saidBytes the length that the chunk states, if it is wrong */
 export function chunk(id: string, payload: Uint8Array, saidBytes = payload.byteLength): Buffer {
   const header = Buffer.alloc(8);
   header.write(id, 0, "latin1");
@@ -47,7 +47,7 @@ export function fmtChunk(changes: Partial<Fmt> = {}): Buffer {
     payload.writeUInt16LE(22, 16);
     payload.writeUInt16LE(bitsPerSample, 18);
     payload.writeUInt32LE(2 ** channels - 1, 20);
-    // One channel comes from the middle, which is the third of the loudspeakers.
+    // The third loudspeaker is the centre, so its channel is heard alone.
     if (channels === 1) payload.writeUInt32LE(4, 20);
     payload.writeUInt16LE(encoding, 24);
     Buffer.from("000000001000800000aa00389b71", "hex").copy(payload, 26);

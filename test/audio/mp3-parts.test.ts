@@ -1,4 +1,4 @@
-/** Owns the claim that what stands in an mp3 part beside its frames never gets into the joined file, and that no part spoils it. */
+/** Bytes of an mp3 part that are not frames never reach the joined file, and no part damages it. */
 import { expect, test } from "vitest";
 import { DamagedPartError, PartsDifferError } from "../../src/audio/join.ts";
 import { joined } from "./join-in-memory.ts";
@@ -8,7 +8,7 @@ import { noise } from "./make-wav.ts";
 const FRAMES = 20;
 const sound = cbrFrames(FRAMES);
 
-/** All frames of a joined file but the first, which tells of it. */
+/** Returns the frames of a joined file except the first, which is the Info frame. */
 async function joinedSound(bytes: Uint8Array): Promise<Buffer> {
   const file = await joined("mp3", [{ bytes }]);
   return file.bytes.subarray(frame({}).byteLength);
@@ -37,7 +37,7 @@ const lyrics = Buffer.concat([
   Buffer.from("IND0000200"),
   Buffer.from("000021LYRICS200"),
 ]);
-/** Frames inside a picture, say, which are not to be taken for sound. */
+/** Frames inside another structure, such as a picture, must not be read as sound. */
 const trap = cbrFrames(3, { bitrateIndex: 9 });
 
 const DRESSED: Record<string, Buffer> = {
@@ -76,7 +76,7 @@ test("makes silent what needs bytes that are gone, also behind a gap", async () 
   const whole = [frame({ fill: 0x11 }), needy, needy];
   const silenced = frame({ fill: 0x55 });
   const zeroed = (bytes: Buffer): Buffer => Buffer.from(bytes).fill(0, 4, 13);
-  // 179 bytes of sound fit a frame: the first that needs 200 has too little before it, the next has enough.
+  // A frame holds 179 bytes of data. The first one that needs 200 has too little before it; the next has enough.
   expect(await joinedSound(Buffer.concat(whole))).toEqual(
     Buffer.concat([frame({ fill: 0x11 }), zeroed(silenced), needy]),
   );

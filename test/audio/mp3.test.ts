@@ -1,4 +1,4 @@
-/** Owns the claim that every mp3 part sounds inside the joined file exactly as it does alone, whatever stands in its file. */
+/** Every mp3 part sounds in the joined file exactly as it does alone, whatever its file contains. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -15,7 +15,7 @@ interface Encoding {
   readonly encoder: readonly string[];
 }
 
-/** Of every version, constant and variable, with and without what LAME says of itself. */
+/** Parts of every MPEG version, with constant and variable bitrate, with and without LAME's header. */
 const ENCODINGS: readonly Encoding[] = [
   {
     name: "MPEG-2, 64 kbit/s, mono",
@@ -50,7 +50,7 @@ async function parts({ rateHz, channels, encoder }: Encoding): Promise<Buffer[]>
   );
 }
 
-/** Joins them and gives, for each, how far at most a sample of it is from what it is alone. */
+/** Joins parts. Returns, for each part, the largest difference between its samples there and alone. */
 async function differences(inputs: readonly TestPart[], rateHz: number, channels: number): Promise<number[]> {
   const file = await joined("mp3", inputs);
   const all = await heard(file.bytes, "mp3");
@@ -65,7 +65,7 @@ async function differences(inputs: readonly TestPart[], rateHz: number, channels
   );
 }
 
-/** Of the fixture's kind of frames, MPEG-2 at 32 kbit/s and 16 kHz in mono: how many have a wrong checksum. */
+/** Counts the frames with a wrong checksum, for frames like the fixture's: MPEG-2, 32 kbit/s, 16 kHz, mono. */
 function wrongChecksums(file: Buffer): number {
   const frames = file.byteLength / 144;
   return Array.from({ length: frames }, (_, index) => file.subarray(index * 144, index * 144 + 144)).filter(
@@ -120,7 +120,7 @@ describeWithFfprobe("mp3 parts in a joined file", () => {
   });
 
   test("may carry checksums", async () => {
-    // Made by `lame -p -b 32 --resample 16` of half a second of noise.
+    // Made by `lame -p -b 32 --resample 16` from half a second of noise.
     const bytes = readFileSync(join(import.meta.dirname, "fixtures", "checksums.mp3"));
     expect(await differences([{ bytes }, { bytes }], 16000, 1)).toEqual([0, 0]);
   });
@@ -135,10 +135,11 @@ describeWithFfprobe("mp3 parts in a joined file", () => {
       const [, span] = file.parts;
       const start = Math.round((span?.startSeconds ?? 0) * 44100) * 2;
       const alone = await heard(cut, "mp3");
-      // A frame may lean on up to 511 bytes before it, which is at most four frames here; its echo dies in two more.
+      // A frame may use up to 511 bytes before it, which is at most four frames here. Its effect on the decoder ends
+      // after two more.
       const settled = 6 * 1152 * 2;
       expect(largestDifference(alone.subarray(settled), all, start + settled)).toBe(0);
-      // Never louder than the noise itself, which stays below full scale: a neighbour's bytes are far above.
+      // Never louder than the noise, which stays below full scale. Bytes of a neighbouring part would be far louder.
       const loudest = all
         .subarray(start, start + settled)
         .reduce((most, value) => Math.max(most, Math.abs(value)), 0);

@@ -1,4 +1,4 @@
-/** Owns the claim that every Opus part sounds inside the joined file exactly as it does alone, whatever its modes and pages. */
+/** Every Opus part sounds in the joined file exactly as it does alone, whatever its modes and pages. */
 import { expect, test } from "vitest";
 import { DamagedPartError, PartsDifferError } from "../../src/audio/join.ts";
 import { describeWithFfprobe } from "../support/ffprobe.ts";
@@ -15,7 +15,7 @@ interface Kind {
 
 const opus = (...more: readonly string[]): readonly string[] => ["-f", "ogg", "-c:a", "libopus", ...more];
 
-/** Every mode and length of frame that encoders make. */
+/** Every mode and frame length that encoders produce. */
 const KINDS = {
   celt: { channels: 1, encoder: opus("-b:a", "64k", "-application", "audio") },
   "celt in stereo": { channels: 2, encoder: opus("-b:a", "128k", "-application", "audio") },
@@ -35,7 +35,10 @@ const KINDS = {
 const partOf = ({ channels, encoder }: Kind, seed = 1): Promise<Buffer> =>
   encodedNoise({ seconds: 1.31, rateHz: RATE, channels, seed }, encoder);
 
-/** Joins parts of one number of channels and gives, for each, how far at most a sample is from what it is alone. */
+/**
+ * Joins parts with the same number of channels. Returns, for each part, the largest difference between its samples
+ * there and alone.
+ */
 async function differences(inputs: readonly TestPart[], channels: number): Promise<number[]> {
   const file = await joined("ogg_opus", inputs);
   const all = await heard(file.bytes, "ogg_opus");
@@ -65,7 +68,7 @@ describeWithFfprobe("Opus parts in a joined file", () => {
   test("sound as they do alone: every kind beside every other", async () => {
     const mono = kinds.filter((name) => KINDS[name].channels === 1);
     const files = await Promise.all(mono.map((name) => partOf(KINDS[name])));
-    // Each follows each, itself left out.
+    // Every part follows every other one.
     const inputs = files.flatMap((one, index) => files.slice(index + 1).flatMap((other) => [one, other]));
     expect(await differences(paused(inputs), 1)).toEqual(inputs.map(() => 0));
   });
@@ -142,7 +145,7 @@ describeWithFfprobe("Opus parts in a joined file", () => {
     const whole = await partOf(KINDS.celt);
     const small = rewritten(whole, { segmentsPerPage: 1 });
     const odd = rewritten(whole, { segmentsPerPage: 7 });
-    // As cut from a running stream: positions and page numbers go on from what was before.
+    // Like a piece of a running stream: positions and page numbers continue from the part before it.
     const late = rewritten(whole, { segmentsPerPage: 40, granuleOffset: 960_000, firstSequence: 17 });
     const longComments = rewritten(whole, { segmentsPerPage: 255, comments: 300_000 });
     const parts = [small, odd, late, longComments];
@@ -219,7 +222,7 @@ describeWithFfprobe("Opus parts in a joined file", () => {
     }
   });
 
-  test("may be followed by what is no page", async () => {
+  test("may be followed by what is not a page", async () => {
     const whole = await partOf(KINDS.celt);
     const followed = Buffer.concat([whole, Buffer.from(`TAG${"\0".repeat(125)}`)]);
     expect(await differences(paused([followed, whole]), 1)).toEqual([0, 0]);

@@ -1,4 +1,4 @@
-/** Owns the claim that wav and pcm parts are joined to the sample, whatever their writers put around the samples. */
+/** The joined file of wav and pcm parts is exact to the sample, whatever surrounds the samples in the parts. */
 import { expect, test } from "vitest";
 import { DamagedPartError, PartsDifferError } from "../../src/audio/join.ts";
 import { describeWithFfprobe, probeAudio } from "../support/ffprobe.ts";
@@ -127,7 +127,7 @@ test("is silent in the way of 8 bits", async () => {
   const one = noise(11);
   const file = await joined("wav", [{ bytes: wav(one, { bitsPerSample: 8 }), pauseAfterSeconds: 0.001 }]);
   expect(samplesOf(file.bytes)).toEqual(Buffer.concat([one, Buffer.alloc(24, 0x80)]));
-  // An odd number of bytes is filled up, uncounted.
+  // An odd number of bytes is padded, and the padding is not counted.
   expect(file.bytes.byteLength).toBe(44 + 35 + 1);
 });
 

@@ -1,4 +1,4 @@
-/** Owns the claim that parts as the service makes them are joined whole: every format, from speech to one file. */
+/** Joins parts as the sandbox makes them, in every format, from speech to one file. */
 import { afterAll, expect, test } from "vitest";
 import { OUTPUT_FORMATS } from "../../src/contract/audio-format.ts";
 import { createSpeechEngine } from "../../src/sandbox/speech/speech.ts";
@@ -30,7 +30,7 @@ async function speech(
   );
 }
 
-/** How far a joint's pause may be from what was asked for: half a frame of the format. */
+/** The largest allowed deviation of a pause: half a frame of the format. */
 const HALF_FRAME_SECONDS = { wav: 1e-6, pcm: 1e-6, mp3: 0.036, ogg_opus: 0.01 };
 
 describeWithFfprobe("speech in parts", () => {
@@ -40,7 +40,7 @@ describeWithFfprobe("speech in parts", () => {
     const parts = await speech(format, rate);
     const file = await joined(format, parts);
     const probed = await probeAudio(file.bytes, { format, sampleRateHz: rate });
-    // Of Opus ffprobe also counts what the decoder needs to get under way.
+    // For Opus, ffprobe also counts the samples that the decoder needs to start.
     const unplayed = format === "ogg_opus" ? 0.0065 : 0;
     expect(probed.durationSeconds).toBeCloseTo(file.durationSeconds + unplayed, 3);
     file.parts.forEach(({ startSeconds, endSeconds }, index) => {

@@ -1,10 +1,10 @@
-/** Owns the claim that a player that jumps to a chapter lands where it begins, also far into a file and past 4 GiB. */
+/** A player that seeks to a chapter lands at its beginning, also far into a file and past 4 GiB. */
 import { execFileSync } from "node:child_process";
 import { closeSync, openSync, truncateSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { joinAudio } from "../../src/audio/join.ts";
-import { aroundWav } from "../../src/audio/raw/wav-header.ts";
+import { wavHeaderAndTrailer } from "../../src/audio/raw/wav-header.ts";
 import { describeWithFfprobe } from "../support/ffprobe.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { joined } from "./join-in-memory.ts";
@@ -14,7 +14,7 @@ import { encodedNoise } from "./sound.ts";
 const RATE = 24000;
 const PAUSE_SECONDS = 1;
 
-/** When sound begins in what a player plays after a jump to `seconds`. */
+/** Returns when sound begins in what a player plays after a seek to `seconds`. */
 function soundAfterJump(path: string, seconds: number): number {
   const jump = ["-v", "error", "-ss", `${seconds}`, "-i", path, "-t", "1", "-ac", "1", "-ar", `${RATE}`];
   const raw = execFileSync("ffmpeg", [...jump, "-f", "s16le", "-"]);
@@ -41,7 +41,8 @@ describeWithFfprobe("a jump", () => {
     const path = join(scratchFolder(), "joined");
     writeFileSync(path, file.bytes);
     for (const { startSeconds } of file.chapters.slice(1)) {
-      // From half a second before, which is silence: what is played begins to sound at the chapter, to a frame.
+      // Seeks to half a second before the chapter, in the silence: the sound then begins at the chapter, to one
+      // frame.
       expect(Math.abs(soundAfterJump(path, startSeconds - 0.5) - 0.5)).toBeLessThan(0.03);
       expect(soundAfterJump(path, startSeconds)).toBeLessThan(0.03);
     }
@@ -57,12 +58,12 @@ describeWithFfprobe("a jump", () => {
       channelMask: 0,
     };
     const dataBytes = 5_000_000_000;
-    const { before } = aroundWav(format, dataBytes);
+    const { before } = wavHeaderAndTrailer(format, dataBytes);
     const path = join(scratchFolder(), "long.wav");
     const file = openSync(path, "w");
     writeSync(file, before);
     closeSync(file);
-    // What was never written takes no room on the disk.
+    // Bytes that were never written take no space on the disk.
     truncateSync(path, before.byteLength + dataBytes);
     const entries = ["-show_entries", "format=duration", "-of", "csv=p=0"];
     const told = execFileSync("ffprobe", ["-v", "error", ...entries, path], { encoding: "utf8" });

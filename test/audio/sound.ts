@@ -1,4 +1,4 @@
-/** Owns making and hearing sound with ffmpeg and whatever else is installed; knows nothing of how parts are joined. */
+/** Makes and analyses sound with ffmpeg and the other installed programs. Knows nothing about joining. */
 import { execFile, spawnSync } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -23,7 +23,7 @@ async function besides<T>(audio: Uint8Array, use: (folder: string) => Promise<T>
 const run = (program: string, args: readonly string[], cwd: string) =>
   promisify(execFile)(program, args, { cwd, encoding: "buffer", maxBuffer: OUTPUT_MAX, timeout: 20_000 });
 
-/** Loud white noise, always the same for a seed, as ffmpeg's arguments name it. */
+/** Loud white noise, always the same for a seed, as arguments of ffmpeg. */
 export interface Noise {
   readonly seconds: number;
   readonly rateHz: number;
@@ -34,8 +34,8 @@ export interface Noise {
 const made = new Map<string, Promise<Buffer>>();
 
 /**
- * Noise, encoded by ffmpeg, once for each wish: the hardest sound for what is joined, for any sample of one part that
- * bleeds into another is heard.
+ * Encodes noise with ffmpeg, once for each request. Noise is the hardest sound for joins, because every sample that
+ * leaks into another part is audible.
  *
  * @param encoder ffmpeg's arguments, such as `["-f", "mp3", "-b:a", "64k"]`
  */
@@ -57,7 +57,10 @@ function encode(noise: Noise, encoder: readonly string[]): Promise<Buffer> {
   });
 }
 
-/** 16-bit samples, channel after channel, as ffmpeg decodes them; Opus by the reference decoder, as ffmpeg's own differs. */
+/**
+ * Decodes to 16-bit samples, one channel after another, with ffmpeg; Opus with the reference decoder, because
+ * ffmpeg's differs.
+ */
 export function heard(audio: Uint8Array, format: "mp3" | "ogg_opus"): Promise<Int16Array> {
   const decoder = format === "ogg_opus" ? ["-c:a", "libopus"] : [];
   return besides(audio, async (folder) => {
@@ -70,7 +73,7 @@ export function heard(audio: Uint8Array, format: "mp3" | "ogg_opus"): Promise<In
   });
 }
 
-/** The same of mp3 by mpg123, nothing left out that encoders added. */
+/** Decodes mp3 with mpg123, including the samples that encoders added. */
 export function heardByMpg123(audio: Uint8Array): Promise<Int16Array> {
   return besides(audio, async (folder) => {
     const { stdout } = await run("mpg123", ["-q", "--no-gapless", "-e", "s16", "-s", "audio"], folder);
@@ -78,7 +81,10 @@ export function heardByMpg123(audio: Uint8Array): Promise<Int16Array> {
   });
 }
 
-/** The largest difference between `alone` and what `joined` has from `offset` on; samples that are missing differ most. */
+/**
+ * Returns the largest difference between `alone` and the samples of `joined` from `offset` on. Missing samples count
+ * as the largest difference.
+ */
 export function largestDifference(alone: Int16Array, joined: Int16Array, offset: number): number {
   let largest = 0;
   for (let index = 0; index < alone.length; index += 1) {
@@ -89,7 +95,7 @@ export function largestDifference(alone: Int16Array, joined: Int16Array, offset:
   return largest;
 }
 
-/** What a program says of a file, errors and all. */
+/** Returns what a program prints about a file, including its errors. */
 export function toldBy(program: string, args: readonly string[], audio: Uint8Array): Promise<string> {
   return besides(audio, async (folder) => {
     const { stdout, stderr } = spawnSync(program, [...args, "audio"], { cwd: folder, encoding: "utf8" });
@@ -97,7 +103,7 @@ export function toldBy(program: string, args: readonly string[], audio: Uint8Arr
   });
 }
 
-/** `test` for a program that judges files. */
+/** Like `test`, but skipped if a program that analyses files is missing. */
 export function testWith(program: string, name: string, body: () => Promise<void>): void {
   test(name, skipFor(missing(program)), body);
 }

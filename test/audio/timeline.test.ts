@@ -1,4 +1,4 @@
-/** Parts that begin at times of the file: no drift over many of them, and the first sound is what is placed. */
+/** Parts that begin at given times of the file: no drift over many parts, and every part is in its place. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";

@@ -11,32 +11,34 @@ export interface Scenery {
   readonly root: string;
   /** The folder of node_modules in which the client's packages lie. */
   readonly modules: string;
-  /** A block of this client with its placeholders filled in; `which` is its place among those of its language. */
+  /**
+   * A block of this client with its placeholders filled in; `which` is its index among the blocks of its language.
+   */
   block(language: string, which?: number): string;
 }
 
 interface Pinned {
-  /** As the documents write it. */
+  /** As written in the documents. */
   readonly name: string;
   /** Distinguishes the ways of driving one client. */
   readonly variant?: string;
   /** `name@version`; the first is the client itself. */
   readonly packages: readonly string[];
-  /** Calls that the client refuses itself, in its own words: the server never sees them. */
+  /** Calls that the client refuses itself, in its own words, so that the server never receives them. */
   readonly refusesItself?: readonly Scene[];
 }
 
-/** A program with a model, here the scripted one. */
+/** A program with a model; here the model is scripted. */
 export interface ModelClient extends Pinned {
   readonly kind: "model";
-  /** Has the one conversation, set up by the block as it is written. */
+  /** Plays the conversation with the client, set up by the block as written. */
   converse(scenery: Scenery, modelUrl: string): Promise<Ended>;
 }
 
 /** A program driven by a person or a script, who see only its output. */
 export interface CommandClient extends Pinned {
   readonly kind: "command";
-  /** Runs the block as it is written. */
+  /** Runs the block as written. */
   prepare(scenery: Scenery): Promise<Ended>;
   /** Makes one call and resolves with its output. */
   call(scenery: Scenery, tool: string, args: Record<string, unknown>): Promise<Ended>;

@@ -1,9 +1,9 @@
-/** Programs without a model: each is first driven with the command of the documents, then with others of its kind. */
+/** Programs without a model. Each is first driven with the documented command, then with others of its kind. */
 import { join } from "node:path";
 import { blockOf, fillIn } from "../support/client-blocks.ts";
 import type { CommandClient, Scenery } from "./client.ts";
 
-/** `npx` on the desk, which runs the package that is pinned instead of fetching one. */
+/** Replaces `npx` for the client: runs the pinned package instead of fetching one. */
 const addNpx = ({ desk, modules }: Scenery, file: string): void =>
   desk.addCommand("npx", join(modules, ".bin", file), [], 1);
 

@@ -1,4 +1,4 @@
-/** The conversation of every client, and the facts that its model must have seen of each result. */
+/** The conversation of every client, and the facts that its model must see in each result. */
 import { join } from "node:path";
 
 export const PROMPT = "Good morning, and welcome.";
@@ -17,7 +17,7 @@ export type Scene =
   | "waiting"
   | "list";
 
-/** `down`: from here on no request is accepted. `failing`: the next two tasks fail, and are refunded. */
+/** `down`: the service accepts no further requests. `failing`: the next two tasks fail, and are refunded. */
 export type Fault = "down" | "failing";
 
 export interface Step {
@@ -38,7 +38,7 @@ export const STEPS: readonly Step[] = [
     tool: "generate_audio",
     args: () => ({ prompt: PROMPT, file_name: FILE_NAME }),
   },
-  // No schema shows the client that this is wrong, so the call reaches the server.
+  // No schema tells the client that this is wrong, so the call reaches the server.
   { scene: "error", tool: "get_task", args: () => ({ task_id: "aud_nowhere" }) },
   {
     scene: "audio",
@@ -71,7 +71,7 @@ export const STEPS: readonly Step[] = [
   },
 ];
 
-/** Where the audio of the first step may lie, depending on whose environment the server was given. */
+/** Where the audio of the first step may be, depending on whose environment the server got. */
 export const savedIn = (folder: string): string => join(folder, `${FILE_NAME}.mp3`);
 
 /** Facts that only the text form contains. */

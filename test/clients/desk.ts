@@ -21,7 +21,7 @@ export interface Ended {
 }
 
 const RUN_WITHIN_MS = 120_000;
-/** Between being asked to end and being ended. */
+/** Time between the request to end and the kill. */
 const GRACE_MS = 4_000;
 /** A server is gone within this time after its client (docs/reference-requests.md, Stopping). */
 export const SERVER_ENDS_WITHIN_MS = 2_000;
@@ -48,10 +48,10 @@ export class Desk {
   }
 
   /**
-   * Puts a command on this desk's PATH, where nothing else is but Node.
+   * Puts a command on this desk's PATH, which otherwise contains only Node.
    *
-   * @param before words that go before those given to the command
-   * @param dropped how many of the words given are the command's own affair, as the package's name is to `npx`
+   * @param before arguments in front of the given ones
+   * @param dropped number of given arguments to remove, such as the package name behind `npx`
    */
   addCommand(name: string, program: string, before: readonly string[] = [], dropped = 0): void {
     const words = [program, ...before].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
@@ -66,7 +66,7 @@ export class Desk {
     this.#put(join(this.home, name), text);
   }
 
-  /** Adds to a file below the home folder that a command has written. */
+  /** Appends to a file below the home folder that a command has written. */
   appendHome(name: string, text: string): void {
     appendFileSync(join(this.home, name), text);
   }
@@ -97,7 +97,7 @@ export class Desk {
     return this.run("/bin/sh", ["-e", "-c", lines]);
   }
 
-  /** @param answers what is typed when a question is printed, each once */
+  /** @param answers what to type when a question is printed; each is used once */
   run(
     command: string,
     args: readonly string[],
@@ -106,7 +106,7 @@ export class Desk {
     const child = spawn(command, args, {
       cwd: this.work,
       env: this.env,
-      // A file that ends at once, as for a script, unless somebody is to answer.
+      // An empty input, as for a script, unless the test gives answers.
       stdio: [answers.length === 0 ? "ignore" : "pipe", "pipe", "pipe"],
       // A separate process group, so that all processes started by it can be ended.
       detached: true,
@@ -178,6 +178,6 @@ function endGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   try {
     if (pid !== undefined) process.kill(-pid, signal);
   } catch {
-    // The whole group has ended by itself.
+    // The whole group has ended.
   }
 }

@@ -10,12 +10,12 @@ import { startSandbox } from "./sandbox.ts";
 
 export interface Outcome {
   readonly client: Client;
-  /** How its model is spoken to; `null` where it has none. */
+  /** The API dialect of its model; `null` without a model. */
   readonly dialect: string | null;
-  /** The name under which the model is offered `generate_audio`; `null` where there is no model. */
+  /** The name under which the model is offered `generate_audio`; `null` without a model. */
   readonly toolName: string | null;
   readonly sights: ReadonlyMap<Scene, Sight>;
-  /** Whether the server was given the client's own environment. */
+  /** Whether the server got the client's own environment. */
   readonly handsOnEnvironment: boolean;
   readonly faults: readonly string[];
 }
@@ -28,7 +28,7 @@ interface Talk {
   readonly faults: readonly string[];
 }
 
-/** The first line that speaks of an error, or else the last. */
+/** The first line that contains an error, otherwise the last line. */
 function lineOf({ stdout, stderr }: Ended): string {
   const lines = `${stdout}\n${stderr}`.trim().split("\n");
   return (lines.find((line) => /error/i.test(line)) ?? lines.at(-1) ?? "").trim().slice(0, 300);
@@ -80,9 +80,9 @@ async function command(client: CommandClient, scenery: Scenery, folder: string):
 }
 
 /**
- * @param root the folder in which `dist/main.js` lies
- * @param modules the folder of node_modules of the client
- * @param folder empty; what a failure needs to be understood is left in it
+ * @param root the folder that contains `dist/main.js`
+ * @param modules the client's node_modules folder
+ * @param folder empty; what helps to analyse a failure stays in it
  */
 export async function driveClient(
   client: Client,
@@ -92,7 +92,7 @@ export async function driveClient(
   const sandboxHome = join(folder, "sandbox");
   mkdirSync(sandboxHome);
   const sandbox = await startSandbox(join(root, "dist", "main.js"), sandboxHome);
-  // The block does not name it, so a server that saves there was given the client's own environment.
+  // The block does not name this folder, so a server that saves there got the client's own environment.
   const elsewhere = join(desk.home, "elsewhere");
   desk.setEnv({ AUDIO_OUTPUT_DIR: elsewhere });
   const block: Scenery["block"] = (language, which) =>

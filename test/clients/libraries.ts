@@ -1,4 +1,4 @@
-/** Libraries for programs with a model: each is driven by the script of the documents, which is its block. */
+/** Libraries for programs with a model. Each is driven by its documented script, which is its block. */
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import type { ModelClient } from "./client.ts";

@@ -1,4 +1,6 @@
-/** Assistants that install the plugin: from the packed files alone, with the packed server from a registry on loopback. */
+/**
+ * Assistants that install the plugin: only from the packed files, with the packed server from a registry on loopback.
+ */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, realpathSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -27,13 +29,13 @@ function npxOfThisMachine(): string {
     try {
       return realpathSync(join(folder, "npx"));
     } catch {
-      // It is in another folder.
+      // Its path differs here.
     }
   }
   throw new Error("npx is not on the PATH");
 }
 
-/** Runs a client with `npx` on its desk and the plugin's files in `plugin`, as a release's archive unpacks. */
+/** Runs a client with `npx` on its desk. `plugin` contains the plugin's files, as a release's archive unpacks. */
 async function withPlugin(scenery: Scenery, run: (plugin: string) => Promise<Ended>): Promise<Ended> {
   const { desk, root } = scenery;
   const [plugin, packages] = [join(desk.home, "plugin"), join(desk.home, "packed")];
@@ -41,7 +43,7 @@ async function withPlugin(scenery: Scenery, run: (plugin: string) => Promise<End
   const archive = execFileSync("tar", ["-cf", "-", ...PLUGIN_PARTS], { cwd: root, maxBuffer: 2 ** 26 });
   execFileSync("tar", ["-xf", "-", "-C", plugin], { input: archive });
   desk.addCommand("npx", npxOfThisMachine());
-  // npm starts what it has fetched through a shell that it looks for on the PATH.
+  // npm starts a fetched program through a shell that it finds on the PATH.
   desk.addCommand("sh", "/bin/sh");
   const registry = await startRegistry(root, packages);
   desk.putHome(".npmrc", `registry=${registry.url}\naudit=false\nfund=false\nupdate-notifier=false\n`);
@@ -55,7 +57,7 @@ async function withPlugin(scenery: Scenery, run: (plugin: string) => Promise<End
   }
 }
 
-/** Ends with 1 where the words are not in what was printed. */
+/** Exits with 1 if the output does not contain the words. */
 async function shows(run: Promise<Ended>, words: RegExp): Promise<Ended> {
   const ended = await run;
   const printed = `${ended.stdout}\n${ended.stderr}`;
@@ -73,7 +75,7 @@ const claudePlugin: ModelClient = {
   converse(scenery, modelUrl) {
     const { desk, sandbox } = scenery;
     openClaude(scenery, modelUrl);
-    // A script's first question must not be asked before npx has started the server.
+    // npx must have started the server before the first question of a script.
     desk.setEnv({ MCP_CONNECTION_NONBLOCKING: "false" });
     const claude = (...args: string[]): Promise<Ended> => desk.run("claude", args);
     const settings = ["--config", `base_url=${sandbox.baseUrl}`, "--config", `api_key=${sandbox.apiKey}`];
@@ -122,7 +124,7 @@ const codexPlugin: ModelClient = {
   converse(scenery, modelUrl) {
     const { desk, sandbox } = scenery;
     openCodex(scenery);
-    // Codex has no form: it hands on what the plugin names of its own environment.
+    // Codex has no form. It passes on the variables of its own environment that the plugin names.
     desk.setEnv({ AUDIO_BASE_URL: sandbox.baseUrl, AUDIO_API_KEY: sandbox.apiKey });
     return withPlugin(scenery, (plugin) =>
       inTurn(

@@ -34,7 +34,7 @@ function formsIn(sight: Sight | undefined): string {
   return sight.text ? "text" : sight.structured ? "structured" : "nothing";
 }
 
-/** The facts for machines of an error are no form of their own. */
+/** The structured facts of an error are not a form of their own. */
 function errorIn(sight: Sight | undefined): string {
   return sight?.text === true && sight.structured ? "text, facts" : formsIn(sight);
 }
@@ -71,7 +71,7 @@ export function tableOf(outcomes: readonly Outcome[]): string {
   return rows.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-/** @throws Error where the marks are not there */
+/** @throws Error if the markers are missing */
 export function putTable(table: string): void {
   const text = readFileSync(README, "utf8");
   const [from, to] = [text.indexOf(BEGIN), text.indexOf(END)];

@@ -8,7 +8,7 @@ export const ASK = "Read this aloud: Good morning, and welcome.";
 /** Programs whose package has one folder for each kind of machine. */
 const MACHINE = `${process.platform}-${process.arch}`;
 
-/** Runs what has to be run before, and stops at the first that fails. */
+/** Runs the commands that must come first, and stops at the first failure. */
 export async function inTurn(...runs: ReadonlyArray<() => Promise<Ended>>): Promise<Ended> {
   let ended: Ended | undefined;
   for (const run of runs) {
@@ -52,7 +52,7 @@ export function openGemini({ desk, modules }: Scenery, modelUrl: string): void {
   desk.setEnv({
     GEMINI_API_KEY: "scripted",
     GOOGLE_GEMINI_BASE_URL: modelUrl,
-    // A folder that nobody has said yes to is refused where nobody can be asked.
+    // A folder that nobody has trusted is refused where nobody can be asked.
     GEMINI_CLI_TRUST_WORKSPACE: "true",
   });
   desk.putHome(
@@ -76,7 +76,7 @@ const geminiCli: ModelClient = {
   },
 };
 
-/** Where the model is, for the command line, so that the settings are the block and nothing else. */
+/** Passes the address of the model on the command line, so that the settings contain nothing but the block. */
 const codexModel = (modelUrl: string): string[] =>
   [
     `model_provider="scripted"`,
@@ -107,8 +107,8 @@ const codex: ModelClient = {
 };
 
 /**
- * The other way into the same settings: what the command writes, and leave for single tools. Codex offers the tools
- * themselves to a model of 2025; its present ones write a script that calls them.
+ * Uses the settings that the command writes, and a permission for each tool. Codex offers the tools themselves to a
+ * model of 2025; with newer ones, the model writes a script that calls them.
  */
 const codexByCommand: ModelClient = {
   kind: "model",
@@ -128,7 +128,9 @@ const codexByCommand: ModelClient = {
   },
 };
 
-/** opencode and its fork Kilo take the model as a second file of settings, so that the first is the block alone. */
+/**
+ * opencode and its fork Kilo read the model from a second settings file, so that the first contains only the block.
+ */
 function opencodeModel(modelUrl: string): string {
   const model = { name: "Scripted", tool_call: true, limit: { context: 100_000, output: 8_000 } };
   const provider = {

@@ -8,7 +8,7 @@ import { isInitializeRequest, type JSONRPCMessage } from "@modelcontextprotocol/
 import { z } from "zod";
 import { BIN, NODE } from "../support/workplace.ts";
 
-/** A request that asked for progress, so that the notifications can go back on its own stream. */
+/** A request that asked for progress, so that the notifications can return on its own stream. */
 const progressRequest = z.object({
   id: z.union([z.string(), z.number()]),
   params: z.object({ _meta: z.object({ progressToken: z.union([z.string(), z.number()]) }) }),
@@ -56,7 +56,7 @@ async function openSession(
     const relatedRequestId = progress.success
       ? askedForProgress.get(progress.data.params.progressToken)
       : undefined;
-    // A client that has gone away needs no answer.
+    // A client that has left needs no answer.
     http.send(message, relatedRequestId === undefined ? {} : { relatedRequestId }).catch(() => undefined);
   };
   http.onclose = () => void stdio.close();
@@ -65,7 +65,7 @@ async function openSession(
   return http;
 }
 
-/** Serves the bin at `http://localhost:<port>/mcp`, against a sandbox of each session's own. */
+/** Serves the bin at `http://localhost:<port>/mcp`, with a separate sandbox for each session. */
 export async function startBridge(env: Record<string, string>): Promise<Bridge> {
   const sessions = new Map<string, StreamableHTTPServerTransport>();
   const allowedHosts: string[] = [];
@@ -84,7 +84,7 @@ export async function startBridge(env: Record<string, string>): Promise<Bridge> 
     handle(request, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo; // listens on TCP, so it is no string
+  const { port } = server.address() as AddressInfo; // listens on TCP, so it is not a string
   allowedHosts.push(`localhost:${port}`, `127.0.0.1:${port}`);
   return {
     url: `http://127.0.0.1:${port}/mcp`,

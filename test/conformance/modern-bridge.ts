@@ -1,4 +1,7 @@
-/** A bridge from stateless HTTP of the 2026-07-28 era to one process of the built bin. Changes only names of tools. */
+/**
+ * A bridge from stateless HTTP of the 2026-07-28 era to one process of the built bin. Changes only the names of
+ * tools.
+ */
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { z } from "zod";
@@ -13,7 +16,7 @@ const message = z.looseObject({
 
 const call = z.looseObject({ name: z.string(), arguments: z.record(z.string(), z.unknown()).default({}) });
 
-/** A tool of the suite's own example server, and the call of ours that stands for it. */
+/** A tool of the suite's example server, and our call that replaces it. */
 export type Fixtures = Readonly<
   Record<string, (args: Record<string, unknown>) => { name: string; arguments: Record<string, unknown> }>
 >;
@@ -50,7 +53,7 @@ export async function startModernBridge(env: Record<string, string>, fixtures: F
     answer().catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo; // listens on TCP, so it is no string
+  const { port } = server.address() as AddressInfo; // listens on TCP, so it is not a string
   return {
     url: `http://127.0.0.1:${port}/mcp`,
     close: async () => {

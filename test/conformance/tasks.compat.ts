@@ -9,14 +9,14 @@ import { CountingService } from "../support/counting-service.ts";
 import { createWorkplace, FAST } from "../support/workplace.ts";
 import { type Fixtures, startModernBridge } from "./modern-bridge.ts";
 
-/** A task of which the service says that it failed. */
+/** A task that the service reports as failed. */
 const FAILING = "This one fails";
 
 const FIXTURES: Fixtures = {
   greet: () => ({ name: "list_voices", arguments: {} }),
   slow_compute: ({ label }) => ({ name: "generate_audio", arguments: { prompt: String(label) } }),
   failing_job: () => ({ name: "generate_audio", arguments: { prompt: FAILING } }),
-  // The nearest to a tool that asks its person: it asks before there is a task.
+  // The closest thing to a tool that asks its person: it asks before there is a task.
   confirm_delete: () => ({ name: "narrate", arguments: { text: "Ask the person." } }),
 };
 

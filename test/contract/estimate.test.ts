@@ -1,4 +1,4 @@
-/** The table of speaking times: every code point of the basic plane, whichever way it is read. */
+/** The table of speaking times, for every code point of the basic plane, in each way of reading it. */
 import { describe, expect, it } from "vitest";
 import { estimateSeconds, spokenSize } from "../../src/contract/estimate.ts";
 
@@ -21,7 +21,7 @@ describe("the time that a text takes to speak", () => {
   });
 
   it("is the sum of its parts, wherever stretches of one alphabet begin and end", () => {
-    // Without surrogates, which would pair up.
+    // Without surrogates, because two of them would form a pair.
     const characters = CHARACTERS.filter((character) => !/\p{Cs}/u.test(character));
     const step = 7919;
     const mixed = Array.from({ length: 20_000 }, (_, index) => {

@@ -1,4 +1,4 @@
-/** Names that are nearly a voice's: a common beginning weighs most, and nothing is guessed from afar. */
+/** Names that are close to a voice's: a common beginning weighs most, and a distant name gives no suggestion. */
 import { describe, expect, it } from "vitest";
 import { estimateCredits } from "../../src/contract/estimate.ts";
 import { nearestVoices } from "../../src/contract/nearest-voices.ts";

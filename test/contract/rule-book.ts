@@ -2,7 +2,7 @@
 import { it, type TestContext } from "vitest";
 import { skipFor } from "../support/skipping.ts";
 
-/** One test as it was registered. */
+/** One registered test. */
 export interface RegisteredRule {
   readonly rule: string;
   readonly title: string;
@@ -17,7 +17,7 @@ export class RuleBook {
     it(`${rule} ${title}`, check);
   }
 
-  /** A test that needs something only some targets have; `need` finishes the sentence "needs ...". */
+  /** A test that needs something that only some targets have; `need` completes the sentence "needs ...". */
   ruleWith<Option>(
     option: Option | undefined,
     need: string,
@@ -33,7 +33,7 @@ export class RuleBook {
     it(`${rule} ${title} (needs ${need})`, skipFor(`the target has not got ${need}`), () => undefined);
   }
 
-  /** A numbered rule that no request can show, kept in the list so that none is forgotten. */
+  /** A numbered rule that no request can show. It is listed so that no rule is forgotten. */
   unobservable(rule: string, reason: string): void {
     const title = `not observable: ${reason}`;
     this.registered.push({ rule, title });

@@ -5,7 +5,9 @@ import { startSandbox } from "../../src/sandbox/sandbox.ts";
 import { contractSuite } from "./suite.ts";
 import type { FaultControls } from "./target.ts";
 
-/** Short windows, so that keeping the limits costs little time, and tasks that are seen in each state. */
+/**
+ * Short windows, so that waiting for the limits takes little time. Tasks take long enough to be seen in each state.
+ */
 const TIME_SCALE = 0.005;
 const PROCESSING_SECONDS = 0.2;
 

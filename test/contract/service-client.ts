@@ -1,4 +1,7 @@
-/** The requests of the suite: plain HTTP within the service's limits, and the task that most rules check. Asserts nothing. */
+/**
+ * The requests of the suite: plain HTTP within the service's limits, and the task that most rules check. Asserts
+ * nothing.
+ */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
@@ -7,9 +10,9 @@ import { serviceErrorBody } from "../../src/contract/service-errors.ts";
 import { GENERATIONS_PATH } from "../../src/contract/wire.ts";
 import type { ContractTarget } from "./target.ts";
 
-/** More than any wait for a slot or a minute should take; then the 429 is the answer. */
+/** Longer than any wait for a slot or a minute should take. After it, the 429 is returned. */
 const PATIENT_ATTEMPTS = 40;
-/** Section 6: a client may poll for somewhat longer than 60 minutes; a suite for a few words need not. */
+/** Section 6: a client may poll for somewhat longer than 60 minutes. A suite with a few words need not. */
 const FINISH_DEADLINE_MS = 10 * 60_000;
 
 export interface Answer {
@@ -19,22 +22,22 @@ export interface Answer {
 }
 
 export interface RequestOptions {
-  /** Default the target's key; null sends no Authorization. */
+  /** Default: the target's key. Null sends no Authorization. */
   readonly apiKey?: string | null;
   readonly headers?: Record<string, string>;
   readonly body?: string | Uint8Array<ArrayBuffer>;
-  /** Waits out 429 and asks again (default); false returns the 429. */
+  /** Waits after a 429 and sends the request again (default); false returns the 429. */
   readonly patient?: boolean;
 }
 
 export interface CreateOptions extends RequestOptions {
-  /** Default a new key; null sends none. */
+  /** Default: a new key. Null sends none. */
   readonly key?: string | null;
 }
 
 export const jsonOf = (answer: Answer): unknown => JSON.parse(new TextDecoder().decode(answer.bytes));
 
-/** The code of an error answer, which must have the shape that docs/contract.md, Errors, shows. */
+/** Returns the code of an error response, which must have the shape of docs/contract.md, Errors. */
 export function errorCodeOf(answer: Answer): string {
   return serviceErrorBody.parse(jsonOf(answer)).error.code;
 }
@@ -43,7 +46,7 @@ export function expectError(answer: Answer, status: number, code: string): void 
   expect({ status: answer.status, code: errorCodeOf(answer) }).toEqual({ status, code });
 }
 
-/** A task as the contract shapes it, or a failed assertion. */
+/** Returns a task of the contract's shape, or fails the assertion. */
 export const taskOf = (answer: Answer): AudioTask => audioTaskSchema.parse(jsonOf(answer));
 
 export const newKey = (): string => `contract-suite-${randomUUID()}`;
@@ -53,9 +56,9 @@ export const SHORT_INPUT = { prompt: "Hello.\nThis is a test." };
 
 export class ServiceClient {
   readonly target: ContractTarget;
-  /** Ids of the tasks made on the target's own account, for the report of what the run cost. */
+  /** Ids of the tasks of the target's own account, for reporting the cost of the run. */
   readonly createdIds = new Set<string>();
-  /** The key that made the main task; with other input it conflicts, which costs nothing. */
+  /** The key that created the main task. With another input it conflicts, which costs nothing. */
   readonly mainKey = newKey();
   #main: Promise<AudioTask> | undefined;
 
@@ -89,7 +92,7 @@ export class ServiceClient {
     }
   }
 
-  /** POST of a create; `input` is sent as JSON unless `body` is given. */
+  /** POSTs a create. `input` is sent as JSON unless `body` is given. */
   async create(input: unknown, options: CreateOptions = {}): Promise<Answer> {
     const { key = newKey() } = options;
     const answer = await this.send("POST", GENERATIONS_PATH, {
@@ -107,7 +110,7 @@ export class ServiceClient {
     return answer;
   }
 
-  /** A create that must be accepted. */
+  /** Sends a create that must be accepted. */
   async created(input: unknown, options: CreateOptions = {}): Promise<AudioTask> {
     const answer = await this.create(input, options);
     expect(answer.status, new TextDecoder().decode(answer.bytes)).toBe(202);
@@ -135,7 +138,7 @@ export class ServiceClient {
     }
   }
 
-  /** The one succeeded task that most rules look at; made by the first that asks. */
+  /** The one succeeded task that most rules check. The first caller creates it. */
   async mainTask(): Promise<AudioTask> {
     this.#main ??= this.created(SHORT_INPUT, { key: this.mainKey }).then(({ id }) => this.finished(id));
     const task = await this.#main;
@@ -144,15 +147,15 @@ export class ServiceClient {
   }
 
   /**
-   * Whether the service finds an input valid, at no cost: sent under the main task's key, valid input that
-   * differs is a conflict (409), invalid input is 400.
+   * Whether the service accepts an input, at no cost: with the main task's key, another valid input is a conflict
+   * (409), and an invalid one is 400.
    */
   async expectValid(input: Record<string, unknown>): Promise<void> {
     await this.mainTask();
     expectError(await this.create(input, { key: this.mainKey }), 409, "idempotency_conflict");
   }
 
-  /** Waits until no window remembers a request and nothing is in flight. */
+  /** Waits until no window contains a request and nothing is in flight. */
   async quiet(): Promise<void> {
     for (const id of this.createdIds) await this.finished(id);
     await sleep(this.target.limitWindowMs * 1.1);

@@ -1,4 +1,7 @@
 /** The maximum cost of a run of the contract suite, to be stated before the run. */
 
-/** Tasks that a run creates at most on the account of its key, each with a prompt of a few words. The suite checks it. */
+/**
+ * Maximum number of tasks that a run creates on the account of its key, each with a prompt of a few words. The suite
+ * checks it.
+ */
 export const SUITE_TASKS_MAX = 18;

@@ -14,10 +14,10 @@ import { SUITE_TASKS_MAX } from "./suite-cost.ts";
 import type { ContractTarget } from "./target.ts";
 
 /**
- * Registers the suite. Rules that need what the target does not have are skipped by name; nothing is asserted
- * that the contract leaves open.
+ * Registers the suite. Rules that need something that the target lacks are skipped by name. Asserts nothing that the
+ * contract leaves open.
  *
- * @returns the rules and titles that were registered, skipped ones included
+ * @returns the rules and titles that were registered, including skipped ones
  */
 export function contractSuite(target: ContractTarget): RuleBook {
   const book = new RuleBook();

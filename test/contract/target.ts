@@ -12,7 +12,7 @@ export interface ContractTarget {
   readonly baseUrl: string;
   /** An active key of an account that is unlocked and has at least 300 credits, with nothing in flight. */
   readonly apiKey: string;
-  /** How long the service's limit windows are: 60,000 for a real one, less for a sandbox with a time scale. */
+  /** Duration of the service's limit windows: 60,000 for a real service, less for a sandbox with a time scale. */
   readonly limitWindowMs: number;
   /** 5,000 for a real service. */
   readonly pollIntervalMs: number;
@@ -29,7 +29,7 @@ export interface ContractTarget {
   readonly poorKey?: string | undefined;
   /** A key of an account whose only purchase was refunded or disputed. */
   readonly refundedKey?: string | undefined;
-  /** A key of an account with a refunded or disputed purchase beside a paid one with 150 credits. */
+  /** A key of an account with a refunded or disputed purchase and a paid one with 150 credits. */
   readonly partlyRefundedKey?: string | undefined;
   readonly setFaults?: ((faults: FaultControls) => Promise<void>) | undefined;
 }

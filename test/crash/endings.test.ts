@@ -1,4 +1,7 @@
-/** Gentle ends in the middle of work: stdin closed, SIGTERM, SIGINT (faults: Process); and calls that are cancelled or outlived. */
+/**
+ * Orderly ends in the middle of work: stdin closed, SIGTERM, SIGINT (faults: Process); also calls that are cancelled
+ * or outlived.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -17,7 +20,7 @@ afterEach(async () => {
   await scene.strike();
 });
 
-/** The bin with its stdin in our hands, and one call on its way. */
+/** The bin with a stdin that the test controls, and one running call. */
 function callByHand(): ChildProcess {
   const env = scene.workplace.env(scene.service, { ...FAST });
   const child = spawn(NODE, [BIN], { env, stdio: ["pipe", "pipe", "ignore"] });
@@ -67,7 +70,7 @@ describe("a process that ends", () => {
       scene.service.intercept = undefined;
       const ended = once(child, "exit");
       given.end(child);
-      // Noticed by the next message only, so there must be one.
+      // Only the next message reveals the end, so there must be one.
       if (given.how === "a broken stdout") {
         child.stdin?.write(`${JSON.stringify({ jsonrpc: "2.0", id: 3, method: "ping" })}\n`);
       }
@@ -79,7 +82,7 @@ describe("a process that ends", () => {
   );
 });
 
-/** Two tasks in flight until the service is told to finish them, so that the next job waits. */
+/** Two tasks are in flight until the service may finish them, so the next job waits. */
 async function startHeldBack() {
   scene = await Scene.set({ processingMs: 600_000, limitScale: 0.01 });
   const driver = await scene.start();
@@ -149,7 +152,7 @@ describe("a job that has been sent", () => {
       await reached;
       cancelled.abort();
       expect(await call).toBe("cancelled");
-      // What was left unanswered breaks now, and is asked again.
+      // The unanswered connections break now, and the requests are repeated.
       scene.service.intercept = undefined;
       scene.service.dropConnections();
       await expect.poll(() => scene.finalNames(), { timeout: 60_000 }).toHaveLength(1);

@@ -1,4 +1,7 @@
-/** The bin killed with SIGKILL at every step of a generation; then a new process and the same call (faults: Create, Download). */
+/**
+ * The bin is killed with SIGKILL at every step of a generation. Then a new process makes the same call (faults:
+ * Create, Download).
+ */
 import { afterEach, describe, expect, it } from "vitest";
 import { KILL_POINTS } from "./kill-points.ts";
 import { AUDIO_BYTES, Scene } from "./scene.ts";
@@ -14,7 +17,7 @@ describe("a process killed", () => {
     async (point) => {
       scene = await Scene.set({ audioBytes: 3 * AUDIO_BYTES });
       const doomed = await scene.start();
-      // Makes the ledger, so that it can be watched.
+      // Creates the ledger, so that it can be watched.
       await doomed.call("list_tasks", {});
       const reached = point.reach(scene);
       const lost = doomed.call("generate_audio", CALL).catch(() => undefined);

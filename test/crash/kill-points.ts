@@ -1,4 +1,7 @@
-/** The moments at which a process is killed, each recognised from outside it: at the service, in the ledger, in the folder. */
+/**
+ * The moments at which a process is killed. Each is recognised from outside the process: at the service, in the
+ * ledger, in the folder.
+ */
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,16 +11,16 @@ import type { Scene } from "./scene.ts";
 
 export interface KillPoint {
   readonly when: string;
-  /** Resolves when the process that makes the call has come to the point. */
+  /** Resolves when the process that makes the call has reached the point. */
   readonly reach: (scene: Scene) => Promise<void>;
-  /** What the ledger must hold then: proof that the point was hit. */
+  /** What the ledger must contain then, which proves that the point was reached. */
   readonly leaves: (record: TaskRecord | undefined, scene: Scene) => boolean;
 }
 
-/** Long enough for an answer on loopback to be read. */
+/** Enough time to read a response on loopback. */
 const READ_MS = 40;
 
-/** The first exchange of its kind, answered by nobody. */
+/** Returns the first exchange of its kind, which is never answered. */
 function unanswered(scene: Scene, kind: ExchangeKind): Promise<Exchange> {
   return new Promise((resolve) => {
     scene.service.intercept = (exchange) => {
@@ -98,7 +101,7 @@ export const KILL_POINTS: readonly KillPoint[] = [
       await new Promise<void>((resolve) => {
         scene.service.intercept = (exchange, response) => {
           if (exchange.kind !== "create") return false;
-          // The ledger stands still: the answer can be read, and not be recorded.
+          // The ledger is locked: the response can be read, but not recorded.
           peek.hold();
           response.once("finish", () => resolve());
           return false;
@@ -164,7 +167,7 @@ export const KILL_POINTS: readonly KillPoint[] = [
     reach: async (scene) => {
       scene.service.intercept = (exchange, response, service) => {
         if (exchange.kind !== "content" || exchange.ordinal > 1) return false;
-        // Without a length, and never ended: nobody can know that it is whole.
+        // Without a length, and never ended, so nobody can know whether it is complete.
         response.writeHead(200, { "content-type": "application/octet-stream" });
         response.write(service.tasks.get(exchange.taskId ?? "")?.audio);
         return true;

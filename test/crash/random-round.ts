@@ -1,4 +1,4 @@
-/** One round of random crashes: processes that die at drawn moments on one ledger, then one that lives; knows no count of rounds. */
+/** One round of random crashes: processes that die at random moments on one ledger, then one that survives. */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -23,15 +23,15 @@ export interface RoundPlan {
   readonly round: number;
   readonly processingMs: number;
   readonly audioBytes: number;
-  /** Milliseconds between two halves of each answer of the service. */
+  /** Milliseconds between the two halves of each response of the service. */
   readonly answerMs: number;
-  /** When each doomed process dies, counted from its call. */
+  /** When each process dies, counted from its call. */
   readonly deathsAtMs: readonly number[];
-  /** Two processes make the call at once; only one of them dies. */
+  /** Two processes make the call at the same time. Only one of them dies. */
   readonly hasWitness: boolean;
 }
 
-/** A generation takes about this long here: deaths are drawn from a little more. */
+/** The approximate duration of a generation here. Processes die within a little more. */
 const MAX_DEATH_MS = 450;
 
 export function drawPlan(round: number, random: () => number): RoundPlan {
@@ -49,7 +49,7 @@ export function drawPlan(round: number, random: () => number): RoundPlan {
 
 const CALL = { prompt: "Killed at some moment", speed: 1.5 };
 
-/** Answers arrive in two pieces, so that a process can die between them. */
+/** Responses arrive in two pieces, so that a process can die between them. */
 function dawdle(scene: Scene, answerMs: number): void {
   if (answerMs === 0) return;
   scene.service.intercept = async (_exchange, response) => {
@@ -67,10 +67,10 @@ function dawdle(scene: Scene, answerMs: number): void {
 }
 
 /**
- * Runs one plan and judges what is left.
+ * Runs one plan and checks the result.
  *
- * @param storeUrl of a PostgreSQL that holds nothing of another round; `null`: the ledger is a file
- * @throws Error naming everything that is not one task, one reservation, one whole file
+ * @param storeUrl of a PostgreSQL without data of another round; `null`: the ledger is a file
+ * @throws Error naming everything that is not one task, one reservation, one complete file
  */
 export async function runRound(plan: RoundPlan, storeUrl: string | null): Promise<void> {
   const { processingMs, audioBytes } = plan;
@@ -104,7 +104,7 @@ export async function runRound(plan: RoundPlan, storeUrl: string | null): Promis
 
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
-/** Everything that is not as if no process had died. */
+/** Returns every difference from a run in which no process died. */
 async function faultsAfter(scene: Scene, outcome: ToolOutcome, view: LedgerView): Promise<string[]> {
   const { service } = scene;
   const faults: string[] = [];

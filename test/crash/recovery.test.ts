@@ -1,4 +1,7 @@
-/** What another tool call makes of a crash: it watches and saves what was accepted, and never creates (docs/reference-requests.md, A generation). */
+/**
+ * What another tool call does after a crash: it watches and saves accepted tasks, and never creates
+ * (docs/reference-requests.md, A generation).
+ */
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
@@ -11,7 +14,7 @@ const CALL = { prompt: "Taken up by another call" };
 let scene: Scene;
 afterEach(() => scene.strike());
 
-/** Several times as long as a task takes at this scale: enough for something unwanted to happen. */
+/** Several times as long as a task takes at this scale: enough time for something unwanted to happen. */
 const A_WHILE_MS = 250;
 
 async function killedWhen(when: RegExp): Promise<void> {

@@ -1,4 +1,7 @@
-/** The bin killed at every step of replacing a file: one of the two is there whole, and the repeat leaves the new one alone. */
+/**
+ * The bin is killed at every step of replacing a file. One of the two files is complete, and the repeat keeps the new
+ * one.
+ */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -45,7 +48,7 @@ const stepsWith = (publishing: "link" | "rename"): Step[] => [
 
 const WITHOUT_LINKS = [{ call: "promises.link", code: "EPERM" }];
 
-/** Audio that is being made, or that was saved under another name before, on either kind of disk. */
+/** Audio that is being made, or that was saved under another name before, on both kinds of disk. */
 const cases = [
   { how: "new audio", wasSaved: false, faults: [], steps: stepsWith("link") },
   { how: "audio saved before", wasSaved: true, faults: [], steps: stepsWith("link") },

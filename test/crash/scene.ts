@@ -1,4 +1,4 @@
-/** One crash: a service that counts, a process that dies at a chosen point, and the judgement of what comes after. */
+/** One crash: a service that counts, a process that dies at a chosen point, and the checks of what follows. */
 import { createHash } from "node:crypto";
 import { readFile, utimes } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,12 +16,12 @@ import {
   type Workplace,
 } from "../support/workplace.ts";
 
-/** Older than any download takes: what the sweep removes. */
+/** Older than any download takes, so the sweep removes it. */
 const LONG_AGO_MS = 3 * 60 * 60 * 1000;
 
 /**
- * A whole number of the buffers that bytes are written to the disk by (512 KiB), half of it too: each byte that has
- * come is on the disk, where tests look.
+ * A multiple of the write buffer (512 KiB), and so is its half: all received bytes are then on the disk, where tests
+ * look.
  */
 export const AUDIO_BYTES = 1024 * 1024;
 
@@ -47,7 +47,7 @@ export class Scene {
     return new Scene(service, await createWorkplace(), { ...FAST, ...more });
   }
 
-  /** Another process at the same ledger and folder. */
+  /** Starts another process with the same ledger and folder. */
   async start(more: Record<string, string> = {}): Promise<Driver> {
     const driver = await drive(this.workplace.env(this.service, { ...this.#more, ...more }));
     this.#drivers.push(driver);
@@ -59,7 +59,7 @@ export class Scene {
     return this.#peek;
   }
 
-  /** Kills the process as soon as `point` resolves, and looks at what the folder shows then. */
+  /** Kills the process as soon as `point` resolves, and reads what the folder contains then. */
   async killAt(driver: Driver, point: Promise<unknown>): Promise<void> {
     await point;
     await killHard(driver.pid);
@@ -77,7 +77,7 @@ export class Scene {
     return (await this.workplace.outputNames()).filter(isTemporary);
   }
 
-  /** No half-written file under a final name: each is, byte for byte, some task's audio. */
+  /** No partial file has a final name: each such file is exactly some task's audio. */
   async expectOnlyWholeFiles(): Promise<void> {
     const whole = new Set([...this.service.tasks.values()].map(({ audio }) => sha256(audio)));
     for (const name of await this.finalNames()) {
@@ -86,7 +86,7 @@ export class Scene {
     }
   }
 
-  /** Leftovers look as if their process had died long ago. */
+  /** Makes leftovers look as if their process had died long ago. */
   async ageLeftovers(): Promise<void> {
     const then = new Date(Date.now() - LONG_AGO_MS);
     for (const name of await this.temporaryNames())
@@ -94,8 +94,8 @@ export class Scene {
   }
 
   /**
-   * What must hold after the crash and the repeat: one task, one reservation, one intact file, nothing left over,
-   * no place held and exactly the charge counted.
+   * What must hold after the crash and the repeat: one task, one reservation, one intact file, no leftovers, no place
+   * in flight, and exactly the charge counted.
    */
   async judge(outcome: ToolOutcome): Promise<TaskOutput> {
     const task = taskOf(outcome);

@@ -118,11 +118,11 @@ describe("AUDIO_VOICE_NOTES", () => {
       stdout += String(chunk);
     });
     expect(await new Promise((resolve) => child.once("close", resolve))).toBe(0);
-    expect(stdout).toMatch(/AUDIO_VOICE_NOTES has ids that are no voices: sofia/);
+    expect(stdout).toMatch(/AUDIO_VOICE_NOTES has ids that are not voices: sofia/);
   });
 
   it.each([
-    ["is no JSON", "sophie: warm", /is not JSON such as/],
+    ["is not JSON", "sophie: warm", /is not JSON such as/],
     ["holds something else", '["sophie"]', /is not JSON such as/],
     ["is far too large", `{"a":"${"x".repeat(70_000)}"}`, /is larger than 64 KiB/],
   ])("that %s is a configuration error, and list_voices works", async (_what, content, words) => {

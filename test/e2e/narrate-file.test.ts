@@ -129,7 +129,7 @@ describe("narrate with a file", () => {
       return z.object({ stdout: z.string() }).parse(answer).stdout;
     };
     expect(await doctor(texts)).toMatch(/✓ input folder: .*"book\.md"/);
-    expect(await doctor(join(texts, "gone"))).toMatch(/✗ input folder: .*no folder that can be read/);
+    expect(await doctor(join(texts, "gone"))).toMatch(/✗ input folder: .*not a folder that can be read/);
     expect(await doctor("texts")).toMatch(/✗ setting AUDIO_INPUT_DIR: .*not an absolute path/);
   });
 

@@ -108,7 +108,7 @@ describe("narrate", () => {
 
 describe("a file of rules", () => {
   it.each([
-    ["is no JSON", "{ Nguyen: Win", /is not JSON such as/],
+    ["is not JSON", "{ Nguyen: Win", /is not JSON such as/],
     ["says nothing", '{ "Nguyen": " " }', /rule of "Nguyen" cannot be read/],
     ["names a language that no voice speaks", '{ "a": { "say": "b", "language": "xx" } }', /rule of "a"/],
     ["is too large", `{ "a": "${"b".repeat(70_000)}" }`, /larger than 64 KiB/],

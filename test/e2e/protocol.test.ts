@@ -186,7 +186,7 @@ describe("stdout", () => {
       capabilities: {},
       clientInfo: { name: "raw", version: "1" },
     });
-    client.send("this is no JSON");
+    client.send("this is not JSON");
     client.send({ jsonrpc: "2.0", method: "notifications/unheard-of" });
     const calls = ["generate_audio", "get_task", "download_audio", "list_voices", "list_tasks"].map(
       (name, index) =>

@@ -37,7 +37,7 @@ function watch(target: string): Promise<Server> {
 beforeAll(async () => {
   sandbox = await startSandbox({ processingSeconds: 0.05, timeScale: SCALE });
   watcher = await watch(sandbox.baseUrl);
-  const { port } = watcher.address() as AddressInfo; // listens on TCP, so it is no string
+  const { port } = watcher.address() as AddressInfo; // listens on TCP, so it is not a string
   workplace = await createWorkplace();
   const service = { baseUrl: `http://127.0.0.1:${port}`, apiKey: sandbox.apiKey };
   driver = await drive(workplace.env(service, { AUDIO_TIME_SCALE: String(SCALE) }));

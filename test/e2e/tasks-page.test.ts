@@ -85,7 +85,7 @@ describe("tasks --html", () => {
     for (const [path, why] of [
       [foreign, "was not written by this command"],
       [link, "is a symbolic link"],
-      [folder, "is no file that can be read"],
+      [folder, "is not a file that can be read"],
     ]) {
       const { status, stderr } = tasks("--html", path ?? "");
       expect(status).toBe(1);

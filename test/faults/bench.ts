@@ -1,4 +1,6 @@
-/** Owns what a test of a fault stands on: service, folders and server, and the promises that hold whatever goes wrong. */
+/**
+ * Sets up what a test of a fault needs: service, folders and server. Checks the promises that hold after every fault.
+ */
 import { readdir, readFile } from "node:fs/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
 import { type CountingOptions, CountingService, type Interceptor } from "../support/counting-service.ts";
@@ -6,14 +8,14 @@ import { COMPILED, createWorkplace, type Workplace } from "../support/workplace.
 import { filesBelow, spellingsOf } from "./promises.ts";
 import { RawServer, type StartOptions } from "./raw-server.ts";
 
-/** Limits, polls and backoffs a thousand times shorter; the recovery window becomes 3.9 s. */
+/** Limits, polls and backoffs are a thousand times shorter; the recovery window becomes 3.9 s. */
 const FASTEST = { AUDIO_TIME_SCALE: "0.001", AUDIO_LOG_LEVEL: "debug", ...COMPILED };
 
 export interface Bench {
   readonly service: CountingService;
   readonly workplace: Workplace;
   readonly server: RawServer;
-  /** Another process on the same folders. */
+  /** Starts another process with the same folders. */
   another(env?: Record<string, string>, options?: StartOptions): Promise<RawServer>;
   /** Answers the given exchanges in place of the service. */
   misbehave(interceptor: Interceptor | undefined): void;
@@ -23,7 +25,7 @@ export interface BenchOptions {
   readonly service?: CountingOptions;
   readonly env?: Record<string, string>;
   readonly start?: StartOptions;
-  /** Where the server is told that the service is, when not at the service itself. */
+  /** The service's address for the server, if it is not the service itself. */
   readonly baseUrl?: string;
 }
 
@@ -34,14 +36,14 @@ interface Opened {
 
 const benches: Opened[] = [];
 
-/** A bench of one test's own; see {@link closeBenchesAfterEach}. */
+/** A bench for one test; see {@link closeBenchesAfterEach}. */
 export async function openBench(options: BenchOptions = {}): Promise<Bench> {
   const opened = await open(options);
   benches.push(opened);
   return opened.bench;
 }
 
-/** One bench for all tests of a `describe`, each of which finds the service well behaved and its books empty. */
+/** One bench for all tests of a `describe`. Each test starts with a service without faults and without tasks. */
 export function shareBench(options: BenchOptions = {}): () => Bench {
   let opened: Opened | undefined;
   const bench = (): Bench => {
@@ -88,7 +90,7 @@ async function open(options: BenchOptions): Promise<Opened> {
   return { bench, servers };
 }
 
-/** The API key is in no file, no name, no line of any stream (docs/reference.md, Security). */
+/** The API key is in no file, no file name and no line of any stream (docs/reference.md, Security). */
 export async function expectKeyNowhere(bench: Bench, servers: readonly RawServer[]): Promise<void> {
   const needles = spellingsOf(bench.service.apiKey);
   for (const server of servers) {
@@ -107,8 +109,8 @@ export async function expectKeyNowhere(bench: Bench, servers: readonly RawServer
 }
 
 /**
- * What holds after every fault: standard output was protocol alone, the server ended by itself with 0, nothing
- * lies outside the two folders, no half file is left, and the key is nowhere.
+ * Checks what holds after every fault: stdout contained only protocol, the server exited with 0, nothing is outside
+ * the two folders, there is no partial file, and the key is nowhere.
  */
 async function closeBench({ bench, servers }: Opened): Promise<void> {
   try {
@@ -133,7 +135,7 @@ async function closeBench({ bench, servers }: Opened): Promise<void> {
   }
 }
 
-/** To be called once by every file: closes what its tests opened, and holds them to the promises. */
+/** Every file calls this once. It closes what its tests opened, and checks the promises. */
 export function closeBenchesAfterEach(): void {
   afterEach(async () => {
     for (const entry of benches.splice(0)) await closeBench(entry);

@@ -1,4 +1,7 @@
-/** Random faults everywhere at once: after each round the books agree. By hand and for longer: `npm run chaos`. */
+/**
+ * Random faults everywhere at once. After each round, service, tools and disk must agree. `npm run chaos` runs more
+ * rounds.
+ */
 import { describe, expect, it } from "vitest";
 import { whyNoPostgres } from "../support/postgres-server.ts";
 import { runChaos } from "./chaos/chaos.ts";

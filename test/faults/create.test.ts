@@ -1,4 +1,4 @@
-/** What a person experiences when creating a task goes wrong on the way: one task and one charge, whatever breaks. */
+/** A create fails on its way: there is one task and one charge, whatever breaks. */
 import type { ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -23,7 +23,7 @@ import {
 
 closeBenchesAfterEach();
 
-/** Everything that a broken answer to a create must come to: the same key and bytes again, one task. */
+/** Every broken answer to a create must lead to a repeat with the same key and bytes, and to one task. */
 async function expectOneTask(bench: Bench, prompt: string): Promise<void> {
   const task = taskOf(await bench.server.call("generate_audio", { prompt }));
   expect(task.status).toBe("succeeded");
@@ -39,7 +39,7 @@ type Breakage = (response: ServerResponse, task: Record<string, unknown>, exchan
 
 const json = (value: unknown): string => JSON.stringify(value);
 
-/** The service has taken the request each time; only its answer does not arrive as it should. */
+/** The service accepted the request each time. Only its answer arrives damaged. */
 const BREAKAGES: Array<[string, Breakage]> = [
   ["is reset after the body was sent", (response) => sayAndHangUp(response, "", true)],
   ["is closed without an answer", (response) => sayAndHangUp(response, "")],
@@ -65,7 +65,7 @@ const BREAKAGES: Array<[string, Breakage]> = [
   ["is an empty 500", (response) => answerText(response, 500, "")],
   ["is a 504", (response) => answerText(response, 504, "upstream timed out")],
   ["is an empty 202", (response) => answerText(response, 202, "")],
-  ["is no JSON", (response) => answerText(response, 202, "accepted!")],
+  ["is not JSON", (response) => answerText(response, 202, "accepted!")],
   ["is null", (response) => answerText(response, 202, "null")],
   ["is a list", (response, task) => answerText(response, 202, json([task]))],
   ["has a number as its id", (response, task) => answerText(response, 202, json({ ...task, id: 7 }))],
@@ -225,7 +225,7 @@ describe("a service that cannot be reached", () => {
       });
       impostor.on("tlsClientError", () => undefined);
       await new Promise<void>((resolve) => impostor.listen(0, "127.0.0.1", resolve));
-      const { port } = impostor.address() as AddressInfo; // it listens on TCP, so it is no string
+      const { port } = impostor.address() as AddressInfo; // it listens on TCP, so it is not a string
       const bench = await openBench({ baseUrl: `https://127.0.0.1:${port}` });
       const outcome = await bench.server.call("generate_audio", { prompt: "Impostor" });
       expect(errorOf(outcome)).toMatchObject({ code: "network_error", retryable: false });

@@ -1,4 +1,4 @@
-/** The race of one piece of work against its time: who wins, and what is left of the others. */
+/** Work against its time limit: which of them wins, and what happens to the other. */
 import { getEventListeners } from "node:events";
 import { expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
@@ -7,7 +7,7 @@ import { withDeadline } from "../../src/deadline.ts";
 const late = (): Error => new Error("late");
 const LONG_MS = 60_000;
 
-/** What nobody would have caught while the test ran. */
+/** Rejections that were not handled during the test. */
 function unhandledRejections(): unknown[] {
   const seen: unknown[] = [];
   const note = (cause: unknown): void => void seen.push(cause);

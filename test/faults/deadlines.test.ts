@@ -1,4 +1,4 @@
-/** What a person experiences when a service stalls in any phase: the deadline of that phase, and the work goes on. */
+/** A service stalls in any phase: the phase's deadline passes, and the work continues. */
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ import { createLog } from "../../src/log.ts";
 import { CountingService } from "../support/counting-service.ts";
 import { type Misbehaviour, next } from "./wire.ts";
 
-/** Those of life divided by about two hundred: the program is the built one's, composed with other numbers. */
+/** The usual durations divided by about two hundred. The program is the built one, composed with other numbers. */
 const SHORT: Deadlines = {
   connectMs: 300,
   createMs: 300,
@@ -58,7 +58,7 @@ const STALL_MS = 12_000;
 
 const silence: Misbehaviour = () => undefined;
 
-/** Bytes that keep coming, too slowly to be an answer. */
+/** Bytes that keep arriving, but too slowly for an answer. */
 const trickle =
   (head: string): Misbehaviour =>
   (response) => {

@@ -1,4 +1,4 @@
-/** What a person experiences when the audio comes broken: exactly the service's bytes, or no file and a clear word. */
+/** Damaged downloads: the user gets exactly the service's bytes, or no file and a clear message. */
 import { readFile } from "node:fs/promises";
 import { join, parse } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -15,7 +15,7 @@ function taskIn(service: CountingService, exchange: Exchange): CountedTask {
   return task;
 }
 
-/** Part of the audio with whatever headers, and then the end of the connection. */
+/** Part of the audio with any headers, and then the end of the connection. */
 function part(
   status: string,
   from: number,
@@ -33,7 +33,7 @@ function part(
 
 const length = (size: number): string[] => [`content-length: ${size}`];
 
-/** How the service labels audio. */
+/** The content types of audio that a service may send. */
 const AUDIO = { "content-type": "application/octet-stream" };
 
 const BREAKAGES: Array<[string, Misbehaviour]> = [
@@ -86,7 +86,7 @@ const BREAKAGES: Array<[string, Misbehaviour]> = [
   ["is a 416", (r) => r.writeHead(416, { "content-range": "bytes */20000" }).end()],
   ["is a 416 of another size", (r) => r.writeHead(416, { "content-range": "bytes */7" }).end()],
   ["is a 502 page", (response) => answerText(response, 502, "<html>Bad gateway</html>")],
-  ["is no HTTP", (response) => sayAndHangUp(response, "OggS OggS OggS\r\n\r\n")],
+  ["is not HTTP", (response) => sayAndHangUp(response, "OggS OggS OggS\r\n\r\n")],
   ["has headers of half a megabyte", part("200 OK", 0, 20_000, () => [`x: ${"y".repeat(2 ** 19)}`])],
 ];
 
@@ -156,7 +156,7 @@ describe("the whole audio is saved once, byte for byte, when the download", () =
 
 it("a download goes on when the service says that it will, after a 503", async () => {
   const bench = await openBench();
-  // 600 seconds, a thousand times shorter; the backoff alone would be a few milliseconds.
+  // 600 seconds, a thousand times shorter. The backoff alone would be a few milliseconds.
   bench.misbehave(next("content", (r) => r.writeHead(503, { "retry-after": "600" }).end()));
   const task = taskOf(await bench.server.call("generate_audio", { prompt: "Asked to pause" }));
   expect(task.audio?.size_bytes).toBe(20_000);
@@ -241,7 +241,7 @@ it("an output.url on another host is never contacted: the audio comes from the s
   await elsewhere.stop();
 });
 
-it("bytes that are no mp3 are kept as .bin, named to the person, and not handed out as audio", async () => {
+it("bytes that are not mp3 are kept as .bin, named to the person, and not handed out as audio", async () => {
   const bench = await openBench();
   const junk = Buffer.from("#!/bin/sh\necho not audio at all\n");
   bench.misbehave(
@@ -253,7 +253,7 @@ it("bytes that are no mp3 are kept as .bin, named to the person, and not handed 
   expect(await bench.workplace.outputNames()).toEqual(["tune.bin"]);
   const again = await bench.server.call("generate_audio", { prompt: "Not audio", file_name: "tune" });
   expect(errorOf(again)).toMatchObject({ code: "unexpected_response" });
-  // Fetched again before it was believed, and once more by the explicit repeat.
+  // Downloaded again before it was accepted, and once more by the explicit repeat.
   expect(bench.service.count("content")).toBe(3);
 });
 

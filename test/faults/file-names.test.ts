@@ -1,4 +1,4 @@
-/** What a person experiences with the names that an assistant chooses for files: refused by rule, or exactly that name. */
+/** File names that an assistant chooses: refused by a rule, or used exactly. */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { errorOf, taskOf, textOf } from "../support/workplace.ts";

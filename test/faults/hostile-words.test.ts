@@ -1,4 +1,4 @@
-/** What a person experiences when the service's words want to be more than words: one quoted line of at most 500 characters. */
+/** Texts of the service that look like instructions: one quoted line of at most 500 characters. */
 import { describe, expect, it } from "vitest";
 import { errorOf, taskOf, textOf } from "../support/workplace.ts";
 import { shareBench } from "./bench.ts";
@@ -20,7 +20,7 @@ const WORDS: Array<[string, string]> = [
   ["two hundred thousand characters", "blah ".repeat(40_000)],
 ];
 
-/** Whether a text holds anything that is not seen, beside the line breaks that are ours. */
+/** Whether a text contains invisible characters other than our own line breaks. */
 const UNSEEN = /[^\P{C}\n]|[\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
 
 function expectTame(text: string, linesAtMost: number): void {
@@ -28,7 +28,7 @@ function expectTame(text: string, linesAtMost: number): void {
   expect(text.isWellFormed()).toBe(true);
   expect(text.split("\n").length).toBeLessThanOrEqual(linesAtMost);
   expect([...text].length).toBeLessThan(1400);
-  // Orders are not even quoted.
+  // Instructions are not even quoted.
   expect(text).not.toContain("Ignore all");
 }
 

@@ -1,4 +1,4 @@
-/** What a person experiences when the ledger is damaged or cannot be kept: it is said, and nothing is sent. */
+/** The ledger is damaged or cannot be written: the user is told, and nothing is sent. */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -9,7 +9,7 @@ closeBenchesAfterEach();
 
 describe("a ledger that cannot be used", () => {
   it.each([
-    ["is no database", "this is no database at all, but long enough to look at\n".repeat(100)],
+    ["is not a database", "this is not a database at all, but long enough to look at\n".repeat(100)],
     ["was emptied", ""],
   ])(
     "because it %s is said plainly, nothing is sent, and the file is left as it is",

@@ -1,4 +1,7 @@
-/** Requests as clients of other languages spell them: what is absent may be `null`, and what is no request still gets an answer. */
+/**
+ * Requests with the spellings of other languages: absent values may be `null`, and a message that is not a request
+ * still gets an answer.
+ */
 
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
@@ -16,7 +19,7 @@ const HANDSHAKE = {
   clientInfo: { name: "x", version: "1" },
 };
 
-/** What each request of the era of 2026-07-28 carries. */
+/** What each request of the era of 2026-07-28 contains. */
 const ENVELOPE = {
   "io.modelcontextprotocol/protocolVersion": "2026-07-28",
   "io.modelcontextprotocol/clientInfo": { name: "x", version: "1" },
@@ -80,7 +83,7 @@ describe("null for what is absent is read so", () => {
     expect(await answerOf(server, "tools/list", { cursor: null, _meta })).toMatchObject({ result: {} });
     const call = { name: "list_voices", arguments: null, _meta };
     expect(await answerOf(server, "tools/call", call)).toMatchObject({ result: {} });
-    // What each request of this era must have is missed in an answer.
+    // The error names the members that a request of this era lacks.
     for (const params of [null, { _meta: null }]) {
       expect(await answerOf(server, "tools/list", params)).toMatchObject({ error: { code: -32602 } });
     }
@@ -92,7 +95,7 @@ describe("null for what is absent is read so", () => {
   });
 });
 
-describe("what is no request", () => {
+describe("what is not a request", () => {
   const shared = shareBench();
   it.each<[string, Record<string, unknown>, RegExp]>([
     ["params of the wrong kind", { method: "tools/list", params: "all" }, /params must be an object/],
@@ -120,7 +123,7 @@ describe("what is no request", () => {
   it.each<[string, string, number, RegExp]>([
     ["a batch", '[{"jsonrpc":"2.0","id":8,"method":"ping"}]', -32600, /batches are not spoken/i],
     ["an empty batch", "[]", -32600, /batches are not spoken/i],
-    ["no JSON", "Content-Length: 52", -32700, /no JSON/],
+    ["no JSON", "Content-Length: 52", -32700, /not JSON/],
     ["a number", "5", -32600, /object/],
     ["no id that could be used", '{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600, /id must be/],
     ["nothing at all", "{}", -32600, /jsonrpc must be/],
@@ -156,7 +159,7 @@ describe("what is no request", () => {
   });
 });
 
-describe("many lines that are no request", () => {
+describe("many lines that are not a request", () => {
   it("warn a few times, and the next request is served", async () => {
     const bench = await openBench();
     const server = await bench.another({ AUDIO_LOG_LEVEL: "warn" });
@@ -177,7 +180,7 @@ describe("many lines that are no request", () => {
     await new Promise((resolve) => server.child.stdin.write(lines, resolve));
     await expect.poll(() => server.child.stdin.writableLength, { timeout: 60_000 }).toBe(0);
     const status = await readFile(`/proc/${server.child.pid}/status`, "utf8");
-    // The answers to all of them would take 40 MB, and their copies on the way some more.
+    // The answers to all of them would take 40 MB, and their copies even more.
     expect(Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1])).toBeLessThan(240_000);
   });
 });

@@ -1,4 +1,4 @@
-/** What a person experiences when the disk is the trouble: nothing overwritten, nothing outside, paid audio not lost. */
+/** Faults of the disk: nothing is overwritten, nothing is written elsewhere, and paid audio is not lost. */
 import { lstat, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
@@ -81,7 +81,7 @@ describe("a folder that cannot be written", () => {
 });
 
 describe("a disk that knows no hard links", () => {
-  /** Node with calls of `fs/promises` that answer these codes. */
+  /** Node with a preload that makes calls of `fs/promises` fail with these codes. */
   const nodeArgs = (codes: Record<string, string>): string[] => {
     const lines = Object.entries(codes).map(
       ([call, code]) =>

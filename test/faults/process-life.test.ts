@@ -1,4 +1,4 @@
-/** What a person experiences when the client goes away, hangs or cancels: the process ends in time, and the task is kept. */
+/** The client leaves, hangs or cancels: the process ends in time, and the task is kept. */
 import { describe, expect, it } from "vitest";
 import { errorOf, taskOf } from "../support/workplace.ts";
 import { type Bench, closeBenchesAfterEach, openBench } from "./bench.ts";
@@ -8,7 +8,7 @@ closeBenchesAfterEach();
 
 const WITHIN_MS = 2000;
 
-/** Ends a server in some way and holds it to the two seconds and to exit 0. */
+/** Ends a server in some way, and checks that it exits with 0 within two seconds. */
 async function expectEnd(server: RawServer, end: (server: RawServer) => unknown): Promise<void> {
   const begunAtMs = performance.now();
   end(server);
@@ -39,7 +39,7 @@ const ENDS: Array<[string, (server: RawServer) => unknown]> = [
   ],
 ];
 
-/** Brings a call to the phase in which its client goes away. */
+/** Brings a call to the phase in which its client leaves. */
 const PHASES: Array<[string, (bench: Bench) => Promise<unknown>]> = [
   ["before anything was asked", async () => undefined],
   [
@@ -80,7 +80,7 @@ const PHASES: Array<[string, (bench: Bench) => Promise<unknown>]> = [
   ],
 ];
 
-/** Every way out of the usual phase, and the commonest ones out of the others. */
+/** Every end in the usual phase, and the most frequent ends in the others. */
 const CASES = PHASES.flatMap(([phase, reach]) =>
   ENDS.slice(0, phase === "while the task is watched" ? ENDS.length : 2).map(
     ([way, end]) => [phase, way, reach, end] as const,
@@ -127,7 +127,7 @@ describe("a client that goes away", () => {
   it("only as far as the log is concerned is served on", async () => {
     const bench = await openBench();
     bench.server.child.stderr.destroy();
-    // Several lines that are logged: the first one may still fit into the pipe.
+    // Several log lines, because the first may still fit into the pipe.
     for (let line = 0; line < 5; line += 1) bench.server.send({ jsonrpc: "2.0", id: {}, method: "logged" });
     expect(taskOf(await bench.server.call("generate_audio", { prompt: "No log" })).status).toBe("succeeded");
   });

@@ -1,14 +1,14 @@
-/** Owns looking for what must be nowhere: files outside of the folders, the key in any spelling; asserts nothing. */
+/** Finds what must be nowhere: files outside of the folders, the key in any spelling. Asserts nothing. */
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Every file below a folder, as paths. */
+/** Returns the path of every file below a folder. */
 export async function filesBelow(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
   return entries.filter((entry) => !entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name));
 }
 
-/** Texts under which the key could hide. */
+/** Texts that would contain the key. */
 export function spellingsOf(key: string): string[] {
   const bytes = Buffer.from(key);
   const basic = Buffer.from(`Bearer ${key}`);

@@ -1,4 +1,4 @@
-/** What a person experiences when a client sends what is no request: the server serves on, and writes nothing but protocol. */
+/** A client sends lines that are not requests: the server goes on, and writes nothing but protocol. */
 
 import { describe, expect, it } from "vitest";
 import { VOICE_IDS } from "../../src/contract/voices.ts";
@@ -31,7 +31,7 @@ const GARBAGE = [
   "[".repeat(100_000),
 ];
 
-describe("a line that is no request", () => {
+describe("a line that is not a request", () => {
   const shared = shareBench();
   it.each(GARBAGE.map((line) => [line.slice(0, 60), line]))(
     "(%j) is passed over, and the next call is served",
@@ -45,7 +45,7 @@ describe("a line that is no request", () => {
     },
   );
 
-  it("made of bytes that are no UTF-8 is passed over too", async () => {
+  it("made of bytes that are not UTF-8 is passed over too", async () => {
     const { server } = shared();
     server.child.stdin.write(Buffer.from([0xff, 0xfe, 0xc3, 0x28, 0x0a]));
     expect((await server.call("list_voices", {})).structuredContent).toMatchObject({
@@ -77,7 +77,7 @@ const WRONG: Array<[string, Record<string, unknown>]> = [
   ],
 ];
 
-describe("text that is no UTF-8", () => {
+describe("text that is not UTF-8", () => {
   const shared = shareBench();
   const callWith = (field: string, id: number): Buffer => {
     const line = JSON.stringify({
@@ -87,7 +87,7 @@ describe("text that is no UTF-8", () => {
       params: { name: "generate_audio", arguments: { prompt: "x", [field]: "https://example.com/Gr~n" } },
     });
     const [before = "", after = ""] = line.split("~");
-    // As an editor writes it that still uses Latin-1.
+    // As written by an editor that still uses Latin-1.
     return Buffer.concat([Buffer.from(before), Buffer.from([0xfc]), Buffer.from(`${after}\n`)]);
   };
 

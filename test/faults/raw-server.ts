@@ -1,4 +1,6 @@
-/** Owns one process of the built bin, driven line by line without any client library; judges nothing but that each line is protocol. */
+/**
+ * One process of the built bin, driven line by line without a client library. Checks only that each line is protocol.
+ */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { z } from "zod";
@@ -40,30 +42,30 @@ export type Outcome = z.infer<typeof toolResult>;
 export interface Exit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** Steady milliseconds. */
+  /** Time of the steady clock, in milliseconds. */
   readonly atMs: number;
 }
 
 export interface StartOptions {
   readonly args?: readonly string[];
-  /** For Node itself, before the bin. */
+  /** Arguments for Node, in front of the bin. */
   readonly nodeArgs?: readonly string[];
   readonly cwd?: string;
-  /** `false`: nobody reads standard output, as with a client that hangs. */
+  /** `false`: nobody reads stdout, as with a client that hangs. */
   readonly isRead?: boolean;
-  /** `false`: no handshake is made. */
+  /** `false`: skips the handshake. */
   readonly isGreeted?: boolean;
 }
 
-/** Longer than any answer in these tests takes; a missing one is a failure with a name instead of a hang. */
-/** Longer than the longest that a call without a window may take. */
+/** Longer than any answer in these tests takes, so that a missing one is a failure with a name and not a hang. */
+/** Longer than the longest call without a deadline. */
 const ANSWER_WITHIN_MS = 100_000;
 
 export class RawServer {
   readonly child: ChildProcessWithoutNullStreams;
-  /** Every line of standard output, as it came. */
+  /** Every line of stdout, as received. */
   readonly lines: string[] = [];
-  /** Lines of standard output that are not JSON-RPC. */
+  /** Lines of stdout that are not JSON-RPC. */
   readonly strays: string[] = [];
   readonly notifications: Message[] = [];
   readonly answers = new Map<number | string, Message>();
@@ -117,7 +119,7 @@ export class RawServer {
     }
   }
 
-  /** A message, or a line that is none. */
+  /** Sends a message, or a line that is none. */
   send(line: Record<string, unknown> | string): void {
     this.child.stdin.write(`${typeof line === "string" ? line : JSON.stringify(line)}\n`);
   }
@@ -127,7 +129,7 @@ export class RawServer {
     return this.#lastId;
   }
 
-  /** The answer to an id, now or later. */
+  /** Resolves with the answer to an id, now or later. */
   answerTo(id: number | string, withinMs: number = ANSWER_WITHIN_MS): Promise<Message> {
     const early = this.answers.get(id);
     if (early !== undefined) return Promise.resolve(early);
@@ -153,7 +155,7 @@ export class RawServer {
     return await answer;
   }
 
-  /** Sends a tool call and gives back its id at once. */
+  /** Sends a tool call and returns its id at once. */
   begin(name: string, args: Record<string, unknown>, meta?: Record<string, unknown>): number {
     const id = this.nextId();
     const params = { name, arguments: args, ...(meta === undefined ? {} : { _meta: meta }) };
@@ -175,13 +177,13 @@ export class RawServer {
     this.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id } });
   }
 
-  /** Ends standard input, as a client that goes away does; a process that stays is killed, and told by its signal. */
+  /** Ends stdin, like a client that leaves. Kills a process that stays, and reports its signal. */
   async end(): Promise<Exit> {
     this.child.stdin.end();
     return await this.exitWithin(5000);
   }
 
-  /** The exit; after `ms` the process is killed, so that no test leaves one behind. */
+  /** Resolves with the exit. Kills the process after `ms`, so that no test leaves one behind. */
   async exitWithin(ms: number): Promise<Exit> {
     const timer = setTimeout(() => this.child.kill("SIGKILL"), ms);
     try {

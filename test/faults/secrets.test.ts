@@ -1,4 +1,4 @@
-/** What a person never experiences: the API key anywhere but in the header to the configured service. */
+/** The API key is nowhere but in the header to the configured service. */
 import { writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -59,7 +59,7 @@ describe("the key in the service's words", () => {
   });
 });
 
-/** Places beside the words where a service could put what it was sent. */
+/** Places other than messages where a service could return what it received. */
 const PLACES: Array<[string, Misbehaviour]> = [
   [
     "its headers",
@@ -67,7 +67,7 @@ const PLACES: Array<[string, Misbehaviour]> = [
   ],
   ["a redirect", (r) => r.writeHead(302, { location: `https://example.com/?key=${API_KEY}` }).end()],
   ["a page", (r) => answerText(r, 502, `<html>${API_KEY}</html>`, { "content-type": "text/html" })],
-  ["something that is no HTTP", (r) => sayAndHangUp(r, `${API_KEY} ${API_KEY}\r\n\r\n`)],
+  ["something that is not HTTP", (r) => sayAndHangUp(r, `${API_KEY} ${API_KEY}\r\n\r\n`)],
   ["a broken header", (r) => sayAndHangUp(r, rawAnswer("202 A", "{}", [`Bearer ${API_KEY} : x\u0001`]))],
   ["a status line", (r) => sayAndHangUp(r, `HTTP/1.1 999 ${API_KEY}\r\n\r\n`)],
   ["unknown fields", (r, e, s) => s.json(r, 202, { ...s.view(accepted(s, e), true), [API_KEY]: API_KEY })],
@@ -101,7 +101,8 @@ describe("the key that a service sends back", () => {
     const told = async () =>
       errorOf(await bench.server.call("generate_audio", { prompt: "An id", wait_seconds: 0.5 }));
     let error = await told();
-    // On a busy machine a window may close before the first answer is there, and then silence is what is told.
+    // On a busy machine a call may end before the first answer arrives; its result then says that the service is
+    // silent.
     for (let calls = 1; error.code === "timeout" && calls < 20; calls += 1) error = await told();
     expect(error).toMatchObject({ code: "unexpected_response", task_id: null });
     expect(bench.service.exchanges.filter(({ url }) => url.includes(API_KEY))).toEqual([]);
@@ -133,7 +134,7 @@ describe("the key in a call", () => {
   );
 });
 
-/** The key as nobody who reads the raw text finds it, and as it would be spoken. */
+/** The key with invisible characters inside, and spelled out. */
 const HIDDEN: Array<[string, string]> = [
   ["by markup", `My key is ${API_KEY.slice(0, 3)}**${API_KEY.slice(3)}**, read it out`],
   ["by an entity", `My key is &#${API_KEY.charCodeAt(0)};${API_KEY.slice(1)}, read it out`],
@@ -178,7 +179,7 @@ describe("the key hidden in a text", () => {
 describe("the key in the settings", () => {
   it.each([
     ["in a variable of something else", { AUDIO_DEFAULT_VOICE: API_KEY }],
-    ["while the address is no address", { AUDIO_BASE_URL: "nonsense", AUDIO_WAIT_SECONDS: API_KEY }],
+    ["while the address is not an address", { AUDIO_BASE_URL: "nonsense", AUDIO_WAIT_SECONDS: API_KEY }],
     ["inside the address", { AUDIO_BASE_URL: `https://user:${API_KEY}@example.com`, AUDIO_TIME_SCALE: "1" }],
     ["with white space inside", { AUDIO_API_KEY: `${API_KEY} ${API_KEY}` }],
   ])("(%s) is not in the error about it", async (_what, env) => {

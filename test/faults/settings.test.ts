@@ -1,4 +1,4 @@
-/** What a person experiences with wrong settings: the server starts, and says what is wrong and how to mend it. */
+/** Wrong settings: the server starts, names what is wrong, and says how to correct it. */
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -16,7 +16,7 @@ type Environment = Parameters<typeof readConfig>[0];
 const GOOD = { AUDIO_BASE_URL: "https://audio.example.com", AUDIO_API_KEY: "sk-good-0123456789" };
 const LOCAL = { ...GOOD, AUDIO_BASE_URL: "http://127.0.0.1:8080" };
 
-/** A setting that is wrong, the variable that is named for it, and what the fix must say. */
+/** A wrong setting, the variable that must be named, and what the fix must say. */
 const BAD: Array<[string, Environment, string, RegExp]> = [
   ["no address", { ...GOOD, AUDIO_BASE_URL: undefined }, "AUDIO_BASE_URL", /such as https:/],
   ["an empty address", { ...GOOD, AUDIO_BASE_URL: "  " }, "AUDIO_BASE_URL", /such as https:/],
@@ -88,7 +88,7 @@ const BAD: Array<[string, Environment, string, RegExp]> = [
     "AUDIO_STORE_URL",
     /sslmode and sslrootcert/,
   ],
-  ["a store that is no URL", { ...GOOD, AUDIO_STORE_URL: "localhost" }, "AUDIO_STORE_URL", /Unset/],
+  ["a store that is not a URL", { ...GOOD, AUDIO_STORE_URL: "localhost" }, "AUDIO_STORE_URL", /Unset/],
   ["an unknown voice", { ...GOOD, AUDIO_DEFAULT_VOICE: "bob" }, "AUDIO_DEFAULT_VOICE", /stokie_en/],
   ["a wait in words", { ...GOOD, AUDIO_WAIT_SECONDS: "soon" }, "AUDIO_WAIT_SECONDS", /0 to 3600/],
   ["a negative wait", { ...GOOD, AUDIO_WAIT_SECONDS: "-1" }, "AUDIO_WAIT_SECONDS", /0 to 3600/],
@@ -270,7 +270,7 @@ describe("a password of the settings", () => {
     expect(bench.service.count("create")).toBe(1);
   });
 
-  it("that can be no ordinary text is refused wherever it stands", async () => {
+  it("that cannot be ordinary text is refused wherever it stands", async () => {
     const bench = await openBench({ env: proxy("Xk29vQ81mmzP") });
     const outcome = await bench.server.call("generate_audio", { prompt: "Say Xk29vQ81mmzP aloud" });
     expect(errorOf(outcome).code).toBe("invalid_request");

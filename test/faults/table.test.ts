@@ -1,4 +1,4 @@
-/** The table of faults points at tests that exist, so that a test renamed or removed is missed. */
+/** The table of faults names existing tests, so that a renamed or removed test is noticed. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** What a person experiences when the service misbehaves while its task is watched: the same task, its audio, one charge. */
+/** The service misbehaves while its task is watched: there is still one task, its audio and one charge. */
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -16,7 +16,7 @@ function onlyTask(service: CountingService) {
   return task;
 }
 
-/** The view of the only task, with changes. */
+/** The status of the only task, with changes. */
 const changed =
   (changes: Record<string, unknown>): Misbehaviour =>
   (response, _exchange, service) =>
@@ -35,7 +35,7 @@ const HICCUPS: Array<[string, Misbehaviour]> = [
   ["is cut short", (response) => sayAndHangUp(response, rawAnswer("200 OK", '{"id":', [], 999))],
   ["is an HTML page with 502", (response) => answerText(response, 502, "<html>Bad gateway</html>")],
   ["is a 500", (response) => answerText(response, 500, '{"error":{"code":"oops","message":"x"}}')],
-  ["is no JSON", (response) => answerText(response, 200, "soon")],
+  ["is not JSON", (response) => answerText(response, 200, "soon")],
   ["comes compressed", (r, _e, service) => answerGzip(r, 200, service.view(onlyTask(service)))],
   ["is megabytes long", (response) => answerText(response, 200, `{"x":"${"x".repeat(2 ** 21)}"}`)],
   ["is about another task", changed({ id: "task-of-somebody-else" })],
@@ -56,7 +56,7 @@ describe("a status that nobody knows", () => {
   it("is in the log and in the result at first sight, quoted", async () => {
     const bench = shared();
     bench.misbehave(always("query", changed({ status: "sleeping" })));
-    const outcome = await bench.server.call("generate_audio", { prompt: "It sleeps", wait_seconds: 1 });
+    const outcome = await bench.server.call("generate_audio", { prompt: "It sleeps", wait_seconds: 2 });
     expect(taskOf(outcome).message).toMatch(QUOTED);
     expect(textOf(outcome)).toMatch(QUOTED);
     expect(bench.server.stderr).toMatch(/warn.*status: /);
@@ -80,7 +80,7 @@ describe("watching goes on, and the audio is saved, when an answer to a query", 
 
 describe("a mebibyte of answer in chunks of one byte", skipFor(NOT_LINUX), () => {
   it("takes no more memory than it is worth", async () => {
-    // Reading it takes longer than the time that the fastest scale allows.
+    // Reading it takes longer than the fastest time scale allows.
     const bench = await openBench({ env: { AUDIO_TIME_SCALE: "0.01" } });
     const drip = Buffer.from("1\r\nx\r\n".repeat(1_050_000));
     bench.misbehave(
@@ -92,7 +92,7 @@ describe("a mebibyte of answer in chunks of one byte", skipFor(NOT_LINUX), () =>
     await expectSaved(bench, "A byte at a time");
     const status = await readFile(`/proc/${bench.server.child.pid}/status`, "utf8");
     const mostMiB = Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1]) / 1024;
-    // Kept chunk by chunk it would take 900 MiB.
+    // Stored chunk by chunk, it would take 900 MiB.
     expect(mostMiB).toBeLessThan(450);
   });
 });
@@ -182,12 +182,12 @@ describe("a call has its answer within its window", () => {
     const call = { prompt: "Pause", wait_seconds: 1 };
     const handle = taskOf(await bench.server.call("generate_audio", call));
     expect(handle.task_id).not.toBeNull();
-    // The first query may be answered after the call's wait, and the pause is said from the second on.
+    // The first query may be answered after the call's wait, so the pause is reported from the second query on.
     const look = async (): Promise<string> =>
       textOf(await bench.server.call("get_task", { task_id: handle.task_id, wait_seconds: 0 }));
     await expect.poll(look).toMatch(/it asked for a pause/);
     const begun = performance.now();
-    // A call with a window is held for it: the same words at once would only bring the same call again.
+    // A call with a wait is held for the pause, because a repeat at once would only be delayed again.
     for (const wait_seconds of [0, 0.5, 1.5]) {
       const outcome = await bench.server.call("get_task", { task_id: handle.task_id, wait_seconds });
       expect(taskOf(outcome).task_id).toBe(handle.task_id);

@@ -1,4 +1,4 @@
-/** Owns ways for a service to break off, garble and stall an answer; decides not when. */
+/** Ways for a service to break off, damage and delay an answer. Does not decide when. */
 import type { ServerResponse } from "node:http";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { gzipSync } from "node:zlib";
@@ -10,7 +10,7 @@ import type {
   Interceptor,
 } from "../support/counting-service.ts";
 
-/** Sends exactly these bytes and then hangs up; `isReset`: with a reset instead of an orderly end. */
+/** Sends exactly these bytes and then closes the connection; `isReset`: with a reset. */
 export function sayAndHangUp(response: ServerResponse, bytes: string, isReset = false): void {
   const { socket } = response;
   if (socket === null) return;
@@ -22,7 +22,7 @@ export function sayAndHangUp(response: ServerResponse, bytes: string, isReset = 
   else socket.write(bytes, "latin1", hangUp);
 }
 
-/** An answer as bytes: `lengthBytes` may lie. */
+/** An answer as bytes; `lengthBytes` may be wrong. */
 export function rawAnswer(
   status: string,
   body: string,
@@ -56,7 +56,7 @@ export function answerText(
   return true;
 }
 
-/** The task that a create makes, accepted before anything goes wrong. */
+/** Returns the task of a create, which is accepted before anything fails. */
 export function accepted(service: CountingService, exchange: Exchange): CountedTask {
   const task = service.accept(exchange);
   if (task === "conflict") throw new Error("the same key came with another body");
@@ -69,7 +69,7 @@ export type Misbehaviour = (
   service: CountingService,
 ) => unknown;
 
-/** Misbehaves at the next exchanges of a kind and answers all others as ever. */
+/** Misbehaves at the next exchanges of a kind, and answers all others normally. */
 export function next(kind: ExchangeKind, misbehave: Misbehaviour, count = 1): Interceptor {
   let left = count;
   return (exchange, response, service) => {
@@ -85,7 +85,7 @@ export function always(kind: ExchangeKind, misbehave: Misbehaviour): Interceptor
   return next(kind, misbehave, Number.POSITIVE_INFINITY);
 }
 
-/** A port that nobody listens on until `open` is called; from then on it leads to the service. */
+/** A port that nobody listens on until `open` is called. From then on, it leads to the service. */
 export async function latePort(
   target: string,
 ): Promise<{ url: string; open(): Promise<void>; close(): Promise<void> }> {
@@ -110,7 +110,7 @@ export async function latePort(
   };
 }
 
-/** A port of this machine that nobody listens on at the moment. */
+/** Returns a port of this machine on which nobody listens at the moment. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -1,4 +1,4 @@
-/** Names that nobody chose: words of the text and a short id, the same for the same task, acceptable everywhere. */
+/** Automatic file names: words of the text and a short id, the same for the same task, valid on every system. */
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** Which names are refused, and what an accepted one becomes. */
+/** Which names are refused, and what an accepted name becomes. */
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import fc from "fast-check";

@@ -1,4 +1,4 @@
-/** Owns the real folders of tests, and file systems that are small, read-only or somebody else's. */
+/** Real folders for tests, and file systems that are small, read-only or another user's. */
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { readdir } from "node:fs/promises";
@@ -9,14 +9,14 @@ import { NOT_LINUX } from "../support/skipping.ts";
 
 const cleanups: (() => void)[] = [];
 
-/** To be called in `afterEach`. */
+/** Call this in `afterEach`. */
 export function removeFolders(): void {
   for (const cleanup of cleanups.splice(0).reverse()) cleanup();
 }
 
 export function newFolder(): string {
   const path = realpathSync(mkdtempSync(join(tmpdir(), "files-test-")));
-  // Others may look in, so that an ordinary user meets the fault of the test and not this folder.
+  // Readable by others, so that an ordinary user meets the test's fault and not this folder.
   chmodSync(path, 0o755);
   cleanups.push(() => rmSync(path, { recursive: true, force: true }));
   return path;
@@ -45,18 +45,18 @@ function canMount(): boolean {
   return isMounted;
 }
 
-/** Why this process cannot mount file systems; root outside of a tight container can. */
+/** Why this process cannot mount file systems. Root outside of a strict container can. */
 export const NO_MOUNT: string | null =
   NOT_LINUX ?? (canMount() ? null : "this process has no right to mount a disk in memory");
 
-/** A folder on a file system of its own. */
+/** Creates a folder on a file system of its own. */
 export function mountedFolder(options: string): string {
   const path = newFolder();
   if (!mountTmpfs(path, options)) throw new Error("cannot mount");
   return path;
 }
 
-/** Runs something as a user who is not root, for whom permissions count. */
+/** Runs a function as a user who is not root, because permissions do not apply to root. */
 export async function asOrdinaryUser<T>(action: () => Promise<T>): Promise<T> {
   if (process.geteuid?.() !== 0 || process.seteuid === undefined) return await action();
   process.seteuid(65534);
@@ -67,14 +67,14 @@ export async function asOrdinaryUser<T>(action: () => Promise<T>): Promise<T> {
   }
 }
 
-/** A folder that nobody may write to. */
+/** Creates a folder that nobody may write to. */
 export function readOnlyFolder(): string {
   const path = newFolder();
   chmodSync(path, 0o555);
   return path;
 }
 
-/** What is in a folder, hidden files too, sorted. */
+/** Returns the sorted names in a folder, including hidden files. */
 export async function listing(path: string): Promise<string[]> {
   return (await readdir(path)).sort();
 }

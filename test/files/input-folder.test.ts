@@ -1,4 +1,6 @@
-/** Reading texts: what the fence around the input folder lets through, and what it does not, on a real file system. */
+/**
+ * Reads of texts: which paths the limits of the input folder allow, and which they refuse, on a real file system.
+ */
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -25,7 +27,7 @@ afterEach(removeFolders);
 const MIB = 1024 * 1024;
 const SECRET = "the secret of somebody else";
 
-/** A folder of texts, and one beside it that nobody may read. */
+/** A folder of texts, beside a folder that nobody may read. */
 function scene(): { readonly inside: string; readonly outside: string } {
   const root = newFolder();
   const [inside, outside] = [join(root, "texts"), join(root, "private")];
@@ -141,7 +143,7 @@ describe("the fence", () => {
     const { inside } = scene();
     const error = await refusal(join(inside, name), "note.txt");
     expect(error.code).toBe("configuration_error");
-    expect(error.message).toMatch(/AUDIO_INPUT_DIR is ".*", which is no folder/);
+    expect(error.message).toMatch(/AUDIO_INPUT_DIR is ".*", which is not a folder/);
   });
 
   it.each([
@@ -179,14 +181,14 @@ describe("the fence", () => {
     }
   });
 
-  it("refuses what is no regular file, at once", async () => {
+  it("refuses what is not a regular file, at once", async () => {
     const { inside } = scene();
     execFileSync("mkfifo", [join(inside, "pipe.txt")]);
     mkdirSync(join(inside, "folder.txt"));
     const server = createServer().listen(join(inside, "socket.txt"));
     await once(server, "listening");
     for (const file of ["pipe.txt", "folder.txt", "socket.txt"]) {
-      expect((await refusal(inside, file)).message).toMatch(/is no regular file/);
+      expect((await refusal(inside, file)).message).toMatch(/is not a regular file/);
     }
     server.close();
   });
@@ -197,7 +199,7 @@ describe("the fence", () => {
     async () => {
       const { inside } = scene();
       execFileSync("mknod", [join(inside, "zero.txt"), "c", "1", "5"]);
-      expect((await refusal(inside, "zero.txt")).message).toMatch(/is no regular file/);
+      expect((await refusal(inside, "zero.txt")).message).toMatch(/is not a regular file/);
     },
   );
 
@@ -211,9 +213,9 @@ describe("the fence", () => {
     }
   });
 
-  it.each(["", "  ", "a\0.txt", "\ud800.txt"])("refuses what is no path: %j", async (file) => {
+  it.each(["", "  ", "a\0.txt", "\ud800.txt"])("refuses what is not a path: %j", async (file) => {
     const { inside } = scene();
-    expect((await refusal(inside, file)).message).toMatch(/is no path of a file/);
+    expect((await refusal(inside, file)).message).toMatch(/is not a path of a file/);
   });
 
   it("lists the existing files if one is missing, and says why one cannot be read", async () => {
@@ -229,7 +231,7 @@ describe("the fence", () => {
     expect(shut.message).toMatch(/no permission/);
   });
 
-  // Where the system does not tell what was opened, a swap that hits every look is not seen.
+  // Where the system does not report the path of an open file, a swap that happens at every check goes unnoticed.
   const noPaths = existsSync("/proc/self/fd")
     ? null
     : "the system does not tell what was opened (/proc/self/fd)";
@@ -242,7 +244,7 @@ describe("the fence", () => {
     const [swap, link, away] = ["swap", "link", "away"].map((name) => join(inside, name));
     let isOver = false;
     let step = 1;
-    // Pauses of every length, so that some swap falls between any two looks.
+    // Pauses of every length, so that some swap happens between any two checks.
     const pause = async (): Promise<void> => {
       step = (step * 48271) % 2147483647;
       for (let turns = step % 24; turns > 0; turns -= 1) await turn();

@@ -1,4 +1,4 @@
-/** A folder whose parent somebody else makes between the attempt at it and the look at the parent. */
+/** A folder whose parent is created by another process between the attempt and the check of the parent. */
 import { dirname, join } from "node:path";
 import { afterEach, expect, it, vi } from "vitest";
 import { openOutputFolder } from "../../src/files/output-folder.ts";

@@ -1,4 +1,4 @@
-/** The output folder: made when missing, really written to, resolved once. */
+/** The output folder: created if missing, tested by a real write, resolved once. */
 import { chmodSync, mkdirSync, renameSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";

@@ -1,13 +1,13 @@
-/** A file that gives its name to another one: only the very one that was meant, and whole all the while. */
+/** A file gives its name to another one: only the intended file, which stays complete throughout. */
 import { createHash, randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { FILE_NAME_MAX_CODE_POINTS, previousName } from "../../src/files/file-name.ts";
 import type { OutputFolder } from "../../src/files/output-folder.ts";
-import type { Link } from "../../src/files/publish.ts";
+import type { CreateLink } from "../../src/files/publish.ts";
 import { saveAudio } from "../../src/files/save-audio.ts";
-import type { Replaced, SavedFile } from "../../src/files/saved-file.ts";
+import type { ReplacedFile, SavedFile } from "../../src/files/saved-file.ts";
 import { listing, newOutputFolder, removeFolders } from "./folders.ts";
 
 afterEach(removeFolders);
@@ -15,24 +15,24 @@ afterEach(removeFolders);
 const OLD = Buffer.concat([Buffer.from("ID3"), randomBytes(20_000)]);
 const NEW = Buffer.concat([Buffer.from("ID3"), randomBytes(30_000)]);
 
-const replaced: Replaced = {
+const replaced: ReplacedFile = {
   sizeBytes: OLD.byteLength,
   sha256: createHash("sha256").update(OLD).digest("hex"),
   name: "story.mp3",
   movedTo: "story (previous).mp3",
 };
 
-const noLinks: Link = () => Promise.reject(Object.assign(new Error("EPERM"), { code: "EPERM" }));
+const noLinks: CreateLink = () => Promise.reject(Object.assign(new Error("EPERM"), { code: "EPERM" }));
 
 /** Both ways in which a file system may give a file its name. */
-const DISKS: ReadonlyArray<readonly [string, Link | undefined]> = [
+const DISKS: ReadonlyArray<readonly [string, CreateLink | undefined]> = [
   ["with hard links", undefined],
   ["without hard links", noLinks],
 ];
 
 function save(
   folder: OutputFolder,
-  makeLink: Link | undefined,
+  makeLink: CreateLink | undefined,
   more: { download?: Buffer } = {},
 ): Promise<SavedFile> {
   return saveAudio({
@@ -82,7 +82,7 @@ describe.each(DISKS)("on a disk %s", (_disk, makeLink) => {
     expect(await listing(folder.root)).toEqual(["story (previous).mp3", "story.mp3"]);
   });
 
-  it("bytes that are no audio replace nothing", async () => {
+  it("bytes that are not audio replace nothing", async () => {
     const folder = await newOutputFolder();
     writeFileSync(join(folder.root, "story.mp3"), OLD);
     const file = await save(folder, makeLink, { download: Buffer.from("no audio") });
@@ -94,7 +94,7 @@ describe.each(DISKS)("on a disk %s", (_disk, makeLink) => {
 it("an old file gets its name back when the new one is lost at the last moment", async () => {
   const folder = await newOutputFolder();
   writeFileSync(join(folder.root, "story.mp3"), OLD);
-  const removed: Link = (existing) => {
+  const removed: CreateLink = (existing) => {
     unlinkSync(existing);
     return noLinks("", "");
   };
@@ -106,7 +106,7 @@ it("an old file gets its name back when the new one is lost at the last moment",
 it("an old file whose name somebody else took in the blink in which it was free stays aside, whole", async () => {
   const folder = await newOutputFolder();
   writeFileSync(join(folder.root, "story.mp3"), OLD);
-  const inBetween: Link = () => {
+  const inBetween: CreateLink = () => {
     writeFileSync(join(folder.root, "story.mp3"), "faster", { flag: "wx" });
     return Promise.reject(Object.assign(new Error("EEXIST"), { code: "EEXIST" }));
   };

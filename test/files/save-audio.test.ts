@@ -1,4 +1,4 @@
-/** Saving: whole under its name, or not at all. */
+/** Saving: complete under its name, or not at all. */
 import { execFile, spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import {
@@ -60,7 +60,7 @@ function request(folder: OutputFolder, changes: Partial<SaveRequest> = {}): Save
   };
 }
 
-/** As file systems without hard links answer. */
+/** The errors of file systems without hard links. */
 const noLinks = (): Promise<void> =>
   Promise.reject(Object.assign(new Error("no links"), { code: "EPERM", syscall: "link" }));
 
@@ -216,7 +216,7 @@ describe("without hard links", () => {
     const folder = await newOutputFolder();
     let marker = "";
     const makeLink = async (): Promise<void> => {
-      // What a kill between marker and rename leaves.
+      // The files that a kill between marker and rename leaves.
       const tag = createHash("sha256").update("story.mp3").digest("hex").slice(0, 16);
       marker = `.audio-generation-${tag}.name`;
       writeFileSync(join(folder.root, marker), "");
@@ -375,7 +375,7 @@ const CHILD = `
   const { saveAudio } = await import(process.argv[2]);
   const folder = await openOutputFolder(process.argv[3]);
   const piece = Buffer.alloc(16384, "ID3");
-  // More than waits in memory, where the disk is to stop the download.
+  // More bytes than the buffer holds, so that the disk stops the download.
   const pieces = process.argv[4] === "write" ? 128 : 16;
   const download = async (sink) => {
     for (let n = 0; n < pieces; n += 1) await sink.write(piece);
@@ -420,7 +420,7 @@ it("leaves no file under the name when the process is killed, and the rest is sw
   const [left = "", ...others] = await listing(path);
   expect([others, left.endsWith(".part")]).toEqual([[], true]);
   const folder = await openOutputFolder(path);
-  // Its owner is certainly dead, and another machine's file of the same age is not ours to judge.
+  // The owner is certainly dead. A file of the same age from another machine is not ours to delete.
   const foreign = left.replace(/audio-generation-[0-9a-f]{16}/, `audio-generation-${"0".repeat(16)}`);
   writeFileSync(join(path, foreign), "");
   await folder.sweepStaleTemporaryFiles();

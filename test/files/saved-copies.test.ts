@@ -1,11 +1,11 @@
-/** Audio that was saved earlier: believed only after another look. */
+/** Audio that was saved earlier is used only after its hash was verified. */
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import type { OutputFolder } from "../../src/files/output-folder.ts";
-import { isIntact, nameAgain, precheckFileName, readSaved, saveAudio } from "../../src/files/save-audio.ts";
+import { copyToName, isIntact, precheckFileName, readSaved, saveAudio } from "../../src/files/save-audio.ts";
 import type { SavedFile } from "../../src/files/saved-file.ts";
 import { failureOf } from "../api/failure.ts";
 import { listing, newFolder, newOutputFolder, removeFolders } from "./folders.ts";
@@ -27,7 +27,7 @@ async function saved(bytes: Buffer = AUDIO): Promise<{ folder: OutputFolder; fil
   return { folder, file };
 }
 
-/** What may have happened to a file since; each makes it another one. */
+/** Changes of a saved file that make it another one. */
 const CHANGES: ReadonlyArray<readonly [string, (path: string) => void]> = [
   ["is gone", unlinkSync],
   ["was cut", (path) => writeFileSync(path, AUDIO.subarray(0, 100))],
@@ -76,7 +76,7 @@ describe("a saved file", () => {
     change(file.path);
     expect(await isIntact(file, folder.root)).toBe(false);
     expect((await failureOf(readSaved(file, folder.root, 1_000_000))).code).toBe("not_found");
-    expect((await failureOf(nameAgain(file, folder, "other.mp3"))).code).toBe("not_found");
+    expect((await failureOf(copyToName(file, folder, "other.mp3"))).code).toBe("not_found");
     expect(await listing(folder.root)).not.toContain("other.mp3");
   });
 
@@ -85,7 +85,7 @@ describe("a saved file", () => {
     const other = newFolder();
     expect(await isIntact(file, other)).toBe(false);
     expect(await isIntact(file, `${file.path.slice(0, -"/story.mp3".length)}x`)).toBe(false);
-    // No folder at all must not be taken for the one that everything lies in.
+    // A file without a folder must not count as being in the root folder.
     expect(await isIntact(file, "")).toBe(false);
     expect((await failureOf(readSaved(file, other, 1_000_000))).code).toBe("not_found");
   });
@@ -109,7 +109,7 @@ describe("a saved file", () => {
 describe("a second name", () => {
   it("holds the same audio and leaves the first", async () => {
     const { folder, file } = await saved();
-    const second = await nameAgain(file, folder, "again.mp3");
+    const second = await copyToName(file, folder, "again.mp3");
     expect(second).toEqual({ ...file, path: join(folder.root, "again.mp3") });
     expect(await isIntact(second, folder.root)).toBe(true);
     writeFileSync(second.path, "edited");
@@ -119,7 +119,7 @@ describe("a second name", () => {
 
   it("that is the first one changes nothing", async () => {
     const { folder, file } = await saved();
-    expect(await nameAgain(file, folder, "story.mp3")).toEqual(file);
+    expect(await copyToName(file, folder, "story.mp3")).toEqual(file);
     expect(await listing(folder.root)).toEqual(["story.mp3"]);
   });
 
@@ -127,7 +127,7 @@ describe("a second name", () => {
     const { folder, file } = await saved();
     writeFileSync(join(folder.root, "again.mp3"), "else");
     for (const given of [file, { ...file, path: join(folder.root, "again-2.mp3") }]) {
-      expect((await nameAgain(given, folder, "again.mp3")).path).toBe(join(folder.root, "again-2.mp3"));
+      expect((await copyToName(given, folder, "again.mp3")).path).toBe(join(folder.root, "again-2.mp3"));
     }
     expect(readFileSync(join(folder.root, "again.mp3"), "utf8")).toBe("else");
     expect(await listing(folder.root)).toEqual(["again-2.mp3", "again.mp3", "story.mp3"]);
@@ -136,12 +136,12 @@ describe("a second name", () => {
   it("adopts the very same bytes", async () => {
     const { folder, file } = await saved();
     writeFileSync(join(folder.root, "again.mp3"), AUDIO);
-    expect((await nameAgain(file, folder, "again.mp3")).path).toBe(join(folder.root, "again.mp3"));
+    expect((await copyToName(file, folder, "again.mp3")).path).toBe(join(folder.root, "again.mp3"));
   });
 
-  it("whose bytes are no audio stays .bin", async () => {
+  it("whose bytes are not audio stays .bin", async () => {
     const { folder, file } = await saved(Buffer.from("no audio"));
-    expect((await nameAgain(file, folder, "again.mp3")).path).toBe(join(folder.root, "again.bin"));
+    expect((await copyToName(file, folder, "again.mp3")).path).toBe(join(folder.root, "again.bin"));
   });
 });
 

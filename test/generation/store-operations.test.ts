@@ -78,7 +78,7 @@ it("a generation with two polls asks the store at most 17 times, and its repeat 
   const view = await generation.generate(request, call);
   expect(view.audio).not.toBeNull();
   expect(service.count("query")).toBe(2);
-  // Heartbeats depend on the clock and not on the work; at this time scale they are a hundred times as frequent.
+  // Heartbeats depend on the clock and not on the work. At this time scale they are a hundred times as frequent.
   const ofWork = operations.filter((name) => name !== "signOfLife");
   process.stderr.write(`store operations of one generation: ${ofWork.length} (${ofWork.join(", ")})\n`);
   expect(ofWork.length).toBeLessThanOrEqual(MAX_OPERATIONS);

@@ -1,4 +1,4 @@
-/** A whole record for tests that need one and care for little in it. */
+/** A complete record for tests that need one, whatever it contains. */
 import type { TaskRecord } from "../../src/ledger/record.ts";
 
 export function aRecord(changes: Partial<TaskRecord> = {}): TaskRecord {

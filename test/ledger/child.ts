@@ -1,4 +1,4 @@
-/** Starts a worker process and reads what it tells. */
+/** Starts a worker process and reads its reports. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -50,7 +50,7 @@ export class Child {
     onTestFinished(() => this.kill());
   }
 
-  /** Resolves when it has told so many facts, or has ended. */
+  /** Resolves when the process has reported so many facts, or has ended. */
   async told(count: number): Promise<void> {
     const enough = new Promise<void>((resolve) => {
       this.#onFact = () => {

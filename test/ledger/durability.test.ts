@@ -1,4 +1,6 @@
-/** Which writes of a record are on the disk before anybody goes on: all that the service would not tell again. */
+/**
+ * Which writes of a record are on the disk before work goes on: all those that the service could not provide again.
+ */
 import { expect, it } from "vitest";
 import type { TaskRecord } from "../../src/ledger/record.ts";
 import { type Durability, durabilityOf } from "../../src/ledger/rules/durability.ts";

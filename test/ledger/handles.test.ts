@@ -9,11 +9,11 @@ import {
   type HandleTarget,
   handleTarget,
   openedHandle,
-  type Wish,
+  type SaveOptions,
 } from "../../src/ledger/rules/handles.ts";
 import { aRecord } from "./a-record.ts";
 
-const WISH: Wish = { fileName: null, replace: false };
+const SAVE_OPTIONS: SaveOptions = { fileName: null, replace: false };
 const WAITING: HandleTarget = { status: "waiting", attempt: 1, taskId: null };
 const SENT: HandleTarget = { ...WAITING, status: "unresolved" };
 const FAILED: HandleTarget = { status: "failed", attempt: 1, taskId: "task-1" };
@@ -23,11 +23,11 @@ function open(
   {
     handle = "new",
     target = WAITING,
-    wish = WISH,
-  }: { handle?: string; target?: HandleTarget; wish?: Wish } = {},
+    saveOptions = SAVE_OPTIONS,
+  }: { handle?: string; target?: HandleTarget; saveOptions?: SaveOptions } = {},
 ): Handle {
   const draft = { handle, keyId: "account", targetId: "record", openedAtMs: 10 };
-  return openedHandle(handles, target, draft, wish);
+  return openedHandle(handles, target, draft, saveOptions);
 }
 
 const only = open([], { handle: "one" });
@@ -35,8 +35,8 @@ const only = open([], { handle: "one" });
 describe("a handle", () => {
   it("is shared by calls that want the same, and by no others", () => {
     expect(open([only])).toBe(only);
-    expect(open([only], { wish: { fileName: "x", replace: false } }).handle).toBe("new");
-    expect(open([only], { wish: { fileName: null, replace: true } }).handle).toBe("new");
+    expect(open([only], { saveOptions: { fileName: "x", replace: false } }).handle).toBe("new");
+    expect(open([only], { saveOptions: { fileName: null, replace: true } }).handle).toBe("new");
   });
 
   it("ends at once when it is cancelled and nothing is sent, and is not shared any more", () => {
@@ -64,7 +64,7 @@ describe("a handle", () => {
   it("keeps the failure of its attempt when a new call goes on, and goes on with a free repeat", () => {
     const error = { code: "task_failed", message: "lost" };
     const next = open([only], { handle: "next", target: FAILED });
-    expect(next).toMatchObject({ handle: "next", attempt: 2, wish: { replayed: false } });
+    expect(next).toMatchObject({ handle: "next", attempt: 2, saveOptions: { replayed: false } });
     expect(endedByWaiting([only, next], null)).toEqual([]);
     expect(endedByWaiting([only, next], { attempt: 1, error, atMs: 70 })).toMatchObject([
       { handle: "one", endedAtMs: 70, end: { kind: "error", error } },

@@ -1,9 +1,12 @@
-/** The life of a record: every status by every event, what is spent after each, and what no order of events can do. */
+/**
+ * The lifecycle of a record: every status with every event, the spend after each, and what no order of events can
+ * cause.
+ */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ObservedTask } from "../../src/api/read-task.ts";
 import { idempotencyKey } from "../../src/ledger/identity.ts";
-import { NO_TASK_YET, step, type TaskEvent } from "../../src/ledger/lifecycle.ts";
+import { applyEvent, NO_TASK_YET, type TaskEvent } from "../../src/ledger/lifecycle.ts";
 import { flightOf, isOpen, rowOf, type TaskRecord, taskRecordSchema } from "../../src/ledger/record.ts";
 import { aRecord } from "./a-record.ts";
 
@@ -49,7 +52,7 @@ const known = {
 } as const;
 const over = { ...known, finishedAtMs: NOW_MS } as const;
 
-/** A record of each status, as it stands after what usually leads there. */
+/** A record of each status, as the usual events leave it. */
 const RECORDS = {
   waiting: fresh,
   unresolved: sentOnce,
@@ -79,13 +82,15 @@ const EVENTS = {
 } as const satisfies Record<string, TaskEvent>;
 type EventName = keyof typeof EVENTS;
 
-/** `status credits`; `=`: the very same record; `polled`: nothing but the time of the poll; `nothing`: forgotten. */
+/**
+ * `status credits`; `=`: the same record; `polled`: only the poll's time changes; `nothing`: the record is deleted.
+ */
 const TABLE: Record<Name, Partial<Record<EventName, string>>> = {
   waiting: {
     refused: "waiting 0",
     "sent as send-1": "unresolved 150",
     "sent as send-2": "unresolved 150",
-    // The answer to a send that had been taken for lost.
+    // The answer to a send that had counted as lost.
     "seen queued": "queued 150",
     "seen processing": "processing 150",
     "seen succeeded": "succeeded 10",
@@ -99,7 +104,7 @@ const TABLE: Record<Name, Partial<Record<EventName, string>>> = {
     "seen succeeded": "succeeded 10",
     "seen failed": "failed 0",
   },
-  // The first send may have made a task: whatever becomes of the second, that stays unknown.
+  // The first send may have created a task. Whatever happens to the second send, that stays unknown.
   "unresolved, sent again": {
     "sent as send-1": "unresolved 150",
     "seen queued": "queued 150",
@@ -152,7 +157,7 @@ const TABLE: Record<Name, Partial<Record<EventName, string>>> = {
 };
 
 function outcomeOf(before: TaskRecord, event: TaskEvent): string {
-  const after = step(before, event);
+  const after = applyEvent(before, event);
   if (after === null) return "nothing";
   if (after === before) return "=";
   const { polledAtMs } = before;
@@ -163,15 +168,15 @@ function outcomeOf(before: TaskRecord, event: TaskEvent): string {
 describe.each(Object.keys(RECORDS) as Name[])("a record that is %s", (name) => {
   it.each(Object.keys(EVENTS) as EventName[])("after: %s", (event) => {
     const outcome = outcomeOf(RECORDS[name], EVENTS[event]);
-    // A poll may change nothing but its own time; where the whole answer is the same, that is all the same.
+    // A poll may change only its own time. An identical answer changes nothing else.
     expect(outcome).toBe(TABLE[name][event] ?? "=");
   });
 });
 
-/** The record after a list of events; none of them may leave nothing. */
+/** Returns the record after a list of events. Some lists delete it. */
 function recordAfter(events: readonly TaskEvent[], record: TaskRecord = fresh): TaskRecord {
   return events.reduce((current, event) => {
-    const next = step(current, event);
+    const next = applyEvent(current, event);
     if (next === null) throw new Error("nothing is left");
     return next;
   }, record);
@@ -195,7 +200,7 @@ describe("an attempt", () => {
 
   it("whose task has ended is not sent again by itself", () => {
     for (const name of ["queued", "processing", "succeeded", "failed"] as const) {
-      expect(step(RECORDS[name], EVENTS["sent as send-2"])).toBe(RECORDS[name]);
+      expect(applyEvent(RECORDS[name], EVENTS["sent as send-2"])).toBe(RECORDS[name]);
     }
   });
 });
@@ -215,7 +220,7 @@ describe("what is spent", () => {
         ?.atMs;
     expect(learnt(SENT_AT_MS + 5 * MINUTE_MS)).toBe(SENT_AT_MS + 5 * MINUTE_MS);
     expect(learnt(SENT_AT_MS + 10_000 * MINUTE_MS)).toBe(SENT_AT_MS + 65 * MINUTE_MS);
-    // A wall clock set back does not date it before its reservation.
+    // A wall clock that was set back must not date it before its reservation.
     expect(learnt(SENT_AT_MS - 5 * MINUTE_MS)).toBe(SENT_AT_MS);
   });
 
@@ -248,8 +253,8 @@ describe("a file", () => {
   it("keeps its name: only a record without one is renamed", () => {
     const named: TaskEvent = { kind: "named", fileName: "story", replaces: null };
     expect(recordAfter([named]).fileName).toBe("story");
-    expect(step(RECORDS.saved, named)).toBe(RECORDS.saved);
-    expect(step(recordAfter([named]), named)).toEqual(recordAfter([named]));
+    expect(applyEvent(RECORDS.saved, named)).toBe(RECORDS.saved);
+    expect(applyEvent(recordAfter([named]), named)).toEqual(recordAfter([named]));
   });
 
   it("takes another one's place once: what was to give way is forgotten with the first file that is saved", () => {
@@ -299,13 +304,13 @@ const anyEvent: fc.Arbitrary<TaskEvent> = fc.oneof(
 );
 const anyLife = fc.array(anyEvent, { maxLength: 20 });
 
-/** Runs a life, and shows each step of it; a record that was forgotten begins anew. */
+/** Applies a list of events, and returns each step. After a deleted record, a new one begins. */
 function live(
   events: readonly TaskEvent[],
   look: (before: TaskRecord, event: TaskEvent, after: TaskRecord) => void,
 ): TaskRecord {
   return events.reduce<TaskRecord>((before, event) => {
-    const next = step(before, event);
+    const next = applyEvent(before, event);
     if (next !== null) look(before, event, next);
     return next ?? fresh;
   }, fresh);
@@ -369,7 +374,7 @@ describe("whatever happens, in whatever order", () => {
           { kind: "again", failed: 9 },
         ];
         if (record.taskId !== null) strangers.push(observed(foreign, record.attempt));
-        for (const event of strangers) expect(step(record, event)).toBe(record);
+        for (const event of strangers) expect(applyEvent(record, event)).toBe(record);
       }),
     );
   });
@@ -377,11 +382,11 @@ describe("whatever happens, in whatever order", () => {
   it("an event that is applied twice counts once", () => {
     fc.assert(
       fc.property(anyLife, anyEvent, (events, event) => {
-        const once = step(
+        const once = applyEvent(
           live(events, () => {}),
           event,
         );
-        if (once !== null) expect(step(once, event)).toEqual(once);
+        if (once !== null) expect(applyEvent(once, event)).toEqual(once);
       }),
     );
   });

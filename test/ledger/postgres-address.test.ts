@@ -1,4 +1,4 @@
-/** Addresses of PostgreSQL databases: what is taken from them, what is refused, and that TLS cannot be weakened. */
+/** Addresses of PostgreSQL databases: what is accepted, what is refused, and that nothing weakens TLS. */
 import { describe, expect, it } from "vitest";
 import { readPostgresAddress } from "../../src/config/postgres-address.ts";
 

@@ -1,4 +1,7 @@
-/** A PostgreSQL that is away, frozen, closed to us, full or another's: bridged or reported in bounded time, without secrets. */
+/**
+ * A PostgreSQL that is away, frozen, full, inaccessible or used by something else: bridged or reported in bounded
+ * time, without secrets.
+ */
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -111,7 +114,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("an absence", () => {
       expectAway(claim(store), /nothing listens there/),
       expectAway(store.named("x"), /nothing listens there/),
     ]);
-    // The next steps of the same tool call.
+    // The following steps of the same tool call.
     await expectAway(store.get("record-1"), /nothing listens there/);
     await expectAway(claim(store), /nothing listens there/);
     await server.start();
@@ -125,7 +128,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("an absence", () => {
     const stores = Array.from({ length: 9 }, () => openShared(server.url));
     await Promise.all(stores.map((store) => store.check()));
     await server.kill();
-    // The connections hear of it while nobody asks them anything.
+    // The connections notice while they are idle.
     await sleep(200);
     await server.start();
     await Promise.all(stores.map((store) => store.check()));
@@ -249,7 +252,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("an answer that is lost", () => {
     await admit(store);
     const before = proxy.roundTrips();
     await admit(store);
-    // The claim before it takes two as well.
+    // The claim before it takes two round trips as well.
     expect(proxy.roundTrips() - before).toBeLessThanOrEqual(4);
   });
 });
@@ -261,7 +264,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a database", () => {
   });
   afterAll(() => server.remove());
 
-  /** The address of an empty database, and a way to speak to it past the ledger. */
+  /** The address of an empty database, and a connection to it without the ledger. */
   async function empty() {
     const url = await server.newDatabase();
     const database = new URL(url).pathname.slice(1);
@@ -488,7 +491,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a failover", () => {
     onTestFinished(() => address.close());
     const store = openShared(`postgres://127.0.0.1:${address.port}`);
     await claim(store);
-    // As a primary that was made a standby: there, and taking no writes.
+    // Like a primary that became a standby: reachable, but read-only.
     await old.command("ALTER SYSTEM SET default_transaction_read_only = on");
     await old.command("SELECT pg_reload_conf()");
     address.leadTo(next.port);
@@ -518,7 +521,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("TLS", () => {
     ] as const) {
       vi.stubEnv(name, value);
     }
-    // Linux connects 0.0.0.0 to this machine, but it is no name of it.
+    // Linux connects 0.0.0.0 to this machine, but it is not a name of it.
     const away = plain.replace("127.0.0.1", "0.0.0.0");
     const logged: string[] = [];
     for (const url of [

@@ -9,7 +9,7 @@ import { type StoreBench, storeSuite } from "./store-suite.ts";
 
 const log = createLog("silent", (text) => text);
 
-/** The suite opens hundreds of stores, and a server has room for a hundred. */
+/** The suite opens hundreds of stores, but a server accepts a hundred connections. */
 const CONNECTIONS = 8;
 
 async function openBench(): Promise<StoreBench> {

@@ -1,4 +1,4 @@
-/** Several processes on one ledger, killed ones among them. */
+/** Several processes on one ledger, some of them killed. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
@@ -14,12 +14,12 @@ import { Child } from "./child.ts";
 import type { Job } from "./worker.ts";
 
 const log = createLog("silent", (text) => text);
-/** Coarse enough that a busy machine does not take a process that is merely slow for a dead one. */
+/** Long enough that a slow process on a busy machine does not count as dead. */
 const TIME_SCALE = 0.03;
 
-/** For more processes than there are cores: one that only waits for its turn must not pass for dead. */
+/** For more processes than cores: a process that waits for its turn must not count as dead. */
 const SLOWER = { timeScale: 0.1, windowMs: 6000 };
-/** Processes that are started together. */
+/** Processes that start together. */
 const AT_ONCE = 4;
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -28,7 +28,7 @@ type Place = Pick<Job, "stateDir" | "storeUrl">;
 interface Site {
   /** An empty ledger. */
   newPlace(): Promise<Place>;
-  /** Ends the database under its users, and starts it again. */
+  /** Stops the database while it is in use, and starts it again. */
   crash(): Promise<void>;
   close(): Promise<void>;
 }
@@ -140,10 +140,10 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       // Listed by its columns, which were written with it.
       const listed = await ledger.list({ accounts: "own", limit: 100_000 });
       const stored = new Map(listed.map((record) => [record.recordId, record]));
-      // A claim of which nothing was sent yet need not outlive a crash of the server.
+      // A claim without a send need not survive a crash of the server.
       if (place.storeUrl === null) expect(written.filter((recordId) => !stored.has(recordId))).toEqual([]);
       expect(admitted.filter((recordId) => stored.get(recordId)?.status !== "unresolved")).toEqual([]);
-      // Nothing by half either: the sums are those of the records, also of those that nobody was told of.
+      // Transactions are not applied partly: the sums match the records, also those that were never acknowledged.
       const spent = listed.reduce((sum, { spend }) => sum + (spend?.credits ?? 0), 0);
       expect(await ledger.store.spentCredits(DAY_MS)).toBe(spent);
     }, 120_000);
@@ -164,7 +164,7 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       expect(left).toEqual([...Array.from({ length: steps - 1 }, () => "waiting"), "unresolved"]);
     }, 120_000);
 
-    /** Kills a process after that step, lets another go on at once, and tells how the record was found. */
+    /** Kills a process after a step, lets another one continue at once, and returns how it found the record. */
     async function leftAfter(place: Place, step: number): Promise<string | undefined> {
       const baseUrl = `https://step-${step}.example`;
       const doomed = new Child({ ...place, job: "step", baseUrl, diesAfter: step });
@@ -178,7 +178,7 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       const budget = { credits: 150, windowMs: DAY_MS };
       const one = { maxCreates: 1, windowMs: 60_000, maxInFlight: 1, lapseMs: 30_000, budget };
       if (found?.status === "unresolved") {
-        // It may have been sent: what it holds is held for its repeat, which any process may send.
+        // The create may have been sent. Its place stays reserved for the repeat, which any process may send.
         expect(await ledger.admit(next, "next", one)).toMatchObject({ kind: "over_budget" });
         const taken = await ledger.claim(found);
         expect(taken.isOurs).toBe(true);
@@ -200,7 +200,7 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       const { origin, keyId } = ledger.identity;
       const names = { recordId: "mine", workId: "my work", origin, keyId };
       const { record } = await ledger.claim(aRecord({ ...NO_TASK_YET, ...names, revision: 0 }));
-      // Both places are held by living processes, for longer than a dead one's would last.
+      // Living processes have both places, for longer than a dead process would.
       const tooEarly = AbortSignal.timeout(1400);
       const waiting: string[] = [];
       const ask = (signal: AbortSignal) =>
@@ -231,7 +231,7 @@ describe("a holder", () => {
     expect(isProcessGone(own)).toBe(false);
     expect(createProcessId()).not.toBe(own);
     const [place, , random] = own.split(".");
-    // Above every process number that Linux, macOS or Windows gives in practice.
+    // Larger than any process number of Linux, macOS or Windows in practice.
     expect(isProcessGone(`${place}.4194999.${random}`)).toBe(true);
     expect(isProcessGone(`0123456789abcdef.4194999.${random}`)).toBe(false);
     expect(isProcessGone(`${place}.1.${random}`)).toBe(false);

@@ -1,4 +1,4 @@
-/** The ledger's records: how they change, and what becomes of one that is damaged or lost. */
+/** The ledger's records: how they change, and what happens to damaged and lost ones. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { ObservedTask } from "../../src/api/read-task.ts";
@@ -26,10 +26,10 @@ const NO_LIMITS: CreateLimits = {
   budget: null,
 };
 
-/** Opens the same store for one more account or process. */
+/** Opens the same store for another account or process. */
 type OpenStore = (identity: LedgerIdentity) => LedgerStore;
 
-/** One test's ledger, at an origin of its own. */
+/** One test's ledger, for an origin of its own. */
 class Bench {
   readonly origin = `https://${randomUUID()}`;
   readonly logged: string[] = [];
@@ -52,7 +52,7 @@ class Bench {
   }
 }
 
-/** A draft of this ledger's account, of a work of its own. */
+/** A draft of a record for this ledger's account. */
 function draft(ledger: Ledger, changes: Partial<TaskRecord> = {}): TaskRecord {
   const { origin, keyId } = ledger.identity;
   const workId = changes.workId ?? randomUUID();
@@ -77,7 +77,7 @@ const seen = (status: ObservedTask["status"], taskId = "task-1", attempt = 1): T
   atMs: WALL_MS,
 });
 
-/** The text that stands in the place of a record becomes another, and its columns stay. */
+/** Replaces the text of a record, and leaves its columns unchanged. */
 async function damage(ledger: Ledger, record: TaskRecord, value: string): Promise<void> {
   const { keyId, recordId: id, revision } = record;
   const after = { ...rowOf(record), revision: revision + 1, value };
@@ -140,7 +140,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       expect(failure.remedy).toContain("same idempotency key");
       const asideKey = `set-aside:${record.recordId}:${WALL_MS}`;
       expect(bench.logged.join()).toContain(asideKey);
-      // Everything that was left of it is still there to be read by a person.
+      // Everything that is left of it can still be read by a person.
       expect(await ledger.store.documents.get(asideKey)).toBe(text);
       expect(await ledger.get(record.recordId)).toBeNull();
       expect(await ledger.get(other.recordId)).toEqual(other);
@@ -280,7 +280,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
     it("belong to one process, and are taken from one that is certainly dead", async () => {
       const bench = newBench();
       const [place, , random] = createProcessId().split(".");
-      // Above every process number that Linux, macOS or Windows gives in practice.
+      // Larger than any process number of Linux, macOS or Windows in practice.
       const dead = bench.ledger("account", `${place}.4194999.${random}`);
       const record = await claimed(dead);
       const first = bench.ledger();
@@ -306,7 +306,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       const second = await claimed(mine, { createdAtMs: 0 });
       expect(await mine.list({ accounts: "all", limit: 9 })).toEqual([own, first, second]);
       expect(await theirs.list({ accounts: "all", limit: 9 })).toEqual([old, first, second]);
-      // As many as were asked for, whatever was left out.
+      // As many as requested, whatever was omitted.
       expect(await mine.list({ accounts: "all", limit: 2 })).toEqual([own, first]);
     });
   });

@@ -1,4 +1,7 @@
-/** Random courses over the store, against what really happened; and the proof that they find faults. */
+/**
+ * Random courses over the store, compared with what really happened. Planted faults prove that the courses find
+ * faults.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -28,7 +31,7 @@ describe("the rules of admission", () => {
     ["the same courses each time", { seed: 1, numRuns: 400 }],
     ["other courses each time", { numRuns: 100 }],
   ])("hold in %s", async (_what, parameters) => {
-    // Looking for a shorter course ends before the test's own time.
+    // Shrinking a course ends before the test's time limit.
     await fc.assert(keepsRules({ sound, engine: sound, clock }), {
       ...parameters,
       interruptAfterTimeLimit: 20_000,

@@ -1,4 +1,4 @@
-/** A store on PostgreSQL for tests of its faults: opened on an address, closed with the test. */
+/** A store on PostgreSQL for tests of its faults: opened with an address, closed with the test. */
 import { randomUUID } from "node:crypto";
 import { expect, onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
@@ -11,7 +11,7 @@ import { aRecord } from "./a-record.ts";
 
 export const ORIGIN = "https://service.example";
 
-/** Five seconds are allowed; the rest is a slow machine's. */
+/** The rule allows five seconds; the rest is for a slow machine. */
 const BOUND_MS = 8_000;
 
 export function openEngine(storeUrl: string, logged: string[] = []): PostgresEngine {
@@ -43,7 +43,7 @@ interface SharedOptions {
 export const claim = (store: LedgerStore, changes: Parameters<typeof aRecord>[0] = {}) =>
   store.claim({ row: rowOf(aRecord(changes)), leaseTtlMs: 15_000 });
 
-/** Asks for the admission of a create of a new record, within wide limits. */
+/** Requests the admission of a create of a new record, within wide limits. */
 export async function admit(store: LedgerStore, keyId = "account") {
   const waiting = aRecord({ recordId: randomUUID(), keyId, status: "waiting", taskId: null });
   await claim(store, waiting);
@@ -57,7 +57,7 @@ export async function admit(store: LedgerStore, keyId = "account") {
   });
 }
 
-/** A call that has to say in time, and by name, that the store is away. */
+/** A call that must report in time that the store is unavailable, and name it. */
 export async function expectAway(call: Promise<unknown>, words: RegExp): Promise<void> {
   const startedAtMs = performance.now();
   const failure = await failureOf(call);

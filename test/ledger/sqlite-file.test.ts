@@ -51,7 +51,7 @@ async function read(store: LedgerStore, recordId = "record-1"): Promise<unknown>
   return value === undefined ? undefined : taskRecordSchema.parse(JSON.parse(value));
 }
 
-/** A ledger with one record in it, closed. */
+/** A ledger with one record, closed. */
 async function written(): Promise<{ stateDir: string; file: string }> {
   const stateDir = scratchFolder();
   const store = open(stateDir);
@@ -60,7 +60,7 @@ async function written(): Promise<{ stateDir: string; file: string }> {
   return { stateDir, file: join(stateDir, "ledger.sqlite") };
 }
 
-/** Milliseconds of 330 look-ups of every kind. */
+/** Milliseconds of 330 queries of every kind. */
 async function lookUpMs(store: LedgerStore): Promise<number> {
   await store.list({ accounts: "own", limit: 1 });
   const startedAtMs = performance.now();
@@ -272,7 +272,7 @@ describe("a ledger file", () => {
       INSERT INTO agm_machine_keys VALUES ('this', 'b')`);
     db.close();
     const manyMs = await lookUpMs(open(stateDir));
-    // A single kind of look-up that walks an origin's records makes it a hundred times as long.
+    // A single kind of query that scans an origin's records makes it a hundred times as long.
     expect(manyMs).toBeLessThan(12 * fewMs);
   });
 });

@@ -1,4 +1,4 @@
-/** Runs the store's suite over SQLite, and tests what only a store of one machine promises. */
+/** Runs the store's suite over SQLite, and tests the promises that only a store of one machine makes. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -69,7 +69,7 @@ describe("on one machine", () => {
     const record = await desk.create("accepted");
     bench.advance(3 * DAY_MS);
     await desk.create("accepted");
-    // Its sum is gone by now: nothing is taken from any other.
+    // Its sum has expired, so nothing is subtracted from another one.
     await desk.end(record, 10);
     expect(await desk.store().spentCredits(DAY_MS)).toBe(160);
   });

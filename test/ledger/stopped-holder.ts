@@ -1,4 +1,4 @@
-/** A process that stands still in the middle of a transaction, holding the row of an API key; goes on when it is continued. */
+/** A process that stops in the middle of a transaction with a lock on the row of an API key, and continues later. */
 import { PostgresEngine } from "../../src/ledger/postgres/postgres-engine.ts";
 import { sql } from "../../src/ledger/store/sql-engine.ts";
 import { createLog } from "../../src/log.ts";

@@ -1,4 +1,4 @@
-/** What every ledger store must do, whatever it stands on; each store's own test runs it. */
+/** What every ledger store must do, on any engine. Each store's own test runs it. */
 import { afterAll, beforeAll, describe } from "vitest";
 import { budgetSuite } from "./store-suite/budget.ts";
 import { createsSuite } from "./store-suite/creates.ts";
@@ -10,7 +10,7 @@ import { recordsSuite } from "./store-suite/records.ts";
 
 export type { StoreBench } from "./store-suite/desk.ts";
 
-/** @param open once for all tests: each has an origin and accounts of its own */
+/** @param open called once for all tests; each test has its own origin and accounts */
 export function storeSuite(name: string, open: () => Promise<StoreBench>): void {
   describe(`a ledger store over ${name}`, () => {
     let bench: StoreBench;

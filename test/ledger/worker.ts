@@ -1,4 +1,4 @@
-/** What a child process does to a shared ledger in the tests of several processes; one job, told as JSON. */
+/** The jobs of a child process in tests of several processes on one ledger. The job is passed as JSON. */
 import { randomUUID } from "node:crypto";
 import { writeSync } from "node:fs";
 import { StatementSync } from "node:sqlite";
@@ -26,12 +26,12 @@ const jobSchema = z.object({
   count: z.int(),
   timeScale: z.number(),
   creditBudget: z.number().nullable(),
-  /** The process kills itself after so many statements of its admission; 0: after none. */
+  /** The process kills itself after this number of statements of its admission; 0: after none. */
   diesAfter: z.int(),
 });
 export type Job = z.infer<typeof jobSchema>;
 
-/** Written at once and whole, so that a killed process has told everything that it had done. */
+/** Written at once and completely, so that a killed process has reported everything that it did. */
 function tell(fact: object): void {
   writeSync(1, `${JSON.stringify(fact)}\n`);
 }
@@ -78,7 +78,7 @@ const seen = (record: TaskRecord, status: ObservedTask["status"]) =>
     atMs: systemClock.wallMs(),
   }) as const;
 
-/** Nothing is held back, so that the ledger is all that is waited for. */
+/** The limits delay nothing, so that only the ledger causes waits. */
 const NO_LIMITS = {
   maxCreates: 1_000_000,
   windowMs: 60_000,
@@ -87,14 +87,17 @@ const NO_LIMITS = {
   budget: { credits: 1e9, windowMs: 24 * 60 * 60_000 },
 };
 
-/** One admission after the other, each told as soon as it is known; an absence that is reported is waited out. */
+/**
+ * One admission after the other, each reported as soon as it is known. Waits while the store is reported as
+ * unavailable.
+ */
 async function load(): Promise<void> {
   for (let at = 0; at < job.count; at += 1) {
     try {
       const record = await claim(at);
       tell({ written: record.recordId });
       const admission = await ledger.admit(record, randomUUID(), NO_LIMITS);
-      // A crash of the server may have forgotten the claim, because nothing was sent for it yet.
+      // A crash of the server may have lost the claim, because nothing was sent for it yet.
       tell(admission.kind === "admitted" ? { admitted: record.recordId } : { refused: admission.kind });
     } catch (error) {
       if (!(error instanceof AudioError && error.retryable)) throw error;
@@ -122,7 +125,7 @@ function dieAfter(statement: number): { count: number } {
   const { prototype: client } = Client;
   const query = client.query;
   let last: Promise<unknown> = Promise.resolve();
-  // Each statement in a round trip of its own, so that the server has run no later one yet.
+  // Each statement is a round trip, so the server has run no later one yet.
   Object.assign(client, {
     query(this: Client, ...words: unknown[]) {
       const answer = last.then(() => Reflect.apply(query, this, words)).then(step);
@@ -165,7 +168,7 @@ async function create(at: number): Promise<void> {
 if (job.job === "load") await load();
 else if (job.job === "step") await dieInAdmission();
 else if (job.job === "create") {
-  // Timers of the limits never keep a process alive; here the process is alive for another reason.
+  // Timers of the limits do not keep a process alive, so another timer does.
   const alive = setInterval(() => {}, 1000);
   await Promise.all(Array.from({ length: job.count }, (_, at) => create(at)));
   clearInterval(alive);

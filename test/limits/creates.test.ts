@@ -1,4 +1,4 @@
-/** What waits inside one process to be sent: order, leaving, waking, the budget, a store that is lost. */
+/** Creates that wait inside one process: their order, cancellation, wake-ups, the budget, a store that is lost. */
 import { describe, expect, it } from "vitest";
 import { failureOf } from "../api/failure.ts";
 import { quiet } from "../support/hand-clock.ts";
@@ -62,7 +62,7 @@ describe("creates", () => {
     await room.end(running, 10);
     const grant = await single;
     expect(room.admitted).toEqual(["a", "b", "single"]);
-    // Somebody asks for a part by itself: now it is one of those who go first.
+    // Somebody requests the part directly, so it goes first now.
     isPart.value = false;
     await room.accept(grant);
     await room.end(other, 10);
@@ -134,7 +134,7 @@ describe("creates", () => {
   it("give back an admission that is not used, with its place and its reservation", async () => {
     const room = newRoom({ creditBudget: 150 });
     for (const name of ["a", "b", "c", "d", "e", "f", "g", "h"]) {
-      await room.limits.giveBack(await room.ask(name));
+      await room.limits.returnGrant(await room.ask(name));
       expect(await room.ledger.get(name)).toMatchObject({ status: "waiting", send: null, spend: null });
     }
     expect(await room.spent()).toBe(0);
@@ -162,7 +162,7 @@ describe("creates", () => {
     const mine = room.ask("a");
     await room.clock.advance(40_000);
     expect(room.admitted).toEqual([]);
-    // No sign of life from here on.
+    // No heartbeats from here on.
     await other.limits.close();
     await room.clock.advance(29_000 - 5_000);
     expect(room.admitted).toEqual([]);
@@ -211,7 +211,7 @@ describe("the budget", () => {
     });
     expect(fuller.status).toBe("queued");
     expect((await failureOf(poorer.ask("f"))).code).toBe("budget_exceeded");
-    // The one at the head is judged when its turn comes.
+    // The create at the head of the queue is judged when its turn comes.
     expect(poorer.admitted).toEqual([]);
   });
 
@@ -219,7 +219,7 @@ describe("the budget", () => {
     const room = newRoom({ creditBudget: 150 });
     await room.refuse(await room.ask("a"));
     expect(await room.ledger.get("a")).toMatchObject({ status: "waiting", spend: null });
-    await room.limits.giveBack(await room.ask("b"));
+    await room.limits.returnGrant(await room.ask("b"));
     await room.ask("c");
   });
 
@@ -270,7 +270,7 @@ describe("while the store is lost", () => {
       const record = await room.claim("a");
       room.trouble = "answers_lost";
       const failure = failureOf(room.order(record));
-      // The transaction has taken place; from here on nothing arrives.
+      // The transaction was committed. From here on, nothing arrives.
       if (awayMs > 0) room.trouble = "away";
       expect((await failure).code).toBe("store_unavailable");
       await room.clock.advance(awayMs);

@@ -1,10 +1,10 @@
-/** Polling that does not starve itself: pace and reserve, with time by hand. */
+/** Polling that does not starve itself: its pace and its reserve, with a manual clock. */
 import { expect, it } from "vitest";
 import type { Limits } from "../../src/limits/limits.ts";
 import { quiet } from "../support/hand-clock.ts";
 import { never, newRoom, type Room, WINDOW_MS } from "./room.ts";
 
-/** Polls for ever, `intervalMs` apart; notes when each ran, and each wait that was told. */
+/** Polls for ever, `intervalMs` apart. Records when each poll ran, and each reported wait. */
 function poll(room: Room, limits: Limits, intervalMs: number): { atMs: number[]; waits: string[] } {
   const seen = { atMs: [] as number[], waits: [] as string[] };
   const one = async (): Promise<void> => {
@@ -24,7 +24,7 @@ function longestGap(atMs: readonly number[], untilMs: number): number {
   return Math.max(...atMs.map((at, index) => (atMs[index + 1] ?? untilMs) - at));
 }
 
-/** The most reads in any window. */
+/** Returns the maximum number of reads in any window. */
 function mostInWindow(atMs: readonly number[]): number {
   const sorted = atMs.toSorted((a, b) => a - b);
   return Math.max(...sorted.map((at) => sorted.filter((one) => one >= at && one < at + 60_000).length));

@@ -1,4 +1,4 @@
-/** Queries and downloads of one process: their rate and their pauses. */
+/** The queries and downloads of one process: their rate and their pauses. */
 import { describe, expect, it } from "vitest";
 import type { Limits } from "../../src/limits/limits.ts";
 import { quiet } from "../support/hand-clock.ts";

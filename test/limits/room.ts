@@ -1,4 +1,6 @@
-/** One account's limits on a real ledger, with time by hand: several processes, each with a store that can be lost. */
+/**
+ * One account's limits on a real ledger, with a manual clock: several processes, each with a store that can fail.
+ */
 import { onTestFinished } from "vitest";
 import type { ObservedTask } from "../../src/api/read-task.ts";
 import { AudioError } from "../../src/errors.ts";
@@ -22,10 +24,10 @@ const ORIGIN = "https://service.example";
 export type AdmittedCreate = Extract<CreateGrant, { kind: "admitted" }>;
 type Changes = Partial<Pick<LimitsOptions, "timeScale" | "creditBudget">>;
 
-/** `away`: nothing arrives. `answers_lost`: everything arrives, and no answer comes back. */
+/** `away`: no operation arrives. `answers_lost`: every operation arrives, but no answer returns. */
 type Trouble = "none" | "away" | "answers_lost";
 
-/** A store, or a part of it, whose troubles a test causes and mends. */
+/** A store, or a part of it, whose faults a test switches on and off. */
 function troubled<T extends object>(inner: T, trouble: () => Trouble): T {
   const lost = (): AudioError => new AudioError("store_unavailable", "gone", { retryable: true });
   return new Proxy(inner, {
@@ -48,7 +50,7 @@ export class Process {
   readonly limits: Limits;
   readonly ledger: Ledger;
   trouble: Trouble = "none";
-  /** Names of what was admitted, in order. */
+  /** Names of the admitted creates, in order. */
   readonly admitted: string[] = [];
   readonly waiting: string[] = [];
   readonly #clock: HandClock;
@@ -72,7 +74,7 @@ export class Process {
     });
   }
 
-  /** A record of a work of its own, claimed by this process. */
+  /** A record for its own work, claimed by this process. */
   async claim(name: string, changes: Partial<TaskRecord> = {}): Promise<TaskRecord> {
     const { origin, keyId } = this.ledger.identity;
     const names = { recordId: name, workId: `work of ${name}`, origin, keyId };
@@ -80,7 +82,7 @@ export class Process {
     return (await this.ledger.claim(draft)).record;
   }
 
-  /** Asks for the admission of a claimed record, and notes its name when it is admitted. */
+  /** Requests the admission of a claimed record, and records its name when it is admitted. */
   async order(
     record: TaskRecord,
     signal: AbortSignal = never,
@@ -93,31 +95,31 @@ export class Process {
     return grant;
   }
 
-  /** Claims and asks. */
+  /** Claims a record and requests its admission. */
   async ask(name: string, signal: AbortSignal = never): Promise<AdmittedCreate> {
     const grant = await this.order(await this.claim(name), signal);
     if (grant.kind !== "admitted") throw new Error(`${name} is ${grant.kind}`);
     return grant;
   }
 
-  /** The service took it. */
+  /** The service accepted it. */
   async accept(grant: AdmittedCreate): Promise<TaskRecord> {
     return await this.#answered(grant, this.#observed(grant.record, { status: "queued" }));
   }
 
-  /** The service refused it for good. */
+  /** The service refused it definitively. */
   async refuse(grant: AdmittedCreate): Promise<void> {
     await this.#answered(grant, { kind: "notTaken", send: grant.send });
     this.limits.freed();
   }
 
-  /** No answer came. */
+  /** No response arrived. */
   async leaveUnanswered({ send }: AdmittedCreate): Promise<void> {
     this.limits.ended(send);
     await this.ledger.store.releaseSlot({ sendId: send, outcome: "counts" });
   }
 
-  /** The task has ended, and this process has seen it. */
+  /** The task has ended, and this process has seen that. */
   async end(record: TaskRecord, chargedCredits: number): Promise<void> {
     const billing: ObservedTask["billing"] = {
       reserved_credits: 150,
@@ -129,7 +131,7 @@ export class Process {
     this.limits.freed();
   }
 
-  /** A create and its task, from admission to its end, in no time. */
+  /** A create and its task, from admission to end, without passing time. */
   async createWhole(name: string): Promise<void> {
     await this.end(await this.accept(await this.ask(name)), 12);
   }
@@ -165,7 +167,7 @@ export class Process {
 
 export interface Room extends Process {
   readonly clock: HandClock;
-  /** Another process on the same ledger, of the same account unless told. */
+  /** Another process on the same ledger, with the same account unless given. */
   another(changes?: Changes, keyId?: string): Process;
 }
 

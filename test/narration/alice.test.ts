@@ -1,4 +1,7 @@
-/** A whole chapter through the sandbox in every format: as long as its parts and pauses, and each part as it sounds alone. */
+/**
+ * A whole chapter through the sandbox in every format: it is as long as its parts and pauses, and each part sounds as
+ * it does alone.
+ */
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -27,7 +30,7 @@ const ASSETS = join(import.meta.dirname, "..", "..", "assets");
 const CHAPTER = "alice-chapter-1.md";
 const RATE_HZ = 24_000;
 
-/** What decoders play a format at; Opus always at 48 kHz. */
+/** The rates at which decoders play a format; Opus is always 48 kHz. */
 const PLAYED_HZ: Readonly<Record<OutputFormat, number>> = {
   mp3: RATE_HZ,
   wav: RATE_HZ,
@@ -35,7 +38,7 @@ const PLAYED_HZ: Readonly<Record<OutputFormat, number>> = {
   ogg_opus: 48_000,
 };
 
-/** How far a pause may be from what was asked for: half a frame of mp3, half a packet of Opus. */
+/** The largest allowed deviation of a pause: half a frame of mp3, half a packet of Opus. */
 const JOINT_SECONDS: Readonly<Record<OutputFormat, number>> = {
   mp3: 0.0121,
   wav: 0.5 / RATE_HZ,
@@ -47,7 +50,7 @@ const WAV_HEADER_BYTES = 44;
 
 async function played(bytes: Buffer, format: OutputFormat): Promise<Int16Array> {
   if (format === "mp3" || format === "ogg_opus") return await heard(bytes, format);
-  // The samples end where their length says: behind them stand title and author.
+  // Ends the samples where the header says, because title and author follow them.
   const samples =
     format === "wav"
       ? bytes.subarray(WAV_HEADER_BYTES, WAV_HEADER_BYTES + bytes.readUInt32LE(WAV_HEADER_BYTES - 4))
@@ -58,11 +61,14 @@ async function played(bytes: Buffer, format: OutputFormat): Promise<Int16Array> 
 const bytesOf = ({ buffer, byteOffset, byteLength }: Int16Array): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength);
 
-/** Whether a sound lies in the whole from there on, to the sample. As bytes, because thousands of places are tried. */
+/**
+ * Whether the whole contains a sound from there on, exact to the sample. Compares bytes, because thousands of
+ * positions are tried.
+ */
 const liesAt = (sound: Int16Array, whole: Int16Array, at: number): boolean =>
   at >= 0 && bytesOf(sound).equals(bytesOf(whole.subarray(at, at + sound.length)));
 
-/** Where a part begins in the whole, in samples, at most a joint's tolerance from where it is expected. */
+/** Returns where a part begins in the whole, in samples, at most the tolerance from the expected position. */
 function placeOf(part: Int16Array, whole: Int16Array, expected: number, tolerance: number): number {
   const beginning = part.subarray(0, 20_000);
   for (let off = 0; off <= tolerance; off += 1) {
@@ -73,7 +79,7 @@ function placeOf(part: Int16Array, whole: Int16Array, expected: number, toleranc
   return -1;
 }
 
-/** Speaks each part once for all formats, because speaking takes longer than encoding. */
+/** Synthesises each part once for all formats, because speech takes longer than encoding. */
 function speaksOnce(): SpeechEngine {
   const engine = createSpeechEngine();
   const spoken = new Map<string, Promise<SpokenAudio>>();
@@ -111,7 +117,9 @@ describeWithFfprobe("Alice's first chapter", () => {
     await workplace.remove();
   });
 
-  /** The audio of each part, in the order of the plan, by the table of parts and the tasks that it names. */
+  /**
+   * Returns the audio of each part, in the order of the plan, from the table of parts and the tasks that it names.
+   */
   async function partsOf(narrationId: string): Promise<Array<{ bytes: Buffer; seconds: number }>> {
     const contents = await driver.readText(`audio://narrations/${narrationId}`);
     const ids = [...contents.matchAll(/^\| \d+ \| saved \| 1 \| (\S+) \|/gm)].map(([, id = ""]) => id);
@@ -124,8 +132,8 @@ describeWithFfprobe("Alice's first chapter", () => {
   }
 
   /**
-   * In the voice and at the speed that the sandbox speaks soonest, as it is the joints that are listened to. A busy
-   * machine takes its time: asked until it does not run any more.
+   * Uses the voice and speed that the sandbox synthesises fastest, because only the joints matter. Repeats the call
+   * until the narration has ended, because a busy machine is slow.
    */
   async function narrated(output_format: OutputFormat): Promise<NarrationOutput> {
     const made = { voice: "quentin_en_zh", output_format, speed: 2 };
@@ -146,12 +154,13 @@ describeWithFfprobe("Alice's first chapter", () => {
     expect(parts.length).toBeGreaterThan(8);
     const playedHz = PLAYED_HZ[format];
     const whole = await played(bytes, format);
-    // It is told in whole milliseconds, and may lie halfway between two.
+    // The duration is stated in whole milliseconds, so it may be half a millisecond off.
     expect(Math.abs(whole.length / playedHz - (file?.duration_seconds ?? 0))).toBeLessThan(0.0006);
     const probed = await probeAudio(file?.path ?? "", { format, sampleRateHz: RATE_HZ });
     expect(Math.abs(probed.durationSeconds - (file?.duration_seconds ?? 0))).toBeLessThan(0.02);
 
-    // Every pause of this chapter is known: 2 s before its heading's first words, 0.6 s between paragraphs, or none.
+    // Every pause of this chapter is known: 2 s before the first words after its heading, 0.6 s between paragraphs,
+    // or none.
     let end = 0;
     for (const [index, part] of parts.entries()) {
       const sound = await played(part.bytes, format);

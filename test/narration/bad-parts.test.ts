@@ -1,4 +1,7 @@
-/** Parts whose audio cannot be had or joined: each is told by its number, another take mends it, skip_failed joins the rest. */
+/**
+ * Parts whose audio is unavailable or cannot be joined: each is named by its number, another take replaces it, and
+ * skip_failed joins the rest.
+ */
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -15,7 +18,7 @@ afterEach(() => narrator.stop());
 const PAUSE_BYTES = 0.6 * 24_000 * 2;
 const THREE = textOf("One", "Two", "Three");
 
-/** The service hands out other bytes for parts whose text holds the words. */
+/** The service sends other bytes for parts whose text contains the words. */
 const deliver =
   (bytesOf: (body: string, times: number) => Buffer | null): Interceptor =>
   ({ kind, taskId }, response, self) => {
@@ -31,7 +34,7 @@ const deliver =
     return true;
   };
 
-/** Told as that part's, with both ways out. */
+/** Reported for that part, with both ways out. */
 function expectOnlyPartTwo(told: NarrationOutput): void {
   expect(told).toMatchObject({ status: "stopped", parts: { total: 3, saved: 2, running: 0, failed: 1 } });
   expect(told.problems).toMatchObject([{ part: 2 }]);

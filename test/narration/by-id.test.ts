@@ -1,4 +1,4 @@
-/** What the id of a narration is enough for: another take by a quote alone, and some of its chapters. */
+/** What a call needs only the id of a narration for: another take by a quote, and some of its chapters. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** A narration whose API key is changed in mid-run: what the earlier key reserved or was charged counts, once. */
+/** The API key changes while a narration runs: what the earlier key reserved or paid counts, once. */
 import { rm } from "node:fs/promises";
 import { afterEach, expect, it } from "vitest";
 import { Narrator, textOf } from "./narrator.ts";
@@ -7,7 +7,7 @@ const KEYS = ["sk-first-0123456789abcdef", "sk-second-0123456789abcdef"] as cons
 const LATER = { AUDIO_API_KEY: KEYS[1] };
 const FOUR = textOf("One", "Two", "Three", "Four");
 const FIVE = textOf("One", "Two", "Three", "Four", "Five");
-/** A busy machine starts a process in seconds. */
+/** A busy machine needs seconds to start a process. */
 const LONG = { timeout: 20_000, interval: 10 };
 
 let narrator: Narrator;

@@ -1,4 +1,4 @@
-/** What chapters and files of a finished narration are called. */
+/** The names of chapters and files of a finished narration. */
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -20,7 +20,7 @@ async function chaptersOf(text: string): Promise<unknown> {
 const BODY = "# Dusk\n\nIt is late.\n\n# Dawn\n\nGood night.";
 
 describe("what stands before the first heading", () => {
-  it("is no chapter where the narration is called after that heading", async () => {
+  it("is not a chapter where the narration is called after that heading", async () => {
     expect(await chaptersOf(`For Ana.\n\n${BODY}`)).toEqual(["Dusk", "Dawn"]);
   });
 

@@ -1,4 +1,4 @@
-/** What is made of a choice: nothing of a take that was replaced before it began, and equal parts once. */
+/** Which tasks a choice creates: none for a take that was replaced before it began, and one for equal parts. */
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { Narrator, textOf } from "./narrator.ts";
 
@@ -8,7 +8,7 @@ beforeEach(async () => {
 });
 afterEach(() => narrator.stop());
 
-/** A busy machine starts a process in seconds. */
+/** A busy machine needs seconds to start a process. */
 const LONG = { timeout: 20_000, interval: 20 };
 
 it("a take that is chosen before its part is begun is the only one that is made, and paid, and the file has its name", async () => {

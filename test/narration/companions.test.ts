@@ -1,4 +1,7 @@
-/** Captions and chapters beside a narration's file: named in the result, told by speaker, and served only as they were saved. */
+/**
+ * Captions and chapters beside a narration's file: named in the result, labelled by speaker, and served only while
+ * unchanged.
+ */
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";

@@ -1,11 +1,11 @@
-/** A part whose audio the service delivered damaged: a repeat cannot mend it, so another take is offered. */
+/** The service delivered damaged audio for a part. A repeat cannot help, so another take is offered. */
 import { expect, it, onTestFinished } from "vitest";
 import { CountingService } from "../support/counting-service.ts";
 import { createWorkplace, drive, FAST } from "../support/workplace.ts";
 import { narrationOf } from "./narrator.ts";
 
 it("is reported with the one call that helps, which asks for another take", async () => {
-  // 20,000 bytes are no 4 s of raw sound.
+  // 20,000 bytes are not 4 s of raw sound.
   const service = await CountingService.start({ audioBytes: 20_000, audioSeconds: 4 });
   const workplace = await createWorkplace();
   const driver = await drive(workplace.env(service, FAST));

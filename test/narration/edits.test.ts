@@ -1,4 +1,4 @@
-/** A passage of a narration is changed by a quote: the other parts are found again. */
+/** A quote changes a passage of a narration. The other parts are reused. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { errorOf, textOf as wordsOf } from "../support/workplace.ts";
 import { Narrator, paragraph, textOf } from "./narrator.ts";
@@ -29,7 +29,7 @@ describe("edits", () => {
     expect(after.narration_id).not.toBe(narration_id);
     expect(narrator.service.tasks.size).toBe(paid + 1);
     expect(spoken().at(-1)).toMatch(/Here ends Number 7, at last\.$/);
-    // The same call pays for nothing more, and the first narration stays as it was.
+    // The same call pays nothing more, and the first narration stays unchanged.
     const again = await narrator.narrate({ ...call, wait_seconds: 60 });
     expect(again.files).toEqual(after.files);
     expect((await narrator.narrate({ narration_id })).files).toEqual(before.files);
@@ -157,7 +157,7 @@ describe("edits", () => {
       /beyond the end of a part/,
     ],
     ["has no words", [{ quote: "...", replacement: "" }], /letter or a digit/],
-    ["is no quote any more", [{ quote: "x".repeat(2001), replacement: "" }], /longer than 2000/],
+    ["is not a quote any more", [{ quote: "x".repeat(2001), replacement: "" }], /longer than 2000/],
     [
       "brings a text of its own",
       [{ quote: "So ends One.", replacement: "x ".repeat(25_001) }],

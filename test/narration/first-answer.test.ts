@@ -1,4 +1,4 @@
-/** The answer of the call that starts a narration, while its run is still about to take the lease. */
+/** The response to the call that starts a narration, before its run has taken the lease. */
 import { expect, it, vi } from "vitest";
 import { NarrationWorkflow } from "../../src/narration/narrations.ts";
 import { makeDeps, silentService } from "../generation/bundle.ts";

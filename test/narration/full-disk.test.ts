@@ -1,4 +1,7 @@
-/** A disk that fills in the middle of a narration: told, nothing lost, and with room again nothing is paid twice. */
+/**
+ * A disk that fills up in the middle of a narration: it is reported, nothing is lost, and with free space nothing is
+ * paid twice.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -37,7 +40,7 @@ it.each([
   expect((await readdir(folder)).filter((name) => name.endsWith(".pcm"))).toEqual([]);
   const sent = narrator.service.count("create");
 
-  // With the disk still full, nothing that was not sent is sent for nothing again and again.
+  // While the disk is full, no create is sent whose audio could not be saved.
   const again = await narrator.narrate({ text, max_credits: 1000 });
   expect(again.status).toBe("stopped");
   expect(narrator.service.count("create")).toBeLessThanOrEqual(Math.max(sent, 4));

@@ -1,4 +1,6 @@
-/** Huge texts through the built bin: each is planned or refused for its own reason, and other calls are answered meanwhile. */
+/**
+ * Huge texts through the built bin: each is planned, or refused for its own reason, while other calls are answered.
+ */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -9,7 +11,7 @@ import { Narrator } from "./narrator.ts";
 const LARGE_BYTES = 256 * 1024;
 const filled = (unit: string, bytes: number): string => unit.repeat(Math.floor(bytes / unit.length));
 
-/** Both end a call within its 20 s; which one depends on how fast the machine is, and how busy. */
+/** Both end a call within its 20 s. Which one does depends on the speed and the load of the machine. */
 const PLANNED_OR_REFUSED =
   /A plan of \d+ parts|Planning the text took (?:longer than 15 s|more than 1024 MiB)/;
 const TOO_MANY = /headings.*at most 20000 parts|took longer/;
@@ -20,19 +22,19 @@ beforeAll(async () => {
   narrator = await Narrator.start();
   inputDir = join(narrator.workplace.root, "texts");
   await mkdir(inputDir);
-  // The limit of a call is scaled, too; the work is not.
+  // The time limit of a call is scaled, too, but the work is not.
   await narrator.restart({ AUDIO_INPUT_DIR: inputDir, AUDIO_TIME_SCALE: "1" });
 });
 afterAll(() => narrator.stop());
 
-/** The largest that is read: one kind that is planned, one that is refused for what it is, one that takes too long. */
+/** The largest files: one kind is planned, one is refused for its content, one takes too long. */
 const LARGEST = [
   ["one line", "md", "The river ran past the old mill and on to the sea. ", PLANNED_OR_REFUSED],
   ["headings", "md", "# A\n", TOO_MANY],
   ["brackets", "md", "[a](", PLANNED_OR_REFUSED],
 ] as const;
 
-/** A size that takes each kind seconds at most. */
+/** A size that takes at most seconds for each kind. */
 const LARGE = [
   ["one word", "txt", "river", PLANNED_OR_REFUSED],
   ["numerals", "txt", "I.\n\nYes.\n\n", PLANNED_OR_REFUSED],

@@ -1,4 +1,4 @@
-/** What a narration that ended early leaves: a file of what is paid for, and words that say what it lacks. */
+/** What a narration that ended early leaves: a file of what is paid for, and a text that says what is missing. */
 import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Narrator, PART_BYTES, paragraph, textOf } from "./narrator.ts";
@@ -11,7 +11,7 @@ afterEach(() => narrator.stop());
 
 const FOUR = textOf("One", "Two", "Three", "Four");
 const PAUSE_BYTES = 0.6 * 24_000 * 2;
-/** A busy machine starts a process in seconds. */
+/** A busy machine needs seconds to start a process. */
 const LONG = { timeout: 20_000, interval: 10 };
 
 /** Names of the audio files, with their captions. */
@@ -28,7 +28,7 @@ describe("a first call whose limit is too low", () => {
     const { narration_id } = first;
     const ended = await narrator.narrate({ narration_id, max_credits: 165 });
     expect(ended).toMatchObject({ status: "stopped", problems: [{ code: "max_credits_reached" }] });
-    // The name was given with the first call alone.
+    // Only the first call gave the name.
     expect(await outputs()).toEqual(["tale (incomplete).pcm", "tale (incomplete).vtt"]);
   });
 });

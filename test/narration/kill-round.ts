@@ -1,4 +1,7 @@
-/** One round of kills around a narration: two processes at the same text, each killed and started again at drawn moments. */
+/**
+ * One round of kills during a narration: two processes narrate the same text, and are killed and restarted at random
+ * moments.
+ */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,7 +15,7 @@ export interface KillPlan {
   readonly round: number;
   readonly parts: number;
   readonly processingMs: number;
-  /** Of each of the two processes: how long each of its lives lasts. */
+  /** How long each life of each of the two processes lasts. */
   readonly livesMs: readonly [readonly number[], readonly number[]];
   /** Creates that are answered with a 503 although they took effect. */
   readonly lostAnswers: number;
@@ -49,7 +52,7 @@ const call = (driver: Driver, text: string, waitSeconds: number) =>
     wait_seconds: waitSeconds,
   });
 
-/** One window of an assistant: it is started, asks, and dies, again and again. */
+/** One client: its server starts, gets the call, and dies, again and again. */
 async function live({ start, text }: Scene, livesMs: readonly number[]): Promise<void> {
   for (const lifeMs of livesMs) {
     const driver = await start();
@@ -59,7 +62,7 @@ async function live({ start, text }: Scene, livesMs: readonly number[]): Promise
   }
 }
 
-/** Whoever comes last asks until it is done; the lease of a dead process may have to lapse first. */
+/** The last call repeats until the narration is done. The lease of a dead process may have to expire first. */
 async function finish({ start, text }: Scene): Promise<NarrationOutput> {
   const driver = await start();
   try {
@@ -99,10 +102,10 @@ async function faultsOf(
 }
 
 /**
- * Runs one plan and judges what is left.
+ * Runs one plan and checks the result.
  *
- * @param storeUrl of a PostgreSQL that holds nothing of another round; `null`: the ledger is a file
- * @throws Error naming everything that is not one task and one charge a part, and one whole file
+ * @param storeUrl of a PostgreSQL without data of another round; `null`: the ledger is a file
+ * @throws Error naming everything that is not one task and one charge for each part, and one complete file
  */
 export async function runKillRound(plan: KillPlan, storeUrl: string | null = null): Promise<void> {
   const { processingMs, parts } = plan;

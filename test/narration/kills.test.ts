@@ -1,4 +1,7 @@
-/** A few drawn rounds of kills; and of changing wishes; `npm run crash:narration` and `npm run chaos:narration` run as many as one likes. */
+/**
+ * A few random rounds of kills and of changing calls. `npm run crash:narration` and `npm run chaos:narration` run any
+ * number of them.
+ */
 import { expect, it } from "vitest";
 import { randomFrom } from "../crash/random-round.ts";
 import { killPlans, runKillRound } from "./kill-round.ts";

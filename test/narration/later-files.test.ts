@@ -1,4 +1,4 @@
-/** What becomes of a narration's file after it was made: deleted, wanted on another machine, or under another name. */
+/** A narration's file after it was made: deleted, needed on another machine, or under another name. */
 import { readFile, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";

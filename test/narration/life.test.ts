@@ -1,4 +1,6 @@
-/** The life of a narration through the built bin: planned, paid once, edited, retaken, stopped, resumed, joined. */
+/**
+ * The whole life of a narration through the built bin: planned, paid once, edited, retaken, stopped, resumed, joined.
+ */
 import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { CountingService } from "../support/counting-service.ts";
@@ -139,7 +141,7 @@ describe("a narration", () => {
   });
 
   it("goes on without a part that fails for ever only when that is asked for", async () => {
-    // None has succeeded before it is asked for, not even for a create that is sent again.
+    // No task succeeds before it is queried, not even for a create that is sent again.
     narrator.service.processingMs = 60_000;
     narrator.service.intercept = ({ kind, taskId }, _response, self) => {
       const task = self.tasks.get(taskId ?? "");
@@ -156,7 +158,7 @@ describe("a narration", () => {
     });
     expect(stopped.problems).toMatchObject([{ part: 2, code: "task_failed" }]);
     expect(stopped.problems[0]?.excerpt).toContain("Two begins here");
-    // Three attempts of the part that failed, one of each other.
+    // Three attempts of the part that failed, one of each other part.
     expect(narrator.service.count("create")).toBe(5);
     const joined = await narrator.narrate({
       narration_id: stopped.narration_id,
@@ -245,7 +247,7 @@ describe("a narration", () => {
       await driver.close();
       await elsewhere.stop();
     }
-    // There it is another narration, with parts of its own.
+    // The text is a separate narration there, with its own parts.
     expect((await narrator.narrate({ text })).narration_id).toBe(narration_id);
   });
 });

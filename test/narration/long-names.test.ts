@@ -1,4 +1,4 @@
-/** File names that are as long as a file system takes: what the server adds to them shortens them, and nothing paid is lost. */
+/** File names as long as a file system allows: additions of the server shorten them, and nothing paid is lost. */
 import { readdir } from "node:fs/promises";
 import { basename } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => narrator.stop());
 
-/** 246 bytes of UTF-8: with an extension nearly all that a file system takes. */
+/** 246 bytes of UTF-8: with an extension, nearly the maximum of a file system. */
 const LONG = "你".repeat(82);
 const HEADING = "第一章".repeat(14);
 const TEXT = `# ${HEADING}一\n\n${paragraph("One")}\n\n# ${HEADING}二\n\n${paragraph("Two")}`;
@@ -20,7 +20,7 @@ const TEXT = `# ${HEADING}一\n\n${paragraph("One")}\n\n# ${HEADING}二\n\n${par
 const isMade = (path: string | undefined): boolean => basename(path ?? "").startsWith("你".repeat(40));
 
 it("that the file system has no room for is refused before anything is sent", async () => {
-  // As on an encrypted folder, which takes 143 bytes.
+  // The maximum on an encrypted folder is 143 bytes.
   const faults = ["lstat", "link"].map((call) => ({
     call: `promises.${call}`,
     code: "ENAMETOOLONG",

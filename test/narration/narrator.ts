@@ -1,4 +1,4 @@
-/** Drives `narrate` through the built bin against a service that counts, with texts whose parts are known. */
+/** Drives `narrate` through the built bin against a counting service, with texts whose parts are known. */
 import { z } from "zod";
 import { type CountingOptions, CountingService } from "../support/counting-service.ts";
 import {
@@ -10,7 +10,7 @@ import {
   type Workplace,
 } from "../support/workplace.ts";
 
-/** The published result, every field checked; figures that have nothing to say are left out. */
+/** The published result, with every field checked. Absent figures have nothing to report. */
 export const narrationOutput = z.strictObject({
   narration_id: z.string().regex(/^nar_[0-9a-f]{32}$/),
   status: z.enum(["planned", "running", "stopped", "finished"]),
@@ -43,7 +43,7 @@ export const narrationOutput = z.strictObject({
     .optional(),
   files: z.array(
     z.strictObject({
-      /** Of a sheet, whose header is row 1. */
+      /** The row number in a sheet, whose header is row 1. */
       row: z.int().optional(),
       path: z.string(),
       duration_seconds: z.number(),
@@ -73,7 +73,7 @@ export function narrationOf(outcome: ToolOutcome): NarrationOutput {
   return narrationOutput.parse(outcome.structuredContent);
 }
 
-/** A paragraph of some 85 estimated seconds, so that each is a part of its own. */
+/** A paragraph of about 85 estimated seconds, so that each is a part. */
 export function paragraph(name: string): string {
   return `${name} begins here. ${"The river ran past the old mill and on to the sea. ".repeat(24)}So ends ${name}.`;
 }

@@ -1,4 +1,4 @@
-/** Random courses of a narration through its next steps, and the proof that they find faults. */
+/** Random courses of a narration through its next steps. Planted faults prove that the courses find faults. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { decideNextStep } from "../../src/narration/next-step.ts";

@@ -1,4 +1,7 @@
-/** However a narration ends, the text alone and the structured form alone say what the file lacks, what is not spoken, and what ended it. */
+/**
+ * However a narration ends, both the text and the structured result say what the file lacks, what is not spoken, and
+ * why it ended.
+ */
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type ToolOutcome, textOf as wordsOf } from "../support/workplace.ts";
 import { Narrator, narrationOf, PART_BYTES, textOf } from "./narrator.ts";
@@ -12,7 +15,7 @@ afterEach(() => narrator.stop());
 const CODE = "\n\n```\nnpm ci\n```\n";
 const TEXT = `${textOf("One", "Two", "Three")}${CODE}`;
 const LONGER = `${textOf("One", "Two", "Three", "Four")}${CODE}`;
-/** A busy machine starts a process in seconds. */
+/** A busy machine needs seconds to start a process. */
 const LONG = { timeout: 20_000, interval: 50 };
 
 const narrate = (args: Record<string, unknown>, signal?: AbortSignal): Promise<ToolOutcome> =>
@@ -58,7 +61,7 @@ async function after(arrange: () => void, more: Record<string, unknown> = {}): P
   return await made(1000, more);
 }
 
-/** The first part of four is saved, and the others never end by themselves. */
+/** The first of four parts is saved, and the others never end. */
 async function midway(signal?: AbortSignal): Promise<string> {
   const narration_id = await plan(LONGER);
   narrator.service.intercept = ({ kind, taskId }, response, self) => {
@@ -75,7 +78,7 @@ async function midway(signal?: AbortSignal): Promise<string> {
   return narration_id;
 }
 
-/** Told again once what is paid is in a file. */
+/** Reported again once the paid audio is in a file. */
 async function joined(args: Record<string, unknown>): Promise<ToolOutcome> {
   narrator.service.intercept = ({ kind }, response, self) => {
     if (kind !== "create") return false;

@@ -1,4 +1,4 @@
-/** What a plan says before anything is paid, and where it says nothing. */
+/** What a plan reports before anything is paid, and when it reports nothing. */
 import { expect, it } from "vitest";
 import { planNarration } from "../../src/narration/plan/plan-narration.ts";
 import { edgesRemark, planRemarks } from "../../src/narration/plan-remarks.ts";

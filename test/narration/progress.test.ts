@@ -1,4 +1,4 @@
-/** Progress of a narration, as clients draw a bar from it. */
+/** Progress of a narration, from which clients draw a bar. */
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { RawServer } from "../faults/raw-server.ts";

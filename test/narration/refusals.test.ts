@@ -1,4 +1,4 @@
-/** What stands in a narration's way, as it is told: with what a person has to do about it. */
+/** What prevents a narration, as the user is told, with what to do about it. */
 import { rm } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { drive, errorOf, FAST } from "../support/workplace.ts";
@@ -26,7 +26,7 @@ describe("a refusal inside a narration", () => {
     expect(told).toMatchObject({ status: "stopped", problems: [{ code }] });
     expect(told.message).toMatch(words);
     expect(told.next_step).toContain("When it is mended");
-    // One limit, in words and as a figure.
+    // One limit, in words and as a number.
     expect(told.next_step).toContain(`max_credits ${told.credits.suggested_max}:`);
     expect(told.credits).toMatchObject({ max: 1000, suggested_max: 1000 });
   });

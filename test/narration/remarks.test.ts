@@ -1,4 +1,4 @@
-/** What is said of a text is said of the text at hand, before anything is paid and with the finished file. */
+/** Remarks describe the current text: before anything is paid, and with the finished file. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { Narrator } from "./narrator.ts";
 

@@ -1,4 +1,4 @@
-/** A script is heard as it is written: who speaks, how fast, with which silence between, and nothing of its directions. */
+/** A script sounds as it is written: the speakers, their speed, the silences between them, and no directions. */
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
@@ -35,7 +35,7 @@ const CALL = {
 
 const RATE_HZ = 24_000;
 const HEADER_BYTES = 44;
-/** How far into what it joins a part may be silent by itself. */
+/** The silence with which a part itself may begin or end. */
 const OWN_SILENCE_SECONDS = 0.6;
 
 const samplesOf = (bytes: Buffer): Int16Array =>
@@ -97,9 +97,9 @@ describeWithFfprobe("a dialogue", () => {
     const probed = await probeAudio(path, { format: "wav", sampleRateHz: RATE_HZ });
     expect(Math.abs(probed.durationSeconds - whole.length / RATE_HZ)).toBeLessThan(0.01);
 
-    // The same words of one speaker are one task; the direction behind the name is no part of them.
+    // The same words of one speaker are one task. The direction behind the name is not part of them.
     expect(parts[2]?.length).toBe(parts[0]?.length);
-    // Half as fast, the shorter line takes longer.
+    // At half the speed, the shorter line takes longer.
     expect((parts[1]?.length ?? 0) / RATE_HZ).toBeGreaterThan(
       (parts[0]?.length ?? 0) / RATE_HZ - OWN_SILENCE_SECONDS,
     );

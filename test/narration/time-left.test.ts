@@ -1,4 +1,4 @@
-/** How long a narration still takes, as it is told while it runs. */
+/** The remaining time of a narration, as reported while it runs. */
 import { expect, it } from "vitest";
 import { makePlan } from "../../src/narration/make-plan.ts";
 import { type NarrationState, newState } from "../../src/narration/narration-state.ts";
@@ -10,7 +10,7 @@ const PLAN = makePlan(
   { settings: {}, voices: {}, pauseSeconds: 0, files: "one" },
 );
 
-/** Of a narration of four parts that runs. */
+/** The remaining time of a running narration of four parts. */
 const state = (changes: Partial<NarrationState>): NarrationState => ({
   ...newState(PLAN, BEGUN_AT_MS),
   status: "running",
@@ -30,7 +30,7 @@ it.each([
 ])("never grows while nothing is saved: %s", (_when, of, from) => {
   const times = Array.from({ length: 120 }, (_, seconds) => told(of, from + seconds));
   for (const [index, time] of times.entries()) expect(time).toBeLessThanOrEqual(times[index - 1] ?? time);
-  // Of what takes longer than it should, nobody says that it is as good as done.
+  // A narration that takes longer than expected is never reported as nearly done.
   expect(times.at(-1)).toBeGreaterThan(0);
 });
 

@@ -1,4 +1,7 @@
-/** A create that the service took and whose answer nobody saw: its credits are set aside, and are counted before any other part is made. */
+/**
+ * A create that the service accepted, but whose answer nobody received: its credits are reserved, and counted before
+ * any other part is made.
+ */
 import { expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import { RESERVED_CREDITS } from "../../src/contract/billing.ts";
@@ -8,7 +11,7 @@ import { createWorkplace, drive, FAST } from "../support/workplace.ts";
 import { narrationOf, textOf } from "./narrator.ts";
 
 const LONG = { timeout: 20_000, interval: 5 };
-/** Room for one part that was charged 138, and one under way; not for a third. */
+/** Room for one part that was charged 138, and for one that runs, but not for a third. */
 const MAX_CREDITS = 290;
 
 const billed = z.object({ billing: z.object({ charged_credits: z.number().nullable() }) });

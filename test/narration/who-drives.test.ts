@@ -1,4 +1,4 @@
-/** Who drives a narration on: other windows, a driver that slept, a client that gave up waiting. */
+/** Who drives a narration: other clients, a driver that slept, a client that stopped waiting. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { killHard } from "../support/processes.ts";
 import { suspend } from "../support/suspend.ts";
@@ -11,14 +11,14 @@ beforeEach(async () => {
 });
 afterEach(() => narrator.stop());
 
-/** A busy machine starts a process in seconds. */
+/** A busy machine needs seconds to start a process. */
 const LONG = { timeout: 20_000, interval: 10 };
 const FOUR = textOf("One", "Two", "Three", "Four");
 const EIGHT = textOf("One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight");
 
 const another = () => drive(narrator.workplace.env(narrator.service, FAST));
 
-/** A call of the first window, begun and under way. */
+/** A running call of the first client. */
 async function begun(text: string): Promise<string> {
   const { narration_id } = await narrator.narrate({ text });
   await narrator.narrate({ narration_id, max_credits: 5000, wait_seconds: 0 });

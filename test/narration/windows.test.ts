@@ -1,4 +1,7 @@
-/** A narration in several windows: followed, cancelled, taken over, edited in mid-run, on a disk that refuses. */
+/**
+ * One narration in several clients: followed, cancelled, taken over, edited while it runs, on a disk that refuses
+ * writes.
+ */
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -13,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => narrator.stop());
 
-/** A busy machine starts a process in seconds. */
+/** A busy machine needs seconds to start a process. */
 const LONG = { timeout: 20_000, interval: 10 };
 
 const EIGHT = textOf("One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight");
@@ -220,7 +223,7 @@ describe("a call that cannot be right", () => {
 });
 
 describe("what may be spent", () => {
-  /** Both tasks that run fail, refunded, once nobody wants more. */
+  /** Both running tasks fail with a refund, once nobody wants more. */
   const failAll = (): void => {
     for (const task of narrator.service.tasks.values()) task.status = "failed";
   };
@@ -273,7 +276,7 @@ describe("what may be spent", () => {
       .catch(() => undefined);
     await expect.poll(() => narrator.service.tasks.size, LONG).toBeGreaterThan(0);
     await killHard(doomed.pid);
-    // What it sent with its last breath arrives, too.
+    // What the process sent just before its end arrives, too.
     await new Promise((resolve) => setTimeout(resolve, 300));
     narrator.service.intercept = undefined;
     const begun = narrator.service.tasks.size;

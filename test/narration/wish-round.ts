@@ -1,4 +1,7 @@
-/** One round of changing wishes at a narration: two processes of two keys, calls from both, and what each answer has promised. */
+/**
+ * One round of changing calls for a narration: two processes with two keys, calls from both, and what each answer
+ * promised.
+ */
 import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CountingService } from "../support/counting-service.ts";
@@ -7,7 +10,7 @@ import { createWorkplace, FAST, type Workplace } from "../support/workplace.ts";
 import { type NarrationOutput, narrationOutput, PART_BYTES, textOf } from "./narrator.ts";
 
 type Wish =
-  /** A call that allows so much, maybe with another take of one part. */
+  /** A call with a limit, possibly with another take of one part. */
   | {
       readonly kind: "allow";
       readonly credits: number;
@@ -20,7 +23,7 @@ interface Step {
   readonly server: 0 | 1;
   /** How long its call waits. */
   readonly waitSeconds: number;
-  /** Its process is killed, or its call cancelled, so long after it began; `null`: it is answered. */
+  /** How long after its begin its process is killed, or its call cancelled; `null`: it is answered. */
   readonly endsAfterMs: number | null;
   readonly isKilled: boolean;
   readonly pauseMs: number;
@@ -39,7 +42,7 @@ const CHARGE_CREDITS = 10;
 const RESERVED_CREDITS = 150;
 const PAUSE_BYTES = 0.6 * 24_000 * 2;
 const ENDS_WITHIN_MS = 15_000;
-/** A lease lasts 0.3 s where time is scaled like this. */
+/** A lease lasts 0.3 s at this time scale. */
 const PAST_THE_LEASE_MS = 400;
 
 function drawWish(random: () => number, parts: number): Wish {
@@ -96,11 +99,11 @@ class WishRound {
   readonly #servers: TaskClient[] = [];
   readonly #text: string;
   readonly #takes: Map<number, number> = new Map();
-  /** With the key that opened each: no other key knows it. */
+  /** With the key that opened each one, because other keys do not know it. */
   readonly #handles = new Map<string, number>();
-  /** What creates may come to: the limit that was answered last, or what was on its way by then. */
+  /** The credits that creates may reach: the limit of the last answer, or what was already on its way. */
   #mostCredits = 0;
-  /** The limits of calls that have no answer, which may hold or not. */
+  /** The limits of unanswered calls, which may or may not apply. */
   #maybeCredits = 0;
   #isPromised = false;
   #kills = 0;
@@ -121,7 +124,7 @@ class WishRound {
     };
   }
 
-  /** What the tasks of the service are charged, or hold, at this moment. */
+  /** What the service's tasks are charged or reserve at this moment. */
   #committedCredits(): number {
     const { inFlight, tasks } = this.#service;
     return inFlight * RESERVED_CREDITS + (tasks.size - inFlight) * CHARGE_CREDITS;
@@ -136,7 +139,7 @@ class WishRound {
     return this.#servers[at];
   }
 
-  /** A call of a client that takes no tasks. */
+  /** A call of a client that does not support tasks. */
   async #narrate(at: number, args: Record<string, unknown>): Promise<NarrationOutput> {
     const { result } = await this.#server(at).request("tools/call", { name: "narrate", arguments: args }, {});
     if (result?.["isError"] === true) throw new Error(JSON.stringify(result["content"]));
@@ -202,7 +205,7 @@ class WishRound {
       this.#maybeCredits = Math.max(this.#maybeCredits, wish.credits);
       if (wish.retake !== null) this.#takes.set(...wish.retake);
     }
-    // A look goes on only with what was agreed.
+    // A call without a limit continues only with the agreed one.
     if (wish.kind !== "look") this.#isPromised = false;
     const answered = this.#narrate(at, this.#arguments(step));
     const id = server.lastId;
@@ -217,7 +220,7 @@ class WishRound {
     else server.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id } });
   }
 
-  /** An answer says what holds from now on. */
+  /** An answer states what applies from now on. */
   #note(wish: Wish, seen: NarrationOutput): void {
     const { narration_id, credits, status } = seen;
     this.#narrationId = narration_id;
@@ -234,7 +237,7 @@ class WishRound {
     this.#isPromised = status === "running";
   }
 
-  /** Somebody asks for all of it at last: what was promised before has had its time. */
+  /** In the end, one call requests the whole narration. Earlier promises have had their time. */
   async finish(): Promise<void> {
     if (this.#isPromised) await this.#keepsItsPromise();
     this.#maybeCredits = ENOUGH_CREDITS;
@@ -252,7 +255,7 @@ class WishRound {
     }
   }
 
-  /** What runs by itself ends by itself: the list shows it, and goes on with nothing. */
+  /** A narration ends without further calls: the list shows it as ended, and repeats nothing. */
   async #keepsItsPromise(): Promise<void> {
     const giveUpAtMs = performance.now() + ENDS_WITHIN_MS;
     for (;;) {
@@ -273,7 +276,7 @@ class WishRound {
     };
     expectSame("status", `${seen?.status} ${JSON.stringify(seen?.problems)}`, "finished []");
     const tasks = [...this.#service.tasks.values()];
-    // A task that no part needs any more, and whose answer nobody has seen, is in doubt: its reservation is shown.
+    // A task that no part needs any more, and whose answer nobody received, is in doubt: its reservation is shown.
     const { charged = 0, reserved = 0 } = seen?.credits ?? {};
     const paid = tasks.length * CHARGE_CREDITS;
     const isCounted = charged <= paid && paid <= charged + reserved;
@@ -292,7 +295,7 @@ class WishRound {
       expectSame(`sound of part ${part}`, isOne, true);
     }
     const left = (await readdir(this.#workplace.outputDir)).filter((name) => name.includes("(incomplete)"));
-    // A process that is killed between a file and the note of it leaves the file.
+    // A process that is killed between saving a file and recording it leaves the file.
     if (left.length > this.#kills) this.faults.push(`left behind: ${left.join(", ")}`);
   }
 
@@ -310,10 +313,10 @@ async function suspended(pid: number): Promise<void> {
 }
 
 /**
- * Runs one plan and judges each create, each answer and what is left.
+ * Runs one plan and checks each create, each answer and the result.
  *
- * @param storeUrl of a PostgreSQL that holds nothing of another round; `null`: the ledger is a file
- * @throws Error naming all that was over a limit, promised and not done, or not in the file
+ * @param storeUrl of a PostgreSQL without data of another round; `null`: the ledger is a file
+ * @throws Error naming everything that exceeded a limit, was promised and not done, or is missing in the file
  */
 export async function runWishRound(plan: WishPlan, storeUrl: string | null = null): Promise<void> {
   const service = await CountingService.start({

@@ -1,4 +1,6 @@
-/** A state disk that is nearly full when the ledger is made: refused, and once there is room the same call works. */
+/**
+ * The state disk is nearly full when the ledger is created: the call is refused, and succeeds once there is space.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,7 @@
-/** No home folder, or one that is relative or empty: a fault only where a default or a ~ needs it, and never a folder under the current one. */
+/**
+ * No home folder, or a relative or empty one: a fault only if a default or a ~ needs it, and never a folder below the
+ * current one.
+ */
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -54,7 +57,7 @@ describe("without a home folder", () => {
   });
 });
 
-describe("a home folder that is no absolute path", () => {
+describe("a home folder that is not an absolute path", () => {
   it("is a fault that names HOME, and no folder under the current one", async () => {
     const cwd = scratchFolder();
     mkdirSync(join(cwd, "rel"));

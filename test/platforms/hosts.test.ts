@@ -1,4 +1,7 @@
-/** A host with a stdin that keeps no process alive, which leaves the entry's path among the arguments (Electron's utility processes). */
+/**
+ * A host whose stdin keeps no process alive, and whose arguments keep the path of the entry (Electron's utility
+ * processes).
+ */
 import { copyFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,7 @@
-/** Disks that know no hard links, or have codes of their own: paid audio is saved all the same, or the fault is told as what it is. */
+/**
+ * Disks without hard links, or with unusual error codes: paid audio is saved all the same, or the fault is reported
+ * correctly.
+ */
 import { describe, expect, it } from "vitest";
 import { closeBenchesAfterEach, openBench } from "../faults/bench.ts";
 import { errorOf, taskOf, textOf } from "../support/workplace.ts";

@@ -1,4 +1,6 @@
-/** Owns real disks of other kinds for tests: exFAT through FUSE on a loop device, and rclone's mount of a local folder. */
+/**
+ * Mounts other kinds of disks for tests: exFAT through FUSE on a loop device, and rclone's mount of a local folder.
+ */
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +17,7 @@ const MOUNT_WITHIN_MS = 10_000;
 const run = (command: string, ...args: string[]): string =>
   execFileSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
 
-/** `null` where a program or the right to mount is missing. */
+/** `null` if a program or the right to mount is missing. */
 export function mountExfat(root: string): Mount | null {
   const image = join(root, "exfat.img");
   const folder = join(root, "exfat");
@@ -43,7 +45,7 @@ export function mountExfat(root: string): Mount | null {
 const isMounted = (folder: string): boolean =>
   readFileSync("/proc/mounts", "utf8").includes(` ${folder} fuse.rclone`);
 
-/** `null` where rclone or FUSE is missing. */
+/** `null` if rclone or FUSE is missing. */
 export async function mountRclone(root: string): Promise<Mount | null> {
   if (!works("rclone", "version") || !works("fusermount3", "--version")) return null;
   const folder = join(root, "rclone");
@@ -69,7 +71,7 @@ export interface SmallDisk extends Mount {
   resize(sizeKiB: number): void;
 }
 
-/** A disk in memory that is soon full; `null` where the right to mount is missing. */
+/** A small disk in memory; `null` without the right to mount. */
 export function mountSmallDisk(folder: string, sizeKiB: number): SmallDisk | null {
   mkdirSync(folder, { recursive: true });
   try {

@@ -1,4 +1,7 @@
-/** A host that loads the server into its own process, as Electron's utility processes do: its stdin keeps nothing alive, and the entry's path stays in argv. */
+/**
+ * A host that loads the server into its own process, as Electron's utility processes do: its stdin keeps nothing
+ * alive, and argv contains the path of the entry.
+ */
 import { pathToFileURL } from "node:url";
 
 process.stdin.unref();

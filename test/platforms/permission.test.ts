@@ -1,4 +1,7 @@
-/** Node's permission model: one generation of the built bin with just what it needs, and the fault by name where a right is missing. */
+/**
+ * Node's permission model: one generation of the built bin with exactly the needed rights, and an error that names a
+ * missing one.
+ */
 import { realpathSync } from "node:fs";
 import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -8,10 +11,10 @@ import { doctor, preload, works } from "./scene.ts";
 
 closeBenchesAfterEach();
 
-/** Newer Nodes guard the network as well. */
+/** Newer versions of Node guard the network, too. */
 const NET = works(NODE, "--allow-net", "--version") ? ["--allow-net"] : [];
 
-/** The program itself, its own folders with the one above them, and no more. */
+/** The program, its own folders and their parent folders, and nothing else. */
 const permission = (root: string, writable: readonly string[]): string[] => [
   "--permission",
   ...NET,

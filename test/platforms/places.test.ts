@@ -1,4 +1,7 @@
-/** A machine whose name and network change: saved files are found, dead processes are known to be dead, and what they left goes at once. */
+/**
+ * A machine whose name and network change: saved files are found, dead processes are recognised, and their leftovers
+ * are removed at once.
+ */
 import { mkdirSync, utimesSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -14,7 +17,7 @@ closeBenchesAfterEach();
 
 const CALL = { prompt: "Left in the middle", wait_seconds: 30 };
 
-/** Kills a server while the audio is on its way, with half a file on the disk. */
+/** Kills a server during the download, with half a file on the disk. */
 async function killInDownload(bench: Bench, server: RawServer): Promise<void> {
   bench.misbehave((exchange, response, service) => {
     if (exchange.kind !== "content") return false;
@@ -32,7 +35,7 @@ async function killInDownload(bench: Bench, server: RawServer): Promise<void> {
 }
 
 describe("on a system whose only marks change with the network", () => {
-  // Leases of life, so that only the certainty that the process is dead can make it quick.
+  // Long leases, so that only the certainty that the process is dead can make it quick.
   const env = { TEST_PLATFORM: "darwin", AUDIO_TIME_SCALE: "1", AUDIO_POLL_INTERVAL_SECONDS: "0.05" };
   const start: StartOptions = { nodeArgs: preload("other-machine") };
 

@@ -1,4 +1,6 @@
-/** Real disks without hard links: exFAT (FUSE) and rclone's mount; skipped aloud where they cannot be mounted. */
+/**
+ * Real disks without hard links: exFAT (FUSE) and rclone's mount. If they cannot be mounted, the skip is reported.
+ */
 import { linkSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";

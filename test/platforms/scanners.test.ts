@@ -1,4 +1,4 @@
-/** Virus scanners and indexers, which hold a file for a moment after it was written. */
+/** Virus scanners and indexers, which lock a file for a moment after it was written. */
 import { expect, it } from "vitest";
 import { closeBenchesAfterEach, openBench } from "../faults/bench.ts";
 import { errorOf, taskOf } from "../support/workplace.ts";

@@ -1,4 +1,4 @@
-/** Owns what the tests of platforms share: preloads, and single runs of the bin. */
+/** Preloads and single runs of the bin, shared by the tests of platforms. */
 import { spawn, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { z } from "zod";
@@ -47,14 +47,14 @@ const report = z.object({
 });
 export type Checks = Record<string, { ok: boolean; detail: string; fix: string | null }>;
 
-/** What `doctor` finds, by the name of the check. */
+/** Returns the result of `doctor`, by the name of the check. */
 export async function doctor(env: Record<string, string>, options: RunOptions = {}): Promise<Checks> {
   const { stdout, stderr } = await runBin(["doctor", "--json"], env, options);
   if (stdout === "") throw new Error(`doctor said nothing: ${stderr}`);
   return Object.fromEntries(report.parse(JSON.parse(stdout)).checks.map(({ name, ...rest }) => [name, rest]));
 }
 
-/** Whether a command ends well; a missing program does not. */
+/** Whether a command succeeds. A missing program does not. */
 export function works(command: string, ...args: string[]): boolean {
   return spawnSync(command, args, { stdio: "ignore" }).status === 0;
 }

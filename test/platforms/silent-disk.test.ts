@@ -1,4 +1,7 @@
-/** A disk that no longer answers (a server of files that is gone): calls are answered all the same, and the server ends in time. */
+/**
+ * A disk that no longer answers, such as a file server that is gone: calls are answered all the same, and the server
+ * ends in time.
+ */
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -10,7 +13,7 @@ import { preload } from "./scene.ts";
 
 closeBenchesAfterEach();
 
-/** A thread of the server waits in the system as it would for a real disk, but can be ended, so that no test hangs. */
+/** A thread of the server blocks in the system, as with a real disk, but it can be ended, so that no test hangs. */
 const STUCK = [{ call: "promises.open", code: "STUCK", path: ".audio-generation" }];
 
 function silentDisk(): { env: Record<string, string>; start: { nodeArgs: string[] } } {
@@ -42,6 +45,6 @@ it("the server ends by itself though its disk never answers", skipFor(ON_WINDOWS
   const outcome = await bench.server.call("generate_audio", { prompt: "Frozen", wait_seconds: 0 });
   expect(outcome.content[0]?.text).toContain("disk");
   bench.server.child.stdin.end();
-  // Nobody else kills it: it reaches its own limit, because the disk never answers.
+  // Nobody else kills it. It reaches its own limit, because the disk never answers.
   expect(await bench.server.exited).toMatchObject({ signal: "SIGKILL" });
 });

@@ -1,4 +1,7 @@
-/** A disk whose flushes take seconds: the ledger blocks the process, and still it stops in time and doctor blames the right thing. */
+/**
+ * A disk whose flushes take seconds: the ledger blocks the process, which still stops in time, and doctor names the
+ * real cause.
+ */
 import { expect, it } from "vitest";
 import { closeBenchesAfterEach, openBench } from "../faults/bench.ts";
 import { taskOf } from "../support/workplace.ts";

@@ -1,4 +1,7 @@
-/** Disks with a spelling of their own, and drives that cannot tell real paths: found again under every spelling. */
+/**
+ * Disks with their own spelling of names, and drives that cannot return real paths: files are found under every
+ * spelling.
+ */
 import { mkdir, readdir, realpath, symlink } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -17,7 +20,7 @@ const bytesAt = async (server: RawServer, uri: string): Promise<number> => {
   return Buffer.from(String(content?.blob), "base64").byteLength;
 };
 
-/** A server whose output folder is given in some spelling, on a disk that has its own. */
+/** A server whose output folder is given in some spelling, on a disk that uses another. */
 async function onOddDisk(bench: Bench, name: string): Promise<RawServer> {
   const disk = await realpath(bench.workplace.root);
   const env = { TEST_ODD_DISK: join(disk, "out"), AUDIO_OUTPUT_DIR: join(disk, "out", name) };
@@ -56,7 +59,7 @@ describe("a folder that the disk spells in its own way", () => {
     expect(bench.service.count("content")).toBe(1);
   });
 
-  it("is no excuse for a link: where case counts, one that leads to nearly the same name is refused", async () => {
+  it("is not an excuse for a link: where case counts, one that leads to nearly the same name is refused", async () => {
     const bench = await openBench();
     const { outputDir } = bench.workplace;
     const folder = join(outputDir, "audio");

@@ -1,4 +1,4 @@
-/** A ledger in a folder that a program synchronises: doctor says what that can do, and how to mend it. */
+/** A ledger in a folder that a program synchronises: doctor explains the risk and the remedy. */
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { closeBenchesAfterEach, openBench } from "../faults/bench.ts";

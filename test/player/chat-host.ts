@@ -1,4 +1,4 @@
-/** Owns a browser with chats in it: Debian's chromium, the player's page under a content policy, and the official bridge. */
+/** A browser with chats: Debian's chromium, the player's page under a content policy, and the official bridge. */
 import { join } from "node:path";
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import { type Browser, chromium, type Frame, type Page } from "playwright-core";
@@ -11,13 +11,14 @@ const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 
 /** `describe` for tests in a browser. */
 export function describeWithBrowser(name: string, tests: () => void): void {
-  // Browsers on a machine that is busy with other tests take their time.
+  // Browsers are slow on a machine that is busy with other tests.
   describe(name, { timeout: 240_000, ...skipFor(missing(CHROMIUM)) }, tests);
 }
 
 /**
- * The suggestions below the address bar are a page of their own, which nobody sees here and which takes ten times as
- * long as the chat. Only one list of such features counts, so what matters here of Playwright's own stands in it too.
+ * The suggestions below the address bar are a page of their own. Nobody sees them here, and they take ten times as
+ * long as the chat. Chromium reads only the last such list of features, so this one repeats those that Playwright
+ * needs.
  */
 const WITHOUT = [
   ...["WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup", "AimEnabled"],
@@ -32,7 +33,7 @@ export const launch = (): Promise<Browser> =>
     args: ["--no-sandbox", "--mute-audio", `--disable-features=${WITHOUT.join(",")}`],
   });
 
-/** What the specification has hosts send where a page declares nothing. */
+/** The policy that the specification requires of hosts if a page declares nothing. */
 export const DEFAULT_POLICY =
   "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; media-src 'self' data:; connect-src 'none'; object-src 'none'; base-uri 'self'";
 
@@ -54,10 +55,10 @@ async function chatScript(): Promise<string> {
 
 let script: Promise<string> | undefined;
 
-/** Answers what the player asks its host for. */
+/** Answers the player's requests to its host. */
 export type Answerer = (method: string, params: Record<string, unknown>) => Promise<unknown>;
 
-/** A refusal, as a server sends it. */
+/** A refusal in the form that a server sends. */
 export class Refusal extends Error {
   readonly code: number;
 
@@ -69,11 +70,11 @@ export class Refusal extends Error {
 
 export interface Chat {
   readonly page: Page;
-  /** The player's own frame. */
+  /** The player's frame. */
   readonly player: Frame;
-  /** All that the player has asked for, in order. */
+  /** All requests of the player, in order. */
   readonly asked: Array<{ readonly method: string; readonly params: Record<string, unknown> }>;
-  /** What the player's page did wrong: errors, and requests to the network. */
+  /** Faults of the player's page: errors, and requests to the network. */
   readonly faults: string[];
   result(result: CallToolResult): Promise<void>;
   input(args: Record<string, unknown>): Promise<void>;
@@ -90,14 +91,14 @@ export interface ChatSettings {
   readonly context?: ChatOptions["context"];
   readonly capabilities?: ChatOptions["capabilities"];
   readonly width?: number;
-  /** Pixels of a picture for each of the page. */
+  /** Pixels of a screenshot for each pixel of the page. */
   readonly deviceScaleFactor?: number;
   readonly hangs?: boolean;
 }
 
 const ALL = { serverTools: {}, serverResources: {}, downloadFile: {}, message: { text: {} } };
 
-/** Measures, in the browser, how loud a page is: `loudness()` is the highest sample that was heard since it was last asked. */
+/** Measures the loudness of a page in the browser: `loudness()` returns the highest sample since its last call. */
 export function listenIn(): void {
   const analysers: AnalyserNode[] = [];
   const connect = AudioNode.prototype.connect;
@@ -113,7 +114,7 @@ export function listenIn(): void {
   };
   Object.assign(AudioNode.prototype, { connect: listening });
   let context: AudioContext | undefined;
-  /** By element, the sound that is listened to: another one has another track. */
+  /** The tapped sound of each element. Another sound has another track. */
   const known = new WeakMap<HTMLMediaElement, string>();
   const play = HTMLMediaElement.prototype.play;
   HTMLMediaElement.prototype.play = function (this: HTMLMediaElement & { captureStream?(): MediaStream }) {
@@ -134,7 +135,7 @@ export function listenIn(): void {
   Object.assign(globalThis, { loudness });
 }
 
-/** Opens a chat in which the player is shown, and waits until they have greeted each other. */
+/** Opens a chat that shows the player, and waits for their handshake. */
 export async function openChat(browser: Browser, settings: ChatSettings): Promise<Chat> {
   const { html, answer, policy = DEFAULT_POLICY, width = 560, hangs = false } = settings;
   const { deviceScaleFactor = 1 } = settings;

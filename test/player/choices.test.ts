@@ -1,4 +1,7 @@
-/** What is chosen is what plays, and what is told is how it stands: files, takes, a narration under way, hosts that hand on words alone. */
+/**
+ * The player plays what was chosen and says what is happening: files, takes, a running narration, hosts that pass on
+ * only text.
+ */
 import { unlinkSync } from "node:fs";
 import { basename } from "node:path";
 import type { CallToolResult } from "@modelcontextprotocol/client";
@@ -14,7 +17,7 @@ const pathOf = (made: CallToolResult): string =>
 
 const uriOf = (params: Record<string, unknown>): string => String(params["uri"]);
 
-/** Holds back what is asked for, until it is let go. */
+/** Holds requests back until they are released. */
 function gate(): { readonly held: Promise<void>; open(): void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { held: promise, open: resolve };
@@ -68,7 +71,7 @@ describeWithBrowser("the player", () => {
     const slider = player.getByRole("slider");
     await test.expect.poll(() => slider.getAttribute("aria-valuemax")).toBe("8");
     open();
-    // Behind what came late, whatever it does.
+    // Runs after the late answer, whatever that does.
     await player.getByRole("button", { name: "Save as" }).click();
     await test.expect.poll(() => opened.asked.some(({ method }) => method === "ui/download-file")).toBe(true);
     await new Promise((resolve) => setTimeout(resolve, 300));

@@ -1,4 +1,6 @@
-/** What the player makes of work that goes on: a pending task, takes side by side, a narration part by part; with the built bin. */
+/**
+ * The player with running work: a pending task, takes side by side, a narration part by part; with the built bin.
+ */
 import { basename } from "node:path";
 import { expect, it } from "vitest";
 import { z } from "zod";
@@ -13,7 +15,7 @@ describeWithBrowser("the player", () => {
   const stage = playerStage({ AUDIO_TIME_SCALE: "0.05" });
 
   it.concurrent("shows what is asked for, waits for it, and plays it when it is there", async (test) => {
-    // Long enough to be still heard when a busy machine listens.
+    // Long enough to be heard when a busy machine listens.
     const prompt = "Soon to be heard. ".repeat(20).trim();
     const { player, input, result, asked } = await stage.chat(test);
     await input({ prompt });
@@ -114,7 +116,7 @@ describeWithBrowser("the player", () => {
         const sounding = [...document.querySelectorAll("audio")].filter((audio) => !audio.paused);
         const sum = sounding.reduce((total, { currentTime }) => total + currentTime, 0);
         const now = performance.now();
-        // While a busy machine lets nobody look, nobody knows whether it was silent.
+        // While a busy machine cannot check, nobody knows whether it was silent.
         silent = sum === last ? silent + Math.min(now - looked, 50) : 0;
         longest = Math.max(longest, silent);
         [last, looked] = [sum, now];
@@ -123,7 +125,7 @@ describeWithBrowser("the player", () => {
       return longest;
     });
     expect(await positionOf(player)).toBeGreaterThan(66);
-    // Some 50 ms, on a machine that has nothing else to do.
+    // About 50 ms on an idle machine.
     expect(gapMs).toBeLessThan(400);
     expect(faults).toEqual([]);
   });

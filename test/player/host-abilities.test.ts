@@ -1,4 +1,4 @@
-/** The player asks a host only for what the host says it can do, and says in words what cannot be done here. */
+/** The player requests from a host only what the host supports, and says what is impossible here. */
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import { expect, it } from "vitest";
 import { type Chat, type ChatSettings, describeWithBrowser, Refusal } from "./chat-host.ts";

@@ -1,4 +1,4 @@
-/** What a host may do wrong, and what comes through it: the player says a sentence and the path, and is never a dead page. */
+/** Misbehaving hosts and hostile content: the player shows a sentence and the path, and never a dead page. */
 import { expect, it, type TestContext } from "vitest";
 import { z } from "zod";
 import { type Chat, type ChatSettings, describeWithBrowser, Refusal } from "./chat-host.ts";
@@ -69,7 +69,7 @@ describeWithBrowser("a host", () => {
   it.concurrent.for([
     ["a file that has shrunk", sound.subarray(0, 90_000), /^The file was moved, deleted or changed\.$/],
     [
-      "bytes that are no sound",
+      "bytes that are not sound",
       Buffer.alloc(sound.length, "no sound "),
       /^The file cannot be read as sound\./,
     ],
@@ -91,7 +91,7 @@ describeWithBrowser("a host", () => {
     ["no list", { contents: { 0: { blob: "" } } }],
   ] as const)("that answers a reading with %s", async ([_name, answer], test) => {
     const opened = await chat(test, {
-      // Past the bridge, which checks shapes by itself.
+      // Sent without the bridge, which checks shapes itself.
       answer: async () => JSON.parse(JSON.stringify(answer)),
     });
     await opened.result(saved(sound.length, 4));
@@ -134,7 +134,7 @@ describeWithBrowser("a host", () => {
   });
 
   it.concurrent("that sends results of anything: none is an error, and a sound stays", async (test) => {
-    // It still plays when a busy machine looks whether it does.
+    // Still playing when a busy machine checks.
     const thirty = tone(30);
     const opened = await chat(test, { answer: serving(thirty) });
     const odd: unknown[] = [

@@ -39,7 +39,7 @@ afterAll(async () => {
   await workplace.remove();
 });
 
-/** The player lies in a frame inside the Inspector's own. */
+/** The player is in a frame inside the Inspector's frame. */
 async function playerIn(page: Page): Promise<Frame> {
   for (let tries = 0; tries < 100; tries += 1) {
     for (const frame of page.frames()) {

@@ -1,4 +1,7 @@
-/** Puts an hour of sound into the ledger of a running server: real speech, joined again and again, as the file of a finished narration. */
+/**
+ * Puts an hour of sound into the ledger of a running server: real speech, joined repeatedly, as the file of a
+ * finished narration.
+ */
 import { createHash } from "node:crypto";
 import { open, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -22,7 +25,7 @@ export interface Joined extends JoinedAudio {
   readonly path: string;
 }
 
-/** Speech of one format, repeated until it is as long as wanted. */
+/** Speech in one format, repeated up to the given duration. */
 export async function joinLong(
   server: ServerUnderTest,
   format: OutputFormat,
@@ -53,7 +56,7 @@ export async function joinLong(
 
 const stamp = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(11, 23);
 
-/** @returns its id; `narrate` tells it as finished, with that file, captions and chapters */
+/** @returns its id; `narrate` reports it as finished, with that file, captions and chapters */
 export async function asNarration(server: ServerUnderTest, joined: Joined): Promise<string> {
   const planned = await server.call("narrate", { text: `# Quiet\n\nA text of its own for ${joined.path}.` });
   const { narration_id: narrationId } = z

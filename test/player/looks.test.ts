@@ -1,4 +1,7 @@
-/** How the player and the page of tasks look: for everybody (axe), on 320 pixels, light and dark; and the pictures in the README. */
+/**
+ * The look of the player and of the page of tasks: accessible (axe), on 320 pixels, light and dark; and the pictures
+ * in the README.
+ */
 import { spawnSync } from "node:child_process";
 import { existsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -37,14 +40,14 @@ async function findings(place: Frame | Page): Promise<string[]> {
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
 }
 
-/** Taken where it is missing, or where `UPDATE_PICTURES=1` asks for it: no two browsers draw letters alike. */
+/** Taken only if it is missing or `UPDATE_PICTURES=1` is set, because no two browsers draw letters alike. */
 async function picture(name: string, take: () => Promise<Buffer>): Promise<void> {
   const path = join(ASSETS, name);
   if (!existsSync(path) || process.env["UPDATE_PICTURES"] === "1") writeFileSync(path, await take());
   expect(statSync(path).size, name).toBeLessThan(MAX_PICTURE_BYTES);
 }
 
-/** As it would stand in somebody's home: where the file really lies is the test's own matter. */
+/** A path as in a user's home folder, because the real one belongs to the test. */
 function atHome(result: CallToolResult): CallToolResult {
   const told = JSON.stringify(result)
     .replaceAll(/\/[^"]*\/out\//g, "/home/you/audio-generation/")
@@ -99,7 +102,7 @@ describeWithBrowser("the player", () => {
     await player.getByRole("button", { name: /Take 1/ }).waitFor();
     await playButton(player).click();
     await expect.poll(() => positionOf(player)).toBeGreaterThan(0);
-    // Pauses before anything slow: the take lasts a few seconds, and nothing can be paused at its end.
+    // Pauses before anything slow, because the take lasts a few seconds and cannot be paused after its end.
     await player.getByRole("button", { name: "Pause" }).click();
     expect(await findings(player)).toEqual([]);
     const isCut = (): boolean => document.documentElement.scrollWidth > innerWidth;
@@ -139,7 +142,7 @@ describeWithBrowser("the page of tasks", () => {
         .poll(() => player.evaluate((audio) => Reflect.get(audio, "currentTime")))
         .toBeGreaterThan(0.1);
       await page.evaluate((folder) => {
-        // As it would stand in somebody's home.
+        // A path as in a user's home folder.
         for (const text of document.querySelectorAll("*")) {
           for (const node of text.childNodes) {
             if (node.nodeType === Node.TEXT_NODE) {

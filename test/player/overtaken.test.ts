@@ -1,4 +1,7 @@
-/** Jumps, Play and Pause that come before the last one is done: the last one counts, and the button says what is heard. */
+/**
+ * Seeks, Play and Pause before the previous command has finished: the last one wins, and the button shows what is
+ * heard.
+ */
 import type { Frame } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { DEFAULT_POLICY, describeWithBrowser, NO_MEDIA } from "./chat-host.ts";
@@ -11,11 +14,11 @@ const POLICIES = [
   ["decoded samples", NO_MEDIA],
 ] as const;
 
-/** Over 2 MiB, so that it is played in segments; the first ends after 1 MiB. */
+/** Over 2 MiB, so that it is played in segments; the first one ends after 1 MiB. */
 const SECONDS = 60;
 const SEAM_SECONDS = 2 ** 20 / 48_000;
 
-/** Presses all keys before anything that they begin can end. */
+/** Presses all keys before any of their effects can end. */
 const pressAtOnce = (player: Frame, ...keys: string[]): Promise<void> =>
   player.evaluate((all) => {
     for (const key of all) document.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
@@ -27,7 +30,7 @@ const jumpTo = (player: Frame, seconds: number): Promise<void> =>
     slider.dispatchEvent(new PointerEvent("pointerup", { clientX: left + share * width }));
   }, seconds / SECONDS);
 
-/** Until nothing is heard, and for a while after it. */
+/** Waits until nothing is heard, and for a while after it. */
 async function fallsSilent(player: Frame): Promise<void> {
   const isSilent = (): boolean =>
     [...document.querySelectorAll("audio")].every((audio) => audio.paused) &&
@@ -37,7 +40,7 @@ async function fallsSilent(player: Frame): Promise<void> {
   expect(await player.evaluate(isSilent)).toBe(true);
 }
 
-/** Presses a key while it sounds, so long after it has come to a moment just before the seam. */
+/** Presses a key during playback, a given time after a position just before the seam. */
 const pressAtSeam = (player: Frame, waitMs: number, key: string) =>
   player.locator("#wave").evaluate(
     async (slider, round) => {
@@ -117,7 +120,7 @@ describeWithBrowser("the player", () => {
       while (Number(place?.ariaValueNow) < 23) {
         await new Promise((resolve) => setTimeout(resolve, 4));
         const now = performance.now();
-        // A machine so busy that nobody may look does not let the player begin in time either.
+        // A machine too busy to check does not let the player start in time either.
         if (now - lookedAt > 50) from = now + 200;
         if (now >= from) least = Math.min(least, Reflect.get(globalThis, "loudness")());
         lookedAt = now;

@@ -1,4 +1,4 @@
-/** What most tests of the player work with: a browser, the built bin with its sandbox, and chats between the two. */
+/** What most tests of the player use: a browser, the built bin with its sandbox, and chats between the two. */
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, type TestContext } from "vitest";
 import { type Chat, type ChatSettings, launch, openChat } from "./chat-host.ts";
@@ -10,20 +10,20 @@ export interface PlayerStage {
   /**
    * Opens a chat that closes with the test.
    *
-   * @param settings what differs from a host that shows the served player and hands everything on to its server
+   * @param settings differences from a host that shows the served player and forwards everything to its server
    */
   chat(test: TestContext, settings?: Partial<ChatSettings>): Promise<Chat>;
 }
 
 /**
- * Sets one stage for all tests of the `describe` that it is called in, and strikes it after them.
+ * Sets up one stage for all tests of the surrounding `describe`, and closes it after them.
  *
  * @param more settings of the server
  */
 export function playerStage(more: Record<string, string> = {}): PlayerStage {
   let browser: Browser | undefined;
   let server: ServerUnderTest | undefined;
-  // Each is known as soon as it is there, so that it is ended where the other does not start.
+  // Each is stored as soon as it runs, so that it is closed if the other one does not start.
   const starts = [
     async () => {
       browser = await launch();

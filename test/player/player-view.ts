@@ -4,17 +4,17 @@ import type { Frame, Locator } from "playwright-core";
 export const playButton = (player: Frame): Locator =>
   player.getByRole("button", { name: "Play", exact: true });
 
-/** In whole seconds, as a screen reader is told. */
+/** In whole seconds, as a screen reader announces it. */
 export const positionOf = async (player: Frame): Promise<number> =>
   Number(await player.getByRole("slider", { name: "Position" }).getAttribute("aria-valuenow"));
 
-/** Until something else than silence comes out. */
+/** Waits until sound is heard. */
 export async function startsSounding(player: Frame): Promise<void> {
   const isLoud = (): boolean => Reflect.get(globalThis, "loudness")() > 0.02;
   await player.waitForFunction(isLoud, null, { polling: 30 });
 }
 
-/** How many colours the waveform has, beside nothing. */
+/** The number of colours of the waveform, apart from the background. */
 export const drawnColours = (player: Frame): Promise<number> =>
   player.locator("#wave canvas").evaluate((canvas) => {
     if (!(canvas instanceof HTMLCanvasElement)) return 0;
@@ -26,8 +26,8 @@ export const drawnColours = (player: Frame): Promise<number> =>
     return colours.size;
   });
 
-/** The sentence about how it stands. */
+/** The sentence about the status. */
 export const said = (player: Frame): Locator => player.locator("#say");
 
-/** Until the sentence about the reading has gone, and what is below it has moved up. */
+/** Waits until the sentence about loading is gone, and the content below it has moved up. */
 export const isRead = (player: Frame): Promise<void> => said(player).waitFor({ state: "hidden" });

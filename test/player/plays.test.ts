@@ -1,4 +1,7 @@
-/** The player in a real browser, under the official bridge, with the built bin and real speech: every format, under both content policies. */
+/**
+ * The player in a real browser, under the official bridge, with the built bin and real speech: every format, under
+ * both content policies.
+ */
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import { beforeAll, describe, expect, it } from "vitest";
 import { DEFAULT_POLICY, describeWithBrowser, NO_MEDIA } from "./chat-host.ts";
@@ -39,7 +42,7 @@ describeWithBrowser("the player", () => {
         await playButton(player).click();
         await startsSounding(player);
         expect(await positionOf(player)).toBeLessThan(3);
-        // Speed would change the pitch where samples are played.
+        // A changed speed would change the pitch if samples are played.
         expect(await player.getByLabel("Speed").isVisible()).toBe(policy === DEFAULT_POLICY);
         const slider = player.getByRole("slider", { name: "Position" });
         const width = (await slider.boundingBox())?.width ?? 0;
@@ -47,7 +50,7 @@ describeWithBrowser("the player", () => {
         await startsSounding(player);
         const seconds = Number(await slider.getAttribute("aria-valuemax"));
         expect(await positionOf(player)).toBeGreaterThanOrEqual(Math.floor(seconds / 2) - 1);
-        // What was heard has another colour than what is to come.
+        // The played part has another colour than the rest.
         expect(await drawnColours(player)).toBeGreaterThan(1);
         await slider.press(" ");
         await playButton(player).waitFor();

@@ -1,4 +1,7 @@
-/** Segments of long sounds, against a decoder: laid one behind the other they are the whole, without a gap and without a click. */
+/**
+ * Segments of long sounds, compared with a decoder: one after another they are the whole sound, without gaps or
+ * clicks.
+ */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -54,7 +57,7 @@ describeWithFfprobe("a long sound in segments", () => {
       Math.round((segment.lead + segment.to - segment.from) * HERTZ),
     );
 
-  /** The loudest difference, where both have been laid over each other as the times tell. */
+  /** The largest difference between the two, aligned by their times. */
   function difference(part: Int16Array, whole: Int16Array, at: number): number {
     let most = 0;
     for (let index = 0; index < part.length; index += 1) {

@@ -1,4 +1,4 @@
-/** The built bin with its sandbox, and what a host would ask it for. */
+/** The built bin with its sandbox, and the requests that a host makes. */
 
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import { Client } from "@modelcontextprotocol/client";
@@ -23,10 +23,10 @@ const callSchema = z.object({ name: z.string(), arguments: z.record(z.string(), 
 export interface ServerUnderTest {
   readonly workplace: Workplace;
   readonly client: Client;
-  /** The player, as it is served. */
+  /** The player's page, as served. */
   readonly html: string;
   call(name: string, args: Record<string, unknown>): Promise<CallToolResult>;
-  /** As a host that hands everything on. */
+  /** Like a host that forwards everything. */
   readonly answer: Answerer;
   close(): Promise<void>;
 }

@@ -1,4 +1,7 @@
-/** Losing the ledger, the shared store or saved files under a running process never loses money, and is always reported (faults: Process). */
+/**
+ * Losing the ledger, the shared store or saved files while a process runs never loses money, and is always reported
+ * (faults: Process).
+ */
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -42,7 +45,7 @@ describe("a ledger that cannot be written", () => {
     expect(await peek.records()).toMatchObject([{ status: "unresolved", taskId: null }]);
     expect(await peek.inFlight()).toBe(1);
     peek.mend();
-    // Nobody asks again.
+    // No further call.
     await peek.until((records) => records.every(({ files }) => files.length === 1));
     expect(await peek.inFlight()).toBe(0);
     expect(await peek.countedCredits()).toBe(10);
@@ -51,7 +54,7 @@ describe("a ledger that cannot be written", () => {
     expect(service.count("create")).toBe(1);
   });
 
-  it("because it is no ledger at all is said plainly, and nothing is sent", async () => {
+  it("because it is not a ledger at all is said plainly, and nothing is sent", async () => {
     const { service, workplace, driver } = await setUp();
     await driver.call("list_tasks", {});
     await driver.close();
@@ -77,7 +80,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a shared store that is gone", ()
       const before = service.exchanges.length;
       if (how === "killed") await postgres.kill();
       else postgres.freeze();
-      // It is answered while the store is still away.
+      // Answered while the store is still away.
       const refused = await driver.call("generate_audio", { prompt: "While it is gone" });
       expect(errorOf(refused)).toMatchObject({ code: "store_unavailable", retryable: true });
       expect(service.exchanges.length).toBe(before);

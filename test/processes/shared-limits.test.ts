@@ -1,4 +1,7 @@
-/** Four processes on one ledger, then two machines on one PostgreSQL: one task an input, and no request that the service refuses. */
+/**
+ * Four processes on one ledger, then two machines on one PostgreSQL: one task for each input, and no request that the
+ * service refuses.
+ */
 import { describe, expect, it, onTestFinished } from "vitest";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
 import { COMPILED, type Driver, taskOf, type Workplace } from "../support/workplace.ts";

@@ -12,7 +12,7 @@ import { makeWorkplace, startProcess, startService } from "./team.ts";
 
 const CALL = { text: textOf("One", "Two", "Three", "Four"), output_format: "pcm", max_credits: 5000 };
 
-/** A busy machine keeps its database waiting: then the call is repeated, as its answer says. */
+/** A busy machine makes the database wait. The call is then repeated, as its answer says. */
 async function narrate(driver: Driver, more: Record<string, unknown> = {}) {
   for (let calls = 1; ; calls += 1) {
     const outcome = await driver.call("narrate", { ...CALL, ...more }, { timeoutMs: 90_000 });
@@ -25,7 +25,7 @@ describe(
   "two machines that share a PostgreSQL",
   skipFor(whyNoPostgres() ?? whyNotElsewhere() ?? null),
   () => {
-    /** A service whose tasks take so long, and a process on each machine. */
+    /** A service whose tasks take the given time, and a process on each machine. */
     async function machines(processingMs: number) {
       const postgres = await PostgresServer.start();
       onTestFinished(() => postgres.remove());

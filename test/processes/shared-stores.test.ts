@@ -20,7 +20,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a shared store", () => {
     const settings = { ...FAST, AUDIO_STORE_URL: postgres.url };
     const stranger = await startProcess(workplace, service, {
       ...settings,
-      // Unsays TLS for programs that do not say that they want it.
+      // Removes the TLS requirement for programs that do not ask for TLS themselves.
       NODE_TLS_REJECT_UNAUTHORIZED: "0",
     });
     const refused = await stranger.call("generate_audio", CALL);

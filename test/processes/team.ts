@@ -1,4 +1,4 @@
-/** Several processes of one test, on one machine's folders or on several's, and their clean end. */
+/** Several processes of one test, on the folders of one machine or of several, and their orderly end. */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { onTestFinished } from "vitest";
@@ -26,7 +26,7 @@ export async function makeWorkplace(): Promise<Workplace> {
   return workplace;
 }
 
-/** One more process of that workplace; closed before its workplace is removed. */
+/** Starts another process of a workplace; it is closed before its workplace is removed. */
 export async function startProcess(
   workplace: Workplace,
   service: { baseUrl: string; apiKey: string },
@@ -37,7 +37,7 @@ export async function startProcess(
   return driver;
 }
 
-/** Processes of the given workplaces, all started at once. */
+/** Starts a process in each workplace, all at once. */
 export function startTeam(
   workplaces: readonly Workplace[],
   service: { baseUrl: string; apiKey: string },
@@ -46,7 +46,7 @@ export function startTeam(
   return Promise.all(workplaces.map((workplace) => startProcess(workplace, service, settings)));
 }
 
-/** A look into the ledger of that workplace. */
+/** Looks into the ledger of a workplace. */
 export async function openPeek(workplace: Workplace, service: { baseUrl: string }): Promise<LedgerPeek> {
   const peek = await LedgerPeek.open(workplace.stateDir, service.baseUrl);
   onTestFinished(() => peek.close());

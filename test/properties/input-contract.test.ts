@@ -1,4 +1,6 @@
-/** The rules of docs/contract.md, AudioInput, stated once more, apart from `src/contract/`, against the schemas. */
+/**
+ * The rules of docs/contract.md, AudioInput, stated a second time without `src/contract/`, compared with the schemas.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -21,7 +23,7 @@ const FIELDS = [
   "pitch",
   "multilingual",
 ];
-/** As docs/contract.md, Voices, lists them. */
+/** The list of docs/contract.md, Voices. */
 const [, VOICE_SECTION = ""] =
   /^## Voices$(.*?)^## /ms.exec(
     readFileSync(join(import.meta.dirname, "..", "..", "docs", "contract.md"), "utf8"),
@@ -64,7 +66,7 @@ function isPrompt(value: unknown): boolean {
   return isWhole && codePoints.length >= 1 && codePoints.length <= 2048 && /\S/.test(value);
 }
 
-/** One line a row of the contract's table; an absent field is `undefined`. */
+/** One line for each row of the contract's table; an absent field is `undefined`. */
 function contractAccepts(input: Input): boolean {
   const { model, prompt, voice, audio_references: references, image_url: image, ...rest } = input;
   const count = Array.isArray(references) ? references.length : 0;
@@ -116,7 +118,7 @@ const prompt = fc.oneof(
   fc.constantFrom<unknown>("", " \t\n", "\u3000\u00a0", "half \ud800", "\udfff", undefined, 7, null),
 );
 
-/** Mostly right, so that a single wrong field decides. */
+/** Mostly valid, so that a single wrong field decides. */
 const mostly = <T>(right: fc.Arbitrary<T>): fc.Arbitrary<unknown> =>
   fc.oneof({ weight: 40, arbitrary: right }, { weight: 1, arbitrary: nonsense });
 
@@ -133,7 +135,7 @@ const fields = fc.record({
   multilingual: mostly(fc.boolean()),
 });
 
-/** A prompt and up to four other fields; in one of ten an unknown one too. */
+/** A prompt and up to four other fields; one in ten also has an unknown one. */
 const input: fc.Arbitrary<Input> = fc
   .tuple(
     prompt,
@@ -161,7 +163,7 @@ describe("what the contract accepts", () => {
       }),
       { numRuns: 4000 },
     );
-    // The generator must reach both sides, or the comparison says nothing.
+    // The generator must produce both outcomes, otherwise the comparison proves nothing.
     expect(accepted).toBeGreaterThan(200);
     expect(accepted).toBeLessThan(3800);
   });
@@ -195,7 +197,7 @@ describe("what the contract accepts", () => {
         const verdict =
           // A tool takes `null` for "not given", and numbers as strings.
           contractAccepts(withoutNulls(inputOf.parse(readArguments(candidate, generateAudio.input)))) &&
-          // The tool refuses more than the contract: a text that an encoding has damaged (docs/reference.md, Tools).
+          // The tool refuses more than the contract does: a text damaged by an encoding (docs/reference.md, Tools).
           !String(candidate["prompt"]).includes("\uFFFD") &&
           Number.isInteger(take) &&
           isWithin(take, 1, 999) &&

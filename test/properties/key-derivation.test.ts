@@ -1,4 +1,4 @@
-/** How requests are named: equal exactly when input, take and attempt are equal, and always in the contract's form. */
+/** Idempotency keys: equal exactly if input, take and attempt are equal, and always in the contract's form. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type AudioInput, audioInputSchema } from "../../src/contract/audio-input.ts";
@@ -29,7 +29,7 @@ const input: fc.Arbitrary<AudioInput> = fc
 const take = fc.integer({ min: 1, max: 999 });
 const attempt = fc.integer({ min: 1, max: 1000 });
 
-/** The contract's defaults, copied by hand; what was asked for, spelled out. */
+/** The contract's defaults, copied by hand, with the requested values. */
 function meaning(asked: AudioInput): string {
   const { prompt, voice = null, audio_references: references = [], image_url: image = null } = asked;
   const { output_format: format = "mp3", sample_rate: rate = 24000, speed = 1, volume = 1 } = asked;
@@ -82,7 +82,7 @@ describe("the idempotency key", () => {
   });
 
   it("never changes: every installation, today's and next year's, arrives at these", () => {
-    // White space around the text makes no other request.
+    // White space around the text does not make another request.
     const body = canonicalInput({ prompt: " Good morning.\n", voice: "sophie_en_zh", speed: 1.25 });
     expect(body).toBe(
       '{"audio_references":[],"model":"audio-1.0","multilingual":false,"output_format":"mp3","pitch":0,"prompt":"Good morning.","sample_rate":24000,"speed":1.25,"voice":"sophie_en_zh","volume":1}',

@@ -1,4 +1,4 @@
-/** Respelling: whole words, the longest first, one pass. */
+/** Respelling: whole words, the longest first, in one pass. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { mergedRules, type Pronunciation, respell, rulesFor } from "../../src/pronunciation.ts";

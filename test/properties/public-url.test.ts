@@ -1,4 +1,7 @@
-/** Which URLs a reference or an image may have: every spelling of an inner address is refused, every public one taken. */
+/**
+ * The URLs that a reference or an image may have: every spelling of a private address is refused, every public one
+ * accepted.
+ */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { publicUrlFault } from "../../src/contract/public-url.ts";
@@ -81,7 +84,7 @@ const TAKEN = [
 
 const octet = fc.integer({ min: 0, max: 255 });
 
-/** Inner addresses, stated as numbers and apart from the list that the code has. */
+/** Private addresses as numbers, stated without the list in the code. */
 const innerAddress = fc.oneof(
   fc.tuple(fc.constantFrom(0, 10, 127), octet, octet, octet),
   fc.tuple(fc.constant(172), fc.integer({ min: 16, max: 31 }), octet, octet),
@@ -97,7 +100,7 @@ const wide = (text: string): string =>
   text.replace(/\d/g, (digit) => String.fromCodePoint(0xff10 + Number(digit)));
 const hex = (address: Address): string => asNumber(address).toString(16).padStart(8, "0");
 
-/** Ways in which browsers and libraries let the same address be written. */
+/** Other spellings of the same address that browsers and libraries accept. */
 const SPELLINGS: ReadonlyArray<(address: Address) => string> = [
   (address) => address.join("."),
   (address) => String(asNumber(address)),

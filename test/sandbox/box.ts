@@ -1,4 +1,4 @@
-/** Owns starting a sandbox for one test, with a client of its own; asserts nothing. */
+/** Starts a sandbox for one test, with a client. Asserts nothing. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,11 +12,11 @@ export interface Box {
   readonly sandbox: RunningSandbox;
   readonly client: ServiceClient;
   readonly speech: TinySpeech;
-  /** Sets faults over the wire; answers the status. */
+  /** Sets faults over HTTP. Returns the status. */
   setFaults(body: unknown, headers?: Record<string, string>): Promise<number>;
 }
 
-/** A sandbox that finishes tasks at once and reports no fault, unless `options` say otherwise. */
+/** Starts a sandbox that finishes tasks at once and reports no fault, unless `options` say otherwise. */
 export async function startBox(options: SandboxOptions = {}): Promise<Box> {
   const speech = new TinySpeech();
   const sandbox = await startSandbox({

@@ -1,4 +1,4 @@
-/** Owns the tests of how the sandbox command ends: by signals and by readers that leave. */
+/** How the sandbox command ends: by signals, and when its reader closes. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdir } from "node:fs/promises";
@@ -20,7 +20,7 @@ async function startCommand() {
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     stderr += text;
   });
-  /** Exit code, what it said, and what it left behind. */
+  /** Exit code, output, and files left behind. */
   const ended = once(child, "close").then(async ([code]: unknown[]) => ({
     code,
     stderr,

@@ -1,4 +1,4 @@
-/** Owns a clock that stands still until a test moves it; knows nothing of what waits on it. */
+/** A clock that stands still until a test moves it. */
 import type { SandboxClock } from "../../src/sandbox/clock.ts";
 
 interface Sleeper {
@@ -36,7 +36,7 @@ export class HeldClock implements SandboxClock {
     });
   }
 
-  /** Lets time pass, sleeper by sleeper; what wakes runs as far as it goes without other input. */
+  /** Advances time from one sleeper to the next. What wakes up runs as far as it can without other input. */
   async advance(durationMs: number): Promise<void> {
     const targetMs = this.#nowMs + durationMs;
     for (;;) {

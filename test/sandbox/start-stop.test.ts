@@ -1,4 +1,4 @@
-/** Owns the tests of starting and stopping: what is refused, and what is closed. */
+/** Starting and stopping the sandbox: what is refused, and what is closed. */
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import { networkInterfaces } from "node:os";
@@ -64,7 +64,7 @@ describe("stopping", () => {
       [idle, half].map(
         (socket) =>
           new Promise<void>((resolve) => {
-            // A reset is as good an end as any.
+            // A reset is a valid end, too.
             socket
               .on("error", () => undefined)
               .on("close", () => resolve())

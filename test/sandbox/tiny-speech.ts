@@ -1,4 +1,4 @@
-/** Owns a speech engine for tests of the service around it: instant, scripted by the prompt; makes no sound. */
+/** A silent speech engine for tests of the service around it: instant, and controlled by the prompt. */
 import type { OutputFormat } from "../../src/contract/audio-format.ts";
 import {
   type SpeechEngine,
@@ -17,7 +17,7 @@ const HEADS: Readonly<Record<OutputFormat, string>> = {
 const AUDIO_BYTES = 1000;
 
 /**
- * Understands `[8.2s]` in a prompt (the length of the audio, else 1.5 s), `[unspeakable]`, `[broken]` and
+ * Understands `[8.2s]` in a prompt (the length of the audio, otherwise 1.5 s), `[unspeakable]`, `[broken]` and
  * `[hangs]` (until closed).
  */
 export class TinySpeech implements SpeechEngine {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 const ROOT = join(import.meta.dirname, "..", "..");
 const read = (name: string): string => readFileSync(join(ROOT, name), "utf8");
 
-/** The README's section on clients, and then the document on all others. */
+/** The README's section on clients, followed by the document on all others. */
 const DOCUMENTS = [
   /^## Connect your client$[\s\S]*?(?=^## )/m.exec(read("README.md"))?.[0] ?? "",
   read(join("docs", "clients.md")),
@@ -23,10 +23,10 @@ function sectionOf(client: string): string {
 }
 
 /**
- * The code block of a client in a language, as it is written.
+ * Returns the code block of a client in a language, unchanged.
  *
  * @param which 0 for the first of that language
- * @throws Error where there is none
+ * @throws Error if there is none
  */
 export function blockOf(client: string, language: string, which = 0): string {
   const blocks = [...sectionOf(client).matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)];
@@ -35,7 +35,7 @@ export function blockOf(client: string, language: string, which = 0): string {
   return block;
 }
 
-/** The block with the three placeholders filled in, and nothing else changed. */
+/** The block with its three placeholders filled in, and otherwise unchanged. */
 export function fillIn(block: string, root: string, service: { baseUrl: string; apiKey: string }): string {
   return block
     .replaceAll("/absolute/path/to", root)

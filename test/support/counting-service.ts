@@ -22,18 +22,18 @@ export interface Exchange {
 
 export interface CountedTask {
   readonly id: string;
-  /** Whose it is, where each API key is an account of its own. */
+  /** The account of the request, if each API key is an account. */
   readonly account: string;
   readonly key: string;
   readonly body: string;
   readonly acceptedAtMs: number;
-  /** Its own, from acceptance to success; `undefined`: the service's. */
+  /** This task's time from acceptance to success; `undefined`: the service's. */
   readonly processingMs: number | undefined;
   readonly audio: Buffer;
   status: "queued" | "processing" | "succeeded" | "failed";
 }
 
-/** Answers an exchange in place of the service. Returns true when it did, and nothing more is sent. */
+/** Answers an exchange in place of the service. Returns true if it has answered; then nothing more is sent. */
 export type Interceptor = (
   exchange: Exchange,
   response: ServerResponse,
@@ -43,16 +43,18 @@ export type Interceptor = (
 export interface CountingOptions {
   /** From acceptance to success. */
   readonly processingMs?: number;
-  /** The same for each text, where they differ; in place of `processingMs`. */
+  /** The time for each text, in place of `processingMs`. */
   readonly processingMsOf?: (prompt: string) => number;
   readonly audioSeconds?: number;
   readonly audioBytes?: number;
-  /** Each task sounds different, also where the text is the same. */
+  /** Each task sounds different, even with the same text. */
   readonly soundOfTheirOwn?: boolean;
   readonly apiKeys?: readonly string[];
-  /** Each API key is an account of its own: neither knows the other's tasks. Otherwise all are one account's. */
+  /**
+   * Each API key is an account, which does not know the tasks of the others. Otherwise all keys share one account.
+   */
   readonly separateAccounts?: boolean;
-  /** Enforces the contract's limits with windows of 60 s times this; absent: none. */
+  /** Enforces the contract's limits with windows of 60 s times this factor; absent: no limits. */
   readonly limitScale?: number;
 }
 
@@ -72,9 +74,9 @@ export class CountingService {
   /** By account. */
   readonly #createTimes = new Map<string, number[]>();
   readonly #readTimes = new Map<string, number[]>();
-  /** How many answers were 429. */
+  /** Number of 429 responses. */
   limited = 0;
-  /** The most that was reserved and charged at any moment. */
+  /** The largest sum of reserved and charged credits at any moment. */
   mostCommittedCredits = 0;
 
   private constructor(options: CountingOptions) {
@@ -93,7 +95,7 @@ export class CountingService {
   }
 
   get baseUrl(): string {
-    const address = this.#server.address() as AddressInfo; // listens on TCP, so it is no string
+    const address = this.#server.address() as AddressInfo; // listens on TCP, so it is not a string
     return `http://127.0.0.1:${address.port}`;
   }
 
@@ -105,7 +107,7 @@ export class CountingService {
     return this.exchanges.filter((exchange) => exchange.kind === kind).length;
   }
 
-  /** Credits that accepted tasks have reserved altogether. */
+  /** Sum of the credits that accepted tasks have reserved. */
   get reservedCredits(): number {
     return this.tasks.size * 150;
   }
@@ -147,7 +149,7 @@ export class CountingService {
     this.json(response, status, { error: { code, message } }, headers);
   }
 
-  /** The task as the contract shows it. */
+  /** The task in the contract's form. */
   view(task: CountedTask, isNew = false): Record<string, unknown> {
     // A create is answered `queued`, however fast the work is (docs/contract.md, States).
     if (!isNew) this.#progress(task);
@@ -177,7 +179,7 @@ export class CountingService {
     };
   }
 
-  /** Takes a create as the real service would: replay, conflict, or a new task. */
+  /** Answers a create like the real service: a replay, a conflict, or a new task. */
   accept(exchange: Exchange): CountedTask | "conflict" {
     const key = exchange.key ?? "";
     const account = this.#accountOf(exchange);
@@ -205,7 +207,7 @@ export class CountingService {
     return this.#options.separateAccounts === true ? `${exchange.headers.authorization} ` : "";
   }
 
-  /** Bytes that begin like their format and are different for every request. */
+  /** Bytes that begin like their format and differ for every request. */
   #audio(body: string, salt: string): Buffer {
     const { output_format: format = "mp3" }: { output_format?: string } = JSON.parse(body);
     const heads: Record<string, Buffer> = {

@@ -65,18 +65,18 @@ export class HandClock implements Clock {
     this.#steadyMs += ms;
   }
 
-  /** Somebody sets the clock on the wall. */
+  /** Somebody sets the wall clock. */
   moveWall(ms: number): void {
     this.#wallMs += ms;
   }
 
-  /** The machine restarts: the steady clock begins anew. */
+  /** The machine restarts, so the steady clock begins again. */
   reboot(): void {
     this.#steadyMs = 5_000;
   }
 }
 
-/** Lets everything that can go on without time go on. */
+/** Lets everything run that does not wait for time. */
 export async function quiet(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,4 +1,4 @@
-/** Noise in place of speech: real files, as long as the text and the speed ask for, and nothing to wait for. */
+/** Noise in place of speech: real files, as long as text and speed require, made instantly. */
 import { encode } from "../../src/sandbox/speech/encode/encode.ts";
 import type { SpeechEngine } from "../../src/sandbox/speech/speech.ts";
 

@@ -1,4 +1,4 @@
-/** Owns runs of the MCP Inspector's command line: each starts the server, does one thing, and ends. */
+/** Runs the MCP Inspector's command line: each run starts the server, does one thing, and ends. */
 import { execFile } from "node:child_process";
 import { cachedTool } from "../../scripts/cached-packages.ts";
 import { BIN, NODE } from "./workplace.ts";

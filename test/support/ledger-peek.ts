@@ -1,6 +1,6 @@
 /**
- * Looks into a ledger file from outside, and holds or obstructs its writes, so that its owners stand still or fail.
- * The one place where tests know the tables.
+ * Looks into a ledger file from outside, and delays or blocks its writes, so that the servers wait or fail. Apart
+ * from bench/filled-ledger.ts, only this file knows the tables.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ const WRITES = {
 } as const;
 type ObstructedWrite = keyof typeof WRITES;
 
-/** Some seconds of counting. */
+/** Takes some seconds to count. */
 const SLOWLY = `SELECT (WITH RECURSIVE step(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM step WHERE n < 30000000)
   SELECT count(*) FROM step);`;
 
@@ -44,9 +44,9 @@ export class LedgerPeek {
   }
 
   /**
-   * Opens the ledger of a state folder, waiting until somebody has made it.
+   * Opens the ledger of a state folder, waiting until somebody has created it.
    *
-   * @param origin the address of the service whose records are looked at, of all accounts
+   * @param origin the address of the service whose records are read, of all accounts
    */
   static async open(stateDir: string, origin: string, withinMs = 5000): Promise<LedgerPeek> {
     const file = join(stateDir, "ledger.sqlite");
@@ -104,17 +104,17 @@ export class LedgerPeek {
     this.#obstruct(write, SLOWLY);
   }
 
-  /** From now on one kind of write fails, as on a disk that is full. */
+  /** From now on, one kind of write fails, as on a full disk. */
   breakDown(write: ObstructedWrite): void {
     this.#obstruct(write, "SELECT RAISE(ABORT, 'no room');");
   }
 
-  /** Writes are as they were. */
+  /** Writes work again. */
   mend(): void {
     this.#db.exec("DROP TRIGGER IF EXISTS obstructed");
   }
 
-  /** The ledger as if a file had been saved under another name from the beginning. */
+  /** Changes the ledger as if a file had been saved under another name from the beginning. */
   renameFile(path: string, was: string): void {
     this.#db.prepare("UPDATE agm_records SET value = replace(value, ?, ?)").run(path, was);
     this.#db.prepare("UPDATE agm_names SET name = ? WHERE name = ?").run(pathName(was), pathName(path));
@@ -129,8 +129,8 @@ export class LedgerPeek {
   }
 
   /**
-   * Lets the ledger's owners go on in very small steps until `reached`. From then on nobody can write, until
-   * {@link release}: whoever wants to stands still just behind that point.
+   * Lets the servers continue in very small steps until `reached`. From then on nobody can write until {@link
+   * release}, so each server waits just after that point.
    */
   async freezeWhen(reached: (records: readonly TaskRecord[]) => boolean, withinMs = 10_000): Promise<void> {
     const giveUpAtMs = performance.now() + withinMs;

@@ -1,4 +1,7 @@
-/** Owns an npm registry on loopback: this project's packages as they would be published, and all others from its node_modules. */
+/**
+ * An npm registry on loopback: this project's packages as they would be published, and all others from its
+ * node_modules.
+ */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -20,7 +23,7 @@ function packed(folder: string, into: string): Buffer {
   return readFileSync(join(into, name));
 }
 
-/** npm drops the first folder of an archive, whatever it is called. */
+/** npm drops the first folder of an archive, whatever its name is. */
 function archived(folder: string): Buffer {
   const args = ["-czf", "-", "--exclude=node_modules", "-C", dirname(folder), basename(folder)];
   return execFileSync("tar", args, { maxBuffer: 2 ** 28 });
@@ -28,7 +31,7 @@ function archived(folder: string): Buffer {
 
 /**
  * @param root of this project, built
- * @param into an empty folder for what is packed
+ * @param into an empty folder for the packed files
  */
 export async function startRegistry(root: string, into: string): Promise<LoopbackRegistry> {
   const { packages } = lockSchema.parse(JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")));

@@ -4,7 +4,7 @@ import { createConnection, createServer, type Socket } from "node:net";
 
 export interface LossyProxy {
   readonly port: number;
-  /** The next answers that hold the text are lost, each with its connection. */
+  /** The next answers that contain the text are lost, each with its connection. */
   loseAnswers(count: number, holding?: string): void;
   /** Changes the server's responses from now on. */
   alterAnswers(change: (bytes: Buffer) => Buffer): void;

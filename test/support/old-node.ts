@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { delimiter, join } from "node:path";
 
-/** The first one on the PATH; `null` where there is none. */
+/** Returns the first one on the PATH; `null` if there is none. */
 export function findOldNode(): string | null {
   for (const folder of (process.env["PATH"] ?? "").split(delimiter)) {
     const candidate = join(folder, "node");
@@ -14,7 +14,7 @@ export function findOldNode(): string | null {
       const [major = 0, minor = 0] = version.slice(1).split(".").map(Number);
       if (major < 22 || (major === 22 && minor < 19)) return candidate;
     } catch {
-      // No Node in this folder.
+      // This folder contains no Node.
     }
   }
   return null;

@@ -1,4 +1,4 @@
-/** A PgBouncer of a test's own, in transaction mode, before a PostgreSQL server without passwords. */
+/** A PgBouncer for one test, in transaction mode, in front of a PostgreSQL server without passwords. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { rmSync, writeFileSync } from "node:fs";
@@ -40,7 +40,7 @@ export class PgBouncer {
       "[pgbouncer]",
       `listen_addr = 127.0.0.1\nlisten_port = ${port}\nunix_socket_dir =`,
       `auth_type = any\npool_mode = transaction\ndefault_pool_size = ${poolSize}`,
-      // By default it keeps everybody waiting for 15 seconds after a crash of the server.
+      // By default, every client waits for 15 seconds after a crash of the server.
       "server_login_retry = 1",
     ];
     writeFileSync(settings, `${lines.join("\n")}\n`);

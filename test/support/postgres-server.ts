@@ -1,4 +1,4 @@
-/** PostgreSQL servers of a test's own: on free loopback ports, in temporary folders, ended by their ids. */
+/** PostgreSQL servers for tests: on free loopback ports, in temporary folders, ended by their ids. */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -95,7 +95,7 @@ function template(programs: string): string {
   try {
     renameSync(data, folder);
   } catch (error) {
-    // Another worker was first.
+    // Another worker created it first.
     if (!existsSync(folder)) throw error;
   }
   rmSync(draft, { recursive: true });
@@ -103,7 +103,7 @@ function template(programs: string): string {
 }
 
 export interface PostgresSettings {
-  /** As in postgresql.conf. */
+  /** Settings as in postgresql.conf. */
   readonly more?: Readonly<Record<string, string>>;
   /** Asks every user for a password; {@link PASSWORD} is that of `postgres`. */
   readonly asksPassword?: boolean;
@@ -127,7 +127,7 @@ export class PostgresServer {
     execFileSync("cp", ["-a", template(programs), this.#data], serverUser());
     const { asksPassword = false, tls } = settings;
     const method = asksPassword ? "scram-sha-256" : "trust";
-    // The tests' own commands come in as another name, without a password.
+    // The tests' own commands use another user name, without a password.
     const everybody =
       tls === undefined ? ["host all all all"] : ["hostssl all all all", "hostnossl all all all"];
     const lines = everybody.map((who) => `${who} ${who.startsWith("hostnossl") ? "reject" : method}`);
@@ -169,7 +169,7 @@ export class PostgresServer {
     return `postgres://${user}${secret}@127.0.0.1:${this.port}/${database}${mode}`;
   }
 
-  /** An empty database beside the others, and its address. */
+  /** Creates an empty database beside the others, and returns its address. */
   async newDatabase(): Promise<string> {
     this.#databases += 1;
     const name = `database_${this.#databases}`;
@@ -207,7 +207,7 @@ export class PostgresServer {
     }
   }
 
-  /** Ends it at once, as `pg_ctl stop -m immediate` does: the next start recovers as after a crash. */
+  /** Ends it at once, like `pg_ctl stop -m immediate`: the next start recovers as after a crash. */
   async kill(): Promise<void> {
     this.thaw();
     const running = this.#process;
@@ -218,7 +218,7 @@ export class PostgresServer {
     await ended;
   }
 
-  /** Keeps its port open and answers nothing: neither it nor its processes run. */
+  /** Suspends the server and its processes: its port stays open, but nothing answers. */
   freeze(): void {
     const pid = this.#process?.pid;
     if (pid === undefined) return;
@@ -233,7 +233,7 @@ export class PostgresServer {
     this.#frozen = [];
   }
 
-  /** Runs a statement as `postgres`, past passwords and TLS; returns its rows. */
+  /** Runs a statement as `postgres`, without password and TLS. Returns its rows. */
   async command(text: string, database = "postgres"): Promise<unknown[]> {
     const client = new Client({
       host: this.#folder,
@@ -258,7 +258,7 @@ export class PostgresServer {
 }
 
 /**
- * A server for all tests of a file that only need a database of their own; call it at the top of the file.
+ * A server for all tests of a file that only need an empty database; call it at the top of the file.
  *
  * @returns an empty database's address; the server starts with the first
  */

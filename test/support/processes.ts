@@ -1,4 +1,4 @@
-/** Owns ending a process that a test started, by its id, and waiting until it is gone. */
+/** Ends a process that a test started, by its id, and waits until it is gone. */
 
 export function isAlive(pid: number): boolean {
   try {
@@ -19,7 +19,7 @@ export async function gone(pid: number, withinMs = 5000): Promise<number> {
   return performance.now() - beganAtMs;
 }
 
-/** As a crash would: no handler runs, nothing is flushed. */
+/** Like a crash: no handler runs, nothing is flushed. */
 export async function killHard(pid: number): Promise<void> {
   if (isAlive(pid)) process.kill(pid, "SIGKILL");
   await gone(pid);

@@ -4,7 +4,7 @@ import { createConnection, createServer, type Socket } from "node:net";
 
 export interface Redirector {
   readonly port: number;
-  /** New connections go there; those that are open stay where they are. */
+  /** New connections go there. Open ones stay where they are. */
   leadTo(port: number): void;
   close(): Promise<void>;
 }

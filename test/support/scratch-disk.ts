@@ -1,4 +1,7 @@
-/** Lets the tests of one run work in memory where there is enough of it: their thousand small ledgers wait for no disk. */
+/**
+ * Lets the tests of one run use a disk in memory if there is enough space, because their thousand small ledgers would
+ * wait for a real one.
+ */
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { isAlive } from "./processes.ts";
@@ -19,7 +22,7 @@ function hasRoom(): boolean {
 const remove = (folder: string): void =>
   rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 
-/** A run that was killed left its folder, and with it the memory. */
+/** A killed run left its folder, which takes memory. */
 function removeLeftovers(): void {
   for (const name of readdirSync(MEMORY)) {
     const pid = Number(/^audio-generation-tests-(\d+)$/.exec(name)?.[1] ?? process.pid);
@@ -27,7 +30,7 @@ function removeLeftovers(): void {
     try {
       remove(join(MEMORY, name));
     } catch (error) {
-      // A disk that the killed run had mounted is still in it.
+      // A disk that the killed run mounted is still in the folder.
       process.stderr.write(`${name} of a killed run could not be removed: ${String(error)}\n`);
     }
   }
@@ -40,7 +43,7 @@ export default function workInMemory(): (() => void) | undefined {
   const folder = folderOf(process.pid);
   remove(folder);
   mkdirSync(folder);
-  // As the system's own: some tests work as another user.
+  // The permissions of the system's own folder, because some tests run as another user.
   chmodSync(folder, 0o1777);
   process.env["TMPDIR"] = folder;
   return () => {

@@ -1,4 +1,4 @@
-/** Owns folders that a test may fill and that are gone after it. */
+/** Folders that a test may fill, and that are removed after it. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -8,7 +8,7 @@ function reasonOf(test: TestCase): string | undefined {
 }
 
 export class SkipList implements Reporter {
-  /** Tests that a name on the command line leaves out need no reason. */
+  /** Tests that a file name on the command line excludes need no reason. */
   #isFiltered = false;
 
   onInit({ config }: Vitest): void {

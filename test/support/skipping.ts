@@ -19,7 +19,7 @@ const isInstalled = (program: string): boolean =>
 /**
  * Why a test that drives these programs cannot run here.
  *
- * @throws in continuous integration, because `.ci/run` installs every program: then a missing one is a fault
+ * @throws in continuous integration, because `.ci/run` installs every program, so a missing one is a fault
  */
 export function missing(...programs: string[]): string | null {
   const absent = programs.filter((program) => !isInstalled(program));

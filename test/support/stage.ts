@@ -10,10 +10,10 @@ export interface Stage {
 }
 
 /**
- * Sets a new stage before each test of a file, and strikes it afterwards.
+ * Sets up a new stage before each test of a file, and closes it afterwards.
  *
- * @param hand takes the stage over; answers how to find the driver that is open at the end, which a test may have
- *   replaced
+ * @param hand receives the stage; returns a function that finds the driver that is open at the end, because a test
+ *   may replace it
  */
 export function stageEach(hand: (stage: Stage) => () => Driver, options: CountingOptions = {}): void {
   let strike: () => Promise<void> = async () => undefined;

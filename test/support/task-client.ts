@@ -1,4 +1,7 @@
-/** Owns a client of the tasks extension that speaks the wire by hand; every answer is held to the extension's own schemas. */
+/**
+ * A client of the tasks extension that writes the protocol itself. Checks every answer against the extension's own
+ * schemas.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { CreateTaskResultV2Schema, GetTaskResultV2Schema } from "@modelcontextprotocol/ext-tasks/core/v2";
@@ -39,7 +42,7 @@ export class TaskClient {
   readonly messages: unknown[] = [];
   #lastId = 0;
 
-  /** @param under a command that runs the server, in a place of its own */
+  /** @param under a command that runs the server, in its own workplace */
   constructor(env: Record<string, string>, under: readonly string[] = []) {
     const [command = NODE, ...args] = [...under, NODE, BIN];
     this.#child = spawn(command, args, { env, stdio: ["pipe", "pipe", "ignore"] });
@@ -61,7 +64,7 @@ export class TaskClient {
     return this.#lastId;
   }
 
-  /** @param capabilities that this very request declares */
+  /** @param capabilities that this request declares */
   request(
     method: string,
     params: Record<string, unknown> = {},
@@ -86,7 +89,7 @@ export class TaskClient {
     return callAnswer.parse(result);
   }
 
-  /** A call that is to be answered with a task; its handle. */
+  /** Makes a call that must be answered with a task; returns its handle. */
   async begin(args: Record<string, unknown>, name = "generate_audio"): Promise<string> {
     return CreateTaskResultV2Schema.parse(await this.call(name, args)).taskId;
   }
@@ -97,7 +100,7 @@ export class TaskClient {
     return GetTaskResultV2Schema.parse(result);
   }
 
-  /** The code that a request is refused with; 0: it is not. */
+  /** The code with which a request is refused; 0 if it is not. */
   async refusal(method: string, params: Record<string, unknown>, capabilities: object = TASKS) {
     return (await this.request(method, params, capabilities)).error?.code ?? 0;
   }

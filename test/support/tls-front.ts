@@ -1,4 +1,4 @@
-/** Owns the network around a service in tests: TLS before it with an authority of its own, and a proxy that counts its tunnels. */
+/** The network around a service in tests: TLS with its own authority, and a proxy that counts its tunnels. */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
@@ -14,7 +14,7 @@ export interface Authority {
   readonly credentials: { key: string; cert: string };
 }
 
-/** An authority, and a certificate that it signed for `names`; `null` where there is no openssl command. */
+/** A certificate authority, and a certificate that it signed for `names`; `null` without the openssl command. */
 export function makeAuthority(folder: string, names: readonly string[]): Authority | null {
   const root = mkdtempSync(join(folder, "ca-"));
   const openssl = (...args: string[]): void => {
@@ -45,7 +45,7 @@ export function makeAuthority(folder: string, names: readonly string[]): Authori
 
 async function listen(server: TcpServer): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return (server.address() as AddressInfo).port; // listens on TCP, so it is no string
+  return (server.address() as AddressInfo).port; // listens on TCP, so it is not a string
 }
 
 /** A TLS server that forwards the decrypted data to a plain port on this machine. */
@@ -67,14 +67,14 @@ export interface CountingProxy {
   readonly url: string;
   /** The requested targets, with the credentials sent along. */
   readonly tunnels: Array<{ target: string; authorization: string | undefined }>;
-  /** Requests that it was given to read, which must never happen. */
+  /** Plaintext requests to the proxy, which must never happen. */
   readonly plainRequests: string[];
-  /** Everything that went through its tunnels towards the service. */
+  /** Everything that its tunnels carried to the service. */
   overheard(): string;
   close(): void;
 }
 
-/** A real CONNECT proxy; `resolve` says which port on this machine stands behind a name that only it knows. */
+/** A real CONNECT proxy. `resolve` maps a name that only it knows to a port on this machine. */
 export async function countingProxy(resolve: (target: string) => number): Promise<CountingProxy> {
   const tunnels: CountingProxy["tunnels"] = [];
   const plainRequests: string[] = [];

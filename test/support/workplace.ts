@@ -34,12 +34,12 @@ export interface Workplace {
 }
 
 /**
- * What one process of a run has compiled is there for the next, as in life from the second start on; a workplace's own
- * state folder begins without it. Tests of folders and disks leave it out.
+ * The compile cache is shared by all processes of a run, as in normal use from the second start on. A new state
+ * folder has no cache of its own. Tests of folders and disks do not use it.
  */
 export const COMPILED = { NODE_COMPILE_CACHE: join(tmpdir(), "audio-generation-tests-compiled") };
 
-/** Windows, polls and backoffs a hundred times shorter than in life. */
+/** Windows, polls and backoffs are a hundred times shorter than in normal use. */
 export const FAST = { AUDIO_TIME_SCALE: "0.01", ...COMPILED };
 
 export async function createWorkplace(): Promise<Workplace> {
@@ -66,19 +66,19 @@ export async function createWorkplace(): Promise<Workplace> {
   };
 }
 
-/** A field that is left out when it has nothing to say reads as `null` here; a `null` on the wire is refused. */
+/** An omitted field reads as `null` here. A `null` in the message is refused. */
 export const orAbsent = <T extends z.ZodType>(schema: T) =>
   schema.optional().transform((value) => value ?? null);
 
 export const taskOutput = z
   .strictObject({
-    /** A task id, or `req-…` while there is none. */
+    /** A task id, or `req-…` before there is one. */
     task_id: z.string().min(1),
     status: z.enum(["waiting", "queued", "processing", "succeeded", "failed"]),
     message: z.string().min(1),
     take: orAbsent(z.int()),
     voice: orAbsent(z.string()),
-    /** Told by get_task alone, like the hash of the file. */
+    /** Only get_task returns it, like the hash of the file. */
     idempotency_key: orAbsent(z.string()),
     replayed: z.boolean(),
     billing: orAbsent(

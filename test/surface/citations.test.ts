@@ -1,4 +1,4 @@
-/** A citation of a document names a file and a heading that exist, in comments and in the documents themselves. */
+/** Each citation of a document names a file and a heading that exist, in comments and in the documents. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -18,7 +18,7 @@ function filesIn(folder: string, extension: string): string[] {
 
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
 
-/** Comments of one file, each as one line: a block, or `//` lines that follow each other. */
+/** The comments of one file, each as one line: a block, or consecutive `//` lines. */
 function commentsOf(source: string): string[] {
   return [...source.matchAll(/\/\*[\s\S]*?\*\/|(?:(?<!:)\/\/[^\n]*\n?[ \t]*)+/g)].map(([comment]) =>
     comment
@@ -33,7 +33,7 @@ const commentsIn = (...folders: readonly string[]): Text[] =>
     .flatMap((folder) => filesIn(folder, ".ts"))
     .flatMap((path) => commentsOf(read(path)).map((text) => ({ path, text })));
 
-/** The project's own pages; under `test` only the READMEs, because other pages there are input of tests. */
+/** The project's own pages. Under `test` only the READMEs, because the other pages there are input of tests. */
 const DOCUMENTS: readonly Text[] = [
   ...readdirSync(ROOT).filter((name) => name.endsWith(".md")),
   ...filesIn("docs", ".md"),
@@ -47,7 +47,7 @@ const HEADINGS: ReadonlyMap<string, readonly string[]> = new Map(
   DOCUMENTS.map(({ path, text }) => [path, headingsOf(text)]),
 );
 
-/** The heading that a text begins with; it ends with punctuation or an "and". */
+/** Returns the heading with which a text begins. It ends before punctuation or an "and". */
 function headingAt(text: string, headings: readonly string[]): string | undefined {
   return headings
     .filter(
@@ -66,14 +66,14 @@ function brokenCitations(text: string): string[] {
     while (rest !== undefined) {
       const heading = headingAt(rest, headings);
       if (heading === undefined) return [`${document}, ${rest}`];
-      // A further capital letter begins a further heading; anything else goes on with the sentence.
+      // A further capital letter begins a further heading. Anything else continues the sentence.
       rest = /^(?:, | and |, and )([A-Z].*)/.exec(rest.slice(heading.length))?.[1];
     }
     return [];
   });
 }
 
-/** As hosts of repositories make an anchor of a heading. */
+/** The anchor that hosts of repositories make from a heading. */
 const anchorOf = (heading: string): string =>
   heading
     .toLowerCase()
@@ -96,7 +96,9 @@ function brokenLinks({ path, text }: Text): string[] {
   return [...links, ...seen.filter((heading) => !headings.includes(heading))];
 }
 
-/** Numbers of sections, which move: of a document named, of a section, or alone in brackets (0.1.0 is a version). */
+/**
+ * Section numbers, which can change: of a named document, of a section, or alone in brackets (0.1.0 is a version).
+ */
 const NUMBERED = [
   /\b(?:reference|contract)(?:'s)?,? (?:sections? )?\d/i,
   /(?<!RFC \d{1,5},? )\bsections? \d/i,

@@ -1,4 +1,4 @@
-/** Every text that a model can get, in one readable file, so that a change of words shows in its diff. */
+/** Every text that a model can get, in one readable file, so that its diff shows every change of words. */
 import { describe, expect, it } from "vitest";
 import { configurationError } from "../../src/commands/configuration-error.ts";
 import { readConfig } from "../../src/config/config.ts";

@@ -45,13 +45,13 @@ function ofSystem(code: string): AudioError {
     "/home/someone/audio-generation",
   );
   if (failure instanceof AudioError) return failure;
-  throw new Error(`${code} is no failure of a file`);
+  throw new Error(`${code} is not a failure of a file`);
 }
 
 function ofNetwork(code: string): AudioError {
   const failure = networkFailure(Object.assign(new Error(code), { code }), "audio.example.com", false);
   if (failure instanceof AudioError) return failure;
-  throw new Error(`${code} is no failure of the network`);
+  throw new Error(`${code} is not a failure of the network`);
 }
 
 const record = aRecord({ taskId: TASK_ID });

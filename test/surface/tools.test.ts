@@ -18,8 +18,8 @@ const NAMES = ["generate_audio", "get_task", "download_audio", "list_voices", "l
 const HINTS = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
 
 /**
- * What Gemini's `parameters` take in no tool of a request, and clients pass on: a constant (zed#44875), an enum of
- * numbers (gemini-cli#4415), an object without named fields (MarkusPfundstein/mcp-obsidian#21), a choice of types.
+ * JSON schema that Gemini's `parameters` do not accept, although clients pass it on: a constant (zed#44875), an enum
+ * of numbers (gemini-cli#4415), an object without named fields (MarkusPfundstein/mcp-obsidian#21), a choice of types.
  */
 function refusedIn(schema: unknown, path = ""): string[] {
   if (typeof schema !== "object" || schema === null) return [];

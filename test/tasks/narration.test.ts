@@ -68,7 +68,7 @@ describe.each(stores)("on %s", (store) => {
     const stopped = narrationOf(ended);
     expect(stopped).toMatchObject({ status: "stopped", problems: [{ code: "max_credits_reached" }] });
     expect(service.tasks.size).toBe(1);
-    // A higher limit is another task; this one keeps its result.
+    // A higher limit is another task, and this one keeps its result.
     const more = await heir.begin(CALL, "narrate");
     expect(more).not.toBe(handle);
     while (service.tasks.size < 2) await heir.look(more);

@@ -162,7 +162,7 @@ describe("on another machine", skipFor(whyNoPostgres() ?? whyNotElsewhere() ?? n
         const { status, statusMessage } = await heir.look(handle);
         return statusMessage ?? status;
       };
-      // On a busy machine the lease may have lapsed, and the task ended, before the first look.
+      // On a busy machine the lease may have expired, and the task ended, before the first query.
       await expect
         .poll(message, { interval: 20 })
         .toMatch(/^Another client window is already working|^completed$/);

@@ -5,7 +5,7 @@ import { mp3Loudness } from "../mp3/mp3-loudness.ts";
 import { type PartFile, PartFiles } from "../part-file.ts";
 import { pcmLoudness, wavLoudness } from "../raw/sample-loudness.ts";
 import { cueTexts, cueWeight } from "./cue-text.ts";
-import type { Listeners } from "./loudness.ts";
+import type { LoudnessMeters } from "./loudness.ts";
 import { sentenceTimes } from "./sentence-times.ts";
 import { type Silence, silencesOf } from "./silences.ts";
 
@@ -36,7 +36,7 @@ export interface CaptionRequest {
 }
 
 /** Measures loudness, by format. Opus has no entry: its packet sizes predict silences worse than text lengths do. */
-export const LISTENERS: Listeners = { mp3: mp3Loudness, wav: wavLoudness, pcm: pcmLoudness };
+export const LOUDNESS_METERS: LoudnessMeters = { mp3: mp3Loudness, wav: wavLoudness, pcm: pcmLoudness };
 
 const NOTE = `NOTE
 Each part of the sound begins and ends exactly where its captions do. Inside a part, a caption
@@ -142,7 +142,7 @@ export interface Captions {
  */
 export async function makeCaptions(request: CaptionRequest): Promise<Captions> {
   const { format, parts, signal } = request;
-  const listen = LISTENERS[format];
+  const listen = LOUDNESS_METERS[format];
   const silencesIn = async (file: PartFile, index: number): Promise<Silence[]> => {
     const part = parts[index];
     if (listen === undefined || part === undefined || part.sentences.length < 2) return [];

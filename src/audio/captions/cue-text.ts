@@ -60,13 +60,13 @@ interface Atom {
   readonly trimmedColumns: number;
 }
 
-/** Fills lines of at most `most` columns, one after the other. Returns undefined if two lines are too few. */
-function linesOf(atoms: readonly Atom[], most: number): string[] | undefined {
+/** Fills lines of at most `max` columns, one after the other. Returns undefined if two lines are too few. */
+function linesOf(atoms: readonly Atom[], max: number): string[] | undefined {
   const lines: string[] = [];
   let line = "";
   let columns = 0;
   for (const atom of atoms) {
-    if (line !== "" && columns + atom.trimmedColumns > most) {
+    if (line !== "" && columns + atom.trimmedColumns > max) {
       lines.push(line.trimEnd());
       line = "";
       columns = 0;
@@ -91,11 +91,11 @@ function breakOf(atoms: readonly Atom[]): number {
   return best.at;
 }
 
-function pieces(atoms: readonly Atom[], most: number): string[][] {
-  const lines = linesOf(atoms, most);
+function pieces(atoms: readonly Atom[], max: number): string[][] {
+  const lines = linesOf(atoms, max);
   if (lines !== undefined) return [lines];
   const at = breakOf(atoms);
-  return [...pieces(atoms.slice(0, at), most), ...pieces(atoms.slice(at), most)];
+  return [...pieces(atoms.slice(0, at), max), ...pieces(atoms.slice(at), max)];
 }
 
 /** Divides one sentence into cues of one or two lines each. Returns no cue for white space. */

@@ -2,10 +2,10 @@
 import type { OutputFormat } from "../../contract/audio-format.ts";
 import type { JoinPart } from "../join-request.ts";
 import { PartFiles } from "../part-file.ts";
-import { LISTENERS } from "./captions.ts";
+import { LOUDNESS_METERS } from "./captions.ts";
 import { leadingSilenceOf } from "./silences.ts";
 
-/** Maximum silence to report. A longer silence is intended, or is no silence at all. */
+/** Maximum silence to report. A longer silence is intended, or is not a silence at all. */
 const SECONDS_MAX = 0.5;
 
 /**
@@ -19,7 +19,7 @@ export async function leadingSilences(
   parts: readonly JoinPart[],
   signal: AbortSignal,
 ): Promise<number[]> {
-  const listen = LISTENERS[format];
+  const listen = LOUDNESS_METERS[format];
   if (listen === undefined) return parts.map(() => 0);
   const files = new PartFiles(
     format,

@@ -8,7 +8,7 @@ export interface Loudness {
   readonly stepSeconds: number;
   /** Start of the first step, counted from the beginning of the part's sound. */
   readonly offsetSeconds: number;
-  /** How much shorter a silence appears than it is, because a step also contains the sound beside it. */
+  /** Duration by which a silence appears shorter than it is, because a step also contains the sound beside it. */
   readonly blurSeconds: number;
 }
 
@@ -16,9 +16,9 @@ export interface Loudness {
 export const SILENT_DB = -100;
 
 /** Measures the loudness of a part. Formats without such a function cannot be measured. */
-export type Listen = (
+export type LoudnessMeter = (
   file: PartFile,
   part: { durationSeconds: number; sampleRateHz: number },
 ) => Promise<Loudness>;
 
-export type Listeners = Readonly<Partial<Record<OutputFormat, Listen>>>;
+export type LoudnessMeters = Readonly<Partial<Record<OutputFormat, LoudnessMeter>>>;

@@ -7,8 +7,8 @@ const SILENCES_MAX = 150;
 const UNHEARD_MAX = 2;
 const UNHEARD_COST = 6;
 /**
- * A stretch of speech costs one unit if it deviates from its expected length by this share of it plus
- * TOLERANCE_SECONDS.
+ * Share of the expected length of a stretch of speech. A deviation by this share plus TOLERANCE_SECONDS costs one
+ * unit.
  */
 const TOLERANCE_SHARE = 0.15;
 const TOLERANCE_SECONDS = 0.25;

@@ -20,7 +20,7 @@ function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
 }
 
-/** How much quieter than loud sound a leading silence is. The value is large, because a voice may begin softly. */
+/** Level difference between loud sound and a leading silence. It is large, because a voice may begin softly. */
 const SOFT_DB = 40;
 
 /** Returns how long a part is silent before its first sound, in seconds. */

@@ -71,10 +71,10 @@ function build(second: number, third: number, fourth: number): FrameHeader | nul
 const known = new Map<number, FrameHeader | null>();
 
 /**
- * Reads the header at an offset. Returns null if there is none, or if it has free format, another layer or a
- * reserved value.
+ * Reads the header at an offset. Returns null if there is none, or if it has free format, another layer or a reserved
+ * value.
  *
- * @param bytes fewer than {@link HEADER_BYTES} from `offset` on contain no header
+ * @param bytes if fewer than {@link HEADER_BYTES} follow the offset, there is no header
  */
 export function frameHeaderAt(bytes: Uint8Array, offset: number): FrameHeader | null {
   const [second = 0, third = 0, fourth = 0] = [bytes[offset + 1], bytes[offset + 2], bytes[offset + 3]];
@@ -97,5 +97,5 @@ export function isFreeFormat(bytes: Uint8Array): boolean {
 }
 
 /** Returns whether frames can share a stream. Bitrate, checksum and stereo mode may change within a stream. */
-export const areAlike = (one: FrameHeader, other: FrameHeader): boolean =>
+export const canShareStream = (one: FrameHeader, other: FrameHeader): boolean =>
   one.version === other.version && one.sampleRateHz === other.sampleRateHz && one.channels === other.channels;

@@ -1,7 +1,7 @@
 /** Iterates over the frames of an mp3 file and skips all other bytes. */
 import { type PartFile, WINDOW_BYTES } from "../part-file.ts";
 import {
-  areAlike,
+  canShareStream,
   FRAME_BYTES_MAX,
   type FrameHeader,
   frameHeaderAt,
@@ -71,10 +71,10 @@ class Walk {
   }
 
   #isTrusted(header: FrameHeader, window: Uint8Array, end: number): boolean {
-    const isLike = this.#like === undefined || areAlike(header, this.#like);
+    const isLike = this.#like === undefined || canShareStream(header, this.#like);
     if (this.#isInStep && isLike) return true;
     const next = frameHeaderAt(window, end);
-    const isFollowed = end === window.byteLength || (next !== null && areAlike(header, next));
+    const isFollowed = end === window.byteLength || (next !== null && canShareStream(header, next));
     if (isFollowed && !isLike) throw this.#file.damaged("its rate or channels change midway");
     return isFollowed;
   }

@@ -34,7 +34,7 @@ function chapterFrame({ title, startSeconds, endSeconds }: JoinedChapter, index:
   return frame("CHAP", Buffer.concat([chapterName(index), ...times, ...offsets, textFrame("TIT2", title)]));
 }
 
-/** Builds tables of contents. Chapters that exceed the entries of one table go into nested tables. */
+/** Builds tables of contents. If there are more chapters than one table can hold, they go into nested tables. */
 function contentsFrames(names: readonly Buffer[], level = 0): Buffer[] {
   const isTop = names.length <= ENTRIES_MAX;
   const groups = Array.from({ length: Math.ceil(names.length / ENTRIES_MAX) }, (_, index) =>

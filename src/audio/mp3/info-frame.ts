@@ -122,7 +122,8 @@ export function informationFrame(information: InformationToWrite): Uint8Array {
   frame.set(new TextEncoder().encode(isConstant ? "Info" : "Xing"), tag);
   view.setUint32(tag + 4, FRAME_COUNT | BYTE_COUNT | SEEK_TABLE);
   view.setUint32(tag + 8, frames);
-  // Caps the size of files over 4 GiB (a week of speech), because a wrapped number would be worse than a small one.
+  // Caps the size of files over 4 GiB (a week of speech), because a number that wraps around would mislead more than
+  // a small one.
   view.setUint32(tag + 12, Math.min(fileBytes, 0xffffffff));
   for (let entry = 0; entry < SEEK_TABLE_ENTRIES; entry += 1) {
     const share = (frame.byteLength + bytesBefore(entry)) / fileBytes;

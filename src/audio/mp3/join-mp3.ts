@@ -1,7 +1,7 @@
 /** Joins mp3 parts frame by frame. */
 import { chapterSpans, type JoinedAudio, type JoinRequest, type Span } from "../join-request.ts";
 import { Output } from "../output.ts";
-import { assertAlike } from "../part-errors.ts";
+import { assertSameProperties } from "../part-errors.ts";
 import { type PartFile, PartFiles } from "../part-file.ts";
 import { id3Tag } from "./id3.ts";
 import { informationFrame, silentFrame } from "./info-frame.ts";
@@ -105,7 +105,7 @@ export async function joinMp3(request: JoinRequest): Promise<JoinedAudio> {
     request.signal,
   );
   const parts = await files.each(readMp3);
-  assertAlike(
+  assertSameProperties(
     parts.map(({ header }) => ({
       "MPEG version": header.version,
       "sample rate": header.sampleRateHz,

@@ -1,9 +1,9 @@
 /** Makes the first pass over an mp3 part: finds its format, its length and the byte positions of its frames. */
 import type { PartFile } from "../part-file.ts";
 import { type FrameHeader, HEADER_BYTES } from "./frame-header.ts";
+import { FramePositions } from "./frame-positions.ts";
 import { type Frame, framesOf } from "./frames.ts";
 import { type EdgeSilence, type Information, readInformation } from "./info-frame.ts";
-import { Milestones } from "./milestones.ts";
 
 export interface Mp3Part {
   readonly header: FrameHeader;
@@ -14,7 +14,7 @@ export interface Mp3Part {
   /** Number of frames of sound, at least one. */
   readonly frames: number;
   readonly audioBytes: number;
-  readonly milestones: Milestones;
+  readonly milestones: FramePositions;
   /** The silence that the encoder added; always shorter than the whole sound. */
   readonly edges: EdgeSilence;
 }
@@ -53,7 +53,7 @@ export async function readMp3(file: PartFile): Promise<Mp3Part> {
   let isConstant = true;
   let frames = 0;
   let audioBytes = 0;
-  const milestones = new Milestones();
+  const milestones = new FramePositions();
   const sound = soundOf(file, (frame) => {
     information = frame;
   });

@@ -6,7 +6,7 @@
  */
 import { HEADER_BYTES } from "./frame-header.ts";
 import type { Frame } from "./frames.ts";
-import { bytesBack, isBroken } from "./side-information.ts";
+import { isBroken, mainDataBegin } from "./side-information.ts";
 
 /** Maximum number of bytes that a frame can point back: 9 bits in MPEG-1, 8 bits in MPEG-2 and 2.5. */
 const BACK_MAX = { long: 511, short: 255 };
@@ -41,9 +41,9 @@ export class Reservoir {
   mend(frame: Frame): void {
     const { header } = frame;
     if (frame.afterGap) this.#bytesSeen = 0;
-    if (bytesBack(frame) > this.#bytesSeen || isBroken(frame)) silence(frame);
+    if (mainDataBegin(frame) > this.#bytesSeen || isBroken(frame)) silence(frame);
     const ownBytes = header.frameBytes - header.sideOffset - header.sideBytes;
-    const most = header.version === "1" ? BACK_MAX.long : BACK_MAX.short;
-    this.#bytesSeen = Math.min(this.#bytesSeen + ownBytes, most);
+    const max = header.version === "1" ? BACK_MAX.long : BACK_MAX.short;
+    this.#bytesSeen = Math.min(this.#bytesSeen + ownBytes, max);
   }
 }

@@ -23,15 +23,17 @@ function bitsAt(bytes: Uint8Array, bit: number, count: number): number {
   return (three >> (24 - (bit & 7) - count)) & ((1 << count) - 1);
 }
 
-/** Returns how many bytes before the frame its data begins, in the unused bytes of earlier frames. */
-export function bytesBack({ header, bytes }: Frame): number {
+/**
+ * Returns the number of bytes before the frame at which its data begins. Earlier frames leave these bytes unused.
+ */
+export function mainDataBegin({ header, bytes }: Frame): number {
   return bitsAt(bytes, header.sideOffset * 8, header.version === "1" ? 9 : 8);
 }
 
 /** Returns the number of granules in a frame times its channels. */
 const countOf = ({ samples, channels }: FrameHeader): number => (samples / 576) * channels;
 
-/** Returns the position of the first bit of the fields of the `index`th granule and channel. */
+/** Returns the bit position of the fields of a granule and channel; `index` counts the pairs. */
 function bitOf({ version, channels, sideOffset }: FrameHeader, index: number): number {
   if (version === "1") return sideOffset * 8 + (channels === 1 ? 18 : 20) + index * 59;
   return sideOffset * 8 + (channels === 1 ? 9 : 10) + index * 63;

@@ -1,7 +1,7 @@
 /** Finds the audio of an mp3 file between the tags at its beginning and end. */
 import type { PartFile } from "../part-file.ts";
 
-/** Maximum number of tags to skip at each end; no program writes as many. */
+/** Maximum number of tags to skip at each end. No program writes that many. */
 const TAGS_MAX = 100;
 
 const ID3V2_BYTES = 10;

@@ -29,7 +29,7 @@ export function checksumWithout(page: Uint8Array): number {
 }
 
 /** Writes a page's checksum into it. */
-export function sealPage(page: Uint8Array): void {
+export function writeChecksum(page: Uint8Array): void {
   const view = new DataView(page.buffer, page.byteOffset, page.byteLength);
   view.setUint32(CHECKSUM_OFFSET, checksumWithout(page), true);
 }

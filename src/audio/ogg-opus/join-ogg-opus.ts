@@ -1,7 +1,7 @@
 /** Joins Opus parts packet by packet into one stream. */
 import { chapterSpans, type JoinedAudio, type JoinRequest, type Span } from "../join-request.ts";
 import { Output } from "../output.ts";
-import { assertAlike } from "../part-errors.ts";
+import { assertSameProperties } from "../part-errors.ts";
 import { type PartFile, PartFiles } from "../part-file.ts";
 import { type OpusHead, writeHead, writeTags } from "./head.ts";
 import { PageWriter } from "./page-writer.ts";
@@ -91,7 +91,7 @@ const spanOf = ({ part, offset }: PlacedPart, filePreSkip: number): Span => ({
 
 function assertJoinable(parts: readonly OpusPart[]): void {
   const channels = Math.max(...parts.map(({ head }) => head.channels));
-  assertAlike(
+  assertSameProperties(
     parts.map(({ head, hasStereoPackets }) => ({
       "output gain": head.outputGain,
       // Players mix stereo packets of a mono part down to one channel; in a stereo file they would not.

@@ -28,7 +28,10 @@ export interface OpusPacket {
   readonly isCelt: boolean;
 }
 
-/** Reads a frame length, and how many bytes (one or two) state it. Returns undefined if the bytes are missing. */
+/**
+ * Reads a frame length; also returns the number of bytes (one or two) that encode it. Returns undefined if bytes are
+ * missing.
+ */
 function lengthAt(
   packet: Uint8Array,
   offset: number,
@@ -66,7 +69,7 @@ function withoutPadding(packet: Uint8Array): { readonly offset: number; readonly
   for (;;) {
     const value = packet[offset] ?? 0;
     offset += 1;
-    // A value of 255 means 254 bytes of padding and that another length byte follows.
+    // A value of 255 means 254 bytes of padding, followed by another length byte.
     padding += value === 255 ? 254 : value;
     if (value !== 255) return { offset, end: packet.byteLength - padding };
   }

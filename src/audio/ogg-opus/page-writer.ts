@@ -1,6 +1,6 @@
 /** Writes one stream of Ogg pages. */
 import type { Output } from "../output.ts";
-import { sealPage } from "./checksum.ts";
+import { writeChecksum } from "./checksum.ts";
 import { PAGE_HEADER_BYTES, SEGMENTS_MAX } from "./pages.ts";
 
 const SEGMENT_BYTES = 255;
@@ -94,7 +94,7 @@ export class PageWriter {
     page[PAGE_HEADER_BYTES - 1] = lacing.byteLength;
     page.set(lacing, PAGE_HEADER_BYTES);
     page.set(payload, headerBytes);
-    sealPage(page);
+    writeChecksum(page);
     this.#sequence += 1;
     await this.#output.put(page);
   }

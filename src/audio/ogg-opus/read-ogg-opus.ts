@@ -58,7 +58,7 @@ export async function* soundOf(
 
 function audioPacket(bytes: Uint8Array, file: PartFile): AudioPacket {
   const packet = bytes.byteLength > PACKET_BYTES_MAX ? undefined : readPacket(bytes);
-  if (packet === undefined) throw file.damaged("a packet in it is no Opus");
+  if (packet === undefined) throw file.damaged("a packet in it is not Opus");
   return { ...packet, bytes };
 }
 

@@ -1,6 +1,6 @@
 /** Joins pcm parts of 16-bit samples. pcm has no header, so the number of channels follows from size and duration. */
 import type { JoinedAudio, JoinPart, JoinRequest } from "../join-request.ts";
-import { assertAlike } from "../part-errors.ts";
+import { assertSameProperties } from "../part-errors.ts";
 import { type PartFile, PartFiles } from "../part-file.ts";
 import { joinSamples } from "./join-samples.ts";
 
@@ -29,7 +29,7 @@ function measure(file: PartFile, part: JoinPart): { channels: number; sizeBytes:
   const channels = pcmChannels(file.sizeBytes, part);
   if (channels === undefined) {
     throw file.damaged(
-      `its ${file.sizeBytes} bytes are no 16-bit sound of ${part.durationSeconds} s at ${part.sampleRateHz} Hz`,
+      `its ${file.sizeBytes} bytes are not a 16-bit sound of ${part.durationSeconds} s at ${part.sampleRateHz} Hz`,
     );
   }
   return { channels, sizeBytes: file.sizeBytes };
@@ -47,7 +47,9 @@ export async function joinPcm(request: JoinRequest): Promise<JoinedAudio> {
     if (part === undefined) throw file.damaged("nothing is known of it");
     return { ...measure(file, part), sampleRateHz: part.sampleRateHz };
   });
-  assertAlike(measured.map(({ channels, sampleRateHz }) => ({ "sample rate": sampleRateHz, channels })));
+  assertSameProperties(
+    measured.map(({ channels, sampleRateHz }) => ({ "sample rate": sampleRateHz, channels })),
+  );
   const { channels, sampleRateHz } = measured[0] ?? { channels: 1, sampleRateHz: 1 };
   const frameBytes = channels * SAMPLE_BYTES;
   // Drops a truncated last frame, because it would shift all samples of later parts.

@@ -1,10 +1,10 @@
 /** Joins wav files of one format. */
 import type { JoinedAudio, JoinRequest } from "../join-request.ts";
-import { assertAlike } from "../part-errors.ts";
+import { assertSameProperties } from "../part-errors.ts";
 import { PartFiles } from "../part-file.ts";
 import { joinSamples } from "./join-samples.ts";
 import { frameBytesOf, readWav, WAVE_FLOAT, type WavFormat } from "./read-wav.ts";
-import { aroundWav, silenceOf } from "./wav-header.ts";
+import { silenceOf, wavHeaderAndTrailer } from "./wav-header.ts";
 
 /** Usual loudspeaker masks by number of channels: front centre, or front left and right. No mask means the same. */
 const USUAL_MASKS: Readonly<Record<number, number>> = { 1: 0x4, 2: 0x3 };
@@ -25,7 +25,7 @@ export async function joinWav(request: JoinRequest): Promise<JoinedAudio> {
     const part = await readWav(file);
     return { ...part, format: withoutUsualMask(part.format) };
   });
-  assertAlike(
+  assertSameProperties(
     runs.map(({ format }) => ({
       encoding: format.encoding === WAVE_FLOAT ? "floating point" : "whole numbers",
       "sample rate": format.sampleRateHz,
@@ -42,6 +42,6 @@ export async function joinWav(request: JoinRequest): Promise<JoinedAudio> {
     sampleRateHz: format.sampleRateHz,
     frameBytes: frameBytesOf(format),
     silence: silenceOf(format),
-    around: (dataBytes) => aroundWav(format, dataBytes, request),
+    around: (dataBytes) => wavHeaderAndTrailer(format, dataBytes, request),
   });
 }

@@ -5,7 +5,9 @@ const RIFF_HEADER_BYTES = 12;
 const CHUNK_HEADER_BYTES = 8;
 const PLAIN_FORMAT_BYTES = 16;
 const EXTENSIBLE_FORMAT_BYTES = 40;
-/** Maximum number of chunks; no program writes as many. Bounds the time for a hostile file of a million chunks. */
+/**
+ * Maximum number of chunks. No program writes that many, and a hostile file of a million chunks would take too long.
+ */
 const CHUNKS_MAX = 1000;
 /** Placeholder that programs write for a length that is unknown or exceeds 32 bits. */
 const UNKNOWN_SIZE = 0xffffffff;
@@ -85,7 +87,7 @@ function formatFault(format: WavFormat, blockBytes: number): string | undefined 
   const { encoding, channels, sampleRateHz, bitsPerSample } = format;
   const sizes = encoding === WAVE_PCM ? [8, 16, 24, 32] : encoding === WAVE_FLOAT ? [32, 64] : [];
   if (!sizes.includes(bitsPerSample)) {
-    return `it holds samples of ${bitsPerSample} bits in encoding ${encoding}, which is no plain sound`;
+    return `it holds samples of ${bitsPerSample} bits in encoding ${encoding}, which is not plain sound`;
   }
   if (channels < 1 || channels > CHANNELS_MAX) return `it says that it has ${channels} channels`;
   if (sampleRateHz === 0) return "it says that its sample rate is 0";
@@ -129,7 +131,7 @@ async function dataBytes(file: PartFile, data: Chunk, longSize: number | undefin
 /**
  * Reads what a joiner needs from a wav file, including RF64.
  *
- * @throws DamagedPartError if it is no wav file, has no samples, or has compressed samples
+ * @throws DamagedPartError if it is not a wav file, has no samples, or has compressed samples
  */
 export async function readWav(file: PartFile): Promise<WavPart> {
   const header = await file.bytesAt(0, RIFF_HEADER_BYTES);

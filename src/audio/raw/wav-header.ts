@@ -67,7 +67,7 @@ function infoChunk(tags: TextTags): Uint8Array {
 }
 
 /** Builds the header and trailer around `dataBytes` bytes of samples. */
-export function aroundWav(
+export function wavHeaderAndTrailer(
   format: WavFormat,
   dataBytes: number,
   tags: TextTags = {},

@@ -24,11 +24,11 @@ export async function viewOfFinished(
   deps: GenerationDeps,
   jobs: Jobs,
   record: TaskRecord,
-  wish: Handle["wish"],
+  saveOptions: Handle["saveOptions"],
 ): Promise<TaskView> {
-  const { fileName, replayed } = wish;
+  const { fileName, replayed } = saveOptions;
   const file = await findSaved(deps, record, fileName);
-  if (file?.matchesFormat === true) return await viewOfSaved(deps, record, { replayed, file }, wish);
+  if (file?.matchesFormat === true) return await viewOfSaved(deps, record, { replayed, file }, saveOptions);
   const { root } = deps.folder;
   const wasHere = record.files.some(({ path }) => [root, partsPath(root)].includes(dirname(path)));
   if (wasHere) return viewOf(record, { replayed });
@@ -38,5 +38,5 @@ export async function viewOfFinished(
   const call = { signal, waitMs: FETCH_WITHIN_MS, onProgress: () => undefined, deadline };
   const end = await waitForJob(job, call);
   if (end?.kind !== "saved") return viewOf(record, { replayed });
-  return await viewOfSaved(deps, end.record, { replayed, file: end.file }, wish);
+  return await viewOfSaved(deps, end.record, { replayed, file: end.file }, saveOptions);
 }

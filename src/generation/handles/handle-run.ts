@@ -1,12 +1,12 @@
 /** Runs a request in the background for a handle. No caller waits for it; its result is read through the handle. */
 import { randomUUID } from "node:crypto";
 import type { TaskRecord } from "../../ledger/record.ts";
-import type { Handle, Wish } from "../../ledger/rules/handles.ts";
+import type { Handle, SaveOptions } from "../../ledger/rules/handles.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { Call, CallHandle } from "../job/wait-for-job.ts";
 import { taskFailed } from "../task-failed.ts";
 
-/** Thrown if the request needs no handle. It is then answered as for clients without tasks. */
+/** Thrown if the request needs no handle. The request is then answered as for clients without tasks. */
 export class NoHandleNeeded extends Error {
   override readonly name = "NoHandleNeeded";
 }
@@ -36,7 +36,7 @@ export class HandleRun implements CallHandle {
   readonly isResumed: boolean;
   readonly #deps: GenerationDeps;
   readonly #onOpened: (opened: OpenHandle) => void;
-  readonly #wish: Wish;
+  readonly #saveOptions: SaveOptions;
   readonly #abort = new AbortController();
   #handle: Handle | null;
 
@@ -47,12 +47,12 @@ export class HandleRun implements CallHandle {
   constructor(
     deps: GenerationDeps,
     known: Handle | null,
-    wish: Wish,
+    saveOptions: SaveOptions,
     onOpened: (opened: OpenHandle) => void,
   ) {
     this.#deps = deps;
     this.#handle = known;
-    this.#wish = wish;
+    this.#saveOptions = saveOptions;
     this.#onOpened = onOpened;
     this.isResumed = known !== null;
   }
@@ -89,7 +89,7 @@ export class HandleRun implements CallHandle {
     const { record } = await ledger.claim(asked);
     const { keyId, recordId: targetId } = record;
     const draft = { handle: randomUUID(), keyId, targetId, openedAtMs: clock.wallMs() };
-    this.#handle = await ledger.store.openHandle(draft, this.#wish);
+    this.#handle = await ledger.store.openHandle(draft, this.#saveOptions);
     if (this.#handle === null) throw new NoHandleNeeded("the ledger has lost the record");
     this.#onOpened({ handle: this.#handle, record });
     // Take the file name from this call, because this call sends the request.

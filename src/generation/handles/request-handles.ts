@@ -1,5 +1,5 @@
 /** Starts, reports and cancels requests by their handles, in any process. */
-import { AudioError, ownMistake } from "../../errors.ts";
+import { AudioError, internalError } from "../../errors.ts";
 import {
   type Handle,
   type HandleEnd,
@@ -30,7 +30,8 @@ const CANCELLED = "Cancelled before anything was sent: nothing was charged. The 
 interface Running {
   readonly run: HandleRun;
   /**
-   * Handle and record as of the start of the run, kept because the record may be deleted from the ledger meanwhile.
+   * Handle and record as of the start of the run. They are kept because the record may be deleted from the ledger
+   * meanwhile.
    */
   readonly opened: OpenHandle;
 }
@@ -50,15 +51,15 @@ export class RequestHandles implements HandleOperations<TaskView> {
   /**
    * Starts a request in the background.
    *
-   * @param call used to wait within its time if the request needs no handle
+   * @param call waits for the result if the request needs no handle
    * @returns the status of its handle once the ledger has it, or the view if nothing has to be made
    * @throws AudioError for refusals before the job starts
    */
   async start(work: Work, request: NameRequest, call: Call): Promise<HandleOrView<TaskView>> {
     call.signal.throwIfAborted();
     const opening = Promise.withResolvers<OpenHandle>();
-    const wish = { fileName: request.fileName, replace: request.replace ?? false };
-    const run = new HandleRun(this.#deps, null, wish, (opened) => {
+    const saveOptions = { fileName: request.fileName, replace: request.replace ?? false };
+    const run = new HandleRun(this.#deps, null, saveOptions, (opened) => {
       opening.resolve(opened);
       const { handle } = opened.handle;
       if (this.#running.has(handle)) throw new HandleEnded("an earlier call works for the handle");
@@ -106,7 +107,7 @@ export class RequestHandles implements HandleOperations<TaskView> {
     if (end?.kind === "cancelled") this.#running.get(handle)?.run.abort();
   }
 
-  /** Stops storing how runs end, because the shutdown ends them. */
+  /** From now on, does not store the outcome of runs, because the shutdown ends them. */
   close(): void {
     this.#isClosed = true;
   }
@@ -115,11 +116,11 @@ export class RequestHandles implements HandleOperations<TaskView> {
     const { handle, record } = opened;
     const { input, writtenPrompt, take } = record;
     if (input === null || take === null) throw new Error("a handle of a request that is not known");
-    const { fileName } = handle.wish;
-    const run = new HandleRun(this.#deps, handle, handle.wish, () => undefined);
+    const { fileName } = handle.saveOptions;
+    const run = new HandleRun(this.#deps, handle, handle.saveOptions, () => undefined);
     this.#running.set(handle.handle, { run, opened });
     const work: Work = { input, writtenPrompt, take, fileName, isListed: true };
-    this.#follow(handle, run, generateWork(this.#deps, this.#jobs, work, handle.wish, run.call()));
+    this.#follow(handle, run, generateWork(this.#deps, this.#jobs, work, handle.saveOptions, run.call()));
     return this.#working(opened);
   }
 
@@ -143,7 +144,7 @@ export class RequestHandles implements HandleOperations<TaskView> {
   #endOfError(thrown: unknown, run: HandleRun): RequestEnd | null {
     if (run.signal.aborted || thrown instanceof HandleEnded) return null;
     if (!(thrown instanceof AudioError)) this.#deps.log.error("a task failed unexpectedly", thrown);
-    const error = thrown instanceof AudioError ? thrown : ownMistake(thrown);
+    const error = thrown instanceof AudioError ? thrown : internalError(thrown);
     // The store is unavailable, or the process is stopping.
     const isTransient = error.code === "store_unavailable" || error.code === "timeout";
     return isTransient ? null : { kind: "error", error: toStoredError(error) };
@@ -164,7 +165,7 @@ export class RequestHandles implements HandleOperations<TaskView> {
     const end = requestEndSchema.parse(stored);
     switch (end.kind) {
       case "done": {
-        const view = await viewOfFinished(this.#deps, this.#jobs, record, handle.wish);
+        const view = await viewOfFinished(this.#deps, this.#jobs, record, handle.saveOptions);
         return handleStatus(handle, { kind: "done", view });
       }
       case "cancelled":

@@ -73,7 +73,7 @@ async function takeTurn(
       },
     });
     // The caller may have cancelled while the ledger was writing. Nothing has been sent yet.
-    if (job.signal.aborted) await limits.giveBack(grant);
+    if (job.signal.aborted) await limits.returnGrant(grant);
     job.signal.throwIfAborted();
     return grant;
   } catch (error) {
@@ -118,7 +118,7 @@ async function send(
   job.record = grant.record;
   const { input, idempotencyKey: key, attempt } = grant.record;
   if (input === null || key === null) {
-    await limits.giveBack(grant);
+    await limits.returnGrant(grant);
     throw new AudioError("not_found", "This record holds no request that could be sent.");
   }
   const hadBeenSent = job.mayHaveBeenSent;

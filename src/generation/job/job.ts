@@ -12,10 +12,10 @@ export type JobEnd =
   | { readonly kind: "saved"; readonly record: TaskRecord; readonly file: SavedFile }
   | { readonly kind: "failed"; readonly record: TaskRecord }
   | { readonly kind: "error"; readonly error: AudioError }
-  /** Stopped before anything was sent, or another process drives the record. */
+  /** The job stopped before anything was sent, or another process drives the record. */
   | { readonly kind: "left" }
   /**
-   * Nothing was sent: all handles were cancelled, the narration has ended, or another process drives the
+   * Nothing was sent, because all handles were cancelled, the narration has ended, or another process drives the
    * narration.
    */
   | { readonly kind: "not_wanted" };
@@ -34,9 +34,9 @@ export class Job {
   purpose: JobPurpose;
   /** The narration that pays for the create; `null` once a call requests the audio directly. */
   narrationId: string | null = null;
-  /** Start a new attempt if the response to a create shows that this one has already failed. */
+  /** Start a new attempt if the response to the create shows that the current attempt has already failed. */
   mayRetryFailedAttempt = true;
-  /** Download the audio even if it is here, because the copy is damaged. */
+  /** Download the audio even if this machine has a copy, because the copy is damaged. */
   forcesDownload = false;
   /** Number of new tasks that this job created. */
   newTasks = 0;
@@ -58,7 +58,10 @@ export class Job {
   readonly #callers = { plain: 0, withHandle: 0 };
   /** A caller whose wait ended was answered that the job continues. */
   #keepsRunning = false;
-  /** Steady-clock start of the longest wait. Ignores callers with handles, because they poll at any time. */
+  /**
+   * When the longest wait began, on the steady clock. Ignores callers with handles, because they may poll at any
+   * time.
+   */
   #waitedForSinceMs = Number.POSITIVE_INFINITY;
   #wasCancelled = false;
   #isAbandoned = false;

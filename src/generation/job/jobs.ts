@@ -1,5 +1,5 @@
 /** The running jobs of this process, one per record, each from the claim to the saved file. */
-import { AudioError, type ErrorCode, ownMistake } from "../../errors.ts";
+import { AudioError, type ErrorCode, internalError } from "../../errors.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import { toStoredError } from "../../ledger/stored-error.ts";
 import type { GenerationDeps } from "../deps.ts";
@@ -49,13 +49,12 @@ export class Jobs {
   }
 
   /**
-   * Returns the running job of this record, or starts one. A running `finish` job becomes a `create` job on
-   * request.
+   * Returns the running job of this record, or starts one. A running `finish` job becomes a `create` job on request.
    *
    * @param narrationId the narration that pays for it; `null` for a direct request
-   * @param forcesDownload downloads the audio even if it is here
-   * @param mayRetryFailedAttempt starts a new attempt if the response to a create shows that this one has already
-   *   failed
+   * @param forcesDownload downloads the audio even if this machine has it
+   * @param mayRetryFailedAttempt starts a new attempt if the response to a create shows that the current attempt has
+   *   already failed
    */
   start(
     record: TaskRecord,
@@ -200,7 +199,7 @@ export class Jobs {
 }
 
 function explain(job: Job, error: unknown): AudioError {
-  const known = error instanceof AudioError ? error : ownMistake(error);
+  const known = error instanceof AudioError ? error : internalError(error);
   return known.withIds({
     taskId: job.record.taskId ?? undefined,
     idempotencyKey: job.record.idempotencyKey ?? undefined,

@@ -5,7 +5,7 @@ import type { GenerationDeps } from "../deps.ts";
 import type { Job } from "./job.ts";
 import { persist } from "./persist.ts";
 
-/** A single 404 may come from a lagging replica or a deployment, so two in a row are required. */
+/** Two 404s in a row are required, because a single one may come from a lagging replica or a deployment. */
 export const MISSES_UNTIL_GONE = 2;
 
 /** Marks the record as gone. A later call may still query the task, which is free. */

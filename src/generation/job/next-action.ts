@@ -87,7 +87,7 @@ function mayTryAgain(record: TaskRecord, facts: JobFacts): boolean {
 }
 
 /**
- * Whether to start a new attempt after an earlier call's failed task. Not for a narration, because it checks its
+ * Whether to start a new attempt after the task of an earlier call failed. Never for a narration, which checks its
  * own credit limit before another task.
  */
 const mayStartNewAttempt = ({ mayRetryFailedAttempt: isAllowed, isOfNarration }: JobFacts): boolean =>

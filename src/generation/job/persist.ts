@@ -6,7 +6,7 @@ import { backoffMs } from "../../api/retry.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { ChangeOptions } from "../../ledger/ledger.ts";
-import { step, type TaskEvent } from "../../ledger/lifecycle.ts";
+import { applyEvent, type TaskEvent } from "../../ledger/lifecycle.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { Job } from "./job.ts";
@@ -43,7 +43,7 @@ export async function persist(
       if (giveUp.isOver || job.signal.aborted) throw notWritten(error);
       log.warn("the ledger cannot be written; what is known is kept in memory and written later", error);
       // Callers see the new state while the write is retried.
-      job.record = step(known, event);
+      job.record = applyEvent(known, event);
       const pauseMs = Math.min(MAX_PAUSE_MS, backoffMs(failures, random));
       job.setPhase({ kind: "retrying", error, untilMs: clock.steadyMs() + pauseMs });
       await clock.sleep(pauseMs, job.signal);

@@ -27,7 +27,7 @@ export type Phase =
   /** The audio is being downloaded. `trouble`: the error of the previous try. */
   | { readonly kind: "saving"; readonly trouble: AudioError | null };
 
-/** `reads_…`: a query or a download has to wait, not a create. */
+/** Reasons that begin with `reads_` delay a query or a download, and not a create. */
 export type HoldReason = WaitReason | "unavailable" | "credits" | `reads_${ReadWaitReason}`;
 
 /**
@@ -81,7 +81,7 @@ export function withHoldStart(phase: Phase, before: Phase, nowMs: number): Phase
 const notDownloaded = ({ message }: AudioError): string =>
   `Fetching the audio has not worked yet (${message}) It is tried again by itself.`;
 
-function unknownStatusWords(task: string, said: string): string {
+function describeUnknownStatus(task: string, said: string): string {
   const status = said === "" ? "a status that cannot be read" : `the status ${quoteServiceText(said)}`;
   return `The service gives ${task} ${status}, which is none of its contract; it is asked again for up to 65 min.`;
 }
@@ -111,7 +111,7 @@ export function describe(
         ? notDownloaded(phase.error)
         : `${phase.error.message} Trying again in about ${seconds(phase.untilMs - clock.steadyMs())}.`;
     case "watching":
-      if (phase.unknownStatus !== undefined) return unknownStatusWords(task, phase.unknownStatus);
+      if (phase.unknownStatus !== undefined) return describeUnknownStatus(task, phase.unknownStatus);
       return `${task} ${STATUS_WORDS[record.status]} (${seconds(clock.steadyMs() - phase.sinceMs)} so far).`;
     case "saving":
       return phase.trouble === null

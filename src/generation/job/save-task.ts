@@ -15,7 +15,7 @@ import type { Job } from "./job.ts";
 import { MISSES_UNTIL_GONE, markGone } from "./missing-task.ts";
 import { persist } from "./persist.ts";
 
-/** Larger audio is refused. Two minutes of 48 kHz wav are 11 MiB. */
+/** Maximum size of audio. Two minutes of 48 kHz wav are 11 MiB. */
 const MAX_AUDIO_BYTES = 64 * 1024 * 1024;
 
 /** Errors that a retry of the download would not fix. */

@@ -6,7 +6,7 @@ import type { TaskRecord } from "../../ledger/record.ts";
 import type { Job, JobEnd } from "./job.ts";
 
 /** Progress as a count. */
-export interface Share {
+export interface ProgressCount {
   readonly done: number;
   readonly total: number;
 }
@@ -18,7 +18,7 @@ export interface Call {
   /** Time in which the call must return; never scaled. 0: the call does not wait for audio. */
   readonly waitMs: number;
   /** @param share progress as a count, if it can be counted */
-  readonly onProgress: (message: string, share?: Share) => void;
+  readonly onProgress: (message: string, share?: ProgressCount) => void;
   /** Set for a call that is answered as a task of the protocol's extension. */
   readonly handle?: CallHandle;
 }

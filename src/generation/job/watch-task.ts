@@ -19,7 +19,7 @@ export async function watchTask(job: Job, deps: GenerationDeps): Promise<void> {
   const { clock, timing } = deps;
   const sinceMs = clock.steadyMs();
   const recovery = new Deadline(clock, timing.recoveryMs);
-  // For a task that is already marked as gone, one 404 is enough.
+  // One 404 is enough for a task that is already marked as gone.
   let misses = job.record.isGone ? MISSES_UNTIL_GONE - 1 : 0;
   let failures = 0;
   let nextPollMs = nextPollAfter(job, deps);

@@ -7,8 +7,8 @@ import { AudioError } from "../../errors.ts";
 import { checkFileName, numberedName } from "../../files/file-name.ts";
 import { LAST_NUMBER } from "../../files/next-name.ts";
 import { precheckFileName } from "../../files/save-audio.ts";
-import { foreignWorkId } from "../../ledger/identity.ts";
-import { step } from "../../ledger/lifecycle.ts";
+import { externalWorkId } from "../../ledger/identity.ts";
+import { applyEvent } from "../../ledger/lifecycle.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import { fromStoredError } from "../../ledger/stored-error.ts";
 import type { GenerationDeps } from "../deps.ts";
@@ -124,7 +124,7 @@ async function recordForeignTask(
 ): Promise<TaskRecord> {
   const task = await askService(deps, taskId, signal, { deadline });
   const empty = emptyRecord(deps, {
-    workId: foreignWorkId(deps.ledger.identity.origin, taskId),
+    workId: externalWorkId(deps.ledger.identity.origin, taskId),
     input: null,
     writtenPrompt: null,
     take: null,
@@ -134,7 +134,7 @@ async function recordForeignTask(
   });
   const observed = { kind: "observed", attempt: 1, task, atMs: deps.clock.wallMs() } as const;
   // Return the record unwritten. The job that saves the audio claims it, which writes it.
-  return step(empty, observed);
+  return applyEvent(empty, observed);
 }
 
 /** Sets the wanted name on the record, so that the audio is saved under it directly. */

@@ -5,11 +5,11 @@ import { isNumbered, numberedName, wrongFormatName } from "../../files/file-name
 import { LAST_NUMBER } from "../../files/next-name.ts";
 import { partsPath } from "../../files/output-folder.ts";
 import { planReplacement } from "../../files/plan-replacement.ts";
-import { nameAgain, precheckFileName } from "../../files/save-audio.ts";
-import type { Replaced, SavedFile } from "../../files/saved-file.ts";
+import { copyToName, precheckFileName } from "../../files/save-audio.ts";
+import type { ReplacedFile, SavedFile } from "../../files/saved-file.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { isNameAvailable, type NameOwner, narrationWith, ownerOf } from "../name-owner.ts";
+import { isNameAvailable, type NameOwner, narrationWithFile, ownerOf } from "../name-owner.ts";
 import { storedInput, wantedName } from "../saved-files.ts";
 
 type Deps = Pick<GenerationDeps, "folder" | "ledger" | "clock">;
@@ -63,7 +63,7 @@ export async function numberNote(
     return `The name ${base} was taken, so a number was added.`;
   }
   const owner = await ownerOf(deps, base);
-  const narrationId = owner === null ? await narrationWith(deps, base) : null;
+  const narrationId = owner === null ? await narrationWithFile(deps, base) : null;
   const whose =
     narrationId === null
       ? owner === null
@@ -105,7 +105,7 @@ export async function saveUnderName(
   if (replaces !== null) await deps.ledger.apply(record, { kind: "replacing", replaced: replaces });
   const mayBeNamed = (tried: string): Promise<boolean> =>
     isNameAvailable(deps, { ...record, replaces }, tried);
-  const named = await nameAgain(file, deps.folder, name, { replaces, mayBeNamed });
+  const named = await copyToName(file, deps.folder, name, { replaces, mayBeNamed });
   if (named.path === file.path) return file;
   // Stores the time, because it decides which record owns a name that was used more than once.
   const dated = { ...named, savedAtMs: deps.clock.wallMs() };
@@ -113,15 +113,16 @@ export async function saveUnderName(
   return dated;
 }
 
-/** Finds the file to replace by audio that is already saved; `null` if there is none. */
+/** Finds the file that the saved audio is to replace; `null` if there is none. */
 async function findReplaced(
   deps: Deps,
   { replaces }: TaskRecord,
   file: SavedFile,
   name: string,
-): Promise<Replaced | null> {
+): Promise<ReplacedFile | null> {
   if (file.path === join(deps.folder.root, name)) return null;
   const owner = await ownerOf(deps, name);
-  // Keeps the recorded replacement if nothing owns the name, because a process may have been killed in its midst.
+  // Keeps the recorded replacement if nothing owns the name, because a process may have been killed during the
+  // replacement.
   return owner === null ? replaces : await planReplacement(deps.folder, name, owner.file);
 }

@@ -4,7 +4,7 @@ import type { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import { idempotencyKey, recordId, workId } from "../../ledger/identity.ts";
-import { NO_TASK_YET, step } from "../../ledger/lifecycle.ts";
+import { applyEvent, NO_TASK_YET } from "../../ledger/lifecycle.ts";
 import { flightOf, type TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { recordIdOfHandle } from "../handle.ts";
@@ -149,7 +149,7 @@ async function adopt(
   const { keyId } = ledger.identity;
   const copy = { ...other, keyId, recordId: recordId(other.workId, keyId), revision: 0 };
   const own = await ledger.get(copy.recordId);
-  return own === null ? step(copy, observed) : ((await ledger.apply(own, observed)) ?? copy);
+  return own === null ? applyEvent(copy, observed) : ((await ledger.apply(own, observed)) ?? copy);
 }
 
 /**

@@ -14,8 +14,8 @@ import { describe } from "../job/phase.ts";
 import { type OpenCall, waitForJob } from "../job/wait-for-job.ts";
 import { findSaved } from "../saved-files.ts";
 import { taskFailed } from "../task-failed.ts";
+import { newestExisting } from "./assign-files.ts";
 import { findOrDraft } from "./find-record.ts";
-import { newestExisting } from "./own-files.ts";
 
 export interface PartRequest {
   readonly input: AudioInput;
@@ -34,7 +34,7 @@ export interface SavedPart {
 export interface PartWork {
   /** Returns the record of the part; `null` if it was never requested. */
   find(request: PartRequest): Promise<TaskRecord | null>;
-  /** Returns the part's unchanged audio on this machine. Does not ask the service. */
+  /** Returns the part's audio if it is on this machine and unchanged. Does not ask the service. */
   saved(request: PartRequest): Promise<SavedPart | null>;
   generate(request: PartRequest, call: PartCall): Promise<SavedPart>;
   /** Whether the text is paid for, but only with other pronunciations, so that this request would cost again. */
@@ -72,7 +72,8 @@ export async function finishPart(
   const record = await findPart(deps, request);
   const running = record === null ? undefined : jobs.running(record.recordId);
   if (running !== undefined && record?.taskId === null) {
-    // Do not join the job as a caller. A caller would let it send another create if the service refuses this one.
+    // Do not join the job as a caller, because a job with a caller sends another create if the service refuses the
+    // first.
     const { leftMs: ms } = openPartCall(deps, signal).deadline;
     const late = (): AudioError => new AudioError("timeout", "A part could not be brought to its end.");
     await withDeadline({ clock: deps.clock, ms, signal, late }, () => running.end);

@@ -114,7 +114,7 @@ async function search(
 /**
  * The error for a service that could not be asked within the time of the call.
  *
- * @param trouble the current error of the ledger. If there is one, the call was waiting for the ledger
+ * @param trouble the current error of the ledger, which then caused the wait; otherwise `null`
  */
 export function callTimedOut(
   trouble: AudioError | null,

@@ -7,7 +7,7 @@ import { MIME_TYPES } from "../../contract/audio-format.ts";
 import { firstCodePoints } from "../../contract/unicode.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { formatOf, storedInput } from "../saved-files.ts";
-import { newestExisting, ownFilesAmong } from "./own-files.ts";
+import { assignFiles, newestExisting } from "./assign-files.ts";
 
 const TITLE_CODE_POINTS = 60;
 
@@ -27,7 +27,7 @@ type Deps = Pick<GenerationDeps, "ledger" | "folder">;
 /** Lists the newest saved files that exist, each once. */
 export async function newestSaved({ ledger, folder }: Deps, limit: number): Promise<ListedFile[]> {
   const records = await ledger.list({ accounts: "all", status: "succeeded", limit });
-  const own = ownFilesAmong(records);
+  const own = assignFiles(records);
   const found = await Promise.all(
     records.map(async (record): Promise<ListedFile | null> => {
       const sound = own(record).filter(({ matchesFormat }) => matchesFormat);

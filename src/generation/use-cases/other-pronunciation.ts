@@ -1,6 +1,6 @@
 /** Finds audio of the same text with other pronunciations, because changed rules alone must not cause a payment. */
 import { workId } from "../../ledger/identity.ts";
-import { type TaskRecord, writtenInput } from "../../ledger/record.ts";
+import { originalInput, type TaskRecord } from "../../ledger/record.ts";
 import { canonicalInput } from "../canonical-input.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../saved-files.ts";
@@ -24,7 +24,7 @@ export async function findOtherPronunciation(
   const { record, file, notes } = found;
   if (file !== null || isPaid(record)) return null;
   const { origin, keyId } = deps.ledger.identity;
-  const work = workId(origin, writtenInput(input, writtenPrompt), take);
+  const work = workId(origin, originalInput(input, writtenPrompt), take);
   for (const other of await deps.ledger.ofWrittenWork(work)) {
     if (other.input === input || !isPaid(other)) continue;
     const saved = await findSaved(deps, other, null);
@@ -47,7 +47,7 @@ export async function hasOtherPronunciation(
   { input: given, writtenPrompt = null, take }: PartRequest,
 ): Promise<boolean> {
   const input = canonicalInput(given);
-  const work = workId(ledger.identity.origin, writtenInput(input, writtenPrompt), take);
+  const work = workId(ledger.identity.origin, originalInput(input, writtenPrompt), take);
   const paid = (await ledger.ofWrittenWork(work)).filter(isPaid);
   return paid.length > 0 && paid.every((record) => record.input !== input);
 }

@@ -3,10 +3,10 @@ import { fileURLToPath } from "node:url";
 import { MIME_TYPES, mimeTypeOfPath } from "../../contract/audio-format.ts";
 import { isTaskId } from "../../contract/wire.ts";
 import { AudioError } from "../../errors.ts";
-import { holds } from "../../files/file-content.ts";
+import { hasContent } from "../../files/file-content.ts";
 import type { Piece, PieceReader } from "../../files/read-piece.ts";
 import { otherSpellings } from "../../files/real-path.ts";
-import { goneOrChanged, isIntact, readSaved } from "../../files/save-audio.ts";
+import { goneOrChangedError, isIntact, readSaved } from "../../files/save-audio.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
@@ -72,7 +72,7 @@ async function locateSpelling(deps: GenerationDeps, path: string): Promise<Locat
   for (const spelling of await otherSpellings(path, deps.folder.root)) {
     const located = await locatePath(deps, spelling);
     // A similar name may belong to another file; then its bytes differ from the recorded ones.
-    if (located !== null && (await holds(path, located.file))) return located;
+    if (located !== null && (await hasContent(path, located.file))) return located;
   }
   return null;
 }
@@ -107,6 +107,6 @@ export async function readPieceOfFile(
   piece: Piece,
 ): Promise<AudioBytes> {
   const bytes = await reader.read(file, deps.folder.root, piece);
-  if (bytes === null) throw goneOrChanged();
+  if (bytes === null) throw goneOrChangedError();
   return { bytes, mimeType: mimeTypeOfPath(file.path) };
 }

@@ -1,6 +1,6 @@
 /** The use case of `list_tasks`: lists the ledger, newest first. Does not ask the service. */
 import { basename } from "node:path";
-import { holdsWords } from "../../contract/search-words.ts";
+import { containsWords } from "../../contract/search-words.ts";
 import { firstCodePoints } from "../../contract/unicode.ts";
 import type { AudioError } from "../../errors.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
@@ -10,7 +10,7 @@ import { fromStoredError } from "../../ledger/stored-error.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { handleOf } from "../handle.ts";
 import { storedInput } from "../saved-files.ts";
-import { newestExisting, ownFilesAmong } from "./own-files.ts";
+import { assignFiles, newestExisting } from "./assign-files.ts";
 
 const EXCERPT_CODE_POINTS = 80;
 
@@ -50,9 +50,7 @@ export interface ListedTask {
   readonly missingPath: string | null;
   /** Path of delivered bytes that do not match the format. */
   readonly wrongFormatPath: string | null;
-  /**
-   * The request was made only with another API key, so the effect of a repeat depends on the account of that key.
-   */
+  /** Only another API key made this request, so the effect of a repeat depends on the account of that key. */
   readonly isOtherKey: boolean;
   /** The reason why a request was refused and is not sent again automatically. */
   readonly refusal: AudioError | null;
@@ -106,12 +104,12 @@ export async function listTasks(
   { ledger, folder }: Pick<GenerationDeps, "ledger" | "folder">,
   { status, query, limit }: ListRequest,
 ): Promise<ListedTask[]> {
-  const most = query === null ? limit : MAX_SEARCHED;
-  const all = await ledger.list({ accounts: "all", status: status ?? undefined, limit: most });
+  const max = query === null ? limit : MAX_SEARCHED;
+  const all = await ledger.list({ accounts: "all", status: status ?? undefined, limit: max });
   const records = (
-    query === null ? all : all.filter((record) => holdsWords(searchedTexts(record), query))
+    query === null ? all : all.filter((record) => containsWords(searchedTexts(record), query))
   ).slice(0, limit);
-  const own = ownFilesAmong(all);
+  const own = assignFiles(all);
   return await Promise.all(
     records.map((record) => toListedTask(record, own(record), folder.root, ledger.identity.keyId)),
   );

@@ -8,7 +8,7 @@ import type { PostgresAddress } from "../../config/postgres-address.ts";
 import { AudioError } from "../../errors.ts";
 import { systemReason } from "../../files/file-failure.ts";
 import { type Rows, type SqlValue, type Statement, sql, type Transaction } from "../store/sql-engine.ts";
-import { LostConnection, NoAnswer, NotCommitted } from "./postgres-faults.ts";
+import { LostConnection, NoAnswerError, NotCommitted } from "./postgres-faults.ts";
 
 /**
  * How long the server waits for a lock or for the next statement. A process that hangs then loses its transaction.
@@ -187,10 +187,10 @@ export class PostgresConnection {
     clearTimeout(timer);
   }
 
-  async #bounded<T>(mostMs: number, untilMs: number, work: () => Promise<T>): Promise<T> {
-    const waitMs = Math.max(1, Math.min(mostMs, untilMs - performance.now()));
+  async #bounded<T>(maxMs: number, untilMs: number, work: () => Promise<T>): Promise<T> {
+    const waitMs = Math.max(1, Math.min(maxMs, untilMs - performance.now()));
     // Only a new connection is clean, because late answers on this one would belong to no request.
-    const timer = setTimeout(() => this.#socket.destroy(new NoAnswer()), waitMs);
+    const timer = setTimeout(() => this.#socket.destroy(new NoAnswerError()), waitMs);
     try {
       return await work();
     } catch (error) {

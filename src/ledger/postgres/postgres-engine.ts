@@ -9,7 +9,7 @@ import { AudioError } from "../../errors.ts";
 import { describeCause, type Log } from "../../log.ts";
 import { type Rows, type SqlEngine, type Statement, sql, type Transaction } from "../store/sql-engine.ts";
 import { PostgresConnection } from "./postgres-connection.ts";
-import { isReadOnly, LostConnection, mayPass, NoAnswer, storeFault } from "./postgres-faults.ts";
+import { isReadOnly, isTransient, LostConnection, NoAnswerError, storeFault } from "./postgres-faults.ts";
 import { prepareTables, TABLE_NAMES } from "./postgres-tables.ts";
 
 /** How long a server may be unavailable before a call reports it. */
@@ -25,10 +25,10 @@ const MIN_TRY_MS = 250;
 const KNOWN_AWAY_MS = 10_000;
 const ONE_TRY_MS = 2_000;
 
-/** After this long without an answer, waiting callers get the reason. */
+/** After this long without an answer of the server, waiting callers get an error with the reason. */
 const UNUSUAL_MS = 500;
 
-const NOT_ANSWERED = new LostConnection(new NoAnswer());
+const NOT_ANSWERED = new LostConnection(new NoAnswerError());
 
 const SETTINGS = sql(
   `SELECT current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_page_writes,
@@ -179,7 +179,7 @@ export class PostgresEngine implements SqlEngine {
       } catch (error) {
         this.#lastError = error;
         const isOver = isKnownAway || performance.now() >= untilMs - MIN_TRY_MS;
-        if (!mayPass(error) || isOver) {
+        if (!isTransient(error) || isOver) {
           if (this.#answeredAtMs <= startedAtMs) this.#reportedAtMs = performance.now();
           throw storeFault(this.description, error);
         }

@@ -10,7 +10,7 @@ export class LostConnection extends Error {
   }
 }
 
-export class NoAnswer extends Error {
+export class NoAnswerError extends Error {
   constructor() {
     super("no answer came in time");
   }
@@ -29,35 +29,39 @@ const serverError = z.object({ severity: z.string(), code: z.string().length(5),
 const CALL_AGAIN = "Call again: nothing is paid twice.";
 const CHECK_SERVER = `Check that the PostgreSQL server of AUDIO_STORE_URL runs and can be reached. ${CALL_AGAIN}`;
 
-interface Words {
-  /** The part of the message that follows the name of the database. */
+interface FaultMessage {
+  /** Text for the message, after the name of the database. */
   readonly what: string;
   readonly remedy: string;
   /** Whether the fault may pass within seconds, as a restart does. */
-  readonly mayPass?: boolean;
+  readonly isTransient?: boolean;
   /** Whether the same call may succeed later; false if a person has to change something first. */
   readonly isRetryable?: boolean;
 }
 
-const LOCKED: Words = { what: "stayed locked by another process", remedy: CALL_AGAIN, mayPass: true };
-const STARTING: Words = { what: "is starting or stopping", remedy: CALL_AGAIN, mayPass: true };
-const CONFLICT: Words = {
+const LOCKED: FaultMessage = {
+  what: "stayed locked by another process",
+  remedy: CALL_AGAIN,
+  isTransient: true,
+};
+const STARTING: FaultMessage = { what: "is starting or stopping", remedy: CALL_AGAIN, isTransient: true };
+const CONFLICT: FaultMessage = {
   what: "could not order transactions that came together",
   remedy: CALL_AGAIN,
-  mayPass: true,
+  isTransient: true,
 };
-const LOGIN: Words = {
+const LOGIN: FaultMessage = {
   what: "refused the login",
   remedy: "Correct user and password in AUDIO_STORE_URL.",
   isRetryable: false,
 };
-const NO_RIGHTS: Words = {
+const NO_RIGHTS: FaultMessage = {
   what: "denied this user a right that the ledger needs",
   remedy:
     "Let an administrator grant CREATE on the schema, or start once as a user who may create tables and grant SELECT, INSERT, UPDATE and DELETE on the tables agm_….",
   isRetryable: false,
 };
-const FOREIGN: Words = {
+const FOREIGN: FaultMessage = {
   what: "has tables named agm_… that are not this program's",
   remedy: "Set AUDIO_STORE_URL to a database of its own.",
   isRetryable: false,
@@ -66,12 +70,12 @@ const FOREIGN: Words = {
 const READ_ONLY = "25006";
 
 /** Messages by SQLSTATE: the whole code, or its first two or three characters. */
-const BY_STATE: Readonly<Record<string, Words>> = {
-  "08": { what: "broke the connection", remedy: CALL_AGAIN, mayPass: true },
+const BY_STATE: Readonly<Record<string, FaultMessage>> = {
+  "08": { what: "broke the connection", remedy: CALL_AGAIN, isTransient: true },
   [READ_ONLY]: {
     what: "is read-only: a standby, or default_transaction_read_only is on",
     remedy: "Set AUDIO_STORE_URL to the server that takes writes.",
-    mayPass: true,
+    isTransient: true,
   },
   "25P03": LOCKED,
   "28": LOGIN,
@@ -93,25 +97,25 @@ const BY_STATE: Readonly<Record<string, Words>> = {
     what: "has too many connections",
     remedy:
       "Call again later. Each process takes one connection: raise max_connections, or put PgBouncer before the server, as the README says under Several machines.",
-    mayPass: true,
+    isTransient: true,
   },
   "55P03": LOCKED,
-  "57014": { what: "took too long for a statement", remedy: CALL_AGAIN, mayPass: true },
+  "57014": { what: "took too long for a statement", remedy: CALL_AGAIN, isTransient: true },
   "57P": STARTING,
 };
 
-const CERTIFICATE: Words = {
+const CERTIFICATE: FaultMessage = {
   what: "has a certificate that is not trusted",
   remedy:
     "Name its authority by sslrootcert=/absolute/path in AUDIO_STORE_URL, and use the host name of its certificate.",
   isRetryable: false,
 };
-const NO_TLS: Words = {
+const NO_TLS: FaultMessage = {
   what: "does not offer TLS",
   remedy: "Turn on TLS on the server: off this machine nothing is sent in clear.",
   isRetryable: false,
 };
-const SILENT: Words = { what: "does not answer", remedy: CHECK_SERVER, mayPass: true };
+const SILENT: FaultMessage = { what: "does not answer", remedy: CHECK_SERVER, isTransient: true };
 
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: "nothing listens there",
@@ -121,7 +125,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENETUNREACH: "there is no way to the network",
 };
 
-function wordsOf(error: unknown): Words | undefined {
+function messageOf(error: unknown): FaultMessage | undefined {
   if (error instanceof NotCommitted) return CONFLICT;
   const { code } = serverError.safeParse(error).data ?? {};
   if (code !== undefined) {
@@ -131,8 +135,8 @@ function wordsOf(error: unknown): Words | undefined {
   return error instanceof LostConnection ? wordsOfLoss(error.cause) : undefined;
 }
 
-function wordsOfLoss(cause: unknown): Words {
-  if (cause instanceof NoAnswer) return SILENT;
+function wordsOfLoss(cause: unknown): FaultMessage {
+  if (cause instanceof NoAnswerError) return SILENT;
   const code = systemCode(cause) ?? "";
   if (/CERT|SIGNATURE|ISSUER|SELF_SIGNED/.test(code)) return CERTIFICATE;
   const message = cause instanceof Error ? cause.message : "";
@@ -142,12 +146,12 @@ function wordsOfLoss(cause: unknown): Words {
   return {
     what: `cannot be reached: ${reason}`,
     remedy: CHECK_SERVER,
-    mayPass: true,
+    isTransient: true,
   };
 }
 
 /** Whether to repeat the work, because it may succeed at once or within seconds. Every transaction may run twice. */
-export const mayPass = (error: unknown): boolean => wordsOf(error)?.mayPass ?? false;
+export const isTransient = (error: unknown): boolean => messageOf(error)?.isTransient ?? false;
 
 /**
  * Whether the server is read-only. After a failover the same address leads to the new primary, but only on a new
@@ -184,14 +188,14 @@ export function storeFault(description: string, error: unknown): AudioError {
   };
   return unavailable(
     description,
-    wordsOf(error) ?? unknown,
+    messageOf(error) ?? unknown,
     error instanceof LostConnection ? error.cause : error,
   );
 }
 
 function unavailable(
   description: string,
-  { what, remedy, isRetryable = true }: Words,
+  { what, remedy, isRetryable = true }: FaultMessage,
   cause: unknown,
 ): AudioError {
   return new AudioError("store_unavailable", `The ${description} ${what}.`, {

@@ -42,7 +42,7 @@ export interface AdmissionFacts {
     | { readonly revision: number | null; readonly value: string; readonly lease: Lease | null }
     | undefined;
   readonly state: ApiKeyState;
-  /** The places in flight of the API key's other records. */
+  /** The places in flight that the API key's other records have taken. */
   readonly otherPlaces: readonly InFlightPlace[];
   /** Credits of the origin within the budget's window, without this record's own. */
   readonly countedCredits: number;

@@ -8,7 +8,10 @@ const slotSchema = z.object({
   owner: z.string(),
   /** Whether the create has no outcome yet. */
   isPending: z.boolean(),
-  /** Steady-clock time when the slot was taken; once the create has an outcome, when the outcome was written. */
+  /**
+   * Steady-clock time. While the create has no outcome, the time when the slot was taken; afterwards, the time when
+   * the outcome was written.
+   */
   atMs: z.number(),
 });
 type Slot = z.infer<typeof slotSchema>;

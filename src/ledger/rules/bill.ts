@@ -16,7 +16,7 @@ export interface BillLine {
 }
 
 /** Keeps one line for each work, because a task counts once, whichever key sent it. */
-function onePerWork(lines: readonly BillLine[], rankOf: (line: BillLine) => number): BillLine[] {
+function keepOnePerWork(lines: readonly BillLine[], rankOf: (line: BillLine) => number): BillLine[] {
   const byWork = new Map<string, BillLine>();
   for (const line of lines) {
     const known = byWork.get(line.workName);
@@ -30,7 +30,7 @@ function onePerWork(lines: readonly BillLine[], rankOf: (line: BillLine) => numb
  * creates.
  */
 export const billByWork = (lines: readonly BillLine[], keyId: string): BillLine[] =>
-  onePerWork(lines, ({ keyId: its, credits, isUnanswered }) => {
+  keepOnePerWork(lines, ({ keyId: its, credits, isUnanswered }) => {
     if (credits === 0 || isUnanswered) return credits;
     return its === keyId ? Infinity : MAXIMUM_CHARGE_CREDITS + credits;
   });
@@ -42,6 +42,6 @@ export const billByWork = (lines: readonly BillLine[], keyId: string): BillLine[
  * @param exceptWork the work of the create that asks; the caller adds its reservation
  */
 export const billedCredits = (lines: readonly BillLine[], keyId: string, exceptWork: string): number =>
-  onePerWork(lines, (line) => (line.keyId === keyId && line.credits > 0 ? Infinity : line.credits))
+  keepOnePerWork(lines, (line) => (line.keyId === keyId && line.credits > 0 ? Infinity : line.credits))
     .filter(({ workName }) => workName !== exceptWork)
     .reduce((sum, { credits }) => sum + credits, 0);

@@ -4,15 +4,15 @@ import type { KeyId } from "../identity.ts";
 import { RECORD_STATUSES } from "../record.ts";
 import { type StoredError, storedErrorSchema } from "../stored-error.ts";
 
-export const wishSchema = z.object({
+export const saveOptionsSchema = z.object({
   fileName: z.string().nullable(),
   replace: z.boolean(),
   /** Whether the call found an existing task. */
   replayed: z.boolean(),
 });
 
-/** What a call wants. Calls that want the same share a handle. */
-export type Wish = Pick<z.infer<typeof wishSchema>, "fileName" | "replace">;
+/** How to save the audio. Calls for one request with the same options share a handle. */
+export type SaveOptions = Pick<z.infer<typeof saveOptionsSchema>, "fileName" | "replace">;
 
 /** How the handle ended. The issuer of the handle interprets the other fields. */
 export const handleEndSchema = z.looseObject({ kind: z.string() });
@@ -29,7 +29,7 @@ export interface Handle {
   readonly openedAtMs: number;
   /** The number of the first attempt made for the handle. Free repeats belong to the handle, too. */
   readonly attempt: number;
-  readonly wish: z.infer<typeof wishSchema>;
+  readonly saveOptions: z.infer<typeof saveOptionsSchema>;
   readonly cancelAskedAtMs: number | null;
   readonly endedAtMs: number | null;
   readonly end: HandleEnd | null;
@@ -68,28 +68,29 @@ export const isWanted = ({ endedAtMs, cancelAskedAtMs }: Handle): boolean =>
 /** A new handle's row without the fields that its target determines. */
 export type HandleDraft = Pick<Handle, "handle" | "keyId" | "targetId" | "openedAtMs">;
 
-/** Returns the open handle that wants the same, else a new one. */
+/** Returns the open handle with the same options, otherwise a new one. */
 export function openedHandle(
   open: readonly Handle[],
   { status, attempt, taskId }: HandleTarget,
   draft: HandleDraft,
-  { fileName, replace }: Wish,
+  { fileName, replace }: SaveOptions,
 ): Handle {
   const hasFailed = status === "failed";
   const shared = open.find(
     (handle) =>
       isWanted(handle) &&
-      handle.wish.fileName === fileName &&
-      handle.wish.replace === replace &&
+      handle.saveOptions.fileName === fileName &&
+      handle.saveOptions.replace === replace &&
       (!hasFailed || handle.attempt > attempt),
   );
   if (shared !== undefined) return shared;
   return {
     ...draft,
     kind: "request",
-    // A handle of a failed request begins its next attempt, because no call repeats a failed one.
+    // If the request has failed, its new handle belongs to the next attempt, because no call repeats a failed
+    // attempt.
     attempt: attempt + (hasFailed ? 1 : 0),
-    wish: { fileName, replace, replayed: taskId !== null && !hasFailed },
+    saveOptions: { fileName, replace, replayed: taskId !== null && !hasFailed },
     cancelAskedAtMs: null,
     endedAtMs: null,
     end: null,

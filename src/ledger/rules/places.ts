@@ -14,7 +14,7 @@ export interface InFlightPlace {
 
 const NO_PLACE: InFlightPlace = { flight: null, atMs: null, owner: null };
 
-export interface Lapse {
+export interface PlaceDurations {
   /** How long an unanswered create keeps its place after its process was last seen alive. */
   readonly lapseMs: number;
   readonly windowMs: number;
@@ -24,7 +24,7 @@ export interface Lapse {
 function placeEndMs(
   { flight, atMs, owner }: InFlightPlace,
   { heartbeats }: ApiKeyState,
-  { lapseMs, windowMs }: Lapse,
+  { lapseMs, windowMs }: PlaceDurations,
   nowMs: number,
 ): number {
   // A date in the future was written before the steady clock restarted.
@@ -39,7 +39,7 @@ function placeEndMs(
 export function placeEndsMs(
   places: readonly InFlightPlace[],
   state: ApiKeyState,
-  lapse: Lapse,
+  lapse: PlaceDurations,
   nowMs: number,
 ): number[] {
   return places
@@ -48,12 +48,17 @@ export function placeEndsMs(
     .sort((one, other) => one - other);
 }
 
-/** Whether a place ended so long ago that no task of it can still run. */
-export function isLongOver(place: InFlightPlace, state: ApiKeyState, lapse: Lapse, nowMs: number): boolean {
+/** Whether a place ended so long ago that none of its tasks can still run. */
+export function endedLongAgo(
+  place: InFlightPlace,
+  state: ApiKeyState,
+  lapse: PlaceDurations,
+  nowMs: number,
+): boolean {
   return placeEndMs(place, state, lapse, nowMs) <= nowMs - MAX_IN_FLIGHT_MS;
 }
 
-/** Returns the place of a record after a write. Its date changes only if the kind of flight changes. */
+/** Returns the place in flight of a record after a write. The date of the place changes only if `flight` does. */
 export function placeAfterWrite(
   stored: { readonly place: InFlightPlace; readonly status: string | null } | undefined,
   after: { readonly flight: Flight | null; readonly status: RecordStatus },

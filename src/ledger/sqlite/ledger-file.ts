@@ -92,8 +92,8 @@ function createFile(sqlite: typeof NodeSqlite, file: string): void {
     chmodSync(draft, FILE_MODE);
     const db = new sqlite.DatabaseSync(draft);
     try {
-      // Write everything before the file gets a write-ahead log, because a log is merged when the file is closed, and
-      // SQLite does not report a disk that is full by then.
+      // Write everything before the file gets a write-ahead log. The log is merged when the file is closed, and
+      // SQLite does not report a full disk then.
       db.exec(
         `PRAGMA synchronous = FULL; BEGIN; ${TABLES.join("; ")};
          PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${LAYOUT_VERSION}; COMMIT`,

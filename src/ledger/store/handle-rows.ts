@@ -1,7 +1,7 @@
 /** Parses rows of handles, and builds the statements that read and write them. */
 import { z } from "zod";
-import { type Handle, handleEndSchema, wishSchema } from "../rules/handles.ts";
-import { type Viewer, visible } from "./narration-rows.ts";
+import { type Handle, handleEndSchema, saveOptionsSchema } from "../rules/handles.ts";
+import { type Viewer, visibleCondition } from "./narration-rows.ts";
 import { readableRows } from "./record-rows.ts";
 import { type Rows, type Statement, sql } from "./sql-engine.ts";
 
@@ -21,7 +21,7 @@ const handleRow = z
     target_id: z.string(),
     opened_at_ms: z.number(),
     attempt: z.int(),
-    wish: z.string().transform(parsed).pipe(wishSchema),
+    save_options: z.string().transform(parsed).pipe(saveOptionsSchema),
     cancel_asked_at_ms: z.number().nullable(),
     ended_at_ms: z.number().nullable(),
     end_value: z.string().transform(parsed).pipe(handleEndSchema).nullable(),
@@ -34,7 +34,7 @@ const handleRow = z
       targetId: row.target_id,
       openedAtMs: row.opened_at_ms,
       attempt: row.attempt,
-      wish: row.wish,
+      saveOptions: row.save_options,
       cancelAskedAtMs: row.cancel_asked_at_ms,
       endedAtMs: row.ended_at_ms,
       end: row.end_value,
@@ -50,7 +50,7 @@ export const findHandle = ({ keyId }: Pick<Viewer, "keyId">, handle: string): St
 /** Selects the handles of a record or a narration that have not ended, oldest first. */
 export const findOpenHandles = ({ keyId, machineId }: Viewer, targetId: string): Statement =>
   sql(
-    `SELECT * FROM agm_handles WHERE target_id = ? AND ended_at_ms IS NULL AND ${visible("agm_handles")}
+    `SELECT * FROM agm_handles WHERE target_id = ? AND ended_at_ms IS NULL AND ${visibleCondition("agm_handles")}
      ORDER BY opened_at_ms, handle`,
     targetId,
     keyId,
@@ -60,7 +60,7 @@ export const findOpenHandles = ({ keyId, machineId }: Viewer, targetId: string):
 /** Writes a handle. The end that was stored first stays, even if a write is repeated. */
 export const saveHandle = (row: Handle): Statement =>
   sql(
-    `INSERT INTO agm_handles (handle, kind, key_id, target_id, opened_at_ms, attempt, wish, cancel_asked_at_ms,
+    `INSERT INTO agm_handles (handle, kind, key_id, target_id, opened_at_ms, attempt, save_options, cancel_asked_at_ms,
        ended_at_ms, end_value)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (handle) DO UPDATE SET cancel_asked_at_ms = excluded.cancel_asked_at_ms,
@@ -72,7 +72,7 @@ export const saveHandle = (row: Handle): Statement =>
     row.targetId,
     row.openedAtMs,
     row.attempt,
-    JSON.stringify(row.wish),
+    JSON.stringify(row.saveOptions),
     row.cancelAskedAtMs,
     row.endedAtMs,
     row.end === null ? null : JSON.stringify(row.end),

@@ -51,7 +51,7 @@ export function narrationLimit(state: string): { readonly isWanted: boolean; rea
  * Returns the condition for rows that belong to this API key, or to another key that this machine has used. It
  * takes two values: key id and machine id.
  */
-export const visible = (
+export const visibleCondition = (
   table: string,
 ): string => `(${table}.key_id = ? OR EXISTS (SELECT 1 FROM agm_machine_keys m
   WHERE m.machine_id = ? AND m.key_id = ${table}.key_id))`;
@@ -60,7 +60,7 @@ export const visible = (
  * Records that this machine has used the key. What the key owns then stays visible when the settings name another
  * one.
  */
-export const noteMachineKey = ({ keyId, machineId }: Pick<Viewer, "keyId" | "machineId">): Statement =>
+export const saveMachineKey = ({ keyId, machineId }: Pick<Viewer, "keyId" | "machineId">): Statement =>
   sql(
     "INSERT INTO agm_machine_keys (machine_id, key_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
     machineId,
@@ -74,7 +74,7 @@ export const findNarration = (
   lock: "" | " FOR UPDATE",
 ): Statement =>
   sql(
-    `SELECT * FROM agm_narrations WHERE narration_id = ? AND origin = ? AND ${visible("agm_narrations")}
+    `SELECT * FROM agm_narrations WHERE narration_id = ? AND origin = ? AND ${visibleCondition("agm_narrations")}
      ORDER BY CASE WHEN key_id = ? THEN 0 ELSE 1 END, created_at_ms, key_id LIMIT 1${lock}`,
     narrationId,
     origin,
@@ -85,7 +85,7 @@ export const findNarration = (
 
 export const newestNarrations = ({ origin, keyId, machineId }: Viewer, limit: number): Statement =>
   sql(
-    `SELECT * FROM agm_narrations WHERE origin = ? AND ${visible("agm_narrations")}
+    `SELECT * FROM agm_narrations WHERE origin = ? AND ${visibleCondition("agm_narrations")}
      ORDER BY created_at_ms DESC, narration_id LIMIT ?`,
     origin,
     keyId,
@@ -100,7 +100,7 @@ export const loadBill = ({ origin, keyId, machineId }: Viewer, narrationId: stri
      FROM agm_narration_tasks t
      JOIN agm_names n ON n.name = t.work_name
      JOIN agm_records r ON r.key_id = n.key_id AND r.record_id = n.record_id
-     WHERE t.narration_id = ? AND t.origin = ? AND ${visible("t")} AND ${visible("r")}`,
+     WHERE t.narration_id = ? AND t.origin = ? AND ${visibleCondition("t")} AND ${visibleCondition("r")}`,
     narrationId,
     origin,
     keyId,

@@ -16,7 +16,7 @@ import {
   type NarrationRow,
   narrationRow,
   newestNarrations,
-  noteMachineKey,
+  saveMachineKey,
   saveNarrationLease,
   type Viewer,
 } from "./narration-rows.ts";
@@ -87,7 +87,7 @@ export class NarrationStore {
       durability: "process_kill",
       locks: [],
       load: [],
-      decide: () => ({ result: undefined, save: [noteMachineKey(viewer), insert] }),
+      decide: () => ({ result: undefined, save: [saveMachineKey(viewer), insert] }),
     });
   }
 
@@ -108,7 +108,7 @@ export class NarrationStore {
    * Writes the state if the stored revision is the expected one.
    *
    * @param handles opened or ended together with the state
-   * @returns `false` if another process has written the narration since, or it is gone
+   * @returns `false` if another process has written or deleted the narration since
    */
   write(
     narrationId: string,
@@ -157,7 +157,9 @@ export class NarrationStore {
     }));
   }
 
-  /** Returns the tasks that were sent for the narration, each once, with the credits that each counts now. */
+  /**
+   * Returns the tasks that were sent for the narration, without duplicates, with the credits that each counts now.
+   */
   async bill(narrationId: string): Promise<BillLine[]> {
     const { engine, viewer } = this.#options;
     const [rows = []] = await engine.read([loadBill(viewer, narrationId)]);

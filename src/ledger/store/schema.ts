@@ -1,7 +1,7 @@
 /** Defines the tables of the ledger, with one text for both engines. */
 
 /** Grows with every change of the tables. A ledger with another layout is refused. */
-export const LAYOUT_VERSION = 5;
+export const LAYOUT_VERSION = 6;
 
 /**
  * Times named `..._at_ms` are steady-clock milliseconds. `created_at_ms`, `refused_at_ms` and all times of handles
@@ -79,7 +79,7 @@ export const TABLES: readonly string[] = [
     target_id TEXT NOT NULL,
     opened_at_ms DOUBLE PRECISION NOT NULL,
     attempt INTEGER NOT NULL,
-    wish TEXT NOT NULL,
+    save_options TEXT NOT NULL,
     cancel_asked_at_ms DOUBLE PRECISION,
     ended_at_ms DOUBLE PRECISION,
     end_value TEXT)`,

@@ -14,7 +14,7 @@ export interface Statement {
 export type Rows = readonly unknown[];
 
 /** The rows that a transaction has read, in the order of its statements. */
-export interface Facts {
+export interface TransactionReads {
   readonly locked: readonly Rows[];
   readonly loaded: readonly Rows[];
   /** Time of the steady clock that all users of the database share, read after the locks were taken. */
@@ -30,7 +30,7 @@ export interface Transaction<T> {
   /** Statements that take locks. They run first, in the order of the list. */
   readonly locks: readonly Statement[];
   readonly load: readonly Statement[];
-  decide(facts: Facts): { readonly result: T; readonly save: readonly Statement[] };
+  decide(facts: TransactionReads): { readonly result: T; readonly save: readonly Statement[] };
 }
 
 /** Every method opens the database if it is not open, and fails with `store_unavailable` within seconds. */

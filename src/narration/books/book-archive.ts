@@ -17,7 +17,7 @@ const STORED = 0;
 const DEFLATED = 8;
 const ENCRYPTED_FLAG = 1;
 
-/** @param rule what is wrong, as a clause about the book */
+/** @param rule the broken rule, as a clause about the book */
 export function refuseBook(rule: string, cause?: unknown): AudioError {
   return new AudioError("invalid_request", `The EPUB ${rule}. Nothing was sent.`, {
     cause,
@@ -52,7 +52,7 @@ export class BookArchive {
   readonly #entries = new Map<string, Entry>();
   #leftBytes = UNPACKED_MAX_BYTES;
 
-  /** @throws AudioError `invalid_request` if it is no readable archive, or too large */
+  /** @throws AudioError `invalid_request` if it is not a readable archive, or too large */
   constructor(bytes: Uint8Array) {
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const end = this.#endOfDirectory();
@@ -88,7 +88,7 @@ export class BookArchive {
     if (method === STORED) return packed;
     if (method !== DEFLATED) throw refuseBook("is packed in a way that is not read");
     try {
-      // Allows one byte more than announced, to detect a wrong size.
+      // Allows one byte more than announced, which reveals a wrong size.
       return inflateRawSync(packed, { maxOutputLength: unpackedBytes + 1 });
     } catch (error) {
       throw damaged(error);

@@ -7,7 +7,7 @@ const CONTAINER = "META-INF/container.xml";
 const ENCRYPTION = "META-INF/encryption.xml";
 /** Files that shops add to protected books. */
 const RIGHTS = ["META-INF/rights.xml", "META-INF/sinf.xml"];
-/** Algorithms that obfuscate fonts only; the text is not encrypted. */
+/** Algorithms that obfuscate only fonts, so the text is not encrypted. */
 const FONT_ALGORITHMS = new Set(["http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"]);
 const MAX_AUTHORS = 3;
 
@@ -48,7 +48,7 @@ const localName = (name: string): string => name.slice(name.indexOf(":") + 1);
 
 interface XmlHandler {
   readonly open?: (name: string, attributes: Attributes, path: readonly string[]) => void;
-  /** Called at the end of an element, with its words and those of its descendants. */
+  /** Called at the end of an element, with its text and that of its descendants. */
   readonly close?: (name: string, words: string) => void;
 }
 
@@ -84,7 +84,7 @@ const OWN_ENTITIES = /<!DOCTYPE[^>[]*\[|<!ENTITY\b/i;
 /**
  * Reads one file of the book as text; `null` if it is missing.
  *
- * @throws AudioError `invalid_request` for bytes that are no text, and for custom entities
+ * @throws AudioError `invalid_request` for bytes that are not text, and for custom entities
  */
 export function textIn(archive: BookArchive, path: string): string | null {
   const bytes = archive.read(path);
@@ -139,7 +139,7 @@ function refuseProtected(archive: BookArchive): void {
 
 function packagePath(archive: BookArchive): string {
   const xml = textIn(archive, CONTAINER);
-  if (xml === null) throw refuseBook(`has no ${CONTAINER}, so it is no EPUB`);
+  if (xml === null) throw refuseBook(`has no ${CONTAINER}, so it is not an EPUB`);
   const paths: string[] = [];
   readXml(xml, {
     open: (name, attributes) => {
@@ -175,7 +175,7 @@ export function readPackage(archive: BookArchive): BookPackage {
       else if (name === "itemref") {
         spine.push({ id: attributes["idref"] ?? "", isLinear: attributes["linear"] !== "no" });
       } else if (name === "reference" && /^(?:toc|cover|index|loi|lot)$/.test(attributes["type"] ?? "")) {
-        // Ignores an address with a fragment, because its page may hold the whole book.
+        // Ignores an address with a fragment, because its page may contain the whole book.
         const { file, id } = partsOf(href ?? "");
         if (id === null) matter.add(file);
       }
@@ -189,7 +189,7 @@ export function readPackage(archive: BookArchive): BookPackage {
     const item = items.get(id);
     if (item === undefined)
       throw refuseBook(`has a page ${shownName(id)} in its order that it does not name`);
-    // Old and careless books name a page's type wrongly.
+    // Some books state a wrong type for a page.
     if (/^(?:image|audio|video|font)\/|css|javascript|pdf/.test(item.type)) return [];
     const page = resolvePath(path, item.path);
     if (!archive.has(page)) throw refuseBook(`names ${shownName(page)}, which is not in it`);

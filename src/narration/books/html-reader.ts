@@ -7,7 +7,7 @@ import { AudioError } from "../../errors.ts";
 import type { SkippedList, SourceBlock } from "../plan/blocks.ts";
 import { hasWords } from "../plan/characters.ts";
 import { isText } from "../plan/markdown/indented-text.ts";
-import { speakScripts } from "../plan/markdown/superscripts.ts";
+import { speakSuperscripts } from "../plan/markdown/superscripts.ts";
 import { dropUnspoken, HARD_BREAK } from "../plan/normalise.ts";
 import { speakAddresses } from "../plan/plain/web-addresses.ts";
 import type { SkippedKind } from "../plan/plan.ts";
@@ -19,7 +19,7 @@ export interface PageBlock {
   readonly block: SourceBlock;
   readonly isInMain: boolean;
   readonly isInArticle: boolean;
-  /** Its `id`, and those of enclosing elements that begin with it. Tables of contents refer to them. */
+  /** The `id` of the block, and those of enclosing elements that begin with it. Tables of contents refer to them. */
   readonly ids: readonly string[];
 }
 
@@ -166,7 +166,7 @@ class Reader {
     if (this.#open.length > MAX_DEPTH) {
       throw new AudioError(
         "invalid_request",
-        `The page has more than ${MAX_DEPTH} elements open at one place, so it is no text. Nothing was sent.`,
+        `The page has more than ${MAX_DEPTH} elements open at one place, so it is not text. Nothing was sent.`,
       );
     }
     if (name === "title" && !this.#open.includes("svg")) this.#isTitle = !this.#isTitleRead;
@@ -429,7 +429,7 @@ class Reader {
     const text = this.#text;
     this.#text = "";
     if (!/\S/.test(text)) return;
-    const words = withoutScriptTags(speakScripts(dropUnspoken(text))).normalize("NFC");
+    const words = withoutScriptTags(speakSuperscripts(dropUnspoken(text))).normalize("NFC");
     const spoken = speakAddresses(words);
     if (this.#heading === null) this.#paragraph(spoken);
     else if (hasWords(spoken)) this.#put({ kind: "heading", level: this.#heading, text: spoken.trim() });

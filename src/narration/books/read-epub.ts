@@ -9,12 +9,12 @@ import { type BookPackage, readPackage, textIn } from "./book-package.ts";
 import { type HtmlPage, type PageBlock, readPage } from "./html-reader.ts";
 import { withoutFrame, withoutPageMarks } from "./read-html.ts";
 
-/** From this share of links on, a page counts as a table of contents. */
+/** A page counts as a table of contents if at least this share of it is links. */
 const CONTENTS_LINK_SHARE = 0.8;
 const CONTENTS_BLOCKS_MIN = 5;
 const MAX_LEVEL = 6;
 
-const wordsOf = (block: SourceBlock): string =>
+const spokenText = (block: SourceBlock): string =>
   block.kind === "paragraph" || block.kind === "heading" ? block.text : "";
 
 const isContents = ({ blocks, linkShare }: HtmlPage): boolean =>
@@ -42,7 +42,7 @@ function withHeadings(blocks: readonly PageBlock[], contents: Contents): SourceB
   });
 }
 
-/** A page with so much prose is read, even if the book calls it its contents or cover. */
+/** A page with this much prose is read, even if the book calls it its contents or cover. */
 const PROSE_UNITS = 1000;
 const SENTENCE_UNITS = 60;
 
@@ -55,11 +55,11 @@ function hasProse({ blocks }: HtmlPage): boolean {
 
 /** Leaves a page out as a whole, with its first words as the example. */
 function leaveOut(kind: "book_matter" | "aside", { blocks }: HtmlPage, skipped: SkippedList): void {
-  const text = blocks.map(({ block }) => wordsOf(block)).join(" ");
+  const text = blocks.map(({ block }) => spokenText(block)).join(" ");
   if (hasWords(text)) skipped.add(kind, text);
 }
 
-/** @throws AudioError `invalid_request` for a file that is protected, damaged, too large, or no EPUB */
+/** @throws AudioError `invalid_request` for a file that is protected, damaged, too large or not an EPUB */
 export function readEpub(bytes: Uint8Array, skipped: SkippedList): ReadText {
   const archive = new BookArchive(bytes);
   const { title, author, pages, contents } = readPackage(archive);
@@ -78,7 +78,7 @@ export function readEpub(bytes: Uint8Array, skipped: SkippedList): ReadText {
     else {
       if (blocks.length > 0) blocks.push({ kind: "rule" });
       const entries = contents.filter((entry) => entry.path === path);
-      // Pushes one by one, because a page may have more blocks than a call can have arguments.
+      // Pushes the blocks one by one, because a page may have more of them than a call can have arguments.
       for (const block of withHeadings(page.blocks, entries)) blocks.push(block);
     }
   }

@@ -7,7 +7,9 @@ export type SourceBlock =
   | {
       readonly kind: "paragraph";
       readonly text: string;
-      /** Whether a pause divided this paragraph from the one before, so that it keeps that paragraph's speaker. */
+      /**
+       * Whether a pause divided this paragraph from the previous one. It then keeps the speaker of that paragraph.
+       */
       readonly continues?: boolean;
     }
   /** A pause that the text asks for. */

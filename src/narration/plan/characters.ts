@@ -21,7 +21,7 @@ export function joinWithoutSpace(before: string, after: string): boolean {
   return SHARED_PUNCTUATION.test(before) && isCjk(after);
 }
 
-/** Whether a text has anything to speak: a letter or a digit. */
+/** Whether a text contains anything to speak: a letter or a digit. */
 export const hasWords = (text: string): boolean => /[\p{L}\p{N}]/u.test(text);
 
 /** Returns the code point before an index. */

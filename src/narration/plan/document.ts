@@ -7,14 +7,14 @@ import { MAX_PARTS, type PlannedSection, type Speaker } from "./plan.ts";
 import { ITALIC_MARK, type SpeakerLabels } from "./speakers/speaker-labels.ts";
 
 /** Why a new run begins. If several reasons apply, the last one in this list counts. */
-export type Edge = "speaker" | "rule" | "heading";
+export type RunBreak = "speaker" | "rule" | "heading";
 
 /** Paragraphs of one section and one voice, with only the usual pause between them. */
 export interface ParagraphRun {
   readonly section: number;
   readonly voice: Speaker | null;
-  /** The reason why the run begins; meaningless for the first run. */
-  readonly edge: Edge;
+  /** The reason why the run begins. It has no meaning for the first run. */
+  readonly edge: RunBreak;
   /** Silence that the text asks for before this run; `null` for the usual silence. */
   readonly pauseSeconds: number | null;
   readonly paragraphs: readonly string[];
@@ -35,7 +35,7 @@ const onOneLine = (heading: string): string =>
     .split("\n")
     .reduce((title, line) => (/\p{P}$/u.test(title) ? `${title} ${line}` : `${title}: ${line}`));
 
-/** The heading of a part and that of its first chapter; `BOOK I.` needs no colon. */
+/** Joins the heading of a part and that of its first chapter. `BOOK I.` needs no colon. */
 const joinTitles = (above: string, below: string): string =>
   /[.!?:]$/.test(above) ? `${above} ${below}` : `${above}: ${below}`;
 
@@ -44,14 +44,15 @@ class Builder {
   readonly runs: OpenParagraphRun[] = [];
   /** Level of the last heading if only headings have followed it; otherwise 0. */
   #bareHeading = 0;
-  /** Whether a thematic break occurred since the last paragraph. */
+  /** Whether a thematic break stands between the last paragraph and the next. */
   #hasRule = false;
   /** Silence that the text asked for since the last paragraph. */
   #pauseSeconds: number | null = null;
 
   heading(level: number, text: string): void {
     const section = this.sections.at(-1);
-    // Joins the heading of a book's part with that of its first chapter, because it would be a part of one second by itself.
+    // Joins the heading of a book's part with that of its first chapter. Otherwise it would be a separate part of one
+    // second.
     const isBelow = this.#bareHeading > 0 && level > this.#bareHeading;
     if (isBelow && this.#pauseSeconds === null && section !== undefined) {
       this.sections.push({ title: joinTitles(section.title ?? "", onOneLine(text)), level: section.level });
@@ -83,7 +84,7 @@ class Builder {
     this.#hasRule = true;
   }
 
-  #open(voice: Speaker | null, edge: Edge, text: string): void {
+  #open(voice: Speaker | null, edge: RunBreak, text: string): void {
     if (this.runs.length >= MAX_PARTS) {
       throw new AudioError(
         "invalid_request",

@@ -5,7 +5,7 @@ import { type ReadText, SkippedList } from "./blocks.ts";
 import { hasWords } from "./characters.ts";
 import { split } from "./cutting/split.ts";
 import { PARAGRAPH_JOINT } from "./cutting/units.ts";
-import { buildDocument, type Edge, type NarrationDocument, type ParagraphRun } from "./document.ts";
+import { buildDocument, type NarrationDocument, type ParagraphRun, type RunBreak } from "./document.ts";
 import { readMarkdown } from "./markdown/markdown.ts";
 import { hasMarkdown } from "./markdown/markdown-signs.ts";
 import { flowParagraph, normaliseLines } from "./normalise.ts";
@@ -20,8 +20,8 @@ const RULE_PAUSE_SECONDS = 1.5;
 const LOST_CHARACTER = "\ufffd";
 const LOST_CONTEXT_UNITS = 30;
 
-/** Returns the pause at an edge; before a chapter at least the pause between paragraphs. */
-function pauseAt(edge: Edge, pauseSeconds: number): number {
+/** Returns the pause before a run. Before a chapter, it is at least the pause between paragraphs. */
+function pauseAt(edge: RunBreak, pauseSeconds: number): number {
   if (edge === "heading") return Math.max(HEADING_PAUSE_SECONDS, pauseSeconds);
   return edge === "rule" ? Math.max(RULE_PAUSE_SECONDS, pauseSeconds) : pauseSeconds;
 }
@@ -102,9 +102,9 @@ function readText({ text, format }: Pick<PlanRequest, "text" | "format">, skippe
 }
 
 /**
- * Reads the words that replace some of a text, as that text was read.
+ * Reads replacement words in the same way as the text.
  *
- * @returns one line a paragraph; `null` if they contain more than words: a heading, a pause, code
+ * @returns one line for each paragraph; `null` if they contain more than words: a heading, a pause, code
  */
 export function readReplacement(text: string): string | null {
   const skipped = new SkippedList();
@@ -116,7 +116,7 @@ export function readReplacement(text: string): string | null {
   return paragraphs.join(PARAGRAPH_JOINT);
 }
 
-/** Keeps a heading with the paragraph below it, because the voice pauses there by itself. */
+/** Keeps a heading with the paragraph below it, because the voice pauses there without help. */
 function paragraphsApart({ edge, paragraphs }: ParagraphRun): readonly (readonly string[])[] {
   const [first = "", second, ...others] = paragraphs;
   if (second === undefined) return [[first]];

@@ -5,7 +5,9 @@ import type { TextFormat } from "../../files/input-format.ts";
 /** Increased when a text may be divided differently. A running narration keeps the plan that it began with. */
 export const PLAN_VERSION = 2;
 
-/** Twice as many as 8 MiB of prose need; a text with more consists of headings or labels. */
+/**
+ * Maximum number of parts: twice as many as 8 MiB of prose need. A text with more consists of headings or labels.
+ */
 export const MAX_PARTS = 20_000;
 
 /** Speakers by name. A plain voice takes all settings from the narration. */
@@ -48,13 +50,13 @@ export interface PlannedPart {
   readonly text: string;
   /** The speaker's voice; absent for the narration's own. */
   readonly voice?: VoiceId;
-  /** The speaker's settings in place of the narration's; absent for none. */
+  /** The speaker's settings, which replace the narration's; absent if there are none. */
   readonly settings?: Omit<Speaker, "voice">;
   /** Index in `sections`. */
   readonly section: number;
-  /** Silence between this part and the next; 0 inside a paragraph, and after the last part. */
+  /** Silence between this part and the next. It is 0 inside a paragraph, and after the last part. */
   readonly pauseAfterSeconds: number;
-  /** When it begins in a timeline; absent if it follows the part before. */
+  /** Start time in a timeline; absent if the part follows the previous one directly. */
   readonly startSeconds?: number | undefined;
   readonly cue?: string | undefined;
   /** Estimated by the fixed table (`src/contract/estimate.ts`), at the requested speed. */
@@ -115,7 +117,7 @@ export interface NarrationPlan {
   readonly chosen?: readonly number[];
   readonly parts: readonly PlannedPart[];
   readonly skipped: readonly Skipped[];
-  /** Whether marks such as `[pause 2s]` are silence; absent: there are none. */
+  /** Whether marks such as `[pause 2s]` are silence; absent if the text has none. */
   readonly hasWrittenPauses?: true;
   /** Names of `voices` that begin no line, and may be misspelt. */
   readonly silentSpeakers: readonly string[];

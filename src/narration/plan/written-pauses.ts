@@ -7,7 +7,10 @@ import type { SourceBlock } from "./blocks.ts";
 import { CLOSERS } from "./characters.ts";
 
 const MAX_SECONDS = 60;
-/** A list of words to repeat has some hundred pauses; hours of silence would fill a disk for a few credits. */
+/**
+ * Maximum number of pauses. A list of words to repeat has some hundred, and hours of silence would fill a disk for a
+ * few credits.
+ */
 const MAX_TOTAL_SECONDS = 3600;
 
 const FIGURE = "\\d{1,6}(?:[.,]\\d{1,3})?";
@@ -48,7 +51,7 @@ function isAtEdge(text: string, mark: RegExpMatchArray): boolean {
 }
 
 /**
- * Divides paragraphs at marks of pauses. The text behind a mark continues the turn of its speaker.
+ * Divides paragraphs at pause marks. The text after a mark continues the turn of its speaker.
  *
  * @throws AudioError `invalid_request` for a pause that is too long, or too many of them
  */

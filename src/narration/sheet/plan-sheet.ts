@@ -5,7 +5,7 @@ import { readArguments } from "../../contract/read-arguments.ts";
 import { REQUEST_FIELDS } from "../../contract/request-fields.ts";
 import { PROMPT_MAX_CODE_POINTS } from "../../contract/service-limits.ts";
 import { withThousands } from "../../contract/thousands.ts";
-import { codePointLength, UNSEEN } from "../../contract/unicode.ts";
+import { codePointLength, INVISIBLE_CHARACTERS } from "../../contract/unicode.ts";
 import { AudioError } from "../../errors.ts";
 import { fileNameFault, givenName } from "../../files/file-name.ts";
 import { respelledNotes } from "../../pronunciation.ts";
@@ -27,7 +27,7 @@ const FAULTS_SHOWN = 10;
 const SPANS_SHOWN = 10;
 const COLUMNS_SHOWN = 10;
 
-/** Length at which the service may cut a task off. */
+/** Length at which the service may cut off a task's audio. */
 const TASK_MAX_SECONDS = 120;
 
 const { voice, speed, pitch, volume } = REQUEST_FIELDS;
@@ -50,14 +50,14 @@ class RowFaults {
     if (faults.length === 0) return;
     const shown = faults
       .slice(0, FAULTS_SHOWN)
-      .map(([fault, rows]) => `${rowsInWords(rows)}: ${fault}`)
+      .map(([fault, rows]) => `${listRows(rows)}: ${fault}`)
       .join("; ");
     const rest = faults.length - FAULTS_SHOWN;
     throw refuseSheet(`cannot be narrated yet. ${shown}${rest > 0 ? `; and ${rest} more` : ""}`);
   }
 }
 
-const rowsInWords = (rows: readonly number[]): string =>
+const listRows = (rows: readonly number[]): string =>
   `${rows.length === 1 ? "Row" : "Rows"} ${numberSpans(rows, SPANS_SHOWN)}`;
 
 /** Finds the speaker of `voices` that the column `voice` names. */
@@ -126,10 +126,10 @@ function plannedRow(row: SheetRow, section: number, options: PlanSettings, fault
   const text = textOf(row);
   const length = codePointLength(text);
   if (length > PROMPT_MAX_CODE_POINTS) {
-    const most = withThousands(PROMPT_MAX_CODE_POINTS);
+    const max = withThousands(PROMPT_MAX_CODE_POINTS);
     faults.add(
       row.number,
-      `the text has ${withThousands(length)} characters, and one task takes at most ${most}`,
+      `the text has ${withThousands(length)} characters, and one task takes at most ${max}`,
     );
     return [];
   }
@@ -190,11 +190,11 @@ function lineRemarks(rows: readonly SheetRow[]): string[] {
   const broken = rows.filter(({ cells }) => cells.text.includes("\n"));
   if (broken.length === 0) return [];
   return [
-    `${rowsInWords(broken.map(({ number }) => number))}: the text has several lines, between quotation marks.`,
+    `${listRows(broken.map(({ number }) => number))}: the text has several lines, between quotation marks.`,
   ];
 }
 
-/** Reports names such as `guard.wav` in a narration of mp3, which get a second extension. */
+/** Reports names such as `guard.wav` in a narration of mp3, because they get a second extension. */
 function endingRemarks(rows: readonly SheetRow[], format: OutputFormat): string[] {
   const extension = FILE_EXTENSIONS[format];
   const others = Object.values(FILE_EXTENSIONS).filter((other) => other !== extension);
@@ -203,7 +203,7 @@ function endingRemarks(rows: readonly SheetRow[], format: OutputFormat): string[
   if (first === undefined) return [];
   const example = JSON.stringify(`${excerptOf(first.cells.file)}${extension}`);
   return [
-    `${rowsInWords(odd.map(({ number }) => number))}: the name in file ends as another format does, so the file is ${example}; output_format chooses the format.`,
+    `${listRows(odd.map(({ number }) => number))}: the name in file ends as another format does, so the file is ${example}; output_format chooses the format.`,
   ];
 }
 
@@ -211,11 +211,11 @@ function longRemarks(planned: readonly PlannedRow[]): string[] {
   const long = planned.filter(({ spoken }) => spoken.part.estimatedSeconds > TASK_MAX_SECONDS);
   if (long.length === 0) return [];
   return [
-    `${rowsInWords(long.map(({ row }) => row.number))}: likely to be longer than ${TASK_MAX_SECONDS} s, where the service may cut a task off; divide the text into two rows.`,
+    `${listRows(long.map(({ row }) => row.number))}: likely to be longer than ${TASK_MAX_SECONDS} s, where the service may cut a task off; divide the text into two rows.`,
   ];
 }
 
-/** @throws AudioError `invalid_request` if it is no sheet, or has invalid rows */
+/** @throws AudioError `invalid_request` if it is not a sheet, or has invalid rows */
 export function planSheet(source: string, options: PlanSettings): StoredPlan {
   checkText(source);
   const { settings, pauseSeconds } = options;
@@ -244,7 +244,7 @@ export function planSheet(source: string, options: PlanSettings): StoredPlan {
     settings,
     pauseSeconds,
     files: "rows",
-    title: titleOf(plan).replaceAll(UNSEEN, " ").trim(),
+    title: titleOf(plan).replaceAll(INVISIBLE_CHARACTERS, " ").trim(),
     sections: rows.map(({ cells, number }) => ({
       title: null,
       row: number,
@@ -268,8 +268,6 @@ export function planSheet(source: string, options: PlanSettings): StoredPlan {
     unspoken:
       silent.length === 0
         ? []
-        : [
-            `${rowsInWords(silent.map(({ number }) => number))}: left out, because there is nothing to speak.`,
-          ],
+        : [`${listRows(silent.map(({ number }) => number))}: left out, because there is nothing to speak.`],
   };
 }

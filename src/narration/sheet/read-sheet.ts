@@ -6,7 +6,9 @@ import { excerptOf } from "../plan/blocks.ts";
 
 const ROWS_MAX = 1000;
 
-/** Spreadsheets may append thousands of empty rows. More lines than these take seconds to read. */
+/**
+ * Maximum number of lines. Spreadsheets may append thousands of empty rows, and longer sheets take seconds to read.
+ */
 const LINES_MAX = 50_000;
 
 /** The columns of a sheet; only `text` is needed. */
@@ -24,7 +26,7 @@ export interface SheetRow {
   readonly number: number;
   /** Trimmed text; empty if the row lacks the column. */
   readonly cells: Readonly<Record<Column, string>>;
-  /** Whether it has more cells than the header has columns, so that cells may be in wrong columns. */
+  /** Whether the row has more cells than the header, so that cells may be in wrong columns. */
   readonly isTooWide: boolean;
 }
 
@@ -43,14 +45,14 @@ export function refuseSheet(fault: string, remedy = ROW_NUMBERS_REMEDY): AudioEr
 }
 
 /** Stray quotation marks are text, because a line of dialogue often begins with one. */
-function recordsOf(text: string, separator: Separator, most: number): string[][] {
+function recordsOf(text: string, separator: Separator, max: number): string[][] {
   try {
     return parse(text, {
       delimiter: separator,
       record_delimiter: ["\r\n", "\n", "\r"],
       relax_column_count: true,
       relax_quotes: true,
-      to: most,
+      to: max,
     });
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
@@ -84,7 +86,7 @@ function separatorOf(text: string): Separator | null {
 
 const isFilled = (cells: readonly string[]): boolean => cells.some((cell) => cell.trim() !== "");
 
-/** @throws AudioError `invalid_request` if it is no sheet, or has no rows or too many */
+/** @throws AudioError `invalid_request` if it is not a sheet, or has no rows or too many */
 export function readSheet(text: string): Sheet {
   const separator = separatorOf(text);
   const [header = [], ...records] = recordsOf(text, separator ?? "\t", LINES_MAX + 1);
@@ -125,7 +127,7 @@ export function readSheet(text: string): Sheet {
         pitch: cellOf(cells, "pitch"),
         volume: cellOf(cells, "volume"),
       },
-      // Counts empty cells too, because an unquoted comma may have shifted the cells.
+      // Counts empty cells, too, because an unquoted comma may have shifted the cells.
       isTooWide: cells.length > names.length,
     })),
   };

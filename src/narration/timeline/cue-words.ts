@@ -19,7 +19,7 @@ const TAGS =
 const BREAKS = /<br\s*\/?>|\\N/gi;
 
 const SONG = /[♪♫♩♬🎵🎶]/u;
-/** Removed everywhere, because brackets in subtitles always contain notes. */
+/** Text in brackets, which is removed everywhere, because brackets in subtitles always contain notes. */
 const BRACKETS = /\[[^[\]]{1,200}\]|［[^［］]{1,200}］|【[^【】]{1,200}】/g;
 const ALL_IN_PARENTHESES = /^\s*(?:[-–—]\s*)?(?:\([^()]{1,300}\)|（[^（）]{1,300}）)\s*$/;
 /** Before the words: `(whispering)`, `(DOOR CLOSES)`, `（太郎）`. */

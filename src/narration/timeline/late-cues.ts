@@ -23,8 +23,8 @@ function timedPart(plan: StoredPlan, state: Takes, index: number, lengthSeconds:
 }
 
 /**
- * Estimates lateness of a plan. The length of a paid part is known; that of a part with another speed
- * is computed from its length at the plan's speed.
+ * Estimates how late the cues of a plan will be. The length of a paid part is known. If its speed changes, the length
+ * is computed from the length at the plan's speed.
  */
 export async function likelyLate(
   work: Pick<PartWork, "find">,
@@ -51,7 +51,7 @@ export interface HeardPart extends Span {
   readonly leadSeconds: number;
 }
 
-/** Reports the cues of a file that begin late, with the part before each. @param heard in order */
+/** Reports the cues of a file that begin late, with the part before each. @param heard the parts in order */
 export function lateCues(plan: StoredPlan, state: Takes, heard: readonly HeardPart[]): NarrationProblem[] {
   if (!isTimeline(plan)) return [];
   const timed = heard.map(({ index, leadSeconds, startSeconds, endSeconds }) => ({

@@ -1,11 +1,11 @@
 /** Finds the parts of a timeline that run into the next cue, and the speed at which they would fit. */
 
 export interface TimedPart {
-  /** Absent if the part starts directly after the part before, without a time of its own. */
+  /** Start time; absent if the part starts directly after the previous one. */
   readonly startSeconds?: number | undefined;
   readonly cue?: string | undefined;
   readonly lengthSeconds: number;
-  /** Leading silence, which is placed before its time and does not count toward its length. */
+  /** Leading silence. It is placed before the start time, and does not count toward the part's length. */
   readonly leadSeconds?: number | undefined;
   /** Speed at which it has that length. */
   readonly speed: number;
@@ -15,20 +15,20 @@ export interface TimedPart {
 export interface Overrun {
   /** Index of the part. */
   readonly part: number;
-  /** Name of the next cue, which begins late. */
+  /** Name of the next cue, which therefore begins late. */
   readonly nextCue: string;
   readonly lateSeconds: number;
-  /** Number of further cues that are late as a consequence. */
+  /** Number of further cues that are late because of this one. */
   readonly othersLate: number;
   /** Speed at which the part would fit; `null` if the service does not allow it. */
   readonly fittingSpeed: number | null;
 }
 
-/** Lateness that a listener does not notice, and that frames of audio cause. */
+/** Maximum lateness that is not reported, because listeners do not notice it and audio frames cause it. */
 const HEARD_SECONDS = 0.05;
 /** Less is within the error of an estimate. */
 const ESTIMATED_SECONDS = 0.3;
-/** Pause that a corrected part leaves before the next one. */
+/** Pause between a corrected part and the next one. */
 const ROOM_SECONDS = 0.1;
 
 /** Consecutive parts that are timed by one cue. */
@@ -72,7 +72,7 @@ export function overruns(parts: readonly TimedPart[], begins?: readonly number[]
     const { leadSeconds = 0 } = parts[next.first] ?? {};
     const room = next.startSeconds - leadSeconds - slot.startSeconds - ROOM_SECONDS;
     const last = found.at(-1);
-    // This slot fits, but began late because of an earlier one.
+    // This part fits, but began late because of an earlier one.
     if (slot.lengthSeconds <= room && last !== undefined) {
       last.othersLate += 1;
       continue;

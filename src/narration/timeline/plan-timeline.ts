@@ -35,9 +35,9 @@ export interface TimelinePlan {
 
 /** A longer silence between two cues ends a sentence. */
 const SENTENCE_GAP_SECONDS = 1.5;
-/** Longest sentence, so that voice and picture stay together. */
+/** Longest sentence. It is short, so that voice and picture stay together. */
 const SENTENCE_MAX_SECONDS = 20;
-/** Below this share of cues with punctuation, each cue is a sentence. */
+/** If a smaller share of the cues has punctuation, each cue is a sentence. */
 const MARKS_SHARE = 0.1;
 const MARK = /[.!?…](?=[”’"'»)\s]|$)|[。！？．｡]/;
 const UNKNOWN_SHOWN = 10;
@@ -48,7 +48,7 @@ interface Utterance {
   /** Whether it begins its cue. */
   readonly isFirst: boolean;
   readonly voice: Speaker | null;
-  /** Whether it may continue a sentence of the cue before, because no speaker is named. */
+  /** Whether the cue may continue a sentence of the previous cue, because it names no speaker. */
   readonly mayGoOn: boolean;
   readonly text: string;
 }
@@ -144,7 +144,7 @@ function unknownRemark(unknown: ReadonlyMap<string, number>): string[] {
 interface Reading {
   readonly voices: Voices;
   readonly speakers: SpeakerLabels;
-  /** Speaker names to which `voices` assigns no voice, each with the number of its cues. */
+  /** Speaker names that `voices` does not contain, each with its number of cues. */
   readonly unknown: Map<string, number>;
   readonly skipped: SkippedList;
 }
@@ -188,8 +188,8 @@ function utterancesOf(cues: readonly Cue[], { voices, speakers, unknown, skipped
 const REPEATS_SHARE = 0.3;
 
 /**
- * Roll-up captions repeat a line of the cue above. If many cues do, the repeated lines are
- * spoken once; a single repetition is intended. Evidence: share.
+ * Roll-up captions repeat a line of the cue above. If many cues do that, each repeated line is spoken once. A single
+ * repetition is intended. Evidence: share.
  */
 function withoutRepeats(words: readonly CueWords[][], skipped: SkippedList): readonly CueWords[][] {
   const linesOf = (said: readonly CueWords[] | undefined): string[] =>

@@ -24,7 +24,7 @@ const HEADER = /^WEBVTT(?:[ \t]|$)/;
 const NO_CUE = /^(?:NOTE|STYLE|REGION)(?:[ \t]|$)/;
 const NUMBER = /^\s*\d{1,6}\s*$/;
 const FENCE = /^\s*```\s*\w*\s*$/;
-/** An incomplete line of times; without a digit beside the arrow, a line is text. */
+/** An incomplete line of times. A line without a digit beside the arrow is text. */
 const ARROW = /^\s*(?:[\d:.,]+\s*-->|-->\s*\d)/;
 
 function refuse(fault: string, remedy?: string): never {
@@ -77,7 +77,7 @@ function readBlocks(lines: readonly string[], isVtt: boolean, skipped: SkippedLi
     if (times !== null) {
       const above = lines[index - 1] ?? "";
       const isId = above.trim() !== "" && cueTimes(above) === null;
-      // Without a blank line between two cues, the second one's number was read as text of the first.
+      // If no blank line separates two cues, the number of the second one was read as text of the first.
       if (isId && NUMBER.test(above) && last?.lines.at(-1) === above) last.lines.pop();
       const isOwn = isId && (NUMBER.test(above) || (lines[index - 2] ?? "").trim() === "");
       cues.push({ ...times, id: isOwn ? above.trim() : null, lines: [] });

@@ -82,7 +82,7 @@ export async function readAccountsFile(path: string): Promise<ParsedAccounts> {
   try {
     // Only regular files are read: reading a pipe could block for ever, and a device may have no end.
     if (!(await stat(path)).isFile()) {
-      throw new SandboxUsageError(`The ${source} is no regular file and cannot be read.`);
+      throw new SandboxUsageError(`The ${source} is not a regular file and cannot be read.`);
     }
     text = await readFile(path, "utf8");
   } catch (error) {

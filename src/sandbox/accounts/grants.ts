@@ -62,7 +62,7 @@ export function reserve(draws: readonly Draw[]): void {
  * Ends a reservation: charges the draws in drawing order until the charge is covered. Credits that are not charged
  * return to their grant, whose expiry date does not change (docs/contract.md, Billing). A charge of 0 returns all.
  */
-export function settle(draws: readonly Draw[], chargeCredits: number): void {
+export function endReservation(draws: readonly Draw[], chargeCredits: number): void {
   let owed = chargeCredits;
   for (const { grant, credits } of draws) {
     const charged = Math.min(owed, credits);

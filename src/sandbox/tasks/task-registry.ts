@@ -3,7 +3,7 @@ import type { NormalizedAudioInput } from "../../contract/audio-input.ts";
 import { RESERVED_CREDITS } from "../../contract/billing.ts";
 import { IN_FLIGHT_TASKS } from "../../contract/service-limits.ts";
 import type { Account } from "../accounts/directory.ts";
-import { type Draw, planDraws, reserve, settle, unlocks } from "../accounts/grants.ts";
+import { type Draw, endReservation, planDraws, reserve, unlocks } from "../accounts/grants.ts";
 import type { SandboxClock } from "../clock.ts";
 import type { Faults } from "../faults.ts";
 import { ServiceError } from "../service-error.ts";
@@ -73,7 +73,7 @@ export class TaskRegistry {
   end(task: Task, ending: TaskEnding): void {
     if (!this.#open.delete(task)) return;
     task.state = ending;
-    settle(task.draws, ending.status === "succeeded" ? ending.chargedCredits : 0);
+    endReservation(task.draws, ending.status === "succeeded" ? ending.chargedCredits : 0);
   }
 
   #requireRoom(account: Account): void {

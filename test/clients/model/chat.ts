@@ -1,4 +1,4 @@
-/** The dialect of OpenAI's Chat Completions, which most other providers speak as well. */
+/** The dialect of OpenAI's Chat Completions, which most other providers use, too. */
 import { z } from "zod";
 import { type Dialect, MODEL, newId, type Reply } from "./dialect.ts";
 

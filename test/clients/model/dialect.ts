@@ -2,17 +2,17 @@
 
 export interface OfferedTool {
   readonly name: string;
-  /** Codex offers the tools of one server as a named group, and wants the group's name back with each call. */
+  /** Codex offers the tools of one server as a named group, and expects the group's name in each call. */
   readonly group?: string;
-  /** Codex has its newer models write a script that calls the tools; its text is the argument `code`. */
+  /** Codex lets its newer models write a script that calls the tools. The argument `code` contains the script. */
   readonly takesCode?: true;
 }
 
 /** The result of one call of the model. */
 export interface ShownResult {
-  /** The id under which the model had made it. */
+  /** The id that the model gave to the call. */
   readonly callId: string;
-  /** All that the client wrote about it, as it wrote it. */
+  /** Everything that the client wrote about the result, unchanged. */
   readonly shown: unknown;
 }
 
@@ -33,19 +33,19 @@ export type Reply =
 
 export interface Dialect {
   readonly name: string;
-  /** The paths that are asked for an answer. */
+  /** The paths of requests for a response of the model. */
   readonly path: RegExp;
   /** @throws ZodError for a body that is not of this dialect */
   read(body: unknown, url: string): ModelRequest;
-  /** The whole answer as one document. */
+  /** The whole response as one document. */
   document(reply: Reply): unknown;
-  /** The same answer in pieces; a string goes out as it is. */
+  /** The same response in pieces. A string is sent unchanged. */
   events(reply: Reply): ReadonlyArray<{ readonly [name: string]: unknown } | string>;
 }
 
 let lastId = 0;
 
-/** An id that no other answer of this process has. */
+/** An id that no other response of this process has. */
 export function newId(prefix: string): string {
   lastId += 1;
   return `${prefix}_scripted${lastId}`;

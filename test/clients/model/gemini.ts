@@ -11,7 +11,7 @@ const body = z.looseObject({
   contents: z.array(z.looseObject({ parts: z.array(part).optional() })),
 });
 
-/** Audio may stand beside the result that it belongs to, as a part of its own. */
+/** Audio may be a separate part beside the result that it belongs to. */
 function resultsIn(parts: ReadonlyArray<z.infer<typeof part>> = []) {
   return parts.flatMap((each) => {
     const callId = each.functionResponse?.id;

@@ -85,7 +85,7 @@ export const responses: Dialect = {
   read(given) {
     const { stream, tools = [], input } = body.parse(given);
     const items = typeof input === "string" ? [] : input;
-    // Codex gives tools to its newer models among the input.
+    // Codex passes tools to its newer models in the input.
     const added = items.flatMap((item) => item.tools ?? []);
     return {
       isStreamed: stream === true,

@@ -10,7 +10,7 @@ import { responses } from "./responses.ts";
 
 const DIALECTS: readonly Dialect[] = [responses, chat, messages, gemini];
 
-/** No conversation needs more; a client that goes round in circles is stopped. */
+/** No conversation needs more. Stops a client that repeats itself. */
 const MAX_REQUESTS = 60;
 
 /** Claude Code and Qwen Code show a tool only after the model has searched for it. */
@@ -33,11 +33,11 @@ export class ScriptedModel {
   dialect: Dialect | undefined;
   readonly #server: Server;
   readonly #listener: ModelListener;
-  /** Which step, or which search, was asked for under a call's id. */
+  /** The step or the search of each call id. */
   readonly #calls = new Map<string, number | "search">();
   #searches = 0;
   #searchesForFirst = 0;
-  /** All that searches have shown. */
+  /** Everything that searches have shown. */
   #found = "";
 
   private constructor(listener: ModelListener) {
@@ -86,7 +86,7 @@ export class ScriptedModel {
     else this.#send(dialect.document(reply), response);
   }
 
-  /** Questions that are none to the model: which models there are, how long a text is. */
+  /** Requests that are not for the model: the list of models, the number of tokens. */
   #answerAside(path: string, response: ServerResponse): void {
     this.log.push({ path });
     if (path.endsWith("/models"))
@@ -134,12 +134,12 @@ export class ScriptedModel {
       return this.#callStep(step, callOfFound, found);
     }
     const search = tools.find(({ name }) => SEARCHES.includes(name));
-    // A client also asks for titles and summaries, and offers no tools for those.
+    // A client also requests titles and summaries, and offers no tools for those.
     if (search === undefined) return { kind: "say", text: "Good." };
     return this.#call("search", search, { query: this.#queryFor(step), max_results: 5 });
   }
 
-  /** @param found the name of the tool that `tool` is to call, if that is another */
+  /** @param found the name of the tool that `tool` is to call, if it is a different one */
   async #callStep(step: Step, tool: OfferedTool, found?: string): Promise<Reply> {
     await this.#listener.onStep(step);
     const args = step.args(wordsOf(this.shown));
@@ -154,12 +154,12 @@ export class ScriptedModel {
     return { kind: "call", callId, tool, args };
   }
 
-  /** The first search was in vain: it did not bring the tool that speaks. */
+  /** The first search did not find the tool that speaks. */
   get isHiddenFromSearch(): boolean {
     return this.#searchesForFirst > 1;
   }
 
-  /** Searches first with words of a user who does not know this server, then by name. */
+  /** Searches first with the words of a user who does not know this server, then by name. */
   #queryFor(step: Step): string {
     this.#searches += 1;
     if (this.shown.length === 0) this.#searchesForFirst = this.#searches;
@@ -168,11 +168,11 @@ export class ScriptedModel {
   }
 }
 
-/** Clients put the server's name in front of a tool's, in ways of their own. */
+/** Clients put the server's name before the tool's name, each in its own form. */
 const isTool = (name: string, tool: string): boolean =>
   name === tool || name.endsWith(`_${tool}`) || name.endsWith(`-${tool}`);
 
-/** Searches for the tool like a script without prior knowledge, calls it and prints the whole answer. */
+/** Searches for the tool like a script without prior knowledge, calls it and prints the whole response. */
 const codeFor = (tool: string, args: Record<string, unknown>): string =>
   `const { name } = ALL_TOOLS.find((each) => each.name.endsWith("${tool}"));
 text(name);

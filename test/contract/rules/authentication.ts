@@ -66,7 +66,7 @@ export function authenticationRules(book: RuleBook, client: ServiceClient): void
       expect(new TextDecoder().decode(answer.bytes)).not.toContain(target.apiKey);
     }
   });
-  book.rule("5.5", "a site session is no API authentication", async () => {
+  book.rule("5.5", "a site session is not API authentication", async () => {
     const { id } = await client.mainTask();
     const answer = await client.send("GET", `${GENERATIONS_PATH}/${id}`, {
       apiKey: null,

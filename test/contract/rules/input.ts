@@ -101,7 +101,7 @@ export function inputRules(book: RuleBook, client: ServiceClient): void {
   book.rule("2.1.3", "refuses a field that it does not know", async () => {
     await expectInvalid({ title: "Hello" });
   });
-  book.rule("2.1.3", "refuses a body that is no object, or no JSON", async () => {
+  book.rule("2.1.3", "refuses a body that is not an object, or no JSON", async () => {
     for (const body of ["[]", '"Hello."', "null", '{"prompt":"Hello."', "Hello."]) {
       expectError(await client.create(undefined, { body }), 400, "invalid_request");
     }

@@ -8,7 +8,7 @@ import { jsonOf, type ServiceClient, SHORT_INPUT, taskOf } from "../service-clie
 
 const credits = z.int().min(0).max(150).nullable();
 
-/** Section 2.2 to the letter: no additional fields, all fields present. (The client's own schema is more lenient.) */
+/** Exactly section 2.2: no additional fields, all fields present. The client's own schema is more lenient. */
 const strictTask = z.strictObject({
   id: z.string().min(1),
   object: z.literal("audio.generation"),

@@ -1,4 +1,4 @@
-/** Owns the comparison of what the service holds, what the tools told and what is on disk; mends nothing. */
+/** Compares what the service stores, what the tools returned and what is on disk. Corrects nothing. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { CountingService } from "../../support/counting-service.ts";
@@ -9,17 +9,20 @@ import type { RawServer } from "../raw-server.ts";
 import { compareLedger } from "./ledger-books.ts";
 import { type Asked, keyOf } from "./requests.ts";
 
-/** Nobody's task fails so often in a row. */
+/** No request's task fails so often in a row. */
 const MAX_ATTEMPTS = 60;
 
-/** The keys of the attempts that were made, and that of the next. */
+/** The keys of all attempts so far, and of the next one. */
 function keysOf(asked: Asked, service: CountingService): string[] {
   const keys = [keyOf(asked, 1)];
   while (service.byKey.has(keys.at(-1) ?? "")) keys.push(keyOf(asked, keys.length + 1));
   return keys;
 }
 
-/** The tasks of one request: every attempt but the last has failed, the last one is what the tools told. */
+/**
+ * Checks the tasks of one request: every attempt but the last has failed, and the last one is what the tools
+ * reported.
+ */
 function compareRequest(asked: Asked, service: CountingService, known: Set<string>): string[] {
   const wrong: string[] = [];
   const say = (what: string): void => {
@@ -58,7 +61,9 @@ function compareRequest(asked: Asked, service: CountingService, known: Set<strin
   return wrong;
 }
 
-/** One task a request, its charge as it was told, and no task that nobody asked for. */
+/**
+ * Checks that each request has one task with the reported charge, and that no task was created without a request.
+ */
 function compareTasks(all: readonly Asked[], service: CountingService): string[] {
   const known = new Set<string>();
   const wrong = all.flatMap((asked) => compareRequest(asked, service, known));
@@ -71,7 +76,7 @@ function compareTasks(all: readonly Asked[], service: CountingService): string[]
   return wrong;
 }
 
-/** The exact bytes of every task, and nothing else anywhere. */
+/** Checks that the folder contains exactly the bytes of every task, and nothing else. */
 async function compareDisk(
   all: readonly Asked[],
   service: CountingService,
@@ -90,7 +95,7 @@ async function compareDisk(
   for (const path of await filesBelow(workplace.root)) {
     const isAudio = path.startsWith(join(workplace.outputDir, "/"));
     if (isAudio && expected.has(path)) continue;
-    // What a killed process had begun; swept when it is two hours old.
+    // The temporary file of a killed process, which is removed when it is two hours old.
     if (isAudio && wasKilled && /\/\.audio-generation-[0-9a-f]{16}\.\d+\.[0-9a-f]{12}\.part$/.test(path))
       continue;
     if (!path.startsWith(join(workplace.stateDir, "/"))) wrong.push(`nobody asked for the file ${path}`);
@@ -99,7 +104,7 @@ async function compareDisk(
   return [...wrong, ...outside.map((name) => `outside of the folders: ${name}`)];
 }
 
-/** What was committed beyond the budget at the worst moment. */
+/** The largest amount by which commitments exceeded the budget. */
 export const creditsOver = (budget: number, service: CountingService): number =>
   Math.max(0, service.mostCommittedCredits - budget);
 
@@ -110,11 +115,11 @@ export interface Books {
   readonly service: CountingService;
   readonly workplace: Workplace;
   readonly ledgerPlace: LedgerPlaceAndKeys;
-  /** A killed process leaves what it had begun. */
+  /** A killed process leaves its temporary files. */
   readonly wasKilled: boolean;
 }
 
-/** Everything that does not agree now: ledger, tools, service and disk. */
+/** Returns every disagreement between ledger, tools, service and disk. */
 export async function compareAll(books: Books): Promise<string[]> {
   const { budget, asked, service, workplace, ledgerPlace, wasKilled } = books;
   const unsent = asked.filter(({ isOverBudget }) => isOverBudget).flatMap((one) => keysOf(one, service));
@@ -128,7 +133,7 @@ export async function compareAll(books: Books): Promise<string[]> {
   ];
 }
 
-/** A key in any output of a process; then the outputs are forgotten, because they have been looked at. */
+/** Returns where any process printed a key. Then discards the outputs, because they have been checked. */
 export function findKeysInOutput(keys: readonly string[], servers: readonly RawServer[]): string[] {
   const wrong: string[] = [];
   const needles = keys.flatMap(spellingsOf);
@@ -147,8 +152,8 @@ export function findKeysInOutput(keys: readonly string[], servers: readonly RawS
 }
 
 /**
- * A key in any name or file of the state folder. Not while this process has the ledger open: reading a file ends
- * every lock that its process has on it.
+ * Returns where a file or file name of the state folder contains a key. Not for use while this process has the ledger
+ * open, because reading a file ends all locks that its process has on it.
  */
 export async function findKeysOnDisk(keys: readonly string[], workplace: Workplace): Promise<string[]> {
   const wrong: string[] = [];

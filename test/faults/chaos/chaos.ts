@@ -1,16 +1,16 @@
-/** Runs rounds of chaos in worlds that are small enough to be judged whole, and adds up what they met. */
+/** Runs rounds of chaos in worlds that are small enough to check completely, and counts what happened. */
 import type { StoreKind } from "./ledger-place.ts";
 import { World } from "./world.ts";
 
-/** A world's books are compared as a whole after each round: a fresh one keeps that quick. */
+/** Every round compares the whole world, so a new world keeps the comparison quick. */
 const ROUNDS_A_WORLD = 40;
 
 export interface ChaosOptions {
   readonly rounds: number;
-  /** Of the first world; those after it have the next ones. */
+  /** The seed of the first world. Later worlds use the next numbers. */
   readonly seed: number;
   readonly store: StoreKind;
-  /** Worlds at the same time. */
+  /** Number of simultaneous worlds. */
   readonly atOnce?: number;
   readonly onRound?: (rounds: number) => void;
   readonly onWrong?: (seed: number, wrong: readonly string[]) => void;
@@ -19,11 +19,11 @@ export interface ChaosOptions {
 export interface ChaosReport {
   readonly rounds: number;
   readonly figures: Readonly<Record<string, number>>;
-  /** Empty when everything holds; seed and round are named. */
+  /** Empty if everything holds. Each entry names seed and round. */
   readonly wrong: readonly string[];
 }
 
-/** Runs rounds until they are done; a world whose books do not agree ends with that round. */
+/** Runs the rounds. A world with a disagreement ends with that round. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const { rounds, seed, store, atOnce = 1, onRound, onWrong } = options;
   const figures: Record<string, number> = {};

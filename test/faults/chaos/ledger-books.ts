@@ -1,13 +1,13 @@
-/** Compares the ledger's books with those of the service, once everything has ended; mends nothing. */
+/** Compares the ledger with the service once everything has ended. Corrects nothing. */
 import { chargeForSeconds, RESERVED_CREDITS } from "../../../src/contract/billing.ts";
 import type { TaskRecord } from "../../../src/ledger/record.ts";
 import type { CountingService } from "../../support/counting-service.ts";
 import { type LedgerPlaceAndKeys, LedgerView } from "../../support/ledger-view.ts";
 
 /**
- * Everything that does not agree now.
+ * Returns every disagreement.
  *
- * @param unsent idempotency keys of what the budget refused: its records may wait
+ * @param unsent idempotency keys of creates that the budget refused; their records may wait
  */
 export async function compareLedger(
   service: CountingService,
@@ -37,8 +37,8 @@ async function compareWith(
   }
   const knowsTheEnd = ({ taskId, status }: TaskRecord): boolean =>
     taskId !== null && service.tasks.get(taskId)?.status === status;
-  // Each key has a record of its own (docs/reference-requests.md, Changing keys): a claim, a send or a task that was left under
-  // one of them stays there when the work is done under the other.
+  // Each key has its own record (docs/reference-requests.md, Changing keys). A claim, a send or a task under one key
+  // stays there when the work continues under the other.
   const isLeft = (record: TaskRecord): boolean => {
     const { status, taskId, workId } = record;
     if (taskId !== null) return !knowsTheEnd(record) && (holders.get(taskId) ?? []).some(knowsTheEnd);
@@ -67,7 +67,7 @@ async function compareWith(
   const unanswered = left.filter(({ status }) => status === "unresolved").length * RESERVED_CREDITS;
   const spendOf = (some: readonly TaskRecord[]): number =>
     some.reduce((sum, { spend }) => sum + (spend?.credits ?? 0), 0);
-  // Records of several keys may name one task, which counts once.
+  // Several keys may have a record of one task. The task counts once.
   const twice = [...holders.values()].reduce((sum, all) => {
     const counted = all.find(knowsTheEnd);
     return sum + spendOf(all.filter((record) => record !== counted));

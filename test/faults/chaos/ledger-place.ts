@@ -1,4 +1,4 @@
-/** Where the ledger of a chaos lies, and what can go wrong with it there; each fault ends by itself. */
+/** The ledger of a chaos world, and the faults that can happen to it. Each fault ends by itself. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -12,16 +12,16 @@ export type StoreKind = (typeof STORES)[number];
 
 export interface LedgerPlace {
   readonly kind: StoreKind;
-  /** Settings of a server that uses it. */
+  /** Settings of a server that uses the ledger. */
   readonly env: Readonly<Record<string, string>>;
-  /** The address without anything that loses answers; `null`: a file. */
+  /** The database's address without the fault that loses answers; `null` for a file. */
   readonly directUrl: string | null;
-  /** One fault, from its beginning to its end. */
+  /** Runs one fault from beginning to end. */
   upset(random: Random): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Most faults pass while a command still waits; some outlast every wait of the program. */
+/** Most faults end while a command still waits. Some outlast every wait of the program. */
 const faultMs = (random: Random, most: number): number =>
   random.chance(0.9) ? random.int(10, 500) : random.int(500, most);
 
@@ -44,7 +44,7 @@ class SqlitePlace implements LedgerPlace {
       await sleep(faultMs(random, 6500));
       db.exec("ROLLBACK");
     } catch {
-      // The ledger's owners were busy for so long that the lock could not be had: then there was no fault.
+      // The servers were busy for so long that the lock was not available, so there was no fault.
     } finally {
       db.close();
     }

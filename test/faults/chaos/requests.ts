@@ -1,4 +1,4 @@
-/** Owns random requests and what was asked for so far; sends nothing. */
+/** Random requests, and the requests made so far. Sends nothing. */
 import { rm } from "node:fs/promises";
 import type { AudioInput } from "../../../src/contract/audio-input.ts";
 import { VOICE_IDS } from "../../../src/contract/voices.ts";
@@ -10,13 +10,13 @@ export interface Asked {
   readonly input: AudioInput;
   readonly take: number;
   readonly fileName: string | undefined;
-  /** The last whole answer of a tool about it. */
+  /** The last complete answer of a tool about it. */
   report: Report | undefined;
-  /** The budget had no room for it when it was last asked for. */
+  /** At the last call, the budget had no room for it. */
   isOverBudget: boolean;
 }
 
-/** What a tool has told of a finished request. */
+/** What a tool reported about a finished request. */
 export interface Report {
   readonly taskId: string;
   readonly chargedCredits: number;
@@ -47,7 +47,7 @@ function prompt(random: Random, round: number): string {
   return `Round ${round}-${random.int(0, 1e9)}: ${words.join(" ")}`;
 }
 
-/** A request that nobody has asked for yet; values at their defaults are left out or spelled out by chance. */
+/** Returns a new request. Values that equal their default are sometimes omitted. */
 function newRequest(random: Random, round: number): Asked {
   const input: AudioInput = {
     prompt: prompt(random, round),
@@ -63,7 +63,7 @@ function newRequest(random: Random, round: number): Asked {
   return { input, take, fileName, report: undefined, isOverBudget: false };
 }
 
-/** The same words once more as another task: the first take that nobody has asked for. */
+/** Returns the same text as another task, with the first take that is not in use. */
 function anotherTake(asked: Asked, all: readonly Asked[]): Asked {
   const takes = all.filter(({ input }) => input === asked.input).map(({ take }) => take);
   let take = 1;
@@ -71,7 +71,7 @@ function anotherTake(asked: Asked, all: readonly Asked[]): Asked {
   return { input: asked.input, take, fileName: undefined, report: undefined, isOverBudget: false };
 }
 
-/** The arguments of `generate_audio` for a request. */
+/** Returns the arguments of `generate_audio` for a request. */
 export function argumentsOf(asked: Asked, waitSeconds: number): Record<string, unknown> {
   return {
     ...asked.input,
@@ -81,7 +81,7 @@ export function argumentsOf(asked: Asked, waitSeconds: number): Record<string, u
   };
 }
 
-/** What a result tells of a finished request; `null` where there is no audio yet. */
+/** Returns what a result says about a finished request; `null` if there is no audio yet. */
 export function reportOf(task: Record<string, unknown> | undefined): Report | null {
   const path: unknown = Object(task?.["audio"]).path;
   const charged: unknown = Object(task?.["billing"]).charged_credits;
@@ -89,7 +89,7 @@ export function reportOf(task: Record<string, unknown> | undefined): Report | nu
   return { taskId: String(task?.["task_id"]), chargedCredits: Number(charged), path };
 }
 
-/** Mostly something new, sometimes what was asked before: it must come to the same task and file. */
+/** Returns mostly a new request, sometimes an earlier one, which must lead to the same task and file. */
 export function chooseRequest(random: Random, round: number, all: Asked[]): Asked {
   const earlier = all[random.int(0, Math.max(0, all.length - 1))];
   if (earlier !== undefined && random.chance(0.25)) return earlier;
@@ -99,7 +99,9 @@ export function chooseRequest(random: Random, round: number, all: Asked[]): Aske
   return asked;
 }
 
-/** A person throws away audio that is about to be asked for again: it comes back, free and under its name. */
+/**
+ * A person deletes audio that is about to be requested again. It comes back, free of charge and with the same name.
+ */
 export async function loseAFile(random: Random, requests: readonly Asked[]): Promise<void> {
   const path = requests.find(({ report }) => report !== undefined)?.report?.path;
   if (path !== undefined && random.chance(0.3)) await rm(path, { force: true });

@@ -1,11 +1,13 @@
-/** The processes of a chaos: each may be killed, suspended, or started again with another key of the same account. */
+/**
+ * The processes of a chaos world. Each may be killed, suspended, or restarted with another key of the same account.
+ */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { RawServer } from "../raw-server.ts";
 import type { Random } from "./random.ts";
 
-/** Long enough to lose a lease, which lasts 3 s where time is scaled like this. */
+/** Longer than a lease, which lasts 3 s at this time scale. */
 const PAST_THE_LEASE_MS = 3300;
 
 export interface ServersOptions {
@@ -17,7 +19,7 @@ export interface ServersOptions {
   readonly apiKeys: readonly string[];
   /** Processes of different keys may run at the same time. */
   readonly mixesKeys: boolean;
-  /** Told of a process that is gone, to look at what it wrote. */
+  /** Called for each process that has ended, to check its output. */
   readonly onGone: (server: RawServer) => void;
 }
 
@@ -60,7 +62,7 @@ export class Servers {
     return server;
   }
 
-  /** As a crash would. */
+  /** Kills the process like a crash. */
   async kill(afterMs: number): Promise<void> {
     const index = this.#options.random.int(0, this.all.length - 1);
     await sleep(afterMs);
@@ -72,7 +74,7 @@ export class Servers {
     await this.#startOne(index);
   }
 
-  /** As a laptop that sleeps, or a machine without memory, would: the process stands still and goes on later. */
+  /** Suspends the process for a while, like a laptop that sleeps or a machine without memory. */
   async suspend(afterMs: number): Promise<void> {
     const { random } = this.#options;
     const server = this.any();
@@ -84,7 +86,7 @@ export class Servers {
     server.child.kill("SIGCONT");
   }
 
-  /** The person puts another key of the account into the settings: one window after the other starts anew with it. */
+  /** The person changes the settings to another key of the account, so each client restarts its server with it. */
   async changeKey(afterMs: number): Promise<void> {
     await sleep(afterMs);
     const others = this.#keys().filter((key) => key !== this.#apiKey);
@@ -109,7 +111,7 @@ export class Servers {
     }
   }
 
-  /** What the processes said, beside everything else that is left. @returns where */
+  /** Returns where the output of the processes contains a key. */
   async keepEvidence(folder: string): Promise<string> {
     for (const [index, { stderr }] of this.all.entries()) {
       await writeFile(join(folder, `stderr-${index}.log`), stderr);

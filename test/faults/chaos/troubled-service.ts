@@ -1,4 +1,4 @@
-/** Owns a service that fails at random at every point of the protocol, and never forgets or doubles a task; judges nobody. */
+/** A service that fails at random at every point of the protocol, and never forgets or doubles a task. */
 import type { ServerResponse } from "node:http";
 import {
   type CountedTask,
@@ -16,7 +16,9 @@ export interface Trouble {
   failures: number;
   /** How many exchanges went wrong so far. */
   count: number;
-  /** Tasks of which a read was answered 404 once: twice would be the truth, and not a lagging replica. */
+  /**
+   * Tasks of which a read was once answered with 404. A second 404 would be definitive, and not a lagging replica.
+   */
   readonly strayed: Set<string>;
 }
 
@@ -24,7 +26,7 @@ type Fault = (response: ServerResponse, exchange: Exchange, service: CountingSer
 
 const keyOf = ({ headers }: Exchange): string => headers.authorization?.replace("Bearer ", "") ?? "";
 
-/** What is wrong before anybody has looked at the request. The words hold the key, to see whether it gets through. */
+/** Faults before the request is read. Their texts contain the key, to check that it is redacted. */
 const REFUSALS: readonly [Fault, ...Fault[]] = [
   (response) => sayAndHangUp(response, "", true),
   (response) => sayAndHangUp(response, ""),
@@ -43,7 +45,7 @@ const REFUSALS: readonly [Fault, ...Fault[]] = [
   (r) => answerText(r, 503, "{}", { "retry-after": "1" }),
 ];
 
-/** What something between us and the service says, and what a read must not be stopped by. */
+/** Answers of a proxy between server and service. They must not stop the read. */
 const PAGES: readonly [Fault, ...Fault[]] = [
   (r) => answerText(r, 403, "<html>Blocked</html>", { "content-type": "text/html" }),
   (r) => r.writeHead(302, { location: "https://example.com/login" }).end(),
@@ -51,7 +53,7 @@ const PAGES: readonly [Fault, ...Fault[]] = [
   (r) => answerText(r, 200, "<html>Sign in</html>", { "content-type": "text/html" }),
 ];
 
-/** What ends a call at once, and must not end the books. */
+/** Faults that end a call at once. They must not end the task. */
 const REFUSED_FOR_GOOD: readonly [Fault, ...Fault[]] = [
   (r, exchange, service) => service.refuse(r, 401, "invalid_api_key", `no: ${keyOf(exchange)}`),
   (r, exchange, service) => service.refuse(r, 402, "insufficient_credits", `no: ${keyOf(exchange)}`),
@@ -59,7 +61,7 @@ const REFUSED_FOR_GOOD: readonly [Fault, ...Fault[]] = [
   ...PAGES,
 ];
 
-/** What happens to the right answer on its way. */
+/** Faults that change the correct answer. */
 const GARBLINGS: readonly [
   (...all: [...Parameters<Fault>, unknown, number]) => void,
   ...((...all: [...Parameters<Fault>, unknown, number]) => void)[],
@@ -122,7 +124,7 @@ function garbleAudio(response: ServerResponse, exchange: Exchange, task: Counted
   }
 }
 
-/** Waits as a busy service does; bounded, so that no deadline is met. */
+/** Waits like a busy service. The wait is bounded, so that no deadline passes. */
 const delay = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 function trouble(random: Random, now: Trouble): Interceptor {
@@ -156,7 +158,7 @@ function trouble(random: Random, now: Trouble): Interceptor {
   };
 }
 
-/** A task that is going to fail does so as soon as it is looked at. */
+/** A task that is going to fail does so at its first query. */
 function markIfFailing(service: CountingService, exchange: Exchange, isFailing: boolean): boolean {
   if (!isFailing || service.inFlight >= 2) return false;
   const task = service.accept(exchange);
@@ -164,7 +166,7 @@ function markIfFailing(service: CountingService, exchange: Exchange, isFailing: 
   return false;
 }
 
-/** @param apiKeys all of one account */
+/** @param apiKeys keys of one account */
 export async function startTroubledService(
   random: Random,
   now: Trouble,

@@ -1,4 +1,4 @@
-/** One service in trouble, one ledger, a few processes: rounds of random calls, and the books after each. */
+/** One failing service, one ledger, a few processes: rounds of random calls, and a comparison after each. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { RESERVED_CREDITS } from "../../../src/contract/billing.ts";
 import type { CountingService } from "../../support/counting-service.ts";
@@ -14,13 +14,13 @@ import { startTroubledService, type Trouble } from "./troubled-service.ts";
 
 const API_KEYS = ["sk-test-0123456789abcdef", "sk-test-fedcba9876543210"] as const;
 const SERVERS = 2;
-/** A call may take this long; none of these comes near it. */
+/** Time limit of a call. No call comes close to it. */
 const SETTLE_SECONDS = 10;
 const MAX_REPEATS = 40;
 const REPEATS_AFTER_MS = 200;
-/** Most worlds may spend what they like. In the others some requests wait for room, and the last find none. */
+/** Most worlds have no budget. In the others, some requests wait for room, and the last ones find none. */
 const BUDGETS = [1_000_000, 1_000_000, 1_000_000, 450] as const;
-/** What a process owes to the store is told with its signs of life; a job that nobody waits for goes on. */
+/** A process writes delayed changes with its heartbeats, and a job continues when no call waits for it. */
 const ENDS_WITHIN_MS = 8000;
 
 export interface WorldOptions {
@@ -34,7 +34,7 @@ export class World {
   readonly #workplace: Workplace;
   readonly #service: CountingService;
   readonly #place: LedgerPlace;
-  /** How much more often than elsewhere processes and ledger suffer here. */
+  /** Factor by which faults of processes and ledger are more frequent here. */
   readonly #roughness: number;
   readonly #servers: Servers;
   /** AUDIO_CREDIT_BUDGET. */
@@ -103,13 +103,13 @@ export class World {
     const settled = [...new Set(requests)].map((asked) => this.#settle(asked));
     if (random.chance(0.1 * this.#roughness)) await this.#upsetLedger(random.int(0, 60));
     await Promise.all(settled);
-    // What the others had reserved is charged by now: only what finds no room then is over the budget.
+    // The other reservations have become charges by now. Only a task that still finds no room exceeds the budget.
     for (const asked of new Set(requests)) if (asked.isOverBudget) await this.#settleAlone(asked);
     await this.#compare(number);
     this.#figures.exchanges += this.#service.exchanges.splice(0).length;
   }
 
-  /** What goes wrong with processes and ledger while calls are open; all of it is over when this resolves. */
+  /** Faults of processes and ledger while calls run. All have ended when this resolves. */
   async #disturb(): Promise<void> {
     const random = this.#random;
     const all: Promise<void>[] = [];
@@ -127,7 +127,7 @@ export class World {
     await this.#place.upset(this.#random);
   }
 
-  /** A call that makes nothing, and takes up what was left. */
+  /** A call that creates nothing, but resumes open tasks. */
   async #lookAround(): Promise<void> {
     const known = this.#asked.find(({ report }) => report !== undefined)?.report;
     const server = this.#servers.any();
@@ -139,7 +139,7 @@ export class World {
     await this.#outcomeOf(server, id);
   }
 
-  /** One call whose end does not matter: it may be cancelled, refused, or die with its process. */
+  /** A call whose result does not matter: it may be cancelled or refused, or its process may die. */
   async #callOnce(asked: Asked): Promise<void> {
     const random = this.#random;
     this.#figures.calls += 1;
@@ -158,7 +158,7 @@ export class World {
     if (outcome !== undefined) this.#note(asked, outcome);
   }
 
-  /** A killed process answers nothing; a living one that does not answer is a fault. */
+  /** A killed process answers nothing. If a living one does not answer, that is a fault. */
   async #outcomeOf(server: RawServer, id: number): Promise<Outcome | undefined> {
     try {
       return await server.outcomeOf(id);
@@ -168,7 +168,7 @@ export class World {
     }
   }
 
-  /** Asked again while nothing else runs: a budget that refuses then has no room left. */
+  /** Repeated while nothing else runs. If the budget refuses then, it really has no room. */
   async #settleAlone(asked: Asked): Promise<void> {
     await this.#settle(asked);
     if (!asked.isOverBudget) return;
@@ -178,7 +178,7 @@ export class World {
       this.#wrong.push(`a budget of ${this.#budget} with ${spent} spent refused ${asked.input.prompt}`);
   }
 
-  /** Repeats the same call, as every error tells the assistant to, until the file is there. */
+  /** Repeats the call until the file exists, as every error tells the assistant to do. */
   async #settle(asked: Asked): Promise<void> {
     let last = "";
     asked.isOverBudget = false;
@@ -208,7 +208,7 @@ export class World {
     return true;
   }
 
-  /** Everything that still does not agree when what was owed and under way has had its time. */
+  /** Returns every disagreement that is left after all open work has had time to end. */
   async #compare(number: number): Promise<void> {
     const giveUpAtMs = performance.now() + ENDS_WITHIN_MS;
     let found = await this.#disagreements();

@@ -1,4 +1,4 @@
-/** Audio that was paid for reaches the folder, whatever one answer said. */
+/** Paid audio reaches the folder, whatever a single answer said. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -18,7 +18,7 @@ import {
 
 closeBenchesAfterEach();
 
-/** A task that is accepted, and that nobody waits for. */
+/** An accepted task for which no call waits. */
 async function left(bench: Bench, prompt: string, more: Record<string, unknown> = {}): Promise<string> {
   const task = taskOf(await bench.server.call("generate_audio", { prompt, wait_seconds: 0, ...more }));
   return task.task_id ?? "";
@@ -35,7 +35,8 @@ function onlyTask({ service }: Bench): { id: string; audio: Buffer } {
   return task;
 }
 
-// A lagging replica or a deployment answers one poll with a contract-shaped 404: that alone is no farewell.
+// A lagging replica or a deployment answers one poll with a 404 of the contract's shape. One such answer is not
+// definitive.
 describe("one stray 404", () => {
   it.each(["query", "content"] as const)(
     "to a %s is asked about again, and the audio arrives",
@@ -58,7 +59,8 @@ describe("one stray 404", () => {
   });
 });
 
-// A task that was given up stays worth a free question: for each tool, in this process and in the next one.
+// A task that was given up is queried again, because queries are free: by each tool, in this process and in the next
+// one.
 describe("a task that two 404s made us give up", () => {
   it.each([
     ["generate_audio", "in the same process"],
@@ -105,7 +107,7 @@ describe("a task that two 404s made us give up", () => {
   });
 });
 
-// Whatever stands between may say anything: a task that is known is asked for until its window ends.
+// Proxies may answer anything. A known task is polled until its recovery window ends.
 describe("an odd answer to a poll", () => {
   it.each<[string, number, Record<string, string>]>([
     ["a proxy's 403 page", 403, { "content-type": "text/html" }],
@@ -164,7 +166,7 @@ describe("an odd answer to a poll", () => {
     const id = await left(bench, "Taken back");
     await eventually("the failure", async () => (await onlyRow(bench.server)).status === "failed");
     expect(taskOf(await bench.server.call("get_task", { task_id: id })).status).toBe("failed");
-    // The failed task was repeated once, free; each of the two was asked for its audio once.
+    // The failed task was repeated once, at no cost. The audio of each of the two was requested once.
     const asked = bench.service.exchanges.filter(({ kind }) => kind === "content");
     expect(asked.length).toBe(new Set(asked.map(({ taskId }) => taskId)).size);
   });
@@ -172,7 +174,8 @@ describe("an odd answer to a poll", () => {
 
 const PAGE = "<html><body>Please sign in to the network.</body></html>";
 
-// One bad 200 must not be kept for the paid audio: unsound bytes are fetched again, at once and on each explicit call.
+// One damaged 200 must not replace the paid audio: such bytes are downloaded again, at once and on each explicit
+// call.
 describe("one bad 200 to a download", () => {
   it.each<[string, string, Record<string, string>]>([
     ["a text page", "mp3", { "content-type": "text/plain" }],
@@ -242,14 +245,14 @@ describe("bytes that stay no audio", () => {
   );
 });
 
-/** A preload that gives the machine another name, as a container start or another network does. */
+/** A preload that changes the machine's name, like a new container or another network. */
 const renamed = (name: string): string =>
   `data:text/javascript,${encodeURIComponent(
     `import os from "node:os"; import { syncBuiltinESMExports } from "node:module";
      os.hostname = () => ${JSON.stringify(name)}; syncBuiltinESMExports();`,
   )}`;
 
-// Names of machines follow networks and containers: the file on the disk is the file all the same.
+// Machine names change with networks and containers, but the file on the disk stays the same.
 describe("a machine that is called something else after a restart", () => {
   it("still hands out, lists and links every saved file", async () => {
     const bench = await openBench({ start: { nodeArgs: ["--import", renamed("at-home")] } });
@@ -275,14 +278,14 @@ describe("a machine that is called something else after a restart", () => {
 const NEWER_KEY = "sk-newer-0123456789abcdef";
 const OLDER_KEY = "sk-older-0123456789abcdef";
 
-/** Answers no content, so that what succeeds stays unsaved. */
+/** Answers no download, so a succeeded task stays unsaved. */
 const nothingToFetch = next(
   "content",
   (response, _, service) => service.refuse(response, 503, "api_unavailable"),
   Number.POSITIVE_INFINITY,
 );
 
-// A new key of the same account sees the same tasks, and fetching them is free.
+// A new key of the same account has access to the same tasks, and downloading them is free.
 describe("after a change of key on the same account", () => {
   it("the next step for a task of the other key is free, and names its id", async () => {
     const bench = await openBench({ service: { apiKeys: [OLDER_KEY, NEWER_KEY] } });

@@ -1,4 +1,4 @@
-/** The ledger is away for some seconds while a task runs that was paid for: its audio arrives, and its row is there. */
+/** The ledger is unavailable for some seconds while a paid task runs: its audio is saved, and its row exists. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -21,7 +21,7 @@ import {
 
 closeBenchesAfterEach();
 
-/** The recovery window, in which the ledger is waited for, is 39 s then. */
+/** The recovery window, during which the job waits for the ledger, is 39 s then. */
 const PATIENT = { AUDIO_TIME_SCALE: "0.01" };
 
 async function expectSaved(bench: Bench): Promise<void> {
@@ -37,7 +37,8 @@ async function expectSaved(bench: Bench): Promise<void> {
   expect(bench.service.count("create")).toBe(1);
 }
 
-// A full disk, or a person who copies the file: once an id is known it is waited out inside the job.
+// A full disk, or a person who copies the file. Once the task id is known, the job waits until the ledger can be
+// written.
 describe("a state disk without room for a second", () => {
   it("during the watch does not end the saving", async () => {
     const bench = await openBench({ env: PATIENT, service: { processingMs: 500 } });
@@ -95,7 +96,7 @@ describe("a state disk without room for a second", () => {
   });
 });
 
-// What is known to the process is written again, whoever removed it.
+// A process writes again what it knows, even if somebody deleted it.
 describe("a record that vanished under a running job", () => {
   it("is written again from memory, with its id and its file", async () => {
     const bench = await openBench({ env: PATIENT, service: { processingMs: 600 } });

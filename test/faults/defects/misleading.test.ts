@@ -1,4 +1,4 @@
-/** What the assistant is told is so: in time, about the right file, and in words that help. */
+/** The assistant is told the truth: in time, about the right file, and in words that help. */
 import { rm } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { type Bench, closeBenchesAfterEach, openBench } from "../bench.ts";
@@ -26,7 +26,7 @@ async function secondsOf(work: () => Promise<unknown>): Promise<number> {
   return (performance.now() - sinceMs) / 1000;
 }
 
-/** A task of the older key without a file, and a server with the newer key, which has to ask for it first. */
+/** A task of the earlier key without a file, and a server with the new key, which must query it first. */
 async function underAnotherKey(
   prompt: string,
   env: Record<string, string> = {},
@@ -45,9 +45,9 @@ async function underAnotherKey(
   return { bench, id: task.task_id ?? "" };
 }
 
-// Finding, waiting and downloading all spend the one window that a call has.
+// Finding, waiting and downloading share the time of one call.
 describe("a call with a window of 2 s lasts no longer, where", () => {
-  /** Answers after most of the window; what follows never comes. */
+  /** Answers after most of the call's time. The next answer never comes. */
   function slowly(bench: Bench): void {
     let questions = 0;
     bench.misbehave(async (exchange, response, service) => {
@@ -95,7 +95,7 @@ describe("a call with a window of 2 s lasts no longer, where", () => {
   });
 });
 
-// A person deletes a file, and its name is used for the next one: each link leads to its own bytes.
+// A person deletes a file, and the next one gets its name: each link leads to its own bytes.
 describe("a file name that is used again after its file was deleted", () => {
   it("belongs to the newest task: every link just returned can be read, and the list gives the file to that one", async () => {
     const bench = await openBench();
@@ -112,7 +112,7 @@ describe("a file name that is used again after its file was deleted", () => {
       ]);
       if (text !== "four") await rm(audio?.path ?? "");
     }
-    // An earlier one is fetched again, free, and leaves the newest file alone.
+    // The earlier file is downloaded again, at no cost, and the newest one stays unchanged.
     const first = taskOf(
       await bench.server.call("generate_audio", { prompt: "Take of one", wait_seconds: 5 }),
     );
@@ -121,7 +121,7 @@ describe("a file name that is used again after its file was deleted", () => {
   });
 });
 
-/** Changes what is stored, as another version of the program would have written it. */
+/** Changes a stored record to what another version of the program would have written. */
 function rewrite(bench: Bench, from: string, to: string): void {
   const { changes } = ledgerFile(bench)
     .prepare("UPDATE agm_records SET value = replace(value, ?, ?)")
@@ -129,7 +129,7 @@ function rewrite(bench: Bench, from: string, to: string): void {
   expect(Number(changes)).toBeGreaterThan(0);
 }
 
-// What is stored was right when it was sent: a voice retired since is no reason not to list or save it.
+// A stored request was valid when it was sent. A voice that was retired since must not prevent listing or saving it.
 describe("a stored request that today's rules would refuse", () => {
   it.each([
     ["a voice that was retired", "stokie_en", "stokie_retired_en"],
@@ -163,7 +163,7 @@ describe("a stored request that today's rules would refuse", () => {
   });
 });
 
-// Fetched by nobody's wish but an explicit one: megabytes that are thrown away are somebody's line.
+// Megabytes are downloaded only on an explicit request, because traffic may cost the user money.
 describe("audio that is larger than is taken", () => {
   it("is not fetched again by list_tasks, only by who asks for that task", async () => {
     const bench = await openBench();
@@ -196,7 +196,7 @@ describe("audio that is larger than is taken", () => {
   });
 });
 
-/** A preload in which the body of a create cannot be made into bytes, as by a mistake in this program. */
+/** A preload in which the body of a create cannot be serialised, as by a bug in this program. */
 const MISTAKE = `data:text/javascript,${encodeURIComponent(`
   const { from } = Buffer;
   Buffer.from = function (body, ...more) {
@@ -204,7 +204,7 @@ const MISTAKE = `data:text/javascript,${encodeURIComponent(`
     return from.call(this, body, ...more);
   };`)}`;
 
-// A mistake of ours is told at once, for no repeat would mend it.
+// A bug of ours is reported at once, because repeats would not help.
 describe("a programming error on the way to the service", () => {
   it("is reported at once, as a fault of this server, and not tried again", async () => {
     const bench = await openBench({

@@ -1,4 +1,4 @@
-/** What a client may send at the border, and what its person and its model are told there. */
+/** Odd requests of clients, and what their users and models are told. */
 import { describe, expect, it } from "vitest";
 import { VOICE_IDS } from "../../../src/contract/voices.ts";
 import { PART_BYTES, textOf as paragraphs } from "../../narration/narrator.ts";
@@ -10,7 +10,7 @@ closeBenchesAfterEach();
 
 const spoken = { audioBytes: PART_BYTES, audioSeconds: 4 };
 
-/** A server that was greeted as this client. */
+/** A server whose client gave this name in the handshake. */
 async function greetedBy(bench: Bench, name: string, capabilities: unknown = {}): Promise<RawServer> {
   const server = await bench.another({}, { isGreeted: false });
   const clientInfo = { name, version: "1.0.0" };
@@ -64,7 +64,7 @@ describe("a line that nests 200,000 deep", () => {
     await expect.poll(() => server.stderr).toMatch(/nests lists and objects at more than 100 levels/);
   });
 
-  it("in a text is no nesting", async () => {
+  it("in a text is not nesting", async () => {
     const { server } = await openBench();
     const outcome = await server.call("list_tasks", { query: `"\\${"[{".repeat(50)}\\"` });
     expect(outcome.isError).not.toBe(true);

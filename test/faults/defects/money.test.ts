@@ -1,4 +1,4 @@
-/** What the books say is what happened: nothing held for nobody, nothing counted twice, nothing forgotten. */
+/** The ledger's sums are true: no reservation without a task, nothing counted twice, nothing lost. */
 import { describe, expect, it } from "vitest";
 import { closeBenchesAfterEach, openBench } from "../bench.ts";
 import type { RawServer } from "../raw-server.ts";
@@ -20,7 +20,7 @@ closeBenchesAfterEach();
 const NEWER_KEY = "sk-newer-0123456789abcdef";
 const OLDER_KEY = "sk-older-0123456789abcdef";
 
-/** One audio costs 10 credits when it is done, and reserves 150 until then. */
+/** One audio reserves 150 credits while it runs, and costs 10 when it is done. */
 const ROOM_FOR_ONE = { AUDIO_CREDIT_BUDGET: "150" };
 const ROOM_FOR_ONE_AFTER_ONE = { AUDIO_CREDIT_BUDGET: "165" };
 
@@ -32,7 +32,7 @@ async function expectNoRoom(server: RawServer, prompt: string): Promise<void> {
   expect(codeOf(await server.call("generate_audio", { prompt, wait_seconds: 5 }))).toBe("budget_exceeded");
 }
 
-// The one who looked on must not write its stale copy back after the other's request was refused.
+// The process that only watched must not write its stale copy after the other's request was refused.
 describe("a request that two windows asked for, and that the service refused to both", () => {
   it.each([
     [402, "insufficient_credits"],
@@ -85,7 +85,7 @@ describe("a request that two windows asked for, and that the service refused to 
   });
 });
 
-// A gateway says 503 also for a create that went through behind it.
+// A gateway may answer 503 although the create succeeded behind it.
 describe("a create that met a 503 and may have arrived all the same", () => {
   it("stays in the books when its call is cancelled: sent, and its 150 credits counted", async () => {
     const bench = await openBench({ env: ROOM_FOR_ONE });
@@ -109,13 +109,14 @@ describe("a create that met a 503 and may have arrived all the same", () => {
     const another = await bench.server.call("generate_audio", { prompt: "A second one", wait_seconds: 1 });
     expect(codeOf(another)).toBe("budget_exceeded");
     expect(bench.service.tasks.size).toBe(1);
-    // The same request finds what was made.
+    // The same request finds the existing task.
     await expectRoom(bench.server, "Behind a gateway");
     expect(bench.service.tasks.size).toBe(1);
   });
 });
 
-// What this call sent and what failed is repeated once, free; the third time would be somebody's patience and slots.
+// A task that this call sent and that failed is repeated once, at no cost. A third attempt would take the user's time
+// and slots.
 describe("a call whose tasks fail as soon as they are made", () => {
   it.each(["never answered the first time", "answered 503 the first time"])(
     "(%s) makes two, and ends as task_failed",
@@ -139,7 +140,8 @@ describe("a call whose tasks fail as soon as they are made", () => {
     },
   );
 
-  // A create that is answered with a failed task looks like the replay of an earlier one: those are walked past.
+  // A create that is answered with a failed task looks like the replay of an earlier attempt. Such attempts are
+  // skipped.
   it("does not go on for ever where new tasks have failed in the very answer", async () => {
     const bench = await openBench();
     bench.misbehave((exchange, response, service) => {
@@ -181,7 +183,7 @@ describe("a call whose tasks fail as soon as they are made", () => {
   });
 });
 
-// Two keys of one account have one bill: a task counts once, whatever keys have asked for it.
+// Two keys of one account have one bill: a task counts once, whichever keys have asked for it.
 describe("two keys of one account", () => {
   it("count one charge for one audio, whichever key downloads it", async () => {
     const bench = await openBench({
@@ -250,7 +252,7 @@ describe("two keys of one account", () => {
   });
 });
 
-// A name belongs to the call that is sent, not to one that was cancelled before.
+// A file name belongs to the call that is sent, not to an earlier one that was cancelled.
 describe("the name of a call that was cancelled unsent", () => {
   it.each(["another name", "no name"])(
     "is not used when the same text is asked for under %s",

@@ -1,4 +1,4 @@
-/** What is advised when the recovery window ends before the service has taken a request. */
+/** The advice when the recovery window ends before the service has accepted a request. */
 import { expect, it } from "vitest";
 import { closeBenchesAfterEach, openBench } from "../bench.ts";
 import { codeOf, textOf } from "./outside.ts";

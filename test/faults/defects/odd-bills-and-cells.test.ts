@@ -1,4 +1,4 @@
-/** A failure that was charged, a refusal behind a send that was never answered, damaged cells of one row. */
+/** A failed task that was charged, a refusal after a send without an answer, a row with damaged cells. */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
@@ -59,7 +59,7 @@ describe("a bill that breaks the contract", () => {
   it.each([
     ["states a fraction", { reserved_credits: 150, charged_credits: 150.5, refunded_credits: 0 }, 150.5],
     ["states its charge as text", { reserved_credits: 150, charged_credits: "150" }, 150],
-    ["is no bill at all", "150 credits", 150],
+    ["is not a bill at all", "150 credits", 150],
   ])("of a failure is neither free nor repeated by itself when it %s", async (_what, bill, credits) => {
     const { outcome, listed, counted } = await billed("failed", bill)();
     expect(listed).toMatch(/failed,.*It failed, and may have been charged/s);

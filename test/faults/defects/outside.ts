@@ -1,4 +1,6 @@
-/** What the tests of earlier defects look at and take hold of from outside: results, rows, ledger files, PostgreSQL traffic. */
+/**
+ * What the tests of earlier defects read and change from outside: results, rows, ledger files, PostgreSQL traffic.
+ */
 import { existsSync } from "node:fs";
 import { createConnection, createServer, type Socket } from "node:net";
 import { join } from "node:path";
@@ -33,7 +35,7 @@ export type TaskRow = z.infer<typeof row>;
 
 export const textOf = ({ content }: Outcome): string => content.map(({ text }) => text ?? "").join("\n");
 
-/** A successful result; an error is the failure of the test, with its text. */
+/** Returns a successful result. An error fails the test with its text. */
 export function taskOf(outcome: Outcome): Task {
   if (outcome.isError === true) throw new Error(`an error came back: ${textOf(outcome)}`);
   return task.parse(outcome.structuredContent);
@@ -59,7 +61,7 @@ export async function onlyRow(server: RawServer): Promise<TaskRow> {
   return first;
 }
 
-/** The handle that a row without a task id is known by, wherever the row shows it. */
+/** Returns the handle of a row without a task id, wherever the row shows it. */
 export function handleIn(shown: TaskRow): string {
   const [handle] = /req-[0-9a-f]{32}/.exec(JSON.stringify(shown)) ?? [];
   if (handle === undefined) throw new Error(`no handle in ${JSON.stringify(shown)}`);
@@ -68,7 +70,7 @@ export function handleIn(shown: TaskRow): string {
 
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Waits for something that happens by itself. */
+/** Waits for something that happens in the background. */
 export async function eventually<T>(
   what: string,
   look: () => T | undefined | false | null | Promise<T | undefined | false | null>,
@@ -83,12 +85,12 @@ export async function eventually<T>(
   }
 }
 
-/** Names of whole files in the output folder. */
+/** Names of complete files in the output folder. */
 export async function savedNames({ workplace }: Bench): Promise<string[]> {
   return (await workplace.outputNames()).filter((name) => !name.startsWith("."));
 }
 
-/** Audio that nobody waits for any more arrives by itself. */
+/** Audio for which no call waits any more is saved in the background. */
 export async function savedByItself(bench: Bench, count = 1, withinMs = 60_000): Promise<string[]> {
   return await eventually(
     `${count} saved file(s)`,
@@ -100,7 +102,7 @@ export async function savedByItself(bench: Bench, count = 1, withinMs = 60_000):
   );
 }
 
-/** A request that is over, as the service sees it. */
+/** A request that has ended, as the service sees it. */
 export async function exchanged(
   bench: Bench,
   kind: "create" | "query" | "content",
@@ -109,7 +111,7 @@ export async function exchanged(
   await eventually(`${count} ${kind}`, () => bench.service.count(kind) >= count);
 }
 
-/** The ledger file under a hand of the test's own: to damage or to obstruct it. */
+/** The ledger file, which the test can damage or lock. */
 export function ledgerFile({ workplace }: Bench): DatabaseSync {
   const file = join(workplace.stateDir, "ledger.sqlite");
   if (!existsSync(file)) throw new Error("there is no ledger yet");
@@ -125,7 +127,7 @@ const tablesOf = (db: DatabaseSync): string[] =>
     .parse(db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all())
     .map(({ name }) => name);
 
-/** From now on nothing can be written, as on a full disk; until the answer is called. */
+/** Makes every write fail, like a full disk, until the returned function is called. */
 export function fillUp(db: DatabaseSync): () => void {
   const names: string[] = [];
   for (const table of tablesOf(db).filter((name) => !name.startsWith("sqlite_"))) {
@@ -142,20 +144,20 @@ export function fillUp(db: DatabaseSync): () => void {
   };
 }
 
-/** What the wire to PostgreSQL does with what it carries. */
+/** What happens to the bytes between a server and its PostgreSQL. */
 export interface Wire {
-  /** What the server is told as the address of PostgreSQL. */
+  /** The address of PostgreSQL in the server's settings. */
   readonly url: string;
   /**
-   * Told of each write that a client sends, as text. `hold`: it goes on once that resolves; `deafen`: it goes on, and
-   * the answer never comes, for the connection breaks.
+   * Called with each write of a client, as text. `hold`: the write continues when the promise resolves. `deafen`: the
+   * write continues, but the connection breaks before its answer.
    */
   onSent: ((bytes: string) => Promise<void> | "deafen" | undefined) | undefined;
-  /** As `hold`, for what the server answers. */
+  /** Like `hold`, for the answers of PostgreSQL. */
   onAnswer: ((bytes: string) => Promise<void> | undefined) | undefined;
 }
 
-/** A wire between the server and its PostgreSQL. */
+/** A proxy between the server and its PostgreSQL. */
 export async function wireTo(server: { readonly port: number; readonly url: string }): Promise<Wire> {
   const wire: { -readonly [Key in keyof Wire]: Wire[Key] } = {
     url: "",
@@ -176,7 +178,7 @@ export async function wireTo(server: { readonly port: number; readonly url: stri
         .on("close", () => {
           sockets.delete(end);
           near.destroy();
-          // What was held back still arrives.
+          // The held bytes still arrive.
           void sending.then(() => far.end());
         });
     }

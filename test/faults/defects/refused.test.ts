@@ -1,4 +1,4 @@
-/** A request that the service refuses after its call has returned: the reason reaches whoever asks. */
+/** The service refuses a request after its call has returned: whoever asks next gets the reason. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { CountingService } from "../../support/counting-service.ts";
 import {
@@ -26,7 +26,9 @@ afterEach(async () => {
   await workplace.remove();
 });
 
-/** Puts the first create off for 4 s (400 at a time scale of 0.01), so that its call returns first, and refuses the next. */
+/**
+ * Delays the first create by 4 s (400 at a time scale of 0.01), so that its call returns first, and refuses the next.
+ */
 function refuseLater(status: number, code: string): void {
   service.intercept = ({ kind, ordinal }, response) => {
     if (kind !== "create") return false;

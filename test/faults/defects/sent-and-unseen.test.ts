@@ -1,4 +1,4 @@
-/** A request on its way when the program stops, or when its caller cancels: seen through, or never sent. */
+/** A request is under way when the program stops or its caller cancels: it is completed, or never sent. */
 import { describe, expect, it, onTestFinished } from "vitest";
 import { PostgresServer, whyNoPostgres } from "../../support/postgres-server.ts";
 import { type Bench, closeBenchesAfterEach, openBench } from "../bench.ts";
@@ -26,7 +26,7 @@ const ENDINGS: Readonly<Record<string, (server: RawServer) => void>> = {
   "the end of stdin": (server) => void server.child.stdin.end(),
   SIGTERM: (server) => void server.child.kill("SIGTERM"),
   SIGINT: (server) => void server.child.kill("SIGINT"),
-  // A terminal sends one to all, and a starter such as npx another one on top.
+  // A terminal sends the signal to every process, and a starter such as npx sends another one.
   "SIGINT, twice": (server) => twice(server, "SIGINT"),
   "SIGTERM, twice": (server) => twice(server, "SIGTERM"),
 };
@@ -36,7 +36,7 @@ function twice(server: RawServer, signal: NodeJS.Signals): void {
   setTimeout(() => server.child.kill(signal), 40);
 }
 
-/** Takes the first create, and answers it only after a while. */
+/** Receives the first create, and answers it only after a while. */
 function answerLate(bench: Bench, afterMs: number): void {
   bench.misbehave(
     next("create", (response, exchange, service) => {
@@ -48,7 +48,8 @@ function answerLate(bench: Bench, afterMs: number): void {
   );
 }
 
-// The answer to a create that was sent comes a moment after the client went: its id is worth that moment.
+// The answer to a create arrives shortly after the client has left. The stop waits for it, because it contains the
+// task id.
 describe("a create that is on its way when the program is asked to stop", () => {
   it.each(Object.keys(ENDINGS))("by %s is waited for, and its id is kept", async (ending) => {
     const bench = await openBench();
@@ -60,7 +61,7 @@ describe("a create that is on its way when the program is asked to stop", () => 
     const exit = await bench.server.exitWithin(3000);
     expect(exit).toMatchObject({ code: 0, signal: null });
     expect(exit.atMs - atMs).toBeLessThan(2000);
-    // Looked at by a program that asks nobody, and then taken up by one that may.
+    // First read by a program that sends nothing, then resumed by one that may send.
     bench.misbehave((exchange) => exchange.kind !== "other");
     const later = await bench.another();
     const [id] = bench.service.tasks.keys();
@@ -102,13 +103,13 @@ describe("a create that is on its way when the program is asked to stop", () => 
     expect(exit).toMatchObject({ code: 0, signal: null });
     expect(exit.atMs - atMs).toBeLessThan(2000);
     bench.service.dropConnections();
-    // A new conversation: it knows nothing of the text but what the list shows.
+    // A new conversation, which knows nothing about the text but what the list shows.
     const later = await bench.another();
     const row = await onlyRow(later);
     expect(row).toMatchObject({ status: "unresolved" });
     expect(row.next_step).toMatch(/download_audio with task_id req-[0-9a-f]{32} /);
     expect(row.next_step).toContain("never pays twice");
-    // A question sends nothing.
+    // A query sends nothing.
     const handle = handleIn(row);
     const asked = taskOf(await later.call("get_task", { task_id: handle }));
     expect(asked.status).toBe("waiting");
@@ -124,7 +125,7 @@ describe("a create that is on its way when the program is asked to stop", () => 
     expect(repeats.length).toBeGreaterThan(0);
     expect(bench.service.tasks.size).toBe(1);
     expect(task).toMatchObject({ status: "succeeded", task_id: [...bench.service.tasks.keys()][0] });
-    // The handle stays good for whoever has it.
+    // The handle stays valid.
     for (const tool of ["get_task", "download_audio"]) {
       expect(taskOf(await later.call(tool, { task_id: handle })).audio?.path).toBe(task.audio?.path);
     }
@@ -146,7 +147,7 @@ describe("a create that is on its way when the program is asked to stop", () => 
   });
 });
 
-/** Calls back with the admission: what is sent to PostgreSQL that makes a record `unresolved`. */
+/** Calls back at the admission: the statement to PostgreSQL that makes a record `unresolved`. */
 function atAdmission(wire: Wire, then: () => Promise<void> | "deafen"): Promise<void> {
   return new Promise((resolve) => {
     wire.onSent = (bytes) => {
@@ -167,7 +168,7 @@ async function onPostgres(env: Record<string, string> = {}): Promise<{ bench: Be
   return { bench, wire };
 }
 
-// The ledger's word may take its time: what happened meanwhile is looked at once more, just before the request leaves.
+// The admission may take time, so the job checks for cancellation once more, just before the request leaves.
 describe.skipIf(whyNoPostgres() !== undefined)(
   "while the ledger is still writing that a create may be sent",
   () => {

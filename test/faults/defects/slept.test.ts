@@ -1,4 +1,6 @@
-/** A process that slept past its lease (a laptop's lid, a debugger) changes nothing of what another one has done. */
+/**
+ * A process that slept past its lease (closed laptop, debugger) changes nothing of what another process has done.
+ */
 import type { ServerResponse } from "node:http";
 import { expect, it } from "vitest";
 import type { Exchange } from "../../support/counting-service.ts";
@@ -9,21 +11,21 @@ import { exchanged, onlyRow, pause, savedByItself, type TaskRow, taskOf, textOf 
 
 closeBenchesAfterEach();
 
-/** A lease outlives its processId by 3 s in tests; it was 15 s in 0.1.0, whatever the scale. */
+/** A lease expires 3 s after its owner's last heartbeat in tests; it was 15 s in 0.1.0, at every scale. */
 const OUTLASTS_THE_LEASE = { wait_seconds: 19 };
 
 interface Scene {
   readonly bench: Bench;
-  /** What the one that slept told its caller in the end. */
+  /** What the process that slept told its caller in the end. */
   readonly late: Outcome | "cancelled";
-  /** What the other one's call came to. */
+  /** The result of the other process's call. */
   readonly other: Outcome;
   readonly row: TaskRow;
 }
 
 /**
- * One process sleeps with its create unanswered; the other one takes over, and comes to its end; then the sleeper
- * wakes and gets the late answer.
+ * One process sleeps with an unanswered create. The other takes over and finishes. Then the sleeper wakes and gets
+ * the late answer.
  */
 async function sleepOver(
   prompt: string,
@@ -76,7 +78,7 @@ it("a late refusal, a late 429 and a cancel leave the other's saved task as it i
     sleepOver("Refused late", refuse(402, "insufficient_credits")),
     sleepOver("Limited late", refuse(429, "rate_limit"), { isCancelled: true }),
     sleepOver("Unavailable late", refuse(503, "api_unavailable"), { isCancelled: true }),
-    // The other one was refused, and nobody knows yet what became of the first send.
+    // The other process was refused, and nobody knows yet whether the first send was accepted.
     sleepOver("Taken late", (response, exchange, { service }) => service.answer(exchange, response), {
       answerOther: (response, _, { service }) => {
         service.refuse(response, 402, "insufficient_credits");
@@ -85,7 +87,7 @@ it("a late refusal, a late 429 and a cancel leave the other's saved task as it i
     }),
   ]);
   for (const scene of [refused, limited, failed]) await expectKept(scene);
-  // The sleeper's caller hears of the audio that is there, not that nothing was charged.
+  // The sleeper's caller learns that the audio is there, and not that nothing was charged.
   expect.soft(refused.late === "cancelled" ? "" : textOf(refused.late)).toContain("Saved ");
   expect.soft(taken.row.task_id).toBe([...taken.bench.service.tasks.keys()][0]);
   await savedByItself(taken.bench);

@@ -1,4 +1,4 @@
-/** A new API key of the same account: what the earlier one asked for is found, fetched by a call, and shown once. */
+/** A new API key of the same account: tasks of the earlier key are found, downloaded by a call, and listed once. */
 import { expect, it } from "vitest";
 import { PART_BYTES } from "../../narration/narrator.ts";
 import { type Bench, closeBenchesAfterEach, openBench } from "../bench.ts";
@@ -12,7 +12,7 @@ const CALL = { prompt: "Asked for under two keys", wait_seconds: 5 };
 
 const startLater = (bench: Bench): Promise<RawServer> => bench.another({ AUDIO_API_KEY: KEYS[1] });
 
-/** A task that runs at the service when the process of the earlier key ends. */
+/** A task that still runs at the service when the process with the earlier key ends. */
 async function leftRunning(bench: Bench): Promise<string> {
   bench.service.processingMs = 60_000;
   const { task_id: id } = taskOf(await bench.server.call("generate_audio", { ...CALL, wait_seconds: 0 }));

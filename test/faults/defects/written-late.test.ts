@@ -1,4 +1,7 @@
-/** A write that lay on the wire while another process took over: refused, for what is stored is newer. */
+/**
+ * A write that was delayed on the network while another process took over is refused, because the stored record is
+ * newer.
+ */
 import { expect, it } from "vitest";
 import { PostgresServer, whyNoPostgres } from "../../support/postgres-server.ts";
 import { closeBenchesAfterEach, openBench } from "../bench.ts";
@@ -7,7 +10,7 @@ import { onlyRow, pause, taskOf, wireTo } from "./outside.ts";
 
 closeBenchesAfterEach();
 
-/** A lease outlives its processId by 3 s in tests; it was 15 s in 0.1.0, whatever the scale. */
+/** A lease expires 3 s after its owner's last heartbeat in tests; it was 15 s in 0.1.0, at every scale. */
 const OUTLASTS_THE_LEASE = { wait_seconds: 19 };
 
 it.skipIf(whyNoPostgres() !== undefined)(

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { ObservedTask } from "../../../src/api/read-task.ts";
 import { RESERVED_CREDITS } from "../../../src/contract/billing.ts";
 import { type LedgerIdentity, LedgerStore } from "../../../src/ledger/ledger-store.ts";
-import { step, type TaskEvent } from "../../../src/ledger/lifecycle.ts";
+import { applyEvent, type TaskEvent } from "../../../src/ledger/lifecycle.ts";
 import { rowOf, type TaskRecord, taskRecordSchema } from "../../../src/ledger/record.ts";
 import type { Admission } from "../../../src/ledger/rules/admission.ts";
 import type { SlotRelease } from "../../../src/ledger/rules/api-key-state.ts";
@@ -52,14 +52,14 @@ const create = fc.record({
   by: seat,
   /** `null`: a new record. */
   target: fc.option(pick, { freq: 2 }),
-  /** Whether it asks without claiming, by what it knew before. */
+  /** Whether the process asks without a claim, from what it knew before. */
   isBlind: fc.boolean(),
   /** Whether it asks although another process has the lease. */
   insists: fc.boolean(),
   /** `null`: the answer comes later, or never. */
   outcome: fc.option(outcome, { freq: 6 }),
   charge,
-  /** Held back, it waits as long as the ledger says. */
+  /** A refused admission waits as long as the ledger says. */
   isPatient: fc.boolean(),
 });
 const command = fc.oneof(
@@ -123,10 +123,10 @@ export const course = fc.record({
   steps: fc.array(
     fc.record({
       command,
-      /** The answer of which of its operations is lost: it is repeated once the next step has happened. */
+      /** The operation whose answer is lost. It is repeated after the next step. */
       lostAnswer: fc.option(fc.nat({ max: 2 }), { freq: 4 }),
     }),
-    // At the default size a course ends before the rate limit is reached.
+    // At the default size, a course ends before the rate limit is reached.
     { minLength: 1, maxLength: 100, size: "max" },
   ),
 });
@@ -140,9 +140,9 @@ interface Process extends Actor {
   /** Records as it last saw them. */
   readonly known: Map<string, TaskRecord>;
   readonly leased: Set<string>;
-  /** Sends that have no outcome yet, by record. */
+  /** Sends without an outcome, by record. */
   readonly pending: Map<string, string>;
-  /** Records that it is at work on. */
+  /** Records that it works on. */
   readonly busy: Set<string>;
 }
 
@@ -160,7 +160,7 @@ function taskOf(recordId: string, status: ObservedTask["status"], charged: numbe
 
 let courses = 0;
 
-/** Lets the engine's clock be another one for each course. */
+/** Lets each course set the engine's clock. */
 export class CourseClock {
   hand = new HandClock();
   steadyMs(): number {
@@ -169,9 +169,9 @@ export class CourseClock {
 }
 
 export interface CourseOptions {
-  /** The ledger as it is. */
+  /** The real state of the ledger. */
   readonly sound: SqlEngine;
-  /** What the processes work with. */
+  /** The ledger's interface that the processes use. */
   readonly engine: SqlEngine;
   readonly clock: CourseClock;
 }
@@ -381,7 +381,7 @@ class Run {
   async #admit(process: Process, known: TaskRecord): Promise<{ answer: Admission; sendId: string }> {
     this.#names += 1;
     const sendId = `send-${this.#names}`;
-    const sent = step(known, { kind: "sent", attempt: 1, send: sendId, atMs: this.#clock.wallMs() });
+    const sent = applyEvent(known, { kind: "sent", attempt: 1, send: sendId, atMs: this.#clock.wallMs() });
     if (sent === null || sent === known) throw new Died();
     const after = { ...sent, revision: this.#nextRevision() };
     const budget = this.#budget;
@@ -463,13 +463,13 @@ class Run {
     await this.#apply(process, recordId, { kind: "observed", attempt: 1, task, atMs });
   }
 
-  /** As the ledger applies an event: again, when somebody else has written meanwhile. */
+  /** Like the ledger, applies the event again if another process has written meanwhile. */
   async #apply(process: Process, recordId: string, event: TaskEvent, slot?: SlotRelease): Promise<void> {
     let known = process.known.get(recordId);
     if (known === undefined) return;
     let stored: TaskRecord | null = known;
     for (let tries = 0; tries < 4; tries += 1) {
-      const next = step(known, event);
+      const next = applyEvent(known, event);
       if (next === known && stored !== null) {
         if (slot !== undefined && tries === 0) await this.#releaseSlot(process, slot);
         return;
@@ -571,7 +571,7 @@ class Run {
     this.#truth.emptied(key);
   }
 
-  /** Runs an operation, and once more when its answer is lost; meanwhile the next step of the course happens. */
+  /** Runs an operation, and repeats it if its answer is lost. The next step of the course happens in between. */
   async #operate<T>(process: Process, operation: () => Promise<T>, note: (answer: T) => void): Promise<T> {
     if (!process.isAlive) throw new Died();
     this.#truth.looked(process.key);
@@ -585,7 +585,7 @@ class Run {
     return await this.#operate(process, operation, note);
   }
 
-  /** Never one that the record had before it was removed; the ledger picks a random one for that. */
+  /** Never a revision that the record had before its deletion. The ledger picks a random one for that. */
   #nextRevision(): number {
     this.#newestRevision += 1;
     return this.#newestRevision;
@@ -648,7 +648,7 @@ class Run {
 
   #draft(key: string, recordId: string): TaskRecord {
     const names = { recordId, workId: recordId, origin: this.#origin, keyId: key };
-    // Parsed, so that its text is the same after it was read back.
+    // Parsed, so that the text is the same when it is read back.
     return taskRecordSchema.parse(aRecord({ ...names, status: "waiting", taskId: null, revision: 0 }));
   }
 }

@@ -1,32 +1,32 @@
-/** Faults for the model to find, each put between the store and a sound engine. */
+/** Faults that the model must find. Each is placed between the store and a correct engine. */
 import { type ApiKeyState, readApiKeyState } from "../../../src/ledger/rules/api-key-state.ts";
 import {
-  type Facts,
   type Rows,
   type SqlEngine,
   type Statement,
   sql,
   type Transaction,
+  type TransactionReads,
 } from "../../../src/ledger/store/sql-engine.ts";
 import type { CourseClock, CourseOptions } from "./course.ts";
 import type { Rule } from "./truth.ts";
 
 export interface PlantedFault {
   readonly name: string;
-  /** What the courses may find first. */
+  /** The violations that a course may find first. */
   readonly rules: readonly Rule[];
   plant(sound: SqlEngine, clock: CourseClock): CourseOptions;
 }
 
 interface Meddling {
-  /** What is asked for. */
+  /** The statement that the store runs. */
   readonly asks?: (transaction: Transaction<unknown>) => readonly Statement[];
-  /** What the store gets to see. */
-  readonly sees?: (facts: Facts, transaction: Transaction<unknown>) => Facts;
-  /** What is written of it. */
+  /** The rows that the store gets. */
+  readonly sees?: (facts: TransactionReads, transaction: Transaction<unknown>) => TransactionReads;
+  /** The parameters that are written. */
   readonly saves?: (
     save: readonly Statement[],
-    facts: Facts,
+    facts: TransactionReads,
     transaction: Transaction<unknown>,
   ) => readonly Statement[];
 }
@@ -68,13 +68,13 @@ const fault = (name: string, rules: readonly Rule[], meddling: Meddling): Plante
   plant: (sound, clock) => ({ sound, clock, engine: meddled(sound, meddling) }),
 });
 
-/** The rows of each statement that contains a text, changed. */
+/** Changes the rows of each statement that contains a text. */
 function withRows(
-  facts: Facts,
+  facts: TransactionReads,
   { load }: Transaction<unknown>,
   text: string,
   change: (row: object) => object | null,
-): Facts {
+): TransactionReads {
   const changed = (rows: Rows): Rows =>
     rows.flatMap((row) => (typeof row === "object" && row !== null ? (change(row) ?? []) : []));
   const loaded = facts.loaded.map((rows, at) =>
@@ -83,13 +83,13 @@ function withRows(
   return { ...facts, loaded };
 }
 
-function stateOf({ locked }: Facts): ApiKeyState {
+function stateOf({ locked }: TransactionReads): ApiKeyState {
   const row = locked.at(-1)?.[0];
   const text = typeof row === "object" && row !== null && "state" in row ? String(row.state) : "";
   return readApiKeyState(text, Number.POSITIVE_INFINITY);
 }
 
-function withState(facts: Facts, change: (state: ApiKeyState) => ApiKeyState): Facts {
+function withState(facts: TransactionReads, change: (state: ApiKeyState) => ApiKeyState): TransactionReads {
   const last = facts.locked.at(-1)?.[0];
   if (last === undefined) return facts;
   return {
@@ -172,11 +172,11 @@ export const plantedFaults: readonly PlantedFault[] = [
       clock,
       engine: meddled(sound, {
         sees: (facts, transaction) => {
-          // Whatever revision is expected, the record seems to have it.
+          // The record seems to have whatever revision is expected.
           if (!isAdmission(transaction)) return facts;
-          const seeing = (revision: number): Facts =>
+          const seeing = (revision: number): TransactionReads =>
             withRows(facts, transaction, RECORD, (row) => ({ ...row, revision }));
-          const isStale = (seen: Facts): boolean =>
+          const isStale = (seen: TransactionReads): boolean =>
             /"kind":"conflict".*"isLeaseLost":false/.test(
               JSON.stringify(transaction.decide(seen).result) ?? "",
             );
@@ -251,7 +251,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     rules: ["rate", "in flight", "pause", "lease", "wait"],
     plant: (sound, clock) => {
       let transactions = 0;
-      const sees = (facts: Facts): Facts => {
+      const sees = (facts: TransactionReads): TransactionReads => {
         transactions += 1;
         return { ...facts, steadyMs: facts.steadyMs + (transactions % 3 === 0 ? 10_000 : 0) };
       };

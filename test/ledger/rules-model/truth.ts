@@ -1,4 +1,6 @@
-/** What really happened in a course, in a time that never restarts: every answer of the ledger is held against it. */
+/**
+ * What really happened in a course, on a clock that never restarts. Every answer of the ledger is compared with it.
+ */
 import { MAX_IN_FLIGHT_MS, SPEND_BUCKET_MS } from "../../../src/ledger/horizons.ts";
 import type { ClaimAnswer, WriteAnswer } from "../../../src/ledger/ledger-store.ts";
 import { type Flight, flightOf, type TaskRecord } from "../../../src/ledger/record.ts";
@@ -44,9 +46,12 @@ interface Send {
   readonly key: string;
   readonly owner: string;
   isPending: boolean;
-  /** It may have reached the service until then. */
+  /** The create may have reached the service until this time. */
   lastMs: number;
-  /** The ledger may count it from then: later than `lastMs` where its process was unseen for longer than a window. */
+  /**
+   * The earliest time from which the ledger may count it: later than `lastMs` if its process sent no heartbeat for
+   * longer than a window.
+   */
   mayCountFromMs: number;
 }
 
@@ -69,7 +74,7 @@ interface Asked {
   readonly after: TaskRecord;
   readonly sendId: string;
   readonly budget: number | null;
-  /** When the process asked for the first time: what began since cannot call a committed admission back. */
+  /** When the process asked first. Anything that began later cannot revoke a committed admission. */
   readonly firstAskedMs: number;
 }
 
@@ -77,9 +82,8 @@ const textOf = (record: TaskRecord | undefined | null): string | undefined =>
   record === undefined || record === null ? undefined : JSON.stringify(record);
 
 /**
- * An answer may be too generous or too strict. Where the ledger cannot know the exact moment (a restart of the steady
- * clock, a process that slept), a refusal is allowed that the strictest reading explains, and a consent that the
- * most generous one does.
+ * An answer may be too generous or too strict. If the ledger cannot know the exact moment (a restart of the steady
+ * clock, a process that slept), the strictest reading may explain a refusal, and the most generous one an admission.
  */
 export class Truth {
   nowMs = 0;
@@ -90,7 +94,7 @@ export class Truth {
   readonly #discarded: { readonly credits: number; readonly atMs: number }[] = [];
   #pauses: Pause[] = [];
   #restartedAtMs = 0;
-  /** When the ledger has first looked at something since the steady clock restarted: then its date was put right. */
+  /** When the ledger first read something after a restart of the steady clock, and corrected its date. */
   readonly #seenSinceRestart = new Map<string, number>();
 
   restarted(): void {
@@ -98,7 +102,7 @@ export class Truth {
     this.#seenSinceRestart.clear();
   }
 
-  /** Somebody emptied the state of a key: its slots, pauses and heartbeats are forgotten. */
+  /** Somebody emptied the state of a key, so its slots, pauses and heartbeats are forgotten. */
   emptied(key: string): void {
     for (const send of this.#sends.values()) if (send.key === key) this.#sends.delete(send.sendId);
     for (const [owner, beat] of this.#heartbeats) if (beat.key === key) this.#heartbeats.delete(owner);
@@ -238,7 +242,7 @@ export class Truth {
     }
   }
 
-  /** What the ledger must count: whole quarters of an hour. */
+  /** What the ledger must count, in whole quarters of an hour. */
   countedCredits(exceptRecordId?: string): number {
     const first = Math.floor((this.wallMs - BUDGET_WINDOW_MS) / SPEND_BUCKET_MS);
     return this.#spends(exceptRecordId)
@@ -264,7 +268,7 @@ export class Truth {
     }
   }
 
-  /** Admits a send, if every rule allows it by what certainly is. */
+  /** Admits a send if every rule certainly allows it. */
   #checkConsent(actor: Actor, asked: Asked, held: Held | undefined): void {
     const { known, after, sendId, budget, firstAskedMs } = asked;
     const { key, name } = actor;
@@ -340,7 +344,7 @@ export class Truth {
     const latest = (what: string, atMs: number): number => (isStrictest ? this.#latest(what, atMs) : atMs);
     const atMs = latest(`place ${record.recordId}`, flight.atMs);
     if (flight.kind === "accepted") {
-      // A task that is heard of again after its time was over has a place again.
+      // A task that is seen again after its place has expired takes a place again.
       return (isStrictest ? Math.max(atMs, statusAtMs) : atMs) + MAX_IN_FLIGHT_MS;
     }
     const beat = this.#heartbeats.get(flight.owner);
@@ -348,7 +352,7 @@ export class Truth {
     return Math.min(seenMs + LAPSE_MS, atMs + WINDOW_MS + LAPSE_MS);
   }
 
-  /** A process that was not seen for a whole window sends nothing of before. */
+  /** A process without a heartbeat for a whole window sends nothing that it was admitted before. */
   #seen(send: Send): void {
     if (send.lastMs > this.nowMs - WINDOW_MS) send.lastMs = this.nowMs;
     send.mayCountFromMs = this.nowMs;
@@ -390,7 +394,7 @@ export class Truth {
     if (!this.#seenSinceRestart.has(what)) this.#seenSinceRestart.set(what, this.nowMs);
   }
 
-  /** A date from before the restart lies in the future, and counts from when it is first seen. */
+  /** A date from before the restart is in the future, and counts from when it is first read. */
   #latest(what: string, atMs: number): number {
     if (atMs >= this.#restartedAtMs) return atMs;
     return Math.max(atMs, this.#seenSinceRestart.get(what) ?? this.nowMs);

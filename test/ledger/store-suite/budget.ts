@@ -1,4 +1,7 @@
-/** What every store must do for the budget: what records say they spend is counted, exactly and no longer than it must. */
+/**
+ * What every store must do for the budget: the spend in the records is counted exactly, and for no longer than
+ * necessary.
+ */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { TaskRecord } from "../../../src/ledger/record.ts";
@@ -28,12 +31,12 @@ export function budgetSuite(bench: () => StoreBench, newDesk: () => Desk): void 
       await desk.create("unsent", one);
       const record = await desk.create("unanswered", one);
       expect(reasonOf(await desk.ask(one))).toBe("over_budget");
-      // Its own reservation is no reason against its own repeat.
+      // The reservation of a create does not count against its own repeat.
       await desk.create("unanswered", one, { record });
       expect(await spent(desk)).toBe(150);
       bench().advance(DAY_MS - MINUTE_MS);
       expect(reasonOf(await desk.ask(one))).toBe("over_budget");
-      // A sum of a quarter of an hour leaves as a whole.
+      // The sum of a quarter of an hour expires as a whole.
       bench().advance(16 * MINUTE_MS);
       expect(reasonOf(await desk.ask(one))).toBe("admitted");
     });
@@ -193,7 +196,10 @@ export function budgetSuite(bench: () => StoreBench, newDesk: () => Desk): void 
   });
 }
 
-/** Told from the records alone: what has no task counts by itself; of a task, an end counts before a reservation. */
+/**
+ * Computed from the records alone: a record without a task counts by itself; of a task, an end replaces a
+ * reservation.
+ */
 function counted(records: readonly TaskRecord[]): number {
   const creditsOf = (some: readonly TaskRecord[]): number[] => some.map(({ spend }) => spend?.credits ?? 0);
   const alone = creditsOf(records.filter(({ taskId }) => taskId === null));

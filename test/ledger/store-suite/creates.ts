@@ -23,7 +23,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       bench().advance(30_001);
       expect(reasonOf(await desk.ask(two))).toBe("admitted");
       expect(reasonOf(await desk.ask(two))).toBe("rate");
-      // The second one's answer came 30 s after the first's.
+      // The second one was answered 30 s after the first.
       bench().advance(29_999);
       expect(reasonOf(await desk.ask(two))).toBe("admitted");
     });
@@ -154,7 +154,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       const most: Partial<AdmitRequest> = { sendId, maxCreates: 1, maxInFlight: 1 };
       expect(reasonOf(await desk.ask(most, { record }))).toBe("admitted");
       expect(["admitted", "conflict"]).toContain(reasonOf(await desk.ask(most, { record })));
-      // And it is taken back by its slot's name alone.
+      // Releasing it needs only the slot's name.
       await desk.store().releaseSlot({ sendId, outcome: "unsent" });
       expect(reasonOf(await desk.ask({ maxCreates: 1 }))).toBe("admitted");
       expect(reasonOf(await desk.ask({ maxCreates: 1 }))).toBe("rate");

@@ -1,4 +1,4 @@
-/** What every part of the store's suite works at: a store whose time a test moves, and one account's creates on it. */
+/** What every part of the store's suite uses: a store with a manual clock, and one account's creates. */
 import { randomUUID } from "node:crypto";
 import type { SavedFile } from "../../../src/files/saved-file.ts";
 import type {
@@ -20,12 +20,12 @@ export const DAY_MS = 24 * HOUR_MS;
 export const LAPSE_MS = 30_000;
 export const LEASE_MS = 60_000;
 
-/** One store, opened as often and by as many processes and accounts as a test likes. */
+/** One store, which a test may open for any number of processes and accounts. */
 export interface StoreBench {
   open(identity: LedgerIdentity): LedgerStore;
   /** Lets every clock advance. */
   advance(ms: number): void;
-  /** What was written so far lies ahead of the clock that windows run on. */
+  /** Everything written so far has a date in the future of the clock that measures windows. */
   putBack(): void;
   /** The wall clock, by which spend is dated. */
   wallMs(): number;
@@ -37,11 +37,11 @@ export type Outcome = "accepted" | "refused" | "unanswered" | "unsent";
 export interface Sent {
   readonly admission: Admission;
   readonly sendId: string;
-  /** As it stands after an admission that was granted. */
+  /** A record after a granted admission. */
   readonly record: TaskRecord;
 }
 
-/** `admitted`, or why not. */
+/** `admitted`, or the reason for the refusal. */
 export function reasonOf({ admission }: Pick<Sent, "admission">): string {
   return admission.kind === "held" ? admission.reason : admission.kind;
 }
@@ -54,7 +54,7 @@ export function savedAt(path: string): SavedFile {
   return { path, sizeBytes: 1, sha256: "0", savedAtMs: 1, matchesFormat: true };
 }
 
-/** One test's own origin and account, so that tests share a store without meeting. */
+/** The origin and account of one test, so that tests can share a store. */
 export class Desk {
   readonly bench: StoreBench;
   readonly keyId: string;
@@ -67,12 +67,12 @@ export class Desk {
     this.keyId = randomUUID();
   }
 
-  /** Another key's desk at the same origin. */
+  /** The desk of another key at the same origin. */
   neighbour(): Desk {
     return new Desk(this.bench, this.origin);
   }
 
-  /** The store as the process `processId` has it open. */
+  /** The store as opened by the process `processId`. */
   store(processId = "holder"): LedgerStore {
     const known = this.#stores.get(processId);
     if (known !== undefined) return known;
@@ -82,7 +82,7 @@ export class Desk {
     return store;
   }
 
-  /** A record of this account that nobody has stored yet; of a work of its own, unless told. */
+  /** Builds a record of this account that is not stored yet, for its own work unless given. */
   record(changes: Partial<TaskRecord> = {}): TaskRecord {
     const { origin, keyId } = this;
     return aRecord({
@@ -101,7 +101,7 @@ export class Desk {
     return this.store(processId).claim(replacing === undefined ? claim : { ...claim, replacing });
   }
 
-  /** Stores a record as it is, whatever stands there. */
+  /** Stores a record, whatever was stored before. */
   async put(record: TaskRecord): Promise<TaskRecord> {
     const { keyId, recordId } = record;
     const stored = await this.stored(record);
@@ -118,13 +118,13 @@ export class Desk {
     return value === undefined ? undefined : taskRecordSchema.parse(JSON.parse(value));
   }
 
-  /** Removes a record, with its spend. */
+  /** Deletes a record, with its spend. */
   async remove({ keyId, recordId, revision }: TaskRecord): Promise<WriteAnswer> {
     const write = { keyId, recordId, expectedRevision: revision, after: null } as const;
     return await this.store().write({ ...write, durability: "power_cut" });
   }
 
-  /** The next revision of a record, compared and set. */
+  /** Writes the next revision of a record with compare and set. */
   write(
     record: TaskRecord,
     changes: Partial<TaskRecord>,
@@ -143,7 +143,7 @@ export class Desk {
     });
   }
 
-  /** Asks for the admission of a create, of a new record where none is given. */
+  /** Requests the admission of a create; of a new record if none is given. */
   async ask(
     changes: Partial<AdmitRequest> = {},
     {
@@ -172,7 +172,7 @@ export class Desk {
     return { admission, sendId, record: admission.kind === "admitted" ? after : before };
   }
 
-  /** A create from its admission to its outcome; returns the record as it then stands. */
+  /** A create from its admission to its outcome. Returns the record after it. */
   async create(
     outcome: Outcome,
     changes: Partial<AdmitRequest> = {},
@@ -203,7 +203,7 @@ export class Desk {
     return { ...record, ...changes, revision: record.revision + 1 };
   }
 
-  /** The task's end, with what it cost. */
+  /** The task's end, with its cost. */
   end(record: TaskRecord, credits: number): Promise<TaskRecord> {
     const spend = credits === 0 ? null : { credits, atMs: this.bench.wallMs() };
     return this.change(record, { status: credits === 0 ? "failed" : "succeeded", spend });

@@ -1,4 +1,4 @@
-/** What every store must do for places in flight: who takes one, until when, and what never gives one anew. */
+/** What every store must do for places in flight: who takes one, for how long, and what never renews one. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { type Desk, LAPSE_MS, MINUTE_MS, reasonOf, type StoreBench, waitOf } from "./desk.ts";
@@ -101,7 +101,7 @@ export function flightsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       const desk = newDesk();
       const record = await desk.create("unanswered", one);
       bench().advance(3 * 60 * MINUTE_MS);
-      // The first admission after that long forgets it.
+      // The first admission after that time deletes it.
       await desk.create("refused", one);
       await desk.change(record, { fileName: "c.mp3" });
       expect(reasonOf(await desk.ask(one))).toBe("admitted");

@@ -1,11 +1,14 @@
-/** What every store must do for handles: open, cancel and end them, each in one step with their record or narration. */
+/**
+ * What every store must do for handles: open, cancel and end them, each in one transaction with their record or
+ * narration.
+ */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type { TaskRecord } from "../../../src/ledger/record.ts";
-import type { Handle, Wish } from "../../../src/ledger/rules/handles.ts";
+import type { Handle, SaveOptions } from "../../../src/ledger/rules/handles.ts";
 import { type Desk, reasonOf, type StoreBench } from "./desk.ts";
 
-const WISH: Wish = { fileName: null, replace: false };
+const SAVE_OPTIONS: SaveOptions = { fileName: null, replace: false };
 
 async function waiting(desk: Desk): Promise<TaskRecord> {
   const record = desk.record();
@@ -13,9 +16,13 @@ async function waiting(desk: Desk): Promise<TaskRecord> {
   return record;
 }
 
-async function opened(desk: Desk, { keyId, recordId: targetId }: TaskRecord, wish = WISH): Promise<Handle> {
+async function opened(
+  desk: Desk,
+  { keyId, recordId: targetId }: TaskRecord,
+  saveOptions = SAVE_OPTIONS,
+): Promise<Handle> {
   const draft = { handle: randomUUID(), keyId, targetId, openedAtMs: 10 };
-  const handle = await desk.store().openHandle(draft, wish);
+  const handle = await desk.store().openHandle(draft, saveOptions);
   if (handle === null) throw new Error("not opened");
   return handle;
 }
@@ -27,7 +34,7 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => Desk): voi
       const record = await waiting(desk);
       const handle = await opened(desk, record);
       expect(await opened(desk, record)).toEqual(handle);
-      expect(await opened(desk, record, { ...WISH, fileName: "a" })).not.toEqual(handle);
+      expect(await opened(desk, record, { ...SAVE_OPTIONS, fileName: "a" })).not.toEqual(handle);
       expect(await desk.store("another").handle(handle.handle)).toEqual(handle);
       expect(await desk.neighbour().store().handle(handle.handle)).toBeNull();
       expect(await desk.store().handle(randomUUID())).toBeNull();
@@ -36,7 +43,7 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => Desk): voi
     it("is opened for no record that is not there", async () => {
       const { keyId, ...desk } = newDesk().record();
       const draft = { handle: randomUUID(), keyId, targetId: desk.recordId, openedAtMs: 10 };
-      expect(await newDesk().store().openHandle(draft, WISH)).toBeNull();
+      expect(await newDesk().store().openHandle(draft, SAVE_OPTIONS)).toBeNull();
     });
 
     it("keeps a create from leaving once it is cancelled, unless a call or another handle wants it", async () => {
@@ -49,7 +56,7 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => Desk): voi
       });
       expect(reasonOf(await desk.ask({ isForHandles: true }, { record }))).toBe("not_wanted");
       expect(await desk.store().hasWantedHandle(record.recordId)).toBe(false);
-      await opened(desk, record, { ...WISH, fileName: "a" });
+      await opened(desk, record, { ...SAVE_OPTIONS, fileName: "a" });
       expect(await desk.store().hasWantedHandle(record.recordId)).toBe(true);
       expect(reasonOf(await desk.ask({ isForHandles: true }, { record }))).toBe("admitted");
       const plain = await waiting(desk);
@@ -64,7 +71,7 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => Desk): voi
       const sent = await desk.ask({ isForHandles: true }, { record });
       const asked = await desk.store().cancelHandle(handle, 20);
       expect(asked).toMatchObject({ end: null, cancelAskedAtMs: 20 });
-      // What may have arrived is seen through.
+      // A create that may have arrived is completed.
       const repeat = { record: sent.record };
       expect(reasonOf(await desk.ask({ isForHandles: true }, repeat))).toBe("admitted");
       const unanswered = await desk.stored(record);
@@ -113,7 +120,7 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => Desk): voi
         targetId: narrationId,
         openedAtMs: 10,
         attempt: 1,
-        wish: { ...WISH, replayed: false },
+        saveOptions: { ...SAVE_OPTIONS, replayed: false },
         cancelAskedAtMs: null,
         endedAtMs: null,
         end: null,
@@ -122,7 +129,7 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => Desk): voi
       expect(await desk.store().handle(handle.handle)).toBeNull();
       expect(await narrations.write(narrationId, 1, "running", [handle])).toBe(true);
       expect((await narrations.read(narrationId))?.handles).toEqual([handle]);
-      // Another process wrote the very same state: the handle of this one is kept all the same.
+      // Another process wrote an identical state. The handle of this one is kept all the same.
       const other = { ...handle, handle: randomUUID() };
       expect(await narrations.write(narrationId, 1, "running", [other])).toBe(true);
       const ended = { ...handle, end: { kind: "ended", status: "finished" }, endedAtMs: 20 };

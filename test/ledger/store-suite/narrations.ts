@@ -1,4 +1,7 @@
-/** What every store must do for narrations: a plan kept once, compare and set of the state, the lease, the list. */
+/**
+ * What every store must do for narrations: the plan is stored once; compare and set of the state, the lease, the
+ * list.
+ */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { type Desk, LEASE_MS, type StoreBench } from "./desk.ts";

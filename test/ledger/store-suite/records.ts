@@ -1,4 +1,4 @@
-/** What every store must do for records: compare and set, leases, and finding them again. */
+/** What every store must do for records: compare and set, leases, and queries. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { pathName, taskName, workName } from "../../../src/ledger/identity.ts";
@@ -55,7 +55,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       expect(await desk.store().write(anew)).toEqual({ written: false, value: rowOf(record).value });
       expect(await desk.remove(record)).toEqual({ written: true });
       expect(await desk.stored(record)).toBeUndefined();
-      // A removal is repeated when its answer is lost.
+      // A deletion is repeated if its answer is lost.
       expect(await desk.remove(record)).toEqual({ written: true });
       expect(await desk.write(record, {})).toEqual({ written: false, value: undefined });
       expect(await desk.store().write(anew)).toEqual({ written: true });

@@ -22,7 +22,7 @@ function refusalOf(bytes: Uint8Array): string {
   return "none";
 }
 
-/** Replaces bytes wherever they stand; both are of one length. */
+/** Replaces bytes wherever they occur. Both must have the same length. */
 function respelled(bytes: Uint8Array, before: string, after: string): Uint8Array {
   const text = Buffer.from(bytes).toString("latin1").replaceAll(before, after);
   return Buffer.from(text, "latin1");
@@ -31,7 +31,7 @@ function respelled(bytes: Uint8Array, before: string, after: string): Uint8Array
 const CENTRAL = Buffer.from([0x50, 0x4b, 0x01, 0x02]);
 const LOCAL = Buffer.from([0x50, 0x4b, 0x03, 0x04]);
 
-/** Changes the header of every file, in the archive's list and before the files themselves. */
+/** Changes the header of every file, both in the archive's directory and before the files. */
 function withHeaders(
   bytes: Uint8Array,
   change: (archive: Buffer, central: number, local: number) => void,
@@ -55,8 +55,8 @@ describe("a book", () => {
   });
 
   it.each<readonly [what: string, bytes: Uint8Array, rule: RegExp]>([
-    ["no archive", Buffer.from("It is late."), /no EPUB|damaged/],
-    ["half of an archive", GOOD.subarray(0, GOOD.length / 2), /no EPUB|damaged/],
+    ["no archive", Buffer.from("It is late."), /not an EPUB|damaged/],
+    ["half of an archive", GOOD.subarray(0, GOOD.length / 2), /not an EPUB|damaged/],
     ["the end of an archive alone", GOOD.subarray(GOOD.length - 22), /damaged/],
     [
       "a damaged page",

@@ -1,4 +1,4 @@
-/** A chapter of a book can be listened to while the next one is made. */
+/** A chapter of a book can be played while the next one is being made. */
 import { execFile } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

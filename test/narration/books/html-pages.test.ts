@@ -1,4 +1,4 @@
-/** What is heard of a page of HTML, and what is reported as not spoken. */
+/** What of an HTML page is spoken, and what is reported as not spoken. */
 import { describe, expect, it } from "vitest";
 import { readHtml } from "../../../src/narration/books/read-html.ts";
 import { SkippedList, type SourceBlock } from "../../../src/narration/plan/blocks.ts";
@@ -83,7 +83,7 @@ describe("a page of HTML", () => {
       '<table><tr><td epub:type="z3998:persona">Jack</td><td><i epub:type="z3998:stage-direction">Airily.</i> Oh!</td></tr><tr><td epub:type="z3998:persona">Lane</td><td><p>Yes.</p><p>And no.</p></td></tr><tr><td></td><td epub:type="z3998:stage-direction">Lane goes out.</td></tr></table>',
       ["Jack: [Airily.] Oh!", "Lane: Yes.", "And no.", "[Lane goes out.]"],
     ],
-    ["tables whose first cells are no speakers", "<table><tr><td>Jack<td>Yes</table>", ["Jack, Yes"]],
+    ["tables whose first cells are not speakers", "<table><tr><td>Jack<td>Yes</table>", ["Jack, Yes"]],
     ["quotes", "<blockquote><p>A.</p></blockquote>", ["A."]],
     [
       "poems",

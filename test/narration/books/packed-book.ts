@@ -3,9 +3,9 @@ import { strToU8, type Zippable, zipSync } from "fflate";
 
 export interface PackedPage {
   readonly id: string;
-  /** What stands in its `body`. */
+  /** The content of its `body`. */
   readonly body: string;
-  /** Of the item in the list of files, as `properties="nav"`. */
+  /** Attributes of the page's item in the manifest, such as `properties="nav"`. */
   readonly properties?: string;
   readonly linear?: "no";
 }
@@ -13,7 +13,7 @@ export interface PackedPage {
 export interface PackedBook {
   readonly pages: readonly PackedPage[];
   readonly metadata?: string;
-  /** In the package, behind the reading order. */
+  /** In the package file, after the reading order. */
   readonly more?: string;
   readonly files?: Readonly<Record<string, string | Uint8Array>>;
 }
@@ -26,7 +26,7 @@ export const METADATA = "<dc:title>A Book</dc:title><dc:creator>An Author</dc:cr
 export const pageOf = (body: string): string =>
   `<?xml version="1.0"?>${HTML}<head><title>A page</title></head><body>${body}</body></html>`;
 
-/** The package's own file. */
+/** The package file. */
 export function packageOf({ pages, metadata = METADATA, more = "" }: PackedBook): string {
   const items = pages.map(
     ({ id, properties }) =>

@@ -1,11 +1,14 @@
-/** A narration made in memory by what `decideNextStep` says, through a drawn course of answers, stops, deaths and retakes. */
+/**
+ * Simulates a narration in memory with the steps of `decideNextStep`, through a random course of answers, stops,
+ * deaths and retakes.
+ */
 import fc from "fast-check";
 import type { FileProgress, PartState, Progress, Step } from "../../../src/narration/next-step.ts";
 import { checkStep, Violation } from "./promises.ts";
 
 export type Next = (progress: Progress) => Step;
 
-/** What a driver may get wrong beside the step itself. */
+/** Mistakes of a driver beyond the step itself. */
 export interface DriverFaults {
   readonly forgetsEquals?: boolean;
   readonly staysFull?: boolean;
@@ -14,16 +17,16 @@ export interface DriverFaults {
 const ENDS = ["saved", "failed", "retry", "full", "refused"] as const;
 
 type Event =
-  /** One of the parts at work ends. */
+  /** One of the running parts ends. */
   | { readonly kind: "end"; readonly which: number; readonly how: (typeof ENDS)[number] }
-  /** Nothing more may be created; what is with the service stays there. */
+  /** No create may be sent any more. Accepted tasks stay at the service. */
   | { readonly kind: "stop"; readonly accepted: number }
-  /** The process dies, and another one goes on. */
+  /** The process dies, and another one continues. */
   | { readonly kind: "death"; readonly accepted: number }
-  /** A call with a limit: what has failed is tried again. */
+  /** A call with a limit: failed parts are tried again. */
   | { readonly kind: "ask" }
   | { readonly kind: "retake"; readonly part: number }
-  /** The next file cannot be joined, for want of room or because one of its parts is damaged. */
+  /** The next file cannot be joined, because the disk is full or a part is damaged. */
   | { readonly kind: "join fails"; readonly isDamaged: boolean };
 
 const any = fc.nat(1000);
@@ -40,9 +43,9 @@ const event: fc.Arbitrary<Event> = fc.oneof(
 );
 
 export interface Course {
-  /** Of each part its text: parts with the same one are one task. */
+  /** The text of each part. Parts with the same text are one task. */
   readonly texts: readonly number[];
-  /** Of each part how it stands at the beginning; parts with the same text stand alike. */
+  /** The status of each part at the beginning. Parts with the same text have the same status. */
   readonly states: readonly PartState[];
   /** The first part of each chapter but the first. */
   readonly chapters: readonly number[];
@@ -61,7 +64,7 @@ export const course: fc.Arbitrary<Course> = fc.record({
   events: fc.array(event, { maxLength: 16 }),
 });
 
-/** Two tries of each part after each ask, and as many joins: far less than this. */
+/** Each call tries each part twice and joins as often, which is far less than this. */
 const MAX_STEPS = 600;
 const MAX_TRIES = 2;
 
@@ -98,7 +101,7 @@ class Narration {
     };
   }
 
-  /** @returns `false`: it has ended, and nobody asks for more */
+  /** @returns `false` if it has ended, and no call asks for more */
   take(step: Step): boolean {
     switch (step.kind) {
       case "work":
@@ -123,7 +126,7 @@ class Narration {
     }
   }
 
-  /** Everything that is known of the parts is looked at again. */
+  /** Reads everything that is known about the parts again. */
   #look(): void {
     this.#isHalted = false;
     this.#isFull = false;
@@ -176,7 +179,7 @@ class Narration {
     else if (how === "failed" || (how === "retry" && tries >= MAX_TRIES)) this.#settle(part, failed);
     else this.#settle(part, "open");
     if (how === "full" && others > 0) this.#isFull = true;
-    // With nothing of ours at work there will be no more room.
+    // If none of our parts runs, no room can become free.
     else if (how === "full" || how === "refused") this.#isHalted = true;
   }
 
@@ -190,7 +193,7 @@ class Narration {
     });
   }
 
-  /** @param accepted a bit for each part: whether the service had taken it */
+  /** @param accepted a bit for each part: whether the service has accepted it */
   #leave(accepted: number): void {
     this.#isUnsent = false;
     this.#parts.forEach((state, part) => {
@@ -224,7 +227,7 @@ class Narration {
   }
 }
 
-/** @throws Violation where a promise is broken on the way, or the narration never ends */
+/** @throws Violation if a promise is broken on the way, or the narration never ends */
 export function run(one: Course, next: Next, faults: DriverFaults = {}): void {
   const narration = new Narration(one, faults);
   for (let steps = 0; steps < MAX_STEPS; steps += 1) {

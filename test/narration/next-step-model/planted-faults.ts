@@ -1,4 +1,4 @@
-/** Faults that the courses have to find: each changes one thing about the next step, or about its driver. */
+/** Faults that the courses must find. Each changes one thing about the next step or its driver. */
 import {
   decideNextStep,
   type FileProgress,
@@ -11,7 +11,7 @@ interface PlantedFault {
   readonly name: string;
   readonly next: Next;
   readonly faults?: DriverFaults;
-  /** Promises that it may be seen to break. */
+  /** The promises that the fault may break. */
   readonly promises: readonly string[];
 }
 

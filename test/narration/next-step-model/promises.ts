@@ -1,7 +1,7 @@
-/** What each next step of a narration has to keep, said without the code that decides it. */
+/** The promises of each next step of a narration, stated without the code that decides it. */
 import type { FileProgress, PartState, Progress, Step } from "../../../src/narration/next-step.ts";
 
-/** A promise that was broken; its message is the promise's name. */
+/** A broken promise; its message is the promise's name. */
 export class Violation extends Error {
   override readonly name = "Violation";
 }
@@ -25,13 +25,13 @@ const isComplete = (progress: Progress, file: FileProgress): boolean => {
 const indexesOf = ({ parts }: Progress, wanted: PartState): number[] =>
   parts.flatMap((state, index) => (state === wanted ? [index] : []));
 
-/** Parts of which nothing is at work, also under another number. */
+/** Parts whose text is not running, also not as another part. */
 const beginnable = (progress: Progress, state: PartState): number[] => {
   const atWork = new Set(indexesOf(progress, "working").map((index) => progress.firstEqual[index]));
   return indexesOf(progress, state).filter((index) => !atWork.has(progress.firstEqual[index]));
 };
 
-/** Whether a part could be begun now. */
+/** Whether a part could begin now. */
 function canWork(progress: Progress): boolean {
   if (indexesOf(progress, "working").length >= MAX_AT_ONCE) return false;
   if (beginnable(progress, "sent").length > 0) return true;

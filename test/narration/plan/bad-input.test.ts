@@ -1,4 +1,4 @@
-/** What is refused before anything could be paid for, and what is odd and spoken all the same. */
+/** Texts that are refused before anything is paid, and odd texts that are spoken. */
 import { describe, expect, it } from "vitest";
 import { codePointLength } from "../../../src/contract/unicode.ts";
 import { AudioError } from "../../../src/errors.ts";
@@ -67,7 +67,7 @@ describe("a text", () => {
   it("may be one paragraph of nearly 8 MiB, in Markdown too", () => {
     const text = "The river ran past the old mill and on to the sea. ".repeat(160_000);
     expect(plan(text, { format: "markdown" }).parts.length).toBeGreaterThan(5_000);
-    // The mark makes it Markdown, which is read by the library.
+    // The mark makes it Markdown, which the library reads.
     expect(plan(`# Mill\n\n${text}`, { format: "markdown" }).parts.length).toBeGreaterThan(5_000);
   }, 60_000);
 

@@ -1,4 +1,4 @@
-/** Chapters are numbered as they number themselves, so that "chapters 3 to 5" means those. */
+/** Chapters keep the numbers of their headings, so that "chapters 3 to 5" means those. */
 import { describe, expect, it } from "vitest";
 import { chapterNumbers } from "../../../src/narration/plan/chapters/chapter-number.ts";
 import { planInput } from "../../../src/narration/plan-input.ts";

@@ -1,4 +1,4 @@
-/** Headings that only their sequence shows, and what looks like one and is none. */
+/** Headings that only their sequence reveals, and lines that look like headings but are not. */
 import { describe, expect, it } from "vitest";
 import { titleOf } from "../../../src/narration/plan/narration-title.ts";
 import type { NarrationPlan } from "../../../src/narration/plan/plan.ts";
@@ -21,7 +21,7 @@ describe("a sequence of headings", () => {
       ["CHAPTER 1. Loomings.", "CHAPTER 2. The Carpet-Bag.", "CHAPTER 3. The Spouter-Inn."],
     ],
     [
-      "words that are no chapter's",
+      "words that are not a chapter's",
       [
         "ADVENTURE I. A SCANDAL IN BOHEMIA",
         "ADVENTURE II. THE RED-HEADED LEAGUE",
@@ -218,7 +218,7 @@ describe("a paragraph that announces the next", () => {
 });
 
 describe("the title of a narration", () => {
-  it("is no chapter's heading, where there are several", () => {
+  it("is not a chapter's heading, where there are several", () => {
     const chapters = book(["CHAPTER 43. Hark!", "CHAPTER 44. The Chart."]);
     expect(titleOf(plan(`MOBY-DICK\n\n${chapters}`))).toBe("MOBY-DICK");
     expect(titleOf(plan(chapters))).toBe(

@@ -1,4 +1,4 @@
-/** Which paragraphs are headings of chapters, by their words and their length alone. */
+/** Which paragraphs are chapter headings, by their words and length alone. */
 import { describe, expect, it } from "vitest";
 import { markChapters } from "../../../src/narration/plan/chapters/chapter-words.ts";
 

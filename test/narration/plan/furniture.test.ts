@@ -1,4 +1,4 @@
-/** What is around a text for the eye or for other programs, and what only looks like it. */
+/** Text for the eye or for other programs, and text that only looks like it. */
 import { describe, expect, it } from "vitest";
 import type { NarrationPlan, SkippedKind } from "../../../src/narration/plan/plan.ts";
 import { planNarration } from "../../../src/narration/plan/plan-narration.ts";
@@ -253,7 +253,7 @@ describe("columns", () => {
 });
 
 describe("headings in capitals whose numbers count from 1", () => {
-  it("are spoken, and are no running heads", () => {
+  it("are spoken, and are not running heads", () => {
     const text = [1, 2, 3, 4]
       .map((number) => `RESUMEN DE LA LECCIÓN ${number}\n\nEl cursor se mueve.`)
       .join("\n\n");
@@ -298,7 +298,7 @@ describe("furniture without end", () => {
     try {
       plan(`Words.\n\n${mark.repeat(400_000 / mark.length)}\n\nWords.`);
     } catch (error) {
-      // An answer as well: 57,000 headings are too many parts.
+      // A refusal is an answer as well: 57,000 headings are too many parts.
       expect(String(error)).toContain("more than 20000 headings");
     }
     const { user, system } = process.cpuUsage(begun);

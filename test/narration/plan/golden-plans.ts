@@ -1,4 +1,4 @@
-/** The texts whose plans are committed, and those plans; run alone, it prints them, for another version of Node. */
+/** The texts with committed plans. Run directly, it prints the plans, for other versions of Node. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -10,12 +10,12 @@ const ALICE = join(import.meta.dirname, "..", "..", "..", "assets", "alice-chapt
 
 const VOICES: PlanRequest["voices"] = { Anna: "sophie_en_zh", Ben: "kian_en_zh", Dora: "felix_zh" };
 
-/** The names of the texts, with their endings. */
+/** The names of the texts, with their extensions. */
 export const TEXTS: readonly string[] = ["alice.md", ...readdirSync(GOLDEN)].filter((name) =>
   /\.(?:md|txt)$/.test(name),
 );
 
-/** A text's plans: at the usual speed, and at half of it, where half as much fits into a part. */
+/** A text's plans: at normal speed, and at half of it, where half as much text fits into a part. */
 export function goldenPlans(name: string): Record<string, NarrationPlan> {
   const text = readFileSync(name === "alice.md" ? ALICE : join(GOLDEN, name), "utf8");
   const request = { text, format: name.endsWith(".md") ? "markdown" : "plain", pauseSeconds: 0.6 } as const;

@@ -1,6 +1,6 @@
 /**
- * Committed texts come to their committed plans. A boundary decides what is paid again, so where one of these moves,
- * the plan's version grows (docs/reference-narrations.md, Plan of a narration).
+ * Committed texts give their committed plans. A moved boundary is paid again, so a change here must increase the
+ * plan's version (docs/reference-narrations.md, Plan of a narration).
  */
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Chapters of a text whose lines run on below their headings, and lines that only look like such headings. */
+/** Chapters whose text begins on the line below the heading, and lines that only look like such headings. */
 import { describe, expect, it } from "vitest";
 import { planNarration } from "../../../src/narration/plan/plan-narration.ts";
 

@@ -1,4 +1,4 @@
-/** Which lines are paragraphs, which are ended on purpose, and which by the width of a page. */
+/** Which lines are paragraphs, which are broken on purpose, and which by the width of a page. */
 import { describe, expect, it } from "vitest";
 import { planNarration } from "../../../src/narration/plan/plan-narration.ts";
 

@@ -1,4 +1,4 @@
-/** What is heard of Markdown: each kind of markup by itself, and what a text made to take forever costs. */
+/** What of Markdown is spoken: each kind of markup alone, and the time for texts that were made to take forever. */
 import { describe, expect, it } from "vitest";
 import type { NarrationPlan, PlanRequest } from "../../../src/narration/plan/plan.ts";
 import { planNarration } from "../../../src/narration/plan/plan-narration.ts";
@@ -55,7 +55,7 @@ const CASES: ReadonlyArray<readonly [what: string, markdown: string, heard: read
     "&copy; 2026 AT&amp;T &mdash; &#233;t&#xe9;&nbsp;&lt;b&gt; &unknown; &#38;copy; &#0;&#xFFFD;&#8;",
     ["© 2026 AT&T — été <b> &unknown; &copy;"],
   ],
-  ["escapes, which are no references", "\\&copy; \\*x\\* `&copy;`", ["&copy; *x* &copy;"]],
+  ["escapes, which are not references", "\\&copy; \\*x\\* `&copy;`", ["&copy; *x* &copy;"]],
   ["images by their words", "![A *red* fox](fox.png) runs.", ["A red fox runs."]],
   ["inline code and tags", "Press <kbd>Enter</kbd>, then `npm run x`.", ["Press Enter, then npm run x."]],
   ["footnotes' marks not at all", "True.[^1] Also[^note] this.", ["True. Also this."]],
@@ -72,7 +72,7 @@ const CASES: ReadonlyArray<readonly [what: string, markdown: string, heard: read
     ["a and b."],
   ],
   [
-    "two rules around a text, which are no front matter",
+    "two rules around a text, which are not front matter",
     "---\nJust text here.\n\n---\n\nMore.",
     ["Just text here.", "More."],
   ],

@@ -1,4 +1,7 @@
-/** What holds for every plan: bounds, nothing lost, and an edit that moves few parts; seeded, so a failure can be repeated. */
+/**
+ * What holds for every plan: bounds, nothing lost, and an edit changes few parts. Seeded, so a failure can be
+ * repeated.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -13,7 +16,7 @@ const WORDS = readFileSync(ALICE, "utf8").match(/\p{L}+(?:’\p{L}+)?/gu) ?? [];
 const plan = (text: string, more: Partial<PlanRequest> = {}): NarrationPlan =>
   planNarration({ text, format: "plain", speed: 1, pauseSeconds: 0.6, ...more });
 
-/** Numbers from 0 to 1 that are the same in every run (mulberry32). */
+/** Returns pseudo-random numbers from 0 to 1 that are the same in every run (mulberry32). */
 function random(seed: number): () => number {
   let state = seed;
   return () => {
@@ -34,7 +37,7 @@ function sentence(next: () => number): string {
   return words.join(" ") + (next() < 0.8 ? "." : next() < 0.5 ? "?" : "!”");
 }
 
-/** A novel's chapters in a novel's words. */
+/** Chapters with the words of a novel. */
 function novel(seed: number, codePoints: number, chapterCodePoints = 12_000): string {
   const next = random(seed);
   let text = "";
@@ -52,7 +55,7 @@ function novel(seed: number, codePoints: number, chapterCodePoints = 12_000): st
   return text;
 }
 
-/** Strange and ordinary alike: scripts, marks, breaks and things that are no words. */
+/** Strange and ordinary pieces: scripts, marks, breaks and symbols. */
 const ODDITIES = [
   "Mr. ",
   "e.g. ",
@@ -123,7 +126,7 @@ function chaos(seed: number): string {
   return `${Array.from({ length }, pick).join("")}End`;
 }
 
-/** What is to be heard of a text, however it is spaced. */
+/** What of a text is spoken, without its white space. */
 const heard = (text: string): string => text.normalize("NFC").replaceAll(/[\s\u00ad\ufeff\u200b\u2028]/g, "");
 const lettersOf = (text: string): string => text.normalize("NFC").replaceAll(/[^\p{L}\p{N}]/gu, "");
 
@@ -192,14 +195,14 @@ describe("every plan", () => {
     for (const text of [bare, "字".repeat(500_000), "a".repeat(500_000)]) {
       const begun = process.cpuUsage();
       expect(plan(text).parts.length).toBeGreaterThan(400);
-      // Of the processor, for other tests run beside this one.
+      // Processor time, because other tests run at the same time.
       const { user, system } = process.cpuUsage(begun);
       expect((user + system) / 1000).toBeLessThan(2_000);
     }
   });
 });
 
-/** How many parts of a plan are not among those of another. */
+/** The number of parts of a plan that another plan lacks. */
 function newParts(before: NarrationPlan, after: NarrationPlan): number {
   const left = new Map<string, number>();
   for (const { text } of before.parts) left.set(text, (left.get(text) ?? 0) + 1);

@@ -1,4 +1,4 @@
-/** Forms that readers found in texts which nobody here had seen: each with the form and what must not be taken for it. */
+/** Forms that readers found in unknown texts. Each test contains the form and what must not be mistaken for it. */
 import { describe, expect, it } from "vitest";
 import type { NarrationPlan, Voices } from "../../../src/narration/plan/plan.ts";
 import { planNarration } from "../../../src/narration/plan/plan-narration.ts";
@@ -149,7 +149,7 @@ describe("names without a voice", () => {
     ]);
   });
 
-  it("are no columns of a table, which do not take turns", () => {
+  it("are not columns of a table, which do not take turns", () => {
     const rows = [
       "Rule: one",
       "Rule: two",
@@ -211,7 +211,7 @@ describe("a formula of one letter or figure", () => {
   });
 
   it.each(["It costs $5 and $10.", "Set $HOME and $PATH.", "He paid 5$ for 10$."])(
-    "is no price: %s",
+    "is not a price: %s",
     (text) => {
       expect(inMarkdown(`# Odds\n\n${text}`)).toContain(text);
     },

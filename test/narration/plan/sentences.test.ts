@@ -1,4 +1,4 @@
-/** Where sentences end in every language that the voices speak: a bar stands at each boundary. */
+/** Where sentences end in every language of the voices. A bar marks each boundary. */
 import { describe, expect, it } from "vitest";
 import { sentencesOf } from "../../../src/narration/plan/cutting/sentences.ts";
 import { planNarration } from "../../../src/narration/plan/plan-narration.ts";

@@ -1,4 +1,4 @@
-/** Whose turn it is in scripts and transcripts, and what is no label and no direction. */
+/** Whose turn it is in scripts and transcripts, and what is neither a label nor a direction. */
 import { describe, expect, it } from "vitest";
 import type { TextFormat } from "../../../src/files/input-format.ts";
 import type { NarrationPlan, PlanRequest } from "../../../src/narration/plan/plan.ts";

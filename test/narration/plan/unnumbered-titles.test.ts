@@ -1,4 +1,4 @@
-/** Titles of chapters that have no number, and lines that look like one. */
+/** Titles of chapters without a number, and lines that look like one. */
 import { describe, expect, it } from "vitest";
 import { planNarration } from "../../../src/narration/plan/plan-narration.ts";
 

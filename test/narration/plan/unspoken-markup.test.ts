@@ -1,4 +1,7 @@
-/** Markup of other tools inside of Markdown, and texts that are called Markdown without being it: nothing changes or goes without a word. */
+/**
+ * Markup of other tools in Markdown, and texts that are called Markdown but are not: nothing is changed or left out
+ * without a report.
+ */
 import { describe, expect, it } from "vitest";
 import type { NarrationPlan } from "../../../src/narration/plan/plan.ts";
 import { planNarration } from "../../../src/narration/plan/plan-narration.ts";
@@ -43,21 +46,21 @@ describe("markup of other tools", () => {
     ["words of a wiki's link", "# T\n\nRead [[Home|the start]] and [[Guide]].", "Read the start and Guide."],
     ["words inside of commands", "# T\n\nIt is \\emph{very \\textbf{good}}.", "It is very good."],
     [
-      "prices, which are no formulas",
+      "prices, which are not formulas",
       "# T\n\nFrom $5 and up to $10, or $5-$10 in $HOME.",
       "From $5 and up to $10, or $5-$10 in $HOME.",
     ],
     [
-      "variables of a shell, which are no formulas",
+      "variables of a shell, which are not formulas",
       "# T\n\nSet $HOME_DIR/$USER and PATH=$HOME/a_b:$PATH, run $(MAKE) D=$(CURDIR)/x, or $$ and $$.",
       "Set $HOME_DIR/$USER and PATH=$HOME/a_b:$PATH, run $(MAKE) D=$(CURDIR)/x, or $$ and $$.",
     ],
     [
-      "times and namespaces, which are no emoji",
+      "times and namespaces, which are not emoji",
       "# T\n\nAt 10:30:15 use std::vector::size now.",
       "At 10:30:15 use std::vector::size now.",
     ],
-    ["a path, which is no command", "# T\n\nOpen C:\\Users\\{name} now.", "Open C:\\Users{name} now."],
+    ["a path, which is not a command", "# T\n\nOpen C:\\Users\\{name} now.", "Open C:\\Users{name} now."],
     [
       "code, which is spoken as it is",
       "# T\n\nWrite `{% raw %}` and `$x$` and `:cake:`.",
@@ -73,7 +76,7 @@ describe("markup of other tools", () => {
       "# T\n\nTake [[1, 2], [3]] ::: or :: it.",
       "Take [[1, 2], [3]] ::: or :: it.",
     ],
-    ["a picture that is no badge", "# T\n\n![A red fox](fox.svg) runs.", "A red fox runs."],
+    ["a picture that is not a badge", "# T\n\n![A red fox](fox.svg) runs.", "A red fox runs."],
   ])("is heard: %s", (_, markdown, words) => {
     expect(heard(markdown).split("\n\n").slice(1).join("\n\n")).toBe(words);
   });

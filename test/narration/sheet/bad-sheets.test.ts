@@ -1,4 +1,4 @@
-/** What is wrong with a sheet is refused in the plan, by row number, before anything is sent. */
+/** Mistakes in a sheet are refused in the plan, by row number, before anything is sent. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

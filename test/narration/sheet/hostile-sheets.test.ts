@@ -1,4 +1,4 @@
-/** Whatever a sheet holds, it becomes a plan within its bounds, or is refused in words. */
+/** Whatever a sheet contains, it becomes a plan within its bounds, or is refused with a reason. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { AudioError } from "../../../src/errors.ts";
@@ -17,7 +17,7 @@ async function planOrRefusal(text: string): Promise<StoredPlan | AudioError> {
   }
 }
 
-/** Pieces of which sheets are made, in any order. */
+/** Pieces from which sheets are built, in any order. */
 const piece = fc.constantFrom(
   ...["text", "file", "voice", "speed", ",", ";", "\t", "\n", "\r\n", "\r", '"', '""', " ", "a", "1", "0,9"],
   ...["sophie_en_zh", "__proto__", "constructor", "é", "\u2028", "\ufeff", "[", "=1+1", "名", "…"],

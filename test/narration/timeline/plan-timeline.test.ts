@@ -1,4 +1,4 @@
-/** Which parts are made of cues: what is spoken, by whom, from when on, and what is left out. */
+/** Which parts are made from cues: the text, the speaker, the start, and what is left out. */
 import { describe, expect, it } from "vitest";
 import type { Voices } from "../../../src/narration/plan/plan.ts";
 import { planTimeline } from "../../../src/narration/timeline/plan-timeline.ts";
@@ -69,7 +69,7 @@ describe("what is not spoken", () => {
     ["- Hello.\n- Hi!", "Hello.\nHi!"],
     ["-5 degrees.", "-5 degrees."],
     ["2 < 3 is true.", "2 < 3 is true."],
-  ])("is no part of %j", (text, words) => {
+  ])("is not part of %j", (text, words) => {
     expect(spoken(filmOf(text))).toEqual([[10, words]]);
     expect(unspoken(filmOf(text))).toEqual([]);
   });

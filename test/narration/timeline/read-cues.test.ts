@@ -1,7 +1,7 @@
-/** What is read as a cue, and what is refused before anything is paid for, each with one sentence. */
+/** What is read as a cue, and what is refused before anything is paid, each with one sentence. */
 import { describe, expect, it } from "vitest";
 import { SkippedList } from "../../../src/narration/plan/blocks.ts";
-import { holdsCues, isSubtitles } from "../../../src/narration/plan/plain/time-codes.ts";
+import { containsCues, isSubtitles } from "../../../src/narration/plan/plain/time-codes.ts";
 import { readCues } from "../../../src/narration/timeline/read-cues.ts";
 
 const cue = (times: string, words = "Hello."): string => `${times}\n${words}\n`;
@@ -43,7 +43,7 @@ describe("a cue", () => {
     expect(read(text).cues.map(({ lines }) => lines)).toEqual([["One", "and a half."], ["Two."]]);
   });
 
-  it("in WebVTT has an identifier of any kind, and is no note, style or region", () => {
+  it("in WebVTT has an identifier of any kind, and is not a note, style or region", () => {
     const text = `WEBVTT - a film\nKind: captions\n\nNOTE\nby hand --> here\n\nSTYLE\n::cue { color: red }\n\nREGION\nid:a\n\nintro\n${cue("00:01.000 --> 00:02.000")}\nNOTE later\n\nsecond one\n${cue("00:03.000 --> 00:04.000")}`;
     const { kind, cues } = read(text);
     expect(kind).toBe("vtt");
@@ -96,6 +96,6 @@ describe("a text without a file's name", () => {
     ["an article about them", `How to write them:\n\n${two}`, true, false],
     ["an arrow", "Go north --> then east.\nGo 1 --> 2.", false, false],
   ])("with %s", (_, text, holds, is) => {
-    expect([holdsCues(text), isSubtitles(text)]).toEqual([holds, is]);
+    expect([containsCues(text), isSubtitles(text)]).toEqual([holds, is]);
   });
 });

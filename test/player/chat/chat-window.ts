@@ -1,4 +1,4 @@
-/** What test and chat page know of each other. */
+/** The interface between test and chat page. */
 
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { McpUiHostCapabilities, McpUiHostContext } from "@modelcontextprotocol/ext-apps/app-bridge";
@@ -6,7 +6,7 @@ import type { McpUiHostCapabilities, McpUiHostContext } from "@modelcontextproto
 export type HostAnswer = { result: unknown } | { error: { code: number; message: string } };
 
 export interface ChatOptions {
-  /** Of the player's frame. */
+  /** The size of the player's frame. */
   readonly src: string;
   readonly capabilities: McpUiHostCapabilities;
   readonly context: McpUiHostContext;
@@ -23,7 +23,7 @@ export interface ChatWindow {
     result(result: CallToolResult): Promise<void>;
     context(changes: McpUiHostContext): Promise<void>;
     teardown(): Promise<void>;
-    /** Anything, as a host that keeps to no rule would. */
+    /** Anything, like a host that breaks the rules. */
     post(message: unknown): void;
   };
 }

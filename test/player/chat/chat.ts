@@ -1,14 +1,17 @@
-/** A chat as hosts of MCP Apps are: the official bridge around the player's frame; the server is asked through the test. */
+/**
+ * A chat like those of hosts of MCP Apps: the official bridge around the player's frame. The test forwards requests
+ * to the server.
+ */
 import { AppBridge, PostMessageTransport } from "@modelcontextprotocol/ext-apps/app-bridge";
 import type { ChatWindow, HostAnswer } from "./chat-window.ts";
 
 declare const window: ChatWindow & typeof globalThis.window;
 
-/** @throws what the test or the server has answered */
+/** @throws the error of the test or the server */
 async function ask<T>(method: string, params: unknown): Promise<T> {
   const answer: HostAnswer = JSON.parse(await window.askTest(JSON.stringify({ method, params })));
   if ("error" in answer) throw Object.assign(new Error(answer.error.message), { code: answer.error.code });
-  // The bridge checks what it hands on.
+  // The bridge checks what it forwards.
   return answer.result as T;
 }
 
@@ -41,6 +44,6 @@ window.chat = {
   teardown: async () => void (await bridge.teardownResource({})),
   post: (message) => inside.postMessage(message, "*"),
 };
-// A host that speaks no word leaves its bridge unconnected.
+// A host that never speaks leaves its bridge unconnected.
 if (!hangs) await bridge.connect(new PostMessageTransport(inside, inside));
 frame.src = src;

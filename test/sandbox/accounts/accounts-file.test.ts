@@ -1,4 +1,4 @@
-/** Owns the tests of what an accounts file may say and how its faults are told. */
+/** The content of an accounts file, and the messages about its faults. */
 import { execFileSync } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -89,7 +89,7 @@ describe("accounts file", () => {
   it("refuses a pipe at once", skipFor(ON_WINDOWS), async () => {
     const pipe = join(await temporaryFolder(), "pipe");
     execFileSync("mkfifo", [pipe]);
-    await expect(readAccountsFile(pipe)).rejects.toThrow(/is no regular file and cannot be read\.$/);
+    await expect(readAccountsFile(pipe)).rejects.toThrow(/is not a regular file and cannot be read\.$/);
   });
 
   it("does not repeat a key in its message", async () => {

@@ -1,4 +1,4 @@
-/** Owns the tests of where a task's credits come from and return to, through the running service. */
+/** The grants that pay a task, and the grants that get the rest back, tested through the running service. */
 import { describe, expect, it } from "vitest";
 import { expectError, SHORT_INPUT } from "../../contract/service-client.ts";
 import { accountWith, startBox } from "../box.ts";
@@ -23,7 +23,7 @@ describe("credits", () => {
     await clock.advance(600_000);
     const task = await client.finished(id);
     expect(task.billing.charged_credits).toBe(10);
-    // The charge of 10 was the gift's; its other 90 are back in it and gone with it, the pack has its 50 again.
+    // The gift paid the charge of 10. Its other 90 returned to it and expired with it. The pack has its 50 again.
     expect(sandbox.balances()[0]).toMatchObject({ available: 200, reserved: 0, charged: 10 });
   });
 

@@ -1,12 +1,12 @@
-/** Owns the tests of the credit rules, without storage. */
+/** The credit rules, without storage. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   availableCredits,
+  endReservation,
   type Grant,
   planDraws,
   reserve,
-  settle,
   unlocks,
 } from "../../../src/sandbox/accounts/grants.ts";
 
@@ -101,7 +101,7 @@ describe("grants", () => {
         reserve(draws);
         expect([sum("reserved"), availableCredits(grants, NOW)]).toEqual([150, available - 150]);
         for (const one of grants) expect(one.reserved).toBeLessThanOrEqual(one.credits);
-        settle(draws, charge);
+        endReservation(draws, charge);
         expect([sum("reserved"), sum("charged")]).toEqual([0, charge]);
         expect(availableCredits(grants, NOW)).toBe(available - charge);
         for (const { grant: drawn, credits } of draws) expect(drawn.charged).toBeLessThanOrEqual(credits);

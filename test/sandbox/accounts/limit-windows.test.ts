@@ -1,4 +1,4 @@
-/** Owns the tests of the limit windows, on a held clock. */
+/** The limit windows, on a manual clock. */
 import { describe, expect, it } from "vitest";
 import { AccountLimits } from "../../../src/sandbox/accounts/limit-windows.ts";
 import { HeldClock } from "../held-clock.ts";

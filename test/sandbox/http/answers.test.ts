@@ -1,4 +1,6 @@
-/** Owns the tests of answers to what is no request of the contract: unknown paths and methods, odd ids and keys, fault controls. */
+/**
+ * The answers to requests that are not in the contract: unknown paths and methods, odd ids and keys, fault controls.
+ */
 import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
@@ -6,7 +8,7 @@ import { GENERATIONS_PATH } from "../../../src/contract/wire.ts";
 import { expectError, jsonOf, SHORT_INPUT } from "../../contract/service-client.ts";
 import { startBox } from "../box.ts";
 
-/** Sends bytes as they are and returns all that comes back. */
+/** Sends raw bytes and returns the whole response. */
 async function rawExchange(baseUrl: string, request: string): Promise<string> {
   const socket = connect({ host: "127.0.0.1", port: Number(new URL(baseUrl).port) });
   let answer = "";
@@ -99,7 +101,7 @@ describe("answers", () => {
 });
 
 describe("a client that hangs up during a body", () => {
-  it("is no fault of the sandbox", async () => {
+  it("is not a fault of the sandbox", async () => {
     const faults: unknown[] = [];
     const { client, sandbox } = await startBox({ onFault: (error) => faults.push(error) });
     const socket = connect({ host: "127.0.0.1", port: Number(new URL(sandbox.baseUrl).port) });
@@ -107,7 +109,7 @@ describe("a client that hangs up during a body", () => {
       `POST ${GENERATIONS_PATH} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${sandbox.apiKey}\r\n` +
         'Content-Type: application/json\r\nContent-Length: 5000\r\n\r\n{"prompt"',
     );
-    // The sandbox has the head and waits for the body once it has answered a later client.
+    // Once the sandbox has answered a later client, it has the head and waits for the body.
     await client.query("aud_1");
     socket.destroy();
     await once(socket, "close");

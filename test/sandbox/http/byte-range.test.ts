@@ -1,4 +1,4 @@
-/** Owns the tests of what a Range header means. */
+/** The meaning of a Range header. */
 import { describe, expect, it } from "vitest";
 import { readByteRange } from "../../../src/sandbox/http/byte-range.ts";
 

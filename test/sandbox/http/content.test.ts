@@ -1,4 +1,4 @@
-/** Owns the tests of downloads where the contract leaves room, and of many at once. */
+/** Downloads where the contract leaves room, and many at once. */
 import { describe, expect, it } from "vitest";
 import { expectError, jsonOf, SHORT_INPUT } from "../../contract/service-client.ts";
 import { type Box, startBox } from "../box.ts";

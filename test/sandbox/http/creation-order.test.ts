@@ -1,4 +1,4 @@
-/** Owns the tests of the order of a creation's checks: each request breaks two rules, and the earlier one answers. */
+/** The order of a create's checks: each request breaks two rules, and the earlier rule answers. */
 import { describe, expect, it } from "vitest";
 import { expectError, SHORT_INPUT } from "../../contract/service-client.ts";
 import { accountWith, startBox } from "../box.ts";

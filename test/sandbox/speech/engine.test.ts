@@ -1,4 +1,4 @@
-/** Owns the claims about threads: same bytes each time, crash and hang are survived, nothing keeps a process alive. */
+/** The speech threads: the same bytes each time, crashes and hangs are survived, nothing keeps a process alive. */
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -15,9 +15,9 @@ function misbehavingWorker(onMessage: string, timeoutMs: number): SpeechWorker {
   return new SpeechWorker(new URL(`data:text/javascript,${encodeURIComponent(source)}`), timeoutMs);
 }
 
-/** An engine whose first thread misbehaves and whose others are sound. */
+/** An engine whose first thread misbehaves; its other threads work. */
 function engineWithBadStart(onMessage: string) {
-  // Only a thread that hangs is waited for; the others say on a busy machine, too, what is wrong with them.
+  // Only a thread that hangs needs the time limit. The others report their fault, also on a busy machine.
   const first = misbehavingWorker(onMessage, onMessage.startsWith("for") ? 500 : 20_000);
   const workers = [first];
   return createSpeechEngine(() => workers.shift() ?? new SpeechWorker());

@@ -1,4 +1,4 @@
-/** Owns the claim that all 24 pairs of format and rate are what they say; knows nothing of how they are encoded. */
+/** All 24 pairs of format and rate are what they claim to be. */
 import { afterAll, expect, test } from "vitest";
 import { looksLikeFormat, OUTPUT_FORMATS, SAMPLE_RATES } from "../../../src/contract/audio-format.ts";
 import { createSpeechEngine } from "../../../src/sandbox/speech/speech.ts";

@@ -1,6 +1,6 @@
-/** Owns measuring speech by its samples: pitch, loudness, brightness; knows nothing of how it was made. */
+/** Measures speech by its samples: pitch, loudness, brightness. Knows nothing about synthesis. */
 
-/** Samples of the pcm format. */
+/** The samples of the pcm format. */
 export function pcmSamples(bytes: Uint8Array): Float32Array {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return Float32Array.from(
@@ -18,11 +18,11 @@ const FRAME_SECONDS = 0.04;
 const HOP_SECONDS = 0.02;
 const LOWEST_HZ = 40;
 const HIGHEST_HZ = 700;
-/** A lag as good as the best within this counts when it is shorter: the best one may be two periods. */
+/** A shorter lag wins if it is nearly as good as the best one, which may be two periods. */
 const TOLERANCE = 0.92;
 const VOICED = 0.6;
 
-/** Pitch of one frame by normalised autocorrelation, or `null` when it is not voiced. */
+/** Pitch of one frame by normalised autocorrelation; `null` if it is not voiced. */
 function frameF0Hz(samples: Float32Array, start: number, rateHz: number): number | null {
   const frame = Math.round(FRAME_SECONDS * rateHz);
   const correlations = new Map<number, number>();
@@ -51,7 +51,7 @@ function frameF0Hz(samples: Float32Array, start: number, rateHz: number): number
   return null;
 }
 
-/** Median pitch of the voiced frames that are not faint. */
+/** Median pitch of the voiced frames that are loud enough. */
 export function medianF0Hz(samples: Float32Array, rateHz: number): number {
   const frame = Math.round(FRAME_SECONDS * rateHz);
   const threshold = loudness(samples) * 0.8;

@@ -1,4 +1,4 @@
-/** Owns the claim that speed, volume and pitch do to the sound what they say, by measuring it. */
+/** Speed, volume and pitch change the sound as they say, by measurement. */
 import { afterAll, describe, expect, test } from "vitest";
 import type { SpeechRequest } from "../../../src/sandbox/speech/speech.ts";
 import { createSpeechEngine } from "../../../src/sandbox/speech/speech.ts";

@@ -1,4 +1,4 @@
-/** Owns the claim that any prompt of the contract's length gives audio in bounded time, or is honestly refused. */
+/** Any prompt of the contract's length gives audio in bounded time, or is refused with the reason. */
 import { afterAll, describe, expect, test } from "vitest";
 import { createSpeechEngine, UnspeakablePromptError } from "../../../src/sandbox/speech/speech.ts";
 import { loudness, pcmSamples } from "./measure.ts";
@@ -86,8 +86,9 @@ describe("prompts with nothing to say", () => {
 });
 
 /**
- * Two at a time, as the engine has two threads: on a busy machine the last wait long. In the slowest kind of voice what
- * sounds longest and what has most breaths; the rest in the quickest, for it is their text that is long to read.
+ * Two at a time, because the engine has two threads and the last ones would wait long on a busy machine. The prompts
+ * with the longest sound or the most breaths use the slowest kind of voice. The others use the quickest, because
+ * reading their text takes long.
  */
 describe("the longest prompts", { concurrent: true, timeout: 150_000 }, () => {
   test.each([

@@ -1,4 +1,4 @@
-/** Owns one spoken sentence in a process of its own, which must then end by itself. */
+/** Speaks one sentence in a process that must then end by itself. */
 import { createSpeechEngine } from "../../../src/sandbox/speech/speech.ts";
 import { speechRequest } from "./speech-request.ts";
 

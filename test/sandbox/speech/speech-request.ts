@@ -1,4 +1,4 @@
-/** Owns a short, plain request for tests to vary. */
+/** A short, plain request for tests to change. */
 import type { SpeechRequest } from "../../../src/sandbox/speech/speech.ts";
 
 export function speechRequest(changes: Partial<SpeechRequest> = {}): SpeechRequest {

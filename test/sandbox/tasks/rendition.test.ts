@@ -1,4 +1,4 @@
-/** Owns the claim that every task is read in a way of its own, which it keeps. */
+/** Every task is read in its own way, and always in the same one. */
 import { expect, it } from "vitest";
 import { renditionOf } from "../../../src/sandbox/tasks/rendition.ts";
 import { startBox } from "../box.ts";

@@ -1,4 +1,4 @@
-/** Owns the tests of a task's states: what each shows, how long it lasts, and how it ends. */
+/** The states of a task: what each shows, how long it lasts, and how it ends. */
 import { describe, expect, it, vi } from "vitest";
 import { SHORT_INPUT, taskOf } from "../../contract/service-client.ts";
 import { startBox } from "../box.ts";
@@ -64,7 +64,7 @@ describe("a task", () => {
 
   it.each([
     ["nothing in the prompt can be spoken", "[unspeakable]", "unreliable_duration"],
-    ["the duration is no number", "[NaNs]", "unreliable_duration"],
+    ["the duration is not a number", "[NaNs]", "unreliable_duration"],
     ["the duration is nothing", "[0s]", "unreliable_duration"],
     ["the engine breaks", "[broken]", "generation_failed"],
   ])("fails and returns everything when %s", async (_, prompt, code) => {
@@ -78,7 +78,7 @@ describe("a task", () => {
       usage: null,
       error: { code },
     });
-    // Site-level information only: nothing of the engine's own words.
+    // Only information of the service, and nothing of the engine's own messages.
     expect(task.error?.message).not.toMatch(/secret|engine/);
     expect(sandbox.balances()).toEqual(before);
   });

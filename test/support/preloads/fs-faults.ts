@@ -1,4 +1,7 @@
-/** Preloaded into the server: makes calls of the file system answer the codes that a platform answers, as TEST_FS_FAULTS says. */
+/**
+ * Preloaded into the server: makes calls of the file system fail with the codes that TEST_FS_FAULTS names, like those
+ * of other platforms.
+ */
 import fs from "node:fs";
 import promises from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
@@ -11,9 +14,9 @@ const faults = z
       call: z.string(),
       /** `STUCK`: a thread waits for ever, as for a disk that is gone. */
       code: z.string(),
-      /** How often, from the first call on; absent: for ever. */
+      /** How many calls fail, from the first one on; absent: all. */
       times: z.int().optional(),
-      /** Only paths that hold this. */
+      /** Only paths that contain this. */
       path: z.string().optional(),
     }),
   )
@@ -27,7 +30,7 @@ await handle.close();
 function failure(code: string, name: string, path: unknown): Error {
   const syscall = name.replace(/Sync$/, "");
   const message = `${code}: as a test would have it, ${syscall} '${String(path)}'`;
-  // Node's own refusals name no system call.
+  // Errors that Node itself raises name no system call.
   return Object.assign(new Error(message), code.startsWith("ERR_") ? { code } : { code, syscall, path });
 }
 
@@ -43,7 +46,7 @@ for (const { call, code, times, path } of faults) {
     }
     left -= 1;
     const error = failure(code, name, args[0]);
-    // Nobody ever writes into that pipe.
+    // Nobody ever writes to that pipe.
     if (code === "STUCK") return openFile(process.env["TEST_PIPE"] ?? "");
     if (ownerName === "fs") throw error;
     return Promise.reject(error);

@@ -1,4 +1,7 @@
-/** Preloaded into the server: it dies by SIGKILL just before or just after one call of the file system, as TEST_KILL_AT says. */
+/**
+ * Preloaded into the server: dies by SIGKILL just before or just after one call of the file system, which
+ * TEST_KILL_AT names.
+ */
 import promises from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { z } from "zod";
@@ -7,7 +10,7 @@ const { call, from, to, when } = z
   .strictObject({
     /** A function of node:fs/promises. */
     call: z.enum(["link", "rename", "unlink"]),
-    /** How the path that it is called with ends, and the second one, where it takes two. */
+    /** The end of the path of the call, and of its second path if it takes two. */
     from: z.string(),
     to: z.string().optional(),
     when: z.enum(["before", "after"]),

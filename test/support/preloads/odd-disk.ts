@@ -1,4 +1,7 @@
-/** Preloaded into the server: everything below TEST_ODD_DISK takes case, accents' forms and dots at the end for one name, as Windows and macOS do. */
+/**
+ * Preloaded into the server: everything below TEST_ODD_DISK ignores case, the forms of accents and dots at the end of
+ * names, like Windows and macOS.
+ */
 import fs from "node:fs";
 import promises from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
@@ -10,7 +13,7 @@ const { readdirSync } = fs;
 const withoutDots = (name: string): string => name.replace(/[. ]+$/, "");
 const fold = (name: string): string => withoutDots(name).normalize("NFC").toLowerCase();
 
-/** The path as the disk spells it: keeps how a name was written first, as these disks do. */
+/** Returns the path in the disk's spelling: the first spelling of a name is kept, as on these disks. */
 function spelled(path: string): string {
   if (!path.startsWith(`${root}/`)) return path;
   let known = root;
@@ -19,7 +22,7 @@ function spelled(path: string): string {
     try {
       names = readdirSync(known);
     } catch {
-      // Not there yet.
+      // It does not exist yet.
     }
     known = join(known, names.find((each) => fold(each) === fold(name)) ?? withoutDots(name));
   }
@@ -29,7 +32,7 @@ function spelled(path: string): string {
 for (const owner of [promises, fs]) {
   for (const name of Object.keys(owner)) {
     const original: unknown = Reflect.get(owner, name);
-    // What begins with a capital is a class.
+    // Names that begin with a capital are classes.
     if (typeof original !== "function" || /^[A-Z_]/.test(name)) continue;
     const odd = function (this: unknown, ...args: unknown[]): unknown {
       const there = args.map((arg) => (typeof arg === "string" ? spelled(arg) : arg));

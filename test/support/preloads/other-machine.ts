@@ -1,4 +1,7 @@
-/** Preloaded into the server: another platform (TEST_PLATFORM), another host name and network at every start, no home (TEST_NO_HOME). */
+/**
+ * Preloaded into the server: simulates another platform (TEST_PLATFORM), another host name and network at every
+ * start, no home (TEST_NO_HOME).
+ */
 import { randomBytes } from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";
 import os from "node:os";

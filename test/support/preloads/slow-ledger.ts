@@ -1,4 +1,7 @@
-/** Preloaded into the server: the ledger's flushes (or TEST_FLUSHES of them) block the process for TEST_FLUSH_MS each, as on a slow disk. */
+/**
+ * Preloaded into the server: the ledger's flushes (or TEST_FLUSHES of them) block the process for TEST_FLUSH_MS each,
+ * as on a slow disk.
+ */
 import { DatabaseSync, StatementSync } from "node:sqlite";
 
 const ms = Number(process.env["TEST_FLUSH_MS"] ?? "0");
@@ -7,10 +10,10 @@ let left = Number(process.env["TEST_FLUSHES"] ?? "Infinity");
 /** Merging the journal into the file flushes both, and the folder. */
 const FLUSHES_OF_CLOSING = 3;
 
-/** A journal that is full is merged into the file by any commit. */
+/** Any commit may merge a full journal into the file. */
 const isFull = process.env["TEST_FULL_JOURNAL"] !== undefined;
 
-/** Whether a commit has to be on the disk, as the last PRAGMA said. */
+/** Whether a commit must be on the disk, according to the last PRAGMA. */
 let isDurable = true;
 
 function flush(times: number): void {

@@ -1,4 +1,4 @@
-/** Runs conversations: what the user wants, in how few calls it is done, in both protocol eras. */
+/** Runs conversations: a user's wish, and the number of calls that fulfil it, in both protocol eras. */
 import { describe, it } from "vitest";
 import { ERAS, type Era, type Stage } from "./stage.ts";
 

@@ -1,4 +1,4 @@
-/** Conversations about files: a name that is taken, a name that is wanted again, an edited file, a lost one. */
+/** Conversations about files: a name in use, a name that is needed again, an edited file, a lost one. */
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";

@@ -1,4 +1,4 @@
-/** Conversations about texts that no single request takes: the price is told before it is paid. */
+/** Conversations about texts that are too long for one request: the price is told before it is paid. */
 import { expect } from "vitest";
 import { hummed } from "../../support/hummed.ts";
 import { hold } from "./conversations.ts";
@@ -23,7 +23,7 @@ And everybody in the village who is old enough to walk waits for it on the bridg
 00:00:04,700 --> 00:00:06,000
 Listen.
 `;
-/** The call that pays lasts until the file is there, also on a busy machine. */
+/** The paying call lasts until the file exists, also on a busy machine. */
 const UNHURRIED = { AUDIO_TIME_SCALE: "0.1" };
 
 hold("A text that is too long for one request", [

@@ -1,4 +1,4 @@
-/** Conversations about credits: too few of them, held by others, and a task that fails. */
+/** Conversations about credits: too few, reserved by other tasks, and a task that fails. */
 import { expect } from "vitest";
 import type { CountingService } from "../../support/counting-service.ts";
 import { hold } from "./conversations.ts";
@@ -16,10 +16,10 @@ function refuseCreates(service: CountingService, isRefused: () => boolean): void
   };
 }
 
-/** No task ends before it is asked for, because the answer to a create that was sent again would show the end. */
+/** No task ends before it is queried, because otherwise a repeated create would reveal the end. */
 const asked = (era: Era): Promise<CountedStage> => stageWithFaults(era, { processingMs: 60_000 });
 
-/** The next tasks fail as soon as they are asked for, and those after them succeed. */
+/** The next tasks fail at their first query, and those after them succeed. */
 function failTasks(service: CountingService, most: number): void {
   const failed = new Set<string>();
   service.intercept = ({ kind, taskId }) => {

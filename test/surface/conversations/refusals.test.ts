@@ -1,4 +1,6 @@
-/** Conversations about what the service says: an honest fault, an injected order, and a text that is too long. */
+/**
+ * Conversations about messages of the service: a real fault, an injected instruction, and a text that is too long.
+ */
 import { expect } from "vitest";
 import type { CountingService } from "../../support/counting-service.ts";
 import { hold } from "./conversations.ts";
@@ -49,7 +51,7 @@ hold("Refusals", [
   {
     when: "a failed task's reason holds an order: it is withheld in every answer about it",
     fewestCalls: 3,
-    // It fails when it is asked for, and has not succeeded before that.
+    // It fails at its first query, and does not succeed before it.
     stage: (era) => stageWithFaults(era, { processingMs: 60_000 }),
     play: async (stage) => {
       stage.service.intercept = ({ kind, taskId }, response, service) => {

@@ -1,4 +1,4 @@
-/** Conversations about asking again: what is the same task, what is a new one, and how to find a lost one. */
+/** Conversations about repeats: what is the same task, what is a new one, and how to find a lost one. */
 import { expect } from "vitest";
 import { hold } from "./conversations.ts";
 import { stageWithFaults, stageWithSandbox } from "./stage.ts";
@@ -73,7 +73,7 @@ hold("Asking again, where it counts", [
     },
   },
   {
-    when: "nothing has been asked for yet: the list says so, and is no error",
+    when: "nothing has been asked for yet: the list says so, and is not an error",
     fewestCalls: 1,
     stage: stageWithFaults,
     play: async (stage) => {

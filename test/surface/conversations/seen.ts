@@ -73,7 +73,7 @@ export class Seen {
     return shown ?? "";
   }
 
-  /** The call that the answer names as the next one: its tool and its arguments, out of either half alone. */
+  /** The call that the answer names as the next one: its tool and arguments, from either form alone. */
   get nextCall(): NextCall {
     const [call, ...same] = this.#halves.map(callNamedIn);
     for (const other of same) expect(other).toEqual(call);

@@ -1,4 +1,4 @@
-/** Conversations before anything can be spoken: no key yet, and a folder that nobody can choose in a call. */
+/** Conversations before the setup is complete: no key yet, and a folder that no call can choose. */
 import { expect } from "vitest";
 import { hold } from "./conversations.ts";
 import { stageWithoutSettings, stageWithSandbox } from "./stage.ts";

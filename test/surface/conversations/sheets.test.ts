@@ -38,7 +38,8 @@ hold("The lines of a game", [
         /Nothing was sent or charged/,
       );
       const { name, args } = plan.nextCall;
-      // Forty creates take the service seven minutes: whatever the call waits for, nothing more is asked of anybody.
+      // The service takes seven minutes for forty creates. However long the call waits, the user is asked nothing
+      // more.
       (await assistant.call(name, { ...args, wait_seconds: 0 })).says(/goes on by itself/);
       const count = async (): Promise<number> =>
         (await stage.workplace.outputNames()).filter((each) => each.endsWith(".mp3")).length;

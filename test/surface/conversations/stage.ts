@@ -1,4 +1,7 @@
-/** Owns the stage of one conversation: a service, folders, the built bin in one protocol era, and an assistant that counts its calls. */
+/**
+ * The stage of one conversation: a service, folders, the built bin in one protocol era, and an assistant that counts
+ * its calls.
+ */
 import { expect } from "vitest";
 import { z } from "zod";
 import { startSandbox } from "../../../src/sandbox/sandbox.ts";
@@ -83,7 +86,7 @@ export class Assistant {
     this.#server.cancel(id);
   }
 
-  /** The window is closed, or the machine is switched off. */
+  /** The client is closed, or the machine is switched off. */
   async leave(): Promise<void> {
     this.#server.child.kill("SIGKILL");
     await this.#server.exited;
@@ -120,7 +123,7 @@ export class Stage {
     this.#env = env;
   }
 
-  /** Another window: a process of its own, at the same folders. */
+  /** Another client: a separate process with the same folders. */
   async enter(env: Readonly<Record<string, string>> = {}): Promise<Assistant> {
     const all = this.workplace.env(this.#address, { ...FAST, ...this.#env, ...env });
     const server = await RawServer.start(all, { isGreeted: false });
@@ -140,7 +143,7 @@ export class Stage {
     for (const assistant of this.#assistants) assistant.calls = 0;
   }
 
-  /** Ends every window, then the service. */
+  /** Closes every client, then the service. */
   async strike(): Promise<void> {
     for (const close of this.#closers.splice(0).reverse()) await close();
   }
@@ -162,14 +165,14 @@ export async function stageWithFaults(
   return Object.assign(stage, { service: counting });
 }
 
-/** One for all sandboxes of a file: its threads take longer to start than to speak. */
+/** One engine for all sandboxes of a file, because its threads take longer to start than to speak. */
 const voices = createSpeechEngine();
 const spoken: SpeechEngine = { speak: voices.speak.bind(voices), close: () => Promise.resolve() };
 
 /**
- * A stage with the sandbox, real speech and all.
+ * A stage with the sandbox and real speech.
  *
- * @param speech in its place where there is too much to be spoken
+ * @param speech replaces the real one if there is too much text
  */
 export async function stageWithSandbox(
   era: Era,

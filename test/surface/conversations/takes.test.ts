@@ -1,4 +1,7 @@
-/** Conversations about another rendition: it is named by itself, it is paid for, and it says when it brought nothing. */
+/**
+ * Conversations about another rendition: it must be requested explicitly, it is paid for, and its answer says if it
+ * is identical.
+ */
 import { expect } from "vitest";
 import { hold } from "./conversations.ts";
 import { stageWithFaults, stageWithSandbox } from "./stage.ts";

@@ -1,4 +1,4 @@
-/** Conversations with a client that gives up before its server does: cancelled aloud, or in silence. */
+/** Conversations with a client that gives up before its server does: with a cancellation, or without notice. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import { hold } from "./conversations.ts";

@@ -1,4 +1,4 @@
-/** Conversations about voices: one that does not exist, one that nobody described, one that was left out. */
+/** Conversations about voices: an unknown one, one without a description, one that was omitted. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { hold } from "./conversations.ts";

@@ -1,11 +1,14 @@
-/** Conversations in which the service lets people wait: a pause, a restart before acceptance, many texts at once. */
+/** Conversations in which the service makes users wait: a pause, a restart before acceptance, many texts at once. */
 import { expect } from "vitest";
 import type { CountingService } from "../../support/counting-service.ts";
 import { hold } from "./conversations.ts";
 import { type CountedStage, type Era, stageWithFaults } from "./stage.ts";
 
 const TEXT = { prompt: "Put off for a while" };
-/** The minute that the service asks for lasts 6 s here. A call of this window ends within it, and outlasts the first answer of a busy machine. */
+/**
+ * The minute that the service asks for lasts 6 s here. This call ends within it, and outlasts the first answer of a
+ * busy machine.
+ */
 const patient = (era: Era): Promise<CountedStage> =>
   stageWithFaults(era, { env: { AUDIO_TIME_SCALE: "0.1" } });
 const SHORT = { wait_seconds: 1 };
@@ -23,7 +26,7 @@ function putOff(service: CountingService): () => void {
   };
 }
 
-/** Loads the code of the first call before, so that it does not use up short windows. */
+/** Loads the code of the first call in advance, so that loading does not use up short windows. */
 async function warm(assistant: { call(name: string): Promise<unknown> }): Promise<void> {
   await assistant.call("list_tasks");
 }

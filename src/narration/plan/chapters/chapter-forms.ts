@@ -11,13 +11,15 @@ export interface ChapterForm {
   readonly kind: "known" | "other" | "bare";
   readonly style: NumeralStyle;
   readonly hasTitle: boolean;
+  /** The title behind a mark or white space that a sentence would not have; `""` without a title, `null` for any other. */
+  readonly markedTitle: string | null;
 }
 
-/** Longest heading; titles of old books are whole sentences. */
+/** Maximum length of a heading. It is long, because titles of old books are whole sentences. */
 const FORM_MAX_UNITS = 400;
 const BARE_MAX_UNITS = 100;
 const BARE_TITLE_UNITS = 80;
-/** Weight of the whole part of `2.1`. */
+/** Multiplier of the integer part: `2.1` becomes 201. */
 const DECIMAL_PARTS = 100;
 
 /** 1, 1.1, 2.1. */
@@ -55,7 +57,7 @@ const WORD_LAST = new RegExp(
 );
 const CJK_NUMBER = "[0-9０-９〇零一二三四五六七八九十百千两兩廿卅]{1,7}";
 const CJK = new RegExp(
-  `^(?:第 ?(?<number>${CJK_NUMBER}) ?(?<word>[部卷巻篇編幕章回节節話话集夜])|(?<scroll>[卷巻])(?<scrollNumber>${CJK_NUMBER}))[\\s:：、.．・]*(?<title>.*)$`,
+  `^(?:第 ?(?<number>${CJK_NUMBER}) ?(?<word>[部卷巻篇編幕章回节節話话集夜])|(?<scroll>[卷巻])(?<scrollNumber>${CJK_NUMBER}))(?<mark>[\\s:：、.．・]*)(?<title>.*)$`,
 );
 const BARE = new RegExp(
   `^[(（]?(?<number>\\d{1,3}|[IVXLC]{1,9}|${CJK_NUMBER})(?<mark>[.)）、．:]?)(?:$|\\s+(?<title>[^\\p{Ll}\\s].*)$)`,
@@ -84,6 +86,7 @@ function worded(groups: Readonly<Record<string, string | undefined>>, position: 
     kind: level === undefined ? "other" : "known",
     style: number.style,
     hasTitle: title !== undefined,
+    markedTitle: groups["bareTitle"] === undefined ? (title ?? "") : null,
   };
 }
 
@@ -101,6 +104,7 @@ function cjk(line: string): ChapterForm | null {
     kind: "known",
     style: number.style,
     hasTitle: groups["title"] !== "",
+    markedTitle: groups["title"] === "" || groups["mark"] !== "" ? (groups["title"] ?? "") : null,
   };
 }
 
@@ -115,6 +119,7 @@ function decimal(line: string): ChapterForm | null {
     kind: "bare",
     style: "figures",
     hasTitle: true,
+    markedTitle: title,
   };
 }
 
@@ -133,6 +138,7 @@ function bare(line: string): ChapterForm | null {
     kind: "bare",
     style: number.style,
     hasTitle: title !== undefined,
+    markedTitle: title ?? "",
   };
 }
 
@@ -141,12 +147,20 @@ function framed(line: string): ChapterForm | null {
   const numeral = inner === undefined ? null : numeralOf(inner);
   if (numeral === null) return null;
   const { style, value } = numeral;
-  return { key: `${style} ${dashes} alone`, value, level: 3, kind: "bare", style, hasTitle: false };
+  return {
+    key: `${style} ${dashes} alone`,
+    value,
+    level: 3,
+    kind: "bare",
+    style,
+    hasTitle: false,
+    markedTitle: "",
+  };
 }
 
 /** @param line with single spaces */
 export function formOf(line: string): ChapterForm | null {
-  // Headings do not begin with a small letter, but most lines of wrapped text do.
+  // Headings do not begin with a small letter. Most lines of wrapped text do.
   if (line.length > FORM_MAX_UNITS || !/^[^\p{Ll}]/u.test(line)) return null;
   for (const pattern of WORD_FIRST) {
     const { groups } = pattern.exec(line) ?? {};

@@ -1,6 +1,6 @@
 /**
  * Numbers the chapters of a plan, for lists and callers. Evidence: sequence. If headings count from 1, as in a novel
- * behind a title page and a preface, chapter 3 is the one that calls itself 3.
+ * with a title page and a preface, chapter 3 is the heading with the number 3.
  */
 import { formOf } from "./chapter-forms.ts";
 
@@ -10,7 +10,10 @@ type Sections = ReadonlyArray<{ readonly title: string | null }>;
 const COUNTED_MIN = 3;
 /** Minimum share of numbered headings. With fewer, the numbers count the sections of one of several stories. */
 const COUNTED_SHARE = 0.5;
-/** Levels of numbered headings, the likeliest chapters first: beside a word for chapters, bare, beside a word for parts. */
+/**
+ * Levels of numbered headings, the likeliest chapters first: numbers beside a word for chapters, bare numbers,
+ * numbers beside a word for parts.
+ */
 const LEVELS = [2, 3, 1];
 
 /** Returns 0 for the text before the first heading, 1 for the first heading, and so on. */

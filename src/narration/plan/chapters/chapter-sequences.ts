@@ -16,18 +16,18 @@ interface Member extends ChapterForm {
 export interface Sequences {
   /** Headings by the index of their block. */
   readonly headings: ReadonlyMap<number, ChapterForm>;
-  /** Blocks that are entries of a table of contents or a list, and so no headings. */
+  /** Blocks that are entries of a table of contents or a list, and therefore not headings. */
   readonly listed: ReadonlySet<number>;
-  /** Paragraphs that hold several entries of a table of contents. */
+  /** Paragraphs that contain several entries of a table of contents. */
   readonly contents: ReadonlySet<number>;
 }
 
 const MEMBER_MAX_UNITS = 400;
-/** With less text than this between them, two numbers belong to a list. */
+/** Minimum text between two numbers. With less, they belong to a list. */
 const LISTED_UNITS = 120;
-/** Headings of a bare number need this much text below them, to exclude verses and steps. */
+/** Minimum text below a heading that is only a number, to exclude verses and steps. */
 const BARE_UNITS = 400;
-/** Inside chapters such as `CHAPTER I`, numbers alone with less text than this below them are stanzas of a song. */
+/** Minimum text below a number inside chapters such as `CHAPTER I`. With less, the numbers are stanzas of a song. */
 const BARE_BELOW_CHAPTERS_UNITS = 800;
 const OTHER_UNITS = 200;
 /** Weight of a Chinese character relative to a letter. */
@@ -40,9 +40,11 @@ const MIN_OTHER = 3;
 const MIN_BARE = 2;
 const MIN_FIGURES = 3;
 const MIN_UNFINISHED = 4;
-/** Share of paragraphs of one form that must be in the sequence; below it, none is a heading. */
+/**
+ * Minimum share of the paragraphs of one form that must be in the sequence. With a smaller share, none is a heading.
+ */
 const MEMBERS_SHARE = 0.6;
-/** Share of numbered paragraphs that may be too long for a heading. */
+/** Maximum share of numbered paragraphs that are too long for a heading. */
 const LONG_SHARE = 0.2;
 
 const LONG_NUMBERED = /^\s*[(（]?(\d{1,3}|[IVXLC]{1,9})([.)）、．:]?)\s+\S/;
@@ -86,8 +88,8 @@ function membersOf(
 }
 
 /**
- * Finds runs of rising numbers; bare numbers must be consecutive, but one may be missing. A number that is out of
- * order while the run continues behind it belongs to a sentence that mentions a chapter.
+ * Finds runs of rising numbers. Bare numbers must be consecutive, but one may be missing. If the run continues after
+ * a number that is out of order, that number belongs to a sentence that mentions a chapter.
  */
 function runsOf(members: readonly Member[]): Member[][] {
   const runs: Member[][] = [];
@@ -158,8 +160,8 @@ export function findSequences(blocks: readonly SourceBlock[]): Sequences {
       const end = runs[number + 1]?.[0]?.at ?? blocks.length;
       const gaps = run.map(({ at }, index) => between(at, run[index + 1]?.at ?? end));
       const isKnown = run[0]?.kind === "known" && !isTwice;
-      const least = isKnown ? 1 : LISTED_UNITS;
-      if (median(gaps.slice(0, -1)) < least) {
+      const min = isKnown ? 1 : LISTED_UNITS;
+      if (median(gaps.slice(0, -1)) < min) {
         for (const { at } of run) listed.add(at);
         continue;
       }
@@ -200,10 +202,10 @@ function isSequence(run: readonly Member[], gaps: readonly number[]): boolean {
   if (first.kind === "known") return true;
   if (first.kind === "other") return run.length >= MIN_OTHER && mean >= OTHER_UNITS;
   if (first.level === DECIMAL_LEVEL) return isFirst(first.value) && mean >= OTHER_UNITS;
-  const least = !isFirst(first.value)
+  const min = !isFirst(first.value)
     ? MIN_UNFINISHED
     : first.style === "figures" || first.hasTitle
       ? MIN_FIGURES
       : MIN_BARE;
-  return run.length >= least && mean >= BARE_UNITS;
+  return run.length >= min && mean >= BARE_UNITS;
 }

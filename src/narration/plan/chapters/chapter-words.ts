@@ -13,29 +13,9 @@ interface ChapterHeading {
 
 const HEADING_MAX_UNITS = 100;
 
-const NUMBER =
-  "(?:\\d{1,4}|[IVXLC]{1,8}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|the first|the last|uno|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|primero|primera|um|dois|três|quatro|sete|oito|nove|dez|primeiro|primeira|satu|dua|tiga|empat|lima|enam|tujuh|delapan|sembilan|sepuluh)";
-const CJK_NUMBER = "[0-9０-９〇零一二三四五六七八九十百千两兩]{1,6}";
-
-/** Matches a word and its number, then nothing, or a mark and the title. */
-const NUMBERED: ReadonlyArray<readonly [level: number, pattern: RegExp]> = [
-  [1, numbered("part|book|volume|act|parte|libro|livro|tomo|volumen|acto|ato|bagian|buku|jilid")],
-  [2, numbered("chapter|letter|stave|canto|scene|section|capítulo|capitulo|carta|escena|cena|bab|surat")],
-];
-
-function numbered(words: string): RegExp {
-  return new RegExp(`^(?:${words}) ${NUMBER}(?:[.:)]?$|\\s*[.:—–-]\\s*(\\S.*)$)`, "i");
-}
-
 /** Headings without a number. */
 const ALONE =
-  /^(?:prologue|epilogue|preface|foreword|introduction|afterword|appendix|prólogo|epílogo|prefacio|introducción|prefácio|introdução|posfácio|prolog|epilog|prakata|kata pengantar|pendahuluan|penutup|序章|序|序言|前言|楔子|引子|尾声|尾聲|后记|後記|プロローグ|エピローグ|終章|はじめに|おわりに|あとがき|まえがき)[.:。：]?$/i;
-
-/** Matches `第三章 题目`; without white space or a mark before the title it would be a sentence. */
-const CJK_HEADINGS: ReadonlyArray<readonly [level: number, pattern: RegExp]> = [
-  [1, new RegExp(`^第 ?${CJK_NUMBER} ?[部卷巻篇編幕](?:$|[\\s:：、.．・]+(\\S.*)$)`)],
-  [2, new RegExp(`^第 ?${CJK_NUMBER} ?[章回节節話话集](?:$|[\\s:：、.．・]+(\\S.*)$)`)],
-];
+  /^(?:chapter the last|prologue|epilogue|preface|foreword|introduction|afterword|appendix|prólogo|epílogo|prefacio|introducción|prefácio|introdução|posfácio|prolog|epilog|prakata|kata pengantar|pendahuluan|penutup|序章|序|序言|前言|楔子|引子|尾声|尾聲|后记|後記|プロローグ|エピローグ|終章|はじめに|おわりに|あとがき|まえがき)[.:。：]?$/i;
 
 /** Marks that no chapter title ends with. */
 const ENDS_LIKE_TEXT = /[.。…,，;；:：]$/;
@@ -43,16 +23,15 @@ const ENDS_LIKE_TEXT = /[.。…,，;；:：]$/;
 function levelOf(line: string): { readonly level: number; readonly title: string } | null {
   if (line.length > HEADING_MAX_UNITS) return null;
   if (ALONE.test(line)) return { level: 2, title: "" };
-  for (const [level, pattern] of [...NUMBERED, ...CJK_HEADINGS]) {
-    const match = pattern.exec(line);
-    if (match === null) continue;
-    const title = match[1] ?? "";
-    return ENDS_LIKE_TEXT.test(title) ? null : { level, title };
-  }
-  return null;
+  const form = formOf(line);
+  if (form?.kind !== "known" || form.key.startsWith("behind") || form.markedTitle === null) return null;
+  return ENDS_LIKE_TEXT.test(form.markedTitle) ? null : { level: form.level, title: form.markedTitle };
 }
 
-/** A long first line, as most paragraphs have: no heading, so it needs no further check. */
+/**
+ * Whether the first line is long, as in most paragraphs. Such a paragraph is not a heading and needs no further
+ * check.
+ */
 const LONG_FIRST_LINE = new RegExp(`^[^\\n\\u2028]{${HEADING_MAX_UNITS}}\\S`);
 
 /** Parses a heading of one line, or of two with the title below the number; `null` for any other text. */
@@ -79,7 +58,7 @@ function headingText(text: string): string {
 /** The key of acts, which are divided into scenes and not into chapters with titles. */
 const ACT = / (?:act|acto|ato|babak)$/;
 
-/** Returns where each title stands last; above that, it is an entry of a table of contents. */
+/** Returns the last position of each title. An earlier occurrence is an entry of a table of contents. */
 function lastOfEach(blocks: readonly SourceBlock[], { keys }: UnnumberedTitles): ReadonlySet<number> {
   const last = new Map<string, number>();
   for (const [at, block] of blocks.entries()) {
@@ -91,10 +70,10 @@ function lastOfEach(blocks: readonly SourceBlock[], { keys }: UnnumberedTitles):
 }
 
 /**
- * Turns paragraphs into headings. One that is followed at once by another of its level belongs to a table of
- * contents and stays a paragraph, as does one without text behind it.
+ * Turns paragraphs into headings. A heading directly above another of its level is an entry of a table of contents,
+ * and stays a paragraph. So does a heading without text below it.
  *
- * @param titles titles without a number; those that stand apart count where no chapter has a number
+ * @param titles titles without a number; those that are set off from the text count if no chapter has a number
  */
 export function markChapters(
   blocks: readonly SourceBlock[],
@@ -110,7 +89,7 @@ export function markChapters(
     const form = sequence.get(index);
     if (form !== undefined) return { level: form.kind === "bare" && !hasWord ? form.level - 1 : form.level };
     if (titled.has(index) && !(hasChapters && sequence.has(index - 1))) return { level: 2 };
-    // The "Epilogue" of a table of contents stands below its last chapter.
+    // The "Epilogue" in a table of contents stands below the last chapter there.
     return listed.has(index - 1) ? null : chapterHeading(block.text);
   });
   const marked = blocks.map((block, index): SourceBlock => {

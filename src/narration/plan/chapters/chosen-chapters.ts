@@ -53,7 +53,7 @@ function ambiguous(sections: Sections, wanted: string, found: readonly number[])
   );
 }
 
-/** Finds sections by title: the whole title, else its beginning, else any of its words. */
+/** Finds sections by title: by the whole title, otherwise by its beginning, otherwise by any of its words. */
 function titled(sections: Sections, wanted: string): readonly number[] {
   const name = comparable(wanted);
   if (name === "") return [];
@@ -122,7 +122,7 @@ export function chosenSections(sections: Sections, wanted: string): number[] {
     const found = isNumber || byTitle.length !== 1 ? (numbered(sections, piece.trim()) ?? titles) : titles;
     if (found.length === 0 || HALF_RANGE.test(piece)) throw refused(sections, piece);
     if (found.length > 1 && !isRange) throw ambiguous(sections, piece, found);
-    // All sections of a range are numbered by themselves; only its last one brings those below it.
+    // Each section of a range has its own number. Only the last one includes the sections below it.
     return [...found, ...found.slice(-1).flatMap((index) => withInner(sections, index))];
   });
   return [...new Set(chosen)].sort((one, other) => one - other);

@@ -1,7 +1,7 @@
 /**
- * Separates chapter headings from text that follows without a blank line. Evidence: form (a word for
- * chapters with its number, behind the end of a sentence) and sequence, at least two with text below. A heading with one
- * more line, its title, stays as it is, and so do lines of a table of contents.
+ * Separates chapter headings from text that follows without a blank line. Evidence: form (a word for chapters with
+ * its number, after the end of a sentence) and sequence, at least two with text below. A heading with one more line,
+ * its title, stays as it is, and so do lines of a table of contents.
  */
 
 import { hasWords, isCjk } from "../characters.ts";
@@ -25,7 +25,7 @@ function closesParagraph(lines: readonly string[], at: number): boolean {
   return form?.kind === "known" && !form.hasTitle && isApart;
 }
 
-/** Whether the line below goes on with the sentence, because its first word had no room on this line. */
+/** Whether the line below continues the sentence, because its first word had no room on this line. */
 function goesOn(lines: readonly string[], at: number): boolean {
   const [line = "", below = "", next = ""] = lines.slice(at, at + 3);
   const [word = ""] = below.trim().split(" ");
@@ -33,7 +33,7 @@ function goesOn(lines: readonly string[], at: number): boolean {
 }
 
 /** @param text with `\n` for line ends */
-export function setHeadingsApart(text: string): string {
+export function separateHeadings(text: string): string {
   const lines = text.split("\n");
   const isHeading = (at: number): boolean => {
     const line = lines[at] ?? "";

@@ -63,7 +63,7 @@ for (const [word, value] of [
 ] as const)
   VALUES.set(word, value);
 
-/** Most words in one number, as in `veinte y dos`, `vinte e um`, `dua puluh`. */
+/** Maximum number of words in one number, as in `veinte y dos`, `vinte e um`, `dua puluh`. */
 const TOKENS_MAX = 4;
 
 function wordsValue(text: string): number | null {
@@ -132,7 +132,7 @@ export interface Numeral {
   readonly value: number;
 }
 
-/** @returns `null` if the text is no number */
+/** @returns `null` if the text is not a number */
 export function numeralOf(text: string): Numeral | null {
   const figures = text.replace(/[０-９]/g, (digit) => String.fromCharCode(digit.charCodeAt(0) - 0xfee0));
   if (/^\d{1,4}(?:st|nd|rd|th|[ºª°])?$/i.test(figures))

@@ -1,6 +1,6 @@
 /** Marks lines of plain text that are headings by their markup, until they become blocks. */
 
-/** A control character, which normalising has removed from every text. */
+/** A control character, which the normalisation has removed from every text. */
 const MARK = "\x01";
 
 /** Marks a heading as a paragraph of its own. */

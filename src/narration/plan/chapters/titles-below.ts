@@ -8,14 +8,14 @@ import { formOf } from "./chapter-forms.ts";
 
 const TITLE_MAX_UNITS = 100;
 /**
- * The share of numbers that must have a title below; with fewer, a short paragraph below is the beginning of the
+ * Minimum share of numbers with a title below. With a smaller share, a short paragraph below is the beginning of the
  * text.
  */
 const TITLES_BELOW_SHARE = 0.75;
 const MIN_TITLES_BELOW = 3;
 /**
- * Matches lines that are no titles. Old books end titles with a full stop, but one inside the line stands between two
- * sentences.
+ * Matches lines that are not titles. Old books end titles with a full stop, but a full stop inside the line separates
+ * two sentences.
  */
 const SENTENCE = /[!?…。！？:：,;][”’"'»」』)）]*$|[a-z]{3}\. \p{Lu}|[:：]\s*\S/u;
 const SPOKEN = /^["“«„「『—–].*[.。][”’"'»」』]?$/;

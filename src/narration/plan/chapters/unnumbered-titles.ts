@@ -7,10 +7,10 @@ import { collapseSpaces } from "../normalise.ts";
 
 const TITLE_MAX_UNITS = 80;
 const MIN_TITLES = 3;
-/** The share of the listed lines that must stand above a text of their own. */
+/** Minimum share of the listed lines that must stand above a text of their own. */
 const FOUND_SHARE = 0.5;
 const CONTENTS_MAX_LINES = 400;
-/** Least text between most titles; verses and lists have less. */
+/** Minimum text between most titles. Verses and lists have less. */
 const LISTED_TEXT_UNITS = 400;
 const SPACED_TEXT_UNITS = 1000;
 /** Blank lines above a title in capitals, and above any other. */
@@ -19,7 +19,7 @@ const OTHER_BLANK_LINES = 3;
 
 const CONTENTS =
   /^(?:table of )?contents$|^(?:índice|indice|contenido|conteúdo|sumario|sumário|daftar isi|inhalt|inhoud|table des matières|目录|目錄|目次|もくじ)$/;
-/** What stands around an entry: bullets, numbers, leaders and the page. */
+/** What surrounds an entry: bullets, numbers, leaders and the page. */
 const AROUND_ENTRY = /^(?:[*•·-]\s+)?(?:(?:\d{1,3}|[ivxlc]{1,9})[.):]?\s+)?|[\s.·…,;:]*[\s.…]\d{1,4}$/g;
 /** What no title ends with. */
 const ENDS_LIKE_TEXT = /[,;:：、，；。！？][”」』]?\s*$/;
@@ -37,7 +37,7 @@ interface Line {
   readonly endsLikeText: boolean;
 }
 
-/** Returns a title in the form that is compared: small letters, no emphasis, no mark at the end. */
+/** Returns the form of a title for comparisons: small letters, no emphasis, no final mark. */
 export const titleKey = (text: string): string =>
   collapseSpaces(text.replace(/[_*=#]+|[\u2028\n]/g, " "))
     .trim()
@@ -92,7 +92,7 @@ function listedTitles(lines: readonly Line[], end: number): Line[] {
   return isTable && haveText(titles, end, LISTED_TEXT_UNITS) ? titles : [];
 }
 
-/** Returns the lines that stand apart from the text above them; only the last of several in a row. */
+/** Returns the lines that are set off from the text above them. Of several in a row, only the last. */
 function spacedTitles(lines: readonly Line[], end: number): Line[] {
   const apart = lines.filter(
     ({ key, isAlone, isInCapitals, endsLikeText, blankAbove }) =>
@@ -110,7 +110,7 @@ function spacedTitles(lines: readonly Line[], end: number): Line[] {
 }
 
 export interface UnnumberedTitles {
-  /** The {@link titleKey} of each title; empty without evidence. */
+  /** The {@link titleKey} of each title; empty if nothing shows that they are titles. */
   readonly keys: ReadonlySet<string>;
   /** Whether a table of contents lists them all. */
   readonly areListed: boolean;
@@ -123,7 +123,8 @@ export function unnumberedTitles(text: string): UnnumberedTitles {
   const lines = shortLines(text);
   const listed = listedTitles(lines, text.length);
   const spaced = spacedTitles(lines, text.length);
-  // The table of contents may misspell a title that stands apart like the others.
+  // The table of contents may spell a title differently. Such a title counts if it is set off from the text as the
+  // others are.
   const titles = listed.every((line) => spaced.includes(line)) ? spaced : listed;
   return { keys: new Set(titles.map(({ key }) => key)), areListed: titles === listed };
 }

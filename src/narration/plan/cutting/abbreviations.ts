@@ -1,4 +1,7 @@
-/** Finds full stops of abbreviations, which end no sentence. One set serves all languages, because a text may mix them. */
+/**
+ * Finds full stops of abbreviations, which do not end a sentence. One set serves all languages, because a text may
+ * mix them.
+ */
 
 const set = (words: string): ReadonlySet<string> => new Set(words.split(" "));
 
@@ -10,7 +13,7 @@ const TITLES = set(
 /** Abbreviations that never end a sentence. */
 const INSIDE = set("vs cf viz approx esp ca dr dra drs sr sra srta prof lic ing ej tlp hlm yth vgl resp al");
 
-/** Abbreviations only before a number; elsewhere most of these are words. */
+/** Abbreviations only before a number. Elsewhere, most of these are words. */
 const BEFORE_NUMBER = set(
   "no nos nº nr núm num art arts fig figs pág págs pag pags pp vol vols ch cap sec ed eds par eq tab jan feb mar apr jun jul aug sep sept oct nov dec ene abr ago dic dez fev set out no tgl th thn pkl pk ext tel",
 );
@@ -41,11 +44,11 @@ const ENUMERATOR = /^[([]?(?:\d{1,3}(?:\.\d{1,3}){0,3}|[IVXLC]{1,7})$/;
 const ENUMERATOR_MAX_UNITS = 16;
 
 /**
- * Whether a single full stop belongs to an abbreviation, and so ends no sentence.
+ * Whether a single full stop belongs to an abbreviation, and therefore does not end a sentence.
  *
  * @param text one paragraph
  * @param stop index of the full stop, which white space follows
- * @param next the first letter, digit or mark of what follows
+ * @param next the first letter, digit or mark after the white space
  */
 export function isAbbreviation(text: string, stop: number, next: string): boolean {
   if (stop <= ENUMERATOR_MAX_UNITS && ENUMERATOR.test(text.slice(0, stop))) return true;

@@ -10,7 +10,7 @@ const CJK_TERMINATOR = /[。！？．｡]/;
 const CJK_OPENER = /[“‘「『（【《〈]/;
 const HIRAGANA = /[\u3041-\u309f]/;
 
-/** A run of terminators and what closes after it. */
+/** A run of terminators, and the closing marks behind it. */
 interface End {
   readonly run: string;
   readonly closers: string;
@@ -60,7 +60,7 @@ export function sentenceStarts(text: string): number[] {
       if (!endsSentence(line, { run, closers, at: match.index, after })) continue;
       const start = after + (/^\s*/.exec(line.slice(after))?.[0].length ?? 0);
       const begun = starts.length > first ? (starts.at(-1) ?? 0) - offset : 0;
-      // Text without a word joins the sentence behind it.
+      // Text without a word joins the sentence after it.
       if (hasWords(line.slice(begun, start))) starts.push(offset + start);
     }
     offset += line.length + 1;

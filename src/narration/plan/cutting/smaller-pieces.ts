@@ -45,13 +45,13 @@ export function graphemeStarts(text: string): number[] {
   return starts;
 }
 
-/** Finds where runs of `most` code points begin, except the first. */
-export function codePointStarts(text: string, most: number): number[] {
+/** Finds where runs of `max` code points begin, except the first. */
+export function codePointStarts(text: string, max: number): number[] {
   const starts: number[] = [];
   let index = 0;
   let count = 0;
   for (const character of text) {
-    if (count > 0 && count % most === 0) starts.push(index);
+    if (count > 0 && count % max === 0) starts.push(index);
     index += character.length;
     count += 1;
   }

@@ -6,7 +6,7 @@ import { PARAGRAPH_JOINT, sizeOf, type Unit, unitsOf } from "./units.ts";
 
 /** Longer parts would save less than two per cent, and the service may cut off a part of two minutes. */
 const MAX_SECONDS = 90;
-/** A paragraph of nearly a part's length must leave room for the heading above it. */
+/** A paragraph nearly as long as a part must leave room for the heading above it. */
 const MAX_UNIT_SECONDS = 70;
 /** The least text on each side of a cut, because shorter pieces would sound cut up. */
 const MIN_SECONDS = 20;
@@ -15,7 +15,7 @@ const MIN_SECONDS = 20;
 const RANKED_UNITS = 32;
 
 /** The text of one part. */
-export interface Stretch {
+export interface PartText {
   readonly text: string;
   readonly speechMs: number;
   /** Whether it ends a paragraph. */
@@ -80,10 +80,13 @@ function firstWhere(from: number, to: number, holds: (index: number) => boolean)
   return low;
 }
 
-/** Chooses the deepest gap of a range with at least `leastMs` on both sides; among equal gaps the first by rank, then the most central. */
-function chooseCut(row: Row, ranks: Ranks, from: number, to: number, leastMs: number): number | null {
-  const first = firstWhere(from + 1, to, (cut) => row.speechMs(from, cut) >= leastMs);
-  const end = firstWhere(first, to, (cut) => row.speechMs(cut, to) < leastMs);
+/**
+ * Chooses the deepest gap of a range with at least `minMs` on both sides. Among equal gaps, chooses the first by
+ * rank, then the most central.
+ */
+function chooseCut(row: Row, ranks: Ranks, from: number, to: number, minMs: number): number | null {
+  const first = firstWhere(from + 1, to, (cut) => row.speechMs(from, cut) >= minMs);
+  const end = firstWhere(first, to, (cut) => row.speechMs(cut, to) < minMs);
   let gap = 8;
   for (let cut = first; cut < end && gap > 1; cut += 1) gap = Math.min(gap, row.gaps[cut] ?? 8);
   const imbalance = (cut: number): number => Math.abs(row.speechMs(from, cut) - row.speechMs(cut, to));
@@ -107,13 +110,13 @@ function firstCut(row: Row, ranks: Ranks, from: number, to: number, speed: numbe
 
 /** Computes the first unit of each part, in order. */
 function cutsOf(row: Row, ranks: Ranks, speed: number): number[] {
-  const mostMs = MAX_SECONDS * 1000 * speed;
+  const maxMs = MAX_SECONDS * 1000 * speed;
   const starts: number[] = [];
   // A stack of open ranges, leftmost on top, instead of recursion, which a hostile text could make too deep.
   const open: Array<readonly [from: number, to: number]> = [[0, row.units.length]];
   for (let range = open.pop(); range !== undefined; range = open.pop()) {
     const [from, to] = range;
-    const fits = row.speechMs(from, to) <= mostMs && row.codePoints(from, to) <= PROMPT_MAX_CODE_POINTS;
+    const fits = row.speechMs(from, to) <= maxMs && row.codePoints(from, to) <= PROMPT_MAX_CODE_POINTS;
     const cut = fits ? null : firstCut(row, ranks, from, to, speed);
     if (cut === null) starts.push(from);
     else open.push([cut, to], [from, cut]);
@@ -127,12 +130,12 @@ function cutsOf(row: Row, ranks: Ranks, speed: number): number[] {
  * @param paragraphs in order, none empty
  * @param speed the speed at which they are spoken
  */
-export function split(paragraphs: readonly string[], speed: number): Stretch[] {
-  const most = {
+export function split(paragraphs: readonly string[], speed: number): PartText[] {
+  const max = {
     speechMs: MAX_UNIT_SECONDS * 1000 * speed,
     codePoints: Math.floor((PROMPT_MAX_CODE_POINTS * MAX_UNIT_SECONDS) / MAX_SECONDS),
   };
-  const units = unitsOf(paragraphs, most);
+  const units = unitsOf(paragraphs, max);
   const row = new Row(units, paragraphs);
   const textOf = (unit: Unit | undefined): string =>
     unit === undefined ? "" : (paragraphs[unit.paragraph] ?? "").slice(unit.start, unit.end);

@@ -5,8 +5,8 @@ import { sentenceStarts } from "./sentences.ts";
 import { clauseStarts, codePointStarts, graphemeStarts, wordStarts } from "./smaller-pieces.ts";
 
 /**
- * What a cut before a unit divides: 1 paragraphs, 2 sentences, 3 sentences inside a quotation, 4 clauses,
- * 5 words, 6 graphemes; 7 a paragraph from the one that it announces.
+ * What a cut before a unit separates: 1 paragraphs, 2 sentences, 3 sentences inside a quotation, 4 clauses, 5 words,
+ * 6 graphemes, 7 a paragraph from the one that introduces it.
  */
 export type GapClass = 1 | 2 | 3 | 4 | 5 | 6 | 7;
 
@@ -31,7 +31,7 @@ const BREAKERS: ReadonlyArray<readonly [gap: GapClass, starts: (text: string) =>
   [4, clauseStarts],
   [5, wordStarts],
   [6, graphemeStarts],
-  // Divides a grapheme only if it exceeds a task.
+  // Divides a grapheme only if it alone is too long for a task.
   [6, (grapheme) => codePointStarts(grapheme, PROMPT_MAX_CODE_POINTS)],
 ];
 
@@ -55,11 +55,11 @@ function openQuotations(sentence: string): number {
 class Breaker {
   readonly units: Unit[] = [];
   readonly #paragraphs: readonly string[];
-  readonly #most: SpokenSize;
+  readonly #max: SpokenSize;
 
-  constructor(paragraphs: readonly string[], most: SpokenSize) {
+  constructor(paragraphs: readonly string[], max: SpokenSize) {
     this.#paragraphs = paragraphs;
-    this.#most = most;
+    this.#max = max;
   }
 
   /** @param level index of the next of {@link BREAKERS} */
@@ -67,7 +67,7 @@ class Breaker {
     const text = this.#paragraphs[paragraph] ?? "";
     const { speechMs, codePoints } = sizeOf(text, start, end);
     const breaker = BREAKERS[level];
-    if (breaker === undefined || (speechMs <= this.#most.speechMs && codePoints <= this.#most.codePoints)) {
+    if (breaker === undefined || (speechMs <= this.#max.speechMs && codePoints <= this.#max.codePoints)) {
       this.units.push({ paragraph, start, end, gapBefore, speechMs, codePoints });
       return;
     }
@@ -89,7 +89,7 @@ class Breaker {
 
 /** Maximum length of a title in characters. Most sentences are longer. */
 const ANNOUNCING_MAX_UNITS = 80;
-/** More in a row are a list, of which only the last item may announce what follows. */
+/** Paragraphs in a row that may announce the next. More of them are a list, of which only the last item may. */
 const ANNOUNCING_MAX_ROW = 3;
 
 /** Whether a paragraph belongs to the next one: a numeral, a line in capitals, or a short paragraph without a final mark. Evidence: form. */
@@ -114,10 +114,10 @@ function announcing(paragraphs: readonly string[]): boolean[] {
 
 /**
  * @param paragraphs texts that may share parts, in order
- * @param most largest size of a unit, at speed 1
+ * @param max largest size of a unit, at speed 1
  */
-export function unitsOf(paragraphs: readonly string[], most: SpokenSize): Unit[] {
-  const breaker = new Breaker(paragraphs, most);
+export function unitsOf(paragraphs: readonly string[], max: SpokenSize): Unit[] {
+  const breaker = new Breaker(paragraphs, max);
   const flags = announcing(paragraphs);
   for (const [index, text] of paragraphs.entries()) {
     breaker.break(index, 0, text.length, flags[index - 1] === true ? 7 : 1, 0);

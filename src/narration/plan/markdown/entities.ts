@@ -41,7 +41,7 @@ const REFERENCE = /&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z][A-Za-z0-9]{1
 
 const LOST_CHARACTER = 0xfffd;
 
-/** Returns an empty string for a number that is no character. */
+/** Returns an empty string for a number that is not a character. */
 function ofNumber(codePoint: number): string {
   const isSurrogate = codePoint >= 0xd800 && codePoint <= 0xdfff;
   return codePoint > 0 && codePoint <= 0x10ffff && !isSurrogate && codePoint !== LOST_CHARACTER

@@ -7,7 +7,7 @@ import { hostOf, speakAddresses } from "../plain/web-addresses.ts";
 import { ITALIC_MARK } from "../speakers/speaker-labels.ts";
 import { decodeEntities } from "./entities.ts";
 import { isWordsInBrackets } from "./html-elements.ts";
-import { isOfLibrary } from "./markdown-lexer.ts";
+import { isLibraryToken } from "./markdown-lexer.ts";
 
 /** A footnote mark such as `[^1]`, which is not spoken. */
 const FOOTNOTE_MARK = /\[\^[^\][\s]+\]/g;
@@ -39,7 +39,7 @@ const LINE_TAG = /^<(?:br|\/?(?:li|ul|ol|p|div|tr|dt|dd|h[1-6]))\b/i;
 function speakToken(token: MarkedToken, skipped: SkippedList): string {
   switch (token.type) {
     case "text":
-      // Uses the raw text, because `text` has some references decoded already.
+      // Uses the raw text, because some references in `text` are already decoded.
       return token.tokens === undefined ? spoken(token.raw) : inlineText(token.tokens, skipped);
     case "escape":
     case "codespan":
@@ -83,6 +83,6 @@ const addressOf = (href: string, text: string): string => (/^https?:/i.test(href
 /** @returns with `\n` for soft line breaks and {@link HARD_BREAK} for others */
 export function inlineText(tokens: readonly Token[], skipped: SkippedList): string {
   let text = "";
-  for (const token of tokens) if (isOfLibrary(token)) text += speakToken(token, skipped);
+  for (const token of tokens) if (isLibraryToken(token)) text += speakToken(token, skipped);
   return text.normalize("NFC");
 }

@@ -17,16 +17,16 @@ const footnoteDefinition: TokenizerExtension = {
 
 const { defaults } = new Marked({ gfm: true, extensions: [footnoteDefinition] });
 
-/** Whether a token is one of the library's, and not our footnote token. */
-export const isOfLibrary = (token: Token): token is MarkedToken => token.type !== FOOTNOTE;
+/** Whether a token comes from the library, and is not our footnote token. */
+export const isLibraryToken = (token: Token): token is MarkedToken => token.type !== FOOTNOTE;
 
-/** Deepest nesting of lists and quotations, because parsing takes quadratic time. */
+/** Maximum nesting of lists and quotations, because parsing nested ones takes quadratic time. */
 const NESTING_MAX = 24;
 const MARKER = "[ \\t]*(?:>|[-*+](?=[ \\t])|\\d{1,9}[.)](?=[ \\t]))";
 const DEEP_MARKERS = new RegExp(`^((?:${MARKER}){${NESTING_MAX}})(?:${MARKER})+`, "gm");
 const DEEP_INDENTATION = /^([ \t]{72})[ \t]+/gm;
 
-/** Longest piece that is parsed at once, because unclosed marks take quadratic time. */
+/** Maximum length of a piece that is parsed at once, because unclosed marks take quadratic time. */
 const INLINE_MAX_UNITS = 2000;
 /** Where a piece may end: at a line, a sentence or a word; otherwise anywhere. */
 const PIECE_ENDS = [/^[\s\S]*\n/, /^[\s\S]*[.!?。！？]["”’)]*\s?/, /^[\s\S]*\s/];
@@ -34,10 +34,10 @@ const PIECE_ENDS = [/^[\s\S]*\n/, /^[\s\S]*[.!?。！？]["”’)]*\s?/, /^[\s\
 /** First characters of inline markup, addresses and hard breaks. A paragraph without them is one text token. */
 const MARKS = /[\\<[\]*_`~@]| {2}\n|:\/\/|www\./i;
 
-function* piecesOf(source: string, most: number, ends: readonly RegExp[] = PIECE_ENDS): Generator<string> {
+function* piecesOf(source: string, max: number, ends: readonly RegExp[] = PIECE_ENDS): Generator<string> {
   let rest = source;
-  while (rest.length > most) {
-    const window = rest.slice(0, most).replace(/[\ud800-\udbff]$/, "");
+  while (rest.length > max) {
+    const window = rest.slice(0, max).replace(/[\ud800-\udbff]$/, "");
     const piece = ends.map((end) => end.exec(window)?.[0]).find((found) => found !== undefined) ?? window;
     yield piece;
     rest = rest.slice(piece.length);
@@ -45,13 +45,13 @@ function* piecesOf(source: string, most: number, ends: readonly RegExp[] = PIECE
   yield rest;
 }
 
-/** In longer blocks, the library overflows the stack or fills the memory. */
+/** Maximum length of a block. In longer blocks, the library overflows the stack or fills the memory. */
 const BLOCK_MAX_UNITS = 100_000;
 const BLOCK_ENDS = [/^[\s\S]*\n(?=\S)/, ...PIECE_ENDS];
 /** Blocks that lose their meaning when they are divided: fenced code, HTML, tables. */
 const WHOLE = /^ {0,3}(?:`{3}|~{3}|<)|^ {0,3}\|?[ :]*-[-: ]*\|/m;
 
-/** Divides a text to be parsed in sequence: only if a run without a blank line is too long. */
+/** Divides a text for parsing, but only if a run without a blank line is too long. */
 function stretchesOf(source: string): string[] {
   if (source.length <= BLOCK_MAX_UNITS) return [source];
   const stretches: string[] = [];
@@ -90,7 +90,7 @@ function tokensOf(source: string): readonly Token[] {
     for (const { src, tokens } of lexer.inlineQueue) {
       if (src === "" || MARKS.test(src))
         for (const piece of piecesOf(src, INLINE_MAX_UNITS)) lexer.inlineTokens(piece, tokens);
-      // Skips the library for paragraphs without marks, which most are.
+      // Skips the library for paragraphs without markup, as most are.
       else tokens.push({ type: "text", raw: src, text: src, escaped: false });
     }
   } catch (error) {

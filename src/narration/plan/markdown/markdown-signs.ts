@@ -20,7 +20,7 @@ const SIGNS: readonly RegExp[] = [
   /^ {0,3}[-*+] +(?![-*+\s]|\d+ +[-–]\s*$)\S/m,
   /^ {0,3}\d{1,9}[.)] +\S.*\n {0,3}\d{1,9}[.)] +\S/m,
   /^ {0,3}>(?!.*<[ \t]*$) ?\S/m,
-  // Headings that are underlined, tables, rules.
+  // Underlined headings, tables and rules.
   /(?:^|\n[ \t]*\n)\S[^\n]{0,100}\n {0,3}(?:={3,}|-{3,})[ \t]*(?:\n|$)/,
   /^ {0,3}\|?[ :]*-[-: ]*\|[-|: ]*$/m,
   /^ {0,3}(?:-[ \t]*){3,}$/m,

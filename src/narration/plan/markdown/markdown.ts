@@ -11,7 +11,7 @@ import { isFilled } from "../plain/kept-lines.ts";
 import { isWordsInBrackets } from "./html-elements.ts";
 import { isText } from "./indented-text.ts";
 import { inlineText } from "./markdown-inline.ts";
-import { isOfLibrary, lexMarkdown } from "./markdown-lexer.ts";
+import { isLibraryToken, lexMarkdown } from "./markdown-lexer.ts";
 import { dropUnspokenMarkup } from "./unspoken-markup.ts";
 
 /** YAML or TOML at the beginning; two rules around ordinary text do not count. */
@@ -47,7 +47,7 @@ class Reader {
 
   read(tokens: readonly Token[]): void {
     for (const token of tokens) {
-      if (isOfLibrary(token)) this.#block(token);
+      if (isLibraryToken(token)) this.#block(token);
       else this.#skipped.add("footnote", token.raw);
     }
   }

@@ -16,7 +16,7 @@ const POWER: Readonly<Record<Language, string>> = {
 };
 
 const NUMBER = /^[-−+]?[\p{N}.,]+$/u;
-/** The letters of a formula behind an operator, as in `E = mc`. */
+/** The letters of a formula after an operator, as in `E = mc`. */
 const PRODUCT = /^\p{L}{2,3}$/u;
 const OPERATOR = /[=+*/×·−±]\s*$/u;
 const UNIT = /^(?:[kcmdnµμ]?m|ft|in|yd|mi|s)$/;
@@ -47,7 +47,7 @@ function joined(base: string, inner: string): string {
 const lowered = (base: string, inner: string): string =>
   /\p{N}$/u.test(base) && /^\p{N}/u.test(inner) ? `${base}_${inner}` : joined(base, inner);
 
-export function speakScripts(text: string): string {
+export function speakSuperscripts(text: string): string {
   if (!/<su[pb]>/i.test(text)) return text;
   const language = commonLanguage(text);
   return text.replace(SCRIPT, (_, base: string, tag: string, inner: string, offset: number) => {

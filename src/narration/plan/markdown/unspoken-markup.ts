@@ -5,13 +5,13 @@
  */
 import type { SkippedList } from "../blocks.ts";
 import type { SkippedKind } from "../plan.ts";
-import { speakScripts } from "./superscripts.ts";
+import { speakSuperscripts } from "./superscripts.ts";
 
 /** No alternative scans beyond the next mark that could begin it, so that matching takes linear time. */
 const MARKUP = new RegExp(
   [
     "(?<code>(?<!`)(?<ticks>`{1,3})(?!`)[^`\\n]{1,1000}\\k<ticks>(?!`))",
-    // A single letter or figure is a word of its sentence, which would have a hole without it.
+    // A single letter or figure is a word of its sentence. Without it, the sentence would have a hole.
     "(?<![\\\\$\\w])\\$(?<letter>[A-Za-zα-ωΑ-Ω]|\\d[\\d,.]{0,20}[!%]?)\\$(?![\\w$({])",
     "(?<math>\\$\\$(?=[^$]*[\\\\^_={}+<>\\d*/|]|\\s*[A-Za-zα-ωΑ-Ω]{1,2}\\s*\\$)[^$]{1,4000}\\$\\$|(?<![\\\\$\\w])\\$(?![\\s$])(?:[A-Za-zα-ωΑ-Ω]|(?=[^$\\n]{0,300}[\\\\^_={}+<>])[^$\\n]{2,300})(?<![\\s\\\\])\\$(?![\\w$({]))",
     "(?<template>\\{\\{[<%][^{}]{0,500}[%>]\\}\\}|\\{%[^{}%]{0,500}%\\})",
@@ -51,7 +51,7 @@ function speakable(text: string, skipped: SkippedList): string {
   if (!ANY.test(text)) return text;
   let spoken = "";
   let from = 0;
-  const between = (to: number): string => speakScripts(withoutCommands(text.slice(from, to), skipped));
+  const between = (to: number): string => speakSuperscripts(withoutCommands(text.slice(from, to), skipped));
   for (const match of text.matchAll(MARKUP)) {
     const { groups = {} } = match;
     spoken += between(match.index);
@@ -73,7 +73,7 @@ function speakable(text: string, skipped: SkippedList): string {
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 
-/** @param source Markdown with `\n` for line ends; its fenced code is unchanged */
+/** @param source Markdown with `\n` for line ends; fenced code in it is left unchanged */
 export function dropUnspokenMarkup(source: string, skipped: SkippedList): string {
   if (!ANY.test(source)) return source;
   const pieces: string[] = [];

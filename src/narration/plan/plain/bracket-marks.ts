@@ -1,10 +1,11 @@
 /**
- * Removes marks that listeners do not want: note numbers, pages, time codes, illustrations, sounds, notes of the transcriber, footnotes in brackets, keywords of a version
- * control system, and transitions of film scripts. Evidence: form; note marks also stand behind a word, and their numbers rise.
+ * Removes marks that listeners do not want: note numbers, pages, time codes, illustrations, sounds, notes of the
+ * transcriber, footnotes in brackets, keywords of a version control system, and transitions of film scripts.
+ * Evidence: form. A note mark must also follow a word, and the numbers of note marks must rise.
  */
 import type { SkippedList } from "../blocks.ts";
 
-/** `(music)` behind a sentence may name a source, so it counts only alone in its paragraph. */
+/** `(music)` after a sentence may name a source, so it counts only if its paragraph contains nothing else. */
 const MUSIC = "(?:(?:soft |upbeat |dramatic |theme )?music(?: playing| fades)?|música|musik|音乐|音楽)";
 const FORMED = new RegExp(
   [
@@ -20,7 +21,7 @@ const FORMED = new RegExp(
 /** A note that spans paragraphs. */
 const LONG_NOTE = /^[^\S\n]*\[Transcriber[’']?s[’']? Notes?:[^[\]]{0,4000}\][^\S\n]*$/gim;
 
-/** Removes notes of several paragraphs from a text before it is divided. */
+/** Removes notes that span several paragraphs, before the text is divided. */
 export const withoutLongNotes = (text: string, skipped: SkippedList): string =>
   text.includes("[")
     ? text.replace(LONG_NOTE, (all) => {
@@ -64,7 +65,7 @@ function withoutForms(text: string, skipped: SkippedList): string {
 const numberOf = (match: RegExpMatchArray): number =>
   Number(match[1] ?? match[2] ?? ((match[3] ?? "A").toUpperCase().codePointAt(0) ?? 65) - 64);
 
-/** Whether marks of one form are numbered: they start with 1, and most rise or restart. */
+/** Whether marks of one form are numbers of notes: they start with 1, and most of them rise or restart. */
 function isCounting(values: readonly number[]): boolean {
   const [first = 0] = values;
   if (first < 1 || first > 3) return false;

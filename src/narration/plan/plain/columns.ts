@@ -28,7 +28,7 @@ const isRuler = (line: string): boolean =>
   RULER_MARKS.test(line) &&
   line.split(STROKE_BOUNDS).filter((stroke) => stroke.length > 1).length > 1;
 
-/** Finds the columns at which gaps of a line end, with their widths. Tabs are expanded. */
+/** For each gap in a line, finds the column at which it ends, and its width. Tabs are expanded. */
 function gapsOf(line: string): Map<number, number> {
   const wide = line
     .split("\t")

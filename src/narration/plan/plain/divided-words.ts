@@ -5,7 +5,7 @@
 
 /**
  * Matches the two halves of a divided word. A word such as "and" below the hyphen belongs to a series ("pre- and
- * postwar"), which is no divided word.
+ * postwar"), which is not a divided word.
  */
 const DIVIDED =
   /(?<!\p{L})(\p{L}{2,30})([-\u2010\u00ad])[^\S\n]*\r?\n[^\S\n]*(?!(?:and|or|to|und|oder|bis|y|e|o|u|ou|dan|atau)\b)(\p{Ll}{2,30})/gu;

@@ -1,7 +1,7 @@
 /**
- * Removes what Project Gutenberg puts around a book: header, licence, and the names of producers. Evidence:
- * form, namely the marker lines, together with the name in the removed text, and bounds on its length. A text about
- * these lines keeps them.
+ * Removes what Project Gutenberg puts around a book: header, licence, and the names of producers. Evidence: form. The
+ * marker lines must be there, the removed text must name Project Gutenberg, and it must not be too long. A text that
+ * only mentions these lines keeps them.
  */
 import type { SkippedList } from "../blocks.ts";
 
@@ -37,7 +37,7 @@ const fieldOf = (header: string, name: string): string | null =>
     ?.replace(/\s+/g, " ")
     .trim() ?? null;
 
-/** Finds the line behind a marker that begins at a line. */
+/** Finds the line after a marker, given the line at which the marker begins. */
 function behindMarker(lines: readonly string[], at: number): number {
   for (let line = at; line < Math.min(lines.length, at + MARKER_MAX_LINES); line += 1) {
     if (/\*{3}\s*$/.test(lines[line] ?? "") && (line > at || /\*{3}.*\*{3}/.test(lines[line] ?? "")))
@@ -58,7 +58,7 @@ function bookOf(lines: readonly string[], skipped: SkippedList): string {
   return text.slice(first.length);
 }
 
-/** The words of Chinese sites about their files: collected from the net, for study only, download, rights. */
+/** What Chinese sites write about their files: collected from the net, for study only, download, rights. */
 const SITE_WORDS = /网络收集|整理制作|仅供|学习使用|版权归|下载|正版|www\.|\.com/g;
 const SITE_WORDS_MIN = 3;
 const SITE_LINE = /^\s*([^\n]{1,300})\n/;

@@ -19,13 +19,13 @@ const EAST_ASIAN = /[\u3000-\u30ff\u4e00-\u9fff\uff00-\uff60]/g;
 /** Width in columns; East Asian characters take two. */
 const widthOf = (line: string): number => line.length + (line.match(EAST_ASIAN)?.length ?? 0);
 
-/** Width of what must fit on the line before: a word, or one character in Chinese and Japanese. */
+/** Width of the text that must fit on the line before: a word, or one character in Chinese and Japanese. */
 const firstWidthOf = (line: string): number => (isCjk(line.charAt(0)) ? 4 : 1 + firstWordOf(line));
 
-/** Counts lines that end although the next word had room, or that end with a given mark. */
+/** Counts lines that end although the next word had room, and lines that end with a given mark. */
 function freeBreaks(lines: readonly string[], ends?: RegExp): number {
   const widths = lines.map(widthOf);
-  const widest = widths.reduce((most, width) => Math.max(most, width), 0);
+  const widest = widths.reduce((max, width) => Math.max(max, width), 0);
   let free = 0;
   for (let index = 1; index < lines.length; index += 1) {
     const hadRoom = (widths[index - 1] ?? 0) + firstWidthOf(lines[index] ?? "") <= widest;
@@ -40,7 +40,7 @@ const share = (lines: readonly string[], form: RegExp): number =>
 const CAPITAL = new RegExp(`^[_*\\s${OPENERS}]*[\\p{Lu}\\p{N}]`, "u");
 const SMALL = /^\p{Ll}/u;
 
-/** Whether the lines of an indented block were wrapped at a width, so that it is no poem. */
+/** Whether the lines of an indented block were wrapped at a width, so that it is not a poem. */
 export function isFilled(text: string): boolean {
   const lines = linesOf(text);
   return (
@@ -74,7 +74,7 @@ function isNumbered(numbers: readonly number[]): boolean {
   });
 }
 
-/** Joins the lines of each list item; `null` if this is no list. */
+/** Joins the lines of each list item; `null` if this is not a list. */
 function listLines(lines: readonly string[]): string[] | null {
   const count = (form: RegExp): number => lines.filter((line) => form.test(line)).length;
   const mark =
@@ -94,7 +94,7 @@ function listLines(lines: readonly string[]): string[] | null {
   return items;
 }
 
-/** @param isIndented whether the lines are indented deeper than the text around them */
+/** @param isIndented whether the lines are indented deeper than the surrounding text */
 function isVerse(lines: readonly string[], isIndented: boolean): boolean {
   const further = lines.slice(1);
   const capitals = share(further, CAPITAL);
@@ -113,13 +113,10 @@ function isVerse(lines: readonly string[], isIndented: boolean): boolean {
 const indentationOf = (paragraph: string): number =>
   paragraph
     .split("\n")
-    .reduce(
-      (least, line) => (/\S/.test(line) ? Math.min(least, /^ */.exec(line)?.[0].length ?? 0) : least),
-      99,
-    );
+    .reduce((min, line) => (/\S/.test(line) ? Math.min(min, /^ */.exec(line)?.[0].length ?? 0) : min), 99);
 
 const INDENTED_UNITS = 2;
-/** Longer than any poem or list without blank lines. */
+/** Maximum length of a poem or a list. Longer blocks without blank lines are prose. */
 const MAX_UNITS = 100_000;
 
 /** The beginning of a paragraph or of speech in Chinese and Japanese. */
@@ -135,17 +132,20 @@ const ENDING_SHARE = 0.6;
 const LINES_MIN = 3;
 const ENDS_SENTENCE = /[.!?…。！？][”’"'»」』)）]*\s*$/;
 
-/** A heading of a manual page, above a deeper block: no small letters, and room for the next word. Evidence: sequence. */
+/**
+ * A heading of a manual page, above a deeper block: without small letters, and with room for the next word. Evidence:
+ * sequence.
+ */
 const HEAD_LINE = /^[^\S\n]*[^\p{Ll}\s:：][^\p{Ll}\n:：]{0,59}$/u;
 const HEAD_LINES_MIN = 3;
 
-/** Whether a paragraph begins with such a line, and all its other lines are deeper. */
+/** Whether a paragraph begins with such a heading, and all its other lines are indented deeper. */
 function hasHeadLine(paragraph: string): boolean {
   if (!paragraph.includes("\n") || paragraph.length > MAX_UNITS) return false;
   const [first = "", ...further] = paragraph.replace(/^\n+/, "").trimEnd().split("\n");
   const depth = first.search(/\S/);
   const [second = ""] = further;
-  const widest = further.reduce((most, line) => Math.max(most, widthOf(line)), 0);
+  const widest = further.reduce((max, line) => Math.max(max, widthOf(line)), 0);
   return (
     HEAD_LINE.test(first) &&
     further.every((line) => line.search(/\S|$/) > depth + 1) &&
@@ -200,32 +200,32 @@ function pageWidthOf(paragraphs: readonly string[]): number {
   const widths = paragraphs
     .map((paragraph) => paragraph.split("\n").filter((line) => /\S/.test(line)))
     .filter(({ length }) => length >= LINES_MIN)
-    .map((lines) => lines.reduce((most, line) => Math.max(most, line.trimEnd().length), 0))
+    .map((lines) => lines.reduce((max, line) => Math.max(max, line.trimEnd().length), 0))
     .sort((one, other) => one - other);
   return widths[Math.floor(widths.length / 2)] ?? Number.POSITIVE_INFINITY;
 }
 
-/** Whether two lines were wrapped: the page had no room for the next word. */
+/** Whether a line break is the page's: the first line has no room for the next word. */
 function isFilledPair(paragraph: string, [, second = ""]: readonly string[], pageWidth: number): boolean {
   const [first = ""] = paragraph.replace(/^\n+/, "").split("\n", 1);
   return first.trimEnd().length + 1 + firstWordOf(second) > pageWidth;
 }
 
-/** A text is verse if this share of its paragraphs with several lines are verse, and at least this many. */
+/** A text is verse if at least this share of its paragraphs with several lines are verse, and at least this many. */
 const VERSE_SHARE = 0.25;
 const VERSE_MIN = 5;
-/** In a text of verse, the share of lines that begin with a capital letter or a dash. */
+/** Share of the lines of a text of verse that begin with a capital letter or a dash. */
 const VERSE_BEGIN = new RegExp(`${CAPITAL.source}|^[-–—]`, "u");
 const VERSE_BEGIN_SHARE = 0.6;
 const VERSE_MAX_UNITS = 200;
 
-/** Joins a line that was turned over, which begins with a small letter and is indented deeper, to the one above. */
+/** Joins a continued line of verse to the line above. It begins with a small letter and is indented deeper. */
 function withoutTurnedOver(paragraph: string): string[] {
   const raw = paragraph.split("\n").filter((line) => /\S/.test(line));
-  const least = indentationOf(paragraph);
+  const min = indentationOf(paragraph);
   const joined: string[] = [];
   for (const line of raw) {
-    const isDeeper = line.search(/\S/) >= least + INDENTED_UNITS;
+    const isDeeper = line.search(/\S/) >= min + INDENTED_UNITS;
     if (joined.length > 0 && isDeeper && SMALL.test(line.trim()))
       joined.push(`${joined.pop()} ${line.trim()}`);
     else joined.push(line.trim());
@@ -234,8 +234,8 @@ function withoutTurnedOver(paragraph: string): string[] {
 }
 
 /**
- * Whether a stanza in a text of verse keeps its lines, even if on its own it could be prose. Evidence: share of verse
- * in the whole text.
+ * Whether a stanza in a text of verse keeps its lines, even if the stanza alone could be prose. Evidence: share of
+ * verse in the whole text.
  */
 function isStanza(lines: readonly string[]): boolean {
   return (

@@ -23,7 +23,7 @@ const MANUAL_FOOT = /\s{2,}(\S{1,40}\(\d\w{0,5}\))\s*$/;
 
 const FRAME = /^[\s|+]*[-=+|_\u2500-\u257f](?=.*[+|\u2500-\u257f])[-=+|_:\s\u2500-\u257f]{2,}$/;
 const ROW = /^\s*[|\u2502\u2551](.*\S.*)[|\u2502\u2551]\s*$/;
-/** Ellipses count only before a figure, because Chinese and Japanese speech has them between words. */
+/** Ellipses count only before a figure, because Chinese and Japanese speech contains them between words. */
 const LEADER =
   /[ \t]*(?:(?:\.{4,}|(?:[ \t]\.){4,}|·{4,})[ \t]*(?=[\p{L}\p{N}$€£]\S{0,20}\s*$)|…{2,}[ \t]*(?=\d{1,4}\s*$))/u;
 const LEADERS_MIN = 2;
@@ -142,7 +142,7 @@ class Page {
     return [...names][0] ?? null;
   }
 
-  /** Returns the text, and rejoins paragraphs that a page break had divided. */
+  /** Returns the text. Rejoins paragraphs that a page break divided. */
   text(): string {
     if (this.#dropped.size === 0) return this.#lines.join("\n");
     const out: string[] = [];
@@ -170,7 +170,7 @@ function lastOf(lines: readonly string[]): string {
   return ".";
 }
 
-/** With lines between the rows, a row may have several lines of text. */
+/** If lines separate the rows, a row may have several lines of text. */
 const GROUPS_MIN = 3;
 
 const cellsOf = (row: string): string[] => row.split(/[|\u2502\u2551]/).map((cell) => cell.trim());

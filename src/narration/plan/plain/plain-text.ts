@@ -2,7 +2,7 @@
 
 import type { ReadText, SkippedList, SourceBlock } from "../blocks.ts";
 import { markChapters } from "../chapters/chapter-words.ts";
-import { setHeadingsApart } from "../chapters/inner-headings.ts";
+import { separateHeadings } from "../chapters/inner-headings.ts";
 import { headingOf, markUnderlined } from "../chapters/source-headings.ts";
 import { NO_TITLES, unnumberedTitles } from "../chapters/unnumbered-titles.ts";
 import { normaliseLines } from "../normalise.ts";
@@ -26,7 +26,7 @@ const BOLD = /^(\s*)([#=])(\S(?:[^#=]*\S)?)\2(\s*)$/;
 /** Emphasis with parentheses: `_(softly)_` or `(_softly_)`. */
 const ITALIC_PARENTHESES = /_(\([^()_\n]+\))_|\(_([^()_\n]+)_\)/g;
 
-/** Separators between texts, as in a file of fortunes. They would be spoken otherwise. */
+/** Separators between texts, as in a file of fortunes. Without this rule they would be spoken. */
 const SEPARATOR = /^[ \t]*(?:%{1,3}|([*=~#+_-])(?:[ \t]*\1){2,400})[ \t]*$/gm;
 
 const withoutUnderscores = (paragraph: string): string =>
@@ -53,13 +53,13 @@ export function readPlainText(text: string, skipped: SkippedList): ReadText {
     author,
   } = withoutEbookFrame(withoutMailHeaders(normaliseLines(joinDividedWords(text)), skipped), skipped);
   const header = aozoraHeader(book);
-  // Title and author are spoken one after the other, not as one line.
+  // Speaks title and author one after the other, not as one line.
   const opened = header === null ? book : book.replace(/^(\s*[^\n]+)\n/, "$1\n\n");
   const page = withoutPageFurniture(
     withoutAozora(withoutCues(withoutLongNotes(opened, skipped), skipped), skipped),
     skipped,
   );
-  const apart = setHeadingsApart(markUnderlined(page.text).replace(SEPARATOR, "\n$&\n"));
+  const apart = separateHeadings(markUnderlined(page.text).replace(SEPARATOR, "\n$&\n"));
   const paragraphs = withoutMarks(keepLines(paragraphsOf(apart)), skipped);
   const blocks = paragraphs.filter((paragraph) => /\S/.test(paragraph)).map(blockOf);
   const hasHeadings = blocks.some(({ kind }) => kind === "heading");

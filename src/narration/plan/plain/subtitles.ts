@@ -3,7 +3,7 @@
  * cues share. `../timeline/` reads a text that consists of subtitles. Evidence: form, at least two cues.
  */
 import type { SkippedList } from "../blocks.ts";
-import { cueTimes, holdsCues } from "./time-codes.ts";
+import { containsCues, cueTimes } from "./time-codes.ts";
 
 const NUMBER = /^\s*\d{1,6}\s*$/;
 const HEADER = /^\s*(?:WEBVTT\b.*|NOTE\b.*|STYLE|REGION)\s*$/;
@@ -13,7 +13,7 @@ const LONG_PAUSE_SECONDS = 1.5;
 
 /** @param text with `\n` for line ends */
 export function withoutCues(text: string, skipped: SkippedList): string {
-  if (!holdsCues(text)) return text;
+  if (!containsCues(text)) return text;
   const lines = text.split("\n");
   const out: string[] = [];
   let endsAt = 0;

@@ -25,7 +25,7 @@ export function cueTimes(line: string): CueTimes | null {
 const CUES_MIN = 2;
 
 /** Whether a text contains cues. Evidence: form, at least twice, because a single cue may be an example. */
-export function holdsCues(text: string): boolean {
+export function containsCues(text: string): boolean {
   if (!text.includes("-->")) return false;
   const lines = text.split(/\r\n?|\n/);
   let count = 0;
@@ -42,7 +42,7 @@ const BEFORE_FIRST = /^\s*(?:WEBVTT\b.*|\d{1,6}|```\s*\w*)\s*$/;
 
 /** Whether a pasted text is subtitles: it contains cues, and begins with one. */
 export function isSubtitles(text: string): boolean {
-  if (!holdsCues(text)) return false;
+  if (!containsCues(text)) return false;
   const lines = text.replace(/^\ufeff/, "").split(/\r\n?|\n/);
   const first = lines.find((line) => line.trim() !== "") ?? "";
   return cueTimes(first) !== null || BEFORE_FIRST.test(first);

@@ -1,7 +1,7 @@
 /** Replaces a bare web address by its host, because nobody wants to hear the rest. */
 
 const ADDRESS = /\b(?:https?:\/\/|www\.)[^\s<>"'“”‘’«»「」『』（）()[\]{}，。；：！？、]+/gi;
-/** Marks that end the sentence around an address, not the address. */
+/** Marks at the end of an address that belong to the sentence around it. */
 const TRAILING = /[.,;:!?…*_~]+$/;
 
 /** Returns the host of an address, without `www.`; any other text unchanged. */

@@ -1,6 +1,7 @@
 /**
- * Finds the speaker of each turn: lines that begin with a name and a colon. Evidence: form; sequence for names without
- * a colon, which must recur; share for the length of a turn. Without voices, a text stays unchanged.
+ * Finds the speaker of each turn: a line that begins with a name and a colon, or with a name without a colon that
+ * recurs. Without voices, a text stays unchanged. Evidence: form; sequence for names without a colon; share for the
+ * length of a turn.
  */
 import { AudioError } from "../../../errors.ts";
 import type { SkippedList } from "../blocks.ts";
@@ -33,7 +34,7 @@ const LABELLED_SHARE = 0.5;
 /** Divides text into lines, each with its line break. */
 const LINES = new RegExp(`(?<=[\\n${HARD_BREAK}])`);
 
-/** A label of a name without a voice, which ends the turn before it. */
+/** A label with a name that has no voice. It ends the turn before it. */
 const OTHER_LABEL = /^\s*[\p{Lu}\p{Lo}][\p{L}\p{M}\p{N}.'’ -]{0,39}(?:\s*\([^()\n]{1,40}\)\s*)?[:：]/u;
 const CAPITALS_LABEL = /^\s*(\p{Lu}[\p{Lu}\p{M}\p{N}.'’ -]{1,39}?)\s*(?:\([^()\n]{1,40}\)\s*)?[:：]/u;
 
@@ -61,7 +62,7 @@ const INSIDE_PARENTHESES = new RegExp(
 export interface Turn {
   readonly voice: Speaker | null;
   readonly text: string;
-  /** Whether it begins with a label of any name. */
+  /** Whether the line begins with a label, whatever the name. */
   readonly isLabelled: boolean;
 }
 
@@ -74,14 +75,14 @@ interface Label {
 /** Ignores case, because a script may have `ANNA` and `voices` `Anna`. */
 const keyOf = (name: string): string => collapseSpaces(normaliseLines(name)).toLowerCase();
 
-/** Without accents of Latin letters, because people type `Tomas` for `Tomás`. */
+/** Removes accents of Latin letters, because people type `Tomas` for `Tomás`. */
 const plainKeyOf = (key: string): string =>
   key
     .normalize("NFD")
     .replace(/[\u0300-\u036f]/g, "")
     .normalize("NFC");
 
-/** A direction in brackets before the first word, below a label that stands alone. */
+/** A direction in brackets before the first word, on the line below a label that stands alone. */
 const FIRST_IN_BRACKETS = /^\s*\[[^[\]\n]{1,200}\]\s*(?=\S)/;
 
 function withoutFirstDirection(text: string, skipped: SkippedList): string {
@@ -96,7 +97,7 @@ function withoutFirstDirection(text: string, skipped: SkippedList): string {
 export class SpeakerLabels {
   readonly #voices = new Map<string, { readonly name: string; readonly voice: Speaker }>();
   readonly #speaking = new Set<string>();
-  /** Names without their accents, with the name that each stands for. */
+  /** Maps names without their accents to the names in `voices`. */
   readonly #plainKeys = new Map<string, string>();
   /** Names that repeatedly begin paragraphs without a colon, prefixed by the form of their label. */
   readonly #recurring = new Set<string>();
@@ -125,13 +126,15 @@ export class SpeakerLabels {
     }
   }
 
-  /** Returns the key of a name in `voices`, written with other accents too; otherwise the key that it would have. */
+  /**
+   * Returns the key of a name in `voices`, even if its accents differ; otherwise the key that the name would have.
+   */
   #keyOf(name: string): string {
     const key = keyOf(name);
     return this.#voices.has(key) ? key : (this.#plainKeys.get(plainKeyOf(key)) ?? key);
   }
 
-  /** Returns the names that have begun no line so far. */
+  /** Returns the names with which no line has begun so far. */
   silent(): string[] {
     return [...this.#voices].filter(([key]) => !this.#speaking.has(key)).map(([, { name }]) => name);
   }
@@ -187,7 +190,7 @@ export class SpeakerLabels {
       if (IN_BRACKETS.test(text) || IN_PARENTHESES.test(text)) continue;
       const { length } = this.#labelOf(text, true)?.label ?? "";
       if (length > 0 || OTHER_LABEL.test(text)) labelled += 1;
-      // A label alone on its paragraph counts together with the next paragraph.
+      // A label that is a whole paragraph counts together with the next paragraph.
       if (length === 0 || text.slice(length).trim() !== "") all += 1;
     }
     this.#carriesOn = labelled >= LABELLED_MIN && labelled >= LABELLED_SHARE * all;
@@ -252,7 +255,7 @@ export class SpeakerLabels {
     );
   }
 
-  /** Removes the manner of speaking behind a label. */
+  /** Removes the manner of speaking that follows a label. */
   #speech(text: string, { label, key }: Label, skipped: SkippedList): string {
     const words = text.slice(label.length);
     const [manner = ""] = this.#voices.has(key) ? (MANNER_FIRST.exec(words) ?? []) : [];
@@ -288,7 +291,7 @@ export class SpeakerLabels {
       const [label = "", who = ""] = match ?? [];
       const key = this.#keyOf(who);
       if (match !== null && this.#recurring.has(`${form} ${key}`)) return { label, key };
-      // Where names with a full stop are labels, a rare name in capitals is one, too.
+      // If names with a full stop are labels, a rare name in capitals is a label, too.
       if (form === "dotted" && CAPITALS.test(who) && this.#hasDotted) return { label, key };
     }
     return null;

@@ -18,12 +18,15 @@ const LINE_BREAK = new RegExp(`[\\n${HARD_BREAK}]`);
 const MIN_LINES = 3;
 const MIN_SHARE = 2 / 3;
 const MIN_NAMES = 2;
-/** Each name begins this many lines on average, unlike the terms of a list. */
+/** Average number of lines that each name begins. Terms of a list begin fewer. */
 const MIN_RECURRENCE = 1.5;
-/** Speakers take turns, unlike the columns of a table. */
+/** Speakers take turns. Columns of a table do not. */
 const MIN_CHANGES = 1 / 3;
 
-/** Returns nothing if the text is no dialogue. @param paragraphs with their line breaks, soft and hard */
+/**
+ * Finds the names. Returns none if the text is not a dialogue. @param paragraphs with their line breaks, soft and
+ * hard
+ */
 export function dialogueNames(paragraphs: readonly string[]): VoicelessName[] {
   const counts = new Map<string, number>();
   let lines = 0;

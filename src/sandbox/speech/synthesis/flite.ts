@@ -40,7 +40,10 @@ function askedF0Hz(voice: FliteVoice, f0Hz: number): number {
   return OVERSHOOT_FROM_HZ * (f0Hz / OVERSHOOT_FROM_HZ) ** (1 / OVERSHOOT_POWER);
 }
 
-/** Placeholder text of a `<phoneme>` element. The engine speaks its phones and reads only punctuation in the text. */
+/**
+ * Placeholder text of a `<phoneme>` element. The engine speaks the element's phones. From the text it takes only the
+ * punctuation.
+ */
 const PHONES_NAME = "x";
 
 /**

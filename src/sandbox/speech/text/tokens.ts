@@ -25,7 +25,7 @@ const PHONES_MAX = 24;
  * Converts the phones of a word to tokens with stress marks. A word of too many phones becomes several tokens.
  *
  * @param spelling phones of the CMU dictionary in lower case, separated by spaces, without stress: `n iy hh aw`
- * @throws Error for a phone that the engine lacks: then the table of the language has a mistake
+ * @throws Error for a phone that the engine lacks, which means that the language's table has a mistake
  */
 export function phoneTokens(spelling: string, stress: Stress = "last"): SpeechToken[] {
   const phones = spelling.split(" ").filter((phone) => phone !== "");

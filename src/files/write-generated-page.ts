@@ -5,9 +5,9 @@ import { AudioError } from "../errors.ts";
 import { AudioSink } from "./audio-sink.ts";
 import { openRegular } from "./file-content.ts";
 import { systemCode } from "./file-failure.ts";
-import { patiently } from "./patience.ts";
 import { publish, syncFolder } from "./publish.ts";
-import { createTemporaryFile, removeQuietly } from "./temporary-file.ts";
+import { retryWhileLocked } from "./retry-while-locked.ts";
+import { createTemporaryFile, removeIfPresent } from "./temporary-file.ts";
 
 const refused = (path: string, why: string): AudioError =>
   new AudioError("output_not_writable", `${path} ${why}; it stays as it is. Name another file.`);
@@ -21,7 +21,7 @@ async function whatIsThere(path: string, marker: string): Promise<"nothing" | "o
   if (stats === null) return "nothing";
   if (stats.isSymbolicLink()) throw refused(path, "is a symbolic link");
   const handle = stats.isFile() ? await openRegular(path) : null;
-  if (handle === null) throw refused(path, "is no file that can be read");
+  if (handle === null) throw refused(path, "is not a file that can be read");
   try {
     const wanted = Buffer.from(marker);
     const head = Buffer.alloc(wanted.byteLength);
@@ -40,7 +40,7 @@ async function whatIsThere(path: string, marker: string): Promise<"nothing" | "o
  * @returns the absolute path
  * @throws AudioError `output_not_writable`, also if the path has another file
  */
-export async function writeOwn(file: string, marker: string, text: string): Promise<string> {
+export async function writeGeneratedPage(file: string, marker: string, text: string): Promise<string> {
   const path = resolve(file);
   const folder = dirname(path);
   try {
@@ -50,7 +50,7 @@ export async function writeOwn(file: string, marker: string, text: string): Prom
       const sink = new AudioSink(temporary);
       await sink.write(Buffer.from(text));
       const digest = await sink.finish();
-      if (before === "ours") await patiently(() => rename(temporary.path, path));
+      if (before === "ours") await retryWhileLocked(() => rename(temporary.path, path));
       else if ((await publish(temporary.path, folder, basename(path), digest)) === "taken") {
         throw refused(path, "has just been made by somebody else");
       }
@@ -58,7 +58,7 @@ export async function writeOwn(file: string, marker: string, text: string): Prom
       return path;
     } finally {
       await temporary.handle.close();
-      await removeQuietly(temporary.path);
+      await removeIfPresent(temporary.path);
     }
   } catch (error) {
     const code = systemCode(error);

@@ -9,7 +9,7 @@ export interface ConfigFault {
 }
 
 /** The environment variables, and the facts of the system that determine defaults and the meaning of `~`. */
-export interface Surroundings {
+export interface ConfigSource {
   readonly env: Environment;
   readonly platform: NodeJS.Platform;
   /** The user's home folder; null if the system names none. */

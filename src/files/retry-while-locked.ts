@@ -11,7 +11,7 @@ const PAUSES_MS = [50, 150, 500];
  * @param passing error codes that may be temporary
  * @throws the error of the last try
  */
-export async function patiently<T>(
+export async function retryWhileLocked<T>(
   action: () => Promise<T>,
   passing: ReadonlySet<string> = PASSING,
 ): Promise<T> {

@@ -13,22 +13,22 @@ const plural = (count: number, one: string): string => `${count} ${one}${count =
 type CancelledEnd = Extract<NarrationHandleEnd, { kind: "cancelled" }>;
 
 /** "52 min", "40 s", "3 h 20 min". */
-export function duration(seconds: number): string {
+export function formatDuration(seconds: number): string {
   if (seconds < 100) return `${Math.round(seconds)} s`;
   const minutes = Math.round(seconds / 60);
   if (minutes < 100) return `${minutes} min`;
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** Words the progress of a running narration in one line. */
+/** Describes the progress of a running narration in one line. */
 export function progressOf(state: NarrationState, chargedCredits: number, nowMs: number): string {
   const left = secondsLeft(state, state.savedParts, nowMs);
-  const time = state.savedParts < state.totalParts ? `; about ${duration(left)} left` : "";
+  const time = state.savedParts < state.totalParts ? `; about ${formatDuration(left)} left` : "";
   return `Part ${state.savedParts} of ${state.totalParts} saved; ${Math.round(chargedCredits)} credits${time}`;
 }
 
 /** The final answer of a cancelled task. */
-export function cancelledWords({ figures, isLeftRunning }: CancelledEnd): string {
+export function describeCancelled({ figures, isLeftRunning }: CancelledEnd): string {
   const { parts, credits } = figures;
   const stood = `By then ${parts.saved} of ${plural(parts.total, "part")} ${parts.saved === 1 ? "was" : "were"} saved and ${credits.charged} credits charged`;
   const repeat =
@@ -38,7 +38,7 @@ export function cancelledWords({ figures, isLeftRunning }: CancelledEnd): string
     : `Cancelled: nothing more is created for this task. ${stood}; what else had been sent is seen through, charged as usual and saved. ${repeat}`;
 }
 
-function problemWords({ problems, parts }: NarrationView): string[] {
+function describeProblems({ problems, parts }: NarrationView): string[] {
   const shown = problems.slice(0, MAX_PROBLEMS).map(({ part, excerpt, message }) => {
     const where = part === null ? "" : `Part ${part + 1} (${JSON.stringify(excerpt)}): `;
     return `${where}${message}`;
@@ -53,20 +53,20 @@ function problemWords({ problems, parts }: NarrationView): string[] {
 const MAX_PROBLEMS = 5;
 
 /** Names the folder and the first files of a sheet, because there may be a thousand. */
-function sheetWords({ files }: Pick<NarrationView, "files">): string {
+function describeSheetFiles({ files }: Pick<NarrationView, "files">): string {
   const [first] = files;
   if (first === undefined) return "";
   const names = files.slice(0, FILES_SHOWN).map(({ path }) => basename(path));
   const rest = files.length - names.length;
   const seconds = files.reduce((sum, { durationSeconds }) => sum + durationSeconds, 0);
   const list = `${names.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
-  return `Saved ${plural(files.length, "file")} in ${dirname(first.path)}: ${list} (${duration(seconds)} in all).`;
+  return `Saved ${plural(files.length, "file")} in ${dirname(first.path)}: ${list} (${formatDuration(seconds)} in all).`;
 }
 
 const FILES_SHOWN = 3;
 
-function fileWords({ isSheet, files, parts }: NarrationView): string {
-  if (isSheet) return sheetWords({ files });
+function describeFiles({ isSheet, files, parts }: NarrationView): string {
+  if (isSheet) return describeSheetFiles({ files });
   const paths = files.map(
     ({ path, durationSeconds, isIncomplete, missingParts, captions, srt, chapters }) => {
       const kind = isIncomplete ? ", incomplete" : "";
@@ -76,15 +76,15 @@ function fileWords({ isSheet, files, parts }: NarrationView): string {
         ...(srt === undefined ? [] : [`, ${srt.path}`]),
         ...(chapters === null ? [] : [`, chapters ${chapters.path}`]),
       ];
-      return `${path} (${duration(durationSeconds)}${kind}${held})${beside.join("")}`;
+      return `${path} (${formatDuration(durationSeconds)}${kind}${held})${beside.join("")}`;
     },
   );
   return paths.length === 0 ? "" : `Saved ${paths.join("; ")}.`;
 }
 
 /** Describes the files for the structured form, which lists their paths in a field. */
-export function briefFileWords({ isSheet, files, parts }: NarrationView): string {
-  if (isSheet) return sheetWords({ files });
+export function describeFilesBriefly({ isSheet, files, parts }: NarrationView): string {
+  if (isSheet) return describeSheetFiles({ files });
   if (files.length === 0) return "";
   const lacking = files.flatMap(({ isIncomplete, missingParts }, index) => {
     const file = `file ${index + 1}${isIncomplete ? " (incomplete)" : ""}`;
@@ -94,7 +94,7 @@ export function briefFileWords({ isSheet, files, parts }: NarrationView): string
 }
 
 /** Reports parts that are in no file yet. What a file lacks is reported with the file. */
-function unjoinedWords({ status, files, parts, unjoinedParts }: NarrationView): string {
+function describeUnjoinedParts({ status, files, parts, unjoinedParts }: NarrationView): string {
   const lacked = new Set(files.flatMap(({ missingParts }) => missingParts));
   const others = unjoinedParts.filter((part) => !lacked.has(part));
   if (status === "planned" || status === "running" || others.length === 0) return "";
@@ -102,7 +102,7 @@ function unjoinedWords({ status, files, parts, unjoinedParts }: NarrationView): 
 }
 
 /** A file counts as missing if it was moved, or is on another machine. */
-function missingWords({ missingPaths }: NarrationView): string {
+function describeMissingFiles({ missingPaths }: NarrationView): string {
   if (missingPaths.length === 0) return "";
   const it = missingPaths.length === 1 ? "It" : "They";
   const shown = missingPaths.slice(0, MAX_PROBLEMS).join(", ");
@@ -111,7 +111,7 @@ function missingWords({ missingPaths }: NarrationView): string {
 }
 
 /** Reports files that got a number because their name was taken. */
-function numberWords({ files, replaces }: NarrationView): string {
+function describeNumberedNames({ files, replaces }: NarrationView): string {
   const taken = files.flatMap(({ takenName }) => (takenName === null ? [] : [JSON.stringify(takenName)]));
   if (taken.length === 0) return "";
   const names = taken.slice(0, MAX_PROBLEMS).join(", ");
@@ -125,14 +125,14 @@ function numberWords({ files, replaces }: NarrationView): string {
 }
 
 /** Reports captions and chapter files that were edited, moved or replaced. */
-function changedWords({ changedPaths }: NarrationView): string {
+function describeChangedCompanions({ changedPaths }: NarrationView): string {
   if (changedPaths.length === 0) return "";
   const [are, they] = changedPaths.length === 1 ? ["is", "it"] : ["are", "they"];
   return `${changedPaths.join(", ")} ${are} not there (any more) as ${they} ${they === "it" ? "was" : "were"} saved.`;
 }
 
 /** Running tasks are charged even if the narration ends. */
-function toComeWords({ credits }: NarrationView): string[] {
+function describeComingCosts({ credits }: NarrationView): string[] {
   const tasks = Math.round(credits.reserved / RESERVED_CREDITS);
   if (tasks === 0) return [];
   const are = tasks === 1 ? "1 part that is" : `${tasks} parts that are`;
@@ -142,7 +142,7 @@ function toComeWords({ credits }: NarrationView): string[] {
 }
 
 /** Announces the file of a narration that was just stopped, which is joined after the call returns. */
-function joinWords({ isSheet, problems, files, parts, credits }: NarrationView): string[] {
+function announceJoinedFile({ isSheet, problems, files, parts, credits }: NarrationView): string[] {
   const isToJoin = problems[0]?.code === "stopped" && files.length === 0 && !isSheet;
   if (!isToJoin || (parts.saved === 0 && credits.reserved === 0)) return [];
   return [
@@ -156,7 +156,7 @@ function partNumbers(indexes: readonly number[], total: number): string {
   return `${indexes.length === 1 ? "part" : "parts"} ${list} of ${total}`;
 }
 
-function planWords(view: NarrationView): string {
+function describePlan(view: NarrationView): string {
   const { parts, credits, seconds } = view;
   const takes =
     view.otherTakes === 0 ? "" : ` ${plural(view.otherTakes, "part")} in another take than the first.`;
@@ -165,35 +165,35 @@ function planWords(view: NarrationView): string {
     return `A plan: ${plural(parts.total - parts.saved, "part")} to be made for about ${toCome} credits, beside the ${credits.charged} charged for it so far; max_credits counts both.${takes} Nothing was sent or charged.`;
   }
   if (parts.saved === parts.total) {
-    return `A plan of ${plural(parts.total, "part")}, about ${duration(seconds.estimate)} of audio, all of it paid for already. Nothing was sent or charged.`;
+    return `A plan of ${plural(parts.total, "part")}, about ${formatDuration(seconds.estimate)} of audio, all of it paid for already. Nothing was sent or charged.`;
   }
   const paid =
     parts.alreadyPaid === 0
       ? ""
       : ` ${plural(parts.alreadyPaid, "part")} of them ${parts.alreadyPaid === 1 ? "is" : "are"} paid for already.`;
-  return `A plan of ${plural(parts.total, "part")}: about ${duration(seconds.estimate)} of audio for about ${credits.estimate} credits.${paid}${takes}${workWords(parts.total - parts.saved)} Nothing was sent or charged.`;
+  return `A plan of ${plural(parts.total, "part")}: about ${formatDuration(seconds.estimate)} of audio for about ${credits.estimate} credits.${paid}${takes}${describeMakingTime(parts.total - parts.saved)} Nothing was sent or charged.`;
 }
 
 /** Says how long the service's limit makes a narration take, if that is longer than a person expects. */
-function workWords(missing: number): string {
+function describeMakingTime(missing: number): string {
   const seconds = missing * (LIMIT_WINDOW_SECONDS / CREATES_PER_WINDOW);
   if (seconds < LONG_WORK_SECONDS) return "";
-  return ` Making it takes ${duration(seconds)} or more, because the service takes ${CREATES_PER_WINDOW} tasks a minute.`;
+  return ` Making it takes ${formatDuration(seconds)} or more, because the service takes ${CREATES_PER_WINDOW} tasks a minute.`;
 }
 
 const LONG_WORK_SECONDS = 120;
 
 /** "40 to 90 s", "2 to 9 min", "12 credits". */
 function range(values: readonly number[], unit: string): string {
-  const least = Math.round(Math.min(...values));
-  const most = Math.round(Math.max(...values));
-  return least === most ? `${least} ${unit}` : `${least} to ${most} ${unit}`;
+  const min = Math.round(Math.min(...values));
+  const max = Math.round(Math.max(...values));
+  return min === max ? `${min} ${unit}` : `${min} to ${max} ${unit}`;
 }
 
 const SHORT_CHAPTER_SECONDS = 120;
 
 /** Sums up the chapters of a plan, because a list of many shows only the first ones. */
-function chaptersWords({ chapters: all }: NarrationView): string {
+function summarizeChapters({ chapters: all }: NarrationView): string {
   const chapters = all.filter(({ title }) => title !== null);
   const [first, last] = [chapters[0]?.title, chapters.at(-1)?.title];
   if (chapters.length < 2 || !first || !last) return "";
@@ -209,13 +209,13 @@ function chaptersWords({ chapters: all }: NarrationView): string {
 const MAX_CHAPTERS_SHOWN = 30;
 
 /** The chapters of a plan with number, length and price; the structured form has them in a field. */
-export function chapterWords({ chapters }: NarrationView): string {
+export function listChapters({ chapters }: NarrationView): string {
   if (chapters.length === 0) return "";
   const rows = chapters
     .slice(0, MAX_CHAPTERS_SHOWN)
     .map(
       ({ number, title, seconds, credits }) =>
-        `${number === null ? "" : `${number} `}${title === null ? "(before the first heading)" : JSON.stringify(excerptOf(title))} ${duration(seconds)} ${Math.round(credits)}`,
+        `${number === null ? "" : `${number} `}${title === null ? "(before the first heading)" : JSON.stringify(excerptOf(title))} ${formatDuration(seconds)} ${Math.round(credits)}`,
     );
   const rest = chapters.length - rows.length;
   const [first = 1, second] = chapters.flatMap(({ number }) => number ?? []);
@@ -227,7 +227,7 @@ export function chapterWords({ chapters }: NarrationView): string {
 const RESERVATION_RULE = `each part holds ${RESERVED_CREDITS} credits until it ends`;
 
 /** Explains what a limit below the suggested one does: it ends the narration early, or leaves room for one part at a time. */
-function lowLimitWords(limit: number, view: NarrationView): string {
+function describeLowLimit(limit: number, view: NarrationView): string {
   const { estimate, suggestedMax } = view.credits;
   if (isEnough(limit, view)) {
     return `max_credits ${limit} makes it slow, or ends it early if it comes out longer, because ${RESERVATION_RULE}; ${suggestedMax} does neither.`;
@@ -239,8 +239,8 @@ function lowLimitWords(limit: number, view: NarrationView): string {
 /** Whether a limit covers the likely charge and the reservation of the last part. */
 function isEnough(limit: number, { credits, parts }: NarrationView): boolean {
   const likely = credits.estimate - MINIMUM_CHARGE_CREDITS + RESERVED_CREDITS;
-  const most = credits.charged + RESERVED_CREDITS * (parts.total - parts.saved);
-  return limit >= Math.min(likely, most);
+  const max = credits.charged + RESERVED_CREDITS * (parts.total - parts.saved);
+  return limit >= Math.min(likely, max);
 }
 
 function soFar({ parts, credits }: NarrationView): string {
@@ -248,27 +248,27 @@ function soFar({ parts, credits }: NarrationView): string {
 }
 
 /**
- * Words the status and its reason, without the next step.
+ * Describes the status and its reason, without the next step.
  *
  * @param saved the sentence about saved files, which the structured form lists in a separate field
  */
-export function messageOf(view: NarrationView, saved = fileWords(view)): string {
+export function messageOf(view: NarrationView, saved = describeFiles(view)): string {
   const { status, remarks, unspoken } = view;
   const ofText =
     status === "planned"
-      ? [chaptersWords(view), ...remarks, ...unspoken]
+      ? [summarizeChapters(view), ...remarks, ...unspoken]
       : status === "running"
         ? []
         : unspoken;
-  const files = status === "finished" || fileWords(view) === "" ? "" : saved;
+  const files = status === "finished" || describeFiles(view) === "" ? "" : saved;
   const words = [
     headOf(view, saved),
     files,
-    unjoinedWords(view),
-    numberWords(view),
-    missingWords(view),
-    changedWords(view),
-    ...problemWords(view),
+    describeUnjoinedParts(view),
+    describeNumberedNames(view),
+    describeMissingFiles(view),
+    describeChangedCompanions(view),
+    ...describeProblems(view),
     ...ofText,
   ];
   return words.filter((sentence) => sentence !== "").join(" ");
@@ -278,10 +278,10 @@ function headOf(view: NarrationView, saved: string): string {
   switch (view.status) {
     case "planned":
       return view.refusedLimit === null
-        ? planWords(view)
-        : `${planWords(view)} ${lowLimitWords(view.refusedLimit, view)}`;
+        ? describePlan(view)
+        : `${describePlan(view)} ${describeLowLimit(view.refusedLimit, view)}`;
     case "running": {
-      const left = view.seconds.left === null ? "" : ` About ${duration(view.seconds.left)} left.`;
+      const left = view.seconds.left === null ? "" : ` About ${formatDuration(view.seconds.left)} left.`;
       const { max } = view.credits;
       const early =
         max === null || isEnough(max, view)
@@ -291,14 +291,19 @@ function headOf(view: NarrationView, saved: string): string {
     }
     case "stopped": {
       const ended = view.problems.length === 0 ? ["The process that ran it has ended."] : [];
-      return [`Stopped: ${soFar(view)}`, ...ended, ...toComeWords(view), ...joinWords(view)].join(" ");
+      return [
+        `Stopped: ${soFar(view)}`,
+        ...ended,
+        ...describeComingCosts(view),
+        ...announceJoinedFile(view),
+      ].join(" ");
     }
     case "finished":
-      return [saved, costWords(view)].filter((sentence) => sentence !== "").join(" ");
+      return [saved, describeCost(view)].filter((sentence) => sentence !== "").join(" ");
   }
 }
 
-function costWords({ isRepeat, hasUsualRetake, chargedByCall, credits, parts }: NarrationView): string {
+function describeCost({ isRepeat, hasUsualRetake, chargedByCall, credits, parts }: NarrationView): string {
   if (isRepeat) {
     const retake = hasUsualRetake
       ? ` A retake without take is take ${USUAL_RETAKE}, which is in the file already; take ${USUAL_RETAKE + 1} makes another one.`
@@ -319,7 +324,7 @@ export function narrationNextStep(view: NarrationView): string {
 
 const capital = (words: string): string => `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 
-const repeatWords = ({ toRepeat }: NarrationView): string =>
+const describeRepeats = ({ toRepeat }: NarrationView): string =>
   toRepeat.length === 0 ? "" : `, with ${toRepeat.join(" and ")}`;
 
 function stepOf(view: NarrationView, call: string): string {
@@ -329,9 +334,9 @@ function stepOf(view: NarrationView, call: string): string {
         return `${call} and max_credits ${Math.max(1, view.credits.charged)}: everything is paid for, so it costs nothing.`;
       }
       if (view.refusedLimit !== null) {
-        return `Ask the user which limit to take. ${capital(call)} and max_credits ${view.credits.suggestedMax}${repeatWords(view)}; with max_credits ${view.refusedLimit} it starts all the same, and what is paid for is joined.`;
+        return `Ask the user which limit to take. ${capital(call)} and max_credits ${view.credits.suggestedMax}${describeRepeats(view)}; with max_credits ${view.refusedLimit} it starts all the same, and what is paid for is joined.`;
       }
-      return `Tell the user length and price. When they agree: ${call} and max_credits ${view.credits.suggestedMax}${repeatWords(view)}, a ceiling: about ${view.credits.estimate} are charged${view.credits.charged > 0 ? " in all" : ""}, the rest is only held meanwhile.`;
+      return `Tell the user length and price. When they agree: ${call} and max_credits ${view.credits.suggestedMax}${describeRepeats(view)}, a ceiling: about ${view.credits.estimate} are charged${view.credits.charged > 0 ? " in all" : ""}, the rest is only held meanwhile.`;
     case "running":
       return `${call}: it waits, and says how it stands.`;
     case "stopped":

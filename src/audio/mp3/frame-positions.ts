@@ -2,7 +2,7 @@
 
 const MILESTONES_MAX = 128;
 
-export class Milestones {
+export class FramePositions {
   /** Byte position of every `#stride`th frame. */
   #bytes: number[] = [];
   #stride = 1;
