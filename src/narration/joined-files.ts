@@ -233,7 +233,7 @@ function chapterOf(plan: StoredPlan, section: number): string {
 }
 
 /**
- * Finds the older file whose name the joined file may take. This server must have saved it, it must be unchanged, and
+ * Finds the older file whose name the joined file may take. This server must have saved it, it must be unchanged,
  * and it must not be another file of this narration.
  */
 async function replacedFile(
