@@ -59,7 +59,7 @@ export async function joinAudio(request: JoinRequest): Promise<JoinedAudio> {
     title: oneLine(request.title),
     author: oneLine(request.author),
     album: oneLine(request.album),
-    // Uses the chapter's number in place of a missing title, because players show an untitled chapter as an empty
+    // Use the chapter's number in place of a missing title, because players show an untitled chapter as an empty
     // line.
     chapters: request.chapters.map(({ title, firstPart }, index) => ({
       title: oneLine(title) ?? `${index + 1}`,

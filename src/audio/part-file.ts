@@ -38,7 +38,7 @@ export class PartFiles {
 
   async #with<T>(part: number, path: string, use: (file: PartFile, part: number) => Promise<T>): Promise<T> {
     const faults: Faults = { part, format: this.#format, signal: this.#signal };
-    // Opens without blocking, because opening a named pipe would otherwise wait for a writer.
+    // Open without blocking, because opening a named pipe would otherwise wait for a writer.
     const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
     const handle = await open(path, flags).catch((error: unknown) => {
       throw unreadable(faults, error);

@@ -11,7 +11,7 @@ export function printable(text: string): string {
 /** Renders JSON without characters that a terminal interprets. */
 export function printableJson(value: unknown): string {
   const spell = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  // Escapes UTF-16 code units, as JSON does. Keeps the line breaks between the lines of the JSON text.
+  // Escape UTF-16 code units, as JSON does. Keep the line breaks between the lines of the JSON text.
   return JSON.stringify(value, null, 2).replace(/[^\P{C}\n]|[\u2028\u2029]/gu, (character) =>
     character.split("").map(spell).join(""),
   );

@@ -44,7 +44,7 @@ function promptFault(prompt: string): string | null {
   if (length > PROMPT_MAX_CODE_POINTS) {
     return `must be at most ${PROMPT_MAX_CODE_POINTS} characters (this one has ${length}); narrate takes longer texts`;
   }
-  // Tests Unicode's white space, because `trim` does not remove U+0085.
+  // Test Unicode's white space, because `trim` does not remove U+0085.
   if (/^\p{White_Space}*$/u.test(prompt.trim())) return "must contain more than white space";
   if (!prompt.isWellFormed()) return "must be well-formed Unicode (it holds half of a surrogate pair)";
   return null;

@@ -12,7 +12,7 @@ function plain(text: string): string {
   return (
     text
       .normalize("NFKD")
-      // Keeps the mark of a voiced kana.
+      // Keep the mark of a voiced kana.
       .replace(/(?<![\u3041-\u30ff])\p{M}+/gu, "")
       .normalize("NFC")
       .replace(/[^A-Za-z0-9\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]+/gu, "-")

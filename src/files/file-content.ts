@@ -26,9 +26,9 @@ export async function openRegular(path: string): Promise<FileHandle | null> {
 }
 
 async function openFile(path: string): Promise<{ handle: FileHandle; sizeBytes: number } | null> {
-  // Prevents waiting for a writer if the path is a named pipe.
+  // Prevent waiting for a writer if the path is a named pipe.
   const flags = constants.O_RDONLY | NO_FOLLOW | (constants.O_NONBLOCK ?? 0);
-  // Refuses links on systems without O_NOFOLLOW.
+  // Refuse links on systems without O_NOFOLLOW.
   if (NO_FOLLOW === 0 && (await lstat(path).catch(() => null))?.isFile() !== true) return null;
   const handle = await retryWhileLocked(() => open(path, flags), IN_USE).catch(() => null);
   if (handle === null) return null;

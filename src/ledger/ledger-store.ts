@@ -123,8 +123,8 @@ export interface AdmitRequest extends CreateLimits {
   /** The narration that the create is sent for and that pays for it; `null` for a direct request. */
   readonly narrationId: string | null;
   /**
-   * Whether only callers with a handle wait. The create is then unwanted once all handles of its record are
-   * cancelled.
+   * Whether every caller that waits has a handle. Then the create is no longer wanted once all handles of its record
+   * are cancelled.
    */
   readonly isForHandles?: boolean;
 }

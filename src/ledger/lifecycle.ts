@@ -33,7 +33,7 @@ export type TaskEvent =
     }
   /** The service no longer knows the task. */
   | { readonly kind: "gone"; readonly taskId: string }
-  /** The service reported success, and later that the audio is not ready. */
+  /** The service first reported success, and then reported that the audio is not ready. */
   | { readonly kind: "resultRevoked"; readonly taskId: string; readonly atMs: number }
   | { readonly kind: "saved"; readonly file: SavedFile }
   | { readonly kind: "tooLarge"; readonly taskId: string }

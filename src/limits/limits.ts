@@ -55,7 +55,7 @@ export interface Limits {
   /**
    * Runs one query or download within this process's 60 reads in 60 s. Does not coordinate with other processes,
    * because a 429 on a read costs nothing and only pauses the reads of this process. Polls slow down once half of the
-   * reads are used, and leave 8 of the 60 to downloads.
+   * reads are used. They never use the last 8 of the 60, which are for downloads.
    */
   read<T>(signal: AbortSignal, run: () => Promise<T>, options?: ReadOptions): Promise<T>;
   /**

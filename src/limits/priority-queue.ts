@@ -28,7 +28,7 @@ interface Waiter<Request, Grant> {
   readonly reject: (error: unknown) => void;
 }
 
-/** A queue whose head alone asks. All others wait behind it. */
+/** A queue in which only the first request asks for its grant. All others wait behind it. */
 export class PriorityQueue<Request, Grant, Reason> {
   readonly #options: PriorityQueueOptions<Request, Grant, Reason>;
   readonly #wakeup: Wakeup;

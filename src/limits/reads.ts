@@ -49,7 +49,7 @@ export class Reads {
     try {
       return await run();
     } finally {
-      // Counts a read from its end, because the service may count it that late.
+      // Count a read from its end, because the service may count it that late.
       read.atMs = this.#options.clock.steadyMs();
     }
   }

@@ -93,7 +93,7 @@ export async function findNarration(deps: FindNarrationDeps, source: NarrateSour
   const { repository, origin, clock, holdsSecret } = deps;
   if (source.kind === "narration") return await known(repository, source.narrationId);
   const plan = await planOf(repository, source);
-  // Checks the planned text, because markup, entities or invisible characters may hide a secret in the input.
+  // Check the planned text, because markup, entities or invisible characters may hide a secret in the input.
   if (holdsSecret(JSON.stringify(plan))) throw secretRefused("The text, as it is read, holds");
   const narrationId = narrationIdOf(origin, plan);
   const takes = await inheritedTakes(repository, plan);

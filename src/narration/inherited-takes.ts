@@ -20,7 +20,7 @@ export async function inheritedTakes(
 ): Promise<NarrationState["takes"]> {
   const chosen = new Map<string, Pick<NarrationState["takes"][number], "take" | "speed">>();
   for (const { narrationId, state } of await repository.newest(MAX_SEARCHED_NARRATIONS)) {
-    // Skips narrations that were only planned, because nobody agreed to their takes.
+    // Skip narrations that were only planned, because nobody agreed to their takes.
     if (state.takes.length === 0 || state.status === "planned") continue;
     const { plan: other } = await repository.get(narrationId);
     for (const { part: index, ...choice } of state.takes) {

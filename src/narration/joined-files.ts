@@ -288,7 +288,7 @@ async function joinParts(deps: JoinDeps, order: JoinOrder): Promise<Omit<Narrati
       results.push({ joined: await joinAudio(request), leads });
     },
   });
-  // Removes the captions and chapters of the old file, because those of the new file need their names.
+  // Remove the captions and chapters of the old file, because those of the new file need their names.
   if (replaced !== null && replaced.companions !== null && saved.path === replaced.file.path)
     await removeCompanions(replaced.companions, folder.root);
   const [result] = results;

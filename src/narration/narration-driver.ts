@@ -351,7 +351,7 @@ export class NarrationDriver {
       const { signal } = this.#left;
       const order = { narrationId, plan, state, file, parts: sources, isWhole, signal };
       const made = await this.#deps.joined.make(order);
-      // Records the file even if a call has requested another one meanwhile. A later file may replace it.
+      // Record the file even if a call has requested another one meanwhile. A later file may replace it.
       const now = await this.#deps.repository.change(narrationId, (before) => ({
         ...before,
         files: withFile(before.files, made),

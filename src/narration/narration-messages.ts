@@ -93,7 +93,7 @@ export function describeFilesBriefly({ isSheet, files, parts }: NarrationView): 
   return lacking.length === 0 ? "Saved." : `Saved, ${lacking.join(", ")}.`;
 }
 
-/** Reports parts that are in no file yet. What a file lacks is reported with the file. */
+/** Reports the parts that are not in a file yet. Parts that a joined file lacks are reported with that file. */
 function describeUnjoinedParts({ status, files, parts, unjoinedParts }: NarrationView): string {
   const lacked = new Set(files.flatMap(({ missingParts }) => missingParts));
   const others = unjoinedParts.filter((part) => !lacked.has(part));

@@ -28,7 +28,7 @@ const codeOf = (error: unknown): unknown =>
 function startWorker(workerData: unknown): Worker {
   return new Worker(workerUrl(), {
     workerData,
-    // Drops the parent's flags, such as a test runner's loader.
+    // Drop the parent's flags, such as a test runner's loader.
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: MEMORY_MIB },
   });

@@ -13,7 +13,7 @@ const SAVE_PATIENCE_MS = 300_000;
 async function base64Of({ uri, sizeBytes }: Sound): Promise<string> {
   const bytes = await piecesOf(uri, sizeBytes).read(0, sizeBytes);
   const parts: string[] = [];
-  // Encodes a multiple of three bytes at a time, so that the base64 strings can be joined.
+  // Encode a multiple of three bytes at a time, so that the base64 strings can be joined.
   for (let at = 0; at < bytes.length; at += 24_573) {
     parts.push(btoa(String.fromCharCode(...bytes.subarray(at, at + 24_573))));
   }

@@ -117,7 +117,7 @@ export class Engine {
         if (turn !== this.#turn) return voice.release();
         this.#voice = voice;
       }
-      // Limits the position to this sound, because it may come from a longer take.
+      // Limit the position to this sound, because it may come from a longer take.
       if (voice.segment.isLast) at = Math.min(at, Math.max(voice.segment.from, voice.segment.to - 0.5));
       this.#position = at;
       if (plays) {

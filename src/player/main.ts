@@ -75,7 +75,7 @@ function offerFetch(act: () => Promise<void>): void {
 
 /** Opens a sound and shows the player. @param position where to start, in seconds */
 async function open(sound: Sound, sources: Map<string, Source>, position = 0): Promise<void> {
-  // Makes earlier choices obsolete, so that their late results are dropped.
+  // Make earlier choices obsolete, so that their late results are dropped.
   turn += 1;
   const mine = turn;
   const { path, uri, companions } = sound;
@@ -89,7 +89,7 @@ async function open(sound: Sound, sources: Map<string, Source>, position = 0): P
     sources.set(uri, source);
     if (mine !== turn) return;
     html("#player").hidden = false;
-    // Starts to load captions and chapters before the sound, so that they arrive early. Playing does not wait for them.
+    // Start to load captions and chapters before the sound, so that they arrive early. Playing does not wait for them.
     if (companions !== null) void marks.load(companions);
     await engine.open(source, position);
     if (mine === turn && !html("#player").hidden) showStatus(shown?.note ?? "");
@@ -148,7 +148,7 @@ function head(now: ShownResult, sound: Sound | undefined): void {
 /** Shows a result. A result that is only text does not replace a task or a narration. */
 function show(now: ShownResult): void {
   if (now.kind === "words" && shown !== null && shown.kind !== "words") return;
-  // Ignores a repeated result, because showing it again would stop playing.
+  // Ignore a repeated result, because showing it again would stop playing.
   if (JSON.stringify(now) === shownState && !html("#player").hidden) return;
   shownState = JSON.stringify(now);
   turn += 1;

@@ -53,7 +53,7 @@ export function mp3Cutter(head: Uint8Array, sizeBytes: number): Cutter {
     start = firstFrame(head, start);
     const frame = frameAt(head, start);
     const at = start + 4 + (frame?.isFirstVersion ? (frame.isMono ? 17 : 32) : frame?.isMono ? 9 : 17);
-    // Skips the Xing or Info frame, because it states the length of the whole file.
+    // Skip the Xing or Info frame, because it states the length of the whole file.
     if (frame !== null && ["Xing", "Info"].includes(chunkTag(head, at))) start += frame.length;
   }
   return {

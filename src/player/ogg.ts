@@ -79,7 +79,7 @@ export function oggCutter(head: Uint8Array, sizeBytes: number, statedSeconds: nu
       /** Returns the granule position at which a page begins: the last position that an earlier page states. */
       const timeAt = (index: number): number =>
         pages.slice(0, index).reduce((last, { granule }) => Math.max(last, granule), 0);
-      // Includes an earlier page that begins with a whole packet, so that the decoder can converge.
+      // Include an earlier page that begins with a whole packet, so that the decoder can converge.
       let lead = body;
       while (lead > 0 && (lead === body || pages[lead]?.isContinued)) lead -= 1;
       if (offset > start && lead === 0) lead = body;

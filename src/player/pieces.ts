@@ -50,7 +50,7 @@ export function piecesOf(uri: string, sizeBytes: number): Pieces {
         if (bytes.length === length) return bytes;
         throw new GoneError();
       });
-    // Moves the piece to the end of the map, so that the first piece is the one not used for longest.
+    // Move the piece to the end of the map, so that the first piece is the one not used for longest.
     kept.delete(index);
     kept.set(index, reading);
     reading.catch(() => kept.delete(index));
@@ -65,7 +65,7 @@ export function piecesOf(uri: string, sizeBytes: number): Pieces {
       const end = Math.min(start + length, sizeBytes);
       const bytes = new Uint8Array(Math.max(0, end - start));
       const [first, last] = [Math.floor(start / PIECE_BYTES), Math.floor((end - 1) / PIECE_BYTES)];
-      // Requests two pieces at a time, so that the second arrives while the first is decoded.
+      // Request two pieces at a time, so that the second arrives while the first is decoded.
       for (let index = first; index <= last; index += 1) {
         const ahead = index < last ? piece(index + 1) : undefined;
         const whole = await piece(index);

@@ -154,7 +154,7 @@ export function shownOf(result: Fields): ShownResult {
   const given = fields(result["structuredContent"]);
   const isError = result["isError"] === true;
   const said = textOfResult(result);
-  // Omits the next step, because it is for the assistant.
+  // Omit the next step, because it is for the assistant.
   const forPeople = said.replace(/\nNext: .*/s, "").slice(0, 1200);
   const [, inText, narrationInText] = ID_IN_TEXT.exec(said) ?? [];
   const narrationId = id(given["narration_id"]) || (isError ? "" : id(narrationInText));

@@ -19,7 +19,7 @@ export async function takesOf(shown: ShownResult, sound: Sound): Promise<Take[]>
   const own = { shown, sound };
   const list = await callTool("list_tasks", { limit: 100 });
   const rows = entries(fields(list["structuredContent"])["tasks"], 200).map(fields);
-  // Compares hashes of requests, because the rows contain only excerpts of texts, which are often equal.
+  // Compare hashes of requests, because the rows contain only excerpts of texts, which are often equal.
   const requests = fields(fields(list["_meta"])["requests"]);
   const request = requests[shown.id];
   if (!request) return [own];
@@ -67,7 +67,7 @@ export function showTakes(
       choose(take);
     };
     const wave = new Waveform(canvas, 48);
-    // Reads small takes immediately, so that they play without a wait.
+    // Read small takes immediately, so that they play without a wait.
     if (sound.sizeBytes <= MAX_WHOLE_BYTES) void draw(sound, wave, sources);
     return made;
   });

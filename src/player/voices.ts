@@ -123,7 +123,7 @@ const contextOf = (): AudioContext => {
 /** Decodes a segment, to play it as samples. @throws DamagedError */
 export async function samplesVoice(given: Segment): Promise<Voice> {
   const decoder = new OfflineAudioContext(1, 1, 48_000);
-  // Copies the bytes, because the decoder detaches its input buffer.
+  // Copy the bytes, because the decoder detaches its input buffer.
   const buffer = await decoder.decodeAudioData(given.bytes.slice().buffer).catch(() => {
     throw new DamagedError();
   });
@@ -154,7 +154,7 @@ export async function samplesVoice(given: Segment): Promise<Voice> {
       node.connect(sounding.destination);
       startedAt = sounding.currentTime + delaySeconds;
       node.start(startedAt, lead + offset, length - offset);
-      // Waits until this segment starts; until then the previous segment plays.
+      // Wait until this segment starts; until then the previous segment plays.
       await wait(delaySeconds);
     },
     pause,

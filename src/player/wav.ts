@@ -30,7 +30,7 @@ export function wavOf(layout: Uint8Array, samples: Uint8Array): Uint8Array<Array
 export function samplesCutter(layout: Uint8Array, start: number, end: number): Cutter {
   const view = viewOf(layout);
   const [bytesPerSecond, frame] = [view.getUint32(8, true), view.getUint16(12, true)];
-  // Refuses more than 6 MB a second, because one segment would be too large.
+  // Refuse more than 6 MB a second, because one segment would be too large.
   if (bytesPerSecond === 0 || bytesPerSecond > 6e6 || frame === 0 || end <= start) throw new DamagedError();
   const whole = (bytes: number): number => bytes - (bytes % frame);
   return {
@@ -41,7 +41,7 @@ export function samplesCutter(layout: Uint8Array, start: number, end: number): C
     before: frame,
     after: whole(bytesPerSecond * TAIL_SECONDS) + frame,
     cut(bytes, offset, begin, finish) {
-      // Rounds to whole frames, because the edges of a segment may lie inside a frame.
+      // Round to whole frames, because the edges of a segment may lie inside a frame.
       const [first, last] = [whole(begin - start), whole(finish - start)];
       const samples = bytes.subarray(start + first - offset);
       return {

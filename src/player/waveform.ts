@@ -17,7 +17,7 @@ export class Waveform {
   }
 
   clear(): void {
-    // Replaces the array, because decoding that is still running fills the bars of the previous sound.
+    // Replace the array, because decoding that is still running fills the bars of the previous sound.
     this.#bars = new Float32Array(this.#bars.length).fill(-1);
     this.draw();
   }

@@ -12,7 +12,7 @@ export class ClientTimeOut {
   /**
    * Returns the default wait for the client's next call, in seconds.
    *
-   * @param usual the wait for a client that has not given up a call
+   * @param usual the default wait, if the client has never given up a call
    */
   waitSeconds(usual: number): number {
     return Math.min(usual, this.#seconds);

@@ -18,7 +18,7 @@ async function taskIds(deps: ServerDeps): Promise<readonly string[]> {
 
 async function narrationIds(deps: ServerDeps): Promise<readonly string[]> {
   try {
-    // Reads narrations only if there is a ledger, because completion must not create or connect anything.
+    // Read narrations only if there is a ledger, because completion must not create or connect anything.
     if ((await deps.localGeneration()) === null) return [];
     const rows = await (await deps.tools.narrations()).list(null, MAX_VALUES);
     return rows.map(({ narrationId }) => narrationId);

@@ -68,7 +68,7 @@ function waiting(view: TaskView): string {
 }
 
 function failed(view: TaskView): string {
-  // Checks the reason again, because the record may have been stored before this check existed.
+  // Check the reason again, because the record may have been stored before this check existed.
   const words = serviceReason(view.error?.message ?? "");
   const reason =
     words === "" ? "; the service gave no usable reason" : `. The service says: ${quoteServiceText(words)}`;

@@ -53,7 +53,7 @@ export function matchSilences(
   const edges = weights.length - 1;
   const silences = longestOf(all, SILENCES_MAX).sort((one, other) => one.startSeconds - other.startSeconds);
   if (edges < 1 || silences.length === 0) return Array<undefined>(Math.max(0, edges)).fill(undefined);
-  // Takes the longest silences to be those between sentences, because pauses inside sentences are shorter.
+  // Take the longest silences to be those between sentences, because pauses inside sentences are shorter.
   const longest = longestOf(silences, edges).map(lengthOf);
   const usualSeconds = longest[Math.floor(longest.length / 2)] ?? 0;
   const pausedSeconds = longest.reduce((sum, seconds) => sum + seconds, 0);

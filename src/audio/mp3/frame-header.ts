@@ -49,7 +49,7 @@ function build(second: number, third: number, fourth: number): FrameHeader | nul
   const sampleRateHz = RATES_HZ[version][(third >> 2) & 3];
   const bitrateIndex = third >> 4;
   const kbps = (version === "1" ? BITRATES_V1_KBPS : BITRATES_V2_KBPS)[bitrateIndex];
-  // Refuses reserved values too, because random bytes that resemble a header often contain one.
+  // Refuse reserved values too, because random bytes that resemble a header often contain one.
   if (sampleRateHz === undefined || kbps === undefined || kbps === 0 || (fourth & 3) === 2) return null;
   const channels = fourth >> 6 === MONO ? 1 : 2;
   const samples = version === "1" ? 1152 : 576;
@@ -83,7 +83,7 @@ export function frameHeaderAt(bytes: Uint8Array, offset: number): FrameHeader | 
   const found = known.get(key);
   if (found !== undefined) return found;
   const header = build(second, third, fourth);
-  // Bounds the cache, because data that is not mp3 could contain millions of different headers.
+  // Bound the cache, because data that is not mp3 could contain millions of different headers.
   if (known.size < 4096) known.set(key, header);
   return header;
 }

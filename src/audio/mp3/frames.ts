@@ -50,7 +50,7 @@ class Walk {
         at += this.#skip(window, at);
         continue;
       }
-      // Omits a truncated last frame.
+      // Omit a truncated last frame.
       if (end > window.byteLength) break;
       this.#like ??= header;
       frames.push({ header, bytes: window.subarray(at, end), afterGap: !this.#isInStep });

@@ -70,7 +70,7 @@ export function id3Tag(tags: TextTags, chapters: readonly JoinedChapter[]): Uint
   const content = Buffer.concat(frames);
   const header = Buffer.alloc(TAG_HEADER_BYTES);
   header.write("ID3\x03", "latin1");
-  // Writes seven bits per byte, so that no player mistakes the size for a frame header.
+  // Write seven bits per byte, so that no player mistakes the size for a frame header.
   for (let byte = 0; byte < 4; byte += 1) header[9 - byte] = (content.byteLength >> (7 * byte)) & 0x7f;
   return Buffer.concat([header, content]);
 }

@@ -110,7 +110,7 @@ export function informationFrame(information: InformationToWrite): Uint8Array {
   const { like, isConstant, frames, audioBytes, bytesBefore } = information;
   let frame = silentFrame(like);
   let tag = 0;
-  // Raises the bitrate until the frame has room for the tag.
+  // Raise the bitrate until the frame has room for the tag.
   for (let index = frameHeaderAt(like, 0)?.bitrateIndex ?? 1; index <= BITRATE_INDEX_MAX; index += 1) {
     const { bytes, header } = emptyFrame(like, index);
     frame = bytes;

@@ -93,7 +93,7 @@ async function copySound(file: PartFile, part: Mp3Part, output: Output): Promise
     }
     frames += batch.length;
   }
-  // Fails if the file changed after the first pass, because the lengths from that pass are already written.
+  // Fail if the file changed after the first pass, because the lengths from that pass are already written.
   if (frames !== part.frames || audioBytes !== part.audioBytes)
     throw file.damaged("it changed while it was read");
 }

@@ -24,7 +24,7 @@ function bitsAt(bytes: Uint8Array, bit: number, count: number): number {
 }
 
 /**
- * Returns the number of bytes before the frame at which its data begins. Earlier frames leave these bytes unused.
+ * Returns how many bytes before the frame its data begins. Earlier frames leave these bytes unused.
  */
 export function mainDataBegin({ header, bytes }: Frame): number {
   return bitsAt(bytes, header.sideOffset * 8, header.version === "1" ? 9 : 8);

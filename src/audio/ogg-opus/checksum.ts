@@ -14,7 +14,7 @@ const TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
 
 function extend(start: number, bytes: Uint8Array, from: number, to: number): number {
   let crc = start;
-  // Uses an index because an iterator takes several times as long, and every byte of a file is processed twice.
+  // Use an index because an iterator takes several times as long, and every byte of a file is processed twice.
   for (let index = from; index < to; index += 1) {
     crc = (crc << 8) ^ (TABLE[((crc >>> 24) ^ (bytes[index] ?? 0)) & 0xff] ?? 0);
   }

@@ -122,7 +122,7 @@ async function copySound(file: PartFile, placed: PlacedPart, end: number, writer
       position += samples;
     }
   }
-  // Fails if the file changed after the first pass, because the lengths from that pass are already written.
+  // Fail if the file changed after the first pass, because the lengths from that pass are already written.
   if (packets !== placed.part.packets || position !== placed.offset + placed.part.samples) {
     throw file.damaged("it changed while it was read");
   }

@@ -118,7 +118,7 @@ export async function* pagesOf(file: PartFile): AsyncGenerator<Page> {
   let hasEnded = false;
   for (let index = 0; offset < file.sizeBytes; index += 1) {
     const page = await rawPageAt(file, offset);
-    // Ignores bytes after the stream that are not a page, because players ignore them too.
+    // Ignore bytes after the stream that are not a page, because players ignore them too.
     if (page === undefined && hasEnded) return;
     if (page === undefined) throw file.damaged("something in it is not an Ogg page");
     if (hasEnded) throw file.damaged("it holds more than one stream");

@@ -139,8 +139,8 @@ async function send(
   }
   limits.ended(grant.send);
   for (const oddity of task.oddities) deps.log.warn(`task ${task.taskId}: ${oddity}`);
-  // Does not count a failed task that answers the first send: an earlier call made it under the same key. After a
-  // send without an answer, the failed task may be this job's own.
+  // Do not count a failed task in the response to the first send, because an earlier call made it under the same key.
+  // After a send without a response, the failed task may be this job's own.
   if (task.status !== "failed" || job.unansweredAttempt === attempt) job.newTasks += 1;
   // Store the task id before anything else.
   await persist(job, deps, { kind: "observed", attempt, task, atMs: clock.wallMs() }, { slot });

@@ -43,8 +43,8 @@ export class Job {
   /** Number of the attempt whose send got no response, so that the send may have created the task. */
   unansweredAttempt: number | null = null;
   /**
-   * Whether a create is in progress or got no response. It may then have created a task, so the job must
-   * complete.
+   * Whether a create is in progress or got no response. The create may have made a task, so the job must not end
+   * early.
    */
   mayHaveBeenSent = false;
   readonly end: Promise<JobEnd>;

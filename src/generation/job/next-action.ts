@@ -20,8 +20,8 @@ export type FailureSeen =
   /** The task had failed before the job started. */
   | "before"
   /**
-   * The response to a create shows the failure. The task belongs to an earlier call that is missing from the
-   * ledger.
+   * The response to a create shows the failure. An earlier call made the task, and the ledger does not contain that
+   * call.
    */
   | "in_response"
   /** This job or another process saw the task fail. */

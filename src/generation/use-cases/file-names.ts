@@ -107,7 +107,7 @@ export async function saveUnderName(
     isNameAvailable(deps, { ...record, replaces }, tried);
   const named = await copyToName(file, deps.folder, name, { replaces, mayBeNamed });
   if (named.path === file.path) return file;
-  // Stores the time, because it decides which record owns a name that was used more than once.
+  // Store the time, because it decides which record owns a name that was used more than once.
   const dated = { ...named, savedAtMs: deps.clock.wallMs() };
   await deps.ledger.apply(record, { kind: "saved", file: dated });
   return dated;
@@ -122,7 +122,7 @@ async function findReplaced(
 ): Promise<ReplacedFile | null> {
   if (file.path === join(deps.folder.root, name)) return null;
   const owner = await ownerOf(deps, name);
-  // Keeps the recorded replacement if nothing owns the name, because a process may have been killed during the
+  // Keep the recorded replacement if nothing owns the name, because a process may have been killed during the
   // replacement.
   return owner === null ? replaces : await planReplacement(deps.folder, name, owner.file);
 }

@@ -222,7 +222,7 @@ export async function findRecordOfTask(
   const saved = await findSavedAmong(deps, records, null);
   if (saved !== null) return saved.record;
   for (const other of records) {
-    // A record found by the task id of an earlier attempt may have no task now.
+    // If the task id belongs to an earlier attempt, the record may have no task now.
     if (other.taskId !== null) return await adopt(deps, other, other.taskId, signal, deadline);
   }
   return null;

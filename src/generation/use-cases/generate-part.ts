@@ -118,7 +118,7 @@ export async function findPart(
   if (own !== undefined && wasSent(own)) return own;
   const newest = records.findLast((record) => record !== own && wasSent(record));
   if (newest === undefined) return own ?? null;
-  // Keeps only the cost of the record, because its audio is not here and may have to be made again.
+  // Keep only the cost of the record, because its audio is not here and may have to be made again.
   return newest.status === "succeeded" ? { ...newest, ...NO_TASK_YET } : newest;
 }
 

@@ -36,7 +36,7 @@ export interface ListedTask {
   /** Id of a preset voice, or a description of the voice source. */
   readonly voice: string | null;
   readonly take: number | null;
-  /** Equal for all records of one task. The bills of narrations use the same name. */
+  /** Equal for all records of one task. Bills of narrations list tasks by this name. */
   readonly workName: string;
   /** Equal for all takes of one request and for nothing else; `null` if the request is unknown. */
   readonly request: string | null;

@@ -168,9 +168,9 @@ export class PostgresEngine implements SqlEngine {
   async #repeating<T>(work: Work<T>, askedAtMs: number): Promise<T> {
     const isKnownAway =
       this.#reportedAtMs > this.#answeredAtMs && performance.now() - this.#reportedAtMs < KNOWN_AWAY_MS;
-    // Calls that were already waiting when the absence was reported fail together.
+    // When the server is reported as unreachable, all calls that were waiting for it fail at once.
     if (isKnownAway && askedAtMs <= this.#reportedAtMs) throw storeFault(this.description, this.#lastError);
-    // Counts time without an answer from the last answer, because waiting for this process's own work proves nothing.
+    // Count time without an answer from the last answer, because waiting for this process's own work proves nothing.
     const startedAtMs = isKnownAway ? performance.now() : Math.max(askedAtMs, this.#answeredAtMs);
     const untilMs = startedAtMs + (isKnownAway ? ONE_TRY_MS : PATIENCE_MS);
     for (;;) {

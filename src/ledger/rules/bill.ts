@@ -7,7 +7,7 @@ export interface BillLine {
   /** See `workName` in ledger/identity.ts. */
   readonly workName: string;
   readonly keyId: string;
-  /** The reservation while the task runs, then its charge; 0 once nothing counts. */
+  /** Reserved credits while the task runs, then the charged ones; 0 if nothing was charged. */
   readonly credits: number;
   /** Whether the credits are still a reservation. */
   readonly isInFlight: boolean;

@@ -31,7 +31,7 @@ function placeEndMs(
   const startMs = Math.min(atMs ?? nowMs, nowMs);
   if (flight === "accepted") return startMs + MAX_IN_FLIGHT_MS;
   const seenAtMs = Math.max(startMs, owner === null ? startMs : (heartbeats[owner] ?? startMs));
-  // Bounded, because a living process may have given up on this create.
+  // Limit the time, because a living process may have given up on this create.
   return Math.min(seenAtMs + lapseMs, startMs + windowMs + lapseMs);
 }
 

@@ -61,7 +61,7 @@ class Connection {
       this.#db.exec(`PRAGMA synchronous = ${durability === "power_cut" ? "FULL" : "NORMAL"}`);
       this.#durability = durability;
     }
-    // Takes the write lock at the start, because SQLite cannot wait for a lock that is taken later.
+    // Take the write lock at the start, because SQLite cannot wait for a lock that is taken later.
     return this.#within("BEGIN IMMEDIATE", () => {
       const locked = this.#all(locks);
       // Read the clock inside the transaction, so that no process finds an entry dated later than its own time.

@@ -88,7 +88,7 @@ export class BookArchive {
     if (method === STORED) return packed;
     if (method !== DEFLATED) throw refuseBook("is packed in a way that is not read");
     try {
-      // Allows one byte more than announced, which reveals a wrong size.
+      // Allow one byte more than announced, which reveals a wrong size.
       return inflateRawSync(packed, { maxOutputLength: unpackedBytes + 1 });
     } catch (error) {
       throw damaged(error);

@@ -175,7 +175,7 @@ export function readPackage(archive: BookArchive): BookPackage {
       else if (name === "itemref") {
         spine.push({ id: attributes["idref"] ?? "", isLinear: attributes["linear"] !== "no" });
       } else if (name === "reference" && /^(?:toc|cover|index|loi|lot)$/.test(attributes["type"] ?? "")) {
-        // Ignores an address with a fragment, because its page may contain the whole book.
+        // Ignore an address with a fragment, because its page may contain the whole book.
         const { file, id } = partsOf(href ?? "");
         if (id === null) matter.add(file);
       }

@@ -78,7 +78,7 @@ export function readEpub(bytes: Uint8Array, skipped: SkippedList): ReadText {
     else {
       if (blocks.length > 0) blocks.push({ kind: "rule" });
       const entries = contents.filter((entry) => entry.path === path);
-      // Pushes the blocks one by one, because a page may have more of them than a call can have arguments.
+      // Push the blocks one by one, because a page may have more of them than a call can have arguments.
       for (const block of withHeadings(page.blocks, entries)) blocks.push(block);
     }
   }

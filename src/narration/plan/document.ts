@@ -51,7 +51,7 @@ class Builder {
 
   heading(level: number, text: string): void {
     const section = this.sections.at(-1);
-    // Joins the heading of a book's part with that of its first chapter. Otherwise it would be a separate part of one
+    // Join the heading of a book's part with that of its first chapter. Otherwise it would be a separate part of one
     // second.
     const isBelow = this.#bareHeading > 0 && level > this.#bareHeading;
     if (isBelow && this.#pauseSeconds === null && section !== undefined) {

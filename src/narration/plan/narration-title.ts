@@ -28,7 +28,7 @@ export function titleOf({ title, sections, parts }: NarrationPlan): string {
   if (heading !== undefined && (headings.length === 1 || !isChapter(heading))) return beginningOf(heading);
   const [first] = parts;
   const text = first?.text ?? "";
-  // Skips the heading of the first chapter.
+  // Skip the heading of the first chapter.
   const prose =
     first !== undefined && sections[first.section]?.title === null
       ? text

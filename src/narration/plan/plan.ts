@@ -119,7 +119,7 @@ export interface NarrationPlan {
   readonly skipped: readonly Skipped[];
   /** Whether marks such as `[pause 2s]` are silence; absent if the text has none. */
   readonly hasWrittenPauses?: true;
-  /** Names of `voices` that begin no line, and may be misspelt. */
+  /** Names in `voices` that do not begin any line of the text. They may be misspelt. */
   readonly silentSpeakers: readonly string[];
   /** Names in capitals that begin lines and have no voice; absent if there are none. */
   readonly voicelessNames?: ReadonlyArray<{ readonly name: string; readonly count: number }>;

@@ -127,7 +127,7 @@ export function readSheet(text: string): Sheet {
         pitch: cellOf(cells, "pitch"),
         volume: cellOf(cells, "volume"),
       },
-      // Counts empty cells, too, because an unquoted comma may have shifted the cells.
+      // Count empty cells, too, because an unquoted comma may have shifted the cells.
       isTooWide: cells.length > names.length,
     })),
   };

@@ -11,8 +11,8 @@ const MAX_UNIT_SECONDS = 70;
 /** The least text on each side of a cut, because shorter pieces would sound cut up. */
 const MIN_SECONDS = 20;
 
-/** Only this many leading units are ranked, so that an edit behind them moves no cut. */
-const RANKED_UNITS = 32;
+/** A unit is ranked by its first characters alone, so that an edit later in it does not move a cut. */
+const RANKED_CHARACTERS = 32;
 
 /** The text of one part. */
 export interface PartText {
@@ -139,7 +139,7 @@ export function split(paragraphs: readonly string[], speed: number): PartText[] 
   const row = new Row(units, paragraphs);
   const textOf = (unit: Unit | undefined): string =>
     unit === undefined ? "" : (paragraphs[unit.paragraph] ?? "").slice(unit.start, unit.end);
-  const ranks = new Ranks(units.length, (index) => textOf(units[index]).slice(0, RANKED_UNITS));
+  const ranks = new Ranks(units.length, (index) => textOf(units[index]).slice(0, RANKED_CHARACTERS));
   const starts = cutsOf(row, ranks, speed);
   return starts.map((from, index) => {
     const to = starts[index + 1] ?? units.length;

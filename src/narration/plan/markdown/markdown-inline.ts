@@ -39,7 +39,7 @@ const LINE_TAG = /^<(?:br|\/?(?:li|ul|ol|p|div|tr|dt|dd|h[1-6]))\b/i;
 function speakToken(token: MarkedToken, skipped: SkippedList): string {
   switch (token.type) {
     case "text":
-      // Uses the raw text, because some references in `text` are already decoded.
+      // Use the raw text, because some references in `text` are already decoded.
       return token.tokens === undefined ? spoken(token.raw) : inlineText(token.tokens, skipped);
     case "escape":
     case "codespan":

@@ -90,7 +90,7 @@ function tokensOf(source: string): readonly Token[] {
     for (const { src, tokens } of lexer.inlineQueue) {
       if (src === "" || MARKS.test(src))
         for (const piece of piecesOf(src, INLINE_MAX_UNITS)) lexer.inlineTokens(piece, tokens);
-      // Skips the library for paragraphs without markup, as most are.
+      // Skip the library for paragraphs without markup, as most are.
       else tokens.push({ type: "text", raw: src, text: src, escaped: false });
     }
   } catch (error) {

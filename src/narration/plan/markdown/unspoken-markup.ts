@@ -61,7 +61,7 @@ function speakable(text: string, skipped: SkippedList): string {
     else if (groups["page"] !== undefined) spoken += groups["label"] ?? groups["page"];
     else if (groups["container"] !== undefined) {
       if (groups["name"] !== "") skipped.add("template", match[0]);
-      // Adds blank lines, because text may stand directly above and below.
+      // Add blank lines, because text may stand directly above and below.
       spoken += `\n${groups["title"] ?? ""}\n`;
     } else {
       const kind = KINDS.find((name) => groups[name] !== undefined);

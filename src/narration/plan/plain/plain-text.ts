@@ -53,7 +53,7 @@ export function readPlainText(text: string, skipped: SkippedList): ReadText {
     author,
   } = withoutEbookFrame(withoutMailHeaders(normaliseLines(joinDividedWords(text)), skipped), skipped);
   const header = aozoraHeader(book);
-  // Speaks title and author one after the other, not as one line.
+  // Speak title and author one after the other, not as one line.
   const opened = header === null ? book : book.replace(/^(\s*[^\n]+)\n/, "$1\n\n");
   const page = withoutPageFurniture(
     withoutAozora(withoutCues(withoutLongNotes(opened, skipped), skipped), skipped),

@@ -246,7 +246,7 @@ export class SpeakerLabels {
     return forms.reduce(
       (words, form) =>
         words.replace(form, (direction, at: number) => {
-          // Keeps a direction that is the whole turn.
+          // Keep a direction that is the whole turn.
           if (!hasWords(words.replace(direction, "")) || at === 0) return direction;
           skipped.add("direction", direction.replace(ITALIC_MARK, ""));
           return "";

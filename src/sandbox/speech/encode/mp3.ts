@@ -57,7 +57,7 @@ async function encodeFrames(samples: Float32Array, sampleRate: SampleRate): Prom
   const bitrate = BITRATES_KBPS[sampleRate];
   encoder.configure({ channels: 1, sampleRate, outputSampleRate: sampleRate, bitrate });
   const parts: Uint8Array[] = [];
-  // Copies each encoded block before the next call, because the encoder returns views of its own memory.
+  // Copy each encoded block before the next call, because the encoder returns views of its own memory.
   for (let start = 0; start < samples.length; start += ENCODE_BLOCK_SAMPLES) {
     const block = samples
       .subarray(start, start + ENCODE_BLOCK_SAMPLES)

@@ -6,7 +6,7 @@ const FULL_SCALE = 32767;
 export function pcm16Bytes(samples: Float32Array): Uint8Array {
   const bytes = new Uint8Array(samples.length * 2);
   const view = new DataView(bytes.buffer);
-  // Uses an index because an iterator takes ten times as long, and there can be tens of millions of samples.
+  // Use an index because an iterator takes ten times as long, and there can be tens of millions of samples.
   for (let index = 0; index < samples.length; index++) {
     const sample = samples[index] ?? 0;
     view.setInt16(index * 2, Math.round(Math.max(-1, Math.min(1, sample)) * FULL_SCALE), true);

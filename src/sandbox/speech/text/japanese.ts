@@ -3,7 +3,7 @@ import { spellingReader } from "./spelling-rules.ts";
 import { phoneTokens, type SpeechToken } from "./tokens.ts";
 
 const romaji = spellingReader([
-  // Drops the first of two equal consonants, because the engine cannot lengthen a consonant.
+  // Drop the first of two equal consonants, because the engine cannot lengthen a consonant.
   ["([kstpgzdbhfmrjwc])(?=\\1)", ""],
   ["t(?=ch)", ""],
   ["sh", "sh"],
