@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { parseContentLength, parseContentRange, parseUnsatisfiedRange } from "../../src/api/content.ts";
 
-it("reads every range that holds together", () => {
+it("reads every range that is consistent", () => {
   const size = fc.nat({ max: 2 ** 40 });
   fc.assert(
     fc.property(size, size, size, fc.boolean(), (firstByte, length, rest, isKnown) => {
@@ -30,7 +30,7 @@ it.each([
   "bytes -1-4/10",
   "bytes 0-4/1e9",
   "bytes 0-9999999999999999999/*",
-])("reads nothing into the Content-Range %j", (header) => {
+])("ignores the invalid Content-Range %j", (header) => {
   expect(parseContentRange(header)).toBeNull();
 });
 

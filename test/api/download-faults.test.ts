@@ -82,7 +82,7 @@ describe("a connection that breaks", () => {
     expect(sha256(sink.bytes)).toBe(sha256(AUDIO));
   });
 
-  it("has brought what came before nonsense, also in one piece with it", async () => {
+  it("has delivered the bytes before invalid chunks, even in the same packet", async () => {
     const asked: number[] = [];
     const { url } = await rawServer((socket, head) => {
       const from = rangeOf(head);
@@ -111,7 +111,7 @@ describe("a connection that breaks", () => {
     expect(sink.restarts).toBe(0);
   });
 
-  it("leaves the process alive and the audio whole when the peer closes under backpressure", async () => {
+  it("ends no process and damages no audio when the peer closes under backpressure", async () => {
     const { url } = await rawServer((socket, head) => {
       const from = rangeOf(head);
       socket.write(headFor(from));
@@ -139,8 +139,8 @@ describe("a connection that breaks", () => {
   });
 });
 
-describe("a service with its own idea of ranges", () => {
-  it("gets the whole audio across when it answers 200 to a Range", async () => {
+describe("a service that handles ranges incorrectly", () => {
+  it("delivers the whole audio when it answers 200 to a Range", async () => {
     const { url } = await rawServer((socket, _head, connection) => {
       socket.write(headFor(0));
       if (connection === 1) writeThen(socket, AUDIO.subarray(0, 300_000), (open) => open.resetAndDestroy());
@@ -152,7 +152,7 @@ describe("a service with its own idea of ranges", () => {
     expect(sink.restarts).toBe(1);
   });
 
-  it("gets it across when it answers 416", async () => {
+  it("delivers it when it answers 416", async () => {
     const { url } = await rawServer((socket, _head, connection) => {
       if (connection === 2) {
         socket.end("HTTP/1.1 416 No\r\ncontent-range: bytes */5\r\ncontent-length: 0\r\n\r\n");
@@ -167,7 +167,7 @@ describe("a service with its own idea of ranges", () => {
     expect(sha256(sink.bytes)).toBe(sha256(AUDIO));
   });
 
-  it("gets it across when it sends another part than was asked for", async () => {
+  it("delivers it when it sends another range than the requested one", async () => {
     const { url } = await rawServer((socket, head, connection) => {
       socket.write(headFor(connection === 2 ? 17 : rangeOf(head)));
       if (connection === 1) writeThen(socket, AUDIO.subarray(0, 300_000), (open) => open.resetAndDestroy());
@@ -179,7 +179,7 @@ describe("a service with its own idea of ranges", () => {
     expect(sink.restarts).toBe(1);
   });
 
-  it("gets it across, verified by a 416, when only the end of the connection marks the end", async () => {
+  it("delivers it, verified by a 416, when only the end of the connection marks the end", async () => {
     const { url } = await rawServer((socket, head) => {
       if (rangeOf(head) === AUDIO.byteLength) {
         const size = AUDIO.byteLength;
@@ -196,7 +196,7 @@ describe("a service with its own idea of ranges", () => {
   });
 
   it.each(["connection: close", "transfer-encoding: identity"])(
-    "gets the rest across when such a connection was in fact cut (%s)",
+    "delivers the rest when such a connection was in fact cut (%s)",
     async (header) => {
       const { url } = await rawServer((socket, head) => {
         const from = rangeOf(head);
@@ -258,7 +258,7 @@ describe("too much or too slow", () => {
 
   const LEAST = { bytes: 1000, withinMs: 300 };
 
-  it("gets a slow and steady link through, however often the deadline on progress passes meanwhile", async () => {
+  it("completes over a slow and steady link, however often the progress deadline passes meanwhile", async () => {
     const audio = AUDIO.subarray(0, 40_000);
     const asked: number[] = [];
     const { url } = await rawServer((socket, head) => {
@@ -273,7 +273,7 @@ describe("too much or too slow", () => {
     expect([sha256(sink.bytes), asked]).toEqual([sha256(audio), [0]]);
   });
 
-  it("asks again from where it is when a connection gets too slow, and fetches no byte twice", async () => {
+  it("resumes from the current offset when a connection gets too slow, and fetches no byte twice", async () => {
     const asked: number[] = [];
     const { url } = await rawServer((socket, head, connection) => {
       const from = rangeOf(head);
@@ -295,7 +295,7 @@ describe("too much or too slow", () => {
     expect(asked[3]).toBeGreaterThan(300_000);
   });
 
-  it("does not blame a link for the time that the disk takes", async () => {
+  it("does not count the disk's time as slowness of the connection", async () => {
     const asked: number[] = [];
     const { url } = await rawServer((socket, head) => {
       asked.push(rangeOf(head));
@@ -314,7 +314,7 @@ describe("too much or too slow", () => {
     expect([sha256(sink.bytes), asked]).toEqual([sha256(AUDIO), [0]]);
   });
 
-  it("ends one byte at a time, although it is never idle and every attempt brings a little", async () => {
+  it("ends a download of one byte at a time, although every attempt makes a little progress", async () => {
     let connections = 0;
     const { url } = await rawServer((socket, head) => {
       connections += 1;
@@ -357,7 +357,7 @@ it("waits after a 503 for as long as the service asks, and resumes", async () =>
   expect(thirdAtMs - refusedAtMs).toBeGreaterThanOrEqual(200);
 });
 
-it("hands a 409 not_ready back", async () => {
+it("passes a 409 not_ready to its caller", async () => {
   const { url } = await httpServer((_request, response) => {
     response.writeHead(409).end(JSON.stringify({ error: { code: "not_ready", message: "Soon." } }));
   });

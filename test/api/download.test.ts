@@ -80,7 +80,7 @@ describe("a download", () => {
     expect(asked).toEqual([0, 9]);
   });
 
-  it("starts over with the answer at hand when a 200 answers a Range", async () => {
+  it("starts over with the same response when a 200 answers a Range", async () => {
     const sink = new MemorySink();
     const { open, asked } = script(cutAt(10), () => part(0, AUDIO));
     await downloadInto(sink, open, options());
@@ -135,14 +135,14 @@ describe("a download", () => {
     expect(sink.restarts).toBe(1);
   });
 
-  it("is complete when the announced bytes are here, whatever the socket does then", async () => {
+  it("is complete once the announced bytes have arrived, whatever the socket does afterwards", async () => {
     const sink = new MemorySink();
     const { open, asked } = script(() => part(0, AUDIO, { failure: reset() }));
     expect(await downloadInto(sink, open, options())).toEqual({ sizeBytes: AUDIO.byteLength });
     expect(asked).toEqual([0]);
   });
 
-  it("goes through 503, time-outs and pages of gateways", async () => {
+  it("continues after 503, timeouts and error pages of gateways", async () => {
     const sink = new MemorySink();
     const { open } = script(
       throwing(() => new AudioError("temporarily_unavailable", "503", { retryable: true })),
@@ -155,7 +155,7 @@ describe("a download", () => {
   });
 
   it.each(["not_ready", "not_found", "invalid_api_key", "rate_limit"] as const)(
-    "hands %s to its caller at once",
+    "passes %s to its caller at once",
     async (code) => {
       const { open, asked } = script(throwing(() => new AudioError(code, "no", { retryable: true })));
       expect((await failureOf(downloadInto(new MemorySink(), open, options()))).code).toBe(code);
@@ -163,7 +163,7 @@ describe("a download", () => {
     },
   );
 
-  it("gives up after breaks without progress, with the last one's error", async () => {
+  it("gives up after repeated failures without progress, with the last error", async () => {
     const { open, asked } = script(cutAt(10));
     const failure = await failureOf(downloadInto(new MemorySink(), open, options()));
     expect(failure).toMatchObject({ code: "network_error", retryable: true });
@@ -178,7 +178,7 @@ describe("a download", () => {
     expect(asked).toHaveLength(6);
   });
 
-  it("pauses longer after each break without progress", async () => {
+  it("pauses longer after each failure without progress", async () => {
     const pauses: number[] = [];
     const pauseMs = (breaks: number): number => {
       pauses.push(breaks);
@@ -189,7 +189,7 @@ describe("a download", () => {
     expect(pauses).toEqual([1, 2, 3, 1, 2]);
   });
 
-  it("does not take nothing for audio", async () => {
+  it("does not accept an empty body as audio", async () => {
     const { open } = script(() => part(0, Buffer.alloc(0), { totalBytes: 0 }));
     const failure = await failureOf(downloadInto(new MemorySink(), open, options()));
     expect(failure).toMatchObject({ code: "unexpected_response", retryable: true });
@@ -209,14 +209,14 @@ describe("too large an audio", () => {
     expect([sink.writtenBytes, asked.length, isDiscarded]).toEqual([0, 1, true]);
   });
 
-  it("is stopped on the way when nothing was announced", async () => {
+  it("is stopped during the transfer if no length was announced", async () => {
     const sink = new MemorySink();
     const { open } = script(() => part(0, AUDIO, { totalBytes: null }));
     expect((await failureOf(downloadInto(sink, open, options({ maxBytes: 15 })))).code).toBe("too_large");
     expect(sink.writtenBytes).toBeLessThanOrEqual(15);
   });
 
-  it("is not one of exactly the limit", async () => {
+  it("may have exactly the maximum size", async () => {
     const { open } = script(rest);
     await downloadInto(new MemorySink(), open, options({ maxBytes: AUDIO.byteLength }));
   });
@@ -232,7 +232,7 @@ describe("an audio of unknown size", () => {
     expect(asked).toEqual([0]);
   });
 
-  it("is asked for what follows when only the connection's end marks its own, and a 416 confirms the size", async () => {
+  it("is queried for more bytes when only the connection's end marks its own, and a 416 confirms the size", async () => {
     const sink = new MemorySink();
     const { open, asked } = script(
       unmarked,
@@ -242,7 +242,7 @@ describe("an audio of unknown size", () => {
     expect([asked, sink.restarts]).toEqual([[0, AUDIO.byteLength], 0]);
   });
 
-  it("goes on when more follows", async () => {
+  it("continues when more bytes follow", async () => {
     const sink = new MemorySink();
     const cut = (): ContentResponse =>
       part(0, AUDIO.subarray(0, 12), { totalBytes: null, isEndUnmarked: true });
@@ -250,7 +250,7 @@ describe("an audio of unknown size", () => {
     expect(sink.bytes.equals(AUDIO)).toBe(true);
   });
 
-  it("is believed when it comes twice in the same length", async () => {
+  it("is accepted when two transfers have the same length", async () => {
     const sink = new MemorySink();
     const { open, asked } = script(unmarked);
     await downloadInto(sink, open, options());
@@ -268,7 +268,7 @@ describe("time and signals", () => {
     }
   }
 
-  it("breaks off a body that comes too slowly, and ends when that never changes", async () => {
+  it("aborts a body that arrives too slowly, and gives up if every attempt is too slow", async () => {
     let discarded = 0;
     const discard = (): void => {
       discarded += 1;
@@ -283,7 +283,7 @@ describe("time and signals", () => {
     expect(asked).toEqual([...asked].sort((one, other) => one - other));
   });
 
-  it("drops an answer that comes when the caller has left", async () => {
+  it("drops a response that arrives after the caller has cancelled", async () => {
     let isDiscarded = false;
     const left = new AbortController();
     const open = async (): Promise<ContentResponse> => {
@@ -316,7 +316,7 @@ describe("time and signals", () => {
     ).rejects.toBe(reason);
   });
 
-  it("does not take a full disk for a broken connection", async () => {
+  it("does not report a full disk as a broken connection", async () => {
     const full = Object.assign(new Error("full"), { code: "ENOSPC" });
     const sink = new MemorySink();
     sink.write = () => Promise.reject(full);

@@ -53,7 +53,7 @@ describe("a request that never reached the service", () => {
   });
 
   it.each(["audio.example.com", "example.org:8443"])(
-    "names the example address that was left as it is: %s",
+    "names the example address that was left unchanged: %s",
     (host) => {
       const error = Object.assign(new Error("getaddrinfo"), { code: "ENOTFOUND" });
       expect(networkFailure(error, host, false)).toMatchObject({
@@ -75,7 +75,7 @@ describe("a request that never reached the service", () => {
     expect(wasNeverSent(failure)).toBe(true);
   });
 
-  it("says so when no secure connection comes about in time", async () => {
+  it("says so when no TLS connection is made in time", async () => {
     const { url } = await silentServer("https");
     const failure = await failureOf(clientOf(url, { deadlines: SHORT }).create("{}", "k", never()));
     expect(failure).toMatchObject({ code: "timeout", retryable: true });
@@ -91,8 +91,8 @@ describe("a request that never reached the service", () => {
   });
 });
 
-describe("a mistake of this program", () => {
-  it("stays what it is, and is not a network_error that would be repeated for an hour", async () => {
+describe("a bug in this program", () => {
+  it("keeps its own error, and is not a network_error that would be retried for an hour", async () => {
     const { url } = await rawServer(() => {});
     const address = { baseUrl: url, apiKey: "no\nheader", isLoopback: true };
     const service = createService(address, { proxy: NO_PROXY });
@@ -102,7 +102,7 @@ describe("a mistake of this program", () => {
     expect(failure).not.toBeInstanceOf(AudioError);
   });
 
-  it("stays what it is while an answer is read, too", async () => {
+  it("keeps its own error while a response is read, too", async () => {
     const { url } = await httpServer((_request, response) => answer(response, 200, task()));
     const mistake = new TypeError("undefined is not a function");
     const clock = {
@@ -142,7 +142,7 @@ describe("a request that may have reached the service", () => {
       "a chunked 202 cut short",
       wire("202 Accepted", { "transfer-encoding": "chunked" }, '10\r\n{"id":"task'),
     ],
-  ])("is a retryable network_error when the connection is reset after %s", async (_what, text) => {
+  ])("is a retryable network_error if the connection is reset after %s", async (_what, text) => {
     const { url } = await rawServer((socket) => {
       if (text === "") socket.resetAndDestroy();
       else socket.write(text, "latin1", () => setTimeout(() => socket.resetAndDestroy(), 20));
@@ -173,7 +173,7 @@ describe("a request that may have reached the service", () => {
     expect(wasNeverSent(failure)).toBe(false);
   });
 
-  it("times out as a whole when bytes trickle in", async () => {
+  it("times out as a whole when bytes arrive one by one", async () => {
     const { url } = await rawServer((socket) => {
       let at = 0;
       const drip = setInterval(() => socket.write(ACCEPTED.charAt(at++), "latin1"), 20);
@@ -195,7 +195,7 @@ describe("a request that may have reached the service", () => {
     expect(failure).toMatchObject({ code: "unexpected_response", retryable: true });
   });
 
-  it("does not take contradicting lengths for an answer", async () => {
+  it("does not accept a response with contradicting lengths", async () => {
     const text = "HTTP/1.1 202 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n{}";
     const { url } = await rawServer((socket) => socket.write(text));
     expect((await failureOf(clientOf(url).create("{}", "k", never()))).retryable).toBe(true);
@@ -224,7 +224,7 @@ describe("a request that may have reached the service", () => {
     expect(failure).toMatchObject({ code: "rate_limit", retryAfterSeconds: 60 });
   });
 
-  it("believes a status whose body breaks off, where the status says enough", async () => {
+  it("uses the status of a response whose body is cut off, if the status is sufficient", async () => {
     const { url } = await rawServer((socket, head) => {
       const status = head.startsWith("POST") ? "401 X" : "404 X";
       socket.end(wire(status, { "content-length": "100" }, "{"));
@@ -236,7 +236,7 @@ describe("a request that may have reached the service", () => {
     expect(broken).toMatchObject({ code: "network_error", retryable: true });
   });
 
-  it("counts as answered by a whole answer, whatever the service says after it", async () => {
+  it("counts as answered after a complete response, whatever the service sends afterwards", async () => {
     const { url } = await rawServer((socket) => socket.write(`${ACCEPTED}and more`));
     const service = clientOf(url);
     for (let round = 0; round < 3; round += 1) {
@@ -244,7 +244,7 @@ describe("a request that may have reached the service", () => {
     }
   });
 
-  it("is not answered by what came on its connection before it was sent", async () => {
+  it("ignores bytes that arrived on its connection before it was sent", async () => {
     const stray = JSON.stringify(task({ id: "task-stray" }));
     const [before, after] = [stray.slice(0, 20), stray.slice(20)];
     const strayAnswer = wire("202 Accepted", { "content-length": String(stray.length) }, "");
@@ -263,7 +263,7 @@ describe("a request that may have reached the service", () => {
     expect(sockets).toHaveLength(2);
   });
 
-  it("goes on after the service closed an idle connection", async () => {
+  it("succeeds after the service closed an idle connection", async () => {
     const sockets: (Socket | null)[] = [];
     const server = await httpServer((_request, response) => {
       sockets.push(response.socket);
@@ -281,7 +281,7 @@ describe("a request that may have reached the service", () => {
 });
 
 describe("a body of audio", () => {
-  it("fails when nothing comes for too long", async () => {
+  it("fails when no byte arrives for too long", async () => {
     const { url } = await rawServer((socket) => {
       socket.write(
         wire("200 OK", { "content-type": "application/octet-stream", "content-length": "100" }, "some"),
@@ -299,7 +299,7 @@ describe("a body of audio", () => {
       socket.write(wire("200 OK", head, "") + "x".repeat(8_000_000));
     });
 
-  it("fails when nothing comes for too long, also after its reader has paused for longer than that", async () => {
+  it("fails when no byte arrives for too long, even if its reader has paused for longer than that", async () => {
     const { url } = await stopping();
     const { body } = await clientOf(url, { deadlines: SHORT_BODY }).content("task-1", 0, never());
     const chunks = body[Symbol.asyncIterator]();
@@ -309,7 +309,7 @@ describe("a body of audio", () => {
     expect(failure).toMatchObject({ code: "timeout", retryable: true });
   });
 
-  it("does not count the time in which its reader paused as silence", async () => {
+  it("does not count the time in which its reader paused", async () => {
     const idleBodyMs = 2000;
     const { url } = await rawServer((socket) => {
       const head = { "content-type": "application/octet-stream", "content-length": "5" };
@@ -328,7 +328,7 @@ describe("a body of audio", () => {
     expect(Buffer.concat([first.value ?? Buffer.alloc(0), ...rest]).toString()).toBe("sofar");
   });
 
-  it("outlives the deadline of its headers as long as bytes come", async () => {
+  it("may take longer than the deadline of its headers as long as bytes arrive", async () => {
     const { url } = await rawServer((socket) => {
       socket.write(wire("200 OK", { "content-type": "application/octet-stream", "content-length": "8" }, ""));
       let sent = 0;
@@ -343,7 +343,7 @@ describe("a body of audio", () => {
     expect(Buffer.concat(await readAll(body)).toString()).toBe("xxxxxxxx");
   });
 
-  it("times out while its headers do not come", async () => {
+  it("times out if its headers do not arrive", async () => {
     const { url } = await rawServer(() => {});
     const service = clientOf(url, { deadlines: SHORT });
     expect((await failureOf(service.content("task-1", 0, never()))).code).toBe("timeout");
@@ -407,7 +407,7 @@ describe("the caller's signal", () => {
     await expect(readAll(body)).rejects.toBe(reason);
   });
 
-  it("wins over a status that it interrupts", async () => {
+  it("takes precedence over a status that it interrupts", async () => {
     const { url } = await rawServer((socket) => {
       socket.write(wire("401 No", { "content-length": "1000" }, "{"));
     });
@@ -418,7 +418,7 @@ describe("the caller's signal", () => {
   });
 });
 
-it("breaks off what is under way when it is closed", async () => {
+it("aborts all transfers when it is closed", async () => {
   const { url } = await rawServer(() => {});
   const service = clientOf(url);
   const pending = failureOf(service.query("task-1", never()));

@@ -74,11 +74,11 @@ describe("after a failed query or download", () => {
     expect(decideRead(failure(code), 1, half)).toEqual({ kind: "stop" });
   });
 
-  it("not_ready goes back to watching", () => {
+  it("not_ready leads back to polling", () => {
     expect(decideRead(failure("not_ready"), 1, half)).toEqual({ kind: "not_ready" });
   });
 
-  it("a limit and a break are as for a create", () => {
+  it("limits and connection failures are handled as for a create", () => {
     expect(decideRead(failure("rate_limit"), 1, half).kind).toBe("limited");
     expect(decideRead(failure("timeout", { retryable: true }), 1, half).kind).toBe("retry");
   });
@@ -116,7 +116,7 @@ describe("whether a failed create may have made a task", () => {
   });
 });
 
-it("a download pauses for as long as a 503 asks, and else backs off", () => {
+it("a download pauses for as long as a 503 requests, and otherwise backs off", () => {
   const told = failure("api_unavailable", { retryAfterSeconds: 20 });
   expect(pauseAfterBreakMs(told, 3, half)).toBe(20_000);
   expect(pauseAfterBreakMs(failure("api_unavailable"), 3, half)).toBe(4500);
@@ -158,7 +158,7 @@ describe("Retry-After", () => {
     ["", 60],
     ["60, 60", 60],
     [undefined, 60],
-  ])("of %j counts as %i s", (header, seconds) => {
+  ])("of %j means %i s", (header, seconds) => {
     expect(parseRetryAfter(header, NOW)).toBe(seconds);
   });
 

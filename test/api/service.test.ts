@@ -27,7 +27,7 @@ const answering = (status: number, body: unknown, headers: Record<string, string
   serviceThat((_request, response) => answer(response, status, body, headers));
 
 describe("create", () => {
-  it("sends the very bytes, the key and the bearer header, and asks for no encoding", async () => {
+  it("sends the given bytes, the key and the bearer header, and requests no encoding", async () => {
     const seen: unknown[] = [];
     const service = await serviceThat((request, response, body) => {
       const { authorization, "accept-encoding": encoding, "content-type": type } = request.headers;
@@ -82,7 +82,7 @@ describe("create", () => {
     [429, "concurrency_limit", true],
     [503, "api_unavailable", true],
     [503, "temporarily_unavailable", true],
-  ])("passes on %i %s with the service's words in quotes", async (status, code, retryable) => {
+  ])("reports %i %s with the service's text in quotes", async (status, code, retryable) => {
     const service = await answering(status, { error: { code, message: "Because." } });
     const failure = await failureOf(service.create("{}", "key", never()));
     expect(failure).toMatchObject({ code, httpStatus: status, retryable });
@@ -98,7 +98,7 @@ describe("create", () => {
     [429, "invalid_request", "rate_limit"],
     [503, "rate_limit", "temporarily_unavailable"],
     [418, "teapot", "unexpected_response"],
-  ])("believes the status %i rather than the code %s", async (status, code, expected) => {
+  ])("follows the status %i rather than the code %s", async (status, code, expected) => {
     const service = await answering(status, { error: { code, message: "x" } });
     expect((await failureOf(service.create("{}", "key", never()))).code).toBe(expected);
   });
@@ -115,7 +115,7 @@ describe("create", () => {
     [502, "unexpected_response", true],
     [503, "temporarily_unavailable", true],
     [504, "unexpected_response", true],
-  ])("takes a page of a gateway with %i for %s", async (status, code, retryable) => {
+  ])("reads an HTML page of a gateway with %i as %s", async (status, code, retryable) => {
     const service = await answering(status, "<html><body>Nope</body></html>", {
       "content-type": "text/html",
     });
@@ -130,12 +130,12 @@ describe("create", () => {
     [{ "retry-after": "100000" }, 600],
     [{ "retry-after": "soon" }, 60],
     [{}, 60],
-  ])("reads how long a 429 asks to wait: %o", async (headers, seconds) => {
+  ])("reads how long a 429 requests to wait: %o", async (headers, seconds) => {
     const service = await answering(429, { error: { code: "rate_limit", message: "" } }, headers);
     expect((await failureOf(service.create("{}", "key", never()))).retryAfterSeconds).toBe(seconds);
   });
 
-  it("knows how long to wait after a 503 only when the service says so", async () => {
+  it("returns a wait after a 503 only if the service states one", async () => {
     const body = { error: { code: "api_unavailable", message: "" } };
     const silent = await failureOf((await answering(503, body)).create("{}", "key", never()));
     const stated = await answering(503, body, { "retry-after": "20" });
@@ -143,7 +143,7 @@ describe("create", () => {
     expect((await failureOf(stated.create("{}", "key", never()))).retryAfterSeconds).toBe(20);
   });
 
-  it.each([204, 206, 301, 302, 307])("does not accept %i for 202", async (status) => {
+  it.each([204, 206, 301, 302, 307])("does not accept %i in place of 202", async (status) => {
     const body = status === 204 ? "" : task();
     const service = await answering(status, body, { location: "/elsewhere" });
     const failure = await failureOf(service.create("{}", "key", never()));
@@ -152,13 +152,13 @@ describe("create", () => {
     expect(failure.taskId).toBe(status < 300 && status !== 204 ? "task-1" : undefined);
   });
 
-  it.each([200, 201])("takes %i for 202, because an id that is known is not thrown away", async (status) => {
+  it.each([200, 201])("accepts %i in place of 202, because a known id must not be lost", async (status) => {
     const created = await (await answering(status, task())).create("{}", "key", never());
     expect(created).toMatchObject({ taskId: "task-1", status: "queued" });
     expect(created.oddities.join()).toContain(`HTTP ${status}`);
   });
 
-  it("takes an unknown status for queued, because the task can be asked for again", async () => {
+  it("reads an unknown status as queued, because the task can be queried again", async () => {
     const created = await (await answering(202, task({ status: "scheduled" }))).create("{}", "key", never());
     expect(created).toMatchObject({ taskId: "task-1", status: "queued" });
     expect(created.oddities.join()).toContain("status");
@@ -237,7 +237,7 @@ describe("query", () => {
     });
   });
 
-  it("does not take another task for the one asked for", async () => {
+  it("refuses another task than the requested one", async () => {
     const service = await answering(200, succeededTask({ id: "task-2" }));
     const failure = await failureOf(service.query("task-1", never()));
     expect(failure).toMatchObject({ code: "unexpected_response", retryable: true, taskId: "task-1" });
@@ -262,7 +262,7 @@ describe("query", () => {
     expect(failure).toMatchObject({ code: "not_found", retryable: false, taskId: "task-1" });
   });
 
-  it("knows no 409", async () => {
+  it("does not expect a 409", async () => {
     const service = await answering(409, { error: { code: "not_ready", message: "No." } });
     const failure = await failureOf(service.query("task-1", never()));
     expect(failure).toMatchObject({ code: "unexpected_response", retryable: false });
@@ -276,7 +276,7 @@ describe("content", () => {
   const bytesOf = async (body: AsyncIterable<Uint8Array>): Promise<string> =>
     Buffer.concat(await readAll(body)).toString();
 
-  it("asks for the whole without a Range and for the rest with one", async () => {
+  it("requests the whole without a Range and the rest with one", async () => {
     const ranges: unknown[] = [];
     const service = await serviceThat((request, response) => {
       ranges.push(request.headers.range, request.headers.authorization);
@@ -341,7 +341,7 @@ describe("content", () => {
     part.discard();
   });
 
-  it("keeps surplus bytes of a chunked range away from its reader", async () => {
+  it("drops surplus bytes of a chunked range", async () => {
     const service = await serviceThat((_request, response) => {
       response.writeHead(206, { ...AUDIO, "content-range": "bytes 4-9/20" });
       response.write("456789");
@@ -371,7 +371,7 @@ describe("content", () => {
     expect(failure.cause).toMatchObject({ name: "StaleBytes", totalBytes });
   });
 
-  it.each(["not_ready", "idempotency_conflict"])("takes a 409 for not_ready, also as %s", async (code) => {
+  it.each(["not_ready", "idempotency_conflict"])("reads a 409 as not_ready, even as %s", async (code) => {
     const service = await answering(409, { error: { code, message: "Wait." } });
     const failure = await failureOf(service.content("task-1", 0, never()));
     expect(failure).toMatchObject({ code: "not_ready", retryable: true, taskId: "task-1" });
@@ -408,7 +408,7 @@ describe("content", () => {
     "Audio/X-Wav; codecs=1",
     "audio/vnd.wave",
     "audio/L16;rate=8000",
-  ])("takes %s for audio", async (type) => {
+  ])("accepts %s as audio", async (type) => {
     const service = await serviceThat((_request, response) => {
       response.writeHead(200, { "content-type": type, "content-encoding": "identity" }).end("abc");
     });

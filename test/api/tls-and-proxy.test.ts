@@ -46,7 +46,7 @@ describe("https", skipFor(missing("openssl")), () => {
   it.each([
     ["is signed by nobody we know", untrusted],
     ["belongs to another host", misnamed],
-  ])("sends nothing and repeats nothing when the certificate %s", async (_what, certificate) => {
+  ])("sends and retries nothing if the certificate %s", async (_what, certificate) => {
     let requests = 0;
     const { url } = await httpsServer(must(certificate), (_request, response) => {
       requests += 1;
@@ -64,7 +64,7 @@ describe("https", skipFor(missing("openssl")), () => {
     }
   });
 
-  it("is a network_error, never sent, when the other side does not speak TLS", async () => {
+  it("is a network_error, never sent, if the other side does not speak TLS", async () => {
     const { url } = await httpServer((_request, response) => answer(response, 202, task()));
     const failure = await failureOf(clientOf(url.replace("http:", "https:")).create("{}", "k", never()));
     expect(failure.code).toBe("network_error");
@@ -106,13 +106,13 @@ describe("https", skipFor(missing("openssl")), () => {
     expect(wasNeverSent(failure)).toBe(true);
   });
 
-  it.each(["127.0.0.1", "*"])("goes past the proxy for a host in NO_PROXY (%s)", async (noProxy) => {
+  it.each(["127.0.0.1", "*"])("bypasses the proxy for a host in NO_PROXY (%s)", async (noProxy) => {
     const service = await httpsServer(must(trusted), (_request, response) => answer(response, 202, task()));
     const client = clientOf(service.url, { proxy: { httpsProxy: "http://127.0.0.1:1", noProxy } });
     expect((await client.create("{}", "k", never())).taskId).toBe("task-1");
   });
 
-  it("takes no proxy from the environment that the configuration did not give", async () => {
+  it("uses no proxy of the environment that the configuration does not contain", async () => {
     const service = await httpsServer(must(trusted), (_request, response) => answer(response, 202, task()));
     process.env["HTTPS_PROXY"] = "http://127.0.0.1:1";
     try {
@@ -123,7 +123,7 @@ describe("https", skipFor(missing("openssl")), () => {
   });
 });
 
-describe("a proxy that does not let us through", () => {
+describe("a proxy that refuses the connection", () => {
   it.each([
     ["407 Proxy Authentication Required", false],
     ["502 Bad Gateway", true],
@@ -162,7 +162,7 @@ describe("a proxy that does not let us through", () => {
   });
 });
 
-it("never gives plain http on loopback to a proxy, which would see the key", async () => {
+it("never sends plain http on loopback to a proxy, which would see the key", async () => {
   let proxied = 0;
   const proxy = await rawServer(() => {
     proxied += 1;

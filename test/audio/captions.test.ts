@@ -144,7 +144,7 @@ describe("captions", () => {
     expect(times).toEqual([...times].sort((one, other) => one - other));
   });
 
-  test("are an empty list for parts that say nothing", async () => {
+  test("are an empty list for parts without words", async () => {
     expect(await captionsOf("pcm", Buffer.alloc(4800), [], 0.1)).toMatch(/^WEBVTT\n\nNOTE\n[^-]+$/);
   });
 });
@@ -198,7 +198,7 @@ describeWithFfprobe("captions of mp3", () => {
   });
 });
 
-test("chapters for players that read them from a file of their own", () => {
+test("chapters for players that read them from a separate file", () => {
   const chapters = [
     { title: "Eins", startSeconds: 0, endSeconds: 12.34567 },
     { title: "Zwei", startSeconds: 12.34567, endSeconds: 20 },

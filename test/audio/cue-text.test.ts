@@ -11,7 +11,7 @@ describe("a caption", () => {
     for (const line of lines) expect([...line].length).toBeLessThanOrEqual(16);
   });
 
-  it("has up to twenty-one in Japanese, which has kana", () => {
+  it("has at most twenty-one in Japanese, which has kana", () => {
     const lines = cueTexts(
       "彼らは川に沿ってずいぶん長いあいだ歩きつづけ、すっかり暗くなってから遠くに灯りを見た。",
     ).flat();
@@ -25,7 +25,7 @@ describe("a caption", () => {
     }
   });
 
-  it("may end a line with a word that only ends like a title", () => {
+  it("may end a line with a word that only resembles a title", () => {
     const texts = Array.from(
       { length: 40 },
       (_, more) => `${"x".repeat(more + 1)} to the fast. Weatherby went home in the rain.`,

@@ -101,7 +101,7 @@ const SUBJECTS: readonly Subject[] = [
 
 describeWithFfprobe("damaged parts", () => {
   test.each(SUBJECTS)(
-    "are named or play: $name",
+    "are reported or play: $name",
     { timeout: 120_000 },
     async ({ format, rateHz, channels, sound, damage }) => {
       const whole = await sound();

@@ -37,14 +37,14 @@ test("stops when its signal aborts, before and in the middle", async () => {
   expect(blocks).toBe(1);
 });
 
-test("hands on what the disk says", async () => {
+test("reports the error of the disk", async () => {
   const write = async (): Promise<void> => {
     throw new Error("the disk is full");
   };
   await expect(joining({ write }).done).rejects.toThrow("the disk is full");
 });
 
-test("names a part whose file is gone, a folder, or a pipe that nobody writes to", async () => {
+test("names a part whose file is missing, a folder, or a pipe without a writer", async () => {
   const folder = scratchFolder();
   const [first, second] = wavParts();
   if (first === undefined || second === undefined) throw new Error("there are no parts");
@@ -60,7 +60,7 @@ test("names a part whose file is gone, a folder, or a pipe that nobody writes to
 test.each([
   ["wav", wav(sound)],
   ["mp3", cbrFrames(2000)],
-] as const)("names a part of %s that becomes shorter between its two readings", async (format, bytes) => {
+] as const)("names a part of %s that becomes shorter between its two passes", async (format, bytes) => {
   const parts = partFiles([{ bytes }, { bytes }]);
   let isFirst = true;
   const write = async (): Promise<void> => {
@@ -72,7 +72,7 @@ test.each([
   await expect(done).rejects.toMatchObject({ part: 1 });
 });
 
-test("names a part of mp3 that grows between its two readings", async () => {
+test("names a part of mp3 that grows between its two passes", async () => {
   const parts = partFiles([{ bytes: cbrFrames(2000) }, { bytes: cbrFrames(2000) }]);
   const write = async (): Promise<void> => appendFileSync(parts[1]?.path ?? "", cbrFrames(2));
   await expect(joining({ format: "mp3", parts, write }).done).rejects.toMatchObject({ part: 1 });
@@ -95,7 +95,7 @@ test("closes every part, also after a failure", async () => {
   expect(nextFileNumber()).toBe(before);
 });
 
-test("takes a caller's mistake for its own", async () => {
+test("throws a caller's mistake as such", async () => {
   const [part] = wavParts();
   if (part === undefined) throw new Error("there is no part");
   const mistakes: Partial<JoinRequest>[] = [

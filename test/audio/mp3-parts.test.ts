@@ -61,17 +61,17 @@ const DRESSED: Record<string, Buffer> = {
   "a VBRI frame": Buffer.concat([frame({ tag: "VBRI" }), sound]),
 };
 
-test.each(Object.entries(DRESSED))("takes the sound alone from a file with %s", async (_, bytes) => {
+test.each(Object.entries(DRESSED))("takes only the sound from a file with %s", async (_, bytes) => {
   expect(await joinedSound(bytes)).toEqual(sound);
 });
 
-test("leaves out what stands between frames", async () => {
+test("omits bytes between frames", async () => {
   const half = cbrFrames(FRAMES / 2);
   const bytes = Buffer.concat([half, ID3(noise(100)), half]);
   expect(await joinedSound(bytes)).toEqual(await joinedSound(Buffer.concat([half, half])));
 });
 
-test("makes silent what needs bytes that are gone, also behind a gap", async () => {
+test("silences frames that need missing bytes, even after a gap", async () => {
   const needy = frame({ backBytes: 200, fill: 0x55 });
   const whole = [frame({ fill: 0x11 }), needy, needy];
   const silenced = frame({ fill: 0x55 });
@@ -122,7 +122,7 @@ const DIFFERENT: [string, FrameWish][] = [
   ["MPEG version", { versionBits: 3 }],
 ];
 
-test.each(DIFFERENT)("names the part with other %s", async (property, wish) => {
+test.each(DIFFERENT)("names the part with different %s", async (property, wish) => {
   const joining = joined("mp3", [{ bytes: sound }, { bytes: cbrFrames(9, wish) }, { bytes: sound }]);
   await expect(joining).rejects.toThrow(PartsDifferError);
   await expect(joining).rejects.toMatchObject({

@@ -84,13 +84,13 @@ function wrongChecksums(file: Buffer): number {
 }
 
 describeWithFfprobe("mp3 parts in a joined file", () => {
-  test.each(ENCODINGS)("sound as they do alone: $name", async (encoding) => {
+  test.each(ENCODINGS)("sound as each does alone: $name", async (encoding) => {
     const [one, two, three] = await parts(encoding);
     const inputs = [one, two, three].map((bytes) => ({ bytes: bytes ?? Buffer.of(), pauseAfterSeconds: 0 }));
     expect(await differences(inputs, encoding.rateHz, encoding.channels)).toEqual([0, 0, 0]);
   });
 
-  test("have the pauses that were asked for, to a frame", async () => {
+  test("have the requested pauses, exact to a frame", async () => {
     const encoding = ENCODINGS[1];
     if (encoding === undefined) throw new Error("there is no second encoding");
     const files = await parts(encoding);
@@ -126,7 +126,7 @@ describeWithFfprobe("mp3 parts in a joined file", () => {
   });
 
   describe("cut from the middle of a stream", () => {
-    test("begin with silence where their sound lies in frames that are gone", async () => {
+    test("begin with silence where their sound lies in missing frames", async () => {
       const noise = { seconds: 3, rateHz: 44100, channels: 2 };
       const whole = await encodedNoise(noise, [...MP3, "-b:a", "96k", "-abr", "1", "-write_xing", "0"]);
       const cut = whole.subarray(Math.floor(whole.byteLength / 2));
@@ -148,7 +148,7 @@ describeWithFfprobe("mp3 parts in a joined file", () => {
       expect(all.subarray(start, start + 1152).every((value) => value === 0)).toBe(true);
     });
 
-    test("are mended with their checksums", async () => {
+    test("are repaired together with their checksums", async () => {
       const whole = readFileSync(join(import.meta.dirname, "fixtures", "checksums.mp3"));
       const cut = whole.subarray(Math.floor(whole.byteLength / 2));
       const file = await joined("mp3", [{ bytes: whole }, { bytes: cut }]);

@@ -59,13 +59,13 @@ const paused = (files: readonly Buffer[]): TestPart[] =>
 describeWithFfprobe("Opus parts in a joined file", () => {
   const kinds = Object.keys(KINDS) as (keyof typeof KINDS)[];
 
-  test.each(kinds)("sound as they do alone: %s beside its like", async (name) => {
+  test.each(kinds)("sound as each does alone: %s beside its like", async (name) => {
     const kind = KINDS[name];
     const files = await Promise.all([1, 2, 3].map((seed) => partOf(kind, seed)));
     expect(await differences(paused(files), kind.channels)).toEqual([0, 0, 0]);
   });
 
-  test("sound as they do alone: every kind beside every other", async () => {
+  test("sound as each does alone: every kind beside every other", async () => {
     const mono = kinds.filter((name) => KINDS[name].channels === 1);
     const files = await Promise.all(mono.map((name) => partOf(KINDS[name])));
     // Every part follows every other one.
@@ -73,7 +73,7 @@ describeWithFfprobe("Opus parts in a joined file", () => {
     expect(await differences(paused(inputs), 1)).toEqual(inputs.map(() => 0));
   });
 
-  test("sound from both sides when others are in stereo", async () => {
+  test("play on both channels when others are in stereo", async () => {
     const [one, two] = await Promise.all([partOf(KINDS.silk), partOf(KINDS["celt in stereo"])]);
     const file = await joined("ogg_opus", paused([two, one, two]));
     const all = await heard(file.bytes, "ogg_opus");
@@ -85,7 +85,7 @@ describeWithFfprobe("Opus parts in a joined file", () => {
     expect(largestDifference(await heard(two, "ogg_opus"), all, last)).toBe(0);
   });
 
-  test("have the pauses that were asked for, within 20 ms", async () => {
+  test("have the requested pauses, within 20 ms", async () => {
     const files = await Promise.all([KINDS.celt, KINDS.silk, KINDS.hybrid].map((kind) => partOf(kind)));
     const pauses = [0.6, 2, 1];
     const inputs = files.map((bytes, index) => ({ bytes, pauseAfterSeconds: pauses[index] ?? 0 }));
@@ -152,13 +152,13 @@ describeWithFfprobe("Opus parts in a joined file", () => {
     expect(await differences(paused([whole, ...parts]), 1)).toEqual([0, 0, 0, 0, 0]);
   });
 
-  test("that are too short for a page of their own sound as they do alone", async () => {
+  test("that are too short for a page sound as each does alone", async () => {
     const short = await encodedNoise({ seconds: 0.03, rateHz: RATE, channels: 1 }, KINDS.celt.encoder);
     expect(oggPages(short)).toHaveLength(3);
     expect(await differences(paused([short, short, short]), 1)).toEqual([0, 0, 0]);
   });
 
-  test("that differ in gain, or are mixed down when played, are named", async () => {
+  test("that differ in gain, or are mixed down by players, are reported", async () => {
     const [mono, stereo] = await Promise.all([partOf(KINDS.celt), partOf(KINDS["celt in stereo"])]);
     const louder = rewritten(mono, { segmentsPerPage: 50, head: (head) => head.writeInt16LE(256, 16) });
     await expect(joined("ogg_opus", paused([mono, louder, mono]))).rejects.toMatchObject({
@@ -171,7 +171,7 @@ describeWithFfprobe("Opus parts in a joined file", () => {
     expect(await differences(paused([mixedDown, mono]), 1)).toEqual([0, 0]);
   });
 
-  test("that are broken are named", async () => {
+  test("that are damaged are reported", async () => {
     const whole = await partOf(KINDS.hybrid);
     const pages = oggPages(whole);
     const changed = (change: Omit<RewrittenPage, "segmentsPerPage">): Buffer =>
@@ -222,7 +222,7 @@ describeWithFfprobe("Opus parts in a joined file", () => {
     }
   });
 
-  test("may be followed by what is not a page", async () => {
+  test("may be followed by bytes that are not a page", async () => {
     const whole = await partOf(KINDS.celt);
     const followed = Buffer.concat([whole, Buffer.from(`TAG${"\0".repeat(125)}`)]);
     expect(await differences(paused([followed, whole]), 1)).toEqual([0, 0]);

@@ -107,7 +107,7 @@ test.each(Object.entries(NOT_WAV))("names the part that has %s", async (_, bytes
   await expect(joining).rejects.toMatchObject({ part: 1, message: expect.stringContaining("Part 2") });
 });
 
-test("names the parts that differ, and in what", async () => {
+test("names the parts that differ, and how", async () => {
   const joining = joined("wav", [
     { bytes: wav(sound, { channels: 2 }) },
     { bytes: wav(sound) },
@@ -123,7 +123,7 @@ test("names the parts that differ, and in what", async () => {
   });
 });
 
-test("is silent in the way of 8 bits", async () => {
+test("writes silence as 8-bit samples do", async () => {
   const one = noise(11);
   const file = await joined("wav", [{ bytes: wav(one, { bitsPerSample: 8 }), pauseAfterSeconds: 0.001 }]);
   expect(samplesOf(file.bytes)).toEqual(Buffer.concat([one, Buffer.alloc(24, 0x80)]));
@@ -131,7 +131,7 @@ test("is silent in the way of 8 bits", async () => {
   expect(file.bytes.byteLength).toBe(44 + 35 + 1);
 });
 
-test("joins pcm to the sample, and takes its channels from its length", async () => {
+test("joins pcm to the sample, and derives its channels from its length", async () => {
   const told = { sampleRateHz: RATE };
   const mono = noise(4800);
   const cut = Buffer.concat([mono, Buffer.of(1)]);
@@ -149,7 +149,7 @@ test("joins pcm to the sample, and takes its channels from its length", async ()
   expect(stereo.durationSeconds).toBe(0.55);
 });
 
-test("refuses pcm whose length no number of channels explains, and a mixture", async () => {
+test("refuses pcm whose length fits no number of channels, and a mixture", async () => {
   const told = { sampleRateHz: RATE };
   const bytes = noise(4800);
   await expect(joined("pcm", [{ bytes, durationSeconds: 1, ...told }])).rejects.toThrow(DamagedPartError);

@@ -51,7 +51,7 @@ describeWithFfprobe("speech in parts", () => {
     });
   });
 
-  test.each(["mp3", "ogg_opus"] as const)("sounds as it does in parts: %s", async (format) => {
+  test.each(["mp3", "ogg_opus"] as const)("sounds the same joined as in parts: %s", async (format) => {
     const parts = await speech(format, 24000);
     const file = await joined(format, parts);
     const all = await heard(file.bytes, format);

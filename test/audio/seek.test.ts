@@ -32,7 +32,7 @@ const SOUNDS = {
 };
 
 describeWithFfprobe("a jump", () => {
-  test.each(Object.entries(SOUNDS))("lands at the chapter: %s", async (name, sound) => {
+  test.each(Object.entries(SOUNDS))("reaches the chapter: %s", async (name, sound) => {
     const format = name === "wav" || name === "ogg_opus" ? name : "mp3";
     const bytes = await sound();
     const parts = Array.from({ length: 60 }, () => ({ bytes, pauseAfterSeconds: PAUSE_SECONDS }));

@@ -17,7 +17,7 @@ const RATE_HZ = 24_000;
 const HALF_FRAME_SECONDS = { mp3: 0.012, ogg_opus: 0.01, wav: 0.5 / RATE_HZ, pcm: 0.5 / RATE_HZ };
 
 it.each(OUTPUT_FORMATS)(
-  "begin within half a frame of their times, the hundredth as the first: %s",
+  "begin within half a frame of their times, the hundredth like the first: %s",
   async (format) => {
     const samples = Float32Array.from(
       { length: 0.31 * RATE_HZ },
@@ -39,7 +39,7 @@ it.each(OUTPUT_FORMATS)(
   },
 );
 
-it.each(OUTPUT_FORMATS)("begin as soon as they can where their times have passed: %s", async (format) => {
+it.each(OUTPUT_FORMATS)("begin as soon as possible if their times have passed: %s", async (format) => {
   const samples = Float32Array.from({ length: RATE_HZ }, (_, index) => 0.3 * Math.sin(index * index));
   const { bytes, audioSeconds } = await encode(samples, format, RATE_HZ);
   const part = { bytes, durationSeconds: audioSeconds, sampleRateHz: RATE_HZ };

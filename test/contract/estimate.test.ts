@@ -11,8 +11,8 @@ function expectedMs(character: string): number {
 
 const CHARACTERS = Array.from({ length: 0x10000 }, (_, codePoint) => String.fromCodePoint(codePoint));
 
-describe("the time that a text takes to speak", () => {
-  it("is that of its code points, one by one", () => {
+describe("the speaking time of a text", () => {
+  it("is the sum over its code points", () => {
     const wrong = CHARACTERS.filter((character) => {
       const { speechMs, codePoints } = spokenSize(character);
       return speechMs !== expectedMs(character) || codePoints !== 1;
@@ -20,7 +20,7 @@ describe("the time that a text takes to speak", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("is the sum of its parts, wherever stretches of one alphabet begin and end", () => {
+  it("is the sum of its parts, wherever the alphabet changes", () => {
     // Without surrogates, because two of them would form a pair.
     const characters = CHARACTERS.filter((character) => !/\p{Cs}/u.test(character));
     const step = 7919;
@@ -32,7 +32,7 @@ describe("the time that a text takes to speak", () => {
     expect(spokenSize(mixed.join(""))).toEqual({ speechMs: sum, codePoints: mixed.length });
   });
 
-  it("counts what lies beyond the basic plane once", () => {
+  it("counts a character outside the basic plane once", () => {
     expect(spokenSize("a😀b𠀀c")).toEqual({ speechMs: 66 * 4 + 230, codePoints: 5 });
     expect(spokenSize("")).toEqual({ speechMs: 0, codePoints: 0 });
     expect(estimateSeconds("Ten 10.")).toBe((5 * 66 + 2 * 220) / 1000);

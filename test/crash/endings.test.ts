@@ -58,7 +58,7 @@ const CASES = MOMENTS.flatMap((point) =>
 
 describe("a process that ends", () => {
   it.each(CASES)(
-    "by $how, $when, exits with 0 by itself and leaves a ledger to go on from",
+    "by $how, $when, exits with 0 and leaves a ledger that the next process continues",
     async (given) => {
       scene = await Scene.set();
       const first = await scene.start();
@@ -138,9 +138,9 @@ describe("a job that waits for a slot", () => {
   });
 });
 
-describe("a job that has been sent", () => {
+describe("a job whose create was sent", () => {
   it.each([/took without answering/, /while watching/])(
-    "is seen through and saved when its caller cancels: %s",
+    "is completed and saved if its caller cancels: %s",
     async (when) => {
       scene = await Scene.set();
       const driver = await scene.start();

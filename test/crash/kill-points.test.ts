@@ -13,7 +13,7 @@ afterEach(() => scene.strike());
 
 describe("a process killed", () => {
   it.each(KILL_POINTS)(
-    "$when: the same call arrives at one task, one reservation, one whole file",
+    "$when: the same call ends with one task, one reservation, one whole file",
     async (point) => {
       scene = await Scene.set({ audioBytes: 3 * AUDIO_BYTES });
       const doomed = await scene.start();

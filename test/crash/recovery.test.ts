@@ -31,7 +31,7 @@ async function killedWhen(when: RegExp): Promise<void> {
 }
 
 describe.each([/^while watching/, /middle of the download/, /before it has its name/, /file has its name/])(
-  "after a death %s",
+  "after a crash %s",
   (when) => {
     it("list_tasks has the audio saved in the background", async () => {
       await killedWhen(when);
@@ -44,7 +44,7 @@ describe.each([/^while watching/, /middle of the download/, /before it has its n
       expect(scene.service.count("create")).toBe(1);
     });
 
-    it("get_task waits for the saved file", async () => {
+    it("get_task waits for the file to be saved", async () => {
       await killedWhen(when);
       const heir = await scene.start();
       const [taskId] = scene.service.tasks.keys();
@@ -54,9 +54,9 @@ describe.each([/^while watching/, /middle of the download/, /before it has its n
   },
 );
 
-describe("after a death that took the ledger with it", () => {
+describe("after a crash in which the ledger was lost", () => {
   it.each([/took without answering/, /^while watching/, /file has its name/])(
-    "the same call still arrives at the same task: %s",
+    "the same call still finds the same task: %s",
     async (when) => {
       await killedWhen(when);
       const heir = await scene.start({ AUDIO_STATE_DIR: join(scene.workplace.root, "new-state") });
@@ -68,8 +68,8 @@ describe("after a death that took the ledger with it", () => {
   );
 });
 
-describe("nothing is created without a call that asks for it", () => {
-  it("where a create was sent and its answer never seen", async () => {
+describe("nothing is created without a call", () => {
+  it("if a create was sent and its response was lost", async () => {
     await killedWhen(/took without answering/);
     const heir = await scene.start();
     const listed = await heir.call("list_tasks", { status: "unresolved" });
@@ -91,7 +91,7 @@ describe("nothing is created without a call that asks for it", () => {
     expect(scene.service.count("create")).toBe(2);
   });
 
-  it("where a job died waiting for a slot, which the tasks of the dead give back when they end", async () => {
+  it("if a job was killed while it waited for a slot, which ended tasks of killed processes release", async () => {
     scene = await Scene.set({ processingMs: 700, limitScale: 0.01 });
     const doomed = await scene.start();
     for (const prompt of ["First of two", "Second of two"]) {

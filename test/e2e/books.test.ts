@@ -91,7 +91,7 @@ describeWithFfprobe("a book", () => {
     Number(narrationOf(await narrate(args)).credits.estimate);
   const titleOf = (number: number): string => `Chapter ${number}. The fall, part ${number}`;
 
-  it("is planned for nothing: chapters with numbers and prices, and what is not spoken", async () => {
+  it("is planned free of charge: chapters with numbers and prices, and what is not spoken", async () => {
     const outcome = await narrate({});
     const chapters = chaptersSchema.parse(narrationOf(outcome).chapters);
     expect(chapters.map(({ number, title }) => ({ number, title }))).toEqual(
@@ -109,12 +109,12 @@ describeWithFfprobe("a book", () => {
     ["5, 3, 4", [3, 4, "5"]],
     [6, "last"],
     ["2", titleOf(2)],
-  ])("is chosen from in several ways: %j is %j", async (one, other) => {
+  ])("accepts several ways to choose chapters: %j is %j", async (one, other) => {
     const first = narrationOf(await narrate({ chapters: one }));
     expect(narrationOf(await narrate({ chapters: other })).narration_id).toBe(first.narration_id);
   });
 
-  it.each(["7", "0", "3-9", "The rise"])("is not narrated where it has no chapter %s", async (chapters) => {
+  it.each(["7", "0", "3-9", "The rise"])("is not narrated if it has no chapter %s", async (chapters) => {
     const outcome = await narrate({ chapters });
     const message = textOf(outcome);
     expect(errorOf(outcome).code).toBe("invalid_request");
@@ -122,14 +122,14 @@ describeWithFfprobe("a book", () => {
     expect(message).toContain("Nothing was sent.");
   });
 
-  it("is refused where it is damaged", async () => {
+  it("is refused if it is damaged", async () => {
     const outcome = await narrate({ file: "broken.epub" });
     expect(errorOf(outcome).code).toBe("invalid_request");
     expect(textOf(outcome)).toMatch(/The EPUB is damaged.*Nothing was sent\./);
   });
 
   it(
-    "is narrated from chapter 3 to 5, which cost nothing in the whole book afterwards",
+    "is narrated from chapter 3 to 5, which are free in the whole book afterwards",
     async () => {
       const some = narrationOf(await narrate({ chapters: "3-5", max_credits: 100_000 }));
       expect(some).toMatchObject({ status: "finished" });

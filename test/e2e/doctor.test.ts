@@ -300,7 +300,7 @@ describe.concurrent("doctor", () => {
   });
 
   it.each(["audio", "~bob/x", "$HOME/x", '"/tmp/x"'])(
-    "a folder that cannot be one, %s: tests no default in its place, and makes none",
+    "a path that cannot be a folder, %s: neither tests nor creates a default",
     async (folder) => {
       const place = await workplace();
       const home = join(place.root, "home");
@@ -330,7 +330,7 @@ describe.concurrent("doctor", () => {
     expect(faultsOf(await diagnose(place.env(service, { AUDIO_CREDIT_BUDGET: "150" })))).toEqual({});
   });
 
-  it("a service that asks for a pause: the untested key does not pass", async () => {
+  it("a service that requests a pause: the untested key does not pass", async () => {
     const busy = await CountingService.start();
     busy.intercept = (_exchange, response) => {
       const error = { type: "rate_limit_error", code: "rate_limit", message: "Slow down." };
@@ -348,7 +348,7 @@ describe.concurrent("doctor", () => {
   });
 
   it.each(["/api", "/api/v1", "/api/v1/", GENERATIONS_PATH])(
-    "an address that ends with the service's own path, %s: says to leave it out",
+    "an address that ends with the service's own path, %s: says to remove it",
     async (path) => {
       const place = await workplace();
       const wrong = { baseUrl: `${service.baseUrl}${path}`, apiKey: service.apiKey };
@@ -362,13 +362,13 @@ describe.concurrent("doctor", () => {
   it.each([
     ["/gateway/api/v1", "https://audio.example.com/gateway."],
     ["/api/v1/audio", "https://audio.example.com."],
-  ])("an address with %s at its end: keeps what stands before it", (path, kept) => {
+  ])("an address with %s at its end: uses the part before it", (path, kept) => {
     const { faults } = readConfig({ ...ADDRESS, AUDIO_BASE_URL: `https://audio.example.com${path}` });
     expect(faults.map(({ fix }) => fix)).toEqual([`Leave the path out: set AUDIO_BASE_URL to ${kept}`]);
   });
 
   it.each(["/gateway", "/api-gateway", "/api/v2", "/api/v1/audio/generations-test", "/myapi"])(
-    "an address with another path, %s: has nothing against it",
+    "an address with another path, %s: is accepted",
     (path) => {
       const baseUrl = `https://audio.example.com${path}`;
       const { faults, service: address } = readConfig({ ...ADDRESS, AUDIO_BASE_URL: baseUrl });

@@ -66,7 +66,7 @@ async function connect(era: "legacy" | "modern", answer: Answer): Promise<Asked>
 }
 
 it.each(["legacy", "modern"] as const)(
-  "%s: what the person allows is spent, in the same call",
+  "%s: the amount that the person allows is spent in the same call",
   async (era) => {
     const client = await connect(era, { action: "accept", content: { max_credits: 400 } });
     const done = await client.narrate();
@@ -77,13 +77,16 @@ it.each(["legacy", "modern"] as const)(
   },
 );
 
-it.each(["legacy", "modern"] as const)("%s: who declines has a plan, and nothing is sent", async (era) => {
-  const client = await connect(era, { action: "decline" });
-  expect(await client.narrate()).toMatchObject({ status: "planned" });
-  await client.close();
-  expect(client.questions).toHaveLength(1);
-  expect(service.exchanges).toEqual([]);
-});
+it.each(["legacy", "modern"] as const)(
+  "%s: a person who declines gets the plan, and nothing is sent",
+  async (era) => {
+    const client = await connect(era, { action: "decline" });
+    expect(await client.narrate()).toMatchObject({ status: "planned" });
+    await client.close();
+    expect(client.questions).toHaveLength(1);
+    expect(service.exchanges).toEqual([]);
+  },
+);
 
 it("a client without forms is never asked", async () => {
   const client = new LegacyClient(INFO);

@@ -76,7 +76,7 @@ describe("generate_audio", () => {
     [{ multilingual: "yes" }, /multilingual must be true or false \(got "yes"\)/],
     [{ voice: "Sofia" }, /nearest: sophie_en_zh \(got "Sofia"\)/],
     [{ prompt: "" }, /prompt must contain more than white space/],
-  ])("refuses %j, which says nothing that it takes", async (args, words) => {
+  ])("refuses %j, which contains no accepted value", async (args, words) => {
     const before = service.exchanges.length;
     const outcome = await driver.call("generate_audio", { prompt: "Refused", ...args });
     expect(errorOf(outcome).code).toBe("invalid_request");

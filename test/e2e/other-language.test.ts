@@ -32,7 +32,7 @@ it.each([
   expect(taskOf(outcome).message).toContain(note);
 });
 
-it("is not reported where the voice speaks it, or the text is too short to tell", async () => {
+it("is not reported if the voice speaks it, or the text is too short to detect", async () => {
   for (const call of [
     { prompt: ENGLISH, voice: "sophie_en_zh" },
     { prompt: ENGLISH },

@@ -121,7 +121,7 @@ describe("the files of a publication", () => {
     expect(isPlaceholder(decided)).toBe(false);
   });
 
-  it("start the same package in every plugin, hand on the same settings, and keep the key a secret", () => {
+  it("start the same package in every plugin, pass the same settings, and keep the key secret", () => {
     const { server, user_config: form } = manifestSchema.parse(files.manifest);
     const asked = Object.keys(server.mcp_config.env).sort();
     const start = z.object({ command: z.literal("npx"), args: z.tuple([z.literal("-y"), z.string()]) });
@@ -162,7 +162,7 @@ describe("the files of a publication", () => {
     expect(JSON.stringify(found.json[".codex-plugin/plugin.json"])).not.toContain("${");
   });
 
-  it("carry one skill that names every tool, and no argument that no tool has", () => {
+  it("contain one skill that names every tool, and only arguments that a tool has", () => {
     const skill = readFileSync(join(ROOT, "skills/narration/SKILL.md"), "utf8");
     expect(skill.split("\n").length).toBeLessThanOrEqual(150);
     for (const { name } of TOOLS) expect(skill).toContain(`\`${name}\``);

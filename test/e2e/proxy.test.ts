@@ -80,7 +80,7 @@ describe("HTTPS_PROXY", () => {
   );
 
   it.each([".test,localhost", "localhost:1,localhost", "*"])(
-    "is left aside for a host in NO_PROXY: %s",
+    "is bypassed for a host in NO_PROXY: %s",
     async (noProxy) => {
       const env = { HTTPS_PROXY: proxy.url, NO_PROXY: noProxy };
       expect(await runDoctor(trusting(env, `https://localhost:${front.port}`))).toContain("✓ key");

@@ -41,7 +41,7 @@ const PERMANENT = [
   { status: 413, code: "request_too_large", remedy: /Split the text at a sentence end/ },
 ] as const;
 
-describe("a create that the service refuses for good", () => {
+describe("a create that the service refuses permanently", () => {
   it.each(PERMANENT)(
     "$status $code is reported at once with its remedy, and not retried",
     async (refusal) => {
@@ -70,7 +70,7 @@ describe("a create that the service refuses for good", () => {
 });
 
 describe("a create that the service delays", () => {
-  it.each(["rate_limit", "concurrency_limit"])("429 %s is waited out, then succeeds", async (code) => {
+  it.each(["rate_limit", "concurrency_limit"])("429 %s: waits, then succeeds", async (code) => {
     service.intercept = ({ kind, ordinal }, response) => {
       if (kind !== "create" || ordinal > 1) return false;
       service.refuse(response, 429, code);
@@ -155,7 +155,7 @@ describe("a query or download that the service refuses", () => {
     expect(service.count("create")).toBe(1);
   });
 
-  it("404 while watching stops, keeps the id, and no repeat pays again", async () => {
+  it("404 while watching stops the job, keeps the id, and no repeat pays again", async () => {
     service.processingMs = 60_000;
     const handle = taskOf(await driver.call("generate_audio", { prompt: "Forgotten", wait_seconds: 0 }));
     service.tasks.clear();
@@ -171,7 +171,7 @@ describe("a query or download that the service refuses", () => {
     expect(taken.status).toBe("succeeded");
   });
 
-  it("429 and 503 on queries and downloads are waited out", async () => {
+  it("429 and 503 on queries and downloads: waits, then succeeds", async () => {
     service.processingMs = 100;
     const seen = new Map<string, number>();
     service.intercept = ({ kind }, response) => {
@@ -188,7 +188,7 @@ describe("a query or download that the service refuses", () => {
     expect(service.tasks.size).toBe(1);
   });
 
-  it("409 not_ready at the content goes back to watching", async () => {
+  it("409 not_ready at the content leads back to polling", async () => {
     service.intercept = ({ kind, ordinal }, response) => {
       if (kind !== "content" || ordinal > 1) return false;
       service.refuse(response, 409, "not_ready");
@@ -282,7 +282,7 @@ describe("a task that fails", () => {
 });
 
 describe("402", () => {
-  it("while a task of this account runs is waited out, because the task returns credits when it ends", async () => {
+  it("waits while a task of this account runs, because the task returns credits when it ends", async () => {
     service.processingMs = 300;
     let refusals = 0;
     service.intercept = ({ kind }, response, self) => {
@@ -299,7 +299,7 @@ describe("402", () => {
     expect(service.tasks.size).toBe(2);
   });
 
-  it("while another create has no response yet is waited out as well", async () => {
+  it("waits while another create has no response yet", async () => {
     service.processingMs = 300;
     let accepted = 0;
     service.intercept = async ({ kind }, response, self) => {

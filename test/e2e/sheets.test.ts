@@ -47,7 +47,7 @@ describeWithFfprobe("forty lines of a game", () => {
 
   const narrate = async (args: Record<string, unknown>) => await driver.call("narrate", args);
 
-  it("are planned for nothing: files, credits, length, voices", async () => {
+  it("are planned free of charge: files, credits, length, voices", async () => {
     const outcome = await narrate({ file: "lines.csv", output_format: "wav" });
     expect(narrationOf(outcome)).toMatchObject({
       status: "planned",
@@ -101,7 +101,7 @@ describeWithFfprobe("forty lines of a game", () => {
     expect(outcome.structuredContent).toMatchObject({ tasks: [{ more_files: 30 }] });
   });
 
-  it("cost one row where one row is changed, and keep the files of the others", async () => {
+  it("cost one row if one row is changed, and keep the files of the others", async () => {
     const before = await workplace.outputNames();
     writeFileSync(
       sheet,

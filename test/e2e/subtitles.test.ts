@@ -128,7 +128,7 @@ describeWithFfprobe("subtitles", () => {
     return onsetsIn(new Int16Array(Uint8Array.from(samples).buffer), RATE_HZ);
   }
 
-  it("are planned for nothing: cues, parts, the timeline, and what will be late", async () => {
+  it("are planned free of charge: cues, parts, the timeline, and which cues will be late", async () => {
     const outcome = await driver.call("narrate", { file: "film.srt" });
     const words = textOf(outcome);
     expect(narrationOf(outcome).parts.total).toBe(6);
@@ -164,7 +164,7 @@ describeWithFfprobe("subtitles", () => {
     },
   );
 
-  it("mend a late cue by a retake with the speed that the result names, and pay for that part alone", async () => {
+  it("correct a late cue by a retake with the speed that the result names, and pay only for that part", async () => {
     const before = await made({ file: "film.srt", output_format: "wav" });
     const speed = Number(/speed (\d\.\d+)/.exec(before.problems[0]?.message ?? "")?.[1]);
     const retakes = [{ quote: "cue 6", speed }];
@@ -184,7 +184,7 @@ describeWithFfprobe("subtitles", () => {
     expect(textOf(edited)).not.toContain("cue 6");
   });
 
-  it("have captions of both kinds beside the audio, with the times of what is heard", async () => {
+  it("have captions of both kinds beside the audio, with the times of the sound", async () => {
     const { files } = await made({ file: "film.srt", output_format: "wav", file_name: "film" });
     const { captions_path = "", srt_path = "" } = files[0] ?? {};
     expect([captions_path, srt_path].map((path) => extname(path))).toEqual([".vtt", ".srt"]);
@@ -196,7 +196,7 @@ describeWithFfprobe("subtitles", () => {
     expect(srt).toContain("\n\n3\n00:00:07,333 --> ");
   });
 
-  it("have captions as the setting of the day says, written anew for nothing", async () => {
+  it("have captions as the current setting says, rewritten free of charge", async () => {
     const call = { file: "film.srt", output_format: "wav", file_name: "film" };
     const before = await made(call);
     const more = { ...FAST, AUDIO_INPUT_DIR: join(workplace.root, "texts"), AUDIO_CAPTIONS: "srt" };
@@ -209,7 +209,7 @@ describeWithFfprobe("subtitles", () => {
     expect(files[0]?.srt_path).toBeUndefined();
   });
 
-  it("are made by the command, too, with a speed behind the take", async () => {
+  it("are made by the command, too, with a speed after the take", async () => {
     const film = join(workplace.root, "texts", "film.srt");
     const env = workplace.env(sandbox, FAST);
     const args = ["narrate", film, "--output-format", "pcm", "--retake", "1@1.8=cue 6", "--json"];
@@ -220,7 +220,7 @@ describeWithFfprobe("subtitles", () => {
     expect(plan.message).toContain("1 part in another take than the first.");
   });
 
-  it("are read as such where they are pasted, and refused in a prompt before anything is sent", async () => {
+  it("are recognised when pasted, and refused in a prompt before anything is sent", async () => {
     const text = FILM.replace("\ufeff", "");
     const plan = await driver.call("narrate", { text, speed: 1.1 });
     expect(textOf(plan)).toContain("8 cues in 6 parts");

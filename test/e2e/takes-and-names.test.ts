@@ -63,7 +63,7 @@ it("a file that this server did not write stays, and the answer says so", async 
   expect(await readFile(join(workplace.outputDir, "mine.mp3"), "utf8")).toBe("somebody's own");
 });
 
-it("a take with the same bytes as an earlier one says so, in both forms of every tool and only then", async () => {
+it("only a take with the same bytes as an earlier one says so, in both forms of every tool", async () => {
   const call = { prompt: "The same again" };
   const first = await driver.call("generate_audio", call);
   const second = await driver.call("generate_audio", { ...call, take: 2 });

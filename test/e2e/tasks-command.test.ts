@@ -37,7 +37,7 @@ describe("a request with characters that a terminal interprets", () => {
     await driver.close();
   });
 
-  it("is listed with them escaped", () => {
+  it("is listed with these escaped", () => {
     const text = tasks();
     expect(text).not.toMatch(ACTIVE);
     expect(text).toContain("\\u{9b}31m \\u{202e}gnp.exe\\u{202c}");
@@ -54,7 +54,7 @@ describe("a request with characters that a terminal interprets", () => {
 });
 
 describe("a ledger without a request for this address", () => {
-  it("is reported as empty only if it is", async () => {
+  it("is reported as empty only if it is empty", async () => {
     expect(tasks()).toBe("No requests recorded yet.\n");
     const driver = await drive(workplace.env(service, { ...COMPILED, AUDIO_TIME_SCALE: "0.001" }));
     await driver.call("generate_audio", { prompt: "For another address" });

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { whyNoPostgres } from "../support/postgres-server.ts";
 import { runChaos } from "./chaos/chaos.ts";
 
-describe("whatever goes wrong, each request is one task, one charge and one whole file, and the key is nowhere", () => {
+describe("whatever fails, each request is one task, one charge and one whole file, and the key is in no output", () => {
   it("with the ledger in a file", async () => {
     const { wrong, rounds } = await runChaos({ rounds: 5, seed: 20_261_121, store: "sqlite" });
     expect(wrong).toEqual([]);

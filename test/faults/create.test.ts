@@ -90,7 +90,7 @@ describe("one task and one charge, when the answer to the create", () => {
   });
 });
 
-describe("an id that was stated is kept, and nothing is sent again, when the answer to the create", () => {
+describe("a stated id is kept, and nothing is sent again, when the answer to the create", () => {
   const shared = shareBench();
   it.each<[string, Breakage]>([
     ["has an unknown status", (r, task) => answerText(r, 202, json({ ...task, status: "paused" }))],
@@ -109,7 +109,7 @@ describe("an id that was stated is kept, and nothing is sent again, when the ans
   });
 });
 
-describe("an answer by something between here and the service", () => {
+describe("an answer by a gateway in front of the service", () => {
   const shared = shareBench();
   const STRANGERS: Array<[string, Misbehaviour]> = [
     ["a 403 of a gateway", (response) => answerText(response, 403, "<html>blocked</html>")],
@@ -118,7 +118,7 @@ describe("an answer by something between here and the service", () => {
     ["a redirect", (response) => response.writeHead(307, { location: "https://example.com/" }).end()],
   ];
   it.each(STRANGERS)(
-    "such as %s is told at once; a repeat finds the task that was made all the same",
+    "such as %s is reported at once; a repeat finds the task that was made nevertheless",
     async (what, stranger) => {
       const bench = shared();
       bench.misbehave(
@@ -136,7 +136,7 @@ describe("an answer by something between here and the service", () => {
     },
   );
 
-  it("that redirects elsewhere is not followed: elsewhere never hears of it", async () => {
+  it("that redirects to another host is not followed: that host receives nothing", async () => {
     const elsewhere = await CountingService.start();
     const bench = shared();
     for (const [status, kind] of [
@@ -168,7 +168,7 @@ describe("an answer that is odd but means something", () => {
     ["another object and model", { object: "thing", model: "audio-9" }],
     ["an output of the wrong type", { output: "soon", usage: [], error: 7 }],
   ];
-  it.each(ODD)("is taken with %s: the task is known and not created again", async (what, changes) => {
+  it.each(ODD)("is accepted with %s: the task is known and not created again", async (what, changes) => {
     const bench = shared();
     bench.misbehave(
       next("create", (response, exchange, service) => {
@@ -183,7 +183,7 @@ describe("an answer that is odd but means something", () => {
 });
 
 describe("a service that cannot be reached", () => {
-  it("and then appears gets the request once; the call never notices", async () => {
+  it("and then appears gets the request once; the call succeeds as usual", async () => {
     const target = await CountingService.start();
     const late = await latePort(target.baseUrl);
     const bench = await openBench({ baseUrl: late.url });
@@ -215,7 +215,7 @@ describe("a service that cannot be reached", () => {
 
   const certificate = makeCertificate("elsewhere.example", "DNS:elsewhere.example");
   it(
-    "because its certificate is not valid is told at once, and not tried again",
+    "because its certificate is not valid is reported at once, and not retried",
     skipFor(missing("openssl")),
     async () => {
       let connections = 0;
@@ -237,7 +237,7 @@ describe("a service that cannot be reached", () => {
 });
 
 describe("a service that does not answer", () => {
-  it("is timeout when the window closes; the request goes on under its key and is paid once", async () => {
+  it("is timeout when the window closes; the request continues under its key and is paid once", async () => {
     const bench = await openBench();
     const held: ServerResponse[] = [];
     bench.misbehave(
@@ -257,7 +257,7 @@ describe("a service that does not answer", () => {
     expect(asked.idempotency_key).toBe(errorOf(outcome).idempotency_key);
   });
 
-  it("in words that anybody understands keeps being asked until the recovery window ends, then says so", async () => {
+  it("is retried until the recovery window ends, and the error says so in plain words", async () => {
     const bench = await openBench();
     bench.misbehave(always("create", (response) => answerText(response, 202, "???")));
     const outcome = await bench.server.call("generate_audio", { prompt: "Gibberish", wait_seconds: 15 });

@@ -16,7 +16,7 @@ function unhandledRejections(): unknown[] {
   return seen;
 }
 
-it("ends with what the work throws, also at once, and nothing is left to go off later", async () => {
+it("ends with the error that the work throws, even synchronously, and leaves no timer", async () => {
   const unhandled = unhandledRejections();
   const mistake = new Error("at once");
   const limit = { clock: systemClock, ms: 20, late };
@@ -30,7 +30,7 @@ it("ends with what the work throws, also at once, and nothing is left to go off 
   expect(unhandled).toEqual([]);
 });
 
-it("ends when the time is over, and the work's signal says why", async () => {
+it("ends when the time is over, and the work's signal states the reason", async () => {
   let reason: unknown;
   const limit = { clock: systemClock, ms: 20, late };
   const ending = withDeadline(limit, async (signal) => {

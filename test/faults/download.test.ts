@@ -104,7 +104,7 @@ describe("the whole audio is saved once, byte for byte, when the download", () =
     expect(bench.service.tasks.size).toBe(1);
   });
 
-  it("is cut again and again at ever other bytes: what is here is not asked for twice", async () => {
+  it("is cut again and again at different bytes: received bytes are not requested twice", async () => {
     const bench = shared();
     let served = 0;
     bench.misbehave((exchange, response, service) => {
@@ -124,7 +124,7 @@ describe("the whole audio is saved once, byte for byte, when the download", () =
     expect(served).toBe(20_000);
   });
 
-  it("is cut where nothing says how long it is: what follows is asked for", async () => {
+  it("is cut without a stated length: the rest is requested", async () => {
     const bench = shared();
     bench.misbehave(
       next(
@@ -136,7 +136,7 @@ describe("the whole audio is saved once, byte for byte, when the download", () =
     expect(task.audio?.size_bytes).toBe(20_000);
   });
 
-  it("is answered in full although a part was asked for: it starts over", async () => {
+  it("is answered in full although a range was requested: it starts over", async () => {
     const bench = shared();
     let contents = 0;
     bench.misbehave((exchange, response, service) => {
@@ -154,7 +154,7 @@ describe("the whole audio is saved once, byte for byte, when the download", () =
   });
 });
 
-it("a download goes on when the service says that it will, after a 503", async () => {
+it("a download continues after a 503 when the service said so", async () => {
   const bench = await openBench();
   // 600 seconds, a thousand times shorter. The backoff alone would be a few milliseconds.
   bench.misbehave(next("content", (r) => r.writeHead(503, { "retry-after": "600" }).end()));
@@ -165,7 +165,7 @@ it("a download goes on when the service says that it will, after a 503", async (
 });
 
 describe("no file is left behind", () => {
-  it("while the audio is always shorter than announced; this is reported, and it is fetched when it is whole", async () => {
+  it("while the audio is always shorter than announced; this is reported, and it is fetched once it is whole", async () => {
     const bench = await openBench({ env: { AUDIO_WAIT_SECONDS: "1" } });
     bench.misbehave(
       always(
@@ -241,7 +241,7 @@ it("an output.url on another host is never contacted: the audio comes from the s
   await elsewhere.stop();
 });
 
-it("bytes that are not mp3 are kept as .bin, named to the person, and not handed out as audio", async () => {
+it("bytes that are not mp3 are kept as .bin, reported to the user, and not delivered as audio", async () => {
   const bench = await openBench();
   const junk = Buffer.from("#!/bin/sh\necho not audio at all\n");
   bench.misbehave(

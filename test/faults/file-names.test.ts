@@ -53,7 +53,7 @@ describe("a file name that no file may have", () => {
 });
 
 describe("an ordinary file name", () => {
-  it("is taken as it is in another script, with dots, an ending of its own or an emoji", async () => {
+  it("is kept unchanged in another script, with dots, with another extension or an emoji", async () => {
     const bench = shared();
     for (const name of [
       "序章 第1节",

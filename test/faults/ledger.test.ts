@@ -11,30 +11,27 @@ describe("a ledger that cannot be used", () => {
   it.each([
     ["is not a database", "this is not a database at all, but long enough to look at\n".repeat(100)],
     ["was emptied", ""],
-  ])(
-    "because it %s is said plainly, nothing is sent, and the file is left as it is",
-    async (_what, content) => {
-      const bench = await openBench();
-      const file = join(bench.workplace.stateDir, "ledger.sqlite");
-      await mkdir(bench.workplace.stateDir, { recursive: true });
-      await writeFile(file, content);
-      for (const [tool, args] of [
-        ["generate_audio", { prompt: "No ledger" }],
-        ["list_tasks", {}],
-        ["get_task", { task_id: "x" }],
-      ] as const) {
-        const outcome = await bench.server.call(tool, args);
-        expect(errorOf(outcome)).toMatchObject({ code: "store_unavailable" });
-        expect(textOf(outcome)).toContain(file);
-        expect(textOf(outcome)).toMatch(/damaged[\s\S]*(backup|move it)/);
-      }
-      expect(await readFile(file, "utf8")).toBe(content);
-      expect(bench.service.exchanges).toEqual([]);
-      expect((await bench.server.call("list_voices", {})).isError).not.toBe(true);
-    },
-  );
+  ])("because it %s is reported, nothing is sent, and the file is not changed", async (_what, content) => {
+    const bench = await openBench();
+    const file = join(bench.workplace.stateDir, "ledger.sqlite");
+    await mkdir(bench.workplace.stateDir, { recursive: true });
+    await writeFile(file, content);
+    for (const [tool, args] of [
+      ["generate_audio", { prompt: "No ledger" }],
+      ["list_tasks", {}],
+      ["get_task", { task_id: "x" }],
+    ] as const) {
+      const outcome = await bench.server.call(tool, args);
+      expect(errorOf(outcome)).toMatchObject({ code: "store_unavailable" });
+      expect(textOf(outcome)).toContain(file);
+      expect(textOf(outcome)).toMatch(/damaged[\s\S]*(backup|move it)/);
+    }
+    expect(await readFile(file, "utf8")).toBe(content);
+    expect(bench.service.exchanges).toEqual([]);
+    expect((await bench.server.call("list_voices", {})).isError).not.toBe(true);
+  });
 
-  it("because pages of it were overwritten is never taken for an empty one", async () => {
+  it("because pages of it were overwritten is never read as empty", async () => {
     const bench = await openBench();
     taskOf(await bench.server.call("generate_audio", { prompt: "Before the damage" }));
     await bench.server.end();
@@ -49,7 +46,7 @@ describe("a ledger that cannot be used", () => {
     expect(bench.service.exchanges.length).toBe(before);
   });
 
-  it("because its folder is a file is said plainly, and nothing is sent", async () => {
+  it("because its folder is a file is reported, and nothing is sent", async () => {
     const bench = await openBench();
     await mkdir(bench.workplace.outputDir);
     const file = join(bench.workplace.outputDir, "file");

@@ -41,7 +41,7 @@ async function answerOf(server: RawServer, method: string, params: unknown) {
   return await server.answerTo(id, 5000);
 }
 
-describe("null for what is absent is read so", () => {
+describe("null in place of an absent member is read as absent", () => {
   const shared = shareBench();
   it.each<[string, string, unknown]>([
     ["_meta of a call", "tools/call", { name: "list_voices", arguments: {}, _meta: null }],
@@ -68,7 +68,7 @@ describe("null for what is absent is read so", () => {
     expect(await answerOf(bench.server, "tools/list", {})).toMatchObject({ result: {} });
   });
 
-  it("a byte order mark before the first line is passed over", async () => {
+  it("a byte order mark before the first line is ignored", async () => {
     const { server } = await openBench({ start: { isGreeted: false } });
     const id = server.nextId();
     const line = JSON.stringify({ jsonrpc: "2.0", id, method: "initialize", params: HANDSHAKE });
@@ -89,13 +89,13 @@ describe("null for what is absent is read so", () => {
     }
   });
 
-  it("but a value that is needed is missed, in a plain sentence", async () => {
+  it("but a required value is reported as missing, in one sentence", async () => {
     const { error } = await answerOf(shared().server, "initialize", { ...HANDSHAKE, clientInfo: null });
     expect(error).toMatchObject({ code: -32602, message: expect.stringMatching(/clientInfo is required/) });
   });
 });
 
-describe("what is not a request", () => {
+describe("a message that is not a request", () => {
   const shared = shareBench();
   it.each<[string, Record<string, unknown>, RegExp]>([
     ["params of the wrong kind", { method: "tools/list", params: "all" }, /params must be an object/],
@@ -140,7 +140,7 @@ describe("what is not a request", () => {
     '{"jsonrpc":"2.0","id":5,"result":7}',
     '{"jsonrpc":"2.0","id":5,"error":null}',
     " \t",
-  ])("and asks for nothing is not answered: %s", async (line) => {
+  ])("and needs no response is not answered: %s", async (line) => {
     const { server } = shared();
     const before = server.lines.length;
     server.send(line);
@@ -160,7 +160,7 @@ describe("what is not a request", () => {
 });
 
 describe("many lines that are not a request", () => {
-  it("warn a few times, and the next request is served", async () => {
+  it("cause a few warnings, and the next request is answered", async () => {
     const bench = await openBench();
     const server = await bench.another({ AUDIO_LOG_LEVEL: "warn" });
     server.child.stdin.write("no JSON\n".repeat(20_000));

@@ -20,7 +20,7 @@ function beforeDownload(action: () => Promise<void>) {
 
 describe("a full disk", () => {
   it(
-    "is told as disk_full, leaves no half file, and costs nothing when there is room again",
+    "is reported as disk_full, leaves no partial file, and costs nothing when there is room again",
     skipFor(NO_MOUNT),
     async () => {
       const folder = mountedFolder("size=128k");
@@ -80,7 +80,7 @@ describe("a folder that cannot be written", () => {
   });
 });
 
-describe("a disk that knows no hard links", () => {
+describe("a disk without hard links", () => {
   /** Node with a preload that makes calls of `fs/promises` fail with these codes. */
   const nodeArgs = (codes: Record<string, string>): string[] => {
     const lines = Object.entries(codes).map(
@@ -91,14 +91,14 @@ describe("a disk that knows no hard links", () => {
     return ["--import", `data:text/javascript,${encodeURIComponent(source)}`];
   };
 
-  it.each(["EISDIR", "EIO", "EPERM", "ENOTSUP"])("and says %s gets the whole audio", async (code) => {
+  it.each(["EISDIR", "EIO", "EPERM", "ENOTSUP"])("that reports %s gets the whole audio", async (code) => {
     const bench = await openBench({ start: { nodeArgs: nodeArgs({ link: code }) } });
     const task = taskOf(await bench.server.call("generate_audio", { prompt: "No links", file_name: "a" }));
     expect(task.audio?.size_bytes).toBe(20_000);
     expect(await bench.workplace.outputNames()).toEqual(["a.mp3"]);
   });
 
-  it("and is broken is named with its own fault, and not as the service's address", async () => {
+  it("that is broken is reported with its own fault, and not as a fault of the service's address", async () => {
     const bench = await openBench({ start: { nodeArgs: nodeArgs({ link: "EPERM", rename: "EUCLEAN" }) } });
     const outcome = await bench.server.call("generate_audio", { prompt: "Broken disk" });
     expect(errorOf(outcome).code).toBe("output_not_writable");
@@ -109,7 +109,7 @@ describe("a disk that knows no hard links", () => {
   });
 });
 
-describe("a link in the place of the folder of parts", () => {
+describe("a link in place of the folder of parts", () => {
   it.each(["out of the output folder", "into it"])("%s is refused, and nothing is sent", async (where) => {
     const bench = await openBench();
     const { outputDir, stateDir } = bench.workplace;
@@ -131,8 +131,8 @@ describe("a link in the place of the folder of parts", () => {
   });
 });
 
-describe("a hand in the output folder while a task runs", () => {
-  it("that puts another file under the wanted name finds it untouched, and the audio beside it", async () => {
+describe("another program that changes the output folder while a task runs", () => {
+  it("and puts another file under the requested name: that file stays, and the audio is beside it", async () => {
     const bench = await openBench();
     const taken = join(bench.workplace.outputDir, "song.mp3");
     bench.misbehave(beforeDownload(() => writeFile(taken, "mine")));
@@ -141,7 +141,7 @@ describe("a hand in the output folder while a task runs", () => {
     expect(task.audio?.path).toBe(join(bench.workplace.outputDir, "song-2.mp3"));
   });
 
-  it("that puts a link out of the folder under the wanted name does not lead the audio out", async () => {
+  it("and puts a link out of the folder under the requested name: nothing is written through it", async () => {
     const bench = await openBench();
     const victim = join(bench.workplace.stateDir, "victim.mp3");
     bench.misbehave(beforeDownload(() => symlink(victim, join(bench.workplace.outputDir, "song.mp3"))));
@@ -150,7 +150,7 @@ describe("a hand in the output folder while a task runs", () => {
     expect(task.audio?.path).toBe(join(bench.workplace.outputDir, "song-2.mp3"));
   });
 
-  it("that swaps the folder for a link leads nothing out of it, and the audio is fetched when it is mended", async () => {
+  it("and swaps the folder for a link: nothing is written through it, and the audio is fetched when the folder is restored", async () => {
     const bench = await openBench();
     const { outputDir, stateDir } = bench.workplace;
     const elsewhere = join(stateDir, "elsewhere");
@@ -170,7 +170,7 @@ describe("a hand in the output folder while a task runs", () => {
     expect(bench.service.count("create")).toBe(1);
   });
 
-  it("that removes the folder gets it back with the audio in it", async () => {
+  it("and removes the folder: it is created again with the audio in it", async () => {
     const bench = await openBench();
     const { outputDir } = bench.workplace;
     let removed = false;
@@ -199,7 +199,7 @@ describe("saved audio that was tampered with", () => {
     ],
   ];
   it.each(TAMPERINGS)(
-    "(%s) is fetched again, free, and what lies there is left alone",
+    "(%s) is fetched again, free of charge, and the changed file is left alone",
     async (what, tamper) => {
       const bench = await openBench();
       const call = { prompt: `Tampered: ${what}`, file_name: "kept" };

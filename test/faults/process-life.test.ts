@@ -87,7 +87,7 @@ const CASES = PHASES.flatMap(([phase, reach]) =>
   ),
 );
 
-describe("a client that goes away", () => {
+describe("a client that exits", () => {
   it.each(CASES)(
     "%s and %s ends the process within 2 s with 0; the next call gets the same task, paid once",
     async (phase, _way, reach, end) => {
@@ -105,7 +105,7 @@ describe("a client that goes away", () => {
     },
   );
 
-  it("without having read anything ends the process all the same, however much is unread", async () => {
+  it("without having read anything ends the process, too, however much is unread", async () => {
     const bench = await openBench();
     for (const way of ["stdin", "SIGTERM"] as const) {
       const unread = await bench.another({}, { isRead: false, isGreeted: false });
@@ -124,7 +124,7 @@ describe("a client that goes away", () => {
     }
   });
 
-  it("only as far as the log is concerned is served on", async () => {
+  it("that closes only the log is still served", async () => {
     const bench = await openBench();
     bench.server.child.stderr.destroy();
     // Several log lines, because the first may still fit into the pipe.
@@ -134,7 +134,7 @@ describe("a client that goes away", () => {
 });
 
 describe("a client that cancels", () => {
-  it("a watched task gets no answer, and the task is saved in the background", async () => {
+  it("the wait for a task gets no answer, and the task is saved in the background", async () => {
     const bench = await openBench({ service: { processingMs: 300 } });
     const id = bench.server.begin("generate_audio", { prompt: "Cancelled" });
     await expect.poll(() => bench.service.count("query"), { timeout: 60_000 }).toBeGreaterThan(0);
@@ -147,7 +147,7 @@ describe("a client that cancels", () => {
     expect(bench.service.count("create")).toBe(1);
   });
 
-  it("a request that was not sent yet has it dropped, and nothing is ever paid", async () => {
+  it("a request that was not sent yet drops it, and nothing is ever charged", async () => {
     const bench = await openBench({ env: { AUDIO_TIME_SCALE: "0.01" } });
     bench.misbehave((exchange, response, service) => {
       if (exchange.kind !== "create") return false;
@@ -168,7 +168,7 @@ describe("a client that cancels", () => {
     expect(bench.server.answers.has(id)).toBe(false);
   });
 
-  it("one of two equal calls leaves the other its answer", async () => {
+  it("one of two equal calls does not affect the other's answer", async () => {
     const bench = await openBench({ service: { processingMs: 200 } });
     const [gone, kept] = [1, 2].map(() => bench.server.begin("generate_audio", { prompt: "Both" }));
     await expect.poll(() => bench.service.count("create"), { timeout: 60_000 }).toBe(1);
@@ -179,7 +179,7 @@ describe("a client that cancels", () => {
 });
 
 describe("progress", () => {
-  it("is sent only to a client that asked for it, always rising", async () => {
+  it("is sent only to a client that requested it, and always rises", async () => {
     const bench = await openBench({ service: { processingMs: 100 } });
     await bench.server.call("generate_audio", { prompt: "No token" });
     expect(bench.server.notifications).toEqual([]);
@@ -193,8 +193,8 @@ describe("progress", () => {
   });
 });
 
-describe("an error that nobody foresaw", () => {
-  it("in the background is logged, and the process serves on", async () => {
+describe("an unexpected error", () => {
+  it("in the background is logged, and the process continues", async () => {
     const bench = await openBench();
     const reject = "setTimeout(() => { void Promise.reject(new Error('nobody caught this')) }, 200)";
     const server = await bench.another({}, { nodeArgs: ["--import", `data:text/javascript,${reject}`] });
@@ -202,7 +202,7 @@ describe("an error that nobody foresaw", () => {
     expect(taskOf(await server.call("generate_audio", { prompt: "Served on" })).status).toBe("succeeded");
   });
 
-  it("that leaves the program undefined ends it with 1, and the next one finds the task", async () => {
+  it("that is uncaught ends the process with 1, and the next process finds the task", async () => {
     const bench = await openBench({ service: { processingMs: 60_000 } });
     const boom = "process.once('SIGUSR2', () => { throw new Error('boom') })";
     const server = await bench.another({}, { nodeArgs: ["--import", `data:text/javascript,${boom}`] });

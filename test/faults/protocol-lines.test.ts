@@ -45,7 +45,7 @@ describe("a line that is not a request", () => {
     },
   );
 
-  it("made of bytes that are not UTF-8 is passed over too", async () => {
+  it("made of bytes that are not UTF-8 is ignored too", async () => {
     const { server } = shared();
     server.child.stdin.write(Buffer.from([0xff, 0xfe, 0xc3, 0x28, 0x0a]));
     expect((await server.call("list_voices", {})).structuredContent).toMatchObject({
@@ -53,7 +53,7 @@ describe("a line that is not a request", () => {
     });
   });
 
-  it("is logged with what is wrong with it, in bounds", async () => {
+  it("is logged with its fault, up to a maximum length", async () => {
     const { server } = shared();
     const before = server.stderr.length;
     server.send({ jsonrpc: "2.0", id: {}, method: ["x".repeat(100_000)] });
@@ -91,15 +91,20 @@ describe("text that is not UTF-8", () => {
     return Buffer.concat([Buffer.from(before), Buffer.from([0xfc]), Buffer.from(`${after}\n`)]);
   };
 
-  it.each(["prompt", "image_url"])("in %s is refused in words that help, and not paid for", async (field) => {
-    const { server, service } = shared();
-    const id = server.nextId();
-    server.child.stdin.write(callWith(field, id));
-    const outcome = await server.outcomeOf(id);
-    expect(errorOf(outcome)).toMatchObject({ code: "invalid_request", http_status: null });
-    expect(textOf(outcome)).toMatch(new RegExp(`${field} holds U\\+FFFD .*was lost on the way here.*UTF-8`));
-    expect(service.exchanges).toEqual([]);
-  });
+  it.each(["prompt", "image_url"])(
+    "in %s is refused with a helpful message, and nothing is charged",
+    async (field) => {
+      const { server, service } = shared();
+      const id = server.nextId();
+      server.child.stdin.write(callWith(field, id));
+      const outcome = await server.outcomeOf(id);
+      expect(errorOf(outcome)).toMatchObject({ code: "invalid_request", http_status: null });
+      expect(textOf(outcome)).toMatch(
+        new RegExp(`${field} holds U\\+FFFD .*was lost on the way here.*UTF-8`),
+      );
+      expect(service.exchanges).toEqual([]);
+    },
+  );
 });
 
 describe("a request with", () => {
@@ -161,7 +166,7 @@ describe("many requests", () => {
     expect(bench.service.tasks.size).toBe(3);
   });
 
-  it("without waiting for the client's own end are answered before the process goes", async () => {
+  it("before the client closes its end are answered before the process exits", async () => {
     const bench = await openBench();
     const server = await bench.another();
     const ids = [server.begin("list_voices", {}), server.begin("list_voices", { language: "ja" })];
@@ -180,7 +185,7 @@ describe("a message of many megabytes", () => {
     expect(textOf(outcome).length).toBeLessThan(500);
   });
 
-  it("over 10 MiB ends the connection and the process, by itself and with a word in the log", async () => {
+  it("over 10 MiB ends the connection and the process, with a message in the log", async () => {
     const bench = await openBench();
     const server = await bench.another({ AUDIO_LOG_LEVEL: "warn" });
     server.send({ jsonrpc: "2.0", id: 77, method: "tools/call", params: { name: "x".repeat(12_000_000) } });

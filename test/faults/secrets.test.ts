@@ -24,10 +24,10 @@ const SPELLINGS: Array<[string, string]> = [
   ["across the 500th character", `${"x".repeat(490)} ${API_KEY}`],
 ];
 
-describe("the key in the service's words", () => {
+describe("the key in the service's texts", () => {
   const shared = shareBench();
 
-  it.each(SPELLINGS)("(%s) is blotted out of a refusal", async (what, words) => {
+  it.each(SPELLINGS)("(%s) is redacted from a refusal", async (what, words) => {
     const bench = shared();
     bench.misbehave(
       next("create", (response, _exchange, service) =>
@@ -40,7 +40,7 @@ describe("the key in the service's words", () => {
     expect(textOf(outcome).replace(/\P{ASCII}/gu, "")).not.toContain(API_KEY);
   });
 
-  it.each(SPELLINGS)("(%s) is blotted out of a failed task, in every tool's answer", async (what, words) => {
+  it.each(SPELLINGS)("(%s) is redacted from a failed task, in every tool's answer", async (what, words) => {
     const bench = shared();
     bench.misbehave(
       always("query", (response, exchange, service) => {
@@ -88,7 +88,7 @@ describe("the key that a service sends back", () => {
     expect(taskOf(await bench.server.call("generate_audio", call)).status).toBe("succeeded");
   });
 
-  it("as the id of a task is not taken for one: it would go into URLs and into the ledger", async () => {
+  it("as the id of a task is not accepted, because it would get into URLs and into the ledger", async () => {
     const bench = await openBench();
     bench.misbehave(
       always("create", (response, exchange, service) => {
@@ -161,7 +161,7 @@ describe("the key hidden in a text", () => {
     expect(bench.service.exchanges).toEqual([]);
   });
 
-  it("that lies in a file is refused for the tool and for the command", async () => {
+  it("in a file is refused for the tool and for the command", async () => {
     const folder = newFolder();
     writeFileSync(join(folder, "book.md"), `# A book\n\nMy key is ${API_KEY}.`);
     const bench = await openBench({ env: { AUDIO_INPUT_DIR: folder } });
@@ -189,7 +189,7 @@ describe("the key in the settings", () => {
     expect(textOf(outcome)).not.toContain(API_KEY);
   });
 
-  it("goes into the header of every request, and into nothing else of any", async () => {
+  it("is sent in the header of every request, and nowhere else", async () => {
     const bench = await openBench();
     taskOf(await bench.server.call("generate_audio", { prompt: "A whole task" }));
     expect(bench.service.exchanges.length).toBeGreaterThanOrEqual(3);
@@ -200,7 +200,7 @@ describe("the key in the settings", () => {
     }
   });
 
-  it("leaves files that only their owner can read, none of which holds it", async () => {
+  it("is in no file, and only the owner can read the files", async () => {
     const bench = await openBench();
     taskOf(await bench.server.call("generate_audio", { prompt: "On disk" }));
     const files = await filesBelow(bench.workplace.stateDir);
@@ -209,7 +209,7 @@ describe("the key in the settings", () => {
   });
 });
 
-it("an uncaught error that holds the key is one line without it, and the process ends with 1", async () => {
+it("an uncaught error that contains the key is logged in one line without it, and the process ends with 1", async () => {
   const boom = `setTimeout(() => { throw new Error("boom at ${API_KEY}", { cause: new Error("Bearer ${API_KEY}") }) }, 1500)`;
   const bench = await openBench();
   const server = await bench.another(

@@ -142,7 +142,7 @@ describe("a wrong setting", () => {
   });
 });
 
-describe("a setting that no client filled in", () => {
+describe("a setting that the client left empty", () => {
   it.each(["", "   ", "$" + "{user_config.anything}", "$" + "{AUDIO_X}", "$" + "{}"])(
     "(%j) counts as unset",
     (unset) => {
@@ -183,7 +183,7 @@ describe("a setting that no client filled in", () => {
     ],
     ["address and key", {}, ["AUDIO_BASE_URL", "AUDIO_API_KEY"]],
   ])(
-    "(%s) leaves a server that starts, lists voices, and answers everything else with what is missing",
+    "(%s) lets the server start and list voices, and every other call names what is missing",
     async (_what, env, missing) => {
       const bench = await openBench();
       const bare = {
@@ -236,7 +236,7 @@ describe("a misspelt setting", () => {
 });
 
 describe("a folder of the settings that cannot be written", () => {
-  it("with --sandbox is named by the setting that mends it", async () => {
+  it("with --sandbox is reported with the setting that corrects it", async () => {
     const bench = await openBench();
     const file = join(bench.workplace.outputDir, "file");
     await mkdir(bench.workplace.outputDir, { recursive: true });
@@ -278,7 +278,7 @@ describe("a password of the settings", () => {
   });
 });
 
-describe("a setting that looks wrong and is not", () => {
+describe("a setting that only looks wrong", () => {
   it.each<[string, Environment]>([
     ["a path in the address", { ...GOOD, AUDIO_BASE_URL: "https://audio.example.com/tenant/a/" }],
     ["http to this machine", { ...LOCAL, AUDIO_BASE_URL: "http://[::1]:9000" }],

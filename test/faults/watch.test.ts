@@ -49,11 +49,11 @@ const HICCUPS: Array<[string, Misbehaviour]> = [
   ["is a 429 with nonsense to wait for", (r) => answerText(r, 429, "{}", { "retry-after": "-1e9; soon" })],
 ];
 
-describe("a status that nobody knows", () => {
+describe("an unknown status", () => {
   const shared = shareBench();
   const QUOTED = /The service gives Task \S+ the status "sleeping", which is none of its contract/;
 
-  it("is in the log and in the result at first sight, quoted", async () => {
+  it("is in the log and in the first result, quoted", async () => {
     const bench = shared();
     bench.misbehave(always("query", changed({ status: "sleeping" })));
     const outcome = await bench.server.call("generate_audio", { prompt: "It sleeps", wait_seconds: 2 });
@@ -69,7 +69,7 @@ describe("a status that nobody knows", () => {
   });
 });
 
-describe("watching goes on, and the audio is saved, when an answer to a query", () => {
+describe("polling continues, and the audio is saved, when an answer to a query", () => {
   const shared = shareBench();
   it.each(HICCUPS)("%s", async (what, misbehaviour) => {
     const bench = shared();
@@ -78,8 +78,8 @@ describe("watching goes on, and the audio is saved, when an answer to a query", 
   });
 });
 
-describe("a mebibyte of answer in chunks of one byte", skipFor(NOT_LINUX), () => {
-  it("takes no more memory than it is worth", async () => {
+describe("an answer of one MiB in chunks of one byte", skipFor(NOT_LINUX), () => {
+  it("needs no more memory than in one piece", async () => {
     // Reading it takes longer than the fastest time scale allows.
     const bench = await openBench({ env: { AUDIO_TIME_SCALE: "0.01" } });
     const drip = Buffer.from("1\r\nx\r\n".repeat(1_050_000));
@@ -145,7 +145,7 @@ describe("a status that goes backwards", () => {
     expect(told.slice(since).filter((text) => text.includes("is queued"))).toEqual([]);
   });
 
-  it("after the end changes nothing: saved stays saved, at the same cost", async () => {
+  it("after the end changes nothing: the file stays saved, at the same cost", async () => {
     const bench = await openBench();
     const call = { prompt: "Saved for good" };
     const saved = taskOf(await bench.server.call("generate_audio", call));
@@ -158,7 +158,7 @@ describe("a status that goes backwards", () => {
   });
 });
 
-describe("a call has its answer within its window", () => {
+describe("a call is answered within its window", () => {
   it("although the service does not answer a query: get_task returns what is known", async () => {
     const bench = await openBench({ service: { processingMs: 60_000 } });
     const handle = taskOf(await bench.server.call("generate_audio", { prompt: "Mute", wait_seconds: 0 }));
@@ -171,7 +171,7 @@ describe("a call has its answer within its window", () => {
     expect(performance.now() - begun).toBeLessThan(5000);
   });
 
-  it("although the service asked for a pause of ten minutes", async () => {
+  it("although the service requested a pause of ten minutes", async () => {
     // Not scaled, so that the pause is far longer than the test.
     const env = { AUDIO_TIME_SCALE: "1", AUDIO_WAIT_SECONDS: "1", AUDIO_POLL_INTERVAL_SECONDS: "0.2" };
     const bench = await openBench({ env });
@@ -204,7 +204,7 @@ describe("a call has its answer within its window", () => {
     expect(performance.now() - begun).toBeLessThan(5000);
   });
 
-  it("although the reads of the minute are used up: it says when to come back", async () => {
+  it("although the reads of the minute are used up: it says when to call again", async () => {
     const bench = await openBench({ env: { AUDIO_TIME_SCALE: "1" } });
     for (let count = 0; count < 60; count += 1) {
       const unknown = errorOf(await bench.server.call("get_task", { task_id: `foreign-${count}` }));
@@ -218,7 +218,7 @@ describe("a call has its answer within its window", () => {
     expect(bench.service.count("query")).toBe(60);
   });
 
-  it("although the connection breaks at each query: a get_task that waits goes on", async () => {
+  it("although the connection breaks at each query: a waiting get_task continues", async () => {
     const bench = await openBench({ service: { processingMs: 60_000 } });
     const handle = taskOf(await bench.server.call("generate_audio", { prompt: "Shaky", wait_seconds: 0 }));
     const second = await bench.another();
@@ -230,7 +230,7 @@ describe("a call has its answer within its window", () => {
   });
 });
 
-it("a task that never ends is wait_expired after the recovery window, and is fetched later all the same", async () => {
+it("a task that never ends is wait_expired after the recovery window, and can still be fetched later", async () => {
   const bench = await openBench({ service: { processingMs: 3_600_000 } });
   const call = { prompt: "Endless", wait_seconds: 15 };
   const outcome = await bench.server.call("generate_audio", call);

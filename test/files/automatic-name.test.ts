@@ -8,7 +8,7 @@ import { checkFileName } from "../../src/files/file-name.ts";
 
 const hash = (id: string): string => createHash("sha256").update(id).digest("hex").slice(0, 8);
 
-describe("a name of our own", () => {
+describe("an automatic name", () => {
   it.each([
     ["Hello there, you!", "Hello-there-you"],
     ["  Crème brûlée\n", "Creme-brulee"],
@@ -27,12 +27,12 @@ describe("a name of our own", () => {
     expect(automaticName("mp3", prompt, "task-1")).toBe(`${expected}-${hash("task-1")}.mp3`);
   });
 
-  it("differs for tasks whose ids begin or end alike", () => {
+  it("differs for tasks whose ids have the same beginning or end", () => {
     const ids = ["task-1", "task-2", "x-task-1", `${"a".repeat(255)}1`, `${"a".repeat(255)}2`];
     expect(new Set(ids.map((id) => automaticName("mp3", "Hello", id))).size).toBe(ids.length);
   });
 
-  it("is plain, short and acceptable, whatever the prompt and the id are", () => {
+  it("is plain, short and valid for any prompt and id", () => {
     const ids = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,255}$/);
     const prompts = fc.option(fc.string({ unit: "binary", maxLength: 400 }));
     fc.assert(

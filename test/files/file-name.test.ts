@@ -120,14 +120,14 @@ describe("a name that is accepted", () => {
     expect(givenName(name, format)).toBe(expected);
   });
 
-  it("counts an ending that is not the format's toward its length", () => {
+  it("counts an extension of another format toward its length", () => {
     const name = `${"a".repeat(118)}.wav`;
     expect(() => givenName(name, "wav")).not.toThrow();
     expect(() => givenName(name, "mp3")).toThrow(AudioError);
   });
 });
 
-it("cuts a long name at a character, to make room for what is added", () => {
+it("cuts a long name between characters, to make room for a suffix", () => {
   const name = `${"你".repeat(82)}.mp3`;
   expect(numberedName(name, 2)).toBe(`${"你".repeat(82)}-2.mp3`);
   expect(extendedName(name, ".chapters", ".json")).toBe(`${"你".repeat(80)}.chapters.json`);
@@ -147,7 +147,7 @@ it("numbers a name before its extension, and keeps bytes of no format as .bin", 
   expect(wrongFormatName("a.b.mp3")).toBe("a.b.bin");
 });
 
-it("accepts only names that a real folder holds as they are, with every suffix that may be added", () => {
+it("accepts only names that a real folder stores unchanged, with every possible suffix", () => {
   const root = newFolder();
   const hostile = fc.constantFrom(
     "/",

@@ -50,7 +50,7 @@ async function refusal(folder: string | null, file: string): Promise<AudioError>
 }
 
 describe("a file in the input folder", () => {
-  it("is read by its path in the folder, and by its whole path", async () => {
+  it("is read by its relative path and by its absolute path", async () => {
     const { inside } = scene();
     const note = { text: "A note.", format: "plain" };
     expect(await readInputFile(inside, "note.txt")).toEqual(note);
@@ -61,7 +61,7 @@ describe("a file in the input folder", () => {
     expect((await readInputFile(inside, "Loud.MARKDOWN")).format).toBe("markdown");
   });
 
-  it("may be reached through a link, when that stays inside, and the folder may be one itself", async () => {
+  it("may be reached through a link that stays inside, and the folder itself may be a link", async () => {
     const { inside } = scene();
     symlinkSync("note.txt", join(inside, "link.txt"));
     symlinkSync(inside, join(inside, "..", "alias"));
@@ -100,7 +100,7 @@ describe("a file in the input folder", () => {
     ["half of a pair", Buffer.from([0xff, 0xfe, 0x00, 0xd8, 0x61, 0x00]), /is not valid UTF-16/],
     ["a picture", Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a]), /is not text in UTF-8/],
     ["one byte more than 8 MiB", Buffer.alloc(8 * MIB + 1, "a"), /is larger than 8 MiB/],
-  ])("is refused when it holds %s", async (_, bytes, rule) => {
+  ])("is refused when it contains %s", async (_, bytes, rule) => {
     const { inside } = scene();
     writeFileSync(join(inside, "a.txt"), bytes);
     const error = await refusal(inside, "a.txt");
@@ -131,20 +131,23 @@ describe("a file in the input folder", () => {
   });
 });
 
-describe("the fence", () => {
-  it("is closed without a folder", async () => {
+describe("the limit to the folder", () => {
+  it("allows no file without a folder", async () => {
     const error = await refusal(null, "note.txt");
     expect(error.code).toBe("configuration_error");
     expect(error.message).toContain("AUDIO_INPUT_DIR is not set");
     expect(error.remedy).toContain("AUDIO_INPUT_DIR");
   });
 
-  it.each(["/nowhere/at/all", "note.txt"])("is closed where the folder is none: %s", async (name) => {
-    const { inside } = scene();
-    const error = await refusal(join(inside, name), "note.txt");
-    expect(error.code).toBe("configuration_error");
-    expect(error.message).toMatch(/AUDIO_INPUT_DIR is ".*", which is not a folder/);
-  });
+  it.each(["/nowhere/at/all", "note.txt"])(
+    "allows no file if the folder cannot be used: %s",
+    async (name) => {
+      const { inside } = scene();
+      const error = await refusal(join(inside, name), "note.txt");
+      expect(error.code).toBe("configuration_error");
+      expect(error.message).toMatch(/AUDIO_INPUT_DIR is ".*", which is not a folder/);
+    },
+  );
 
   it.each([
     ["a level up", () => "../private/secret.txt"],
@@ -155,7 +158,7 @@ describe("the fence", () => {
     ["the folder itself", () => "."],
     ["the folder above", () => ".."],
     ["a home folder", () => "~/notes/../../../x.txt"],
-  ])("refuses by its letters what is outside: %s", async (_, fileOf) => {
+  ])("refuses a path outside by its text alone: %s", async (_, fileOf) => {
     const places = scene();
     mkdirSync(`${places.inside}-more`);
     writeFileSync(`${places.inside}-more/a.txt`, SECRET);
@@ -171,7 +174,7 @@ describe("the fence", () => {
     expect(rule(await refusal(inside, "../private/nothing.txt"))).toBe(rule(there));
   });
 
-  it("refuses links that lead out, whole or in part", async () => {
+  it("refuses links that lead out of the folder, at any level", async () => {
     const { inside, outside } = scene();
     symlinkSync(join(outside, "secret.txt"), join(inside, "a.txt"));
     symlinkSync("../private/secret.txt", join(inside, "b.txt"));
@@ -213,7 +216,7 @@ describe("the fence", () => {
     }
   });
 
-  it.each(["", "  ", "a\0.txt", "\ud800.txt"])("refuses what is not a path: %j", async (file) => {
+  it.each(["", "  ", "a\0.txt", "\ud800.txt"])("refuses an invalid path: %j", async (file) => {
     const { inside } = scene();
     expect((await refusal(inside, file)).message).toMatch(/is not a path of a file/);
   });

@@ -18,7 +18,7 @@ import {
 afterEach(removeFolders);
 
 describe("an output folder", () => {
-  it("is made with all its parents, for its owner alone", async () => {
+  it("is created with all its parents, for its owner alone", async () => {
     const path = join(newFolder(), "a", "b", "c");
     const folder = await openOutputFolder(path);
     expect(folder.root).toBe(path);
@@ -28,7 +28,7 @@ describe("an output folder", () => {
     expect(await listing(path)).toEqual([]);
   });
 
-  it("keeps the mode that it has, and what is in it", async () => {
+  it("keeps its mode and its content", async () => {
     const path = newFolder();
     chmodSync(path, 0o755);
     writeFileSync(join(path, "mine.txt"), "mine");
@@ -56,7 +56,7 @@ describe("an output folder", () => {
     expect(await listing(join(real, "new"))).toEqual(["er"]);
   });
 
-  it("that was exchanged for a symbolic link later is not written to", async () => {
+  it("that was replaced by a symbolic link later is not written to", async () => {
     const base = newFolder();
     const elsewhere = newFolder();
     const path = join(base, "out");
@@ -77,11 +77,11 @@ describe("a folder that cannot be used is output_not_writable, with the reason",
     return failure.message;
   };
 
-  it("when it may not be written to", async () => {
+  it("when it is not writable", async () => {
     expect(await reasonOf(readOnlyFolder())).toContain("no permission");
   });
 
-  it("when it may not be made", async () => {
+  it("when it cannot be created", async () => {
     expect(await reasonOf(join(readOnlyFolder(), "a", "b"))).toContain("no permission");
   });
 
@@ -109,7 +109,7 @@ describe("a folder that cannot be used is output_not_writable, with the reason",
   });
 });
 
-it("is disk_full when nothing more fits, and leaves nothing behind", skipFor(NO_MOUNT), async () => {
+it("is disk_full on a full disk, and leaves nothing behind", skipFor(NO_MOUNT), async () => {
   const path = mountedFolder("size=64k");
   writeFileSync(join(path, "filler"), Buffer.alloc(64 * 1024));
   const failure = await failureOf((await openOutputFolder(path)).ensureWritable());
@@ -117,8 +117,8 @@ it("is disk_full when nothing more fits, and leaves nothing behind", skipFor(NO_
   expect(await listing(path)).toEqual(["filler"]);
 });
 
-describe("sweeping", () => {
-  it("removes old temporary files of ours and nothing else", async () => {
+describe("cleaning up", () => {
+  it("removes our old temporary files and nothing else", async () => {
     const path = newFolder();
     const outside = join(newFolder(), "outside");
     writeFileSync(outside, "");
@@ -136,7 +136,7 @@ describe("sweeping", () => {
     );
   });
 
-  it("does not mind a folder that is not there", async () => {
+  it("accepts a missing folder", async () => {
     await (await openOutputFolder(join(newFolder(), "none"))).sweepStaleTemporaryFiles();
   });
 });

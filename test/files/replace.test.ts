@@ -48,7 +48,7 @@ function save(
 }
 
 describe.each(DISKS)("on a disk %s", (_disk, makeLink) => {
-  it("the old file is gone when the new one has its name", async () => {
+  it("the old file is removed once the new one has its name", async () => {
     const folder = await newOutputFolder();
     writeFileSync(join(folder.root, "story.mp3"), OLD);
     expect((await save(folder, makeLink)).path).toBe(join(folder.root, "story.mp3"));
@@ -56,7 +56,7 @@ describe.each(DISKS)("on a disk %s", (_disk, makeLink) => {
     expect(readFileSync(join(folder.root, "story.mp3")).equals(NEW)).toBe(true);
   });
 
-  it("a file with other bytes than were meant keeps its name", async () => {
+  it("a file with other bytes than expected keeps its name", async () => {
     const folder = await newOutputFolder();
     writeFileSync(join(folder.root, "story.mp3"), "edited");
     expect((await save(folder, makeLink)).path).toBe(join(folder.root, "story-2.mp3"));
@@ -64,7 +64,7 @@ describe.each(DISKS)("on a disk %s", (_disk, makeLink) => {
     expect(await listing(folder.root)).toEqual(["story-2.mp3", "story.mp3"]);
   });
 
-  it("where something has the name that the old file needs meanwhile, both stay", async () => {
+  it("if another file has the backup name of the old file, both stay", async () => {
     const folder = await newOutputFolder();
     writeFileSync(join(folder.root, "story.mp3"), OLD);
     mkdirSync(join(folder.root, "story (previous).mp3"));
@@ -72,7 +72,7 @@ describe.each(DISKS)("on a disk %s", (_disk, makeLink) => {
     expect(readFileSync(join(folder.root, "story.mp3")).equals(OLD)).toBe(true);
   });
 
-  it("what a crash left aside goes when the new file is there, and nothing else of that name", async () => {
+  it("the backup that a crash left is removed once the new file is complete, and nothing else of that name", async () => {
     const folder = await newOutputFolder();
     writeFileSync(join(folder.root, "story (previous).mp3"), OLD);
     await save(folder, makeLink);
@@ -91,7 +91,7 @@ describe.each(DISKS)("on a disk %s", (_disk, makeLink) => {
   });
 });
 
-it("an old file gets its name back when the new one is lost at the last moment", async () => {
+it("an old file gets its name back if the new one is lost at the last moment", async () => {
   const folder = await newOutputFolder();
   writeFileSync(join(folder.root, "story.mp3"), OLD);
   const removed: CreateLink = (existing) => {
@@ -103,7 +103,7 @@ it("an old file gets its name back when the new one is lost at the last moment",
   expect(readFileSync(join(folder.root, "story.mp3")).equals(OLD)).toBe(true);
 });
 
-it("an old file whose name somebody else took in the blink in which it was free stays aside, whole", async () => {
+it("an old file whose name another program took while it was free keeps its backup name, whole", async () => {
   const folder = await newOutputFolder();
   writeFileSync(join(folder.root, "story.mp3"), OLD);
   const inBetween: CreateLink = () => {
@@ -115,8 +115,8 @@ it("an old file whose name somebody else took in the blink in which it was free 
   expect(readFileSync(join(folder.root, "story (previous).mp3")).equals(OLD)).toBe(true);
 });
 
-describe("the name meanwhile", () => {
-  it("states what the file is, and fits where the name itself does", () => {
+describe("the backup name", () => {
+  it("says what the file is, and is valid wherever the name is", () => {
     expect(previousName("bridge.mp3")).toBe("bridge (previous).mp3");
     const long = `${"界".repeat(FILE_NAME_MAX_CODE_POINTS)}`.slice(0, 82);
     expect(Buffer.byteLength(previousName(`${long}.mp3`))).toBeLessThanOrEqual(255);

@@ -81,7 +81,7 @@ describe("saved audio", () => {
     expect(await listing(folder.root)).toEqual(["story.mp3"]);
   });
 
-  it("forgets what came before a restart", async () => {
+  it("drops the bytes from before a restart", async () => {
     const folder = await newOutputFolder();
     const download = async (sink: ByteSink): Promise<void> => {
       await bringing(OTHER)(sink);
@@ -95,7 +95,7 @@ describe("saved audio", () => {
     expect(readFileSync(file.path).equals(AUDIO)).toBe(true);
   });
 
-  it("grows in a hidden file that only its owner can read", async () => {
+  it("is written to a hidden file that only its owner can read", async () => {
     const folder = await newOutputFolder();
     let during: string[] = [];
     let mode = 0;
@@ -111,7 +111,7 @@ describe("saved audio", () => {
     expect(mode).toBe(0o600);
   });
 
-  it("makes a folder that was removed in the meantime again", async () => {
+  it("creates the folder again if it was removed in the meantime", async () => {
     const folder = await openOutputFolder(join(newFolder(), "new"));
     expect((await saveAudio(request(folder))).path).toBe(join(folder.root, "story.mp3"));
   });
@@ -124,14 +124,14 @@ describe.each([
   const save = (folder: OutputFolder, changes: Partial<SaveRequest> = {}) =>
     saveAudio(request(folder, { ...changes, ...(makeLink === undefined ? {} : { makeLink }) }));
 
-  it("is published when it is free", async () => {
+  it("is used when it is free", async () => {
     const folder = await newOutputFolder();
     const file = await save(folder);
     expect(readFileSync(file.path).equals(AUDIO)).toBe(true);
     expect(await listing(folder.root)).toEqual(["story.mp3"]);
   });
 
-  it("is followed by the next free one, and nothing is overwritten", async () => {
+  it("is replaced by the next free one, and nothing is overwritten", async () => {
     const folder = await newOutputFolder();
     writeFileSync(join(folder.root, "story.mp3"), OTHER);
     mkdirSync(join(folder.root, "story-2.mp3"));
@@ -141,7 +141,7 @@ describe.each([
     expect(await listing(folder.root)).toEqual(["story-2.mp3", "story-3.mp3", "story.mp3"]);
   });
 
-  it("is adopted when it holds the very same bytes", async () => {
+  it("is adopted when its file has the same bytes", async () => {
     const folder = await newOutputFolder();
     writeFileSync(join(folder.root, "story.mp3"), AUDIO);
     const inode = statSync(join(folder.root, "story.mp3")).ino;
@@ -163,7 +163,7 @@ describe.each([
     expect(readFileSync(outside).equals(AUDIO)).toBe(true);
   });
 
-  it("goes to exactly one of many who want it at once", async () => {
+  it("goes to exactly one of several simultaneous saves", async () => {
     const folder = await newOutputFolder();
     const each = Array.from({ length: 12 }, (_, index) =>
       Buffer.concat([AUDIO, Buffer.from(`take ${index}`)]),
@@ -174,7 +174,7 @@ describe.each([
     expect(await listing(folder.root)).toHaveLength(12);
   });
 
-  it("never shows half a file", async () => {
+  it("never shows a partial file", async () => {
     const folder = await newOutputFolder();
     const path = join(folder.root, "story.mp3");
     const sizes = new Set<number>();
@@ -203,7 +203,7 @@ describe("without hard links", () => {
       Promise.reject(Object.assign(new Error(`${code}: refused, link`), { code, syscall: "link" }));
 
   it.each(["EISDIR", "EIO", "ENOENT", "UNKNOWN", "EPERM", "EBUSY"])(
-    "said as %s, the audio is saved all the same",
+    "reported as %s, the audio is saved nevertheless",
     async (code) => {
       const folder = await newOutputFolder();
       const file = await saveAudio(request(folder, { makeLink: refusing(code) }));
@@ -212,7 +212,7 @@ describe("without hard links", () => {
     },
   );
 
-  it("the name that a killed process was about to give is free again after a while", async () => {
+  it("the name that a killed process had reserved is free again after a while", async () => {
     const folder = await newOutputFolder();
     let marker = "";
     const makeLink = async (): Promise<void> => {
@@ -231,7 +231,7 @@ describe("without hard links", () => {
     expect(await listing(folder.root)).toEqual(["story.mp3"]);
   });
 
-  it("a kill at any moment leaves whole files under names that show, and no empty one", async () => {
+  it("a kill at any moment leaves only whole files under visible names", async () => {
     const path = newFolder();
     for (let round = 0; round < 6; round += 1) {
       const child = spawn(process.execPath, childArguments(path, "many"), {
@@ -262,7 +262,7 @@ describe("audio that does not look like its format", () => {
     },
   );
 
-  it("is thrown away, to be fetched again, while it need not be kept", async () => {
+  it("is dropped, to be fetched again, unless it must be kept", async () => {
     const folder = await newOutputFolder();
     const changes = { keepsOtherFormat: false, download: bringing(Buffer.from("<html>not audio</html>")) };
     const failure = await failureOf(saveAudio(request(folder, changes)));
@@ -270,14 +270,14 @@ describe("audio that does not look like its format", () => {
     expect(await listing(folder.root)).toEqual([]);
   });
 
-  it("finds a name of its own even when the given one is taken", async () => {
+  it("gets another name if the given one is taken", async () => {
     const folder = await newOutputFolder();
     writeFileSync(join(folder.root, "story.bin"), "else");
     const file = await saveAudio(request(folder, { download: bringing(Buffer.from("no audio")) }));
     expect(file).toMatchObject({ path: join(folder.root, "story-2.bin"), matchesFormat: false });
   });
 
-  it("is unknown for pcm, except when it is empty", async () => {
+  it("cannot be detected for pcm, except when it is empty", async () => {
     const folder = await newOutputFolder();
     const pcm = { format: "pcm", fileName: "story.pcm" } as const;
     const file = await saveAudio(request(folder, { ...pcm, download: bringing(Buffer.from([1, 2])) }));
@@ -288,7 +288,7 @@ describe("audio that does not look like its format", () => {
 });
 
 describe("a failure", () => {
-  it("from the download is passed on, and nothing is left", async () => {
+  it("from the download is passed on, and leaves nothing", async () => {
     const folder = await newOutputFolder();
     const failure = new AudioError("network_error", "broken", { retryable: true });
     const download = async (sink: ByteSink): Promise<void> => {
@@ -299,7 +299,7 @@ describe("a failure", () => {
     expect(await listing(folder.root)).toEqual([]);
   });
 
-  it("from another connection is not mistaken for one of the folder", async () => {
+  it("from another connection is not reported as one of the folder", async () => {
     const refused = Object.assign(new Error("refused"), { code: "EACCES", syscall: "connect" });
     const download = (): Promise<void> => Promise.reject(refused);
     await expect(saveAudio(request(await newOutputFolder(), { download }))).rejects.toBe(refused);
@@ -318,7 +318,7 @@ describe("a failure", () => {
     expect(failure.message).toContain(`(${facts.code})`);
   });
 
-  it("from a connection, in any call, is not mistaken for one of the folder", async () => {
+  it("from a connection, in any call, is not reported as one of the folder", async () => {
     const reset = Object.assign(new Error("reset"), { code: "ECONNRESET", syscall: "read" });
     const download = (): Promise<void> => Promise.reject(reset);
     await expect(saveAudio(request(await newOutputFolder(), { download }))).rejects.toBe(reset);
@@ -330,7 +330,7 @@ describe("a failure", () => {
     expect(failure.code).toBe("output_not_writable");
   });
 
-  it("by a symbolic link in the place of the folder, swapped in while it was written, publishes nothing", async () => {
+  it("because a symbolic link replaced the folder during the write publishes nothing", async () => {
     const base = newFolder();
     const elsewhere = newFolder();
     const path = join(base, "out");
@@ -345,7 +345,7 @@ describe("a failure", () => {
     expect(await listing(elsewhere)).toEqual([]);
   });
 
-  it("by a symbolic link in the place of the temporary file publishes nothing", async () => {
+  it("because a symbolic link replaced the temporary file publishes nothing", async () => {
     const folder = await newOutputFolder();
     const outside = join(newFolder(), "secret");
     writeFileSync(outside, "ID3 secret");
@@ -360,7 +360,7 @@ describe("a failure", () => {
     expect(readFileSync(outside, "utf8")).toBe("ID3 secret");
   });
 
-  it("from a full disk is disk_full, and nothing is left", skipFor(NO_MOUNT), async () => {
+  it("from a full disk is disk_full, and leaves nothing", skipFor(NO_MOUNT), async () => {
     const folder = await openOutputFolder(mountedFolder("size=64k"));
     const failure = await failureOf(saveAudio(request(folder)));
     expect(failure).toMatchObject({ code: "disk_full", retryable: false });
@@ -400,7 +400,7 @@ const childArguments = (folder: string, mode: string): string[] => [
   mode,
 ];
 
-it("is disk_full at a limit on file sizes, and nothing is left", skipFor(ON_WINDOWS), async () => {
+it("is disk_full at a limit on file sizes, and leaves nothing", skipFor(ON_WINDOWS), async () => {
   const folder = newFolder();
   const command = ['ulimit -f 32; exec "$0" "$@"', process.execPath, ...childArguments(folder, "write")];
   const { stdout } = await promisify(execFile)("/bin/bash", ["-c", ...command]);
@@ -408,7 +408,7 @@ it("is disk_full at a limit on file sizes, and nothing is left", skipFor(ON_WIND
   expect(await listing(folder)).toEqual([]);
 });
 
-it("leaves no file under the name when the process is killed, and the rest is swept", async () => {
+it("leaves no file under the name when the process is killed, and the temporary file is removed later", async () => {
   const path = newFolder();
   const child = spawn(process.execPath, childArguments(path, "hang"), {
     stdio: ["ignore", "pipe", "inherit"],

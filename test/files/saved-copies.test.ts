@@ -65,22 +65,25 @@ const CHANGES: ReadonlyArray<readonly [string, (path: string) => void]> = [
 ];
 
 describe("a saved file", () => {
-  it("is intact as it was saved", async () => {
+  it("is intact if it is unchanged", async () => {
     const { folder, file } = await saved();
     expect(await isIntact(file, folder.root)).toBe(true);
     expect(Buffer.from(await readSaved(file, folder.root, 1_000_000)).equals(AUDIO)).toBe(true);
   });
 
-  it.each(CHANGES)("is neither intact nor read nor named again when it %s", async (_what, change) => {
-    const { folder, file } = await saved();
-    change(file.path);
-    expect(await isIntact(file, folder.root)).toBe(false);
-    expect((await failureOf(readSaved(file, folder.root, 1_000_000))).code).toBe("not_found");
-    expect((await failureOf(copyToName(file, folder, "other.mp3"))).code).toBe("not_found");
-    expect(await listing(folder.root)).not.toContain("other.mp3");
-  });
+  it.each(CHANGES)(
+    "is neither intact nor read nor copied under another name if it %s",
+    async (_what, change) => {
+      const { folder, file } = await saved();
+      change(file.path);
+      expect(await isIntact(file, folder.root)).toBe(false);
+      expect((await failureOf(readSaved(file, folder.root, 1_000_000))).code).toBe("not_found");
+      expect((await failureOf(copyToName(file, folder, "other.mp3"))).code).toBe("not_found");
+      expect(await listing(folder.root)).not.toContain("other.mp3");
+    },
+  );
 
-  it("is not believed outside of the root", async () => {
+  it("is not accepted outside of the root", async () => {
     const { file } = await saved();
     const other = newFolder();
     expect(await isIntact(file, other)).toBe(false);
@@ -90,7 +93,7 @@ describe("a saved file", () => {
     expect((await failureOf(readSaved(file, other, 1_000_000))).code).toBe("not_found");
   });
 
-  it("is not believed through a folder that is a symbolic link out of the root", async () => {
+  it("is not accepted through a folder that is a symbolic link out of the root", async () => {
     const { folder, file } = await saved();
     const other = newFolder();
     symlinkSync(folder.root, join(other, "link"));
@@ -107,7 +110,7 @@ describe("a saved file", () => {
 });
 
 describe("a second name", () => {
-  it("holds the same audio and leaves the first", async () => {
+  it("has the same audio and keeps the first", async () => {
     const { folder, file } = await saved();
     const second = await copyToName(file, folder, "again.mp3");
     expect(second).toEqual({ ...file, path: join(folder.root, "again.mp3") });
@@ -117,13 +120,13 @@ describe("a second name", () => {
     expect(await listing(folder.root)).toEqual(["again.mp3", "story.mp3"]);
   });
 
-  it("that is the first one changes nothing", async () => {
+  it("equal to the first one changes nothing", async () => {
     const { folder, file } = await saved();
     expect(await copyToName(file, folder, "story.mp3")).toEqual(file);
     expect(await listing(folder.root)).toEqual(["story.mp3"]);
   });
 
-  it("gets a number when something else has it, and the same one when it is asked for again", async () => {
+  it("gets a number when another file has it, and the same number on a repeat", async () => {
     const { folder, file } = await saved();
     writeFileSync(join(folder.root, "again.mp3"), "else");
     for (const given of [file, { ...file, path: join(folder.root, "again-2.mp3") }]) {
@@ -133,7 +136,7 @@ describe("a second name", () => {
     expect(await listing(folder.root)).toEqual(["again-2.mp3", "again.mp3", "story.mp3"]);
   });
 
-  it("adopts the very same bytes", async () => {
+  it("adopts a file with the same bytes", async () => {
     const { folder, file } = await saved();
     writeFileSync(join(folder.root, "again.mp3"), AUDIO);
     expect((await copyToName(file, folder, "again.mp3")).path).toBe(join(folder.root, "again.mp3"));
@@ -145,7 +148,7 @@ describe("a second name", () => {
   });
 });
 
-describe("looking for a name before anything is sent", () => {
+describe("checking a name before anything is sent", () => {
   it("distinguishes free from taken, also by a folder or a dangling symbolic link", async () => {
     const { folder } = await saved();
     mkdirSync(join(folder.root, "folder.mp3"));
@@ -155,7 +158,7 @@ describe("looking for a name before anything is sent", () => {
     for (const name of ["story.mp3", "folder.mp3", "link.mp3"]) expect(await look(name)).toBe("taken");
   });
 
-  it("finds every name free in a folder that is not there yet", async () => {
+  it("finds every name free in a folder that does not exist yet", async () => {
     const { folder } = await saved();
     const missing = { ...folder, root: join(folder.root, "missing") };
     expect(await precheckFileName(missing, "story.mp3")).toBe("free");

@@ -18,7 +18,7 @@ const endless: ObservedTask = {
 };
 
 it.each([DAY_MS, -DAY_MS])(
-  "a wall clock moved by %i ms leaves the polls five seconds apart",
+  "polls stay five seconds apart after the wall clock moved by %i ms",
   async (moveMs) => {
     const askedAtMs: number[] = [];
     let creates = 0;

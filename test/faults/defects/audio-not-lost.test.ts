@@ -39,7 +39,7 @@ function onlyTask({ service }: Bench): { id: string; audio: Buffer } {
 // definitive.
 describe("one stray 404", () => {
   it.each(["query", "content"] as const)(
-    "to a %s is asked about again, and the audio arrives",
+    "to a %s is checked by another query, and the audio arrives",
     async (kind) => {
       const bench = await openBench({ service: { processingMs: 60 } });
       bench.misbehave(next(kind, (response, _, service) => service.refuse(response, 404, "not_found")));
@@ -51,7 +51,7 @@ describe("one stray 404", () => {
     },
   );
 
-  it("to a query that nobody waits for does not end the saving", async () => {
+  it("to a query without a waiting caller does not prevent the saving", async () => {
     const bench = await openBench({ service: { processingMs: 60 } });
     bench.misbehave(next("query", (response, _, service) => service.refuse(response, 404, "not_found")));
     await left(bench, "A stray answer in the background");
@@ -61,7 +61,7 @@ describe("one stray 404", () => {
 
 // A task that was given up is queried again, because queries are free: by each tool, in this process and in the next
 // one.
-describe("a task that two 404s made us give up", () => {
+describe("a task that was given up after two 404s", () => {
   it.each([
     ["generate_audio", "in the same process"],
     ["get_task", "in the same process"],
@@ -69,7 +69,7 @@ describe("a task that two 404s made us give up", () => {
     ["generate_audio", "after a restart"],
     ["get_task", "after a restart"],
     ["download_audio", "after a restart"],
-  ] as const)("is asked for again by %s %s, and its audio delivered, free", async (tool, where) => {
+  ] as const)("is queried again by %s %s, and its audio is delivered free of charge", async (tool, where) => {
     const bench = await openBench({ service: { processingMs: 60 } });
     bench.misbehave(
       next(
@@ -91,7 +91,7 @@ describe("a task that two 404s made us give up", () => {
     expect(bench.service.tasks.size).toBe(1);
   });
 
-  it("is shown in list_tasks with the free question before another take", async () => {
+  it("is shown in list_tasks, which suggests the free query before another take", async () => {
     const bench = await openBench();
     bench.misbehave(
       next(
@@ -145,7 +145,7 @@ describe("an odd answer to a poll", () => {
     expect(await bytesSaved(bench)).toEqual(onlyTask(bench).audio);
   });
 
-  it("409 not_ready at the content of a task that had succeeded leads back to asking the task", async () => {
+  it("409 not_ready at the content of a task that had succeeded leads back to polling the task", async () => {
     const bench = await openBench();
     bench.misbehave(next("content", (response, _, service) => service.refuse(response, 409, "not_ready"), 3));
     await left(bench, "Not quite ready");
@@ -202,7 +202,7 @@ describe("one bad 200 to a download", () => {
     expect(await savedNames(bench)).toHaveLength(1);
   });
 
-  it("(a page without a type, for pcm) is not handed out as audio", async () => {
+  it("(a page without a type, for pcm) is not delivered as audio", async () => {
     const bench = await openBench();
     bench.misbehave(
       next("content", (response) => {
@@ -216,9 +216,9 @@ describe("one bad 200 to a download", () => {
   });
 });
 
-describe("bytes that stay no audio", () => {
+describe("bytes that are still not audio", () => {
   it.each(["generate_audio", "get_task", "download_audio"])(
-    "are kept as .bin, and asked for again by %s, which delivers the audio once it is there",
+    "are kept as .bin, and requested again by %s, which delivers the audio once it is available",
     async (tool) => {
       const bench = await openBench();
       bench.misbehave((exchange, response) => {
@@ -253,8 +253,8 @@ const renamed = (name: string): string =>
   )}`;
 
 // Machine names change with networks and containers, but the file on the disk stays the same.
-describe("a machine that is called something else after a restart", () => {
-  it("still hands out, lists and links every saved file", async () => {
+describe("a machine that has another name after a restart", () => {
+  it("still delivers, lists and links every saved file", async () => {
     const bench = await openBench({ start: { nodeArgs: ["--import", renamed("at-home")] } });
     const first = taskOf(
       await bench.server.call("generate_audio", { prompt: "Under any name", wait_seconds: 5 }),

@@ -39,8 +39,8 @@ async function expectSaved(bench: Bench): Promise<void> {
 
 // A full disk, or a person who copies the file. Once the task id is known, the job waits until the ledger can be
 // written.
-describe("a state disk without room for a second", () => {
-  it("during the watch does not end the saving", async () => {
+describe("a state disk that is full for a second", () => {
+  it("while the task runs does not prevent the saving", async () => {
     const bench = await openBench({ env: PATIENT, service: { processingMs: 500 } });
     taskOf(await bench.server.call("generate_audio", { prompt: "No room in the watch", wait_seconds: 0 }));
     const empty = fillUp(ledgerFile(bench));
@@ -66,7 +66,7 @@ describe("a state disk without room for a second", () => {
     await expectSaved(bench);
   });
 
-  it("between the send and the 202 is reported with the id to a call that does not wait", async () => {
+  it("between the send and the 202 is reported, with the id, to a call that does not wait", async () => {
     const bench = await openBench({ env: PATIENT });
     await bench.server.call("list_tasks", {});
     const file = ledgerFile(bench);
@@ -81,7 +81,7 @@ describe("a state disk without room for a second", () => {
     await expectSaved(bench);
   });
 
-  it("before anything was sent still stops the call, and holds nothing", async () => {
+  it("before anything was sent fails the call, and reserves nothing", async () => {
     const bench = await openBench({ env: { ...PATIENT, AUDIO_CREDIT_BUDGET: "150" } });
     await bench.server.call("list_tasks", {});
     const empty = fillUp(ledgerFile(bench));
@@ -97,7 +97,7 @@ describe("a state disk without room for a second", () => {
 });
 
 // A process writes again what it knows, even if somebody deleted it.
-describe("a record that vanished under a running job", () => {
+describe("a record that was deleted while its job runs", () => {
   it("is written again from memory, with its id and its file", async () => {
     const bench = await openBench({ env: PATIENT, service: { processingMs: 600 } });
     taskOf(await bench.server.call("generate_audio", { prompt: "Wiped away", wait_seconds: 0 }));
@@ -106,7 +106,7 @@ describe("a record that vanished under a running job", () => {
   });
 });
 
-describe.skipIf(whyNoPostgres() !== undefined)("a PostgreSQL that is down for a second", () => {
+describe.skipIf(whyNoPostgres() !== undefined)("a PostgreSQL server that is down for a second", () => {
   async function onPostgres(processingMs: number): Promise<{ bench: Bench; postgres: PostgresServer }> {
     const postgres = await PostgresServer.start();
     onTestFinished(() => postgres.remove());
@@ -118,7 +118,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a PostgreSQL that is down for a 
     return { bench, postgres };
   }
 
-  it("and stands still is named to a call that cannot wait, and not the service", async () => {
+  it("and then hangs is named to a call that cannot wait, and the service is not blamed", async () => {
     const { bench, postgres } = await onPostgres(0);
     await bench.server.call("list_tasks", {});
     postgres.freeze();
@@ -134,7 +134,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a PostgreSQL that is down for a 
     expect(bench.service.count("create")).toBe(0);
   });
 
-  it.each(["killed", "frozen"])("(%s) during the watch does not end the saving", async (how) => {
+  it.each(["killed", "frozen"])("(%s) while the task runs does not prevent the saving", async (how) => {
     const { bench, postgres } = await onPostgres(500);
     taskOf(
       await bench.server.call("generate_audio", { prompt: "PostgreSQL gone in the watch", wait_seconds: 0 }),
@@ -167,7 +167,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a PostgreSQL that is down for a 
     await expectSaved(bench);
   });
 
-  it("with everything lost while the task runs still brings the audio and its row", async () => {
+  it("that loses all data while the task runs still gets the audio and its row", async () => {
     const { bench, postgres } = await onPostgres(1000);
     taskOf(await bench.server.call("generate_audio", { prompt: "PostgreSQL lost all", wait_seconds: 0 }));
     await postgres.command(`TRUNCATE ${TABLE_NAMES.join(", ")}`);

@@ -46,7 +46,7 @@ async function underAnotherKey(
 }
 
 // Finding, waiting and downloading share the time of one call.
-describe("a call with a window of 2 s lasts no longer, where", () => {
+describe("a call with a window of 2 s ends in time, even if", () => {
   /** Answers after most of the call's time. The next answer never comes. */
   function slowly(bench: Bench): void {
     let questions = 0;
@@ -83,7 +83,7 @@ describe("a call with a window of 2 s lasts no longer, where", () => {
     bench.service.dropConnections();
   });
 
-  it("download_audio fetches a task made elsewhere, whose audio never comes", async () => {
+  it("download_audio fetches a task of another machine, whose audio never arrives", async () => {
     const bench = await openBench({ env: { AUDIO_WAIT_SECONDS: "2" } });
     const made = taskOf(await bench.server.call("generate_audio", { prompt: "Made here", wait_seconds: 2 }));
     slowly(bench);
@@ -150,7 +150,7 @@ describe("a stored request that today's rules would refuse", () => {
     expect(bench.service.tasks.size).toBe(1);
   });
 
-  it("and one that cannot be read at all hides no other, and is nobody's wrong argument", async () => {
+  it("that cannot be read at all hides no others, and is not reported as an invalid argument", async () => {
     const bench = await openBench();
     await bench.server.call("generate_audio", { prompt: "The good one", wait_seconds: 5 });
     await bench.server.call("generate_audio", { prompt: "The odd one", wait_seconds: 5 });
@@ -164,8 +164,8 @@ describe("a stored request that today's rules would refuse", () => {
 });
 
 // Megabytes are downloaded only on an explicit request, because traffic may cost the user money.
-describe("audio that is larger than is taken", () => {
-  it("is not fetched again by list_tasks, only by who asks for that task", async () => {
+describe("audio that exceeds the size limit", () => {
+  it("is not fetched again by list_tasks, only by a call for that task", async () => {
     const bench = await openBench();
     bench.misbehave(
       next(
@@ -205,8 +205,8 @@ const MISTAKE = `data:text/javascript,${encodeURIComponent(`
   };`)}`;
 
 // A bug of ours is reported at once, because repeats would not help.
-describe("a programming error on the way to the service", () => {
-  it("is reported at once, as a fault of this server, and not tried again", async () => {
+describe("a bug that throws before the request is sent", () => {
+  it("is reported at once, as a fault of this server, and not retried", async () => {
     const bench = await openBench({
       start: { nodeArgs: ["--import", MISTAKE] },
       env: { AUDIO_TIME_SCALE: "0.01" },

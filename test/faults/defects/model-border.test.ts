@@ -19,11 +19,11 @@ async function greetedBy(bench: Bench, name: string, capabilities: unknown = {})
   return server;
 }
 
-describe("a client that says it can ask its person", () => {
+describe("a client that declares that it can ask its user", () => {
   const forms = { elicitation: { form: {} } };
   const plan = { text: paragraphs("One", "Two"), output_format: "pcm" };
 
-  it("and never does, has the plan at the end of the call's wait", async () => {
+  it("and never does, gets the plan at the end of the call's wait", async () => {
     const bench = await openBench({ service: spoken });
     const server = await greetedBy(bench, "never-answers", forms);
     const outcome = await server.call("narrate", { ...plan, wait_seconds: 5 });
@@ -33,7 +33,7 @@ describe("a client that says it can ask its person", () => {
     expect(bench.service.exchanges).toEqual([]);
   });
 
-  it("and is not waited with, is not asked", async () => {
+  it("is not asked by a call that does not wait", async () => {
     const bench = await openBench({ service: spoken });
     const server = await greetedBy(bench, "never-answers", forms);
     const outcome = await server.call("narrate", { ...plan, wait_seconds: 0 });
@@ -52,7 +52,7 @@ describe("a line that nests 200,000 deep", () => {
       "in arguments",
       `{"jsonrpc":"2.0","id":77,"method":"tools/call","params":{"name":"list_voices","arguments":{"query":${deep("[", "]")}}}}`,
     ],
-  ])("%s is refused like other odd lines, and the server serves on", async (_where, line) => {
+  ])("%s is refused like other invalid lines, and the server continues", async (_where, line) => {
     const { server } = await openBench();
     server.send(line);
     expect((await server.call("list_voices", {})).structuredContent).toMatchObject({
@@ -64,21 +64,21 @@ describe("a line that nests 200,000 deep", () => {
     await expect.poll(() => server.stderr).toMatch(/nests lists and objects at more than 100 levels/);
   });
 
-  it("in a text is not nesting", async () => {
+  it("in a string does not count as nesting", async () => {
     const { server } = await openBench();
     const outcome = await server.call("list_tasks", { query: `"\\${"[{".repeat(50)}\\"` });
     expect(outcome.isError).not.toBe(true);
   });
 });
 
-describe("audio that a call asks for", () => {
+describe("audio that a call requests", () => {
   const made = async (server: RawServer) => {
     const { task_id } = taskOf(await server.call("generate_audio", { prompt: "Bytes in a result" }));
     return await server.call("download_audio", { task_id, deliver: "both" });
   };
 
   it.each(["@cline/core", "strands-agents-ts-sdk", "mcp-use", "MCPClient", "mcp-use (via a bridge 1.0)"])(
-    "is left out for %s, which would put it into the context, with a word why",
+    "is omitted, with the reason, for %s, which would put it into the context",
     async (name) => {
       const bench = await openBench({ service: { audioBytes: 600 } });
       const outcome = await made(await greetedBy(bench, name));
@@ -91,7 +91,7 @@ describe("audio that a call asks for", () => {
   it.each([
     [256 * 1024, true],
     [256 * 1024 + 1, false],
-  ])("of %d bytes goes to others: %s", async (audioBytes, isThere) => {
+  ])("of %d bytes is sent to other clients: %s", async (audioBytes, isThere) => {
     const bench = await openBench({ service: { audioBytes } });
     const outcome = await made(await greetedBy(bench, "another"));
     expect(outcome.content.some(({ type }) => type === "audio")).toBe(isThere);

@@ -33,12 +33,12 @@ async function expectNoRoom(server: RawServer, prompt: string): Promise<void> {
 }
 
 // The process that only watched must not write its stale copy after the other's request was refused.
-describe("a request that two windows asked for, and that the service refused to both", () => {
+describe("a request of two windows that the service refused to both", () => {
   it.each([
     [402, "insufficient_credits"],
     [403, "purchase_required"],
     [400, "invalid_request"],
-  ])("with %i leaves its reason and holds no credits", async (status, code) => {
+  ])("with %i keeps its reason and reserves no credits", async (status, code) => {
     const bench = await openBench({ env: ROOM_FOR_ONE });
     bench.misbehave(async (exchange, response, service) => {
       if (exchange.kind !== "create") return false;
@@ -60,7 +60,7 @@ describe("a request that two windows asked for, and that the service refused to 
     await expectRoom(other, "There is room for this");
   });
 
-  it("and the one that was cancelled holds nothing either", async () => {
+  it("reserves nothing, even if one call was cancelled", async () => {
     const bench = await openBench({ env: ROOM_FOR_ONE });
     bench.misbehave(async (exchange, response, service) => {
       if (exchange.kind !== "create") return false;
@@ -86,8 +86,8 @@ describe("a request that two windows asked for, and that the service refused to 
 });
 
 // A gateway may answer 503 although the create succeeded behind it.
-describe("a create that met a 503 and may have arrived all the same", () => {
-  it("stays in the books when its call is cancelled: sent, and its 150 credits counted", async () => {
+describe("a create that got a 503 and may have arrived nevertheless", () => {
+  it("stays in the ledger when its call is cancelled: sent, and its 150 credits counted", async () => {
     const bench = await openBench({ env: ROOM_FOR_ONE });
     bench.misbehave(
       next("create", (response, exchange, service) => {
@@ -142,7 +142,7 @@ describe("a call whose tasks fail as soon as they are made", () => {
 
   // A create that is answered with a failed task looks like the replay of an earlier attempt. Such attempts are
   // skipped.
-  it("does not go on for ever where new tasks have failed in the very answer", async () => {
+  it("stops after several new tasks that have already failed in the response to the create", async () => {
     const bench = await openBench();
     bench.misbehave((exchange, response, service) => {
       if (exchange.kind !== "create") return false;
@@ -156,7 +156,7 @@ describe("a call whose tasks fail as soon as they are made", () => {
     expect(bench.service.tasks.size).toBeLessThanOrEqual(8);
   });
 
-  it("makes one when an earlier call's had failed already, beside that one", async () => {
+  it("makes one new task if an earlier call's task has already failed", async () => {
     const bench = await openBench();
     bench.misbehave((exchange, _, service) => {
       if (exchange.kind === "query") for (const task of service.tasks.values()) task.status = "failed";
@@ -169,7 +169,7 @@ describe("a call whose tasks fail as soon as they are made", () => {
     expect(bench.service.tasks.size).toBe(3);
   });
 
-  it("is the same call when the second one succeeds", async () => {
+  it("succeeds if the second task succeeds", async () => {
     const bench = await openBench();
     bench.misbehave(
       next("create", (response, exchange, service) => {
@@ -185,7 +185,7 @@ describe("a call whose tasks fail as soon as they are made", () => {
 
 // Two keys of one account have one bill: a task counts once, whichever keys have asked for it.
 describe("two keys of one account", () => {
-  it("count one charge for one audio, whichever key downloads it", async () => {
+  it("count a single charge for one audio, whichever key downloads it", async () => {
     const bench = await openBench({
       service: { apiKeys: [OLDER_KEY, NEWER_KEY] },
       env: ROOM_FOR_ONE_AFTER_ONE,
@@ -226,7 +226,7 @@ describe("two keys of one account", () => {
     await expectNoRoom(later, "And no more than that");
   });
 
-  it("that ask for one text at the same moment count its one charge once", async () => {
+  it("that request one text at the same moment count its charge once", async () => {
     const bench = await openBench({
       service: { apiKeys: [OLDER_KEY, NEWER_KEY], processingMs: 300 },
       env: { AUDIO_TIME_SCALE: "0.01" },
@@ -253,9 +253,9 @@ describe("two keys of one account", () => {
 });
 
 // A file name belongs to the call that is sent, not to an earlier one that was cancelled.
-describe("the name of a call that was cancelled unsent", () => {
+describe("the file name of a call that was cancelled before it was sent", () => {
   it.each(["another name", "no name"])(
-    "is not used when the same text is asked for under %s",
+    "is not used when the same text is requested under %s",
     async (which) => {
       const bench = await openBench();
       bench.misbehave(next("create", (response, _, service) => service.refuse(response, 429, "rate_limit")));

@@ -5,7 +5,7 @@ import { codeOf, textOf } from "./outside.ts";
 
 closeBenchesAfterEach();
 
-it("a request that was never taken is to be repeated: there is no task id to ask for", async () => {
+it("a request that the service never accepted is to be repeated, because there is no task id to query", async () => {
   const bench = await openBench();
   bench.misbehave((_exchange, response, service) => {
     service.refuse(response, 429, "rate_limit");

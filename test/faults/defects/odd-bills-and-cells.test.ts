@@ -9,8 +9,8 @@ import { sayAndHangUp } from "../wire.ts";
 
 closeBenchesAfterEach();
 
-describe("a task that failed and was charged all the same", () => {
-  it("is not tried again by itself, and its cost is reported", async () => {
+describe("a task that failed and was charged nevertheless", () => {
+  it("is not retried automatically, and its cost is reported", async () => {
     const bench = await openBench();
     bench.misbehave((exchange, response, service) => {
       if (exchange.kind !== "query") return false;
@@ -49,7 +49,7 @@ describe("a bill that breaks the contract", () => {
     return { outcome, listed, counted: await peek.countedCredits() };
   };
 
-  it("counts as it states where it charges more than was reserved", async () => {
+  it("counts as stated if it charges more than was reserved", async () => {
     const bill = { reserved_credits: 150, charged_credits: 300, refunded_credits: 0 };
     const { outcome, counted } = await billed("succeeded", bill)();
     expect(textOf(outcome)).toContain("Cost 300 credits");
@@ -60,43 +60,49 @@ describe("a bill that breaks the contract", () => {
     ["states a fraction", { reserved_credits: 150, charged_credits: 150.5, refunded_credits: 0 }, 150.5],
     ["states its charge as text", { reserved_credits: 150, charged_credits: "150" }, 150],
     ["is not a bill at all", "150 credits", 150],
-  ])("of a failure is neither free nor repeated by itself when it %s", async (_what, bill, credits) => {
-    const { outcome, listed, counted } = await billed("failed", bill)();
-    expect(listed).toMatch(/failed,.*It failed, and may have been charged/s);
-    expect(errorOf(outcome).code).toBe("task_failed");
-    expect(textOf(outcome)).not.toMatch(/cost nothing|Cost 0/);
-    expect(counted).toBe(credits);
-  });
+  ])(
+    "of a failure neither counts as free nor leads to an automatic repeat if it %s",
+    async (_what, bill, credits) => {
+      const { outcome, listed, counted } = await billed("failed", bill)();
+      expect(listed).toMatch(/failed,.*It failed, and may have been charged/s);
+      expect(errorOf(outcome).code).toBe("task_failed");
+      expect(textOf(outcome)).not.toMatch(/cost nothing|Cost 0/);
+      expect(counted).toBe(credits);
+    },
+  );
 });
 
-describe("a refusal of the repeat of a send that was never answered", () => {
+describe("a refusal of the repetition of a send without an answer", () => {
   it.each([
     [400, "invalid_request"],
     [402, "insufficient_credits"],
     [413, "request_too_large"],
-  ])("does not say with %s that nothing was charged, and leads to the task", async (status, code) => {
-    const bench = await openBench();
-    bench.misbehave((exchange, response, service) => {
-      if (exchange.kind !== "create") return false;
-      if (exchange.ordinal > 1) service.refuse(response, status, code);
-      else {
-        service.accept(exchange);
-        sayAndHangUp(response, "", true);
-      }
-      return true;
-    });
-    const call = { prompt: "Taken, and refused after that" };
-    const outcome = await bench.server.call("generate_audio", call);
-    expect(errorOf(outcome).code).toBe(code);
-    expect(textOf(outcome)).toMatch(/may have been accepted.*does not pay twice.*Do not change/s);
-    expect(textOf(outcome)).not.toMatch(/[Nn]othing was (sent|charged)/);
-    bench.misbehave(undefined);
-    const handle = /req-[0-9a-f]{32}/.exec(textOf(outcome))?.[0];
-    const found = taskOf(await bench.server.call("download_audio", { task_id: handle }));
-    if (found.audio === null)
-      expect(taskOf(await bench.server.call("generate_audio", call)).audio).not.toBeNull();
-    expect(bench.service.tasks.size).toBe(1);
-  });
+  ])(
+    "does not say with %s that nothing was charged, and the next step finds the task",
+    async (status, code) => {
+      const bench = await openBench();
+      bench.misbehave((exchange, response, service) => {
+        if (exchange.kind !== "create") return false;
+        if (exchange.ordinal > 1) service.refuse(response, status, code);
+        else {
+          service.accept(exchange);
+          sayAndHangUp(response, "", true);
+        }
+        return true;
+      });
+      const call = { prompt: "Taken, and refused after that" };
+      const outcome = await bench.server.call("generate_audio", call);
+      expect(errorOf(outcome).code).toBe(code);
+      expect(textOf(outcome)).toMatch(/may have been accepted.*does not pay twice.*Do not change/s);
+      expect(textOf(outcome)).not.toMatch(/[Nn]othing was (sent|charged)/);
+      bench.misbehave(undefined);
+      const handle = /req-[0-9a-f]{32}/.exec(textOf(outcome))?.[0];
+      const found = taskOf(await bench.server.call("download_audio", { task_id: handle }));
+      if (found.audio === null)
+        expect(taskOf(await bench.server.call("generate_audio", call)).audio).not.toBeNull();
+      expect(bench.service.tasks.size).toBe(1);
+    },
+  );
 });
 
 describe("one damaged cell of the ledger", () => {
@@ -106,7 +112,7 @@ describe("one damaged cell of the ledger", () => {
     db.close();
   };
 
-  it("does not keep paid audio from being saved where a revision says something else", async () => {
+  it("does not prevent paid audio from being saved if it is the revision", async () => {
     const bench = await openBench({ service: { processingMs: 500 } });
     const call = { prompt: "Its revision is off", wait_seconds: 0 };
     taskOf(await bench.server.call("generate_audio", call));
@@ -116,7 +122,7 @@ describe("one damaged cell of the ledger", () => {
     expect(bench.service.count("create")).toBe(1);
   });
 
-  it("hides no other request where cells are odd, and stops no new one", async () => {
+  it("neither hides other requests nor prevents new ones", async () => {
     const bench = await openBench();
     await bench.server.call("generate_audio", { prompt: "Damaged" });
     damage(

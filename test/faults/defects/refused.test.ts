@@ -44,7 +44,7 @@ describe.each([
   [403, "purchase_required"],
   [400, "invalid_request"],
 ])("a request that is refused with %i after its call got a handle", (status, code) => {
-  it("keeps the reason under its handle and in the list, in every process, and is sent again by the same call", async () => {
+  it("shows the reason under its handle and in the list, in every process, and is sent again by the same call", async () => {
     refuseLater(status, code);
     const args = { prompt: "Later refused", wait_seconds: 2 };
     const begun = taskOf(await driver.call("generate_audio", args));

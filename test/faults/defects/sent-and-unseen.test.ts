@@ -89,7 +89,7 @@ describe("a create that is on its way when the program is asked to stop", () => 
     expect(rows.map(({ task_id: id }) => id).sort()).toEqual([...bench.service.tasks.keys()].sort());
   });
 
-  it("and whose answer comes too late ends the program in time, as a request that can be resolved by its row", async () => {
+  it("whose answer comes too late does not delay the end, and its row in the list resolves it", async () => {
     const bench = await openBench();
     answerLate(bench, 5000);
     bench.server.begin("generate_audio", {
@@ -172,7 +172,7 @@ async function onPostgres(env: Record<string, string> = {}): Promise<{ bench: Be
 describe.skipIf(whyNoPostgres() !== undefined)(
   "while the ledger is still writing that a create may be sent",
   () => {
-    it("a cancelled call is not sent, and holds nothing", async () => {
+    it("a cancelled call is not sent, and reserves nothing", async () => {
       const { bench, wire } = await onPostgres(ROOM_FOR_ONE);
       const admitted = atAdmission(wire, () => pause(400));
       const id = bench.server.begin("generate_audio", { prompt: "Cancelled in time", wait_seconds: 20 });
@@ -188,7 +188,7 @@ describe.skipIf(whyNoPostgres() !== undefined)(
       expect(bench.service.tasks.size).toBe(1);
     });
 
-    it("a second caller keeps it: one of two that cancels changes nothing", async () => {
+    it("a request with two callers is kept if one of them cancels", async () => {
       const { bench, wire } = await onPostgres();
       const admitted = atAdmission(wire, () => pause(300));
       const call = { prompt: "Wanted by one of two", wait_seconds: 20 };
@@ -200,7 +200,7 @@ describe.skipIf(whyNoPostgres() !== undefined)(
       expect(bench.service.tasks.size).toBe(1);
     });
 
-    it.each(["SIGTERM", "the end of stdin"])("%s leaves nothing held, and nothing sent", async (ending) => {
+    it.each(["SIGTERM", "the end of stdin"])("%s reserves nothing and sends nothing", async (ending) => {
       const { bench, wire } = await onPostgres(ROOM_FOR_ONE);
       const admitted = atAdmission(wire, () => pause(300));
       bench.server.begin("generate_audio", { prompt: "Stopped in time", wait_seconds: 20 });
@@ -213,7 +213,7 @@ describe.skipIf(whyNoPostgres() !== undefined)(
       expect(taskOf(another).status).toBe("succeeded");
     });
 
-    it("and the answer to it is lost, it is asked for again, and is the same admission", async () => {
+    it("a lost answer is requested again and returns the same admission", async () => {
       const { bench, wire } = await onPostgres(ROOM_FOR_ONE);
       const admitted = atAdmission(wire, () => "deafen");
       const call = bench.server.call("generate_audio", { prompt: "Admitted once", wait_seconds: 5 });

@@ -71,7 +71,7 @@ const refuse =
   (response: ServerResponse, _: Exchange, { service }: Bench): void =>
     service.refuse(response, status, code);
 
-it("a late refusal, a late 429 and a cancel leave the other's saved task as it is; a late 202 is kept", {
+it("a late refusal, a late 429 and a cancellation do not change the task that another process saved; a late 202 is kept", {
   timeout: 40_000,
 }, async () => {
   const [refused, limited, failed, taken] = await Promise.all([

@@ -38,7 +38,7 @@ it.each([
   ["get_task", (id: string) => ({ task_id: id, wait_seconds: 5 })],
   ["generate_audio", () => CALL],
 ] as const)(
-  "an open task is left alone until %s names it, and stands in the list once",
+  "an open task is left alone until %s names it, and is in the list once",
   async (tool, argumentsOf) => {
     const bench = await openBench({ service: { apiKeys: KEYS } });
     const id = await leftRunning(bench);
@@ -70,7 +70,7 @@ it("a task that download_audio is asked for too early is fetched by itself after
   expect(bench.service.count("create")).toBe(0);
 });
 
-it("a plan that nothing was sent for is found by its narration_id", async () => {
+it("a plan without any sent request is found by its narration_id", async () => {
   const bench = await openBench({ service: { apiKeys: KEYS } });
   const planned = await bench.server.call("narrate", { text: "A plan of the earlier key." });
   const narration_id: unknown = planned.structuredContent?.["narration_id"];
@@ -80,7 +80,7 @@ it("a plan that nothing was sent for is found by its narration_id", async () => 
   expect(found.structuredContent).toMatchObject({ narration_id, status: "planned" });
 });
 
-it("an answer that nobody saw is learnt by the same call, for nothing", async () => {
+it("a lost answer is recovered by the same call, free of charge", async () => {
   const bench = await openBench({ service: { apiKeys: KEYS } });
   bench.misbehave((exchange, response, service) => {
     if (exchange.kind !== "create") return false;
@@ -101,7 +101,7 @@ it("an answer that nobody saw is learnt by the same call, for nothing", async ()
   expect(bench.service.tasks.size).toBe(1);
 });
 
-it("a part whose answer one key lost, and the other learnt, is shown as charged once", async () => {
+it("a part whose answer was lost under one key and received under the other is shown as charged once", async () => {
   const bench = await openBench({ service: { apiKeys: KEYS, audioBytes: PART_BYTES, audioSeconds: 4 } });
   bench.misbehave((exchange, response, service) => {
     if (exchange.kind !== "create") return false;
@@ -122,7 +122,7 @@ it("a part whose answer one key lost, and the other learnt, is shown as charged 
   expect(bench.service.tasks.size).toBe(1);
 });
 
-it("the task of another account is refused by its id, and stays theirs", async () => {
+it("the task of another account is refused by its id, and remains theirs", async () => {
   const bench = await openBench({ service: { apiKeys: KEYS, separateAccounts: true } });
   const id = await leftRunning(bench);
   const later = await startLater(bench);

@@ -14,7 +14,7 @@ closeBenchesAfterEach();
 const OUTLASTS_THE_LEASE = { wait_seconds: 19 };
 
 it.skipIf(whyNoPostgres() !== undefined)(
-  "a write that arrives after the lease has gone to another process is refused",
+  "a write that arrives after another process has acquired the lease is refused",
   { timeout: 40_000 },
   async ({ onTestFinished }) => {
     const postgres = await PostgresServer.start();
