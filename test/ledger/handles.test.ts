@@ -33,20 +33,20 @@ function open(
 const only = open([], { handle: "one" });
 
 describe("a handle", () => {
-  it("is shared by calls that want the same, and by no others", () => {
+  it("is shared by calls for the same request and options, and by no others", () => {
     expect(open([only])).toBe(only);
     expect(open([only], { saveOptions: { fileName: "x", replace: false } }).handle).toBe("new");
     expect(open([only], { saveOptions: { fileName: null, replace: true } }).handle).toBe("new");
   });
 
-  it("ends at once when it is cancelled and nothing is sent, and is not shared any more", () => {
+  it("ends at once if it is cancelled before the send, and is no longer shared", () => {
     const cancelled = cancelledHandle(only, WAITING, 900);
     expect(cancelled).toMatchObject({ end: { kind: "cancelled" }, endedAtMs: 900 });
     expect(cancelledHandle(cancelled, WAITING, 950)).toBe(cancelled);
     expect(open([cancelled]).handle).toBe("new");
   });
 
-  it("ends only once the service has certainly not taken its create", () => {
+  it("ends only once the service has certainly not accepted its create", () => {
     const asked = cancelledHandle(only, SENT, 900);
     expect(asked).toMatchObject({ end: null, cancelAskedAtMs: 900 });
     expect(open([asked], { target: SENT }).handle).toBe("new");
@@ -55,13 +55,13 @@ describe("a handle", () => {
     ]);
   });
 
-  it("ends once: what comes later changes nothing", () => {
+  it("ends once: later events change nothing", () => {
     const done = endedHandle(only, { kind: "done" }, 1);
     expect(endedHandle(done, { kind: "error" }, 2)).toBe(done);
     expect(cancelledHandle(done, WAITING, 3)).toBe(done);
   });
 
-  it("keeps the failure of its attempt when a new call goes on, and goes on with a free repeat", () => {
+  it("keeps the failure of its attempt when a new call continues, and continues during a free repeat", () => {
     const error = { code: "task_failed", message: "lost" };
     const next = open([only], { handle: "next", target: FAILED });
     expect(next).toMatchObject({ handle: "next", attempt: 2, saveOptions: { replayed: false } });
@@ -71,7 +71,7 @@ describe("a handle", () => {
     ]);
   });
 
-  it("is of no record that cannot be read", () => {
+  it("does not exist for a damaged record", () => {
     expect(handleTarget(undefined)).toBeNull();
     expect(handleTarget("{")).toBeNull();
     expect(handleTarget("{}")).toBeNull();

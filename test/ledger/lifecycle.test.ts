@@ -183,7 +183,7 @@ function recordAfter(events: readonly TaskEvent[], record: TaskRecord = fresh): 
 }
 
 describe("an attempt", () => {
-  it("after a failed one has a key of its own, and earlier charges stay counted through all of it", () => {
+  it("after a failed one has its own key, and earlier charges stay counted", () => {
     const charged = recordAfter([observed(task("failed", { billing: billing(40) }))], RECORDS.queued);
     expect(charged.spend).toMatchObject({ credits: 40 });
     const second = recordAfter([{ kind: "again", failed: 1 }], charged);
@@ -198,15 +198,15 @@ describe("an attempt", () => {
     expect(end(task("failed", { taskId: "task-2", billing: billing(0) }))).toBe(40);
   });
 
-  it("whose task has ended is not sent again by itself", () => {
+  it("whose task has ended is not sent again automatically", () => {
     for (const name of ["queued", "processing", "succeeded", "failed"] as const) {
       expect(applyEvent(RECORDS[name], EVENTS["sent as send-2"])).toBe(RECORDS[name]);
     }
   });
 });
 
-describe("what is spent", () => {
-  it("is the whole reservation where no bill can be read, and nothing where a failure states no charge", () => {
+describe("the spend of a record", () => {
+  it("is the whole reservation if the bill is unreadable, and 0 if a failure states no charge", () => {
     expect(recordAfter([observed(task("succeeded"))], RECORDS.queued).spend).toMatchObject({ credits: 150 });
     const unread = task("failed", { billing: null });
     expect(recordAfter([observed(unread)], RECORDS.queued).spend).toMatchObject({ credits: 150 });
@@ -214,7 +214,7 @@ describe("what is spent", () => {
     expect(recordAfter([observed(task("failed", { billing: unstated }))], RECORDS.queued).spend).toBeNull();
   });
 
-  it("is dated by when it can have been charged, however late we learn of it", () => {
+  it("has the date of the possible charge, even if we learn of it later", () => {
     const learnt = (atMs: number): number | undefined =>
       recordAfter([observed(task("succeeded", { billing: billing(10) }), 1, atMs)], RECORDS.queued).spend
         ?.atMs;
@@ -224,7 +224,7 @@ describe("what is spent", () => {
     expect(learnt(SENT_AT_MS - 5 * MINUTE_MS)).toBe(SENT_AT_MS);
   });
 
-  it("is nothing for a task that was made elsewhere, whatever becomes of it", () => {
+  it("is 0 for a task that another machine made, however it ends", () => {
     const foreign = aRecord({ ...NO_TASK_YET, input: null, take: null });
     for (const status of ["queued", "succeeded", "failed"] as const) {
       expect(recordAfter([observed(task(status, { billing: billing(10) }))], foreign).spend).toBeNull();
@@ -233,7 +233,7 @@ describe("what is spent", () => {
 });
 
 describe("a task that was given up", () => {
-  it("is there again when the service knows it again", () => {
+  it("is restored when the service knows it again", () => {
     const gone = recordAfter([EVENTS.gone], RECORDS.processing);
     expect(gone).toMatchObject({ isGone: true, status: "processing" });
     expect([isOpen(gone), flightOf(gone)]).toEqual([false, null]);
@@ -243,7 +243,7 @@ describe("a task that was given up", () => {
 });
 
 describe("a file", () => {
-  it("is recorded once a path and hash, the newest last", () => {
+  it("is recorded once per path and hash, the newest last", () => {
     const other = { ...file, path: "/out/b.mp3" };
     const again = { ...file, savedAtMs: NOW_MS + 1 };
     const events = [file, other, again].map((one): TaskEvent => ({ kind: "saved", file: one }));
@@ -257,7 +257,7 @@ describe("a file", () => {
     expect(applyEvent(recordAfter([named]), named)).toEqual(recordAfter([named]));
   });
 
-  it("takes another one's place once: what was to give way is forgotten with the first file that is saved", () => {
+  it("replaces another one once: the replacement is dropped with the first saved file", () => {
     const named: TaskEvent = { kind: "named", fileName: "b", replaces: replaced };
     const asked = recordAfter([{ ...named, replaces: null }, named]);
     expect(asked.replaces).toEqual(replaced);
@@ -318,8 +318,8 @@ function live(
 
 const RANK = { waiting: 0, unresolved: 1, queued: 2, processing: 3, succeeded: 4, failed: 4 } as const;
 
-describe("whatever happens, in whatever order", () => {
-  it("a status goes backwards only where a send was not taken, a success was taken back, or a new attempt begins", () => {
+describe("any events, in any order", () => {
+  it("a status goes backwards only if a send was not accepted, a success was revoked, or a new attempt begins", () => {
     fc.assert(
       fc.property(anyLife, (events) => {
         live(events, (before, event, next) => {
@@ -335,7 +335,7 @@ describe("whatever happens, in whatever order", () => {
     );
   });
 
-  it("a task id is never forgotten or exchanged but by a new attempt, and an attempt never goes back", () => {
+  it("only a new attempt drops or replaces a task id, and the number of the attempt never decreases", () => {
     fc.assert(
       fc.property(anyLife, (events) => {
         live(events, (before, event, next) => {
@@ -346,7 +346,7 @@ describe("whatever happens, in whatever order", () => {
     );
   });
 
-  it("spend is never negative, holds what earlier attempts cost, and is whole while an answer is out", () => {
+  it("spend is never negative, includes the cost of earlier attempts, and is the whole reservation while a response is missing", () => {
     fc.assert(
       fc.property(anyLife, (events) => {
         live(events, (_before, _event, next) => {
@@ -359,7 +359,7 @@ describe("whatever happens, in whatever order", () => {
     );
   });
 
-  it("events of another attempt, send or task are no news", () => {
+  it("events of another attempt, send or task change nothing", () => {
     fc.assert(
       fc.property(anyLife, anyTask, (events, { status, charged }) => {
         const record = live(events, () => {});
@@ -379,7 +379,7 @@ describe("whatever happens, in whatever order", () => {
     );
   });
 
-  it("an event that is applied twice counts once", () => {
+  it("an event that is applied twice has one effect", () => {
     fc.assert(
       fc.property(anyLife, anyEvent, (events, event) => {
         const once = applyEvent(
@@ -391,7 +391,7 @@ describe("whatever happens, in whatever order", () => {
     );
   });
 
-  it("what is stored can be read again", () => {
+  it("stored records can be read again", () => {
     fc.assert(
       fc.property(anyLife, (events) => {
         const record = live(events, () => {});

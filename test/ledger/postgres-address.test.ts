@@ -5,7 +5,7 @@ import { readPostgresAddress } from "../../src/config/postgres-address.ts";
 const CHECKED = { rootCertificate: null };
 
 describe("an address", () => {
-  it("is read whole", () => {
+  it("is read with all its parts", () => {
     expect(
       readPostgresAddress("postgresql://some%20one:p%40ss@db.example:6432/audio?sslrootcert=/etc/ca.pem"),
     ).toEqual({
@@ -18,7 +18,7 @@ describe("an address", () => {
     });
   });
 
-  it("has PostgreSQL's own defaults where it is short", () => {
+  it("uses PostgreSQL's own defaults for missing parts", () => {
     const short = { host: "localhost", port: 5432, user: "postgres", password: "", tls: null };
     expect(readPostgresAddress("postgres://localhost")).toEqual({ ...short, database: "postgres" });
     expect(readPostgresAddress("postgres://ann@localhost/")).toEqual({
@@ -51,13 +51,13 @@ describe("an address", () => {
     "postgres://u:1#hunter2@host/db",
     "postgres://u:1?hunter2@host/db",
     "postgres://u:1/hunter2@host/db",
-  ])("(%s) is refused, without a word of the password", (text) => {
+  ])("(%s) is refused, and the error does not contain the password", (text) => {
     const fault = readPostgresAddress(text);
     expect(fault).toEqual({ what: "is not a postgres:// address", fix: expect.stringContaining("%2F") });
     expect(JSON.stringify(fault)).not.toContain("hunter2");
   });
 
-  it("names the parameters that it does not know", () => {
+  it("names unknown parameters", () => {
     for (const name of [
       "options",
       "host",
@@ -84,7 +84,7 @@ describe("TLS", () => {
   };
 
   it.each(["", "?sslmode=prefer", "?sslmode=require", "?sslmode=verify-ca", "?sslmode=verify-full"])(
-    "is checked off this machine (%s)",
+    "is verified for another machine (%s)",
     (mode) => {
       for (const host of [
         "db.example",
@@ -100,13 +100,13 @@ describe("TLS", () => {
   );
 
   it.each(["disable", "allow", "no-verify", "false", "0", ""])(
-    "cannot be weakened there (sslmode=%s)",
+    "cannot be weakened for another machine (sslmode=%s)",
     (mode) => {
       expect(tlsOf(`postgres://db.example/db?sslmode=${mode}`)).toMatch(/sslmode/);
     },
   );
 
-  it("is used on this machine where the address asks for it", () => {
+  it("is used for this machine if the address requests it", () => {
     expect(tlsOf("postgres://127.0.0.1/db")).toBeNull();
     expect(tlsOf("postgres://LOCALHOST/db?sslmode=disable")).toBeNull();
     expect(tlsOf("postgres://127.0.0.1/db?sslmode=require")).toEqual(CHECKED);

@@ -58,7 +58,7 @@ async function silentPort(): Promise<number> {
   return address.port;
 }
 
-describe("a server that is not there", () => {
+describe("a missing server", () => {
   it("is reported in time, without the credentials", async () => {
     const logged: string[] = [];
     const store = openShared(`postgres://somebody:hunter2@127.0.0.1:${await freePort()}/audio`, { logged });
@@ -72,12 +72,12 @@ describe("a server that is not there", () => {
     expect(store.description).toContain("127.0.0.1");
   });
 
-  it("is reported in time where something listens that never answers", async () => {
+  it("is reported in time if a program listens there that never answers", async () => {
     const store = openShared(`postgres://127.0.0.1:${await silentPort()}`);
     await expectAway(store.check(), /does not answer/);
   });
 
-  it("is reported in time where something else answers", async () => {
+  it("is reported in time if another program answers there", async () => {
     const server = createServer((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")).listen(
       0,
       "127.0.0.1",
@@ -92,8 +92,8 @@ describe("a server that is not there", () => {
   });
 });
 
-describe.skipIf(whyNoPostgres() !== undefined)("an absence", () => {
-  it.each([700, 1300, 2500])("for %d ms goes unnoticed", async (ms) => {
+describe.skipIf(whyNoPostgres() !== undefined)("an outage", () => {
+  it.each([700, 1300, 2500])("of %d ms is not noticed by callers", async (ms) => {
     const server = await ownServer();
     const store = openShared(server.url);
     await claim(store);
@@ -104,7 +104,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("an absence", () => {
     expect(await call).toEqual({ kind: "admitted" });
   });
 
-  it("that lasts is reported, by all calls together, and what was acknowledged is there afterwards", async () => {
+  it("that lasts is reported by all calls together, and acknowledged writes exist afterwards", async () => {
     const server = await ownServer();
     const store = openShared(server.url);
     await claim(store);
@@ -123,7 +123,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("an absence", () => {
     expect(await store.check()).toEqual([]);
   });
 
-  it("by a crash ends no process that has an idle connection", async () => {
+  it("after a crash ends no process that has an idle connection", async () => {
     const server = await ownServer();
     const stores = Array.from({ length: 9 }, () => openShared(server.url));
     await Promise.all(stores.map((store) => store.check()));
@@ -134,7 +134,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("an absence", () => {
     await Promise.all(stores.map((store) => store.check()));
   });
 
-  it("by standing still is reported as the database's, and is over when it goes on", async () => {
+  it("of a server that hangs is reported as the database's fault, and ends when the server continues", async () => {
     const server = await ownServer();
     const store = openShared(server.url);
     await store.check();
@@ -147,7 +147,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("an absence", () => {
     await store.check();
   });
 
-  it("held by a suspended process makes the next one wait, and is run again", async () => {
+  it("because a suspended process holds a lock makes the next call wait, and the transaction is run again", async () => {
     const server = await ownServer();
     const store = openShared(server.url);
     await store.heartbeat([]);
@@ -173,14 +173,14 @@ describe.skipIf(whyNoPostgres() !== undefined)("an absence", () => {
   });
 });
 
-describe.skipIf(whyNoPostgres() !== undefined)("an answer that is lost", () => {
+describe.skipIf(whyNoPostgres() !== undefined)("a lost answer", () => {
   let server: PostgresServer;
   beforeAll(async () => {
     server = await PostgresServer.start();
   });
   afterAll(() => server.remove());
 
-  it("behind a COMMIT makes nothing happen twice", async () => {
+  it("after a COMMIT repeats no effect", async () => {
     const { proxy, url } = await proxyTo(server);
     const store = openShared(url);
     await store.check();
@@ -211,7 +211,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("an answer that is lost", () => {
     expect(JSON.parse((state as { state: string }).state).slots).toHaveLength(1); // one column was asked for
   });
 
-  it("anywhere else is asked for again", async () => {
+  it("of another statement is requested again", async () => {
     const { proxy, url } = await proxyTo(server);
     const keyId = randomUUID();
     for (let lost = 1; lost <= 4; lost += 1) {
@@ -220,7 +220,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("an answer that is lost", () => {
     }
   });
 
-  it("is not taken for a commit where it says ROLLBACK", async () => {
+  it("is not read as a commit if it says ROLLBACK", async () => {
     const { proxy, url } = await proxyTo(server);
     const engine = openEngine(url);
     await engine.check();
@@ -245,7 +245,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("an answer that is lost", () => {
     expect(await engine.transact({ durability: "power_cut", locks: [], load: [], decide })).toBe(2);
   });
 
-  it("costs an admission no more than the two round trips that it takes", async () => {
+  it("does not cost an admission more than its two round trips", async () => {
     const { proxy, url } = await proxyTo(server);
     const store = openShared(url);
     await store.check();
@@ -271,7 +271,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a database", () => {
     return { url, database, command: (statement: string) => server.command(statement, database) };
   }
 
-  it("gets its tables once from processes that come first together", async () => {
+  it("gets its tables once from processes that start together", async () => {
     for (let round = 0; round < 5; round += 1) {
       const { url, command } = await empty();
       await Promise.all(Array.from({ length: 8 }, () => openShared(url).check()));
@@ -294,7 +294,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a database", () => {
     expect(logged.filter((line) => line.includes("deadlock"))).toEqual([]);
   });
 
-  it("serves many calls of one process, however long they wait for each other", async () => {
+  it("serves many calls of one process, even if they wait for each other", async () => {
     const engine = openEngine((await empty()).url);
     const slow = { durability: "process_kill", locks: [sql("SELECT pg_sleep(0.06)")], load: [] } as const;
     const calls = Array.from({ length: 95 }, (_, at) =>
@@ -303,7 +303,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a database", () => {
     expect(await Promise.all(calls)).toHaveLength(95);
   });
 
-  it("with another layout is refused, untouched", async () => {
+  it("with another layout is refused and not changed", async () => {
     const { url, command } = await empty();
     await openShared(url).check();
     await command("UPDATE agm_layout SET version = 99");
@@ -314,7 +314,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a database", () => {
   });
 
   it.each(["CREATE TABLE agm_records (x int)", "CREATE TABLE agm_layout (x int)"])(
-    "of another program (%s) is refused, untouched",
+    "of another program (%s) is refused and not changed",
     async (statement) => {
       const { url, command } = await empty();
       await command(statement);
@@ -333,7 +333,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a database", () => {
     expect(failure.message).toContain("does not exist");
   });
 
-  it("whose user may not create tables says so, and works once somebody has made them", async () => {
+  it("whose user may not create tables is reported, and works once the tables exist", async () => {
     const { url, database, command } = await empty();
     await command("CREATE ROLE guest LOGIN; REVOKE CREATE ON SCHEMA public FROM PUBLIC");
     const guest = server.urlOf(database, "guest");
@@ -351,7 +351,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a database", () => {
     ]);
   });
 
-  it("that is read-only says so, until it is not", async () => {
+  it("that is read-only is reported as such, and works once it is writable", async () => {
     const { url, database, command } = await empty();
     const store = openShared(url);
     await store.check();
@@ -368,7 +368,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a database", () => {
     await claim(store);
   });
 
-  it("that is full says so, and takes nothing by half", async () => {
+  it("that is full is reported as such, and stores nothing partially", async () => {
     const { url, command } = await empty();
     const store = openShared(url);
     await store.check();
@@ -411,7 +411,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a database", () => {
 });
 
 describe.skipIf(whyNoPostgres() !== undefined)("a server", () => {
-  it("with settings that lose what it acknowledged is warned of", async () => {
+  it("with settings that may lose acknowledged writes causes a warning", async () => {
     const unsafe = { fsync: "off", full_page_writes: "off", synchronous_commit: "off" };
     const server = await ownServer({ more: unsafe });
     const warnings = await openShared(server.url).check();
@@ -422,7 +422,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a server", () => {
     );
   });
 
-  it("with too many connections says so, and how to plan for them", async () => {
+  it("with too many connections is reported, and how to plan for them", async () => {
     const server = await ownServer({ more: { max_connections: "5", superuser_reserved_connections: "3" } });
     await server.command("CREATE ROLE team LOGIN");
     await server.command("CREATE DATABASE team OWNER team");
@@ -438,7 +438,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a server", () => {
     await third.check();
   });
 
-  it("that wants another password says so, and not which was tried", async () => {
+  it("that requires another password is reported, without the password that was tried", async () => {
     const server = await ownServer({ asksPassword: true });
     const logged: string[] = [];
     for (const credentials of ["postgres:hunter2", "postgres", "nobody:hunter2"]) {
@@ -453,7 +453,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a server", () => {
     expect(right.description).not.toContain(PASSWORD);
   });
 
-  it("is found by its address alone, whatever the environment says", async () => {
+  it("is found by its address alone, whatever the environment contains", async () => {
     const server = await ownServer({ asksPassword: true });
     const home = scratchFolder();
     writeFileSync(join(home, ".pgpass"), `*:*:*:*:${PASSWORD}\n`, { mode: 0o600 });
@@ -504,7 +504,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a failover", () => {
 });
 
 describe.skipIf(whyNoPostgres() !== undefined)("TLS", () => {
-  it("takes a certificate that sslrootcert vouches for, and no other, whatever the environment says", async () => {
+  it("accepts only a certificate that sslrootcert confirms, whatever the environment contains", async () => {
     const certificate = selfSigned();
     const other = selfSigned();
     onTestFinished(() => {
@@ -540,7 +540,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("TLS", () => {
     }
   });
 
-  it("is never done without off this machine", async () => {
+  it("is always used for another machine", async () => {
     const server = await ownServer();
     const failure = await failureOf(openShared(server.url.replace("127.0.0.1", "0.0.0.0")).check());
     expect(failure).toMatchObject({ code: "store_unavailable", retryable: false });
@@ -552,7 +552,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("TLS", () => {
 describe.skipIf(whyNoPostgres() !== undefined || whyNoPgBouncer() !== undefined)(
   "PgBouncer in transaction mode",
   () => {
-    it("serves more processes than it has connections, and a server's crash behind it is bridged", async () => {
+    it("serves more processes than it has connections, and bridges a crash of the server", async () => {
       const server = await ownServer();
       const bouncer = await PgBouncer.start(server, 2);
       onTestFinished(() => bouncer.remove());

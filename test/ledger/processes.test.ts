@@ -87,7 +87,7 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       return { ledger, limits };
     }
 
-    it("keep each of five API keys within the service's limits, twenty together, and use them", async () => {
+    it("(twenty) keep each of five API keys within the service's limits, and use these limits", async () => {
       const place = await site.newPlace();
       const keys = ["sk-1", "sk-2", "sk-3", "sk-4", "sk-5"];
       const teams = keys.map((apiKey) =>
@@ -123,7 +123,7 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       expect(facts.filter(({ refused }) => refused === "budget_exceeded")).toHaveLength(1);
     });
 
-    it("lose no write and no admission that was acknowledged, also when they are killed", async () => {
+    it("lose no acknowledged write or admission, even when they are killed", async () => {
       const place = await site.newPlace();
       const children = four(place, { job: "load", count: 10_000 });
       await Promise.all(children.map((child) => child.told(30)));
@@ -148,7 +148,7 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       expect(await ledger.store.spentCredits(DAY_MS)).toBe(spent);
     }, 120_000);
 
-    it("leave slot, place and credits to the next, after whichever step of an admission they are killed", async () => {
+    it("leave slot, place and credits to the next, at whichever step of an admission they are killed", async () => {
       const place = await site.newPlace();
       const whole = new Child({ ...place, job: "step", baseUrl: "https://whole.example" });
       await whole.ended();
@@ -189,7 +189,7 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       return found?.status;
     }
 
-    it("are not held up by one that was killed before its answer came", async () => {
+    it("are not blocked by one that was killed before its answer arrived", async () => {
       const place = await site.newPlace();
       const children = [
         new Child({ ...place, job: "hang" }),
@@ -211,7 +211,7 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       await ask(AbortSignal.timeout(10_000));
     });
 
-    it("end although something is pending", async () => {
+    it("exit although operations are pending", async () => {
       const child = new Child({ ...(await site.newPlace()), job: "idle" });
       await child.told(1);
       await child.ended();
@@ -225,7 +225,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("with PostgreSQL", () => {
   processesSuite("PostgreSQL", postgresSite);
 });
 
-describe("a holder", () => {
+describe("a lease owner", () => {
   it("counts as dead only when its process certainly is", async () => {
     const own = createProcessId();
     expect(isProcessGone(own)).toBe(false);

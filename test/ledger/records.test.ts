@@ -101,7 +101,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
   describe(`records over ${name}`, () => {
     const newBench = (): Bench => new Bench(open());
 
-    it("come back as they were, singly and in every list", async () => {
+    it("are read as they were written, singly and in every list", async () => {
       const ledger = newBench().ledger();
       const record = await claimed(ledger, { status: "processing", taskId: "task-1" });
       const saved = { path: "/out/a.mp3", sizeBytes: 1, sha256: "0", savedAtMs: 1, matchesFormat: true };
@@ -127,7 +127,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       ["JSON of something else", () => "[1,2,3,4,5,6,7,8,9,10]"],
       ["a record with a field lost", (record: TaskRecord) => textOf({ ...record, status: undefined })],
       ["another record", (record: TaskRecord) => textOf({ ...record, recordId: "record-9" })],
-    ])("damaged to %s are set aside, reported, and never read as no record", async (_what, textFor) => {
+    ])("damaged to %s are set aside, reported, and never read as missing", async (_what, textFor) => {
       const bench = newBench();
       const ledger = bench.ledger();
       const record = await claimed(ledger);
@@ -146,7 +146,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       expect(await ledger.get(other.recordId)).toEqual(other);
     });
 
-    it("that are odd are passed over by lists, and said", async () => {
+    it("that are damaged are skipped by lists, and reported", async () => {
       const bench = newBench();
       const ledger = bench.ledger();
       const odd = await claimed(ledger);
@@ -156,7 +156,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       expect(bench.logged.join()).toContain("passed over");
     });
 
-    it("of another account that are damaged are skipped, and one's own are reported", async () => {
+    it("of another account that are damaged are skipped silently, and those of this account are reported", async () => {
       const bench = newBench();
       const [mine, theirs] = [bench.ledger("mine"), bench.ledger("theirs")];
       const odd = await claimed(theirs, { workId: "both" });
@@ -166,7 +166,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       expect((await failureOf(theirs.ofWork("both"))).message).toContain("set aside");
     });
 
-    it("that vanished are written again from memory once they have a task, and not before", async () => {
+    it("that were deleted are written again from memory once they have a task, and not before", async () => {
       const ledger = newBench().ledger();
       const forget = (record: TaskRecord): Promise<void> => ledger.store.discard(record);
       const accepted = await ledger.apply(await sent(ledger, await claimed(ledger), "s"), seen("queued"));
@@ -183,7 +183,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
     });
   });
 
-  describe(`changes over ${name}`, () => {
+  describe(`changes of records over ${name}`, () => {
     const newBench = (): Bench => new Bench(open());
 
     it("from several processes at once are all made", async () => {
@@ -203,7 +203,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       expect(stored?.revision).toBe(record.revision + paths.length);
     });
 
-    it("that change nothing write nothing, and still return what ended with them", async () => {
+    it("that change nothing write nothing, and still return the handles that ended with them", async () => {
       const ledger = newBench().ledger();
       const record = await sent(ledger, await claimed(ledger), "send-1");
       const slot = { sendId: "send-1", outcome: "unsent" } as const;
@@ -215,7 +215,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       expect(await ledger.admit(other, "send-2", six)).toMatchObject({ kind: "admitted" });
     });
 
-    it("that come late, from a process that had slept, undo nothing of what another did meanwhile", async () => {
+    it("that come late from a suspended process undo no changes of other processes", async () => {
       const bench = newBench();
       const [sleeper, other] = [bench.ledger(), bench.ledger()];
       const first = await sent(sleeper, await claimed(sleeper), "send-1");
@@ -231,7 +231,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       });
     });
 
-    it("that remove a record, repeated because their answer was lost, spare the one that was claimed anew", async () => {
+    it("that remove a record, repeated because their answer was lost, spare the record that was claimed again", async () => {
       const bench = newBench();
       const [first, other] = [bench.ledger(), bench.ledger()];
       const record = await sent(first, await claimed(first), "send-1");
@@ -249,7 +249,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       expect(await other.get(id)).toEqual(anew);
     });
 
-    it("refused cost nothing and are kept for 30 days, and an unused admission leaves what was before it", async () => {
+    it("to a refused request cost nothing and are kept for 30 days, and an unused admission restores the earlier status", async () => {
       const ledger = newBench().ledger();
       const claim = await claimed(ledger);
       const unused = await sent(ledger, claim, "send-1");
@@ -277,7 +277,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
   describe(`leases over ${name}`, () => {
     const newBench = (): Bench => new Bench(open());
 
-    it("belong to one process, and are taken from one that is certainly dead", async () => {
+    it("belong to one process, and pass to another once that is certainly dead", async () => {
       const bench = newBench();
       const [place, , random] = createProcessId().split(".");
       // Larger than any process number of Linux, macOS or Windows in practice.
@@ -297,7 +297,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
     const named = async (ledger: Ledger, createdAtMs: number): Promise<TaskRecord> =>
       await claimed(ledger, { workId: "work", taskId: "task-1", status: "queued", createdAtMs });
 
-    it("stands once in lists, by the record of the key that lists", async () => {
+    it("is listed once, by the record of the key that lists", async () => {
       const bench = newBench();
       const [mine, theirs] = [bench.ledger("mine"), bench.ledger("theirs")];
       const old = await named(theirs, 2);

@@ -38,7 +38,7 @@ describe("the rules of admission", () => {
     });
   });
 
-  it.each(plantedFaults)("are seen to be broken where $name", async ({ plant, rules }) => {
+  it.each(plantedFaults)("are found to be broken if $name", async ({ plant, rules }) => {
     const found = await fc.check(keepsRules(plant(sound, clock)), {
       seed: 3,
       numRuns: 400,

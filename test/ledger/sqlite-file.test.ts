@@ -85,8 +85,8 @@ async function lookUp(store: LedgerStore): Promise<void> {
   await store.named(pathName("/nowhere"));
 }
 
-describe("the ledger's place", () => {
-  it("is not touched before the first use", async () => {
+describe("the ledger's folder", () => {
+  it("is not accessed before the first use", async () => {
     const stateDir = join(scratchFolder(), "state");
     const store = open(stateDir);
     expect(store.description).toContain(stateDir);
@@ -94,7 +94,7 @@ describe("the ledger's place", () => {
     expect(statSync(stateDir, { throwIfNoEntry: false })).toBeUndefined();
   });
 
-  it("is open to its owner alone, whatever the umask", skipFor(ON_WINDOWS), async () => {
+  it("is accessible to its owner alone, whatever the umask", skipFor(ON_WINDOWS), async () => {
     const stateDir = join(scratchFolder(), "deep", "state");
     const before = process.umask(0o000);
     onTestFinished(() => void process.umask(before));
@@ -106,7 +106,7 @@ describe("the ledger's place", () => {
     for (const name of names) expect([name, modeOf(join(stateDir, name))]).toEqual([name, 0o600]);
   });
 
-  it("is closed to others where it was left open", skipFor(ON_WINDOWS), async () => {
+  it("is closed to others if it was open", skipFor(ON_WINDOWS), async () => {
     const { stateDir, file } = await written();
     chmodSync(stateDir, 0o755);
     chmodSync(file, 0o644);
@@ -115,7 +115,7 @@ describe("the ledger's place", () => {
     expect(modeOf(file)).toBe(0o600);
   });
 
-  it("leaves the mode of a folder that holds other things", skipFor(ON_WINDOWS), async () => {
+  it("keeps its mode if it contains other files", skipFor(ON_WINDOWS), async () => {
     const stateDir = scratchFolder();
     writeFileSync(join(stateDir, "something"), "");
     chmodSync(stateDir, 0o755);
@@ -124,7 +124,7 @@ describe("the ledger's place", () => {
     expect(modeOf(join(stateDir, "ledger.sqlite"))).toBe(0o600);
   });
 
-  it("that cannot be written is said, with the path", async () => {
+  it("that is not writable is reported, with the path", async () => {
     const folder = scratchFolder();
     writeFileSync(join(folder, "file"), "");
     const stateDir = join(folder, "file", "state");
@@ -139,14 +139,14 @@ describe("the ledger's place", () => {
     expect(failure.code).toBe("store_unavailable");
   });
 
-  it("that is read-only is said", skipFor(ON_WINDOWS), async () => {
+  it("that is read-only is reported", skipFor(ON_WINDOWS), async () => {
     const stateDir = scratchFolder();
     chmodSync(stateDir, 0o555);
     const failure = await asOrdinaryUser(() => failureOf(open(stateDir).check()));
     expect(failure.code).toBe("store_unavailable");
   });
 
-  it("that something synchronises is warned of, and works", async () => {
+  it("that is synchronised causes a warning, and works", async () => {
     const stateDir = join(scratchFolder(), "Dropbox", "state");
     const [warning, ...more] = await open(stateDir).check();
     expect(warning).toContain("Dropbox");
@@ -155,7 +155,7 @@ describe("the ledger's place", () => {
     expect(await open(scratchFolder()).check()).toEqual([]);
   });
 
-  it("works once what was wrong is mended, in the same process", async () => {
+  it("works in the same process once its fault is corrected", async () => {
     const folder = scratchFolder();
     const blocker = join(folder, "state");
     writeFileSync(blocker, "");
@@ -166,7 +166,7 @@ describe("the ledger's place", () => {
     expect(await read(store)).toEqual(aRecord());
   });
 
-  it("that vanishes under a running process is made anew, not written into the void", async () => {
+  it("that was deleted during a process is created again, and writes are not lost", async () => {
     const { stateDir, file } = await written();
     const store = open(stateDir);
     expect(await read(store)).toEqual(aRecord());
@@ -179,7 +179,7 @@ describe("the ledger's place", () => {
 });
 
 describe("a ledger file", () => {
-  it("with another layout is refused in one sentence, and left alone", async () => {
+  it("with another layout is refused in one sentence, and not changed", async () => {
     const { stateDir, file } = await written();
     const db = new DatabaseSync(file);
     db.exec("PRAGMA user_version = 2");
@@ -191,7 +191,7 @@ describe("a ledger file", () => {
     expect(failure.remedy).toContain("out of the way");
   });
 
-  it("that lacks a table is called damaged, and left alone", async () => {
+  it("that lacks a table is reported as damaged, and not changed", async () => {
     const { stateDir, file } = await written();
     const db = new DatabaseSync(file);
     db.exec("DROP TABLE agm_names");
@@ -223,7 +223,7 @@ describe("a ledger file", () => {
       },
     ],
   ];
-  it.each(damages)("that was %s is said to be damaged, and left as it is", async (_, damage) => {
+  it.each(damages)("that was %s is reported as damaged, and not changed", async (_, damage) => {
     const { stateDir, file } = await written();
     damage(file);
     const before = readFileSync(file);
@@ -237,7 +237,7 @@ describe("a ledger file", () => {
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
-  it("locked by somebody is waited for, without blocking this process", async () => {
+  it("locked by another process is waited for, without blocking this process", async () => {
     const { stateDir, file } = await written();
     const store = open(stateDir);
     await store.check();
@@ -254,7 +254,7 @@ describe("a ledger file", () => {
     expect(turns).toBeGreaterThan(2);
   });
 
-  it("locked for too long is an error that may be tried again", async () => {
+  it("locked for too long is a retryable error", async () => {
     const { stateDir, file } = await written();
     const db = new DatabaseSync(file);
     db.exec("BEGIN IMMEDIATE");
@@ -302,7 +302,7 @@ describe("loading SQLite", () => {
   });
 });
 
-it("two processes that start together end with one whole file", async () => {
+it("two processes that start together create one whole file", async () => {
   const stateDir = join(scratchFolder(), "state");
   mkdirSync(stateDir);
   const stores = Array.from({ length: 8 }, () => open(stateDir));

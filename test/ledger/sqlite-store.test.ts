@@ -44,7 +44,7 @@ describe("on one machine", () => {
   });
   afterAll(() => bench.close());
 
-  it("the wall clock may be set by a day without a window noticing, and a budget then counts more, not less", async () => {
+  it("a wall clock set by a day affects no limit window, and makes a budget count more, not less", async () => {
     const desk = new Desk(bench);
     const limits = { maxCreates: 1, budget: { credits: 300, windowMs: DAY_MS } };
     await desk.create("accepted", limits);
@@ -57,14 +57,14 @@ describe("on one machine", () => {
     expect((await desk.ask(limits)).admission).toEqual({ kind: "over_budget", countedCredits: 300 });
   });
 
-  it("a file is found whatever service spoke it", async () => {
+  it("a file is found whichever service made it", async () => {
     const desk = new Desk(bench);
     const path = `/audio/${desk.keyId}.mp3`;
     await desk.put(desk.record({ status: "succeeded", taskId: "t", files: [savedAt(path)] }));
     expect(await new Desk(bench).store().named(pathName(path))).toHaveLength(1);
   });
 
-  it("what a record has cost is not forgotten with the sums of two days ago", async () => {
+  it("the cost of a record remains when the sums of two days ago are dropped", async () => {
     const desk = new Desk(bench);
     const record = await desk.create("accepted");
     bench.advance(3 * DAY_MS);

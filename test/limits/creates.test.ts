@@ -73,7 +73,7 @@ describe("creates", () => {
     await Promise.allSettled(parts);
   });
 
-  it("see that a task of another process ended, soon", async () => {
+  it("notice soon that a task of another process ended", async () => {
     const room = newRoom();
     const other = room.another();
     const running = await other.accept(await other.ask("x"));
@@ -96,7 +96,7 @@ describe("creates", () => {
     expect(room.waiting).toEqual(["a paused", "b paused"]);
   });
 
-  it("leave the queue clean when they are given up, at its head and behind", async () => {
+  it("leave the queue when they are cancelled, at its head and behind it", async () => {
     const room = newRoom();
     await room.limits.pause("creates", 40);
     const head = new AbortController();
@@ -115,7 +115,7 @@ describe("creates", () => {
     await expect(room.ask("d", gone)).rejects.toThrow("never came");
   });
 
-  it("give back an admission that was won too late", async () => {
+  it("release an admission that came too late", async () => {
     const room = newRoom();
     for (let round = 0; round < 8; round += 1) {
       const record = await room.claim(`late ${round}`);
@@ -131,7 +131,7 @@ describe("creates", () => {
     expect(await room.spent()).toBe(150);
   });
 
-  it("give back an admission that is not used, with its place and its reservation", async () => {
+  it("release an unused admission with its place and its reservation", async () => {
     const room = newRoom({ creditBudget: 150 });
     for (const name of ["a", "b", "c", "d", "e", "f", "g", "h"]) {
       await room.limits.returnGrant(await room.ask(name));
@@ -155,7 +155,7 @@ describe("creates", () => {
     await third;
   });
 
-  it("keep their place while the answer is out, and lose it after their process's death", async () => {
+  it("keep their place while they have no response, and lose it after their process's death", async () => {
     const room = newRoom();
     const other = room.another();
     for (const name of ["x", "y"]) await other.ask(name);
@@ -170,7 +170,7 @@ describe("creates", () => {
     await mine;
   });
 
-  it("that have ended without an answer keep their place for 30 s, and no longer", async () => {
+  it("that ended without a response keep their place for 30 s, and no longer", async () => {
     const room = newRoom();
     const other = room.another();
     for (const name of ["x", "y"]) await other.leaveUnanswered(await other.ask(name));
@@ -181,7 +181,7 @@ describe("creates", () => {
     await mine;
   });
 
-  it("are not sent if the record has moved on, whose new status is returned", async () => {
+  it("are not sent if the record has changed; its new status is returned", async () => {
     const room = newRoom();
     const stale = await room.claim("a");
     const accepted = await room.accept(await room.ask("a"));
@@ -191,7 +191,7 @@ describe("creates", () => {
 });
 
 describe("the budget", () => {
-  it("refuses at once, also behind others that wait", async () => {
+  it("refuses at once, even behind others that wait", async () => {
     const room = newRoom({ creditBudget: 300 });
     const first = await room.accept(await room.ask("a"));
     await room.accept(await room.ask("b"));
@@ -215,7 +215,7 @@ describe("the budget", () => {
     expect(poorer.admitted).toEqual([]);
   });
 
-  it("and the places are free again for the next after a refusal", async () => {
+  it("and the places are available for the next create after a refusal", async () => {
     const room = newRoom({ creditBudget: 150 });
     await room.refuse(await room.ask("a"));
     expect(await room.ledger.get("a")).toMatchObject({ status: "waiting", spend: null });
@@ -223,7 +223,7 @@ describe("the budget", () => {
     await room.ask("c");
   });
 
-  it("does not count what an unanswered create has reserved a second time when it is repeated", async () => {
+  it("does not count the reservation of an unanswered create twice when it is repeated", async () => {
     const room = newRoom({ creditBudget: 150 });
     const grant = await room.ask("a");
     await room.leaveUnanswered(grant);
@@ -232,8 +232,8 @@ describe("the budget", () => {
   });
 });
 
-describe("while the store is lost", () => {
-  it("creates are refused, also those that wait", async () => {
+describe("while the store is unreachable", () => {
+  it("creates are refused, even those that wait", async () => {
     const room = newRoom();
     const [first, second, third] = [await room.claim("a"), await room.claim("b"), await room.claim("c")];
     await room.limits.pause("creates", 40);
@@ -247,7 +247,7 @@ describe("while the store is lost", () => {
     expect(await room.order(third)).toMatchObject({ kind: "admitted" });
   });
 
-  it("the ends of creates are reported to it later", async () => {
+  it("the ends of creates are written later", async () => {
     const room = newRoom();
     const first = await room.ask("a");
     const second = await room.ask("b");
@@ -264,7 +264,7 @@ describe("while the store is lost", () => {
   });
 
   it.each([0, 20_000])(
-    "an admission whose answer was lost is taken back, %i ms after it is there again",
+    "an admission whose answer was lost is released, %i ms after the store is reachable again",
     async (awayMs) => {
       const room = newRoom({ creditBudget: 150 });
       const record = await room.claim("a");
@@ -282,7 +282,7 @@ describe("while the store is lost", () => {
     },
   );
 
-  it("one report that never succeeds blocks neither the others nor the heartbeats", async () => {
+  it("one write that never succeeds blocks neither the others nor the heartbeats", async () => {
     const room = newRoom();
     const other = room.another();
     for (const name of ["x", "y"]) await other.ask(name);
@@ -319,7 +319,7 @@ describe("leases", () => {
     expect(isLost).toBe(false);
   });
 
-  it("that another process has taken are reported once", async () => {
+  it("that another process has acquired are reported once", async () => {
     const room = newRoom();
     const record = await room.claim("a");
     let losses = 0;
@@ -335,7 +335,7 @@ describe("leases", () => {
   });
 });
 
-it("who waits is sent away when the limits close", async () => {
+it("waiting creates are rejected when the limits close", async () => {
   const room = newRoom();
   await room.limits.pause("creates", 40);
   const waits = failureOf(room.ask("a"));

@@ -61,7 +61,7 @@ it("two tasks at the usual 5 s are not slowed down", async () => {
   }
 });
 
-it("polls leave eight reads to others, which are answered at once", async () => {
+it("polls leave eight reads to other queries, which are answered at once", async () => {
   const room = newRoom();
   const { atMs } = poll(room, room.limits, 100);
   await room.clock.advance(30_000);

@@ -55,13 +55,13 @@ describe("reads", () => {
     expect(more.ran).toBe(59);
   });
 
-  it("hand on what they brought, also a failure, and free their place in time", async () => {
+  it("return their result or error, and release their place in time", async () => {
     const { limits } = newRoom();
     expect(await limits.read(never, async () => 7)).toBe(7);
     await expect(limits.read(never, () => Promise.reject(new Error("no route")))).rejects.toThrow("no route");
   });
 
-  it("can be given up while they wait", async () => {
+  it("can be cancelled while they wait", async () => {
     const room = newRoom();
     await room.limits.pause("reads", 30);
     const controller = new AbortController();
@@ -70,7 +70,7 @@ describe("reads", () => {
     await expect(read).rejects.toThrow("enough");
   });
 
-  it("wait out a pause", async () => {
+  it("wait until a pause ends", async () => {
     const room = newRoom();
     await room.limits.pause("reads", 30);
     const reads = start(room.limits, 1);
@@ -80,7 +80,7 @@ describe("reads", () => {
     expect(reads.ran).toBe(1);
   });
 
-  it("go on without the store", async () => {
+  it("work without the store", async () => {
     const room = newRoom();
     room.trouble = "away";
     const reads = start(room.limits, 60);

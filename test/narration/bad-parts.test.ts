@@ -44,8 +44,8 @@ function expectOnlyPartTwo(told: NarrationOutput): void {
   expect(told.next_step).toContain("skip_failed true");
 }
 
-describe("a part that is gone here and at the service", () => {
-  it("is that part's problem; the rest can be joined, and another take of it be made", async () => {
+describe("a part that is missing here and at the service", () => {
+  it("is reported as that part's problem; the rest can be joined, or another take of it made", async () => {
     const done = await narrator.narrate({ text: THREE, max_credits: 1000 });
     const { narration_id } = done;
     const [file] = done.files;
@@ -75,7 +75,7 @@ describe("a part that is gone here and at the service", () => {
 describe("a part that the service delivers damaged", () => {
   const CUT = Buffer.alloc(PART_BYTES / 8, 1);
 
-  it("is fetched again once, free, before anybody hears of it", async () => {
+  it("is fetched again once, free of charge, before it is reported", async () => {
     narrator.service.intercept = deliver((body, times) =>
       body.includes("Two begins") && times === 1 ? CUT : null,
     );
@@ -105,7 +105,7 @@ describe("parts of other rates", () => {
       return rate === undefined ? null : wav(sound, { sampleRateHz: rate });
     });
 
-  it("one among equals is that part's problem, and skip_failed joins the rest", async () => {
+  it("are reported for the single part that differs, and skip_failed joins the rest", async () => {
     narrator.service.intercept = wavOf({ One: 8000, Two: 16_000, Three: 8000 });
     const told = await narrator.narrate({ text: THREE, output_format: "wav", max_credits: 1000 });
     expectOnlyPartTwo(told);
@@ -115,7 +115,7 @@ describe("parts of other rates", () => {
     expect(joined).toMatchObject({ status: "finished", problems: [{ part: 2, code: "parts_differ" }] });
   });
 
-  it("that all differ are reported without a rate that most have", async () => {
+  it("that all differ are reported without a common rate", async () => {
     narrator.service.intercept = wavOf({ One: 8000, Two: 16_000, Three: 24_000 });
     const told = await narrator.narrate({ text: THREE, output_format: "wav", max_credits: 1000 });
     expect(told.problems).toMatchObject([{ part: 2 }, { part: 3 }]);

@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => narrator.stop());
 
-it("a quote alone asks for the second take, once", async () => {
+it("a quote alone requests the second take, once", async () => {
   const { narration_id, files } = await narrator.narrate({ text: textOf("One", "Two"), max_credits: 1000 });
   const call = { narration_id, max_credits: 1000, retakes: [{ quote: "So ends Two" }] };
   const retaken = await narrator.narrate(call);
@@ -27,7 +27,7 @@ it("a quote alone asks for the second take, once", async () => {
   expect(narrator.service.count("create")).toBe(3);
 });
 
-it("a speed alone keeps the take that was chosen", async () => {
+it("a speed alone keeps the chosen take", async () => {
   const { narration_id } = await narrator.narrate({ text: textOf("One", "Two"), max_credits: 1000 });
   const limit = { narration_id, max_credits: 1000 };
   await narrator.narrate({ ...limit, retakes: [{ quote: "So ends Two", take: 3 }] });
@@ -49,7 +49,7 @@ it("chapters of a plan are those of the same text, without the text", async () =
   expect(narrator.service.count("create")).toBe(2);
 });
 
-it("a plan prices the chapters that are still to be paid", async () => {
+it("a plan states the price of chapters that are not paid yet", async () => {
   const { narration_id } = await narrator.narrate({ text: BOOK, chapters: "2", max_credits: 1000 });
   const plan = await narrator.narrate({ text: BOOK });
   expect(plan.narration_id).not.toBe(narration_id);
@@ -59,7 +59,7 @@ it("a plan prices the chapters that are still to be paid", async () => {
   expect(prices.reduce((sum, credits) => sum + credits, 0)).toBe(plan.credits.estimate);
 });
 
-it("a plan of some chapters refuses the others, and says what finds them", async () => {
+it("a plan of some chapters refuses the others, and says how to find them", async () => {
   const { narration_id } = await narrator.narrate({ text: BOOK, chapters: "2" });
   for (const chapters of ["1, 3", "1-3"]) {
     const refused = await narrator.driver.call("narrate", { narration_id, chapters });
@@ -69,7 +69,7 @@ it("a plan of some chapters refuses the others, and says what finds them", async
   }
 });
 
-it("a limit that covers the price and one hold is said to make it slow", async () => {
+it("a limit that covers the price and one reservation is reported as slow", async () => {
   const text = textOf("One", "Two", "Three", "Four");
   const { credits } = await narrator.narrate({ text });
   const max_credits = credits.estimate + 145;
@@ -87,7 +87,7 @@ it("a first limit for a voice of another language is answered with the plan, onc
   expect(await narrator.narrate(call)).toMatchObject({ status: "finished" });
 });
 
-it("a chapter that is not there is refused by its id as by its text", async () => {
+it("a missing chapter is refused by the narration's id as by its text", async () => {
   const { narration_id } = await narrator.narrate({ text: BOOK });
   const refused = await narrator.driver.call("narrate", { narration_id, chapters: "9" });
   expect(wordsOf(refused)).toContain('The text has no chapter "9"');
@@ -95,7 +95,7 @@ it("a chapter that is not there is refused by its id as by its text", async () =
   expect(wordsOf(other)).toContain("speed needs the text or file again in place of narration_id");
 });
 
-it("a limit that covers the likely price and the last hold begins at once", async () => {
+it("a limit that covers the likely price and the last reservation begins at once", async () => {
   const plan = await narrator.narrate({ text: textOf("One", "Two", "Three") });
   const { estimate, suggested_max } = plan.credits;
   expect(suggested_max).toBeLessThanOrEqual(Math.ceil(1.2 * estimate) + 300);
@@ -111,7 +111,7 @@ it("a limit below the price is refused with the price", async () => {
   );
 });
 
-it("the list finds a narration by the name of the file that it was read from", async () => {
+it("the list finds a narration by the name of its input file", async () => {
   const texts = join(narrator.workplace.root, "texts");
   await mkdir(texts);
   await writeFile(join(texts, "harbour-draft.txt"), paragraph("One"));

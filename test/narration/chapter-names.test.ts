@@ -19,12 +19,12 @@ async function chaptersOf(text: string): Promise<unknown> {
 
 const BODY = "# Dusk\n\nIt is late.\n\n# Dawn\n\nGood night.";
 
-describe("what stands before the first heading", () => {
-  it("is not a chapter where the narration is called after that heading", async () => {
+describe("text before the first heading", () => {
+  it("is not a chapter if the narration is named after that heading", async () => {
     expect(await chaptersOf(`For Ana.\n\n${BODY}`)).toEqual(["Dusk", "Dawn"]);
   });
 
-  it("is a chapter called after the text where the text names itself", async () => {
+  it("is a chapter with the text's title if the text has one", async () => {
     expect(await chaptersOf(`---\ntitle: Nights\n---\n\nFor Ana.\n\n${BODY}`)).toEqual([
       "Nights",
       "Dusk",
@@ -34,7 +34,7 @@ describe("what stands before the first heading", () => {
 });
 
 describe("files of chapters", () => {
-  it("are one file named once where the text has one section", async () => {
+  it("are one file with one name if the text has one section", async () => {
     const { files } = await narrator.narrate({
       text: "# One\n\nIt is late.",
       files: "chapters",
@@ -46,7 +46,7 @@ describe("files of chapters", () => {
     expect(files[0]?.chapter).toBeUndefined();
   });
 
-  it("are numbered and named where there are several", async () => {
+  it("are numbered and named if there are several", async () => {
     const { files } = await narrator.narrate({ text: BODY, files: "chapters", max_credits: 1000 });
     expect(files.map(({ path }) => basename(path))).toEqual([
       expect.stringMatching(/-01-Dusk\.pcm$/),

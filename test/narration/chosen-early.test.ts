@@ -11,7 +11,7 @@ afterEach(() => narrator.stop());
 /** A busy machine needs seconds to start a process. */
 const LONG = { timeout: 20_000, interval: 20 };
 
-it("a take that is chosen before its part is begun is the only one that is made, and paid, and the file has its name", async () => {
+it("a take that is chosen before its part is begun is the only one that is made and paid, and the file has its name", async () => {
   narrator.service.processingMs = 60_000;
   const text = textOf("One", "Two", "Three");
   const begun = { text, max_credits: 5000, file_name: "tale", wait_seconds: 0 };

@@ -64,7 +64,7 @@ it("from another program stay, are not served, and are named as foreign", async 
   expect(served.bytes.toString()).not.toContain("foreign");
 });
 
-it("whose name another file has get a number, as the audio does, and the result says so", async () => {
+it("whose name another file has get a number, like the audio, and the result says so", async () => {
   const { outputDir } = narrator.workplace;
   await narrator.narrate({ text: paragraph("One"), max_credits: 1000 });
   await writeFile(join(outputDir, "book.pcm"), "foreign");
@@ -78,7 +78,7 @@ it("whose name another file has get a number, as the audio does, and the result 
   expect(await readFile(join(outputDir, "book.pcm"), "utf8")).toBe("foreign");
 });
 
-it("and the audio itself are named as the narration's own where a request wants their name", async () => {
+it("and the audio are reported as the narration's own if a request wants their name", async () => {
   const { narration_id } = await narrator.narrate(CALL);
   const call = { prompt: "Another text", output_format: "pcm", file_name: "book" };
   for (const replace of [false, true]) {

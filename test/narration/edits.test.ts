@@ -72,7 +72,7 @@ describe("edits", () => {
     expect(spoken().at(-1)).toBe("The end\n\nWin left the house in the evening, and shut the door (softly).");
   });
 
-  it("keep the take that is chosen at last, whatever a plan in between had", async () => {
+  it("keep the take that was chosen last, whatever a plan in between had", async () => {
     const text = textOf("One", "Two");
     const limit = { max_credits: 5000, wait_seconds: 60 };
     const { narration_id } = await narrator.narrate({ text, ...limit });
@@ -126,7 +126,7 @@ describe("edits", () => {
     expect(narrator.service.tasks.size).toBe(2);
   });
 
-  it("that drop the first words of a cue leave the rest at its time", async () => {
+  it("that drop the first words of a cue keep the rest at its time", async () => {
     const text = `1\n00:00:00,000 --> 00:00:01,000\nANNA: Start.\n\n2\n00:00:30,000 --> 00:00:33,000\nANNA: Hello there.\nBEN: Goodbye now.\n`;
     const voices = ["ANNA: sophie_en_zh", "BEN: kian_en_zh"];
     const made = await narrator.narrate({ text, voices, max_credits: 900, wait_seconds: 60 });
@@ -137,7 +137,7 @@ describe("edits", () => {
   });
 
   it.each(["# A heading", "[pause 2s]", "Wait. [pause 2s] Go.", "```\ncode\n```", "ANNA: Hello."])(
-    "that bring more than words are refused: %j",
+    "that contain more than words are refused: %j",
     async (replacement) => {
       const text = `ANNA: ${paragraph("One")}\n\nANNA: ${paragraph("Two")}`;
       const { narration_id } = await narrator.narrate({ text, voices: ["ANNA: sophie_en_zh"] });
@@ -171,7 +171,7 @@ describe("edits", () => {
       ],
       /stands nowhere/,
     ],
-  ])("with a quote that %s are refused, before anything is paid", async (_, edits, words) => {
+  ])("with a quote that %s are refused before anything is charged", async (_, edits, words) => {
     const { narration_id } = await narrator.narrate({ text: textOf("One", "Two") });
     const refused = await narrator.driver.call("narrate", { narration_id, edits, max_credits: 900 });
     expect(errorOf(refused).code).toBe("invalid_request");

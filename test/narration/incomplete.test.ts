@@ -54,7 +54,7 @@ describe("what is paid for is joined as NAME (incomplete)", () => {
     ["a 402", 1000, () => refuseFrom(3, "insufficient_credits", 402), /without parts 3 to 4 of 4/],
     ["a part that fails", 1000, failTwo, /without part 2 of 4/],
   ])(
-    "where %s ended it, and goes when the whole is there, with its captions",
+    "if %s ended it, and is removed with its captions when the whole is complete",
     async (_what, limit, arrange, lacks) => {
       arrange();
       const { narration_id } = await narrator.narrate({ text: FOUR, file_name: "tale" });
@@ -72,14 +72,14 @@ describe("what is paid for is joined as NAME (incomplete)", () => {
     },
   );
 
-  it("where the budget ended it", async () => {
+  it("if the budget ended it", async () => {
     await narrator.restart({ AUDIO_CREDIT_BUDGET: "170" });
     const ended = await narrator.narrate({ text: FOUR, max_credits: 5000, file_name: "tale" });
     expect(ended).toMatchObject({ status: "stopped", problems: [{ code: "budget_exceeded" }] });
     expect(await outputs()).toEqual(["tale (incomplete).pcm", "tale (incomplete).vtt"]);
   });
 
-  it("after stop, which says what will still be charged", async () => {
+  it("after a stop, which says what will still be charged", async () => {
     // Two parts run until the stop is answered.
     narrator.service.processingMs = 60_000;
     const begun = await narrator.narrate({
@@ -121,7 +121,7 @@ it("an incomplete file keeps its name when it gets more parts, and chapters with
 });
 
 describe("a chapter's file", () => {
-  it("is there as soon as its parts are, while the others are made", async () => {
+  it("is saved as soon as its parts are, while the others are made", async () => {
     await narrator.stop();
     const processingMsOf = (prompt: string): number => (prompt.includes("Two begins") ? 60_000 : 20);
     narrator = await Narrator.start({}, { processingMsOf });
@@ -163,7 +163,7 @@ describe("a finished narration without a part that failed", () => {
     }
   });
 
-  it("names it also where it was a chapter of its own", async () => {
+  it("names it even if it was a separate chapter", async () => {
     narrator.service.intercept = ({ kind, taskId }, _response, self) => {
       const task = self.tasks.get(taskId ?? "");
       if (kind === "query" && task?.body.includes("Two begins") === true) task.status = "failed";
@@ -182,7 +182,7 @@ describe("a finished narration without a part that failed", () => {
 });
 
 describe("what a narration cost", () => {
-  it("that finished by itself has its cost in all, and for this call, in the first result", async () => {
+  it("that finished in the background states its total cost, and that of this call, in the first result", async () => {
     narrator.service.processingMs = 100;
     const { narration_id } = await narrator.narrate({ text: FOUR, max_credits: 1000, wait_seconds: 0 });
     const list = async (): Promise<string> =>

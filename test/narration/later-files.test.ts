@@ -14,7 +14,7 @@ afterEach(() => narrator.stop());
 const TWO = textOf("One", "Two");
 
 describe("a finished narration", () => {
-  it("whose file was deleted is reported, and is joined again, free", async () => {
+  it("whose file was deleted is reported, and is joined again free of charge", async () => {
     const { narration_id, files } = await narrator.narrate({ text: TWO, max_credits: 1000 });
     const path = files[0]?.path ?? "";
     await rm(path);
@@ -29,7 +29,7 @@ describe("a finished narration", () => {
     expect(narrator.service.count("create")).toBe(2);
   });
 
-  it("that lies on another machine is reported as not here, and made here, free", async () => {
+  it("that is on another machine is reported as not here, and saved here free of charge", async () => {
     const { narration_id, files } = await narrator.narrate({ text: TWO, max_credits: 1000 });
     const elsewhere = join(narrator.workplace.root, "elsewhere");
     const env = narrator.workplace.env(narrator.service, { ...FAST, AUDIO_OUTPUT_DIR: elsewhere });
@@ -44,7 +44,7 @@ describe("a finished narration", () => {
     expect(narrator.service.count("create")).toBe(2);
   });
 
-  it("is saved under another name without a limit, free, and both files stay", async () => {
+  it("is saved under another name without a limit, free of charge, and both files stay", async () => {
     const { narration_id, files } = await narrator.narrate({
       text: TWO,
       max_credits: 1000,
@@ -58,7 +58,7 @@ describe("a finished narration", () => {
     expect(narrator.service.exchanges.length).toBe(asked);
   });
 
-  it("asked of download_audio is pointed at by the call that saves it under another name", async () => {
+  it("in a call of download_audio is answered with the call that saves it under another name", async () => {
     const { narration_id } = await narrator.narrate({ text: TWO, max_credits: 1000 });
     const refused = await narrator.driver.call("download_audio", {
       task_id: narration_id,

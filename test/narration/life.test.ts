@@ -34,7 +34,7 @@ describe("a plan", () => {
 });
 
 describe("a narration", () => {
-  it("is its parts and pauses in one file, paid once, and its repeat asks nothing", async () => {
+  it("is its parts and pauses in one file, paid once, and its repeat sends nothing", async () => {
     const text = textOf("One", "Two", "Three");
     const done = await narrator.narrate({ text, max_credits: 1000 });
     expect(done).toMatchObject({
@@ -55,7 +55,7 @@ describe("a narration", () => {
     expect(narrator.service.exchanges.length).toBe(asked);
   });
 
-  it("after an edit pays for the changed part alone", async () => {
+  it("after an edit pays only for the changed part", async () => {
     await narrator.narrate({ text: textOf("One", "Two", "Three"), max_credits: 1000 });
     const edited = [paragraph("One"), paragraph("Two").replace("mill", "windmill"), paragraph("Three")].join(
       "\n\n",
@@ -70,7 +70,7 @@ describe("a narration", () => {
     expect(names.filter((name) => name.endsWith(".vtt"))).toHaveLength(2);
   });
 
-  it("spends no more than it may, says so, and goes on with more", async () => {
+  it("spends no more than its limit, says so, and continues with a higher one", async () => {
     const text = textOf("One", "Two", "Three", "Four");
     const { narration_id } = await narrator.narrate({ text });
     const stopped = await narrator.narrate({ narration_id, max_credits: 165 });
@@ -86,7 +86,7 @@ describe("a narration", () => {
     expect(narrator.service.count("create")).toBe(4);
   });
 
-  it("takes another take of the part that a quote names, and goes back for nothing", async () => {
+  it("uses another take of the part that a quote names, and returns to the first free of charge", async () => {
     const text = textOf("One", "Two", "Three");
     const done = await narrator.narrate({ text, max_credits: 1000 });
     const retakes = [{ quote: "So ends Two", take: 2 }];
@@ -103,7 +103,7 @@ describe("a narration", () => {
     expect(narrator.service.count("create")).toBe(4);
   });
 
-  it("asked about another take states its price, and changes nothing", async () => {
+  it("called for another take without a limit states its price, and changes nothing", async () => {
     const text = textOf("One", "Two", "Three");
     const done = await narrator.narrate({ text, max_credits: 1000 });
     const retakes = [{ quote: "So ends Two", take: 2 }];
@@ -133,14 +133,14 @@ describe("a narration", () => {
     expect(narrator.service.count("create")).toBe(before + 1);
   });
 
-  it("gives captions a name that no audio of another format has", async () => {
+  it("gives captions a name that differs from audio of another format", async () => {
     const text = textOf("One");
     await narrator.narrate({ text, max_credits: 1000, file_name: "same" });
     const wav = await narrator.narrate({ text: textOf("Two"), max_credits: 1000, file_name: "same" });
     expect(wav.files[0]?.captions_path?.endsWith("same-2.vtt")).toBe(true);
   });
 
-  it("goes on without a part that fails for ever only when that is asked for", async () => {
+  it("continues without a part that always fails only if that is requested", async () => {
     // No task succeeds before it is queried, not even for a create that is sent again.
     narrator.service.processingMs = 60_000;
     narrator.service.intercept = ({ kind, taskId }, _response, self) => {
@@ -170,7 +170,7 @@ describe("a narration", () => {
     expect((await readFile(joined.files[0]?.path ?? "")).length).toBe(2 * PART_BYTES + PAUSE_BYTES);
   });
 
-  it("stops at a 402, and goes on where it stopped", async () => {
+  it("stops at a 402, and continues from there", async () => {
     narrator.service.intercept = ({ kind, ordinal }, response, self) => {
       if (kind !== "create" || ordinal < 3 || self.tasks.size > 2) return false;
       self.refuse(response, 402, "insufficient_credits");
@@ -186,7 +186,7 @@ describe("a narration", () => {
     expect(narrator.service.tasks.size).toBe(5);
   });
 
-  it("goes on after its call has returned, and is stopped by stop", async () => {
+  it("continues after its call has returned, and is stopped by stop", async () => {
     narrator.service.processingMs = 300;
     const text = textOf("One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight");
     const running = await narrator.narrate({ text, max_credits: 5000, wait_seconds: 0 });
@@ -202,7 +202,7 @@ describe("a narration", () => {
     expect(narrator.service.tasks.size).toBe(8);
   });
 
-  it("is one file a chapter where that is asked for", async () => {
+  it("is one file per chapter if that is requested", async () => {
     const text = `# Down\n\n${paragraph("One")}\n\n# Up\n\n${paragraph("Two")}`;
     const done = await narrator.narrate({ text, files: "chapters", file_name: "book", max_credits: 1000 });
     expect(done.status).toBe("finished");
@@ -216,14 +216,14 @@ describe("a narration", () => {
     ]);
   });
 
-  it("gets the next free name where its own is taken", async () => {
+  it("gets the next free name if its own is taken", async () => {
     const first = await narrator.narrate({ text: textOf("One"), file_name: "same", max_credits: 1000 });
     const second = await narrator.narrate({ text: textOf("Two"), file_name: "same", max_credits: 1000 });
     expect(first.files[0]?.path.endsWith("same.pcm")).toBe(true);
     expect(second.files[0]?.path.endsWith("same-2.pcm")).toBe(true);
   });
 
-  it("shares its parts with generate_audio, which copies out what it asks for", async () => {
+  it("shares its parts with generate_audio, which copies the requested ones", async () => {
     const text = textOf("One");
     await narrator.narrate({ text, max_credits: 1000 });
     const outcome = await narrator.driver.call("generate_audio", { prompt: text, output_format: "pcm" });
@@ -233,7 +233,7 @@ describe("a narration", () => {
     expect((await readFile(audio.path)).length).toBe(PART_BYTES);
   });
 
-  it("from another origin is unknown here, whatever its id, and nothing is sent", async () => {
+  it("of another origin is unknown here, and nothing is sent", async () => {
     const text = textOf("One");
     const { narration_id } = await narrator.narrate({ text, max_credits: 1000 });
     const elsewhere = await CountingService.start();

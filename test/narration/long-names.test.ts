@@ -19,7 +19,7 @@ const TEXT = `# ${HEADING}一\n\n${paragraph("One")}\n\n# ${HEADING}二\n\n${par
 
 const isMade = (path: string | undefined): boolean => basename(path ?? "").startsWith("你".repeat(40));
 
-it("that the file system has no room for is refused before anything is sent", async () => {
+it("that is too long for the file system is refused before anything is sent", async () => {
   // The maximum on an encrypted folder is 143 bytes.
   const faults = ["lstat", "link"].map((call) => ({
     call: `promises.${call}`,
@@ -37,7 +37,7 @@ it("that the file system has no room for is refused before anything is sent", as
 });
 
 describe("a name of 246 bytes", () => {
-  it.each(["one", "chapters"])("takes captions, chapters, and files: %s", async (files) => {
+  it.each(["one", "chapters"])("leaves room for captions, chapters, and files: %s", async (files) => {
     const call = { text: TEXT, file_name: LONG, files, max_credits: 1000 };
     const done = await narrator.narrate(call);
     expect(done).toMatchObject({ status: "finished", problems: [] });
@@ -48,7 +48,7 @@ describe("a name of 246 bytes", () => {
     expect((await narrator.narrate(call)).files).toEqual(done.files);
   });
 
-  it("takes the word that a file is incomplete", async () => {
+  it("leaves room for the word "incomplete"", async () => {
     narrator.service.intercept = ({ kind, ordinal }, response) => {
       if (kind !== "create" || ordinal < 3) return false;
       response.writeHead(402, { "content-type": "application/json" });
@@ -60,7 +60,7 @@ describe("a name of 246 bytes", () => {
     expect(basename(stopped.files[0]?.path ?? "")).toMatch(/^你+ \(incomplete\)\.pcm$/);
   });
 
-  it("takes a number, for another take and for another text", async () => {
+  it("leaves room for a number, for another take and for another text", async () => {
     const call = { prompt: "The first text", file_name: LONG };
     await narrator.driver.call("generate_audio", call);
     const others = [

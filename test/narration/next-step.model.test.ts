@@ -17,7 +17,7 @@ describe("the next steps of a narration", () => {
     fc.assert(keepsPromises(decideNextStep), parameters);
   });
 
-  it.each(plantedFaults)("are seen to break one where $name", ({ next, faults, promises }) => {
+  it.each(plantedFaults)("are found to break one if $name", ({ next, faults, promises }) => {
     const found = fc.check(keepsPromises(next, faults), { seed: 3, numRuns: 3000, endOnFailure: true });
     expect(found.errorInstance).toBeInstanceOf(Violation);
     expect(promises).toContain(found.errorInstance instanceof Violation ? found.errorInstance.message : "");

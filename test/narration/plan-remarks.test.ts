@@ -46,7 +46,7 @@ it.each([
   ["a service's own choice", ES, undefined],
   ["words that do not decide", "Taxi, hotel, radio.", "felix_zh"],
   ["a foreign name in a text", `${EN} Толстой.`, "stokie_en"],
-])("says nothing of %s", (_, text, voice) => {
+])("does not report %s", (_, text, voice) => {
   expect(remarks(text, voice)).toEqual([]);
 });
 
@@ -59,7 +59,7 @@ it("says how much is spoken before the first chapter, and how to leave it out", 
   expect(remarks(`The title\n\n${chapters}`)).toEqual([]);
 });
 
-it("says how much is spoken by whom", () => {
+it("says how much each speaker speaks", () => {
   expect(remarks("Anna: 你好，你今天怎么样？\n\nIt was late.", "stokie_en").at(-1)).toMatch(
     /^Spoken by (?:felix_zh|stokie_en) \d+ %, (?:felix_zh|stokie_en) \d+ %\.$/,
   );

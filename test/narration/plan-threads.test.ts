@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { planText } from "../../src/narration/plan-text.ts";
 
-it("more texts than there are threads are all planned, and one that is refused frees its thread", async () => {
+it("more texts than threads are all planned, and a refused one releases its thread", async () => {
   const options = { settings: {}, voices: {}, pauseSeconds: 0.6, files: "one" } as const;
   const long = (name: string): string =>
     `${name} begins. ${"The river ran past the old mill. ".repeat(3500)}`;

@@ -16,7 +16,7 @@ describe("a refusal inside a narration", () => {
   it.each([
     ["402", 402, "insufficient_credits", /At least 150 credits must be available/],
     ["401", 401, "invalid_api_key", /AUDIO_API_KEY.*the server has to be restarted/],
-  ])("%s says what it needs", async (_status, status, code, words) => {
+  ])("%s says what is needed", async (_status, status, code, words) => {
     narrator.service.intercept = ({ kind }, response, self) => {
       if (kind !== "create") return false;
       self.refuse(response, status, code);
@@ -45,7 +45,7 @@ it("an unknown status of a part is reported while the narration runs", async () 
 });
 
 describe("a ledger that was lost", () => {
-  it("makes the id unknown, with the way back; the text finds what was paid, and no part speaks of the id", async () => {
+  it("makes the id unknown, and the error says how to go on; the text finds the paid parts, and no part mentions the id", async () => {
     narrator.service.processingMs = 300;
     const { narration_id } = await narrator.narrate({ text: TWO, max_credits: 1000, wait_seconds: 0 });
     await expect.poll(() => narrator.service.tasks.size, { timeout: 60_000 }).toBe(2);

@@ -40,7 +40,7 @@ it("a changed row of a sheet keeps its file name, and the other files stay", asy
   expect(narrator.service.count("create")).toBe(3);
 });
 
-it("without it the changed row gets a number, and the same call with it takes the name after all", async () => {
+it("without it the changed row gets a number, and the same call with it then takes the name", async () => {
   await sheet(["Alpha one,a", "Bravo two,b"]);
   const numbered = await sheet(["Alpha one,a", "Bravo three,b"]);
   expect(names(numbered)).toEqual(["a.pcm", "b-2.pcm"]);
@@ -54,7 +54,7 @@ it("without it the changed row gets a number, and the same call with it takes th
   expect(narrator.service.count("create")).toBe(3);
 });
 
-it("a file that somebody edited, or brought, stays", async () => {
+it("a file that somebody edited or added stays", async () => {
   await sheet(["Alpha one,a", "Bravo two,b"]);
   writeFileSync(out("b.pcm"), "edited");
   writeFileSync(out("c.pcm"), "brought");
@@ -64,7 +64,7 @@ it("a file that somebody edited, or brought, stays", async () => {
   expect(readFileSync(out("c.pcm"), "utf8")).toBe("brought");
 });
 
-it("rows that swap their names have each the other's", async () => {
+it("rows that swap their names get each other's", async () => {
   await sheet(["Alpha one,a", "Bravo two,b"]);
   const [a, b] = [readFileSync(out("a.pcm")), readFileSync(out("b.pcm"))];
   const done = await sheet(["Alpha one,b", "Bravo two,a"], { replace: true });
@@ -74,7 +74,7 @@ it("rows that swap their names have each the other's", async () => {
   expect(narrator.service.count("create")).toBe(2);
 });
 
-it("an edit takes the name of the narration, with its captions", async () => {
+it("an edit gets the name of the narration, with its captions", async () => {
   const text = textOf("One", "Two");
   const { narration_id } = await narrator.narrate({ text, max_credits: 900, file_name: "tale" });
   const captions = readFileSync(out("tale.vtt"), "utf8");
@@ -86,7 +86,7 @@ it("an edit takes the name of the narration, with its captions", async () => {
   expect(readFileSync(out("tale.vtt"), "utf8")).toContain("So closes Two.");
 });
 
-it("another take takes the name of the one before, and the earlier take comes back free", async () => {
+it("another take gets the name of the earlier one, and the earlier take can be restored free of charge", async () => {
   const text = textOf("One", "Two");
   const first = await narrator.narrate({ text, max_credits: 900, file_name: "tale" });
   const { narration_id } = first;
@@ -103,7 +103,7 @@ it("another take takes the name of the one before, and the earlier take comes ba
   expect(narrator.service.count("create")).toBe(3);
 });
 
-it("holds for the call that gives it alone", async () => {
+it("applies only to the call that states it", async () => {
   const text = textOf("One", "Two");
   const { narration_id } = await narrator.narrate({ text, max_credits: 900, file_name: "tale" });
   const take = (number: number) => ({
@@ -117,7 +117,7 @@ it("holds for the call that gives it alone", async () => {
   expect(readFileSync(out("tale.pcm")).equals(bytes)).toBe(true);
 });
 
-it("an edit has the name of its narration, with a number, or with replace in its place", async () => {
+it("an edit has the name of its narration with a number, or without one if it replaces the file", async () => {
   const { narration_id, files } = await narrator.narrate({ text: textOf("One", "Two"), max_credits: 900 });
   const name = basename(files[0]?.path ?? "");
   const edits = [{ quote: "So ends Two", replacement: "So closes Two" }];
@@ -132,7 +132,7 @@ it("an edit has the name of its narration, with a number, or with replace in its
   expect(await saved()).toEqual([name, name.replace(".pcm", ".vtt")]);
 });
 
-it("takes the name of a single request's file, too, and says why it cannot take another's", async () => {
+it("takes the name of a single request's file, too, and says why it cannot take that of another file", async () => {
   await narrator.driver.call("generate_audio", {
     prompt: "Hi.",
     file_name: "tale",

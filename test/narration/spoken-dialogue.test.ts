@@ -64,7 +64,7 @@ describeWithFfprobe("a dialogue", () => {
     }
   }
 
-  it("is planned as it is heard, to the pauses and the slower speaker", { timeout: 240_000 }, async () => {
+  it("is planned as it is spoken, with the pauses and the slower speaker", { timeout: 240_000 }, async () => {
     const plan = textOf(await driver.call("narrate", CALL));
     expect(plan).toMatch(/STRANGER begins 1 line and has no voice in voices: the name will be spoken/);
     expect(plan).toMatch(/Not spoken: .*stage direction/);

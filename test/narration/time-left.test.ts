@@ -40,7 +40,7 @@ it("follows the pace of this run", () => {
   expect(told(saved, 80)).toBe(40);
 });
 
-it("counts on six new parts a minute, however quickly the first ones came", () => {
+it("assumes six new parts a minute, however quickly the first ones were made", () => {
   const quick = { savedParts: 6, lastSavedAtMs: BEGUN_AT_MS + 12_000 };
   expect(told(state({ ...quick, totalParts: 60 }), 12)).toBe(480);
   expect(told(state({ ...quick, totalParts: 12 }), 12)).toBe(12);

@@ -16,7 +16,7 @@ const MAX_CREDITS = 290;
 
 const billed = z.object({ billing: z.object({ charged_credits: z.number().nullable() }) });
 
-it("a limit holds although a dead process has left a create unanswered", async () => {
+it("a limit is kept although a killed process has left a create without a response", async () => {
   const service = await CountingService.start({
     processingMs: 200,
     audioBytes: 4 * 24_000 * 2,

@@ -27,7 +27,7 @@ async function begun(text: string): Promise<string> {
 }
 
 describe("a driver that sleeps past its lease", () => {
-  it("is replaced by a window that may spend, and makes nothing more when it wakes", async () => {
+  it("is replaced by a window that may spend, and makes no further task when it wakes", async () => {
     narrator.service.processingMs = 300;
     const narration_id = await begun(EIGHT);
     const other = await another();
@@ -58,7 +58,7 @@ describe("a driver that sleeps past its lease", () => {
 });
 
 describe("a run that is ending after a refusal", () => {
-  it("goes on for a second window that asks again while one part still runs", async () => {
+  it("continues for a second window that calls while one part still runs", async () => {
     narrator.service.processingMs = 1500;
     narrator.service.intercept = ({ kind, ordinal }, response, self) => {
       if (kind !== "create" || ordinal !== 3) return false;

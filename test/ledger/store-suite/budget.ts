@@ -25,7 +25,7 @@ export function budgetSuite(bench: () => StoreBench, newDesk: () => Desk): void 
       expect(await spent(desk)).toBe(462);
     });
 
-    it("gives refused reservations back and keeps unanswered ones for a day", async () => {
+    it("returns refused reservations and keeps unanswered ones for a day", async () => {
       const desk = newDesk();
       await desk.create("refused", one);
       await desk.create("unsent", one);
@@ -41,7 +41,7 @@ export function budgetSuite(bench: () => StoreBench, newDesk: () => Desk): void 
       expect(reasonOf(await desk.ask(one))).toBe("admitted");
     });
 
-    it("moves a spend with its date, and takes it back with its record", async () => {
+    it("moves a spend with its date, and removes it with its record", async () => {
       const desk = newDesk();
       const atMs = bench().wallMs();
       const record = await desk.put(desk.record({ spend: { credits: 40, atMs: atMs - 23 * HOUR_MS } }));
@@ -55,7 +55,7 @@ export function budgetSuite(bench: () => StoreBench, newDesk: () => Desk): void 
       expect(await spent(desk)).toBe(5);
     });
 
-    it("counts dates ahead, and does not count what is long past", async () => {
+    it("counts future dates, and does not count those long past", async () => {
       const desk = newDesk();
       const atMs = bench().wallMs();
       await desk.put(desk.record({ spend: { credits: 1, atMs: atMs + 3 * DAY_MS } }));
@@ -63,7 +63,7 @@ export function budgetSuite(bench: () => StoreBench, newDesk: () => Desk): void 
       expect(await spent(desk)).toBe(1);
     });
 
-    it("counts nothing twice when a write is lost to another", async () => {
+    it("counts nothing twice when another write wins", async () => {
       const desk = newDesk();
       const record = await desk.create("accepted");
       await desk.change(record, { spend: { credits: 20, atMs: bench().wallMs() } });
@@ -72,7 +72,7 @@ export function budgetSuite(bench: () => StoreBench, newDesk: () => Desk): void 
       expect(await spent(desk)).toBe(20);
     });
 
-    it("is never exceeded by requests that come together", async () => {
+    it("is never exceeded by simultaneous requests", async () => {
       const desk = newDesk();
       const answers = await Promise.all(
         Array.from({ length: 12 }, (_, at) => desk.ask({ budget }, { processId: `holder ${at % 3}` })),
@@ -88,7 +88,7 @@ export function budgetSuite(bench: () => StoreBench, newDesk: () => Desk): void 
       expect(reasonOf(await newDesk().ask(one))).toBe("admitted");
     });
 
-    it("outlives a damaged row that is deleted, and the copies that are set aside", async () => {
+    it("remains after a damaged row is deleted, and after copies are set aside", async () => {
       const desk = newDesk();
       const { keyId, recordId } = await desk.create("accepted", one);
       await desk.store().documents.set(`set-aside:${recordId}:1`, "what was left of it");
@@ -118,7 +118,7 @@ export function budgetSuite(bench: () => StoreBench, newDesk: () => Desk): void 
       expect(reasonOf(await desk.ask({ budget: { credits: 162, windowMs: DAY_MS } }))).toBe("admitted");
     });
 
-    it("counts nothing once one of them knows that it failed", async () => {
+    it("counts 0 once one of them knows that it failed", async () => {
       const desk = newDesk();
       const neighbour = desk.neighbour();
       const reserved = { ...task, spend: { credits: 150, atMs: bench().wallMs() } };
@@ -145,7 +145,7 @@ export function budgetSuite(bench: () => StoreBench, newDesk: () => Desk): void 
       }
     });
 
-    it("is summed exactly, whatever is written in whatever order", async () => {
+    it("is summed exactly, in any order of writes", async () => {
       const written = fc.record({
         key: fc.nat(2),
         status: fc.constantFrom("unresolved", "processing", "succeeded", "failed"),

@@ -28,7 +28,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       expect(reasonOf(await desk.ask(two))).toBe("admitted");
     });
 
-    it("counts refused and unanswered sends, and gives unsent ones back", async () => {
+    it("counts refused and unanswered sends, and releases unsent ones", async () => {
       const desk = newDesk();
       await desk.create("refused", { maxCreates: 2 });
       await desk.create("unsent", { maxCreates: 2 });
@@ -36,7 +36,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       expect(reasonOf(await desk.ask({ maxCreates: 2 }))).toBe("rate");
     });
 
-    it("does not give back what has been answered", async () => {
+    it("does not release an answered send", async () => {
       const desk = newDesk();
       const { sendId } = await desk.ask({ maxCreates: 1 });
       await desk.store().releaseSlot({ sendId, outcome: "counts" });
@@ -46,7 +46,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       expect(reasonOf(await desk.ask({ maxCreates: 2 }))).toBe("admitted");
     });
 
-    it("counts a settlement once, from its first time", async () => {
+    it("counts the end of a send once, from its first report", async () => {
       const desk = newDesk();
       const { sendId } = await desk.ask({ maxCreates: 1 });
       await desk.store().releaseSlot({ sendId, outcome: "counts" });
@@ -70,7 +70,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       expect(reasonOf(await desk.ask({ maxCreates: 1 }))).toBe("admitted");
     });
 
-    it("keeps no answered slot longer because its process lives", async () => {
+    it("does not keep an answered slot longer because its process lives", async () => {
       const desk = newDesk();
       await desk.create("refused", { maxCreates: 1 });
       bench().advance(40_000);
@@ -79,7 +79,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       expect(reasonOf(await desk.ask({ maxCreates: 1 }))).toBe("admitted");
     });
 
-    it("from before a clock's restart counts one window more, not for ever", async () => {
+    it("from before a restart of the clock counts one more window, not forever", async () => {
       const desk = newDesk();
       await desk.create("refused", { maxCreates: 1 });
       bench().putBack();
@@ -90,13 +90,13 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       expect(reasonOf(await desk.ask({ maxCreates: 1 }))).toBe("admitted");
     });
 
-    it("belongs to an account", async () => {
+    it("is separate for each account", async () => {
       const desk = newDesk();
       await desk.create("refused", { maxCreates: 1 });
       expect(reasonOf(await desk.neighbour().ask({ maxCreates: 1 }))).toBe("admitted");
     });
 
-    it("is never exceeded by requests that come together", async () => {
+    it("is never exceeded by simultaneous requests", async () => {
       const desk = newDesk();
       const answers = await Promise.all(
         Array.from({ length: 20 }, (_, at) => desk.ask({ maxCreates: 6 }, { processId: `holder ${at % 3}` })),
@@ -106,7 +106,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
   });
 
   describe("an admission", () => {
-    it("is refused where the record has changed, is gone, or is led by another process", async () => {
+    it("is refused if the record has changed, is gone, or has another lease owner", async () => {
       const desk = newDesk();
       const record = desk.record();
       await desk.claim(record);
@@ -146,7 +146,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       expect(await desk.stored(record)).toEqual(record);
     });
 
-    it("whose answer was lost takes no second slot when it is asked for again", async () => {
+    it("whose answer was lost takes no second slot when it is repeated", async () => {
       const desk = newDesk();
       const record = desk.record();
       await desk.claim(record);
@@ -160,7 +160,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       expect(reasonOf(await desk.ask({ maxCreates: 1 }))).toBe("rate");
     });
 
-    it("asked again in a newer revision keeps its slot", async () => {
+    it("repeated in a newer revision keeps its slot", async () => {
       const desk = newDesk();
       const sendId = randomUUID();
       const first = await desk.ask({ sendId, maxCreates: 1 });
@@ -172,7 +172,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
   });
 
   describe("pauses", () => {
-    it("hold one class for every process of the account, the longest of them", async () => {
+    it("apply to every process of the account, the longest one counting", async () => {
       const desk = newDesk();
       await desk.store("a").pause(50_000);
       await desk.store("b").pause(10_000);
@@ -186,7 +186,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       expect(reasonOf(await desk.ask())).toBe("admitted");
     });
 
-    it("from before a clock's restart hold once more, not for ever", async () => {
+    it("from before a restart of the clock apply once more, not forever", async () => {
       const desk = newDesk();
       await desk.store().pause(50_000);
       bench().putBack();
@@ -196,7 +196,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
     });
   });
 
-  it("asks in one order: the record, budget, pause, rate, places", async () => {
+  it("is checked in one order: record, budget, pause, rate, places", async () => {
     const desk = newDesk();
     const budget = { credits: 150, windowMs: 24 * 60 * MINUTE_MS };
     const most = { budget, maxCreates: 1, maxInFlight: 1 };

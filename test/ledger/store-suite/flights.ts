@@ -7,7 +7,7 @@ export function flightsSuite(bench: () => StoreBench, newDesk: () => Desk): void
   const one = { maxInFlight: 1 };
 
   describe("tasks in flight", () => {
-    it("hold their place until their end is written", async () => {
+    it("keep their place until their end is written", async () => {
       const desk = newDesk();
       const first = await desk.create("accepted", { maxInFlight: 2 });
       await desk.create("accepted", { maxInFlight: 2 });
@@ -18,7 +18,7 @@ export function flightsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       expect(reasonOf(await desk.ask({ maxInFlight: 2 }))).toBe("in_flight");
     });
 
-    it("give the place back when refused or unsent", async () => {
+    it("release the place when refused or unsent", async () => {
       const desk = newDesk();
       await desk.create("refused", one);
       await desk.create("unsent", one);
@@ -35,7 +35,7 @@ export function flightsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       expect(reasonOf(await desk.ask(one))).toBe("admitted");
     });
 
-    it("lapse when the process of an unanswered create is gone", async () => {
+    it("release the place some time after the process of an unanswered create has died", async () => {
       const desk = newDesk();
       const processId = randomUUID();
       await desk.ask(one, { processId });
@@ -50,7 +50,7 @@ export function flightsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       expect(reasonOf(await desk.ask(one))).toBe("admitted");
     });
 
-    it("lapse also where a living process never sends an unanswered create again", async () => {
+    it("release the place, too, if a living process never sends an unanswered create again", async () => {
       const desk = newDesk();
       const processId = randomUUID();
       await desk.create("unanswered", one, { processId });
@@ -64,7 +64,7 @@ export function flightsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       expect(reasonOf(await desk.ask(one))).toBe("admitted");
     });
 
-    it("begin anew when sent anew, and not with any other write", async () => {
+    it("renew the place with a new send, and with no other write", async () => {
       const desk = newDesk();
       const record = await desk.create("unanswered", one);
       bench().advance(LAPSE_MS - 5_000);
@@ -87,7 +87,7 @@ export function flightsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       expect(reasonOf(await desk.ask(one))).toBe("admitted");
     });
 
-    it("count when found running, and lapse when their end is never reported", async () => {
+    it("take a place when found running, and release the place if their end is never reported", async () => {
       const desk = newDesk();
       await desk.put(desk.record({ status: "processing", taskId: "found" }));
       expect(reasonOf(await desk.ask(one))).toBe("in_flight");
@@ -97,7 +97,7 @@ export function flightsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       expect(reasonOf(await desk.ask(one))).toBe("admitted");
     });
 
-    it("long over get no place from a write that leaves them as they are", async () => {
+    it("that ended long ago get no place from a write that does not change them", async () => {
       const desk = newDesk();
       const record = await desk.create("unanswered", one);
       bench().advance(3 * 60 * MINUTE_MS);
@@ -107,7 +107,7 @@ export function flightsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       expect(reasonOf(await desk.ask(one))).toBe("admitted");
     });
 
-    it("leave when the task is given up, and come back when it is known again", async () => {
+    it("release the place when the task is given up, and take it again when the task is known again", async () => {
       const desk = newDesk();
       const record = await desk.create("accepted", one);
       const gone = await desk.change(record, { isGone: true });
@@ -116,13 +116,13 @@ export function flightsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       expect(reasonOf(await desk.ask(one))).toBe("in_flight");
     });
 
-    it("leave with their record", async () => {
+    it("release the place with their record", async () => {
       const desk = newDesk();
       await desk.remove(await desk.create("accepted", one));
       expect(reasonOf(await desk.ask(one))).toBe("admitted");
     });
 
-    it("from before a clock's restart lapse one length from now", async () => {
+    it("from before a restart of the clock keep the place for one full duration from now", async () => {
       const desk = newDesk();
       await desk.create("unanswered", one);
       bench().putBack();
@@ -131,7 +131,7 @@ export function flightsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       expect(reasonOf(await desk.ask(one))).toBe("admitted");
     });
 
-    it("belong to an account", async () => {
+    it("are separate for each account", async () => {
       const desk = newDesk();
       await desk.create("accepted", one);
       expect(reasonOf(await desk.neighbour().ask(one))).toBe("admitted");

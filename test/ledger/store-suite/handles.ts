@@ -40,13 +40,13 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => Desk): voi
       expect(await desk.store().handle(randomUUID())).toBeNull();
     });
 
-    it("is opened for no record that is not there", async () => {
+    it("is not opened for a missing record", async () => {
       const { keyId, ...desk } = newDesk().record();
       const draft = { handle: randomUUID(), keyId, targetId: desk.recordId, openedAtMs: 10 };
       expect(await newDesk().store().openHandle(draft, SAVE_OPTIONS)).toBeNull();
     });
 
-    it("keeps a create from leaving once it is cancelled, unless a call or another handle wants it", async () => {
+    it("prevents the send of a create once it is cancelled, unless a call or another handle wants it", async () => {
       const desk = newDesk();
       const record = await waiting(desk);
       const handle = await opened(desk, record);
@@ -64,7 +64,7 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => Desk): voi
       expect(reasonOf(await desk.ask({}, { record: plain }))).toBe("admitted");
     });
 
-    it("that is cancelled while its create is under way ends when that was not taken", async () => {
+    it("that is cancelled while its create is sent ends if the create was not accepted", async () => {
       const desk = newDesk();
       const record = await waiting(desk);
       const handle = await opened(desk, record);
@@ -80,7 +80,7 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => Desk): voi
       expect(await desk.store().handle(handle.handle)).toMatchObject({ end: { kind: "cancelled" } });
     });
 
-    it("ends once, also where the end is written twice", async () => {
+    it("ends once, even if the end is written twice", async () => {
       const desk = newDesk();
       const handle = await opened(desk, await waiting(desk));
       const done = await desk.store().endHandle(handle, { kind: "done" }, 30);
@@ -89,7 +89,7 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => Desk): voi
       expect(await desk.store().cancelHandle(handle, 50)).toEqual(done);
     });
 
-    it("ends with the attempt that a new call leaves behind, in the step that begins the next", async () => {
+    it("ends with its failed attempt, in the transaction that begins the next one", async () => {
       const desk = newDesk();
       const record = await waiting(desk);
       const handle = await opened(desk, record);

@@ -15,7 +15,7 @@ const newNarration = (createdAtMs = 1) => ({
 
 export function narrationsSuite(bench: () => StoreBench, newDesk: () => Desk): void {
   describe("a narration", () => {
-    it("is kept as it began, however often it begins", async () => {
+    it("keeps its first plan, however often it is begun", async () => {
       const { narrations } = newDesk().store();
       const narration = newNarration();
       const { narrationId, plan } = narration;
@@ -43,7 +43,7 @@ export function narrationsSuite(bench: () => StoreBench, newDesk: () => Desk): v
       expect(await narrations.write("nar_none", 1, "running")).toBe(false);
     });
 
-    it("has one driver at a time, until that releases its lease, dies or falls silent", async () => {
+    it("has one driver at a time, until that releases its lease, dies or sends no heartbeat", async () => {
       const desk = newDesk();
       const one = desk.store("one").narrations;
       const other = desk.store("other").narrations;
@@ -68,7 +68,7 @@ export function narrationsSuite(bench: () => StoreBench, newDesk: () => Desk): v
       expect(await other.acquireLease(claim)).toBe("other");
     });
 
-    it("is held one length more by a lease from before a clock's restart, not for ever", async () => {
+    it("keeps a lease from before a restart of the clock for one more duration, not forever", async () => {
       const desk = newDesk();
       const narration = newNarration();
       const claim = { narrationId: narration.narrationId, leaseTtlMs: LEASE_MS };
@@ -80,7 +80,7 @@ export function narrationsSuite(bench: () => StoreBench, newDesk: () => Desk): v
       expect(await desk.store("other").narrations.acquireLease(claim)).toBe("other");
     });
 
-    it("is listed, newest first, and of this origin alone", async () => {
+    it("is listed, newest first, only for its own origin", async () => {
       const desk = newDesk();
       const { narrations } = desk.store();
       const all = [newNarration(10), newNarration(30), newNarration(20)];

@@ -10,7 +10,7 @@ const idsOf = (found: readonly StoredValue[]): string[] => found.map(({ recordId
 
 export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void {
   describe("a part of a narration", () => {
-    it("is in no list that a person is shown, until somebody asks for it by itself", async () => {
+    it("is in no list of requests until it is requested separately", async () => {
       const desk = newDesk();
       const shown = await desk.put(desk.record({ createdAtMs: 1 }));
       const part = await desk.put(
@@ -32,7 +32,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
   });
 
   describe("a write", () => {
-    it("takes place only over the revision that it expects", async () => {
+    it("takes effect only on the revision that it expects", async () => {
       const desk = newDesk();
       const record = await desk.put(desk.record());
       const next = await desk.change(record, { fileName: "first.mp3" });
@@ -61,7 +61,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       expect(await desk.store().write(anew)).toEqual({ written: true });
     });
 
-    it("settles a slot whether it takes place or not", async () => {
+    it("releases a slot whether it takes effect or not", async () => {
       const desk = newDesk();
       const two = { maxCreates: 2 };
       const first = await desk.ask(two);
@@ -113,7 +113,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       expect((await desk.claim(record, "b")).leaseOwner).toBe("b");
     });
 
-    it("are renewed by a write of their holder, and by nobody else's", async () => {
+    it("are renewed by a write of their owner, and by no other write", async () => {
       const desk = newDesk();
       const record = desk.record();
       await desk.claim(record, "a");
@@ -126,7 +126,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       expect((await desk.claim(record, "b")).leaseOwner).toBe("b");
     });
 
-    it("can be given up with a write, each process its own alone", async () => {
+    it("can be released with a write, by each process only its own", async () => {
       const desk = newDesk();
       const record = desk.record();
       await desk.claim(record, "a");
@@ -137,7 +137,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       expect((await desk.claim(record, "b")).leaseOwner).toBe("b");
     });
 
-    it("that are lost are named, and not taken back by a sign of life", async () => {
+    it("that are lost are reported, and not acquired again by a heartbeat", async () => {
       const desk = newDesk();
       const [kept, lost, released] = [desk.record(), desk.record(), desk.record()];
       for (const record of [kept, lost, released]) await desk.claim(record, "a");
@@ -150,7 +150,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       expect((await desk.claim(released, "b")).leaseOwner).toBe("b");
     });
 
-    it("can be taken from exactly the process that is known to be dead", async () => {
+    it("can be taken over only from the process that is known to be dead", async () => {
       const desk = newDesk();
       const record = desk.record();
       await desk.claim(record, "a");
@@ -159,7 +159,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       expect((await desk.claim(record, "c", "a")).leaseOwner).toBe("b");
     });
 
-    it("from before a clock's restart hold one length more, not for ever", async () => {
+    it("from before a restart of the clock last one more duration, not forever", async () => {
       const desk = newDesk();
       const record = desk.record();
       await desk.claim(record, "a");
@@ -171,7 +171,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
   });
 
   describe("lists", () => {
-    it("are of the newest first, by account, status and open work, and of one origin", async () => {
+    it("contain the newest first, by account, status and open work, of one origin", async () => {
       const desk = newDesk();
       const neighbour = desk.neighbour();
       const at = (ms: number) => ({
@@ -203,7 +203,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       expect(await ids({ openOnly: true, status: "failed" })).toBe("");
     });
 
-    it("follow each write, with the value as it is", async () => {
+    it("reflect each write, with the current value", async () => {
       const desk = newDesk();
       const record = await desk.put(desk.record({ status: "queued", taskId: "t" }));
       const ended = await desk.change(record, { status: "failed" });
@@ -218,7 +218,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
     });
   });
 
-  it("are found by work, task and file, this account's first, and not once they are gone", async () => {
+  it("find records by work, task and file, this account's first, and none that are deleted", async () => {
     const desk = newDesk();
     const neighbour = desk.neighbour();
     const workId = randomUUID();
@@ -250,7 +250,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
     expect(idsOf(await store.named(workName(workId)))).toEqual([ours.recordId]);
   });
 
-  it("can be written right now", async () => {
+  it("contain records whose write is not finished", async () => {
     const store = newDesk().store();
     expect(store.description).not.toBe("");
     expect(Array.isArray(await store.check())).toBe(true);

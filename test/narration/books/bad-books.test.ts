@@ -50,7 +50,7 @@ function withHeaders(
 const ENTITIES = '<!DOCTYPE html [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>';
 
 describe("a book", () => {
-  it("is read where it is sound", () => {
+  it("is read if it is valid", () => {
     expect(refusalOf(GOOD)).toBe("none");
   });
 
@@ -175,13 +175,13 @@ describe("a book", () => {
   });
 
   it.each(["http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"])(
-    "is read where fonts alone are hidden: %s",
+    "is read if only its fonts are encrypted: %s",
     (algorithm) => {
       expect(refusalOf(withFiles({ "META-INF/encryption.xml": ENCRYPTION(algorithm) }))).toBe("none");
     },
   );
 
-  it("is read where it names the type of a page wrongly", () => {
+  it("is read if it states the type of a page wrongly", () => {
     const pages = ["One", "Two"].map((name) => ({ id: name, body: `<p>${name} is late.</p>` }));
     const bytes = packBook({
       pages,
@@ -199,7 +199,7 @@ describe("a book", () => {
   it.each([
     ["by a fragment", '<guide><reference type="toc" href="one.xhtml#toc"/></guide>'],
     ["as a whole", '<guide><reference type="toc" href="one.xhtml"/></guide>'],
-  ])("keeps chapters on a page that it names as its contents %s", (_, more) => {
+  ])("keeps chapters on a page that it declares as its contents %s", (_, more) => {
     const prose =
       "<p>It is late, and the river runs past the old mill and on to the sea, as it always has.</p>";
     const body = `<p id="toc">Contents</p><h1>One</h1>${prose.repeat(20)}`;
@@ -207,7 +207,7 @@ describe("a book", () => {
     expect(blocks.some((block) => block.kind === "heading" && block.text === "One")).toBe(true);
   });
 
-  it("is read where it names a document type of EPUB 2", () => {
+  it("is read if it declares a document type of EPUB 2", () => {
     const type =
       '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.1//EN" "http://www.w3.org/TR/xhtml11/DTD/xhtml11.dtd">';
     const files = { "OPS/one.xhtml": `${type}<html><body><p>Late&nbsp;again.</p></body></html>` };

@@ -25,7 +25,7 @@ async function planOf(
 
 const rows = (count: number): string => `text\n${"Good night, all of you.\n".repeat(count)}`;
 
-describe("is refused for nothing, with what to mend", () => {
+describe("is refused free of charge, with the correction", () => {
   it.each<[string, string | Uint8Array, RegExp]>([
     [
       "no column text",
@@ -105,7 +105,7 @@ describe("is refused for nothing, with what to mend", () => {
     expect(textOf(outcome)).toMatch(/Row 3: With the pronunciations of Ng the text becomes/);
   });
 
-  it("several faults at once, of which ten are named", async () => {
+  it("several faults at once, up to ten of which are named", async () => {
     const lines = Array.from({ length: 14 }, (_, index) => `Hello ${index},${index + 3}`);
     const outcome = await planOf(`text,speed\nFine,1\n${lines.join("\n")}\n`);
     expect(textOf(outcome)).toMatch(/Row 3: speed "3".*Row 12: speed "12".*; and 4 more\. Nothing was sent/s);
@@ -116,7 +116,7 @@ describe("is refused for nothing, with what to mend", () => {
 const INPUT =
   'text;Stimme; Voice ;speed\r\n"Halt,\r\nwho goes there?";x;sophie_en_zh;0,9\r\n\r\n"He said ""no""";;;\r\n;y;sophie_en_zh;\r\n';
 
-describe("is read as it is meant", () => {
+describe("is read as intended", () => {
   it("with semicolons, line breaks in quotation marks, other case of a column, a decimal comma", async () => {
     const outcome = await planOf(INPUT);
     const text = textOf(outcome);
@@ -162,7 +162,7 @@ describe("is read as it is meant", () => {
     expect(textOf(outcome)).toContain('No row has "COOK" in its column voice');
   });
 
-  it("a thousand rows, in a thread of their own where they are long", async () => {
+  it("a thousand rows, in a separate thread if they are long", async () => {
     const sheet = `text\n${"It was a bright cold day in April, and the clocks were striking thirteen times.\n".repeat(1000)}`;
     const outcome = await planOf(sheet.slice(0, 98_000).replace(/\n[^\n]*$/, "\n"));
     expect(outcome.isError).not.toBe(true);

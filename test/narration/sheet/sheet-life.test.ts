@@ -90,7 +90,7 @@ describe("a sheet", () => {
     expect(narrator.service.count("create")).toBe(5);
   });
 
-  it("with other names in the column file pays nothing, and saves under those names", async () => {
+  it("with other names in the column file pays nothing, and is saved under those names", async () => {
     write();
     await narrate({ max_credits: 600 });
     write(ROWS.with(0, "Halt! Who goes there?,sentry,opal_en_zh,0.9,-2,"));
@@ -99,7 +99,7 @@ describe("a sheet", () => {
     expect(narrator.service.count("create")).toBe(4);
   });
 
-  it("puts file_name before the rows without a name, and a number behind a name that is taken", async () => {
+  it("puts file_name before the names of unnamed rows, and a number after a name that is taken", async () => {
     write();
     mkdirSync(narrator.workplace.outputDir, { recursive: true });
     writeFileSync(join(narrator.workplace.outputDir, "guard_01.pcm"), "somebody's");
@@ -110,14 +110,14 @@ describe("a sheet", () => {
     expect(done.message).toContain('A file named "guard_01.pcm" was there already');
   });
 
-  it("never gives a row the name of another one behind a number", async () => {
+  it("never gives a row the numbered name of another one", async () => {
     mkdirSync(narrator.workplace.outputDir, { recursive: true });
     writeFileSync(join(narrator.workplace.outputDir, "a.pcm"), "mine");
     writeFileSync(join(folder, "lines.csv"), "text,file\nAlpha one,a\nAlpha two,a-2\n");
     expect(names(await narrate({ max_credits: 600 }))).toEqual(["a-3.pcm", "a-2.pcm"]);
   });
 
-  it("takes from the call what a row leaves open, and from a speaker what the row does not say", async () => {
+  it("uses the call's settings for empty cells, and the speaker's before those", async () => {
     write(["Halt!,,,,,", "Go!,,Guard,,,", "Stop!,,guard,1.5,,"]);
     const voices = ["GUARD: opal_en_zh speed 0.8 pitch 0"];
     await narrate({ max_credits: 600, voice: "felix_zh", speed: 1.2, pitch: 3, voices });
@@ -137,19 +137,19 @@ describe("a sheet", () => {
     expect(narrator.service.count("create")).toBe(1);
   });
 
-  it("with one row is a file of that row's name", async () => {
+  it("with one row is a file with that row's name", async () => {
     write(ROWS.slice(0, 1));
     expect(names(await narrate({ max_credits: 300 }))).toEqual(["guard_01.pcm"]);
   });
 
-  it("speaks words as the pronunciations say", async () => {
+  it("pronounces words as the pronunciations say", async () => {
     write();
     await narrate({ max_credits: 600, pronounce: ["bread=bred"] });
     expect(asked()).toContainEqual(expect.objectContaining({ prompt: "A friend with bred." }));
   });
 });
 
-it("forty rows keep the limits of the service, which never has to refuse one", async () => {
+it("of forty rows keeps the limits of the service, which never refuses one", async () => {
   await narrator.stop();
   narrator = await Narrator.start({}, { limitScale: 0.01, processingMs: 30 });
   folder = join(narrator.workplace.root, "texts");
@@ -160,8 +160,8 @@ it("forty rows keep the limits of the service, which never has to refuse one", a
   expect([narrator.service.limited, narrator.service.count("create")]).toEqual([0, 40]);
 });
 
-describe("when it does not go well", () => {
-  it("the others' files are saved where one row fails, and the next call tries that row alone", async () => {
+describe("after a failure", () => {
+  it("the files of other rows are saved if one row fails, and the next call retries only that row", async () => {
     write();
     narrator.service.intercept = (exchange, response) => {
       if (exchange.kind !== "create" || !exchange.body.includes("bread")) return false;
@@ -179,7 +179,7 @@ describe("when it does not go well", () => {
     expect(narrator.service.tasks.size).toBe(4);
   });
 
-  it("it is stopped, goes on, is retaken and edited as any narration", async () => {
+  it("a sheet can be stopped, continued, retaken and edited like any narration", async () => {
     write();
     narrator.service.processingMs = 300;
     const { narration_id } = await narrate({ max_credits: 600, wait_seconds: 0 });
@@ -199,7 +199,7 @@ describe("when it does not go well", () => {
     expect(narrator.service.tasks.size).toBe(6);
   });
 
-  it("its process ends, and the next one goes on", async () => {
+  it("another process continues after its process ended", async () => {
     write();
     narrator.service.processingMs = 200;
     const { narration_id } = await narrate({ max_credits: 600, wait_seconds: 0 });
@@ -214,7 +214,7 @@ describe("when it does not go well", () => {
 });
 
 describe("a row", () => {
-  it("is retaken by its number, also where two rows have equal words", async () => {
+  it("is retaken by its number, even if two rows have equal words", async () => {
     write(["Halt!,one,opal_en_zh,,,", "Halt!,two,felix_zh,,,", " ,,,,,", "Go!,three,felix_zh,,,"]);
     const { narration_id, files } = await narrate({ max_credits: 600 });
     expect(files.map(({ row }) => row)).toEqual([2, 3, 5]);

@@ -9,7 +9,7 @@ const timed = (startSeconds: number | undefined, lengthSeconds: number, cue?: st
   speed,
 });
 
-it("names the part that runs into the next cue, and nothing where all fit", () => {
+it("names the part that runs into the next cue, and nothing if all fit", () => {
   expect(overruns([timed(1, 2, "1"), timed(3, 1, "2")])).toEqual([]);
   const [late] = overruns([timed(1, 3, "1"), timed(3.1, 1, "2")]);
   expect(late).toMatchObject({ part: 0, nextCue: "2", othersLate: 0 });
@@ -22,13 +22,13 @@ it("counts cues that are late only because one before them is", () => {
   expect(late).toMatchObject([{ part: 0, nextCue: "2", othersLate: 1 }]);
 });
 
-it("takes parts without a time of their own together, and names the longest", () => {
+it("groups parts without their own time, and names the longest", () => {
   const late = overruns([timed(0, 0.5, "1"), timed(undefined, 2), timed(2, 1, "2")]);
   expect(late).toMatchObject([{ part: 1, nextCue: "2" }]);
   expect(late[0]?.fittingSpeed).toBe(1.45);
 });
 
-it("follows what is heard where that is known", () => {
+it("uses the length of existing audio", () => {
   expect(overruns([timed(0, 1, "1"), timed(1, 1, "2")], [0, 1.04])).toEqual([]);
   expect(overruns([timed(0, 1, "1"), timed(1, 1, "2")], [0, 1.06])).toHaveLength(1);
 });
@@ -47,11 +47,11 @@ it.each([
   },
 );
 
-it("forgives in estimates what is within their error", () => {
+it("ignores lateness within the error of the estimate", () => {
   expect(overruns([timed(0, 1.2, "1"), timed(1, 1, "2")])).toEqual([]);
 });
 
-it("says in the plan which do not fit, and the speed for the whole only where there is one", () => {
+it("says in the plan which do not fit, and the speed for the whole only if there is one", () => {
   const [words] = lateRemarks([timed(0, 3, "1"), timed(2.1, 1, "2")]);
   expect(words).toBe(
     "1 part is estimated to run into the next cue, which then begins late: cue 1 (speed 1.5). With speed 1.5 for the whole none is.",

@@ -14,21 +14,21 @@ const spoken = (text: string, voices: Voices = {}) =>
 const unspoken = (text: string) => planOf(text).plan.skipped.map(({ kind, count }) => [kind, count]);
 
 describe("a sentence", () => {
-  it("is one part from its first cue on, whatever cues it runs over", () => {
+  it("is one part that begins with its first cue, however many cues it spans", () => {
     expect(spoken(filmOf("I have been", "waiting for", "you. Come in.", "Sit down."))).toEqual([
       [10, "I have been waiting for you. Come in."],
       [13, "Sit down."],
     ]);
   });
 
-  it("goes on behind an abbreviation and an ellipsis before a small letter", () => {
+  it("continues after an abbreviation, and after an ellipsis before a small letter", () => {
     expect(spoken(filmOf("I saw Mr.", "Smith there.", "And then...", "nothing."))).toEqual([
       [10, "I saw Mr. Smith there."],
       [12, "And then... nothing."],
     ]);
   });
 
-  it("has ended where a long silence follows", () => {
+  it("ends before a long silence", () => {
     const text = `${filmOf("I have been")}\n00:00:12,000 --> 00:00:13,000\nwaiting.\n`;
     expect(spoken(text)).toHaveLength(2);
   });
@@ -42,13 +42,13 @@ describe("a sentence", () => {
     expect(starts).toEqual([10, 30, 50]);
   });
 
-  it("is a cue where nobody sets marks, which is said", () => {
+  it("is a cue in a text without punctuation, which is reported", () => {
     const text = filmOf("今天很高兴", "我们去吃饭", "你来吗");
     expect(spoken(text)).toHaveLength(3);
     expect(planOf(text).remarks.join()).toContain("No marks end its sentences, so each cue is a part.");
   });
 
-  it("that no task can hold is several parts, of which the first has the time", () => {
+  it("that is too long for one task is several parts, of which the first has the time", () => {
     const starts = planOf(filmOf("It rained all day. ".repeat(200), "Done.")).plan.parts.map(
       ({ startSeconds }) => startSeconds,
     );
@@ -58,7 +58,7 @@ describe("a sentence", () => {
   });
 });
 
-describe("what is not spoken", () => {
+describe("text that is not spoken", () => {
   it.each([
     ["<i>Very</i> <b>late</b> <font color='red'>now</font>.", "Very late now."],
     ["{\\an8}Up <00:00:01.500><c.yellow>here</c>.", "Up here."],
@@ -69,7 +69,7 @@ describe("what is not spoken", () => {
     ["- Hello.\n- Hi!", "Hello.\nHi!"],
     ["-5 degrees.", "-5 degrees."],
     ["2 < 3 is true.", "2 < 3 is true."],
-  ])("is not part of %j", (text, words) => {
+  ])("is omitted from %j", (text, words) => {
     expect(spoken(filmOf(text))).toEqual([[10, words]]);
     expect(unspoken(filmOf(text))).toEqual([]);
   });
@@ -88,11 +88,11 @@ describe("what is not spoken", () => {
     expect(spoken(filmOf("Good.", text)).flat().join()).not.toMatch(/Music|door|sighs|WHISP|la|ドア/);
   });
 
-  it("is never what stands in parentheses inside of a sentence", () => {
+  it("does not include parentheses inside a sentence", () => {
     expect(spoken(filmOf("Take it (the red one) now."))).toEqual([[10, "Take it (the red one) now."]]);
   });
 
-  it("is what rolls up from the cue above", () => {
+  it("includes lines repeated from the cue above", () => {
     const text = filmOf("so today", "so today\nwe will", "we will\ngo home.", "go home.\nBye.");
     expect(
       spoken(text)
@@ -102,11 +102,11 @@ describe("what is not spoken", () => {
     expect(unspoken(text)).toEqual([["repeat", 3]]);
   });
 
-  it("is not what is said again by itself", () => {
+  it("does not include words that a speaker repeats", () => {
     expect(spoken(filmOf("No.", "No.", "No."))).toHaveLength(3);
   });
 
-  it("may be everything, and what is spoken may be too much: both are refused", () => {
+  it("may be everything, and the rest may be too long: both are refused", () => {
     expect(() => planOf(filmOf("[Music]", "♪ la ♪"))).toThrow(/nothing to speak/);
     const quarrel = "ANNA: No.\nBEN: Yes.\n".repeat(11_000);
     expect(() => planOf(filmOf(quarrel), { ANNA: "sophie_en_zh", BEN: "kian_en_zh" })).toThrow(
@@ -143,11 +143,11 @@ describe("speakers", () => {
     ]);
   });
 
-  it("in brackets before the words are speakers where they have a voice", () => {
+  it("in brackets before the words are speakers if they have a voice", () => {
     expect(heard(filmOf("[Anna] Hello."))).toEqual([[10, "sophie_en_zh", "Hello."]]);
   });
 
-  it("that voices does not have are reported, and their names are not spoken", () => {
+  it("without a voice are reported, and their names are not spoken", () => {
     const { plan, remarks } = planOf(filmOf("<v Carl>Hello.", "<v Carl>Bye."), voices);
     expect(plan.parts.map(({ text }) => text)).toEqual(["Hello.", "Bye."]);
     expect(remarks.join()).toContain('"Carl" (2)');
@@ -155,14 +155,14 @@ describe("speakers", () => {
 });
 
 describe("a file", () => {
-  it("that holds the other kind than its name says is read, and said to be", () => {
+  it("of another kind than its name says is read, and reported", () => {
     const text = `WEBVTT\n\n${filmOf("Hello.")}`;
     expect(planOf(text).remarks.join()).toContain("called .srt and holds WebVTT");
     const srt = planTimeline({ text: filmOf("Hello."), kind: "vtt", speed: 1, voices: {} });
     expect(srt.remarks.join()).toContain("called .vtt and holds SubRip");
   });
 
-  it("whose cues run backwards is spoken in the order of their times, which is said", () => {
+  it("whose cues are out of order is spoken in the order of their times, which is reported", () => {
     const text = `${filmOf("Late.")}\n00:00:01,000 --> 00:00:02,000\nEarly.\n`;
     expect(spoken(text)).toEqual([
       [1, "Early."],

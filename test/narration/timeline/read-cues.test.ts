@@ -22,7 +22,7 @@ describe("a cue", () => {
     expect(timesOf(cue(line))).toEqual([times]);
   });
 
-  it("is found behind a byte order mark, with CRLF, and with or without numbers", () => {
+  it("is found after a byte order mark, with CRLF, and with or without numbers", () => {
     const { cues } = read(
       "\ufeff1\r\n00:01.000 --> 00:02.000\r\nOne.\r\n\r\n00:03.000 --> 00:04.000\r\nTwo.\r\n",
     );
@@ -32,13 +32,13 @@ describe("a cue", () => {
     ]);
   });
 
-  it("is called by its number where each has one of its own", () => {
+  it("is named by its number if all numbers differ", () => {
     expect(read("7\n", cue("00:01.000 --> 00:02.000")).cues[0]?.name).toBe("1");
     const text = `7\n${cue("00:01.000 --> 00:02.000")}\n9\n${cue("00:03.000 --> 00:04.000")}`;
     expect(read(text).cues.map(({ name }) => name)).toEqual(["7", "9"]);
   });
 
-  it("keeps text behind a blank line, and gives the number of the next to nobody", () => {
+  it("keeps text after a blank line, and does not read the next number as text", () => {
     const text = "1\n00:01.000 --> 00:02.000\nOne\n\nand a half.\n2\n00:03.000 --> 00:04.000\nTwo.\n";
     expect(read(text).cues.map(({ lines }) => lines)).toEqual([["One", "and a half."], ["Two."]]);
   });
@@ -50,13 +50,13 @@ describe("a cue", () => {
     expect(cues.map(({ lines }) => lines)).toEqual([["Hello."], ["Hello."]]);
   });
 
-  it("in SubRip may say NOTE", () => {
+  it("in SubRip may begin with NOTE", () => {
     const { kind, cues } = read(cue("00:01.000 --> 00:02.000", "NOTE this."));
     expect(kind).toBe("srt");
     expect(cues[0]?.lines).toEqual(["NOTE this."]);
   });
 
-  it("that begins before the one above is put in its order, and counted", () => {
+  it("that begins before the one above is put in order, and counted", () => {
     const { cues, backwards } = read(
       cue("00:05.000 --> 00:06.000", "B"),
       cue("00:01.000 --> 00:02.000", "A"),
