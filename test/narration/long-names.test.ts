@@ -48,7 +48,7 @@ describe("a name of 246 bytes", () => {
     expect((await narrator.narrate(call)).files).toEqual(done.files);
   });
 
-  it("leaves room for the word "incomplete"", async () => {
+  it("leaves room for the word that marks an incomplete file", async () => {
     narrator.service.intercept = ({ kind, ordinal }, response) => {
       if (kind !== "create" || ordinal < 3) return false;
       response.writeHead(402, { "content-type": "application/json" });
