@@ -76,7 +76,7 @@ describe("a run that is ending after a refusal", () => {
 });
 
 describe("a limit that is lowered from another window", () => {
-  it("ends the run, and is given as the reason", async () => {
+  it("ends the run, and is stated as the reason", async () => {
     narrator.service.processingMs = 4000;
     const narration_id = await begun(EIGHT);
     const other = await another();
@@ -116,7 +116,7 @@ describe("a client's time-out", () => {
 });
 
 describe("a narration that stopped with parts at the service", () => {
-  it("is listed with what is saved by then, and joined without leave once all parts are there", async () => {
+  it("is listed with the parts saved meanwhile, and joined without a further call once all parts are saved", async () => {
     narrator.service.processingMs = 1500;
     const text = textOf("One", "Two");
     const doomed = await another();

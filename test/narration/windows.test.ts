@@ -36,7 +36,7 @@ describe("a narration", () => {
     expect(narrator.service.tasks.size).toBe(8);
   });
 
-  it("creates nothing more once its call is cancelled, and goes on when it is asked for again", async () => {
+  it("creates nothing more once its call is cancelled, and continues with the same call", async () => {
     narrator.service.processingMs = 150;
     const controller = new AbortController();
     const cancelled = narrator.driver
@@ -60,7 +60,7 @@ describe("a narration", () => {
     expect(narrator.service.tasks.size).toBe(8);
   });
 
-  it("goes on for the other window when one window cancels its call", async () => {
+  it("continues for the other window when one window cancels its call", async () => {
     // No part ends before the call is cancelled.
     narrator.service.processingMs = 600_000;
     const other = await drive(narrator.workplace.env(narrator.service, FAST));
@@ -80,7 +80,7 @@ describe("a narration", () => {
     expect(narrator.service.tasks.size).toBe(8);
   });
 
-  it("whose process was killed is reported as stopped, spends nothing by itself, and is taken over", async () => {
+  it("whose process was killed is reported as stopped, spends nothing by itself, and is taken over by the next call", async () => {
     narrator.service.processingMs = 150;
     const doomed = await drive(narrator.workplace.env(narrator.service, FAST));
     void doomed
@@ -99,7 +99,7 @@ describe("a narration", () => {
     expect(narrator.service.tasks.size).toBe(8);
   });
 
-  it("lets a single request go before its own next part", async () => {
+  it("sends a single request before its own next part", async () => {
     narrator.service.processingMs = 200;
     await narrator.narrate({ text: EIGHT, max_credits: 5000, wait_seconds: 0 });
     await expect.poll(() => narrator.service.count("create"), LONG).toBeGreaterThan(1);
@@ -110,7 +110,7 @@ describe("a narration", () => {
     expect(place - before).toBeLessThanOrEqual(1);
   });
 
-  it("keeps the plan that it began with, whatever happens to its file", async () => {
+  it("keeps its first plan, whatever happens to its input file", async () => {
     const inputDir = join(narrator.workplace.root, "texts");
     await mkdir(inputDir);
     await narrator.restart({ AUDIO_INPUT_DIR: inputDir });
@@ -127,7 +127,7 @@ describe("a narration", () => {
     expect(edited).toMatchObject({ status: "planned", parts: { total: 2, already_paid: 1 } });
   });
 
-  it("fetches a part that somebody deleted again, and joins anew, for nothing", async () => {
+  it("fetches a deleted part again, and joins again, free of charge", async () => {
     const text = textOf("One", "Two");
     const done = await narrator.narrate({ text, max_credits: 1000 });
     await rm(narrator.workplace.outputDir, { recursive: true });
@@ -138,7 +138,7 @@ describe("a narration", () => {
     expect(narrator.service.count("create")).toBe(2);
   });
 
-  it("says what is wrong with the folder, and goes on when that is mended", async () => {
+  it("reports the fault of the folder, and continues when it is corrected", async () => {
     await writeFile(narrator.workplace.outputDir, "a file is where the folder should be");
     const stopped = await narrator.narrate({ text: textOf("One"), max_credits: 1000 });
     expect(stopped).toMatchObject({ status: "stopped", problems: [{ code: "output_not_writable" }] });
@@ -147,7 +147,7 @@ describe("a narration", () => {
     expect((await narrator.narrate({ text: textOf("One"), max_credits: 1000 })).status).toBe("finished");
   });
 
-  it("stops at the budget, which rules beside its own limit", async () => {
+  it("stops at the budget, which applies beside its own limit", async () => {
     await narrator.restart({ AUDIO_CREDIT_BUDGET: "170" });
     const stopped = await narrator.narrate({
       text: textOf("One", "Two", "Three", "Four"),
@@ -173,7 +173,7 @@ describe("speakers", () => {
   });
 });
 
-describe("a call that cannot be right", () => {
+describe("a call with contradicting arguments", () => {
   it.each([
     ["nothing to speak", {}, /exactly one of text, file and narration_id/],
     ["two texts", { text: "a", file: "b.txt" }, /exactly one of text, file and narration_id/],
@@ -222,13 +222,13 @@ describe("a call that cannot be right", () => {
   });
 });
 
-describe("what may be spent", () => {
+describe("the limit", () => {
   /** Both running tasks fail with a refund, once nobody wants more. */
   const failAll = (): void => {
     for (const task of narrator.service.tasks.values()) task.status = "failed";
   };
 
-  it("is nothing after a stop, also where tasks fail that were accepted before", async () => {
+  it("allows nothing after a stop, even if accepted tasks fail", async () => {
     narrator.service.processingMs = 60_000;
     const running = await narrator.narrate({ text: EIGHT, max_credits: 5000, wait_seconds: 0 });
     await expect.poll(() => narrator.service.tasks.size, LONG).toBe(2);
@@ -250,7 +250,7 @@ describe("what may be spent", () => {
     expect(narrator.service.tasks.size).toBe(2);
   });
 
-  it("holds for parts that a dead process had begun, and that failed", async () => {
+  it("applies to parts that a killed process had begun, and that failed", async () => {
     narrator.service.processingMs = 60_000;
     const doomed = await drive(narrator.workplace.env(narrator.service, FAST));
     void doomed
@@ -264,7 +264,7 @@ describe("what may be spent", () => {
     expect(narrator.service.tasks.size).toBe(2);
   });
 
-  it("holds for parts whose acceptance a dead process never heard of, and that failed", async () => {
+  it("applies to parts whose response a killed process never received, and that failed", async () => {
     narrator.service.intercept = (exchange, _response, self) => {
       if (exchange.kind !== "create") return false;
       self.accept(exchange);
@@ -286,7 +286,7 @@ describe("what may be spent", () => {
     expect(narrator.service.tasks.size).toBe(begun);
   });
 
-  it("is not spent on a part whose failure was charged, before somebody has asked", async () => {
+  it("is not spent on a part whose failure was charged, before a call requests it", async () => {
     narrator.service.intercept = (exchange, response, self) => {
       const task = self.tasks.get(exchange.taskId ?? "");
       if (exchange.kind !== "query" || task === undefined) return false;
@@ -300,7 +300,7 @@ describe("what may be spent", () => {
     expect(narrator.service.tasks.size).toBe(1);
   });
 
-  it("is nothing for a call that was cancelled before it began", async () => {
+  it("is not spent by a call that was cancelled before it began", async () => {
     const signal = AbortSignal.abort(new Error("gone"));
     const args = { text: EIGHT, output_format: "pcm", max_credits: 5000, wait_seconds: 0 };
     await narrator.driver.call("narrate", args, { signal }).catch(() => undefined);
@@ -321,7 +321,7 @@ it("another account's audio that is not here is bought only within the limit", a
   expect(narrator.service.tasks.size).toBe(3);
 });
 
-it("a title turns no line, and a book of headings is refused at once", async () => {
+it("a title contains no line break, and a book of headings alone is refused at once", async () => {
   const turned = await narrator.narrate({
     text: "# Down \u202e the hole\n\nOnce upon a time there was a rabbit.",
   });
@@ -340,7 +340,7 @@ it("audio that is not as long as the service says is reported with the file", as
   expect(done.message).toMatch(/plays 4\.0 s, where the service said 4\.6 s/);
 });
 
-it("a limit that is raised while a run settles is obeyed, and its call does not wait for that", async () => {
+it("a limit that is raised while a run ends is obeyed, and its call does not wait for the end", async () => {
   narrator.service.processingMs = 1500;
   narrator.service.intercept = ({ kind, ordinal }, response, self) => {
     if (kind !== "create" || ordinal !== 3) return false;

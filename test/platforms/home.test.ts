@@ -35,7 +35,7 @@ describe("without a home folder", () => {
     expect(readdirSync(cwd)).toEqual([]);
   });
 
-  it("nothing is a fault where every folder is given", async () => {
+  it("no fault is reported if every folder is set", async () => {
     const folder = scratchFolder();
     const env = {
       ...NO_HOME,
@@ -72,7 +72,7 @@ describe("a home folder that is not an absolute path", () => {
     expect(readdirSync(join(cwd, "rel"))).toEqual([]);
   });
 
-  it("is looked up where it is empty, which counts as unset", async () => {
+  it("is looked up if the variable is empty, which counts as unset", async () => {
     const cwd = scratchFolder();
     const { status } = await runBin(
       ["--version"],
@@ -99,7 +99,7 @@ describe("on Windows", () => {
   );
 
   it.each(["C:\\audio", "c:/audio", "\\\\server\\share\\audio", "\\\\?\\C:\\audio", "~\\audio"])(
-    "%s is taken",
+    "%s is accepted",
     (path) => {
       expect(read({ AUDIO_OUTPUT_DIR: path }).faults).toEqual([]);
     },
@@ -110,7 +110,7 @@ describe("on Windows", () => {
     ["C:\\audio. \\x . ", "C:\\audio\\x"],
     ["C:\\..\\.hidden", "C:\\..\\.hidden"],
     ["\\\\?\\C:\\dotted.", "\\\\?\\C:\\dotted."],
-  ])("%s is the folder that other programs of Windows take it for", (path, folder) => {
+  ])("%s is the same folder as in other Windows programs", (path, folder) => {
     expect(read({ AUDIO_OUTPUT_DIR: path }).outputDir).toBe(folder);
   });
 

@@ -15,7 +15,7 @@ closeBenchesAfterEach();
 const HOST = join(import.meta.dirname, "odd-host.ts");
 
 describe("a host that does not reference stdin", () => {
-  it("is served while it says nothing, and the server ends with 0 when it is gone", async () => {
+  it("is served while it sends nothing, and the server ends with 0 when the host exits", async () => {
     const bench = await openBench();
     const server = await bench.another({}, { nodeArgs: [HOST] });
     const ended = server.exited.then(() => "ended");
@@ -27,7 +27,7 @@ describe("a host that does not reference stdin", () => {
 });
 
 describe("the entry's own path among the arguments", () => {
-  it("is passed over, also through a link, and a command behind it is run", async () => {
+  it("is skipped, even through a link, and a command after it is run", async () => {
     const link = join(scratchFolder(), "audio-generation-mcp");
     symlinkSync(BIN, link);
     for (const path of [BIN, link, `file://${BIN}`]) {
@@ -35,7 +35,7 @@ describe("the entry's own path among the arguments", () => {
     }
   });
 
-  it("is not mistaken: another file is still no command", async () => {
+  it("is the only such argument: another file is not a command", async () => {
     const copy = join(scratchFolder(), "main.js");
     copyFileSync(BIN, copy);
     for (const path of [copy, "./no-such-file.js"]) {

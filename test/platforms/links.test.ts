@@ -23,7 +23,7 @@ describe("a disk without hard links", () => {
     ["EPERM", "exFAT and FAT32 on Linux"],
     ["ENOSYS", "some FUSE file systems"],
     ["UNKNOWN", "what Windows has no other name for"],
-  ])("that answers %s (%s) gets the audio, once, and doctor passes", async (code) => {
+  ])("that reports %s (%s) gets the audio, once, and doctor passes", async (code) => {
     const bench = await openBench({ env: noLinks(code), start: { nodeArgs } });
     const call = { prompt: "No links", file_name: "story" };
     const task = taskOf(await bench.server.call("generate_audio", call));
@@ -37,13 +37,13 @@ describe("a disk without hard links", () => {
   });
 });
 
-describe("a disk that lets nothing have a name", () => {
+describe("a disk that refuses both links and renames", () => {
   const nothing = faults(
     { call: "promises.link", code: "EIO" },
     { call: "promises.rename", code: "UNKNOWN" },
   );
 
-  it("is named by doctor before anything is paid, with the system's code", async () => {
+  it("is reported by doctor before anything is paid, with the system's code", async () => {
     const bench = await openBench();
     const checks = await doctor(bench.workplace.env(bench.service, nothing), { nodeArgs });
     expect(checks["output folder"]).toMatchObject({
@@ -55,7 +55,7 @@ describe("a disk that lets nothing have a name", () => {
   });
 
   it.each(["UNKNOWN", "EISDIR", "ERR_ACCESS_DENIED"])(
-    "and answers %s is output_not_writable with that code, not a fault of the address",
+    "with %s is output_not_writable with that code, not a fault of the address",
     async (code) => {
       const bench = await openBench({
         env: faults({ call: "promises.link", code: "EIO" }, { call: "promises.rename", code }),

@@ -42,7 +42,7 @@ describe("under node --permission", () => {
     expect(Object.values(checks).filter(({ ok }) => !ok)).toEqual([]);
   });
 
-  it("without the right to write the output folder nothing is paid, and the permission is named", async () => {
+  it("without permission to write the output folder, nothing is charged, and the permission is named", async () => {
     const bench = await openBench();
     const { workplace } = bench;
     const driver = await start(bench, permission(workplace.root, [workplace.stateDir]));
@@ -62,7 +62,7 @@ describe("a flush", () => {
     ["ERR_ACCESS_DENIED", "Node from 24.22 on under --permission"],
     ["EINVAL", "a disk that knows none"],
     ["ENOSYS", "a disk that knows none"],
-  ])("that answers %s (%s) keeps no audio from being saved", async (code) => {
+  ])("that reports %s (%s) does not prevent audio from being saved", async (code) => {
     const bench = await openBench({ env: env(code), start: { nodeArgs } });
     const outcome = await bench.server.call("generate_audio", { prompt: "No flush" });
     expect(taskOf(outcome).audio?.size_bytes).toBe(20_000);

@@ -34,12 +34,12 @@ async function killInDownload(bench: Bench, server: RawServer): Promise<void> {
   expect(await bench.workplace.outputNames()).toEqual([expect.stringMatching(/^\..*\.part$/)]);
 }
 
-describe("on a system whose only marks change with the network", () => {
+describe("on a system whose only identifiers change with the network", () => {
   // Long leases, so that only the certainty that the process is dead can make it quick.
   const env = { TEST_PLATFORM: "darwin", AUDIO_TIME_SCALE: "1", AUDIO_POLL_INTERVAL_SECONDS: "0.05" };
   const start: StartOptions = { nodeArgs: preload("other-machine") };
 
-  it("a killed generation is taken up at once, and what it left is gone", async () => {
+  it("a killed generation is resumed at once, and its leftovers are removed", async () => {
     const bench = await openBench({ env, start });
     await killInDownload(bench, bench.server);
     const next = await bench.another({}, start);
@@ -52,7 +52,7 @@ describe("on a system whose only marks change with the network", () => {
     expect(bench.service.count("create")).toBe(1);
   });
 
-  it("another state folder is another place: nobody of it is called dead", async () => {
+  it("processes of another state folder are not considered dead", async () => {
     const bench = await openBench({ env, start });
     await killInDownload(bench, bench.server);
     const other = await bench.another({ AUDIO_STATE_DIR: join(bench.workplace.stateDir, "other") }, start);
@@ -60,7 +60,7 @@ describe("on a system whose only marks change with the network", () => {
     expect(await bench.workplace.outputNames()).toEqual([expect.stringMatching(/\.part$/)]);
   });
 
-  it("a stranger's sandbox goes after a week, and a younger one stays", async () => {
+  it("a sandbox folder of an unknown process is removed after a week, and a younger one stays", async () => {
     const bench = await openBench({ env, start });
     const { stateDir } = bench.workplace;
     const nameOf = (letter: string): string => `sandbox-${letter.repeat(16)}.7.${letter.repeat(12)}-aaaaaa`;
@@ -94,16 +94,20 @@ describe("on Linux under another host name", () => {
     expect(bench.service.count("content")).toBe(1);
   });
 
-  it("what a dead process of the old name left is gone at the next start", skipFor(lack), async () => {
-    const bench = await openBench();
-    await killInDownload(bench, bench.server);
-    const driver = await driveCommand({
-      command: "unshare",
-      args: ["-u", "sh", "-c", 'hostname agm-other-name && exec "$@"', "sh", NODE, BIN],
-      env: bench.workplace.env(bench.service, { AUDIO_TIME_SCALE: "0.001" }),
-    });
-    expect(taskOf(await driver.call("generate_audio", CALL)).status).toBe("succeeded");
-    await driver.close();
-    expect(await bench.workplace.outputNames()).toEqual([expect.stringMatching(/\.mp3$/)]);
-  });
+  it(
+    "leftovers of a dead process under the old name are removed at the next start",
+    skipFor(lack),
+    async () => {
+      const bench = await openBench();
+      await killInDownload(bench, bench.server);
+      const driver = await driveCommand({
+        command: "unshare",
+        args: ["-u", "sh", "-c", 'hostname agm-other-name && exec "$@"', "sh", NODE, BIN],
+        env: bench.workplace.env(bench.service, { AUDIO_TIME_SCALE: "0.001" }),
+      });
+      expect(taskOf(await driver.call("generate_audio", CALL)).status).toBe("succeeded");
+      await driver.close();
+      expect(await bench.workplace.outputNames()).toEqual([expect.stringMatching(/\.mp3$/)]);
+    },
+  );
 });

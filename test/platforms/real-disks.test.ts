@@ -46,12 +46,12 @@ describe.each(DISKS)("%s", (name, mount, lack) => {
   const skipped = skipFor(mount === null ? lack : null);
   const folder = mount?.folder ?? "";
 
-  it("knows no hard links, or the following would show nothing", skipped, () => {
+  it("has no hard links, as the following tests require", skipped, () => {
     writeFileSync(join(folder, "one"), "");
     expect(() => linkSync(join(folder, "one"), join(folder, "two"))).toThrow(/EPERM|EIO/);
   });
 
-  it("takes audio, ledger, a repeat, a second take and a read", skipped, async () => {
+  it("stores audio and ledger, and supports a repeat, a second take and a read", skipped, async () => {
     const bench = await onDisk(folder);
     const call = { prompt: `On ${name}`, file_name: "Story" };
     const { audio } = taskOf(await bench.server.call("generate_audio", call));
@@ -86,7 +86,7 @@ describe.each(DISKS)("%s", (name, mount, lack) => {
   });
 });
 
-describe("exFAT, which takes upper and lower case for one name", () => {
+describe("exFAT, which ignores the case of names", () => {
   it(
     "a resource is found under another spelling, and another case is the same name",
     skipFor(exfat === null ? DISKS[0][2] : null),

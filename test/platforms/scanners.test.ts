@@ -10,7 +10,7 @@ const nodeArgs = preload("fs-faults");
 const env = (...list: object[]) => ({ TEST_FS_FAULTS: JSON.stringify(list) });
 
 it.each(["EBUSY", "EPERM", "EACCES"])(
-  "%s of a removal or a renaming passes: the audio is saved and nothing is left",
+  "%s of a removal or a rename ends: the audio is saved and nothing is left",
   async (code) => {
     const bench = await openBench({
       env: env(
@@ -26,7 +26,7 @@ it.each(["EBUSY", "EPERM", "EACCES"])(
   },
 );
 
-it("a file that is just being read is not taken for another one", async () => {
+it("a file that another program is reading is not considered changed", async () => {
   const bench = await openBench();
   const call = { prompt: "In use", file_name: "used" };
   taskOf(await bench.server.call("generate_audio", call));

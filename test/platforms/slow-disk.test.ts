@@ -11,7 +11,7 @@ closeBenchesAfterEach();
 
 const nodeArgs = preload("slow-ledger");
 
-it("doctor does not call the other checks dead while the ledger blocks", async () => {
+it("doctor does not report the other checks as failed while the ledger blocks", async () => {
   const bench = await openBench();
   const slow = { TEST_FLUSH_MS: "8500", TEST_FLUSHES: "1", TEST_FULL_JOURNAL: "1" };
   const checks = await doctor(bench.workplace.env(bench.service, slow), { nodeArgs });
@@ -20,7 +20,7 @@ it("doctor does not call the other checks dead while the ledger blocks", async (
   expect(checks["key"]).toMatchObject({ ok: true });
 }, 60_000);
 
-it("the server ends within 2 s of losing its client, and what was accepted is found again", async () => {
+it("the server ends within 2 s of losing its client, and the accepted task is found again", async () => {
   const bench = await openBench({
     env: { TEST_FLUSH_MS: "700" },
     service: { processingMs: 60_000 },

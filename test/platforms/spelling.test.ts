@@ -28,11 +28,11 @@ async function onOddDisk(bench: Bench, name: string): Promise<RawServer> {
   return await bench.another(env, { nodeArgs: preload("odd-disk") });
 }
 
-describe("a folder that the disk spells in its own way", () => {
+describe("a folder whose name the disk normalises", () => {
   it.each([
     ["a dot at the end", "dotted.", "dotted"],
     ["a space at the end", "spaced ", "spaced"],
-  ])("(%s) takes the audio at once and again", async (_what, configured, onDisk) => {
+  ])("(%s) stores the audio, and again on a repeat", async (_what, configured, onDisk) => {
     const bench = await openBench();
     const server = await onOddDisk(bench, configured);
     const call = { prompt: "Spelled", file_name: "story" };
@@ -46,7 +46,7 @@ describe("a folder that the disk spells in its own way", () => {
     expect(bench.service.count("content")).toBe(2);
   });
 
-  it("is the same one when another process has made it in another case or form meanwhile", async () => {
+  it("is the same one if another process has created it in another case or form meanwhile", async () => {
     const bench = await openBench();
     const server = await onOddDisk(bench, "T\u00f6ne");
     expect((await server.call("list_tasks", {})).isError).not.toBe(true);
@@ -59,7 +59,7 @@ describe("a folder that the disk spells in its own way", () => {
     expect(bench.service.count("content")).toBe(1);
   });
 
-  it("is not an excuse for a link: where case counts, one that leads to nearly the same name is refused", async () => {
+  it("does not allow links: on a case-sensitive disk, a link to a similar name is refused", async () => {
     const bench = await openBench();
     const { outputDir } = bench.workplace;
     const folder = join(outputDir, "audio");
@@ -75,7 +75,7 @@ describe("a folder that the disk spells in its own way", () => {
 });
 
 describe("resources/read", () => {
-  it("finds a file by any spelling that the disk takes for it", async () => {
+  it("finds a file by any spelling that the disk accepts for it", async () => {
     const bench = await openBench();
     const server = await onOddDisk(bench, "Disk");
     const { audio } = taskOf(
@@ -94,7 +94,7 @@ describe("resources/read", () => {
     }
   });
 
-  it("takes no other file for it where case counts", async () => {
+  it("does not find another file on a case-sensitive disk", async () => {
     const bench = await openBench();
     const made = await bench.server.call("generate_audio", { prompt: "Case counts", file_name: "story" });
     const { audio } = taskOf(made);

@@ -22,7 +22,7 @@ it.each([
   expect(store?.detail).toContain("set AUDIO_STATE_DIR");
 });
 
-it("doctor says nothing of the kind about an ordinary folder", async () => {
+it("doctor does not warn of an ordinary folder", async () => {
   const bench = await openBench();
   const { store } = await doctor(bench.workplace.env(bench.service));
   expect(store?.detail).not.toMatch(/lies in|network/);

@@ -29,7 +29,7 @@ describeWithBrowser("the player", () => {
 
   const calls = ({ asked }: Chat): number => asked.filter(({ method }) => method === "tools/call").length;
 
-  it.concurrent("asks a host that hands on words alone a few times, and then shows the words", async (test) => {
+  it.concurrent("queries a host that passes only texts a few times, and then shows the text", async (test) => {
     const words = {
       content: [{ type: "text" as const, text: `Saved ${PATH} task_id aud_1\nNext: Tell the user.` }],
     };
@@ -42,7 +42,7 @@ describeWithBrowser("the player", () => {
     expect(calls(opened)).toBe(3);
   });
 
-  it.concurrent("plays, names and hands over the chapter that was chosen last, not one that comes late", async (test) => {
+  it.concurrent("plays, names and saves the chapter that was chosen last, not one that arrives late", async (test) => {
     const files = [tone(4), tone(6), tone(8)];
     const { held, open } = gate();
     const opened = await chat(test, async (method, params) => {
@@ -82,7 +82,7 @@ describeWithBrowser("the player", () => {
     expect(handed).toContain("file:///03.wav");
   });
 
-  it.concurrent("plays the take that was chosen last, not one that comes late", async (test) => {
+  it.concurrent("plays the take that was chosen last, not one that arrives late", async (test) => {
     const sounds = [tone(4), tone(50)];
     const ofTake = (take: number): CallToolResult =>
       saved(sounds[take - 1]?.length ?? 0, 4, {
@@ -123,7 +123,7 @@ describeWithBrowser("the player", () => {
     await player.getByRole("heading", { name: "take1.wav" }).waitFor();
   });
 
-  it.concurrent("tells anew how a narration stands at each look, and that it was stopped elsewhere", async (test) => {
+  it.concurrent("updates the status of a narration at each query, and shows that it was stopped elsewhere", async (test) => {
     const id = `nar_${"1".repeat(32)}`;
     let looks = 0;
     const of = (status: string, message: string): CallToolResult => ({
@@ -173,7 +173,7 @@ describeWithBrowser("the player", () => {
     expect(JSON.stringify(message?.params)).toMatch(/task [\w-]+ with download_audio; it costs nothing/);
   });
 
-  it.concurrent("takes nothing for a take that only begins alike", async (test) => {
+  it.concurrent("does not list a request as a take because its text begins alike", async (test) => {
     const beginning =
       "In a calm, warm voice, slowly, as if reading to a child at bedtime, please read this: ";
     const first = await stage.server.call("generate_audio", { prompt: `${beginning}The wolf.` });
@@ -192,7 +192,7 @@ describeWithBrowser("the player", () => {
     ]);
   });
 
-  it.concurrent("plays on where the same result comes again, seeks by no other button, shows no hidden turns", async (test) => {
+  it.concurrent("continues to play if the same result arrives again, seeks by no other button, shows no hidden speakers", async (test) => {
     const sound = tone(40);
     const opened = await chat(test, serving(sound));
     const { player, page } = opened;

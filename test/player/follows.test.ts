@@ -14,7 +14,7 @@ const saved = z.object({ task_id: z.string(), audio: z.object({ path: z.string()
 describeWithBrowser("the player", () => {
   const stage = playerStage({ AUDIO_TIME_SCALE: "0.05" });
 
-  it.concurrent("shows what is asked for, waits for it, and plays it when it is there", async (test) => {
+  it.concurrent("shows the request, waits for its audio, and plays it once it is available", async (test) => {
     // Long enough to be heard when a busy machine listens.
     const prompt = "Soon to be heard. ".repeat(20).trim();
     const { player, input, result, asked } = await stage.chat(test);
@@ -29,7 +29,7 @@ describeWithBrowser("the player", () => {
     await player.getByRole("heading", { name: /^Soon-to-be-heard.*\.mp3$/ }).waitFor();
   });
 
-  it.concurrent("plays two takes by turns, at the same place, and asks the assistant for a third", async (test) => {
+  it.concurrent("alternates two takes at the same position, and asks the assistant for a third", async (test) => {
     const prompt =
       "Two takes of these words, which go on for long enough to be compared, and then a little longer. ".repeat(
         4,
@@ -54,7 +54,7 @@ describeWithBrowser("the player", () => {
     expect(JSON.stringify(message?.params)).toContain("with take 3");
   });
 
-  it.concurrent("hands the whole file over to be saved", async (test) => {
+  it.concurrent("offers the whole file for saving", async (test) => {
     const made = await stage.server.call("generate_audio", { prompt: "To be saved." });
     const { audio } = saved.parse(made.structuredContent);
     const { player, result, asked } = await stage.chat(test);
@@ -90,7 +90,7 @@ describeWithBrowser("the player", () => {
     expect(await player.locator("#making").isVisible()).toBe(false);
   });
 
-  it.concurrent("jumps to a sentence and a chapter of a narration, and goes on over a seam without a gap", async (test) => {
+  it.concurrent("jumps to a sentence and a chapter of a narration, and plays across a segment boundary without a gap", async (test) => {
     const joined = await joinLong(stage.server, "mp3", 860, "story.mp3");
     const narrationId = await asNarration(stage.server, joined);
     const { player, result, faults } = await stage.chat(test);

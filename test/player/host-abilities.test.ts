@@ -14,7 +14,7 @@ describeWithBrowser("a host", () => {
   const stage = playerStage();
   const sound = tone(4);
 
-  it.concurrent("without server tools: a task that is being made is not asked about", async (test) => {
+  it.concurrent("without server tools: a running task is not queried", async (test) => {
     const chat = await stage.chat(test, { capabilities: WITHOUT_TOOLS, answer: serving(sound) });
     const structuredContent = { task_id: "aud_1", status: "processing", message: "Being made." };
     await chat.result({ content: [], structuredContent });
@@ -24,7 +24,7 @@ describeWithBrowser("a host", () => {
     expect(asked(chat, "tools/call")).toEqual([]);
   });
 
-  it.concurrent("without server tools: words that name a task are shown as they are", async (test) => {
+  it.concurrent("without server tools: a text that names a task is shown unchanged", async (test) => {
     const chat = await stage.chat(test, { capabilities: WITHOUT_TOOLS, answer: serving(sound) });
     await chat.result({
       content: [{ type: "text", text: `Saved ${PATH} task_id aud_1\nNext: Tell the user.` }],
@@ -33,7 +33,7 @@ describeWithBrowser("a host", () => {
     expect(asked(chat, "tools/call")).toEqual([]);
   });
 
-  it.concurrent("without server tools: a narration is followed by its table, and cannot be stopped here", async (test) => {
+  it.concurrent("without server tools: a narration shows its table, and cannot be stopped here", async (test) => {
     const id = `nar_${"2".repeat(32)}`;
     let looks = 0;
     const chat = await stage.chat(test, {
@@ -64,7 +64,7 @@ describeWithBrowser("a host", () => {
     expect(asked(chat, "tools/call")).toEqual([]);
   });
 
-  it.concurrent("without server tools: audio that is not here is fetched by a message", async (test) => {
+  it.concurrent("without server tools: missing audio is requested by a message", async (test) => {
     const chat = await stage.chat(test, { capabilities: WITHOUT_TOOLS, answer: async () => ({}) });
     await chat.result(saved(sound.length, 4, { audio: null }));
     await chat.player.getByRole("button", { name: "Fetch the file" }).click();
@@ -73,7 +73,7 @@ describeWithBrowser("a host", () => {
     expect(JSON.stringify(asked(chat, "ui/message"))).toContain("task aud_1 with download_audio");
   });
 
-  it.concurrent("without server tools and messages: nothing is offered that cannot be done", async (test) => {
+  it.concurrent("without server tools and messages: no unavailable action is offered", async (test) => {
     const capabilities = { serverResources: {} };
     const chat = await stage.chat(test, { capabilities, answer: serving(sound) });
     await chat.result(saved(sound.length, 4, { audio: null, message: "Its file is elsewhere." }));
@@ -87,7 +87,7 @@ describeWithBrowser("a host", () => {
     expect(asked(chat, "tools/call")).toEqual([]);
   });
 
-  it.concurrent("without server resources: no file is read, and the path is said", async (test) => {
+  it.concurrent("without server resources: no file is read, and the path is shown", async (test) => {
     const chat = await stage.chat(test, {
       capabilities: { serverTools: {} },
       answer: async () => {

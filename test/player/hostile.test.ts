@@ -24,7 +24,7 @@ describeWithBrowser("a host", () => {
     expect(faults).toEqual([]);
   };
 
-  it.concurrent("that refuses to read: its words and the path", async (test) => {
+  it.concurrent("that refuses to read: its message and the path are shown", async (test) => {
     const opened = await chat(test, {
       answer: async () => {
         throw new Refusal(-32601, "Method not found");
@@ -34,13 +34,13 @@ describeWithBrowser("a host", () => {
     await tellsThePath(opened, /^(?:MCP error -32601: )?Method not found The file is at the path below\.$/);
   });
 
-  it.concurrent("that never answers a reading: after ten seconds a sentence and the path", async (test) => {
+  it.concurrent("that never answers a read: after ten seconds a sentence and the path are shown", async (test) => {
     const opened = await chat(test, {});
     await opened.result(saved(sound.length, 4));
     await tellsThePath(opened, /^The chat does not answer\. The file is at the path below\.$/);
   });
 
-  it.concurrent("that never says a word: a sentence, and what it sends anyway is shown", async (test) => {
+  it.concurrent("that never answers the handshake: a sentence, and results are shown nevertheless", async (test) => {
     const opened = await chat(test, { hangs: true });
     await said(opened.player)
       .getByText(/^The chat does not answer; the text/)
@@ -50,7 +50,7 @@ describeWithBrowser("a host", () => {
     await said(opened.player).getByText("not_found: nothing there").waitFor();
   });
 
-  it.concurrent("that stops answering after the first pieces: what was read plays, then the sentence", async (test) => {
+  it.concurrent("that stops answering after the first pieces: these play, then the sentence is shown", async (test) => {
     const hand = serving(long);
     let reads = 0;
     const opened = await chat(test, {
@@ -89,7 +89,7 @@ describeWithBrowser("a host", () => {
     ["no base64", { contents: [{ blob: "<b>" }] }],
     ["text in place of bytes", { contents: [{ text: "sound" }] }],
     ["no list", { contents: { 0: { blob: "" } } }],
-  ] as const)("that answers a reading with %s", async ([_name, answer], test) => {
+  ] as const)("that answers a read with %s", async ([_name, answer], test) => {
     const opened = await chat(test, {
       // Sent without the bridge, which checks shapes itself.
       answer: async () => JSON.parse(JSON.stringify(answer)),
@@ -133,7 +133,7 @@ describeWithBrowser("a host", () => {
     expect(opened.faults).toEqual([]);
   });
 
-  it.concurrent("that sends results of anything: none is an error, and a sound stays", async (test) => {
+  it.concurrent("that sends results of any kind: none is an error, and the sound stays", async (test) => {
     // Still playing when a busy machine checks.
     const thirty = tone(30);
     const opened = await chat(test, { answer: serving(thirty) });
@@ -174,7 +174,7 @@ describeWithBrowser("a host", () => {
     expect(opened.faults).toEqual([]);
   });
 
-  it.concurrent("that tells a wrong length: what is there is played to its end", async (test) => {
+  it.concurrent("that states a wrong length: the existing audio is played to its end", async (test) => {
     const opened = await chat(test, { answer: serving(sound) });
     await opened.result(saved(sound.length, 0.5));
     await playButton(opened.player).click();
@@ -185,7 +185,7 @@ describeWithBrowser("a host", () => {
     expect(opened.faults).toEqual([]);
   });
 
-  it.concurrent("that hands over a long file of an impossible rate: it is not asked for at once", async (test) => {
+  it.concurrent("that sends a long file with an impossible rate: it is not requested at once", async (test) => {
     const odd = Buffer.from(long);
     odd.writeUInt32LE(4_000_000_000, 28);
     const opened = await chat(test, { answer: serving(odd) });
@@ -194,7 +194,7 @@ describeWithBrowser("a host", () => {
     expect(opened.asked.filter(({ method }) => method === "resources/read")).toHaveLength(1);
   });
 
-  it.concurrent("that tells what a narration's file should be listened to for: it stays to be read", async (test) => {
+  it.concurrent("that reports what to check in a narration's file: the remark stays visible", async (test) => {
     const opened = await chat(test, { answer: serving(sound) });
     const files = [{ path: PATH, size_bytes: sound.length, duration_seconds: 4 }];
     const problems = [{ part: 3, code: "long", message: "Part 3 plays longer than its text." }];
@@ -206,7 +206,7 @@ describeWithBrowser("a host", () => {
     expect(await said(opened.player).textContent()).toBe(message);
   });
 
-  it.concurrent("that sends two results at once: the second is what is shown and heard", async (test) => {
+  it.concurrent("that sends two results at once: the second is shown and played", async (test) => {
     let isHeld = true;
     const hand = serving(sound);
     const opened = await chat(test, {
@@ -227,7 +227,7 @@ describeWithBrowser("a host", () => {
     expect(await positionOf(opened.player)).toBeGreaterThan(0);
   });
 
-  it.concurrent("that tears down in the middle of a reading: nothing sounds afterwards", async (test) => {
+  it.concurrent("that tears down during a read: nothing plays afterwards", async (test) => {
     const hand = serving(sound);
     let [answered, isAsked] = [false, false];
     const opened = await chat(test, {
@@ -246,7 +246,7 @@ describeWithBrowser("a host", () => {
     expect(opened.faults).toEqual([]);
   });
 
-  it.concurrent("that is another window: it is not heard", async (test) => {
+  it.concurrent("that is another window: its messages are ignored", async (test) => {
     const opened = await chat(test, { answer: serving(sound) });
     await opened.player.evaluate(async () => {
       const params = { isError: true, content: [{ type: "text", text: "from elsewhere" }] };
@@ -258,7 +258,7 @@ describeWithBrowser("a host", () => {
     await said(opened.player).getByText("from the chat").waitFor();
   });
 
-  it.concurrent("that sends colours: they are taken on, and what would load is not", async (test) => {
+  it.concurrent("that sends colours: they are applied, except values that load something", async (test) => {
     const variables = {
       "--color-background-primary": "rgb(10, 20, 30)",
       "--color-text-primary": "url(http://elsewhere.test/x)",
@@ -284,7 +284,7 @@ describeWithBrowser("a host", () => {
     expect(opened.faults).toEqual([]);
   });
 
-  it.concurrent("that tells of a failure: the reason, and nothing to be played", async (test) => {
+  it.concurrent("that reports a failure: the reason is shown, and nothing can be played", async (test) => {
     const opened = await chat(test, {});
     const { audio: _, ...failed } = z.looseObject({}).parse(saved(1, 1).structuredContent);
     const structuredContent = { ...failed, status: "failed", message: "The task failed. Cost 0 credits." };

@@ -69,7 +69,7 @@ describeWithBrowser("an hour of narration", () => {
     expect(chat.faults).toEqual([]);
   }, 300_000);
 
-  it("is as sparing with a file of some minutes, also where samples are decoded", async (test) => {
+  it("needs as little for a file of some minutes, even if samples are decoded", async (test) => {
     const { browser, server } = stage;
     const joined = await joinLong(server, "mp3", MINUTES_SECONDS, "minutes.mp3");
     const narrationId = await asNarration(server, joined);

@@ -74,7 +74,7 @@ describeWithBrowser("the player", () => {
   const THEMES = ["light", "dark"] as const;
 
   it.concurrent.for(THEMES)(
-    "is for everybody, %s, with a narration, its chapters and its text",
+    "is accessible, %s, with a narration, its chapters and its text",
     async (theme, test) => {
       const chat = await stage.chat(test, { context: { theme }, deviceScaleFactor: 2 });
       const { player } = chat;
@@ -92,7 +92,7 @@ describeWithBrowser("the player", () => {
     },
   );
 
-  it.concurrent("is for everybody, on 320 pixels, dark, with two takes", async (test) => {
+  it.concurrent("is accessible, on 320 pixels, dark, with two takes", async (test) => {
     const context = { theme: "dark" } as const;
     const chat = await stage.chat(test, { context, width: 320, deviceScaleFactor: 4 });
     const { player } = chat;
@@ -112,7 +112,7 @@ describeWithBrowser("the player", () => {
 });
 
 describeWithBrowser("the page of tasks", () => {
-  it("is for everybody, loads nothing until Play is pressed, and plays", async () => {
+  it("is accessible, loads nothing until Play is pressed, and plays", async () => {
     const [service, workplace, browser] = await Promise.all([
       startSandbox({ timeScale: 0.01 }),
       createWorkplace(),

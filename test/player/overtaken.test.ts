@@ -64,7 +64,7 @@ describeWithBrowser("the player", () => {
   const stage = playerStage();
 
   describe.each(POLICIES)("with %s", (_name, policy) => {
-    it.concurrent("sounds after jumps that overtake each other", async (test) => {
+    it.concurrent("plays after jumps that overtake each other", async (test) => {
       const sound = tone(40);
       const { player, result, faults } = await stage.chat(test, { policy, answer: serving(sound) });
       await result(saved(sound.length, 40));
@@ -86,7 +86,7 @@ describeWithBrowser("the player", () => {
       expect(faults).toEqual([]);
     });
 
-    it.concurrent("is silent after a pause, and in one place after a jump, while one segment hands over to the next", async (test) => {
+    it.concurrent("is silent after a pause, and at one position after a jump, during the change of segments", async (test) => {
       const sound = tone(SECONDS);
       const { player, result, faults } = await stage.chat(test, { policy, answer: serving(sound) });
       await result(saved(sound.length, SECONDS));

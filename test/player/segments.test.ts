@@ -71,7 +71,7 @@ describeWithFfprobe("a long sound in segments", () => {
     ["pcm", 50],
     ["mp3", 150],
     ["ogg", 150],
-  ] as const)("is the whole, to the sample, for %s", async (format, seconds) => {
+  ] as const)("make up the whole, to the sample, for %s", async (format, seconds) => {
     const { source, whole } = await open(format, seconds);
     let [at, count] = [0, 0];
     for (;;) {
@@ -89,7 +89,7 @@ describeWithFfprobe("a long sound in segments", () => {
   });
 
   it.each(["mp3", "ogg"] as const)(
-    "is found for a moment that nothing was read before, for %s",
+    "is found for a position before which nothing was read, for %s",
     async (format) => {
       const { source } = await open(format, 300);
       for (const moment of [295, 160, 70, 1]) {

@@ -39,7 +39,7 @@ const kinds = (service: CountingService, key: string): string[] =>
     .map(({ kind }) => kind);
 
 describe("a retry under the key of another account", () => {
-  it("asks for the recorded task first, and says that the new task is its own", async () => {
+  it("queries the recorded task first, and says that the new task belongs to this account", async () => {
     const service = await startService({ processingMs: 50, apiKeys: KEYS, separateAccounts: true });
     const workplace = await makeWorkplace();
     await killedWithFirstKey(service, workplace, true);
@@ -55,7 +55,7 @@ describe("a retry under the key of another account", () => {
     expect(service.tasks.size).toBe(2);
   });
 
-  it("creates nothing by other calls than the one that asks for it", async () => {
+  it("creates nothing by other calls than the one that requests it", async () => {
     const service = await startService({ processingMs: 50, apiKeys: KEYS, separateAccounts: true });
     const workplace = await makeWorkplace();
     await killedWithFirstKey(service, workplace, false);

@@ -17,7 +17,7 @@ async function setUp(settings: Record<string, string> = {}) {
 }
 
 describe("a ledger that cannot be written", () => {
-  it("stops the create before it is sent, and the same call goes on once it can", async () => {
+  it("stops the create before it is sent, and the same call continues once it can be written", async () => {
     const { service, workplace, driver } = await setUp();
     await driver.call("list_tasks", {});
     const peek = await openPeek(workplace, service);
@@ -32,7 +32,7 @@ describe("a ledger that cannot be written", () => {
     expect(service.count("create")).toBe(1);
   });
 
-  it("at the moment of the 202 still names the task, and is waited out by what saves it", async () => {
+  it("at the moment of the 202 still names the task, which is saved once it can be written", async () => {
     const { service, workplace, driver } = await setUp();
     // The code loaded by the first request must not use up the short window.
     await driver.call("get_task", { task_id: "task-of-nobody" });
@@ -54,7 +54,7 @@ describe("a ledger that cannot be written", () => {
     expect(service.count("create")).toBe(1);
   });
 
-  it("because it is not a ledger at all is said plainly, and nothing is sent", async () => {
+  it("because it is another file is reported, and nothing is sent", async () => {
     const { service, workplace, driver } = await setUp();
     await driver.call("list_tasks", {});
     await driver.close();
@@ -69,9 +69,9 @@ describe("a ledger that cannot be written", () => {
   });
 });
 
-describe.skipIf(whyNoPostgres() !== undefined)("a shared store that is gone", () => {
+describe.skipIf(whyNoPostgres() !== undefined)("a shared store that is unreachable", () => {
   it.each(["killed", "frozen"])(
-    "(%s) is a bounded error with nothing sent, and work goes on when it is back",
+    "(%s) is an error in time with nothing sent, and work continues when it is back",
     async (how) => {
       const postgres = await PostgresServer.start();
       onTestFinished(() => postgres.remove());
@@ -97,7 +97,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a shared store that is gone", ()
 });
 
 describe("an unreachable service", () => {
-  it("uses up no create slot and reserves nothing, for nothing was sent", async () => {
+  it("uses no create slot and reserves nothing, because nothing was sent", async () => {
     const workplace = await makeWorkplace();
     const nowhere = { baseUrl: `http://127.0.0.1:${await freePort()}`, apiKey: "sk-test" };
     const driver = await startProcess(workplace, nowhere, FAST);
@@ -127,7 +127,7 @@ describe("a saved file", () => {
   });
 
   it.each(["generate_audio", "download_audio", "get_task"])(
-    "that was altered is left alone and downloaded again under the next free name, by %s",
+    "that was changed is left alone and downloaded again under the next free name, by %s",
     async (tool) => {
       const { service, driver } = await setUp();
       const first = taskOf(await driver.call("generate_audio", { prompt: "Altered", file_name: "mine" }));

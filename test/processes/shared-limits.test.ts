@@ -42,7 +42,7 @@ const sites = [
 
 for (const { where, set, machines, skip } of sites) {
   describe.skipIf(skip)(`four processes ${where}`, () => {
-    it("make one task of the same input asked for at once, and all hand it back", async () => {
+    it("make one task of the same input requested at once, and all return it", async () => {
       const service = await startService({ processingMs: 150, limitScale: SCALE });
       const { workplaces, settings } = await set();
       const team = await startTeam(workplaces, service, settings);
@@ -62,7 +62,7 @@ for (const { where, set, machines, skip } of sites) {
       for (const workplace of workplaces) expect(await workplace.outputNames()).toHaveLength(1);
     });
 
-    it("bring 20 inputs home without a single 429", async () => {
+    it("complete 20 inputs without a single 429", async () => {
       const service = await startService({ processingMs: 150, limitScale: SCALE });
       const { workplaces, settings } = await set();
       const team = await startTeam(workplaces, service, settings);

@@ -57,7 +57,7 @@ describe(
       expect(service.tasks.size).toBe(4);
     }, 120_000);
 
-    it("let a call that waits on one go on when the process that drives it on the other is killed", async () => {
+    it("continue a call that waits on one if the process that drives it on the other is killed", async () => {
       const { service, first, second, there } = await machines(400);
       const doomed = first.call("narrate", CALL).catch(() => undefined);
       await expect.poll(() => service.tasks.size, { timeout: 60_000 }).toBeGreaterThan(0);

@@ -8,7 +8,7 @@ import { makeWorkplace, startProcess, startService } from "./team.ts";
 const CALL = { prompt: "Shared by two machines" };
 
 describe.skipIf(whyNoPostgres() !== undefined)("a shared store", () => {
-  it("behind TLS works where its certificate is trusted, and is refused in words where it is not", async () => {
+  it("behind TLS works if its certificate is trusted, and is refused with a reason otherwise", async () => {
     const certificate = selfSigned();
     const postgres = await PostgresServer.start({ tls: certificate });
     onTestFinished(async () => {
@@ -36,7 +36,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a shared store", () => {
     expect(service.count("create")).toBe(1);
   });
 
-  it("gives two machines one task, and each its own file", async () => {
+  it("gives two machines one task, and each machine its own file", async () => {
     const postgres = await PostgresServer.start();
     onTestFinished(() => postgres.remove());
     const service = await startService({ processingMs: 100 });

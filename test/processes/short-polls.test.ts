@@ -9,7 +9,7 @@ const SCALE = 0.1;
 const READS = 60;
 const SETTINGS = { ...COMPILED, AUDIO_TIME_SCALE: String(SCALE), AUDIO_POLL_INTERVAL_SECONDS: "0.1" };
 
-it("one task polled every 0.1 s is home soon after it is ready, without a 429", async () => {
+it("one task polled every 0.1 s is saved soon after it is ready, without a 429", async () => {
   const service = await startService({ processingMs: 2000, limitScale: SCALE });
   const driver = await startProcess(await makeWorkplace(), service, SETTINGS);
   const task = taskOf(await driver.call("generate_audio", { prompt: "Impatient" }));
@@ -18,7 +18,7 @@ it("one task polled every 0.1 s is home soon after it is ready, without a 429", 
   expect(service.limited).toBe(0);
 });
 
-it("two at once, and two more after them, neither", async () => {
+it("two at once, and two more after them, cause no 429 either", async () => {
   const service = await startService({ processingMs: 1000, limitScale: SCALE });
   const driver = await startProcess(await makeWorkplace(), service, SETTINGS);
   const prompts = ["One", "Two", "Three", "Four"];

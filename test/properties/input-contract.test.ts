@@ -168,7 +168,7 @@ describe("what the contract accepts", () => {
     expect(accepted).toBeLessThan(3800);
   });
 
-  it("is what generate_audio takes, beside its own three arguments", async () => {
+  it("is accepted by generate_audio, beside its own three arguments", async () => {
     const reached = new Error("the arguments were taken");
     const deps = {
       assertConfigured: () => undefined,

@@ -64,14 +64,14 @@ describe("the idempotency key", () => {
     );
   });
 
-  it("differs in each single step of take and attempt, also where digits could run together", () => {
+  it("differs for each take and attempt, even if digits could run together", () => {
     const keys = new Set<string>();
     const body = canonicalInput({ prompt: "digits" });
     for (let t = 1; t <= 30; t += 1) for (let a = 1; a <= 30; a += 1) keys.add(idempotencyKey(body, t, a));
     expect(keys.size).toBe(900);
   });
 
-  it("has the contract's form whatever was asked", () => {
+  it("has the contract's form for any request", () => {
     fc.assert(
       fc.property(input, take, attempt, (asked, t, a) => {
         const key = idempotencyKey(canonicalInput(asked), t, a);
@@ -81,7 +81,7 @@ describe("the idempotency key", () => {
     );
   });
 
-  it("never changes: every installation, today's and next year's, arrives at these", () => {
+  it("never changes: every version must derive these keys", () => {
     // White space around the text does not make another request.
     const body = canonicalInput({ prompt: " Good morning.\n", voice: "sophie_en_zh", speed: 1.25 });
     expect(body).toBe(
@@ -95,7 +95,7 @@ describe("the idempotency key", () => {
     );
   });
 
-  it("comes with bytes that say the request once more: parsed, they mean the same", () => {
+  it("comes with a body that is equal to the request when parsed", () => {
     fc.assert(
       fc.property(input, (asked) => {
         const again = audioInputSchema.parse(JSON.parse(canonicalInput(asked)));

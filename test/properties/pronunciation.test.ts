@@ -20,7 +20,7 @@ describe("a word", () => {
     expect(spoken(text, one)).toBe(expected);
   });
 
-  it("that is longer comes first, and what a rule puts in is not read again", () => {
+  it("that is longer comes first, and replaced text is not replaced again", () => {
     expect(spoken("New York is new", rule("New", "Old"), rule("New York", "New Town"))).toBe(
       "New Town is new",
     );
@@ -28,21 +28,21 @@ describe("a word", () => {
   });
 });
 
-it("a rule of one language holds for voices that speak it", () => {
+it("a rule of one language applies to voices that speak it", () => {
   const spanish = { ...rule("a", "b"), language: "es" } as const;
   expect(rulesFor([spanish], "tracy_es_zh")).toEqual([spanish]);
   expect(rulesFor([spanish], "stokie_en")).toEqual([]);
   expect(rulesFor([spanish], undefined)).toEqual([spanish]);
 });
 
-it("a later rule takes the place of an earlier one of the same word", () => {
+it("a later rule replaces an earlier one of the same word", () => {
   expect(mergedRules([rule("a", "1"), rule("b", "2")], [rule("a", "3")])).toEqual([
     rule("a", "3"),
     rule("b", "2"),
   ]);
 });
 
-it("a text stays as it is where no rule matches, and names each rule that was used", () => {
+it("a text is unchanged if no rule matches, and the result names each rule that was used", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme" }), fc.array(fc.string({ minLength: 1 })), (text, words) => {
       const rules = words.map((word) => rule(word, "\u0001"));

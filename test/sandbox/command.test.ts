@@ -37,7 +37,7 @@ describe("the sandbox command", skipFor(ON_WINDOWS), () => {
     expect(await ended).toEqual({ code: 0, stderr: "", left: [] });
   });
 
-  it("ends quietly when nobody reads where it listens", async () => {
+  it("ends silently if its output has no reader", async () => {
     const { child, ended } = await startCommand();
     child.stdout.destroy();
     expect(await ended).toEqual({ code: 0, stderr: "", left: [] });

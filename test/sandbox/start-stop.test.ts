@@ -79,7 +79,7 @@ describe("stopping", () => {
     expect(speech.closed).toBe(true);
   });
 
-  it("can be asked twice", async () => {
+  it("can be called twice", async () => {
     const { sandbox } = await startBox();
     await Promise.all([sandbox.stop(), sandbox.stop()]);
     await sandbox.stop();

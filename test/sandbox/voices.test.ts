@@ -8,7 +8,7 @@ import { startBox } from "./box.ts";
 const WAV_HEAD_BYTES = 44;
 
 describe("a sandbox with its own voices", () => {
-  it("speaks in every format, and charges what it lasts", async () => {
+  it("speaks in every format, and charges by its length", async () => {
     const { client } = await startBox({ speech: createSpeechEngine() });
     for (const output_format of OUTPUT_FORMATS) {
       const prompt = "The quick brown fox jumps over the lazy dog.";
@@ -27,7 +27,7 @@ describe("a sandbox with its own voices", () => {
     }
   });
 
-  it("reads each task in its own way, a repeat of one byte for byte the same, and charges each what it lasts", async () => {
+  it("speaks each task differently, a repeat of one byte for byte the same, and charges each by its length", async () => {
     const { client } = await startBox({ speech: createSpeechEngine() });
     const input = { prompt: "It was a bright cold day in April. ".repeat(6), output_format: "wav" } as const;
     const takes = [];

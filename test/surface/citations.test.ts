@@ -109,7 +109,7 @@ const NUMBERED = [
 const isNumbered = (text: string): boolean => NUMBERED.some((pattern) => pattern.test(text));
 
 describe("citations", () => {
-  it("have found the documents and comments", () => {
+  it("are found in documents and comments", () => {
     for (const document of ["docs/contract.md", "docs/reference-requests.md"]) {
       const headings = HEADINGS.get(document) ?? [];
       expect(headings.length).toBeGreaterThan(12);
@@ -129,7 +129,7 @@ describe("citations", () => {
     ["more than a heading", "docs/reference-requests.md, Ledger on paper", 1],
     ["no such document", "docs/rules.md, Billing", 1],
     ["no such document as a whole", "All of docs/rules.md on loopback.", 1],
-  ])("are judged: %s", (_, text, broken) => {
+  ])("are checked: %s", (_, text, broken) => {
     expect(brokenCitations(text)).toHaveLength(broken);
   });
 
@@ -140,7 +140,7 @@ describe("citations", () => {
     ["no such page", "[rules](rules.md)", 1],
     ["no such heading of a page", "[rules](contract.md#bills)", 1],
     ["no such heading of the same page", "(see Bills)", 1],
-  ])("by a link are judged: %s", (_, text, broken) => {
+  ])("by a link are checked: %s", (_, text, broken) => {
     expect(brokenLinks({ path: "docs/reference-files.md", text })).toHaveLength(broken);
   });
 

@@ -54,7 +54,7 @@ describe("the documents", () => {
     expect(missingPaths(read(path))).toEqual([]);
   });
 
-  it("are judged by names that do not exist", () => {
+  it("are reported for names that do not exist", () => {
     expect(missingPaths("`src/tools/catalog.ts`, `job/phase.ts`, `test/e2e/`, src/tools/<name>.ts")).toEqual(
       [],
     );

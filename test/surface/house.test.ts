@@ -86,7 +86,7 @@ describe("the house", () => {
     expect(strangers).toEqual([]);
   });
 
-  it("plans narrations without a clock, a network or a ledger", () => {
+  it("lets the planner import no clock, network or ledger", () => {
     const wrong = all
       .filter(({ path }) => path.startsWith("narration/plan/"))
       .flatMap(({ path, imports }) => imports.map((target) => [path, target] as const))

@@ -106,7 +106,7 @@ describe("rarely needed fields", () => {
     expect(render(view).structured["next_step"]).toBe("Tell the user the path.");
   });
 
-  it("withheld words of the service appear in no field and no text", () => {
+  it("withheld texts of the service appear in no field and no text", () => {
     const view = VIEWS["failed, with words that are withheld"];
     if (view === undefined) throw new Error("no such view");
     const { structured, text } = render(view);

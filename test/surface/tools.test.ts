@@ -125,7 +125,7 @@ describe("the tool list", () => {
     ["list_voices", { language: "English", query: "x".repeat(300) }],
     ["list_tasks", { status: "done", limit: 0 }],
     ["narrate", { text: "x", files: "two", max_credits: -1, pause_seconds: 99, retakes: [], colour: "red" }],
-  ])("lets a client that judges calls of %s by the schema hand on what we refuse: %j", (name, args) => {
+  ])("publishes a schema of %s that accepts what we refuse with a better message: %j", (name, args) => {
     const schema = toolList().find((tool) => tool.name === name)?.inputSchema;
     if (schema === undefined) throw new Error(`no tool ${name}`);
     // A copy, because the two packages write optional members differently.

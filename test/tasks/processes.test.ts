@@ -122,7 +122,7 @@ describe.each(stores)("on %s", (store) => {
     ["accepted", "query", 1],
     ["sent, its answer perhaps not seen", "create", 2],
   ] as const)(
-    "an attempt that failed under a process that was killed is told, and no other made: %s",
+    "an attempt that failed under a killed process is reported, and no other is made: %s",
     async (_what, kind, mostCreates) => {
       const service = await startService({ processingMs: 300 });
       const start = await machinesOn(store, service, newDatabase);
@@ -145,37 +145,34 @@ describe("on another machine", skipFor(whyNoPostgres() ?? whyNotElsewhere() ?? n
   it.each([
     ["accepted", "query"],
     ["not sent", null],
-  ] as const)(
-    "a task of a process that was killed goes on once its lease has lapsed: %s",
-    async (_what, kind) => {
-      const settings = { AUDIO_STORE_URL: await newDatabase() };
-      const service = await startService({ processingMs: 300 });
-      const release = kind === null ? holdCreates(service) : () => undefined;
-      const doomed = startClient(await makeWorkplace(), service, settings);
-      const handle = await doomed.begin(CALL);
-      while (kind !== null && service.count(kind) === 0) await doomed.look(handle);
-      await doomed.kill();
-      release();
-      const place = await makeWorkplace();
-      const heir = startClient(place, service, settings, ELSEWHERE);
-      const message = async (): Promise<string> => {
-        const { status, statusMessage } = await heir.look(handle);
-        return statusMessage ?? status;
-      };
-      // On a busy machine the lease may have expired, and the task ended, before the first query.
-      await expect
-        .poll(message, { interval: 20 })
-        .toMatch(/^Another client window is already working|^completed$/);
-      const audio = audioOf((await heir.result(handle)).structuredContent);
-      expect(audio?.path).toBe(join(place.outputDir, "outlives.mp3"));
-      expect(existsSync(audio?.path ?? "")).toBe(true);
-      expect(service.tasks.size).toBe(1);
-      expect(new Set(service.exchanges.flatMap(({ key }) => key ?? [])).size).toBe(1);
-    },
-  );
+  ] as const)("a task of a killed process continues once its lease has expired: %s", async (_what, kind) => {
+    const settings = { AUDIO_STORE_URL: await newDatabase() };
+    const service = await startService({ processingMs: 300 });
+    const release = kind === null ? holdCreates(service) : () => undefined;
+    const doomed = startClient(await makeWorkplace(), service, settings);
+    const handle = await doomed.begin(CALL);
+    while (kind !== null && service.count(kind) === 0) await doomed.look(handle);
+    await doomed.kill();
+    release();
+    const place = await makeWorkplace();
+    const heir = startClient(place, service, settings, ELSEWHERE);
+    const message = async (): Promise<string> => {
+      const { status, statusMessage } = await heir.look(handle);
+      return statusMessage ?? status;
+    };
+    // On a busy machine the lease may have expired, and the task ended, before the first query.
+    await expect
+      .poll(message, { interval: 20 })
+      .toMatch(/^Another client window is already working|^completed$/);
+    const audio = audioOf((await heir.result(handle)).structuredContent);
+    expect(audio?.path).toBe(join(place.outputDir, "outlives.mp3"));
+    expect(existsSync(audio?.path ?? "")).toBe(true);
+    expect(service.tasks.size).toBe(1);
+    expect(new Set(service.exchanges.flatMap(({ key }) => key ?? [])).size).toBe(1);
+  });
 });
 
-describe("a handle of somebody else", () => {
+describe("a handle of another key or origin", () => {
   it("is unknown under another key and at another origin", async () => {
     const service = await startService({
       apiKeys: ["sk-first-0123456789abcdef", "sk-second-0123456789abcdef"],

@@ -17,7 +17,7 @@ async function onPostgres(processingMs: number) {
   return { postgres, service, client };
 }
 
-it.skipIf(whyNoPostgres() !== undefined)("a call is refused plainly, and nothing is sent", async () => {
+it.skipIf(whyNoPostgres() !== undefined)("a call is refused with a reason, and nothing is sent", async () => {
   const { postgres, service, client } = await onPostgres(0);
   await postgres.kill();
   expect(await client.call("generate_audio", CALL)).toMatchObject({
@@ -30,7 +30,7 @@ it.skipIf(whyNoPostgres() !== undefined)("a call is refused plainly, and nothing
 });
 
 it.skipIf(whyNoPostgres() !== undefined)(
-  "a look and a cancel are -32603, and the task is working again after it",
+  "a query and a cancellation are -32603, and the task is working again afterwards",
   async () => {
     const { postgres, service, client } = await onPostgres(1000);
     const handle = await client.begin(CALL);
@@ -46,7 +46,7 @@ it.skipIf(whyNoPostgres() !== undefined)(
 );
 
 it.skipIf(whyNoPostgres() !== undefined)(
-  "a task that ends while the store is away ends when it is back",
+  "a task that ends while the store is unreachable is reported as ended when it is back",
   async () => {
     const { postgres, service, client } = await onPostgres(300);
     const handle = await client.begin(CALL);

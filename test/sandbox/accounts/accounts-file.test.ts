@@ -19,7 +19,7 @@ async function faultOf(content: unknown): Promise<string> {
 }
 
 describe("accounts file", () => {
-  it("reads the documented shape, and fills in what may be left out", async () => {
+  it("reads the documented shape, and adds defaults for omitted members", async () => {
     const path = join(await temporaryFolder(), "accounts.json");
     const grant = { kind: "subscription", credits: 1000, state: "paid", expires_at: "2027-01-01T00:00:00Z" };
     const written = {
@@ -80,7 +80,7 @@ describe("accounts file", () => {
       { accounts: [{ ...account, grants: [{ kind: "pack", credits: 1.5 }] }] },
       /grants\[0\]\.credits/,
     ],
-  ])("names what is wrong: %s", async (_, content, message) => {
+  ])("names the fault: %s", async (_, content, message) => {
     const fault = await faultOf(content);
     expect(fault).toMatch(message);
     expect(fault).not.toContain("\n");

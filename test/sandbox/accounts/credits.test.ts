@@ -7,7 +7,7 @@ import { HeldClock } from "../held-clock.ts";
 const once = { patient: false };
 
 describe("credits", () => {
-  it("return to the very grants they came from: an expired one keeps what returns to it", async () => {
+  it("return to the grants they came from, even to an expired one", async () => {
     const clock = new HeldClock("2026-06-01T00:00:00Z");
     const { client, sandbox } = await startBox({
       clock,

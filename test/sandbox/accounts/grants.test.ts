@@ -54,7 +54,7 @@ describe("grants", () => {
     expect(availableCredits(grants, NOW)).toBe(55);
   });
 
-  it("draws the earliest expiry first, and what never expires last", () => {
+  it("draws the earliest expiry first, and grants without expiry last", () => {
     const endless = grant({ credits: 100 });
     const late = grant({ credits: 60, expires_at: LATER });
     const soon = grant({ credits: 50, expires_at: SOON });
@@ -72,7 +72,7 @@ describe("grants", () => {
     expect(planDraws([grant({ credits: 150 })], 150, NOW)).toHaveLength(1);
   });
 
-  it("compares expiry as instants, whatever their offsets", () => {
+  it("compares expiry dates as instants, whatever their offsets", () => {
     const later = grant({ credits: 150, expires_at: "2026-06-02T01:00:00+00:00" });
     const earlier = grant({ credits: 150, expires_at: "2026-06-02T02:00:00+02:00" });
     expect(planDraws([later, earlier], 150, NOW)?.[0]?.grant).toBe(earlier);

@@ -16,7 +16,7 @@ describe("limit windows", () => {
     expect(limits.admitCreate("b")).toBe(true);
   });
 
-  it("slide: each place comes back sixty seconds after it was taken", async () => {
+  it("slide: each place is free sixty seconds after it was taken", async () => {
     const clock = new HeldClock();
     const limits = limitsAt(clock);
     for (let count = 0; count < 3; count += 1) limits.admitCreate("a");
@@ -28,7 +28,7 @@ describe("limit windows", () => {
     expect([1, 2, 3, 4].map(() => limits.admitCreate("a"))).toEqual([true, true, true, false]);
   });
 
-  it("are not pushed on by refusals", async () => {
+  it("are not extended by refusals", async () => {
     const clock = new HeldClock();
     const limits = limitsAt(clock);
     for (let count = 0; count < 6; count += 1) limits.admitCreate("a");

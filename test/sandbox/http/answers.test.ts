@@ -43,7 +43,7 @@ describe("answers", () => {
     expectError(await client.send(method, path, { apiKey: null }), 401, "invalid_api_key");
   });
 
-  it("treats an id that is longer than any as any other: unavailable, counted, not found", async () => {
+  it("treats an id that is too long like any other: unavailable, counted, not found", async () => {
     const id = "x".repeat(3000);
     const { client, setFaults } = await startBox({ timeScale: 1 });
     const read = (path = "") => client.send("GET", `${GENERATIONS_PATH}/${id}${path}`, { patient: false });
@@ -69,7 +69,7 @@ describe("answers", () => {
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
   });
 
-  it("takes the bearer scheme in any case, and a key in no other place", async () => {
+  it("accepts the bearer scheme in any case, and a key in no other place", async () => {
     const { client, sandbox } = await startBox();
     const at = async (path: string, headers: Record<string, string>): Promise<number> =>
       (await client.send("GET", path, { apiKey: null, headers })).status;
@@ -120,7 +120,7 @@ describe("a client that hangs up during a body", () => {
 });
 
 describe("fault controls", () => {
-  it("need no key, change only what they name, and refuse what they do not know", async () => {
+  it("need no key, change only the named faults, and refuse unknown ones", async () => {
     const { client, setFaults } = await startBox();
     expect(await setFaults({ unavailable: "api_unavailable" })).toBe(204);
     expect(await setFaults({ capacity_full: true })).toBe(204);

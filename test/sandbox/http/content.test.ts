@@ -34,7 +34,7 @@ describe("content", () => {
     expect([missing.status, missing.bytes.byteLength]).toEqual([404, 0]);
   });
 
-  it("ignores a range under If-Range, since it gives no validator that could match", async () => {
+  it("ignores a range under If-Range, because it sends no validator that could match", async () => {
     const box = await startBox();
     const id = await finishedTask(box);
     const headers = { range: "bytes=0-9", "if-range": '"etag"' };
@@ -71,7 +71,7 @@ describe("content", () => {
     expect([head.status, head.headers.get("retry-after")]).toEqual([429, "60"]);
   });
 
-  it("survives readers that hang up", async () => {
+  it("survives clients that hang up", async () => {
     const box = await startBox({ enforceLimits: false });
     const id = await finishedTask(box);
     const url = `${box.sandbox.baseUrl}/api/v1/audio/generations/${id}/content`;

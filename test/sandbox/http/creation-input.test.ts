@@ -43,7 +43,7 @@ describe("input of a creation", () => {
     expectError(await client.create(SHORT_INPUT, { headers }), 400, "invalid_request");
   });
 
-  it("takes the content type in any case and with parameters, and refuses its lookalikes", async () => {
+  it("accepts the content type in any case and with parameters, and refuses similar ones", async () => {
     const { client } = await startBox();
     for (const type of ["application/json; charset=utf-8", "Application/JSON", "application/json;"]) {
       const headers = { "content-type": type };
@@ -83,7 +83,7 @@ describe("input of a creation", () => {
     await client.created(SHORT_INPUT);
   });
 
-  it("keeps line breaks and hands the speech engine the defaults of the contract", async () => {
+  it("keeps line breaks, and passes the defaults of the contract to the speech engine", async () => {
     const { client, speech } = await startBox();
     const { id } = await client.created({ prompt: "a\n\r\n b " });
     await client.finished(id);
@@ -101,7 +101,7 @@ describe("input of a creation", () => {
     ]);
   });
 
-  it("knows the same input by its meaning, not its spelling, and other input by one field", async () => {
+  it("recognises equal input despite its spelling, and different input by one field", async () => {
     const { client } = await startBox({ enforceLimits: false });
     const key = "spelling";
     const { id } = await client.created(

@@ -98,7 +98,7 @@ describe("order of a creation's checks", () => {
     expectError(await client.create({ prompt: "three" }, once), 402, "insufficient_credits");
   });
 
-  it("a refused create leaves its key unused, also for other input", async () => {
+  it("a refused create leaves its key unused, even for other input", async () => {
     const { client, setFaults } = await startBox();
     await setFaults({ capacity_full: true });
     expectError(await client.create(SHORT_INPUT, { ...once, key: "k" }), 429, "concurrency_limit");

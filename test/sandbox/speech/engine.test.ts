@@ -36,7 +36,7 @@ describe("determinism", () => {
     },
   );
 
-  test("what a thread has spoken before leaves no trace", async () => {
+  test("earlier speech of a thread does not change the next", async () => {
     const request = speechRequest({ prompt: "Gulls, ropes, and a kettle.", voice: "sophie_en_zh" });
     const oneThread = () => {
       const worker = new SpeechWorker();
@@ -58,7 +58,7 @@ describe("failure", () => {
     ["an exit", "process.exit(3)", /ended with code 3/],
     ["a hang", "for (;;);", /took longer/],
     ["nonsense", "parentPort.postMessage({ outcome: 'sung' })", /no intelligible answer/],
-  ])("%s rejects what was asked, and the next request is spoken", async (_kind, onMessage, message) => {
+  ])("%s rejects the request, and the next one is spoken", async (_kind, onMessage, message) => {
     const shaky = engineWithBadStart(onMessage);
     await expect(shaky.speak(speechRequest())).rejects.toThrow(message);
     await expect(shaky.speak(speechRequest())).resolves.toHaveProperty("audioSeconds");
@@ -72,7 +72,7 @@ describe("failure", () => {
 });
 
 describe("a request that waits", () => {
-  test("is dropped when its caller has gone", async () => {
+  test("is dropped when its caller has cancelled", async () => {
     const busy = createSpeechEngine();
     const spoken = [busy.speak(speechRequest()), busy.speak(speechRequest())];
     const gone = new AbortController();
@@ -85,7 +85,7 @@ describe("a request that waits", () => {
 });
 
 describe("close", () => {
-  test("rejects what is pending and what comes later", async () => {
+  test("rejects pending and later requests", async () => {
     const closing = createSpeechEngine();
     const pending = Array.from({ length: 4 }, () => closing.speak(speechRequest()));
     const settled = Promise.allSettled(pending);

@@ -27,7 +27,7 @@ describeWithFfprobe("every format at every rate", () => {
   });
 
   test.each(OUTPUT_FORMATS)(
-    "%s decodes to the exact length, and to the sound of the others",
+    "%s decodes to the exact length, and to the same sound as the others",
     async (format) => {
       const claimed = { format, sampleRateHz: 24000 };
       const { bytes, audioSeconds } = await engine.speak(

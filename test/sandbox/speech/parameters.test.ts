@@ -51,17 +51,20 @@ describe("pitch", () => {
   const cases = (["sophie_en_zh", "kian_en_zh", "quentin_en_zh"] as const).flatMap((voice) =>
     [-12, -5, 4, 12].map((pitch) => ({ voice, pitch })),
   );
-  test.each(cases)("$pitch semitones on $voice move the measured pitch as far", async ({ voice, pitch }) => {
-    const plain = await measured({ voice });
-    const changed = await measured({ voice, pitch });
-    const semitones = 12 * Math.log2(changed.f0Hz / plain.f0Hz);
-    expect(Math.abs(semitones - pitch)).toBeLessThan(0.7);
-    expect(Math.abs(changed.audioSeconds / plain.audioSeconds - 1)).toBeLessThan(0.03);
-  });
+  test.each(cases)(
+    "$pitch semitones on $voice shift the measured pitch by as much",
+    async ({ voice, pitch }) => {
+      const plain = await measured({ voice });
+      const changed = await measured({ voice, pitch });
+      const semitones = 12 * Math.log2(changed.f0Hz / plain.f0Hz);
+      expect(Math.abs(semitones - pitch)).toBeLessThan(0.7);
+      expect(Math.abs(changed.audioSeconds / plain.audioSeconds - 1)).toBeLessThan(0.03);
+    },
+  );
 });
 
 describe("a rendition", () => {
-  test("moves pace and pitch a little, and nothing else", async () => {
+  test("changes pace and pitch a little, and nothing else", async () => {
     const plain = await measured({});
     const other = await measured({ rendition: { pace: 1.03, semitones: 0.3 } });
     expect(plain.audioSeconds / other.audioSeconds).toBeGreaterThan(1.02);
@@ -70,7 +73,7 @@ describe("a rendition", () => {
     expect(other.loudness / plain.loudness).toBeCloseTo(1, 1);
   });
 
-  test("that is the plain one changes no byte", async () => {
+  test("without changes yields the same bytes", async () => {
     const plain = await engine.speak(speechRequest());
     const same = await engine.speak(speechRequest({ rendition: { pace: 1, semitones: 0 } }));
     expect(Buffer.compare(plain.bytes, same.bytes)).toBe(0);

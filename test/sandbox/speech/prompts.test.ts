@@ -45,14 +45,14 @@ describe("languages", () => {
     expect(loudness(pcmSamples(bytes))).toBeGreaterThan(0.02);
   });
 
-  test("the same words take another sound in another language", async () => {
+  test("the same words sound different in another language", async () => {
     const english = await engine.speak(speechRequest({ prompt: "gente", voice: "stokie_en" }));
     const spanish = await engine.speak(speechRequest({ prompt: "la gente", voice: "stokie_en" }));
     expect(Buffer.compare(english.bytes, spanish.bytes)).not.toBe(0);
   });
 });
 
-describe("what is said twice", () => {
+describe("repeated text", () => {
   test.each([
     ["Chinese", "哈", ""],
     ["Chinese with commas", "好", "，"],
@@ -60,25 +60,28 @@ describe("what is said twice", () => {
     ["Spanish", "muy", " ", "¿Cómo estás? ", " bien"],
     ["Indonesian", "orang", "-", "Selamat pagi, ", " tidak tidur"],
     ["Russian", "да", " "],
-  ])("%s takes longer with each time", async (_language, syllable, between, before = "", after = "") => {
-    const spoken = await Promise.all(
-      [1, 2, 3, 4].map((times) =>
-        engine.speak(speechRequest({ prompt: before + Array(times).fill(syllable).join(between) + after })),
-      ),
-    );
-    const seconds = spoken.map(({ audioSeconds }) => audioSeconds);
-    for (const [index, length] of seconds.entries()) {
-      expect(length).toBeGreaterThan((seconds[index - 1] ?? 0) + 0.05);
-    }
-  });
+  ])(
+    "%s takes longer with each repetition",
+    async (_language, syllable, between, before = "", after = "") => {
+      const spoken = await Promise.all(
+        [1, 2, 3, 4].map((times) =>
+          engine.speak(speechRequest({ prompt: before + Array(times).fill(syllable).join(between) + after })),
+        ),
+      );
+      const seconds = spoken.map(({ audioSeconds }) => audioSeconds);
+      for (const [index, length] of seconds.entries()) {
+        expect(length).toBeGreaterThan((seconds[index - 1] ?? 0) + 0.05);
+      }
+    },
+  );
 });
 
-describe("prompts with nothing to say", () => {
+describe("prompts without words", () => {
   test.each(["😀🎉", "👨‍👩‍👧‍👦 🇯🇵 1️⃣", "...!!!", "&", "—"])("%s is refused", async (prompt) => {
     await expect(engine.speak(speechRequest({ prompt }))).rejects.toBeInstanceOf(UnspeakablePromptError);
   });
 
-  test("emoji beside words are passed over", async () => {
+  test("emoji beside words are skipped", async () => {
     const plain = await engine.speak(speechRequest({ prompt: "hello" }));
     const decorated = await engine.speak(speechRequest({ prompt: "😀 hello 🎉" }));
     expect(Buffer.compare(decorated.bytes, plain.bytes)).toBe(0);
@@ -100,7 +103,7 @@ describe("the longest prompts", { concurrent: true, timeout: 150_000 }, () => {
     ["one vowel", filled("a"), "quentin_en_zh"],
     ["Arabic", filled("مرحبا"), "quentin_en_zh"],
     ["Hindi", filled("नमस्ते दुनिया "), "quentin_en_zh"],
-  ] as const)("2,048 code points of %s are spoken within bounds", async (_kind, prompt, voice) => {
+  ] as const)("2,048 code points of %s are spoken within the limits", async (_kind, prompt, voice) => {
     const { audioSeconds } = await engine.speak(speechRequest({ prompt, voice, sampleRate: 8000, speed: 2 }));
     expect(audioSeconds).toBeGreaterThan(20);
     expect(audioSeconds).toBeLessThanOrEqual(600);

@@ -67,7 +67,7 @@ describe("a task", () => {
     ["the duration is not a number", "[NaNs]", "unreliable_duration"],
     ["the duration is nothing", "[0s]", "unreliable_duration"],
     ["the engine breaks", "[broken]", "generation_failed"],
-  ])("fails and returns everything when %s", async (_, prompt, code) => {
+  ])("fails and returns the whole reservation when %s", async (_, prompt, code) => {
     const { client, sandbox } = await startBox();
     const before = sandbox.balances();
     const task = await client.finished((await client.created({ prompt })).id);
@@ -104,7 +104,7 @@ describe("a task", () => {
     expect(task).toMatchObject({ billing: { refunded_credits: 150 }, error: { code: "recovery_expired" } });
   });
 
-  it("fails on demand, as many tasks as asked and no more", async () => {
+  it("fails on demand, exactly as many tasks as requested", async () => {
     const { client, setFaults } = await startBox();
     expect(await setFaults({ fail_next_tasks: 2 })).toBe(204);
     const ends: string[] = [];
