@@ -34,13 +34,13 @@ describe("a text", () => {
       "plain",
       /U\+FFFD.*"Sofia lives in Bogot\ufffd now"/,
     ],
-  ] as const)("is refused that holds %s", (_, text, format, rule) => {
+  ] as const)("is refused if it contains %s", (_, text, format, rule) => {
     const error = refusal(() => plan(text, { format }));
     expect(error.code).toBe("invalid_request");
     expect(error.message).toMatch(rule);
   });
 
-  it("may hold a grapheme that is longer than a part: it is cut", () => {
+  it("may contain a grapheme that is longer than a part, which is cut", () => {
     const grapheme = `a${"\u0301".repeat(3_000)}`;
     const { parts, skipped } = plan(`Before ${grapheme} after.`);
     for (const { text } of parts) expect(codePointLength(text)).toBeLessThanOrEqual(2048);
@@ -48,13 +48,13 @@ describe("a text", () => {
     expect(skipped).toEqual([]);
   });
 
-  it("may hold a word of symbols that is longer than a part: what has no letter is not sent, and is reported", () => {
+  it("may contain a word of symbols that is longer than a part, which is not sent, and reported", () => {
     const { parts, skipped } = plan(`Before ${"🎉".repeat(5_000)} after.`);
     expect(parts.map(({ text }) => text.replaceAll("🎉", "").trim())).toEqual(["Before", "after."]);
     expect(skipped).toMatchObject([{ kind: "no_words" }]);
   });
 
-  it("is cut between what a reader sees as characters, where there is nothing else to cut at", () => {
+  it("is cut between graphemes if there is no better place", () => {
     const family = "👩‍👩‍👧‍👦";
     const { parts } = plan(`字${family}🇯🇵e\u0323\u0302한`.repeat(400));
     expect(parts.length).toBeGreaterThan(1);
@@ -64,7 +64,7 @@ describe("a text", () => {
     }
   });
 
-  it("may be one paragraph of nearly 8 MiB, in Markdown too", () => {
+  it("may be one paragraph of nearly 8 MiB, even in Markdown", () => {
     const text = "The river ran past the old mill and on to the sea. ".repeat(160_000);
     expect(plan(text, { format: "markdown" }).parts.length).toBeGreaterThan(5_000);
     // The mark makes it Markdown, which the library reads.
@@ -80,7 +80,7 @@ describe("a text", () => {
 });
 
 describe("speakers", () => {
-  it("are only those of the map: an unknown name is plain text", () => {
+  it("are only those in voices: an unknown name is plain text", () => {
     const { parts, silentSpeakers } = plan("CARL: Hello.\n\nNote: nothing.\n\nBen says: no.", {
       voices: { Ben: "felix_zh" },
     });
@@ -98,7 +98,7 @@ describe("speakers", () => {
     ]);
   });
 
-  it("may be called like what every object has", () => {
+  it("may have a name that every object has as a property", () => {
     const { parts } = plan("constructor: One.\n__proto__: Two.\ntoString: Three.");
     expect(parts).toHaveLength(1);
   });
@@ -108,13 +108,13 @@ describe("speakers", () => {
     ["  ", /must not be empty/],
     ["Anna:", /must not contain a colon/],
     ["a".repeat(101), /at most 100 characters/],
-  ])("need a name that a line can begin with: %j", (name, rule) => {
+  ])("need a name that can begin a line: %j", (name, rule) => {
     const error = refusal(() => plan("Text.", { voices: { [name]: "felix_zh" } }));
     expect(error).toMatchObject({ code: "invalid_request" });
     expect(error.message).toMatch(rule);
   });
 
-  it("need names that differ in more than their case", () => {
+  it("need names that differ by more than case", () => {
     const error = refusal(() => plan("Text.", { voices: { Anna: "felix_zh", ANNA: "kian_en_zh" } }));
     expect(error.message).toMatch(/"ANNA" stands there twice/);
   });
@@ -126,7 +126,7 @@ describe("a quote", () => {
   );
   const find = (quote: string): number | undefined => findPartsByQuote(parts, quote)[0];
 
-  it("names the part that it stands in", () => {
+  it("names the part that contains it", () => {
     expect(parts).toHaveLength(3);
     expect(find("Hello there")).toBe(0);
     expect(find("  said   Anna ")).toBe(0);
@@ -142,7 +142,7 @@ describe("a quote", () => {
     expect(find("**The** end")).toBe(2);
   });
 
-  it("is taken as it is before it is taken loosely", () => {
+  it("is searched exactly first, and then loosely", () => {
     const twins = [{ text: "The END is near." }, { text: "The end is near." }];
     expect(findPartsByQuote(twins, "The END")).toEqual([0]);
     expect(findPartsByQuote(twins, "The end")).toEqual([1]);

@@ -16,7 +16,7 @@ async function chosen(text: string, chapters: string): Promise<{ title: string; 
 }
 
 describe("headings that count from 1", () => {
-  it("have their own numbers behind a title page, a preface and an interlude", () => {
+  it("have their own numbers after a title page, a preface and an interlude", () => {
     expect(numbersOf("Persuasion", "Preface", "I", "II", "III")).toEqual([null, null, 1, 2, 3]);
     expect(numbersOf("Etymology", "CHAPTER 1. Loomings.", "CHAPTER 2", "CHAPTER 3", "Epilogue")).toEqual([
       null,
@@ -41,7 +41,7 @@ describe("headings that count from 1", () => {
 describe("a choice", () => {
   const titled = `# My Book\n\n${prose("Intro")}\n\n${["A", "B", "1984", "Top 5"].map((title) => `## ${title}\n\n${prose(title)}`).join("\n\n")}`;
 
-  it("that is the book's title, alone or in a range, is not the whole book", async () => {
+  it("of the book's title, alone or in a range, is not the whole book", async () => {
     expect((await chosen(titled, "1")).texts).toEqual(["My Book"]);
     expect((await chosen(titled, "1-2")).texts).toEqual(["My Book", "A"]);
   });
@@ -52,7 +52,7 @@ describe("a choice", () => {
     expect((await chosen(text, "2-3")).texts).toEqual(["In", "Two", "Out"]);
   });
 
-  it("given as a figure is the title with just that figure, else a number", async () => {
+  it("given as a number is the title with just that number, or else a position", async () => {
     expect((await chosen(titled, "1984")).texts).toEqual(["1984"]);
     expect((await chosen(titled, "5")).texts).toEqual(["Top 5"]);
     for (const wanted of ["6", "3-", "-1"]) {
@@ -62,14 +62,14 @@ describe("a choice", () => {
 });
 
 describe("headings are numbered by position", () => {
-  it("where they do not count, count anew, or are too few", () => {
+  it("if they do not count up, restart, or are too few", () => {
     expect(numbersOf("Apples", "Pears", "Plums")).toEqual([1, 2, 3]);
     expect(numbersOf("Book I", "Chapter 1", "Chapter 2", "Book II", "Chapter 1")).toEqual([1, 2, 3, 4, 5]);
     expect(numbersOf("Preface", "Chapter 1", "Chapter 2")).toEqual([1, 2, 3]);
     expect(numbersOf(null, "Chapter 1", "Chapter 3", "Chapter 4")).toEqual([0, 1, 2, 3]);
   });
 
-  it("where only one story of several is numbered inside", () => {
+  it("if only one story of several has numbered chapters", () => {
     expect(numbersOf("A Scandal", "I", "II", "III", "The League", "The Case", "The Pips", "The Lip")).toEqual(
       [1, 2, 3, 4, 5, 6, 7, 8],
     );

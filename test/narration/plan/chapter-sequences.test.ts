@@ -90,7 +90,7 @@ describe("a sequence of headings", () => {
     expect(parts[0]?.text).toContain("CHAPTER III. Lucy.");
   });
 
-  it("is not its table of contents where each part of that is a paragraph", () => {
+  it("is not its table of contents if each of its parts is a paragraph", () => {
     const chapters = ["CHAPTER I--A MEETING", "CHAPTER II--A SKETCH", "CHAPTER III--THE LARK"];
     const parts = ["BOOK FIRST--TO CONFIDE", "BOOK SECOND--JAVERT"];
     const contents = parts.map((part) => `  ${[part, ...chapters].join("\n  ")}`).join("\n\n");
@@ -101,7 +101,7 @@ describe("a sequence of headings", () => {
     ]);
   });
 
-  it("is not its table of contents where only the first entry has the word", () => {
+  it("is not its table of contents if only the first entry has the word", () => {
     const contents = "CHAPTER I. The Widow    1\n     II. The Old Mint   13\n    III. The Roof    28";
     const chapters = ["CHAPTER I.", "CHAPTER II.", "CHAPTER III."];
     expect(titles(`${contents}\n\n${book(chapters)}`)).toEqual([null, ...chapters]);
@@ -113,7 +113,7 @@ describe("a sequence of headings", () => {
     expect(titles(book(chapters.map((chapter) => `${chapter}\n\n${list}`)))).toEqual(chapters);
   });
 
-  it("is not its table of contents where numbers without a word stand below the parts", () => {
+  it("is not its table of contents if numbers without a word are below the parts", () => {
     const contents = "I. The Eve of the War.\nII. The Falling Star.\nIII. On Horsell Common.";
     const chapters = ["I. THE EVE OF THE WAR.", "II. THE FALLING STAR.", "III. ON HORSELL COMMON."];
     expect(titles(`BOOK ONE\n\n${contents}\n\nBOOK ONE\n\n${book(chapters)}`)).toEqual([
@@ -123,13 +123,13 @@ describe("a sequence of headings", () => {
     ]);
   });
 
-  it("is found beside headings that are underlined", () => {
+  it("is found beside underlined headings", () => {
     const underlined = book(["Preface\n-------", "Bibliography\n------------"]);
     const chapters = ["I. LAYING PLANS", "II. WAGING WAR", "III. ATTACK BY STRATAGEM"];
     expect(titles(`${underlined}\n\n${book(chapters)}`)).toEqual(["Preface", "Bibliography", ...chapters]);
   });
 
-  it("does not count the stanzas of a song", () => {
+  it("does not include the stanzas of a song", () => {
     const stanza = "In the days of old, when a boy was bold,\nhe sang of the sea and the sand. ".repeat(6);
     const song = ["I.", "II.", "III.", "IV."].map((number) => `${number}\n\n${stanza}`).join("\n\n");
     const chapters = ["CHAPTER I.", "CHAPTER II.", "CHAPTER III."];
@@ -140,7 +140,7 @@ describe("a sequence of headings", () => {
     ["in capitals", ["THE OLD MINT", "THE ROOF", "JONATHAN'S HOUSE"]],
     ["with a full stop", ["The Old Mint.", "The Roof and the Window.", "Mr. Kneebone and his Friends."]],
     ["in quotes", ["The Old Mint", '"Pieces of Eight"', "The Roof"]],
-  ])("has the titles that stand below: %s", (_, below) => {
+  ])("has the titles below: %s", (_, below) => {
     const text = book(below.map((title, index) => `CHAPTER ${index + 1}.\n\n${title}`));
     expect(titles(text)).toEqual(below.map((title, index) => `CHAPTER ${index + 1}. ${title}`));
   });
@@ -149,12 +149,12 @@ describe("a sequence of headings", () => {
     ["said", ['"Well," said he.', '"Who is there?"', '"Nobody."']],
     ["by a speaker", ["ANNA: Hello there", "BERTA: Good morning.", "ANNA: How are you"]],
     ["asked", ["Who was it?", "Nobody knew!", "It was late, and dark, and nobody came."]],
-  ])("has no first sentence as its title: %s", (_, below) => {
+  ])("does not take a first sentence as its title: %s", (_, below) => {
     const text = book(below.map((title, index) => `CHAPTER ${index + 1}.\n\n${title}`));
     expect(titles(text)).toEqual(["CHAPTER 1.", "CHAPTER 2.", "CHAPTER 3."]);
   });
 
-  it("is not broken by a sentence that speaks of a chapter", () => {
+  it("is not interrupted by a sentence that mentions a chapter", () => {
     const text = book(["第一回 甲", "第二回 乙", "第三回 丙", "第四回 丁"], 文).replace(
       "第四回 丁",
       "第二回中既已表明，此回暂不能写矣。\n\n第四回 丁",
@@ -189,7 +189,7 @@ describe("a sequence of headings", () => {
       "verses with numbers",
       "1\n\nMind precedes all.\n\n2\n\nMind is their chief.\n\n3\n\nHe abused me.\n\n4\n\nHatred ceases.",
     ],
-  ])("is not seen in %s", (_, text) => {
+  ])("is not found in %s", (_, text) => {
     expect(titles(text)).toEqual([null]);
   });
 });
@@ -209,7 +209,7 @@ describe("a paragraph that announces the next", () => {
     },
   );
 
-  it("is not each line of a long list, which is cut between its lines", () => {
+  it("is not every line of a long list, which is cut between its lines", () => {
     const { parts } = plan(
       Array.from({ length: 400 }, (_, index) => `Item number ${index} of a long list of things`).join("\n\n"),
     );
@@ -218,7 +218,7 @@ describe("a paragraph that announces the next", () => {
 });
 
 describe("the title of a narration", () => {
-  it("is not a chapter's heading, where there are several", () => {
+  it("is not a chapter's heading if there are several", () => {
     const chapters = book(["CHAPTER 43. Hark!", "CHAPTER 44. The Chart."]);
     expect(titleOf(plan(`MOBY-DICK\n\n${chapters}`))).toBe("MOBY-DICK");
     expect(titleOf(plan(chapters))).toBe(

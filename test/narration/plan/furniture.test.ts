@@ -167,8 +167,8 @@ const CASES: ReadonlyArray<
   ["transitions of a script", "FADE IN:\n\nA road.\n\nCUT TO:\n\n> THE END <", "A road.", ["script_mark"]],
 ];
 
-describe("what no listener wants", () => {
-  it.each(CASES)("is left out and reported: %s", (_, text, words, kinds) => {
+describe("page furniture", () => {
+  it.each(CASES)("is omitted and reported: %s", (_, text, words, kinds) => {
     expect(heard(text)).toBe(words);
     expect(plan(text).skipped.map(({ kind }) => kind)).toEqual(kinds);
   });
@@ -178,7 +178,7 @@ describe("what no listener wants", () => {
     expect(plan(AOZORA).sections.map(({ title }) => title)).toEqual([null, "上 先生と私: 一"]);
   });
 
-  it("is left out of Markdown, too", () => {
+  it("is omitted from Markdown, too", () => {
     const { parts, skipped } = planNarration({
       text: "# T\n\n**FADE IN:**\n\nOne.[1] Two.[2]\n\n[Music]",
       format: "markdown",
@@ -190,7 +190,7 @@ describe("what no listener wants", () => {
   });
 });
 
-describe("what only looks like it", () => {
+describe("text that only resembles page furniture", () => {
   it.each([
     [
       "a sentence about the marker",
@@ -224,7 +224,7 @@ describe("what only looks like it", () => {
 });
 
 describe("columns", () => {
-  it("are rows with commas where a gap ends at the same place in each line", () => {
+  it("are rows with commas if a gap ends at the same column in each line", () => {
     expect(heard("Name       Age\nAnn        3\nBob        41")).toBe("Name, Age\nAnn, 3\nBob, 41");
     expect(heard("A bee,     Its cell\nAn hour,   The wax\nA day,     The end")).toBe(
       "A bee, Its cell\nAn hour, The wax\nA day, The end",
@@ -242,12 +242,12 @@ describe("columns", () => {
     ["two spaces behind sentences", "He left.  She stayed.\nIt rained.  They ran.\nI slept.  You woke."],
     ["two lines", "Ann        3\nBob        41"],
     ["a list", "1.        One thing\n2.        Two things\n3.        Three things"],
-  ])("are not seen in %s", (_, text) => {
+  ])("are not found in %s", (_, text) => {
     expect(heard(text)).not.toContain(", One");
     expect(heard(text).replace(/\s+/g, " ")).toBe(text.replace(/\s+/g, " "));
   });
 
-  it("are not seen in a line of strokes between paragraphs", () => {
+  it("are not found in a line of dashes between paragraphs", () => {
     expect(plan("Two  spaces.\n\n=== ===\n\nTwo.").skipped).toMatchObject([{ kind: "no_words" }]);
   });
 });

@@ -9,12 +9,12 @@ import { NODE } from "../../support/workplace.ts";
 import { GOLDEN, goldenPlans, TEXTS } from "./golden-plans.ts";
 
 describe("the plan of a committed text", () => {
-  it.each(TEXTS)("is as it was: %s", async (name) => {
+  it.each(TEXTS)("is unchanged: %s", async (name) => {
     const plans = `${JSON.stringify(goldenPlans(name), null, 2)}\n`;
     await expect(plans).toMatchFileSnapshot(join(GOLDEN, `${name}.plans.json`));
   });
 
-  it("is the same in the Node that runs the bin, whatever the language of the system", () => {
+  it("is the same in the Node that runs the bin, for any language of the system", () => {
     const script = join(import.meta.dirname, "golden-plans.ts");
     for (const language of ["C", "tr_TR.UTF-8", "ja_JP.UTF-8"]) {
       const env = { PATH: process.env["PATH"] ?? "", LANG: language, LC_ALL: language };

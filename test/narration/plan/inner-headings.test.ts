@@ -9,7 +9,7 @@ const PROSE =
   "The river ran past the old mill, and the miller's daughter sat on the\nwall and counted boats until it was too dark to see them any more, as\nshe had done each evening of that summer.\n";
 
 describe("headings without a blank line below", () => {
-  it("are found where the lines of the text were filled to a width", () => {
+  it("are found if the lines of the text were wrapped at a width", () => {
     expect(titlesOf(`CHAPTER I.\n${PROSE}CHAPTER II.\n${PROSE}CHAPTER III. THE WEIR\n${PROSE}`)).toEqual([
       "CHAPTER I.",
       "CHAPTER II.",
@@ -17,12 +17,12 @@ describe("headings without a blank line below", () => {
     ]);
   });
 
-  it("are none in the midst of a sentence", () => {
+  it("are not found inside a sentence", () => {
     const text = `${PROSE}All of this had been foretold by the old man in\nChapter 3. The daughter never believed it, and went\non counting. It was told again, and much better, in\nChapter 4. Nobody believed that either, for by then\nthe boats were gone.\n`;
     expect(titlesOf(text)).toEqual([null]);
   });
 
-  it("are none where the sentence goes on below", () => {
+  it("are not found if the sentence continues below", () => {
     const first =
       "BOOK I. The Republic opens with a truly Greek scene, a festival in\nhonour of the goddess Bendis, which is held in the Piraeus.\n";
     const fifth =
@@ -32,7 +32,7 @@ describe("headings without a blank line below", () => {
     expect(titlesOf(text)).toEqual([null]);
   });
 
-  it("are none in a table of contents", () => {
+  it("are not found in a table of contents", () => {
     expect(
       titlesOf(`Contents.\nChapter 1 The Mill\nChapter 2 The Weir\nChapter 3 The Sea\n${PROSE}`),
     ).toEqual([null]);
@@ -50,7 +50,7 @@ describe("headings without a blank line above", () => {
     expect(titlesOf(text).filter((title) => title !== null)).toEqual(chapters);
   });
 
-  it("are none where a sentence ends with a number", () => {
+  it("are not found if a sentence ends with a number", () => {
     const sentence = "It was told by the old man, and much better than here, in\nChapter 3\n\n";
     expect(titlesOf(`${sentence}${PROSE}\n${sentence.replace("3", "4")}${PROSE}`)).toEqual([null]);
   });
@@ -67,7 +67,7 @@ describe("lines between two texts", () => {
     expect(skipped).toEqual([{ kind: "no_words", count: 2, excerpt: "%" }]);
   });
 
-  it("are none where they hold a word, or two dashes", () => {
+  it("are not found if they contain a word, or two dashes", () => {
     const { parts } = plan("It grew by 5\n% a year --\nor so they said.\n");
     expect(parts.map(({ text }) => text)).toEqual(["It grew by 5 % a year -- or so they said."]);
   });

@@ -31,7 +31,7 @@ describe("lines that are paragraphs", () => {
     expect(heard(text)).toEqual(paragraphs);
   });
 
-  it("are not seen in text that was filled to a width", () => {
+  it("are not found in text that was wrapped at a width", () => {
     expect(heard(FILLED)).toEqual([FILLED.replaceAll("\n", " ")]);
     const portuguese =
       "Foi então que, depois de muito andar, viram\no velho moinho, e junto dele, no escuro,\no moleiro, que esperava por eles com todo\no trigo da colheita.";
@@ -43,7 +43,7 @@ describe("lines that are paragraphs", () => {
   });
 });
 
-describe("lines that were ended on purpose", () => {
+describe("deliberate line breaks", () => {
   it.each([
     [
       "verse",
@@ -100,7 +100,7 @@ describe("lines that were ended on purpose", () => {
       "Japanese with words of Latin letters",
       "dist-upgrade は完全なアップグレードを行い、Debian\nの単純化をします。洗練されたアルゴリズムを使って、\nアップグレード、削除する最善の群を決定します。状況に\nよっては dselect で作業により時間を掛けて依存を解決し\nます。",
     ],
-  ])("are not seen in %s", (_, text) => {
+  ])("are not found in %s", (_, text) => {
     expect(heard(`${text}\n\n${FILLED}`)[0]?.split("\n").length).toBeLessThan(text.split("\n").length);
   });
 });
@@ -109,7 +109,7 @@ describe("lines in capitals above deeper blocks", () => {
   const page = (...names: string[]): string =>
     names.map((name) => `${name}\n       It lists files, and\n       so on.`).join("\n\n");
 
-  it("are paragraphs of their own where they recur, as in a manual", () => {
+  it("are separate paragraphs if they recur, as in a manual", () => {
     expect(heard(page("NAME", "DESCRIPTION", "SEE ALSO")).slice(0, 2)).toEqual([
       "NAME",
       "It lists files, and so on.",
@@ -126,13 +126,13 @@ describe("lines in capitals above deeper blocks", () => {
         .map((n) => `注${n} 依存システムの理解はまず単純な依存の概念を\n    It lists files から始まります。`)
         .join("\n\n"),
     ],
-  ])("are not seen in %s", (_, text) => {
+  ])("are not found in %s", (_, text) => {
     expect(heard(text)[0]).toContain("It lists files");
   });
 });
 
 describe("emphasis", () => {
-  it("loses its underscores, however long it is", () => {
+  it("loses its underscores at any length", () => {
     const long = "word ".repeat(200).trim();
     expect(heard(`It is _${long}_ and snake_case.`)[0]).toBe(`It is ${long} and snake_case.`);
   });

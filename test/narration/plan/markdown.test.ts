@@ -109,19 +109,19 @@ describe("Markdown", () => {
     ],
     ["images without words", "Text. ![](a/b.png)", { kind: "image", count: 1, excerpt: "a/b.png" }],
     ["what holds no words", "Text.\n\n🎉 🎉\n\n…\n", { kind: "no_words", count: 2, excerpt: "🎉 🎉" }],
-  ])("says what is left out: %s", (_, markdown, row) => {
+  ])("reports omitted text: %s", (_, markdown, row) => {
     const { parts, skipped } = plan(markdown);
     expect(parts.map(({ text }) => text)).toEqual(["Text."]);
     expect(skipped).toEqual([row]);
   });
 
-  it("leaves out bare tags, which take nothing from a listener, without a word", () => {
+  it("omits bare tags without a report, because listeners miss nothing", () => {
     const { parts, skipped } = plan("<div align=center>\n\nText.\n\n</div>\n\n<a name=x></a>\n");
     expect(parts.map(({ text }) => text)).toEqual(["Text."]);
     expect(skipped).toEqual([]);
   });
 
-  it("has pauses at rules and what holds no words, and longer ones before headings, if not asked for longer ones", () => {
+  it("has pauses at rules and at blocks without words, and longer ones before headings, unless longer ones are requested", () => {
     const text = "One.\n\n---\n\nTwo.\n\n🎉\n\nThree.\n\n---\n\n# Four\n\n---\n\n";
     const pauses = (pauseSeconds: number) =>
       plan(text, { pauseSeconds }).parts.map((part) => part.pauseAfterSeconds);
@@ -130,7 +130,7 @@ describe("Markdown", () => {
     expect(pauses(4)).toEqual([4, 4, 4, 0]);
   });
 
-  it("begins a section at each heading, but not at one directly below a higher one", () => {
+  it("begins a section at each heading, except directly below a higher one", () => {
     const { sections, parts } = plan(
       "Before.\n\n# Part One\n## Chapter *1*\n\nText.\n\nChapter 2\n---\n\n### Sub\n\n# 🎉\n\nMore.",
     );
@@ -147,12 +147,12 @@ describe("Markdown", () => {
     ]);
   });
 
-  it("takes chapters of plain text for such where there is no heading", () => {
+  it("finds chapters of plain text if there is no heading", () => {
     const { sections } = plan("CHAPTER I.\nDown\n\nText.\n\nCHAPTER II.\n\nMore.");
     expect(sections.map(({ title }) => title)).toEqual(["CHAPTER I. Down", "CHAPTER II."]);
   });
 
-  it("gives lines their speakers in paragraphs, lists and bold labels", () => {
+  it("finds the speakers of lines in paragraphs, lists and bold labels", () => {
     const voices = { anna: "felix_zh", Ben: "kian_en_zh" } as const;
     const { parts } = plan("**Anna:** One.\n**BEN**: Two.\n\n- ANNA: Three.\n\nBen：\n\nFour.\n\nNarrated.", {
       voices,
@@ -167,7 +167,7 @@ describe("Markdown", () => {
   });
 });
 
-describe("Markdown made to take forever", () => {
+describe("Markdown that is slow to parse", () => {
   it.each([
     ["open brackets", "[".repeat(100_000)],
     ["open images", "![".repeat(50_000)],

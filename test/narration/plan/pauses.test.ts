@@ -21,7 +21,7 @@ describe("pause_seconds from 1", () => {
     );
   });
 
-  it("leaves a heading with its first paragraph, and says nothing where nothing is cut", () => {
+  it("keeps a heading with its first paragraph, and reports nothing if nothing is cut", () => {
     expect(shape(planned("# Title\n\nOne.\n\nTwo.", true, 2))).toEqual([
       ["Title\n\nOne.", 2],
       ["Two.", 0],
@@ -29,13 +29,13 @@ describe("pause_seconds from 1", () => {
     expect(planned("One alone.", true, 2).remarks.join()).not.toContain("instead of");
   });
 
-  it("says that it has no place in a single paragraph", () => {
+  it("reports that it has no effect in a single paragraph", () => {
     expect(planned("One came first.\nTwo came later.", true, 4).remarks.join()).toContain(
       "pause_seconds makes no pause: the text is one paragraph.",
     );
   });
 
-  it("is not meant by a shorter one, nor where none is given", () => {
+  it("does not happen with a shorter pause, or without one", () => {
     expect(planned(TEXT).parts).toHaveLength(1);
   });
 });
@@ -56,7 +56,7 @@ describe("a line [pause 2s]", () => {
     expect(shape(planned(`One came first.\n${line}\nTwo came later.`))).toEqual(after);
   });
 
-  it("keeps the turn of who speaks, and a chapter's own pause where it stands before a heading", () => {
+  it("keeps the speaker, and a chapter's own pause if it is before a heading", () => {
     const voices = { ANNA: "sophie_en_zh" } as const;
     const plan = planned("ANNA: Wait.\n\nBEN: Why?\n\nANNA: Now.\n\n[pause 4s]\n\nGo.", false, 0.6, voices);
     expect(plan.parts.at(-2)).toMatchObject({ text: "Now.", voice: "sophie_en_zh", pauseAfterSeconds: 4 });
@@ -64,7 +64,7 @@ describe("a line [pause 2s]", () => {
   });
 
   it.each(["He wrote [pause 2s] there.", "[pause]", "[pauses 2s]", "[pause for thought]"])(
-    "is not %j, which stays text",
+    "is not recognised in %j, which stays text",
     (line) => {
       expect(planned(`One.\n\n${line}\n\nTwo.`).parts).toHaveLength(1);
     },

@@ -7,7 +7,7 @@ const plan = (text: string, more: Partial<PlanRequest> = {}) =>
   planNarration({ text, format: "plain", speed: 1, pauseSeconds: 0.6, ...more });
 
 describe("a plan of plain text", () => {
-  it("has sections at chapters, pauses at rules and before chapters, and hosts for addresses", () => {
+  it("has sections at chapters, pauses at rules and before chapters, and host names for addresses", () => {
     const text =
       "Before all.\r\n\r\nCHAPTER I.\r\nDown the Rabbit-Hole\r\n\r\nAlice was\r\nbeginning.\r\n\r\nSecond.\r\n\r\n* * *\r\n\r\nThird, see https://www.example.com/a/b.\r\n\r\nChapter 2: The Pool\r\n\r\nFourth.\r\n";
     const { sections, parts } = plan(text);

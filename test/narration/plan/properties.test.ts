@@ -164,7 +164,7 @@ describe("every plan", () => {
     },
   );
 
-  it("is the text itself, cut: nothing is lost, doubled or changed", () => {
+  it("contains the whole text: nothing is lost, doubled or changed", () => {
     const text = novel(3, 60_000);
     expect(
       heard(
@@ -178,7 +178,7 @@ describe("every plan", () => {
     expect(plan(`\ufeff${text.normalize("NFD")}`)).toEqual(plan(text));
   });
 
-  it("costs little more than the seconds themselves, and has no part that is too short to be worth its price", () => {
+  it("costs little more than its seconds, and has no part that is too short for the minimum charge", () => {
     const { parts } = plan(novel(4, 300_000, 1_000_000));
     const credits = parts.reduce((sum, { estimatedCredits }) => sum + estimatedCredits, 0);
     const seconds = parts.reduce((sum, { estimatedSeconds }) => sum + estimatedSeconds, 0);
@@ -217,7 +217,7 @@ describe("an edit", () => {
   const text = novel(1, 200_000, 1_000_000);
   const before = plan(text);
 
-  it("to one word, two hundred times, pay for three parts at most, and for hardly more than one on average", () => {
+  it("to one word, two hundred times, cost three parts at most, and hardly more than one on average", () => {
     const next = random(7);
     const counts: number[] = [];
     while (counts.length < 200) {
@@ -234,14 +234,14 @@ describe("an edit", () => {
     expect(average).toBeLessThan(1.2);
   });
 
-  it("that moves a chapter pays for nothing", () => {
+  it("that moves a chapter costs nothing", () => {
     const chapters = novel(2, 100_000).split(/(?=^Chapter )/m);
     const moved = [...chapters.slice(1, 4), chapters[0], ...chapters.slice(4)];
     expect(chapters.length).toBeGreaterThan(6);
     expect(newParts(plan(chapters.join("")), plan(moved.join("")))).toBe(0);
   });
 
-  it("that adds a paragraph at the very beginning moves no part further on", () => {
+  it("that adds a paragraph at the beginning changes no later part", () => {
     expect(newParts(before, plan(`A new beginning, for once.\n\n${text}`))).toBeLessThanOrEqual(2);
   });
 });

@@ -10,7 +10,7 @@ const spoken = (text: string, voices: Voices = {}): string =>
     .parts.map((part) => part.text)
     .join("\n\n");
 
-describe("a word that the page divides", () => {
+describe("a word divided at the end of a line", () => {
   it.each([
     ["by the hyphen of manual pages", "It is inter\u2010\nactive work.", "It is interactive work."],
     ["by a soft hyphen", "It is inter\u00ad\n  active work.", "It is interactive work."],
@@ -37,7 +37,7 @@ describe("a text of verse", () => {
   const LONG =
     "Of physiology from top to toe I sing,\nNot physiognomy alone nor brain alone is worthy for the Muse, I say\n    the Form complete is worthier far,\nThe Female equally with the Male I sing.";
 
-  it("keeps the lines of a stanza that looks like prose, and joins a line that was turned over", () => {
+  it("keeps the lines of a stanza that looks like prose, and joins a wrapped line", () => {
     expect(spoken([...verses, LONG].join("\n\n"))).toContain(
       "I sing,\nNot physiognomy alone nor brain alone is worthy for the Muse, I say the Form complete is worthier far,\nThe Female",
     );
@@ -55,13 +55,13 @@ describe("a text of verse", () => {
 });
 
 describe("two ellipses", () => {
-  it("are speech in Chinese", () => {
+  it("are kept in Chinese", () => {
     const text = "“后来呢……后来这么长。”\n\n他说……好的。";
     expect(plan(text).skipped).toEqual([]);
     expect(spoken(text)).toContain("后来呢……后来这么长");
   });
 
-  it("before a figure lead to a page", () => {
+  it("before a number are a reference to a page", () => {
     expect(plan("第一章……12\n第二章……34\n第三章……56").skipped).toMatchObject([{ kind: "leader", count: 3 }]);
   });
 });
@@ -71,13 +71,13 @@ describe("notes of a transcriber", () => {
     ["of one paragraph", "[Transcriber's Note: The music is left out.]", "note"],
     ["of several paragraphs", "[Transcriber's Note:\n\nThe music\nis left out.\n\n]", "note"],
     ["to a word", "[Footnote A: Canada.]", "footnote"],
-  ])("%s are left out", (_, note, kind) => {
+  ])("%s are omitted", (_, note, kind) => {
     const text = `It rained.\n\n${note}\n\nThe sun came.`;
     expect(spoken(text)).toBe("It rained.\n\nThe sun came.");
     expect(plan(text).skipped).toMatchObject([{ kind, count: 1 }]);
   });
 
-  it("are words inside of a sentence", () => {
+  it("are kept inside a sentence", () => {
     const text = "He read the word [Footnote] twice, and [Transcriber's Note] once.";
     expect(spoken(text)).toBe(text);
   });
@@ -95,7 +95,7 @@ describe("a rare character of Aozora Bunko", () => {
     expect(spoken(`${HEAD}${text}。`)).toContain(words);
   });
 
-  it("leaves other words as they are written, and the header gives title and author", () => {
+  it("leaves other words unchanged, and the header gives title and author", () => {
     const read = plan(`${HEAD}吾輩《わがはい》は猫である。`);
     expect(read).toMatchObject({ title: "吾輩は猫である", author: "夏目漱石" });
     expect(read.parts[0]?.text).toMatch(/^吾輩は猫である\n\n夏目漱石/);
@@ -114,7 +114,7 @@ describe("a play with names and full stops", () => {
     "ROPER. Thank you.",
   ].join("\n\n");
 
-  it("gives each name its voice, also one with a title, and nobody the words of a rare one", () => {
+  it("gives each name its voice, even one with a title, and the words of a rare name to nobody", () => {
     const { parts, silentSpeakers } = plan(PLAY, {
       ROPER: "felix_zh",
       FARNCOMBE: "kian_en_zh",
@@ -142,7 +142,7 @@ describe("a play with names and full stops", () => {
 describe("names without a voice", () => {
   const TALK = "Anna: One.\n\nBen: Two.\n\nCleo: Three.\n\nAnna: Four.\n\nBen: Five.\n\nCleo: Six.";
 
-  it("are reported where only some speakers have one", () => {
+  it("are reported if only some speakers have one", () => {
     expect(plan(TALK, { Anna: "felix_zh" }).voicelessNames).toEqual([
       { name: "Ben", count: 2 },
       { name: "Cleo", count: 2 },
@@ -163,7 +163,7 @@ describe("names without a voice", () => {
   });
 });
 
-it("a sound with its time is left out of a transcript", () => {
+it("a sound with its time is omitted from a transcript", () => {
   expect(spoken("It was [unintelligible 00:17:58.28] late.")).toBe("It was late.");
   expect(spoken("The word [unintelligible text] stays.")).toBe("The word [unintelligible text] stays.");
 });
@@ -179,7 +179,7 @@ describe("the header of a mail", () => {
     "Message-ID: <1@example.com>",
   ].join("\n");
 
-  it("is left out but for sender and subject, and so are the marks of quotations", () => {
+  it("is omitted except sender and subject, and so are the marks of quotations", () => {
     const text = `${HEADER}\n\nR> Depends on the socks.\n> > And on the machine,\n> it says.\n\nThey are gone.`;
     expect(spoken(text)).toBe(
       "From: Gary Lawrence <gary@example.com>\n\nSubject: Re: Where do the socks go?\n\nDepends on the socks. And on the machine, it says.\n\nThey are gone.",
@@ -187,14 +187,14 @@ describe("the header of a mail", () => {
     expect(plan(text).skipped).toMatchObject([{ kind: "mail_header", count: 5 }]);
   });
 
-  it("is not seen in a text about mails", () => {
+  it("is not found in a text about mails", () => {
     const text =
       "Subject: the field that says what it is about.\n\nReceived: a field of each server.\n\n> A quotation.";
     expect(spoken(text)).toContain("Received: a field of each server.");
   });
 });
 
-describe("a formula of one letter or figure", () => {
+describe("a formula of one letter or digit", () => {
   const inMarkdown = (text: string): string =>
     planNarration({ text, format: "markdown", speed: 1, pauseSeconds: 0.6 })
       .parts.map((part) => part.text)
@@ -218,7 +218,7 @@ describe("a formula of one letter or figure", () => {
   );
 });
 
-it("items of a list inside a cell are words of their own, and emphasis is not", () => {
+it("items of a list inside a cell are separate words, and emphasis is not", () => {
   const table =
     "| Rule | Options |\n|---|---|\n| a | one: <ul><li>first</li><li>second</li></ul> |\n| b | un<b>believ</b>able |";
   const { parts } = planNarration({ text: table, format: "markdown", speed: 1, pauseSeconds: 0.6 });
@@ -228,7 +228,7 @@ it("items of a list inside a cell are words of their own, and emphasis is not", 
 });
 
 describe("the notice of a Chinese site", () => {
-  it("above a book is left out, and the line in brackets is its title", () => {
+  it("above a book is omitted, and the line in brackets is its title", () => {
     const notice = "声明:本书由万书网(www.txt2017.com)自网络收集整理制作,仅供交流学习使用,版权归原作者所有.";
     const read = plan(`${notice}\n\n《荒原狼》\n\n这本书的内容是一个人留下的自述。`);
     expect(read.title).toBe("荒原狼");
@@ -236,13 +236,13 @@ describe("the notice of a Chinese site", () => {
     expect(read.parts[0]?.text).toBe("《荒原狼》\n\n这本书的内容是一个人留下的自述。");
   });
 
-  it("is not a first sentence about a download", () => {
+  it("is not found in a first sentence about a download", () => {
     const text = "他从网络下载了一本书。\n\n它很有意思。";
     expect(spoken(text)).toBe(text);
   });
 });
 
-it("a direction before the words below a label that stands alone is left out", () => {
+it("a direction below a label that stands alone is omitted", () => {
   const turn = (name: string, words: string): string => `${name}.\n\n${words}`;
   const play = [
     turn("ROPER", "[Smiling.] I hope so."),

@@ -55,7 +55,7 @@ const CASES: ReadonlyArray<readonly [language: string, text: string]> = [
 ];
 
 describe("a long paragraph", () => {
-  it("is not cut inside of a quotation where another cut can be had", () => {
+  it("is not cut inside a quotation if another cut is possible", () => {
     const speech = "「彼は言った。それから帰った。また来た。」そう書いてある。とても静かな夜であった。";
     const { parts } = planNarration({
       text: speech.repeat(40),
@@ -76,11 +76,11 @@ describe("sentences", () => {
     expect(sentencesOf(marked.replaceAll("|", ""))).toEqual(sentences);
   });
 
-  it("do not end after a single letter, for it may be an initial: one boundary in fifty is missed so", () => {
+  it("do not end after a single letter, because it may be an initial, which misses one boundary in fifty", () => {
     expect(sentencesOf("Ele toma vitamina C. Depois descansa.")).toHaveLength(1);
   });
 
-  it("end with a line that was broken on purpose, and with a paragraph", () => {
+  it("end at a deliberate line break, and with a paragraph", () => {
     expect(sentencesOf("How doth the little crocodile\nImprove his shining tail,\n\nAnd pour.")).toEqual([
       "How doth the little crocodile",
       "Improve his shining tail,",

@@ -18,7 +18,7 @@ const turns = (text: string, format: TextFormat = "plain"): string[] =>
 const TALK = "ANNA: One.\n\nTwo.\n\nBEN: Three.\n\nANNA: Four.\n\nBEN: Five.\n\nSix.";
 
 describe("a turn", () => {
-  it("lasts until the next label where most paragraphs begin with one", () => {
+  it("lasts until the next label if most paragraphs begin with one", () => {
     expect(turns(TALK)).toEqual([
       "felix_zh: One. / Two.",
       "kian_en_zh: Three.",
@@ -27,7 +27,7 @@ describe("a turn", () => {
     ]);
   });
 
-  it("ends at a label of anybody else, and at a heading", () => {
+  it("ends at a label of any other speaker, and at a heading", () => {
     const text =
       "# A\n\nANNA: One.\n\nCARL: Two.\n\nThree.\n\nBEN: Four.\n\nANNA: Five.\n\n# B\n\nSix.\n\nANNA: Seven.";
     expect(turns(text, "markdown")).toEqual([
@@ -41,7 +41,7 @@ describe("a turn", () => {
     ]);
   });
 
-  it("ends with its paragraph where labels are few", () => {
+  it("ends with its paragraph if labels are few", () => {
     const text = "ANNA: One.\n\nTwo.\n\nThree.\n\nFour.\n\nBEN: Five.\n\nSix.\n\nSeven.";
     expect(turns(text)).toEqual([
       "felix_zh: One.",
@@ -55,7 +55,7 @@ describe("a turn", () => {
 describe("a speaker with settings", () => {
   const slow = { voice: "felix_zh", speed: 0.5, pitch: -2 } as const;
 
-  it("is another than one with the voice alone, and speaks as slowly as it says", () => {
+  it("differs from one with the same voice alone, and speaks at its own speed", () => {
     const { parts } = plan("ANNA: One and two.\n\nBEN: One and two.", { Anna: "felix_zh", Ben: slow });
     expect(parts.map(({ voice, settings }) => [voice, settings])).toEqual([
       ["felix_zh", undefined],
@@ -64,7 +64,7 @@ describe("a speaker with settings", () => {
     expect(parts[1]?.estimatedSeconds).toBe(2 * (parts[0]?.estimatedSeconds ?? 0));
   });
 
-  it("shares parts with one of the same sound", () => {
+  it("shares parts with a speaker of the same voice and settings", () => {
     const { parts } = plan("ANNA: One.\n\nBEN: Two.", { Anna: slow, Ben: { ...slow } });
     expect(parts.map(({ text }) => text)).toEqual(["One.\n\nTwo."]);
   });
@@ -80,7 +80,7 @@ describe("a label", () => {
     expect(turns(text).slice(0, 2)).toEqual(["felix_zh: One.", "kian_en_zh: Two."]);
   });
 
-  it("is not a sentence of one word that stands once", () => {
+  it("is not a sentence of one word that occurs once", () => {
     expect(turns("Anna. She was there.\n\nNobody saw her.")).toEqual([
       "-: Anna. She was there. / Nobody saw her.",
     ]);
@@ -109,7 +109,7 @@ describe("a label", () => {
     expect(plan).not.toHaveProperty("voicelessNames");
   });
 
-  it("is reported where it is in capitals and has no voice", () => {
+  it("is reported if it is in capitals and has no voice", () => {
     const { voicelessNames } = plan("ANNA: One.\n\nNARRATOR: Two.\n\nNARRATOR: Three.\n\nNote: four.");
     expect(voicelessNames).toEqual([{ name: "NARRATOR", count: 2 }]);
     expect(plan("ANNA: One.")).not.toHaveProperty("voicelessNames");
@@ -145,7 +145,7 @@ describe("a direction", () => {
       "One. Two. Three.",
     ],
     ["in Japanese", `${TALK}\n\nANNA：（怒って）はい。（笑）いいえ。`, "はい。いいえ。"],
-  ])("is not spoken inside of a turn: %s", (_, text, words) => {
+  ])("is not spoken inside a turn: %s", (_, text, words) => {
     expect(plan(text).parts.at(-1)?.text).toBe(words);
   });
 
@@ -154,11 +154,11 @@ describe("a direction", () => {
     ["words in parentheses where labels are few", "ANNA: One. (softly) Two.\n\nThree.\n\nFour.\n\nFive."],
     ["a sentence in parentheses", `${TALK}\n\nANNA: One. (I never liked him.) Two (or so).`],
     ["in italics in the narrator's words", "ANNA: One.\n\nHe _(softly)_ left.\n\nIt was late.\n\nNo."],
-  ])("is not %s inside of a turn", (_, text) => {
+  ])("is not %s inside a turn", (_, text) => {
     expect(plan(text).skipped).toEqual([]);
   });
 
-  it("is left out of Markdown, too", () => {
+  it("is omitted from Markdown, too", () => {
     const { parts, skipped } = plan("**ANNA:** One.\n\n*(They leave.)*\n\nTwo.", VOICES, "markdown");
     expect(parts.map((part) => part.text)).toEqual(["One.", "Two."]);
     expect(skipped).toMatchObject([{ kind: "direction", count: 1 }]);
@@ -174,7 +174,7 @@ describe("a direction", () => {
     expect(plan(text).skipped).toEqual([]);
   });
 
-  it("is spoken where no voices are given, as all else is", () => {
+  it("is spoken like other text if no voices are given", () => {
     const text = "ANNA (softly): One.\n\n_(They leave.)_\n\n[Exit.]";
     expect(plan(text, {}).parts.map((part) => part.text)).toEqual([
       "ANNA (softly): One.\n\n(They leave.)\n\n[Exit.]",
@@ -191,7 +191,7 @@ describe("a name with other accents", () => {
     expect(silentSpeakers).toEqual([]);
   });
 
-  it("is another one where both are given", () => {
+  it("is another speaker if both are given", () => {
     const both = { TOMÁS: "cedric_en_zh", TOMAS: "kian_en_zh" } as const;
     expect(plan("Tomas: One.\n\nTOMÁS: Two.", both).parts.map(({ voice }) => voice)).toEqual([
       "kian_en_zh",
@@ -199,7 +199,7 @@ describe("a name with other accents", () => {
     ]);
   });
 
-  it("is not a name of other letters", () => {
+  it("is not a name with other letters", () => {
     expect(plan("Thomas: One.", voices).parts[0]?.voice).toBeUndefined();
   });
 });

@@ -55,7 +55,7 @@ describe("titles without a number", () => {
     expect(titles(`SIDDHARTHA\n\nby somebody${collection(names, blankLines)}`)).toEqual([null, ...names]);
   });
 
-  it("are found among chapters with numbers where the contents list them", () => {
+  it("are found among chapters with numbers if the contents list them", () => {
     const contents = "The Custom-House\n\nI. The Prison Door\n\nII. The Market-Place";
     const chapters = collection(
       ["THE CUSTOM-HOUSE", "I.\n\nTHE PRISON DOOR", "II.\n\nTHE MARKET-PLACE", "III.\n\nPEARL"],
@@ -75,7 +75,7 @@ describe("titles without a number", () => {
     expect(titles(collection(names, 3))).toEqual(["EL SOLITARIO", "LA GALLINA", "EL ALMOHADON"]);
   });
 
-  it("stand below the parts of a book", () => {
+  it("are below the parts of a book", () => {
     const part = (name: string, names: readonly string[]) => `\n\n\n\n${name}\n${collection(names, 4)}`;
     expect(
       titles(part("FIRST PART", ["THE SON", "OM"]) + part("SECOND PART", ["KAMALA", "SANSARA"])),

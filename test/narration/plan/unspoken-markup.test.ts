@@ -119,7 +119,7 @@ describe("markup of other tools", () => {
       "Text",
       { kind: "badge", count: 2 },
     ],
-  ])("is left out and reported: %s", (_, markdown, words, row) => {
+  ])("is omitted and reported: %s", (_, markdown, words, row) => {
     const { parts, skipped } = plan(`# T\n\n${markdown}`);
     expect(
       parts
@@ -165,7 +165,7 @@ describe("a text without any sign of Markdown", () => {
 });
 
 describe("an indented block in Markdown", () => {
-  it("is text where it consists of words", () => {
+  it("is text if it consists of words", () => {
     const { parts, skipped } = plan(`# Licence\n\nThese:\n\n    ${CLAUSE}\n`);
     expect(skipped).toEqual([]);
     expect(parts[0]?.text).toContain(
@@ -185,7 +185,7 @@ describe("an indented block in Markdown", () => {
     "let total = sum(values);",
     "foo_bar baz qux",
     "git commit then push, or pull {it}",
-  ])("is code where it does not: %s", (code) => {
+  ])("is code if it does not: %s", (code) => {
     expect(plan(`# T\n\nRun:\n\n    ${code}\n`).skipped).toMatchObject([{ kind: "code" }]);
   });
 });
