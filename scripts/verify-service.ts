@@ -8,7 +8,7 @@ import { parseArgs } from "node:util";
 import { startVitest } from "vitest/node";
 import { MINIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "../src/contract/billing.ts";
 import { IN_FLIGHT_TASKS } from "../src/contract/service-limits.ts";
-import { SUITE_TASKS_MAX } from "../test/contract/suite-cost.ts";
+import { MAX_SUITE_TASKS } from "../test/contract/suite-cost.ts";
 
 const USAGE = "Usage: AUDIO_API_KEY=... npm run verify-service -- --base-url URL [--yes]";
 /** The longest time for one rule, which may have to wait out several minutes of limits and then a task. */
@@ -48,8 +48,8 @@ async function consents(): Promise<boolean> {
 const { baseUrl, yes } = readArguments();
 if ((process.env["AUDIO_API_KEY"] ?? "") === "") fail(`AUDIO_API_KEY is not set. ${USAGE}`, 2);
 process.stdout.write(
-  `This creates at most ${SUITE_TASKS_MAX} tasks of a few words at ${baseUrl}: about ` +
-    `${SUITE_TASKS_MAX * MINIMUM_CHARGE_CREDITS} credits (at most ${SUITE_TASKS_MAX * RESERVED_CREDITS}, if each ` +
+  `This creates at most ${MAX_SUITE_TASKS} tasks of a few words at ${baseUrl}: about ` +
+    `${MAX_SUITE_TASKS * MINIMUM_CHARGE_CREDITS} credits (at most ${MAX_SUITE_TASKS * RESERVED_CREDITS}, if each ` +
     "were charged in full; more if the service accepts what it should refuse). " +
     `The account needs ${IN_FLIGHT_TASKS * RESERVED_CREDITS} credits for reservations and nothing in flight. ` +
     "The service's limits are kept, which takes about 20 minutes.\n",

@@ -1,7 +1,7 @@
 /** Reads small JSON bodies. Stops a stream at 1 MiB. */
 import type { HttpResponse } from "./transport.ts";
 
-export const JSON_BODY_MAX_BYTES = 1024 * 1024;
+export const MAX_JSON_BODY_BYTES = 1024 * 1024;
 /** The first size of the buffer, enough for a usual task. */
 const USUAL_BYTES = 4096;
 
@@ -28,8 +28,8 @@ export async function readJson(response: HttpResponse): Promise<unknown> {
   for await (const chunk of response.body) {
     const sizeAfter = sizeBytes + chunk.byteLength;
     // Leaving the loop closes the connection.
-    if (sizeAfter > JSON_BODY_MAX_BYTES) {
-      throw new UnreadableBody(`is longer than ${JSON_BODY_MAX_BYTES} bytes`);
+    if (sizeAfter > MAX_JSON_BODY_BYTES) {
+      throw new UnreadableBody(`is longer than ${MAX_JSON_BODY_BYTES} bytes`);
     }
     if (sizeAfter > bytes.byteLength) {
       bytes = Buffer.concat([bytes], Math.max(sizeAfter, 2 * bytes.byteLength));

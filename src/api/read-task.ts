@@ -36,7 +36,7 @@ export interface ObservedTask {
   readonly oddities: readonly string[];
 }
 
-const ODDITIES_MAX = 10;
+const MAX_ODDITIES = 10;
 
 /** Accepts single words as codes, because a sentence in a code's place may be a prompt injection. */
 const ERROR_CODE = /^[a-z0-9_]{1,64}$/;
@@ -65,7 +65,7 @@ const parts = {
 function findOddities(body: unknown): string[] {
   const issues = audioTaskSchema.safeParse(body).error?.issues ?? [];
   return issues
-    .slice(0, ODDITIES_MAX)
+    .slice(0, MAX_ODDITIES)
     .map((issue) => cleanServiceText(`${issue.path.join(".")}: ${issue.message}`, 200));
 }
 

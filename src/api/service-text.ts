@@ -5,7 +5,7 @@
 import { firstCodePoints } from "../contract/unicode.ts";
 import { createDetector, createRedact } from "../redaction.ts";
 
-export const SERVICE_TEXT_MAX_CODE_POINTS = 500;
+export const MAX_SERVICE_TEXT_CODE_POINTS = 500;
 /** The longest part of a service's text that is examined. */
 const MAX_READ_CODE_POINTS = 4096;
 
@@ -52,7 +52,7 @@ function readsLikeAFault(text: string): boolean {
  *
  * @param limit the code points to keep; an ellipsis marks a cut
  */
-export function cleanServiceText(text: string, limit: number = SERVICE_TEXT_MAX_CODE_POINTS): string {
+export function cleanServiceText(text: string, limit: number = MAX_SERVICE_TEXT_CODE_POINTS): string {
   // Cut early, so that a message of a megabyte costs no time.
   const bounded = text.slice(0, limit * 16);
   const oneLine = bounded

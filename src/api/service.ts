@@ -1,7 +1,7 @@
 /** The service's operations (docs/contract.md, Endpoints), one request each, without retries and limits. */
 import { type Clock, systemClock } from "../clock.ts";
 import type { ProxySettings, ServiceAddress } from "../config/config.ts";
-import { REQUEST_BODY_MAX_BYTES } from "../contract/service-limits.ts";
+import { MAX_REQUEST_BODY_BYTES } from "../contract/service-limits.ts";
 import {
   GENERATIONS_PATH,
   IDEMPOTENCY_KEY_HEADER,
@@ -98,8 +98,8 @@ class HttpService implements Service {
     if (!IDEMPOTENCY_KEY_PATTERN.test(idempotencyKey)) {
       throw new AudioError("invalid_request", "The idempotency key does not have the contract's form.");
     }
-    if (Buffer.byteLength(body) > REQUEST_BODY_MAX_BYTES) {
-      const max = `${REQUEST_BODY_MAX_BYTES / 1024} KiB`;
+    if (Buffer.byteLength(body) > MAX_REQUEST_BODY_BYTES) {
+      const max = `${MAX_REQUEST_BODY_BYTES / 1024} KiB`;
       throw new AudioError("request_too_large", `The request is longer than the service's ${max}.`);
     }
     const request = {

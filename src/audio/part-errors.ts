@@ -3,7 +3,7 @@ import type { OutputFormat } from "../contract/audio-format.ts";
 import { AudioError } from "../errors.ts";
 
 /** Maximum number of differences in a message. The error's field has all of them. */
-const NAMED_MAX = 5;
+const MAX_NAMED = 5;
 
 const REMEDY =
   "Tell the user which part it is. The parts are kept as they are, each can be played alone, and nothing has to be paid again.";
@@ -45,9 +45,9 @@ export class PartsDifferError extends AudioError {
 
   constructor(differences: readonly PartDifference[]) {
     const named = differences
-      .slice(0, NAMED_MAX)
+      .slice(0, MAX_NAMED)
       .map(({ part, property, value, usual }) => `part ${part + 1} has ${property} ${value}, not ${usual}`);
-    const more = differences.length > NAMED_MAX ? `, and ${differences.length - NAMED_MAX} more` : "";
+    const more = differences.length > MAX_NAMED ? `, and ${differences.length - MAX_NAMED} more` : "";
     super("unexpected_response", `The parts cannot go into one file: ${named.join("; ")}${more}.`, {
       remedy: REMEDY,
     });

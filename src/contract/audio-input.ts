@@ -1,7 +1,7 @@
 /** Defines AudioInput, the body of a create: its fields and the rules between them (docs/contract.md, AudioInput). */
 import { z } from "zod";
 import { FIELD_NAMES, type FieldName, REQUEST_FIELDS, requestField, schemasOf } from "./request-fields.ts";
-import { AUDIO_REFERENCES_MAX_WITH_VOICE } from "./service-limits.ts";
+import { MAX_AUDIO_REFERENCES_WITH_VOICE } from "./service-limits.ts";
 
 const fields = z
   .strictObject(schemasOf(FIELD_NAMES))
@@ -17,8 +17,8 @@ export function checkFieldRules(input: AudioInput, context: z.RefinementCtx<unkn
   const complain = (field: FieldName, message: string): void =>
     context.addIssue({ code: "custom", path: [field], message, input });
   const references = input.audio_references?.length ?? 0;
-  if (input.voice !== undefined && references > AUDIO_REFERENCES_MAX_WITH_VOICE) {
-    const rule = `must hold at most ${AUDIO_REFERENCES_MAX_WITH_VOICE} URLs when voice is given`;
+  if (input.voice !== undefined && references > MAX_AUDIO_REFERENCES_WITH_VOICE) {
+    const rule = `must hold at most ${MAX_AUDIO_REFERENCES_WITH_VOICE} URLs when voice is given`;
     complain("audio_references", `${rule} (a voice takes one slot)`);
   }
   if (input.image_url === undefined) return;

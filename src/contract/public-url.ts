@@ -1,6 +1,6 @@
 /** Validates URLs of references and images: https, public host, no credentials (docs/contract.md, Addresses). */
 import { BlockList, isIP } from "node:net";
-import { URL_MAX_CODE_POINTS } from "./service-limits.ts";
+import { MAX_URL_CODE_POINTS } from "./service-limits.ts";
 import { codePointLength } from "./unicode.ts";
 
 /** IPv4 blocks of local, private and special networks, from the registries of RFC 6890. */
@@ -65,8 +65,8 @@ function isInternalHost(hostname: string): boolean {
  * @returns a clause that follows the name of the field, such as "must start with https://"; null if the URL is valid
  */
 export function publicUrlFault(text: string): string | null {
-  if (codePointLength(text) > URL_MAX_CODE_POINTS) {
-    return `must be at most ${URL_MAX_CODE_POINTS} characters (this one has ${codePointLength(text)})`;
+  if (codePointLength(text) > MAX_URL_CODE_POINTS) {
+    return `must be at most ${MAX_URL_CODE_POINTS} characters (this one has ${codePointLength(text)})`;
   }
   if (!text.startsWith("https://")) return "must start with https://";
   if (/[\s\\\u0000-\u001f\u007f-\u009f]/u.test(text) || !text.isWellFormed()) {

@@ -8,10 +8,10 @@ import { numberFrom, wholeNumberFrom } from "./bounded-number.ts";
 import { nearestVoices } from "./nearest-voices.ts";
 import { publicUrlFault } from "./public-url.ts";
 import {
-  AUDIO_REFERENCES_MAX,
-  AUDIO_REFERENCES_MAX_WITH_VOICE,
+  MAX_AUDIO_REFERENCES,
+  MAX_AUDIO_REFERENCES_WITH_VOICE,
+  MAX_PROMPT_CODE_POINTS,
   MODEL,
-  PROMPT_MAX_CODE_POINTS,
 } from "./service-limits.ts";
 import { withThousands } from "./thousands.ts";
 import { codePointLength } from "./unicode.ts";
@@ -41,8 +41,8 @@ function voiceRule(given: unknown): string {
 
 function promptFault(prompt: string): string | null {
   const length = codePointLength(prompt);
-  if (length > PROMPT_MAX_CODE_POINTS) {
-    return `must be at most ${PROMPT_MAX_CODE_POINTS} characters (this one has ${length}); narrate takes longer texts`;
+  if (length > MAX_PROMPT_CODE_POINTS) {
+    return `must be at most ${MAX_PROMPT_CODE_POINTS} characters (this one has ${length}); narrate takes longer texts`;
   }
   // Test Unicode's white space, because `trim` does not remove U+0085.
   if (/^\p{White_Space}*$/u.test(prompt.trim())) return "must contain more than white space";
@@ -64,7 +64,7 @@ const publicUrl = text(publicUrlFault);
 export const REQUEST_FIELDS = {
   prompt: {
     schema: text(promptFault).describe(
-      `Text to speak, verbatim, at most ${withThousands(PROMPT_MAX_CODE_POINTS)} characters; line breaks are kept`,
+      `Text to speak, verbatim, at most ${withThousands(MAX_PROMPT_CODE_POINTS)} characters; line breaks are kept`,
     ),
     tools: ["generate_audio"],
   },
@@ -78,9 +78,9 @@ export const REQUEST_FIELDS = {
   audio_references: {
     schema: z
       .array(publicUrl, "must be a list of URLs")
-      .max(AUDIO_REFERENCES_MAX, `must hold at most ${AUDIO_REFERENCES_MAX} URLs`)
+      .max(MAX_AUDIO_REFERENCES, `must hold at most ${MAX_AUDIO_REFERENCES} URLs`)
       .describe(
-        `At most ${AUDIO_REFERENCES_MAX} public https URLs of audio, @Audio1 to @Audio3 in the prompt; at most ${AUDIO_REFERENCES_MAX_WITH_VOICE} with a voice`,
+        `At most ${MAX_AUDIO_REFERENCES} public https URLs of audio, @Audio1 to @Audio3 in the prompt; at most ${MAX_AUDIO_REFERENCES_WITH_VOICE} with a voice`,
       ),
     tools: ["generate_audio"],
     keyDefault: [],

@@ -2,12 +2,12 @@
 
 export const MODEL = "audio-1.0";
 
-export const PROMPT_MAX_CODE_POINTS = 2048;
-export const URL_MAX_CODE_POINTS = 2048;
-export const AUDIO_REFERENCES_MAX = 3;
+export const MAX_PROMPT_CODE_POINTS = 2048;
+export const MAX_URL_CODE_POINTS = 2048;
+export const MAX_AUDIO_REFERENCES = 3;
 /** Maximum number of references beside a voice, which takes one of the slots. */
-export const AUDIO_REFERENCES_MAX_WITH_VOICE = 2;
-export const REQUEST_BODY_MAX_BYTES = 32 * 1024;
+export const MAX_AUDIO_REFERENCES_WITH_VOICE = 2;
+export const MAX_REQUEST_BODY_BYTES = 32 * 1024;
 
 /** Maximum number of creates of an account in a window. All keys of an account share it (docs/contract.md, Limits). */
 export const CREATES_PER_WINDOW = 6;

@@ -4,10 +4,10 @@ import { FILE_EXTENSIONS, type OutputFormat } from "../contract/audio-format.ts"
 import { codePointLength, firstCodePoints } from "../contract/unicode.ts";
 import { AudioError } from "../errors.ts";
 
-export const FILE_NAME_MAX_CODE_POINTS = 120;
+export const MAX_FILE_NAME_CODE_POINTS = 120;
 
 /** The longest name that file systems allow, in bytes of UTF-8. */
-const NAME_MAX_BYTES = 255;
+const MAX_NAME_BYTES = 255;
 /** Reserved for an extension (at most four bytes) and the number of another free name (`-999`). */
 const RESERVED_BYTES = 8;
 
@@ -55,11 +55,11 @@ function faultOf(name: string, format?: OutputFormat): string | null {
   const stem = stemOf(name, format === undefined ? ALL_EXTENSIONS : [FILE_EXTENSIONS[format]]);
   if (stem.trim() === "") return "must contain more than its extension and white space";
   const length = codePointLength(stem);
-  if (length > FILE_NAME_MAX_CODE_POINTS) {
-    return `must be at most ${FILE_NAME_MAX_CODE_POINTS} characters (this one has ${length})`;
+  if (length > MAX_FILE_NAME_CODE_POINTS) {
+    return `must be at most ${MAX_FILE_NAME_CODE_POINTS} characters (this one has ${length})`;
   }
   const sizeBytes = Buffer.byteLength(stem);
-  const maxBytes = NAME_MAX_BYTES - RESERVED_BYTES;
+  const maxBytes = MAX_NAME_BYTES - RESERVED_BYTES;
   return sizeBytes > maxBytes
     ? `must be at most ${maxBytes} bytes of UTF-8 (this one has ${sizeBytes})`
     : null;
@@ -97,7 +97,7 @@ export function givenName(fileName: string, format: OutputFormat): string {
 /** Inserts words behind the stem of a name, and shortens the stem if the file system has no room for both. */
 export function extendedName(name: string, words: string, extension = extname(name)): string {
   const ending = `${words}${extension}`;
-  return `${cutToBytes(basename(name, extname(name)), NAME_MAX_BYTES - Buffer.byteLength(ending))}${ending}`;
+  return `${cutToBytes(basename(name, extname(name)), MAX_NAME_BYTES - Buffer.byteLength(ending))}${ending}`;
 }
 
 /** `name.mp3` → `name-2.mp3`: the n-th name to try when earlier ones are taken. */

@@ -1,6 +1,6 @@
 /** The kinds of files that a narration is made from. The ending of a file's name decides its kind. */
 import { extname } from "node:path";
-import { decodeText, readStream, TEXT_FILE_MAX_BYTES } from "./text-bytes.ts";
+import { decodeText, MAX_TEXT_FILE_BYTES, readStream } from "./text-bytes.ts";
 
 /** The markup of a text. */
 export type TextFormat = "plain" | "markdown";
@@ -40,11 +40,11 @@ const EXTENSIONS = Object.keys(FORMATS);
 export const EXTENSIONS_IN_WORDS = `${EXTENSIONS.slice(0, -1).join(", ")} or ${EXTENSIONS.at(-1)}`;
 
 /** Largest book. Its pictures and fonts make it larger than its words. */
-const EPUB_MAX_BYTES = 64 * 1024 * 1024;
+const MAX_EPUB_BYTES = 64 * 1024 * 1024;
 
 /** Largest size in bytes for a kind of file. */
 export const maxBytesOf = (format: InputText["format"]): number =>
-  format === "epub" ? EPUB_MAX_BYTES : TEXT_FILE_MAX_BYTES;
+  format === "epub" ? MAX_EPUB_BYTES : MAX_TEXT_FILE_BYTES;
 
 /**
  * Reads a stream by its kind: the bytes of an archive, or the decoded text.

@@ -2,7 +2,7 @@
 import { AudioError } from "../errors.ts";
 
 /** About five novels, which is enough for any text and fits into memory. */
-export const TEXT_FILE_MAX_BYTES = 8 * 1024 * 1024;
+export const MAX_TEXT_FILE_BYTES = 8 * 1024 * 1024;
 
 /** A refusal that names the input and the rule that it breaks. */
 export function refuseInput(name: string, rule: string, remedy?: string): AudioError {
@@ -23,7 +23,7 @@ export function tooLong(name: string, maxBytes: number): AudioError {
 export async function readStream(
   stream: AsyncIterable<unknown>,
   name: string,
-  maxBytes = TEXT_FILE_MAX_BYTES,
+  maxBytes = MAX_TEXT_FILE_BYTES,
 ): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let sizeBytes = 0;

@@ -1,6 +1,6 @@
 /** Builds the canonical JSON of a request, which is hashed and sent. */
 import { type AudioInput, normalizeAudioInput } from "../contract/audio-input.ts";
-import { REQUEST_BODY_MAX_BYTES } from "../contract/service-limits.ts";
+import { MAX_REQUEST_BODY_BYTES } from "../contract/service-limits.ts";
 import { AudioError } from "../errors.ts";
 
 /**
@@ -16,10 +16,10 @@ export function canonicalInput(input: AudioInput): string {
   );
   const body = JSON.stringify(Object.fromEntries(sorted));
   const sizeBytes = Buffer.byteLength(body);
-  if (sizeBytes > REQUEST_BODY_MAX_BYTES) {
+  if (sizeBytes > MAX_REQUEST_BODY_BYTES) {
     throw new AudioError(
       "request_too_large",
-      `The request is ${sizeBytes} bytes; the service takes at most ${REQUEST_BODY_MAX_BYTES}. Nothing was sent.`,
+      `The request is ${sizeBytes} bytes; the service takes at most ${MAX_REQUEST_BODY_BYTES}. Nothing was sent.`,
     );
   }
   return body;

@@ -1,6 +1,6 @@
 /** Respells the prompt of a request and checks that it stays within the service's bounds. */
 import type { AudioInput } from "../contract/audio-input.ts";
-import { PROMPT_MAX_CODE_POINTS } from "../contract/service-limits.ts";
+import { MAX_PROMPT_CODE_POINTS } from "../contract/service-limits.ts";
 import { withThousands } from "../contract/thousands.ts";
 import { codePointLength } from "../contract/unicode.ts";
 import { AudioError } from "../errors.ts";
@@ -23,10 +23,10 @@ export function respelledInput(input: AudioInput, rules: readonly Pronunciation[
   const { text, words } = respell(input.prompt, rulesFor(rules, input.voice));
   if (text === input.prompt) return { input, writtenPrompt: null, words: [] };
   const length = codePointLength(text);
-  if (length > PROMPT_MAX_CODE_POINTS) {
+  if (length > MAX_PROMPT_CODE_POINTS) {
     throw new AudioError(
       "invalid_request",
-      `With the pronunciations of ${words.slice(0, 5).join(", ")} the text becomes ${withThousands(length)} characters; the service takes at most ${withThousands(PROMPT_MAX_CODE_POINTS)}. Nothing was sent.`,
+      `With the pronunciations of ${words.slice(0, 5).join(", ")} the text becomes ${withThousands(length)} characters; the service takes at most ${withThousands(MAX_PROMPT_CODE_POINTS)}. Nothing was sent.`,
       { remedy: "Shorten the pronunciations, or the text." },
     );
   }

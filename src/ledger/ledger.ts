@@ -19,7 +19,7 @@ import { StoredRecords } from "./stored-records.ts";
 const MAX_CONFLICTS = 20;
 
 /** Limits the first revision, so that a 32-bit integer has room for many more. */
-const FIRST_REVISION_MAX = 2 ** 30;
+const MAX_FIRST_REVISION = 2 ** 30;
 
 export interface ChangeOptions {
   /** The slot of the create that this change ended. */
@@ -238,7 +238,7 @@ export class Ledger {
  * new one.
  */
 const nextRevision = ({ revision }: TaskRecord): number =>
-  revision === 0 ? randomInt(1, FIRST_REVISION_MAX) : revision + 1;
+  revision === 0 ? randomInt(1, MAX_FIRST_REVISION) : revision + 1;
 
 const keepsSpend = (before: TaskRecord, after: TaskRecord): boolean =>
   before.status === after.status && before.taskId === after.taskId && before.spend === after.spend;

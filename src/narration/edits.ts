@@ -1,5 +1,5 @@
 /** Changes single passages of a planned text, so that only the parts that contain them are made anew. */
-import { PROMPT_MAX_CODE_POINTS } from "../contract/service-limits.ts";
+import { MAX_PROMPT_CODE_POINTS } from "../contract/service-limits.ts";
 import { codePointLength } from "../contract/unicode.ts";
 import { AudioError } from "../errors.ts";
 import type { Pronunciation } from "../pronunciation.ts";
@@ -49,13 +49,13 @@ function refuse(quote: string, rule: string): never {
 }
 
 /** A longer quote is an error. A longer replacement is a text of its own, which is planned in a thread. */
-const QUOTE_MAX_UNITS = 2000;
-const REPLACEMENT_MAX_UNITS = 50_000;
+const MAX_QUOTE_UNITS = 2000;
+const MAX_REPLACEMENT_UNITS = 50_000;
 
 function edited(texts: readonly string[], { quote, replacement }: Edit): string[] {
-  if (quote.length > QUOTE_MAX_UNITS) refuse(quote, `is longer than ${QUOTE_MAX_UNITS} characters`);
-  if (replacement.length > REPLACEMENT_MAX_UNITS) {
-    refuse(quote, `has a replacement of more than ${REPLACEMENT_MAX_UNITS} characters`);
+  if (quote.length > MAX_QUOTE_UNITS) refuse(quote, `is longer than ${MAX_QUOTE_UNITS} characters`);
+  if (replacement.length > MAX_REPLACEMENT_UNITS) {
+    refuse(quote, `has a replacement of more than ${MAX_REPLACEMENT_UNITS} characters`);
   }
   if (!hasWords(quote)) refuse(quote, "must hold a letter or a digit");
   const pattern = patternOf(quote);
@@ -201,7 +201,7 @@ function divided(part: StoredPart, plan: StoredPlan, pronunciations: readonly Pr
   const { settings, pauseSeconds } = plan;
   const options = { settings, pronunciations };
   const { part: whole } = spokenPart(part, options);
-  if (whole.estimatedSeconds <= MAX_SECONDS && codePointLength(part.text) <= PROMPT_MAX_CODE_POINTS) {
+  if (whole.estimatedSeconds <= MAX_SECONDS && codePointLength(part.text) <= MAX_PROMPT_CODE_POINTS) {
     return [whole];
   }
   const speed = part.settings?.speed ?? settings.speed ?? 1;

@@ -54,7 +54,7 @@ function checkHeadings(text: string, format: TextFormat): void {
 
 /** One or two short parts are not worth a remark. */
 const SHORT_PARTS_TO_TELL = 3;
-const VOICELESS_MAX = 5;
+const MAX_VOICELESS = 5;
 
 const SKIPPED: Readonly<Record<SkippedKind, readonly [one: string, many: string]>> = {
   front_matter: ["the front matter", "blocks of front matter"],
@@ -222,7 +222,7 @@ export function makePlan(source: RunningText, options: PlanSettings): StoredPlan
     (name) => `No line begins with ${JSON.stringify(name)} and a colon: nobody speaks with that voice.`,
   );
   const voiceless = (plan.voicelessNames ?? [])
-    .slice(0, VOICELESS_MAX)
+    .slice(0, MAX_VOICELESS)
     .map(
       ({ name, count }) =>
         `${name} begins ${count} ${count === 1 ? "line" : "lines"} and has no voice in voices: the name will be spoken.`,

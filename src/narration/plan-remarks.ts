@@ -90,11 +90,11 @@ export function inheritedRemarks(
 
 /** Minimum length of the text before the first heading that is mentioned, and the minimum number of headings. */
 const FRONT_SECONDS = 60;
-const FRONT_MIN_SECTIONS = 4;
+const MIN_FRONT_SECTIONS = 4;
 
 /** Says how much is spoken before the first chapter, because a table of contents may take minutes. */
 function frontRemark({ parts, sections, chosen }: NarrationPlan): string[] {
-  if (chosen !== undefined || sections[0]?.title !== null || sections.length < FRONT_MIN_SECTIONS) return [];
+  if (chosen !== undefined || sections[0]?.title !== null || sections.length < MIN_FRONT_SECTIONS) return [];
   const front = parts.filter(({ section }) => section === 0);
   const seconds = front.reduce((sum, { estimatedSeconds }) => sum + estimatedSeconds, 0);
   if (seconds < FRONT_SECONDS) return [];

@@ -4,13 +4,13 @@ import type { PlanSettings } from "./make-plan.ts";
 import type { StoredPlan } from "./narration-state.ts";
 
 /** Texts up to this length take about 40 ms to plan, less than a thread takes to start. */
-const HERE_MAX_UNITS = 100_000;
+const MAX_UNITS_WITHOUT_THREAD = 100_000;
 
 /** @throws AudioError `invalid_request` if there is nothing to speak, or planning takes too long */
 export async function planText(source: InputText, settings: PlanSettings): Promise<StoredPlan> {
   // The unpacked size of an archive is unknown, and deeply nested elements take seconds to close.
   const isBook = source.format === "epub" || source.format === "html";
-  if (isBook || source.text.length > HERE_MAX_UNITS) {
+  if (isBook || source.text.length > MAX_UNITS_WITHOUT_THREAD) {
     const { planInThread } = await import("./plan-thread.ts");
     return await planInThread(source, settings);
   }

@@ -23,7 +23,7 @@ export { SandboxUsageError } from "./usage-error.ts";
 const HOST = "127.0.0.1";
 /** Default processing time of a task, long enough for clients to see the states queued and processing. */
 const DEFAULT_PROCESSING_SECONDS = 2;
-const PROCESSING_SECONDS_MAX = 3600;
+const MAX_PROCESSING_SECONDS = 3600;
 
 export interface SandboxOptions {
   /** The port to listen on. 0 (default) takes any free port. */
@@ -110,7 +110,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Runnin
   const { clock = systemClock, enforceLimits = true, onFault = reportFault } = options;
   requireBetween("port", port, 0, 65_535);
   if (!Number.isInteger(port)) throw new SandboxUsageError("The port must be a whole number.");
-  requireBetween("processing time in seconds", processingSeconds, 0, PROCESSING_SECONDS_MAX);
+  requireBetween("processing time in seconds", processingSeconds, 0, MAX_PROCESSING_SECONDS);
   requireBetween("time scale", timeScale, 0.001, 1);
   const accounts =
     options.accounts === undefined

@@ -29,8 +29,8 @@ export interface PlanRequest {
   readonly options: PlanSettings;
 }
 
-const TEXT_MAX_CODE_POINTS = 100_000;
-const PAUSE_SECONDS_MAX = 10;
+const MAX_TEXT_CODE_POINTS = 100_000;
+const MAX_PAUSE_SECONDS = 10;
 /**
  * From this pause on, each paragraph is a part of its own, because a caller that asks for a long pause wants it
  * everywhere.
@@ -92,7 +92,7 @@ export const narrateInput = z.strictObject({
   text: z
     .string("must be a string")
     .meta({
-      description: `At most ${withThousands(TEXT_MAX_CODE_POINTS)} characters, plain or Markdown`,
+      description: `At most ${withThousands(MAX_TEXT_CODE_POINTS)} characters, plain or Markdown`,
     })
     .optional(),
   file: z
@@ -128,9 +128,9 @@ export const narrateInput = z.strictObject({
     .meta({ description: 'Speakers of lines that begin with NAME:, as ["ANNA: sophie_en_zh speed 0.9"]' })
     .optional(),
   pronounce: pronounce.meta({ description: "As in generate_audio" }).optional(),
-  pause_seconds: numberFrom(0, PAUSE_SECONDS_MAX)
+  pause_seconds: numberFrom(0, MAX_PAUSE_SECONDS)
     .meta({
-      description: `Silence between paragraphs, 0 to ${PAUSE_SECONDS_MAX}. From ${KEPT_PAUSE_SECONDS} each paragraph is a part of its own; default ${DEFAULT_PAUSE_SECONDS}, where two parts meet`,
+      description: `Silence between paragraphs, 0 to ${MAX_PAUSE_SECONDS}. From ${KEPT_PAUSE_SECONDS} each paragraph is a part of its own; default ${DEFAULT_PAUSE_SECONDS}, where two parts meet`,
     })
     .optional(),
   files: z
@@ -213,10 +213,10 @@ function checkText({ text, retakes = [], edits = [] }: NarrateArgs, complain: Co
   if (retakes.length > MAX_RETAKES) complain(["retakes"], `must be at most ${MAX_RETAKES}`);
   if (text === undefined) return;
   const length = codePointLength(text);
-  if (length <= TEXT_MAX_CODE_POINTS) return;
+  if (length <= MAX_TEXT_CODE_POINTS) return;
   complain(
     ["text"],
-    `must be at most ${TEXT_MAX_CODE_POINTS} characters (this one has ${length}); put it into a file`,
+    `must be at most ${MAX_TEXT_CODE_POINTS} characters (this one has ${length}); put it into a file`,
   );
 }
 

@@ -13,7 +13,7 @@ const RATE = 24000;
 /** How many of the resulting files are played: one in so many. */
 const PLAYED = 12;
 /** Far above what a join takes, and far below what trusting a damaged length would take. */
-const GROWN_MIB_MAX = 150;
+const MAX_GROWTH_MIB = 150;
 
 /** Returns pseudo-random numbers, always the same for a seed. */
 function numbers(seed: number): (below: number) => number {
@@ -146,7 +146,7 @@ describeWithFfprobe("damaged parts", () => {
       // Both outcomes must occur, otherwise the damage is too weak or too strong.
       expect(outcomes.refused).toBeGreaterThan(0);
       expect(outcomes.joined).toBeGreaterThan(0);
-      expect((process.resourceUsage().maxRSS - startKib) / 1024).toBeLessThan(GROWN_MIB_MAX);
+      expect((process.resourceUsage().maxRSS - startKib) / 1024).toBeLessThan(MAX_GROWTH_MIB);
     },
   );
 });

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { test } from "vitest";
 import { missing, skipFor } from "../support/skipping.ts";
 
-const OUTPUT_MAX = 256 * 1024 * 1024;
+const MAX_OUTPUT = 256 * 1024 * 1024;
 
 /** Runs a program in a new folder that holds `audio`. */
 async function besides<T>(audio: Uint8Array, use: (folder: string) => Promise<T>): Promise<T> {
@@ -21,7 +21,7 @@ async function besides<T>(audio: Uint8Array, use: (folder: string) => Promise<T>
 }
 
 const run = (program: string, args: readonly string[], cwd: string) =>
-  promisify(execFile)(program, args, { cwd, encoding: "buffer", maxBuffer: OUTPUT_MAX, timeout: 20_000 });
+  promisify(execFile)(program, args, { cwd, encoding: "buffer", maxBuffer: MAX_OUTPUT, timeout: 20_000 });
 
 /** Loud white noise, always the same for a seed, as arguments of ffmpeg. */
 export interface Noise {

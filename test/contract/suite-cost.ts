@@ -4,4 +4,4 @@
  * Maximum number of tasks that a run creates on the account of its key, each with a prompt of a few words. The suite
  * checks it.
  */
-export const SUITE_TASKS_MAX = 18;
+export const MAX_SUITE_TASKS = 18;

@@ -10,7 +10,7 @@ import { readRules } from "./rules/read.ts";
 import { stateRules } from "./rules/states.ts";
 import { taskRules } from "./rules/task.ts";
 import { ServiceClient } from "./service-client.ts";
-import { SUITE_TASKS_MAX } from "./suite-cost.ts";
+import { MAX_SUITE_TASKS } from "./suite-cost.ts";
 import type { ContractTarget } from "./target.ts";
 
 /**
@@ -33,7 +33,7 @@ export function contractSuite(target: ContractTarget): RuleBook {
     limitRules(book, client);
     afterAll(() => {
       expect(client.createdIds.size, "tasks created, against what a person was told").toBeLessThanOrEqual(
-        SUITE_TASKS_MAX,
+        MAX_SUITE_TASKS,
       );
     });
   });

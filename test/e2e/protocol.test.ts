@@ -13,7 +13,7 @@ import { z } from "zod";
 import { SKILLS_EXTENSION } from "../../src/server/skills-extension.ts";
 import { TOOLS } from "../../src/tools/catalog.ts";
 import { findOldNode } from "../support/old-node.ts";
-import { TOOL_LIST_MAX_BYTES } from "../support/tool-list-ceilings.ts";
+import { MAX_TOOL_LIST_BYTES } from "../support/tool-list-ceilings.ts";
 import { countOf } from "../support/voices-of.ts";
 import { withoutPlayer } from "../support/without-player.ts";
 import { BIN, createWorkplace, NODE } from "../support/workplace.ts";
@@ -105,7 +105,7 @@ describe("the handshake", () => {
       const tools = await client.request(2, "tools/list", {});
       expect(tools.result?.["tools"]).toHaveLength(TOOLS.length);
       const shown = withoutPlayer(listed.parse(tools.result).tools);
-      expect(Buffer.byteLength(JSON.stringify(shown))).toBeLessThanOrEqual(TOOL_LIST_MAX_BYTES);
+      expect(Buffer.byteLength(JSON.stringify(shown))).toBeLessThanOrEqual(MAX_TOOL_LIST_BYTES);
       await place.remove();
     },
   );

@@ -4,7 +4,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { TEXT_FILE_MAX_BYTES } from "../../src/files/text-bytes.ts";
+import { MAX_TEXT_FILE_BYTES } from "../../src/files/text-bytes.ts";
 import { textOf as wordsOf } from "../support/workplace.ts";
 import { Narrator } from "./narrator.ts";
 
@@ -49,7 +49,7 @@ const LARGE = [
 
 describe("a huge text", () => {
   it.each([
-    ...LARGEST.map(([...kind]) => [...kind, TEXT_FILE_MAX_BYTES] as const),
+    ...LARGEST.map(([...kind]) => [...kind, MAX_TEXT_FILE_BYTES] as const),
     ...LARGE.map(([...kind]) => [...kind, LARGE_BYTES] as const),
   ])(
     "of %s",

@@ -11,7 +11,7 @@ import { promptList } from "../../src/server/prompts.ts";
 import { REMEDIES } from "../../src/server/remedies.ts";
 import { toolList } from "../../src/server/tool-list.ts";
 import { PLAYER_URI } from "../../src/tools/player-uri.ts";
-import { SINGLE_TASK_TOOLS_MAX_BYTES, TOOL_LIST_MAX_BYTES } from "../support/tool-list-ceilings.ts";
+import { MAX_SINGLE_TASK_TOOLS_BYTES, MAX_TOOL_LIST_BYTES } from "../support/tool-list-ceilings.ts";
 import { withoutPlayer } from "../support/without-player.ts";
 
 const NAMES = ["generate_audio", "get_task", "download_audio", "list_voices", "list_tasks", "narrate"];
@@ -57,9 +57,9 @@ describe("the tool list", () => {
   it("stays below its ceilings, without what models never see", () => {
     const shown = withoutPlayer(toolList());
     expect(sizeOf(shown.filter(({ name }) => name !== "narrate"))).toBeLessThanOrEqual(
-      SINGLE_TASK_TOOLS_MAX_BYTES,
+      MAX_SINGLE_TASK_TOOLS_BYTES,
     );
-    expect(sizeOf(shown)).toBeLessThanOrEqual(TOOL_LIST_MAX_BYTES);
+    expect(sizeOf(shown)).toBeLessThanOrEqual(MAX_TOOL_LIST_BYTES);
   });
 
   it("points to the player in both spellings, with at most 300 bytes for the two tools of single tasks", () => {

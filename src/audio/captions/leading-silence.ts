@@ -6,7 +6,7 @@ import { LOUDNESS_METERS } from "./captions.ts";
 import { leadingSilenceOf } from "./silences.ts";
 
 /** Maximum silence to report. A longer silence is intended, or is not a silence at all. */
-const SECONDS_MAX = 0.5;
+const MAX_SECONDS = 0.5;
 
 /**
  * Measures how long each part is silent before its first sound.
@@ -28,6 +28,6 @@ export async function leadingSilences(
   );
   return await files.each(async (file, index) => {
     const part = parts[index];
-    return part === undefined ? 0 : Math.min(SECONDS_MAX, leadingSilenceOf(await listen(file, part)));
+    return part === undefined ? 0 : Math.min(MAX_SECONDS, leadingSilenceOf(await listen(file, part)));
   });
 }

@@ -2,9 +2,9 @@
 import type { Silence } from "./silences.ts";
 
 /** Maximum number of silences to search. Only the longest are kept, because the search takes quadratic time. */
-const SILENCES_MAX = 150;
+const MAX_SILENCES = 150;
 /** Maximum number of consecutive edges between sentences that have no silence. */
-const UNHEARD_MAX = 2;
+const MAX_UNHEARD = 2;
 const UNHEARD_COST = 6;
 /**
  * Share of the expected length of a stretch of speech. A deviation by this share plus TOLERANCE_SECONDS costs one
@@ -51,7 +51,7 @@ export function matchSilences(
   all: readonly Silence[],
 ): (Silence | undefined)[] {
   const edges = weights.length - 1;
-  const silences = longestOf(all, SILENCES_MAX).sort((one, other) => one.startSeconds - other.startSeconds);
+  const silences = longestOf(all, MAX_SILENCES).sort((one, other) => one.startSeconds - other.startSeconds);
   if (edges < 1 || silences.length === 0) return Array<undefined>(Math.max(0, edges)).fill(undefined);
   // Take the longest silences to be those between sentences, because pauses inside sentences are shorter.
   const longest = longestOf(silences, edges).map(lengthOf);
@@ -69,7 +69,7 @@ export function matchSilences(
   const cheapestTo = (sentence: number, endSeconds: number): { cost: number; previous: Step } | undefined => {
     let found: { cost: number; previous: Step } | undefined;
     let stretch = 0;
-    for (let from = sentence; from >= Math.max(0, sentence - UNHEARD_MAX); from -= 1) {
+    for (let from = sentence; from >= Math.max(0, sentence - MAX_UNHEARD); from -= 1) {
       stretch += expected[from] ?? 0;
       const unheard = sentence - from;
       for (const previous of from === 0 ? [start] : (steps[from - 1] ?? [])) {

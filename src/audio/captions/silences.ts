@@ -14,7 +14,7 @@ const RANGE_DB = 60;
 const QUIET_PERCENTILE = 0.05;
 const LOUD_PERCENTILE = 0.95;
 /** Minimum silence; shorter ones occur inside words, before a plosive. The margin covers rounding in sums of steps. */
-const SILENCE_SECONDS_MIN = 0.08 - 1e-6;
+const MIN_SILENCE_SECONDS = 0.08 - 1e-6;
 
 function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
@@ -48,7 +48,7 @@ export function silencesOf({ levelsDb, stepSeconds, offsetSeconds, blurSeconds }
     if (startStep !== undefined && hasSounded) {
       const startSeconds = startStep * stepSeconds + offsetSeconds - blurSeconds / 2;
       const endSeconds = step * stepSeconds + offsetSeconds + blurSeconds / 2;
-      if (endSeconds - startSeconds >= SILENCE_SECONDS_MIN) silences.push({ startSeconds, endSeconds });
+      if (endSeconds - startSeconds >= MIN_SILENCE_SECONDS) silences.push({ startSeconds, endSeconds });
     }
     startStep = undefined;
     hasSounded = true;

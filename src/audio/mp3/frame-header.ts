@@ -2,7 +2,7 @@
 
 export const HEADER_BYTES = 4;
 /** Length of the longest frames: 320 kbit/s at 32 kHz and 160 kbit/s at 8 kHz, with a padding byte. */
-export const FRAME_BYTES_MAX = 1441;
+export const MAX_FRAME_BYTES = 1441;
 
 const LAYER_III = 1;
 const MONO = 3;
@@ -21,13 +21,13 @@ const RATES_HZ: Readonly<Record<MpegVersion, readonly number[]>> = {
 /** Bitrates by MPEG version, indexed by the bitrate index of a header; index 0 means free format. */
 const BITRATES_V1_KBPS = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
 const BITRATES_V2_KBPS = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
-export const BITRATE_INDEX_MAX = 14;
+export const MAX_BITRATE_INDEX = 14;
 
 export interface FrameHeader {
   readonly version: MpegVersion;
   readonly sampleRateHz: number;
   readonly channels: 1 | 2;
-  /** Index into the bitrate table of the version, 1 to {@link BITRATE_INDEX_MAX}. */
+  /** Index into the bitrate table of the version, 1 to {@link MAX_BITRATE_INDEX}. */
   readonly bitrateIndex: number;
   readonly hasCrc: boolean;
   /** Length of the whole frame including its header. */

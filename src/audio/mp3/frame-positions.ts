@@ -1,6 +1,6 @@
 /** Maps frames of a part to byte positions, with a bounded number of entries. */
 
-const MILESTONES_MAX = 128;
+const MAX_MILESTONES = 128;
 
 export class FramePositions {
   /** Byte position of every `#stride`th frame. */
@@ -11,7 +11,7 @@ export class FramePositions {
   pass(frame: number, bytesBefore: number): void {
     if (frame % this.#stride !== 0) return;
     this.#bytes.push(bytesBefore);
-    if (this.#bytes.length < MILESTONES_MAX) return;
+    if (this.#bytes.length < MAX_MILESTONES) return;
     this.#bytes = this.#bytes.filter((_, index) => index % 2 === 0);
     this.#stride *= 2;
   }

@@ -2,11 +2,11 @@
 import { type PartFile, WINDOW_BYTES } from "../part-file.ts";
 import {
   canShareStream,
-  FRAME_BYTES_MAX,
   type FrameHeader,
   frameHeaderAt,
   HEADER_BYTES,
   isFreeFormat,
+  MAX_FRAME_BYTES,
 } from "./frame-header.ts";
 import { type ByteRange, withoutTags } from "./tags.ts";
 
@@ -42,7 +42,7 @@ class Walk {
     const frames: Frame[] = [];
     let at = 0;
     // A candidate is confirmed by the header of the next frame, so both must be in the window.
-    const needed = isLast ? HEADER_BYTES : FRAME_BYTES_MAX + HEADER_BYTES;
+    const needed = isLast ? HEADER_BYTES : MAX_FRAME_BYTES + HEADER_BYTES;
     while (at + needed <= window.byteLength) {
       const header = frameHeaderAt(window, at);
       const end = at + (header?.frameBytes ?? 0);

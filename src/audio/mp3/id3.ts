@@ -4,7 +4,7 @@ import { namedTags, type TextTags } from "../text-tags.ts";
 
 const TAG_HEADER_BYTES = 10;
 /** Maximum entries of a table of contents, which counts them in one byte. */
-const ENTRIES_MAX = 255;
+const MAX_ENTRIES = 255;
 const UTF_16 = 1;
 const IS_TOP_LEVEL = 2;
 const IS_ORDERED = 1;
@@ -36,9 +36,9 @@ function chapterFrame({ title, startSeconds, endSeconds }: JoinedChapter, index:
 
 /** Builds tables of contents. If there are more chapters than one table can hold, they go into nested tables. */
 function contentsFrames(names: readonly Buffer[], level = 0): Buffer[] {
-  const isTop = names.length <= ENTRIES_MAX;
-  const groups = Array.from({ length: Math.ceil(names.length / ENTRIES_MAX) }, (_, index) =>
-    names.slice(index * ENTRIES_MAX, (index + 1) * ENTRIES_MAX),
+  const isTop = names.length <= MAX_ENTRIES;
+  const groups = Array.from({ length: Math.ceil(names.length / MAX_ENTRIES) }, (_, index) =>
+    names.slice(index * MAX_ENTRIES, (index + 1) * MAX_ENTRIES),
   );
   const tables = groups.map((entries, index) => {
     const name = Buffer.from(isTop ? "toc\0" : `toc${level}-${index}\0`);

@@ -1,5 +1,5 @@
 /** Reads and writes the information frame, which describes the file and contains no sound (Xing, Info, VBRI). */
-import { BITRATE_INDEX_MAX, type FrameHeader, frameHeaderAt, HEADER_BYTES } from "./frame-header.ts";
+import { type FrameHeader, frameHeaderAt, HEADER_BYTES, MAX_BITRATE_INDEX } from "./frame-header.ts";
 import type { Frame } from "./frames.ts";
 
 const VBRI_OFFSET = 36;
@@ -111,7 +111,7 @@ export function informationFrame(information: InformationToWrite): Uint8Array {
   let frame = silentFrame(like);
   let tag = 0;
   // Raise the bitrate until the frame has room for the tag.
-  for (let index = frameHeaderAt(like, 0)?.bitrateIndex ?? 1; index <= BITRATE_INDEX_MAX; index += 1) {
+  for (let index = frameHeaderAt(like, 0)?.bitrateIndex ?? 1; index <= MAX_BITRATE_INDEX; index += 1) {
     const { bytes, header } = emptyFrame(like, index);
     frame = bytes;
     tag = header.sideOffset + header.sideBytes;

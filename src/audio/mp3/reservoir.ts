@@ -9,7 +9,7 @@ import type { Frame } from "./frames.ts";
 import { isBroken, mainDataBegin } from "./side-information.ts";
 
 /** Maximum number of bytes that a frame can point back: 9 bits in MPEG-1, 8 bits in MPEG-2 and 2.5. */
-const BACK_MAX = { long: 511, short: 255 };
+const MAX_BACK_BYTES = { long: 511, short: 255 };
 const CRC_POLYNOMIAL = 0x8005;
 
 /** Computes the checksum of a frame, which covers the last two bytes of the header and the side information. */
@@ -43,7 +43,7 @@ export class Reservoir {
     if (frame.afterGap) this.#bytesSeen = 0;
     if (mainDataBegin(frame) > this.#bytesSeen || isBroken(frame)) silence(frame);
     const ownBytes = header.frameBytes - header.sideOffset - header.sideBytes;
-    const max = header.version === "1" ? BACK_MAX.long : BACK_MAX.short;
+    const max = header.version === "1" ? MAX_BACK_BYTES.long : MAX_BACK_BYTES.short;
     this.#bytesSeen = Math.min(this.#bytesSeen + ownBytes, max);
   }
 }

@@ -7,7 +7,7 @@ const BIG_VALUES = { bit: 12, bits: 9 };
 const GAIN = { bit: 21, bits: 8 };
 const BLOCK_TYPE_BITS = 2;
 /** Maximum of the field `big_values`, which counts pairs: a granule has 576 values. */
-const BIG_VALUES_MAX = 288;
+const MAX_BIG_VALUES = 288;
 
 export interface GranuleChannel {
   /** Number of bits of audio data; 0 in silence. */
@@ -56,7 +56,7 @@ export function isBroken({ header, bytes }: Frame): boolean {
   const switchBit = header.version === "1" ? 33 : 38;
   for (let index = 0; index < countOf(header); index += 1) {
     const bit = bitOf(header, index);
-    if (bitsAt(bytes, bit + BIG_VALUES.bit, BIG_VALUES.bits) > BIG_VALUES_MAX) return true;
+    if (bitsAt(bytes, bit + BIG_VALUES.bit, BIG_VALUES.bits) > MAX_BIG_VALUES) return true;
     const isSwitched = bitsAt(bytes, bit + switchBit, 1) === 1;
     if (isSwitched && bitsAt(bytes, bit + switchBit + 1, BLOCK_TYPE_BITS) === 0) return true;
   }

@@ -2,7 +2,7 @@
 import type { PartFile } from "../part-file.ts";
 
 /** Maximum number of tags to skip at each end. No program writes that many. */
-const TAGS_MAX = 100;
+const MAX_TAGS = 100;
 
 const ID3V2_BYTES = 10;
 const ID3V2_HAS_FOOTER = 0x10;
@@ -84,13 +84,13 @@ function trailingTagBytes(tail: Uint8Array): number {
  */
 export async function withoutTags(file: PartFile): Promise<ByteRange> {
   let start = 0;
-  for (let count = 0; count < TAGS_MAX && start < file.sizeBytes; count += 1) {
+  for (let count = 0; count < MAX_TAGS && start < file.sizeBytes; count += 1) {
     const bytes = leadingTagBytes(await file.bytesAt(start, APE_BYTES));
     if (bytes === 0) break;
     start = Math.min(start + bytes, file.sizeBytes);
   }
   let end = file.sizeBytes;
-  for (let count = 0; count < TAGS_MAX && end > start; count += 1) {
+  for (let count = 0; count < MAX_TAGS && end > start; count += 1) {
     const tailBytes = Math.min(end - start, ID3V1_BYTES + ID3V1_EXTENDED_BYTES);
     const bytes = trailingTagBytes(await file.bytesAt(end - tailBytes, tailBytes));
     if (bytes === 0 || bytes > end - start) break;

@@ -5,7 +5,7 @@ import { namedTags, type TextTags } from "../text-tags.ts";
 const HEAD_BYTES = 19;
 const VENDOR = "audio-generation-mcp";
 /** Maximum number of chapters, because players read chapter numbers of three digits. */
-const CHAPTERS_MAX = 1000;
+const MAX_CHAPTERS = 1000;
 
 export interface OpusHead {
   readonly channels: number;
@@ -65,7 +65,7 @@ const COMMENT_NAMES = { title: "TITLE", author: "ARTIST", album: "ALBUM", track:
 export function writeTags(tags: TextTags, chapters: readonly JoinedChapter[]): Uint8Array {
   const comments = [
     ...namedTags(tags, COMMENT_NAMES).map(([name, value]) => `${name}=${value}`),
-    ...chapters.slice(0, CHAPTERS_MAX).flatMap((chapter, index) => {
+    ...chapters.slice(0, MAX_CHAPTERS).flatMap((chapter, index) => {
       const name = `CHAPTER${`${index}`.padStart(3, "0")}`;
       return [`${name}=${clockTime(chapter.startSeconds)}`, `${name}NAME=${chapter.title}`];
     }),

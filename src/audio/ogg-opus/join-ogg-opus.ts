@@ -15,7 +15,7 @@ const SILENCE_SAMPLES = 960;
  * whose state would otherwise affect the next part. So the last silent packet has the mode in which the next part does
  * not begin. The first one has the mode in which the previous part ends, so that its sound fades out normally.
  */
-const SILENT_PACKETS_MIN = 2;
+const MIN_SILENT_PACKETS = 2;
 const CELT_SILENCE = Uint8Array.of(0xf8, 0xff, 0xfe);
 const SILK_SILENCE = Uint8Array.of(0x08, 0x0b, 0xe4, 0xb9, 0xa0, 0xbc, 0x84);
 
@@ -58,7 +58,7 @@ function silenceAfter(
     next === undefined
       ? Math.ceil(samples / SILENCE_SAMPLES)
       : Math.max(Math.round(samples / SILENCE_SAMPLES), packetsUntil(startSeconds, position));
-  const packets = Array<Uint8Array>(Math.max(next === undefined ? 0 : SILENT_PACKETS_MIN, count));
+  const packets = Array<Uint8Array>(Math.max(next === undefined ? 0 : MIN_SILENT_PACKETS, count));
   packets.fill(silent(part.endsWithCelt));
   if (next !== undefined) packets[packets.length - 1] = silent(!next.beginsWithCelt);
   return packets;

@@ -1,8 +1,8 @@
 /** Parses the framing of an Opus packet (RFC 6716, section 3), and refuses packets that decoders must refuse. */
 
-const FRAME_BYTES_MAX = 1275;
+const MAX_FRAME_BYTES = 1275;
 /** Maximum duration of a packet: 120 ms at 48 kHz. */
-const PACKET_SAMPLES_MAX = 5760;
+const MAX_PACKET_SAMPLES = 5760;
 const HAS_PADDING = 0x40;
 const IS_VARIABLE = 0x80;
 const COUNT_MASK = 0x3f;
@@ -45,7 +45,7 @@ function lengthAt(
 /** Returns whether `count` frames of equal length fill the bytes from `offset` to `end`. */
 function areEqual(_: Uint8Array, offset: number, end: number, count: number): boolean {
   const bytes = end - offset;
-  return bytes >= 0 && bytes % count === 0 && bytes / count <= FRAME_BYTES_MAX;
+  return bytes >= 0 && bytes % count === 0 && bytes / count <= MAX_FRAME_BYTES;
 }
 
 /** Returns whether `count` frames fill the bytes from `offset` to `end`, if all but the last state their lengths. */
@@ -54,12 +54,12 @@ function areStated(packet: Uint8Array, offset: number, end: number, count: numbe
   let sum = 0;
   for (let frame = 1; frame < count; frame += 1) {
     const stated = lengthAt(packet, at);
-    if (stated === undefined || stated.length > FRAME_BYTES_MAX) return false;
+    if (stated === undefined || stated.length > MAX_FRAME_BYTES) return false;
     at += stated.bytes;
     sum += stated.length;
   }
   const last = end - at - sum;
-  return last >= 0 && last <= FRAME_BYTES_MAX;
+  return last >= 0 && last <= MAX_FRAME_BYTES;
 }
 
 /** Returns the end of the bytes that state the padding's length, and the beginning of the padding. */
@@ -92,6 +92,6 @@ export function readPacket(packet: Uint8Array): OpusPacket | undefined {
   const code = toc & 3;
   const count = code === 3 ? (layout ?? 0) & COUNT_MASK : code === 0 ? 1 : 2;
   const samples = count * frameSamples(toc >> 3);
-  if (samples === 0 || samples > PACKET_SAMPLES_MAX || !areFramesSound(packet, code, count)) return undefined;
+  if (samples === 0 || samples > MAX_PACKET_SAMPLES || !areFramesSound(packet, code, count)) return undefined;
   return { samples, isStereo: (toc & IS_STEREO) !== 0, isCelt: toc >> 3 >= FIRST_CELT };
 }

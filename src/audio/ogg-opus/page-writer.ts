@@ -1,10 +1,10 @@
 /** Writes one stream of Ogg pages. */
 import type { Output } from "../output.ts";
 import { writeChecksum } from "./checksum.ts";
-import { PAGE_HEADER_BYTES, SEGMENTS_MAX } from "./pages.ts";
+import { MAX_SEGMENTS, PAGE_HEADER_BYTES } from "./pages.ts";
 
 const SEGMENT_BYTES = 255;
-const PAGE_BYTES_MAX = PAGE_HEADER_BYTES + SEGMENTS_MAX + SEGMENTS_MAX * SEGMENT_BYTES;
+const MAX_PAGE_BYTES = PAGE_HEADER_BYTES + MAX_SEGMENTS + MAX_SEGMENTS * SEGMENT_BYTES;
 /** Duration after which a page ends: a second at 48 kHz. A player that seeks reads about this much at most. */
 const PAGE_SAMPLES = 48_000;
 const NO_GRANULE = 0xffff_ffff_ffff_ffffn;
@@ -23,11 +23,11 @@ interface PageToWrite {
 export class PageWriter {
   readonly #output: Output;
   readonly #serial: number;
-  readonly #page = new Uint8Array(PAGE_BYTES_MAX);
+  readonly #page = new Uint8Array(MAX_PAGE_BYTES);
   #sequence = 0;
   /** The segment table of the next page, which is filled packet by packet like the payload. */
-  readonly #lacing = new Uint8Array(SEGMENTS_MAX);
-  readonly #payload = new Uint8Array(SEGMENTS_MAX * SEGMENT_BYTES);
+  readonly #lacing = new Uint8Array(MAX_SEGMENTS);
+  readonly #payload = new Uint8Array(MAX_SEGMENTS * SEGMENT_BYTES);
   #segments = 0;
   #bytes = 0;
   #pageSamples = 0;
@@ -41,8 +41,8 @@ export class PageWriter {
   /** Writes a header packet on pages of its own, as many as it needs. */
   async header(packet: Uint8Array): Promise<void> {
     const segments = Math.floor(packet.byteLength / SEGMENT_BYTES) + 1;
-    for (let first = 0; first < segments; first += SEGMENTS_MAX) {
-      const count = Math.min(SEGMENTS_MAX, segments - first);
+    for (let first = 0; first < segments; first += MAX_SEGMENTS) {
+      const count = Math.min(MAX_SEGMENTS, segments - first);
       const isEnd = first + count === segments;
       const payload = packet.subarray(first * SEGMENT_BYTES, (first + count) * SEGMENT_BYTES);
       const lacing = new Uint8Array(count).fill(SEGMENT_BYTES);
@@ -55,7 +55,7 @@ export class PageWriter {
   /** Writes an audio packet. @param samples duration of the packet in samples at 48 kHz */
   async packet(bytes: Uint8Array, samples: number): Promise<void> {
     const full = Math.floor(bytes.byteLength / SEGMENT_BYTES);
-    if (this.#segments + full + 1 > SEGMENTS_MAX || this.#pageSamples >= PAGE_SAMPLES) {
+    if (this.#segments + full + 1 > MAX_SEGMENTS || this.#pageSamples >= PAGE_SAMPLES) {
       await this.#writeAudio(0, this.#samples);
     }
     this.#lacing.fill(SEGMENT_BYTES, this.#segments, this.#segments + full);

@@ -3,10 +3,10 @@ import type { PartFile } from "../part-file.ts";
 import { checksumWithout } from "./checksum.ts";
 
 export const PAGE_HEADER_BYTES = 27;
-export const SEGMENTS_MAX = 255;
+export const MAX_SEGMENTS = 255;
 const SEGMENT_BYTES = 255;
 /** Length of the longest packet that Opus allows: 48 frames of 1,275 bytes, and their lengths. */
-export const PACKET_BYTES_MAX = 61_440;
+export const MAX_PACKET_BYTES = 61_440;
 const CONTINUES = 1;
 const BEGINS_STREAM = 2;
 const ENDS_STREAM = 4;
@@ -34,7 +34,7 @@ interface RawPage {
 
 /** Reads the page at an offset; returns undefined if no page begins there. */
 async function rawPageAt(file: PartFile, offset: number): Promise<RawPage | undefined> {
-  const head = await file.bytesAt(offset, PAGE_HEADER_BYTES + SEGMENTS_MAX);
+  const head = await file.bytesAt(offset, PAGE_HEADER_BYTES + MAX_SEGMENTS);
   if (String.fromCharCode(...head.subarray(0, 4)) !== "OggS") return undefined;
   const segments = head[PAGE_HEADER_BYTES - 1] ?? 0;
   const headerBytes = PAGE_HEADER_BYTES + segments;
@@ -67,7 +67,7 @@ class OpenPacket {
   add(piece: Uint8Array): void {
     this.isOpen = true;
     this.#bytes += piece.byteLength;
-    if (this.#bytes <= PACKET_BYTES_MAX + SEGMENT_BYTES * SEGMENTS_MAX) this.#pieces.push(piece.slice());
+    if (this.#bytes <= MAX_PACKET_BYTES + SEGMENT_BYTES * MAX_SEGMENTS) this.#pieces.push(piece.slice());
   }
 
   close(last: Uint8Array): Uint8Array {

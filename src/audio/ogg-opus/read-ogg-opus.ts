@@ -2,7 +2,7 @@
 import type { PartFile } from "../part-file.ts";
 import { isTags, type OpusHead, readHead } from "./head.ts";
 import { type OpusPacket, readPacket } from "./packet.ts";
-import { PACKET_BYTES_MAX, pagesOf } from "./pages.ts";
+import { MAX_PACKET_BYTES, pagesOf } from "./pages.ts";
 
 export interface OpusPart {
   readonly head: OpusHead;
@@ -57,7 +57,7 @@ export async function* soundOf(
 }
 
 function audioPacket(bytes: Uint8Array, file: PartFile): AudioPacket {
-  const packet = bytes.byteLength > PACKET_BYTES_MAX ? undefined : readPacket(bytes);
+  const packet = bytes.byteLength > MAX_PACKET_BYTES ? undefined : readPacket(bytes);
   if (packet === undefined) throw file.damaged("a packet in it is not Opus");
   return { ...packet, bytes };
 }

@@ -5,7 +5,7 @@ import { type PartFile, PartFiles } from "../part-file.ts";
 import { joinSamples } from "./join-samples.ts";
 
 const SAMPLE_BYTES = 2;
-const CHANNELS_MAX = 2;
+const MAX_CHANNELS = 2;
 
 /**
  * Derives the number of channels of 16-bit samples from their size and duration.
@@ -21,7 +21,7 @@ export function pcmChannels(
   if (!(frames > 0 && Number.isFinite(frames))) return undefined;
   const frameBytes = Math.round(sizeBytes / frames);
   const channels = frameBytes / SAMPLE_BYTES;
-  return Number.isInteger(channels) && channels >= 1 && channels <= CHANNELS_MAX ? channels : undefined;
+  return Number.isInteger(channels) && channels >= 1 && channels <= MAX_CHANNELS ? channels : undefined;
 }
 
 function measure(file: PartFile, part: JoinPart): { channels: number; sizeBytes: number } {

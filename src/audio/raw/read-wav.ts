@@ -8,10 +8,10 @@ const EXTENSIBLE_FORMAT_BYTES = 40;
 /**
  * Maximum number of chunks. No program writes that many, and a hostile file of a million chunks would take too long.
  */
-const CHUNKS_MAX = 1000;
+const MAX_CHUNKS = 1000;
 /** Placeholder that programs write for a length that is unknown or exceeds 32 bits. */
 const UNKNOWN_SIZE = 0xffffffff;
-const CHANNELS_MAX = 255;
+const MAX_CHANNELS = 255;
 
 export const WAVE_PCM = 1;
 export const WAVE_FLOAT = 3;
@@ -89,7 +89,7 @@ function formatFault(format: WavFormat, blockBytes: number): string | undefined 
   if (!sizes.includes(bitsPerSample)) {
     return `it holds samples of ${bitsPerSample} bits in encoding ${encoding}, which is not plain sound`;
   }
-  if (channels < 1 || channels > CHANNELS_MAX) return `it says that it has ${channels} channels`;
+  if (channels < 1 || channels > MAX_CHANNELS) return `it says that it has ${channels} channels`;
   if (sampleRateHz === 0) return "it says that its sample rate is 0";
   if (blockBytes !== frameBytesOf(format)) return "its block size contradicts its channels and bits";
   return undefined;
@@ -110,7 +110,7 @@ async function longDataSize(file: PartFile, ds64: Chunk): Promise<number | undef
 /** Returns whether chunks with valid names fill the file from `offset` to its end. */
 async function endsInChunks(file: PartFile, offset: number): Promise<boolean> {
   let at = offset;
-  for (let count = 0; count < CHUNKS_MAX && at < file.sizeBytes; count += 1) {
+  for (let count = 0; count < MAX_CHUNKS && at < file.sizeBytes; count += 1) {
     const chunk = await chunkAt(file, at);
     if (chunk === undefined || !isName(chunk.id)) return false;
     at = afterChunk(chunk);
@@ -142,7 +142,7 @@ export async function readWav(file: PartFile): Promise<WavPart> {
   let format: WavFormat | undefined;
   let longSize: number | undefined;
   let at = RIFF_HEADER_BYTES;
-  for (let count = 0; count < CHUNKS_MAX; count += 1) {
+  for (let count = 0; count < MAX_CHUNKS; count += 1) {
     const chunk = await chunkAt(file, at);
     if (chunk === undefined) throw file.damaged("it has no samples");
     if (chunk.id === "ds64" && form === "RF64") longSize = await longDataSize(file, chunk);

@@ -2,7 +2,7 @@
 import { namedTags, type TextTags } from "../text-tags.ts";
 import { frameBytesOf, WAVE_PCM, type WavFormat } from "./read-wav.ts";
 
-const SIZE_MAX = 0xffffffff;
+const MAX_SIZE = 0xffffffff;
 const PLAIN_FORMAT_BYTES = 16;
 const EXTENSIBLE_FORMAT_BYTES = 40;
 const DS64_BYTES = 28;
@@ -39,7 +39,7 @@ function formatPayload(format: WavFormat): Uint8Array {
   return payload;
 }
 
-/** Builds the `ds64` chunk with the 64-bit lengths of RF64, whose 32-bit lengths are {@link SIZE_MAX}. */
+/** Builds the `ds64` chunk with the 64-bit lengths of RF64, whose 32-bit lengths are {@link MAX_SIZE}. */
 function longSizes(riffBytes: number, dataBytes: number, frames: number): Uint8Array {
   const payload = new Uint8Array(DS64_BYTES);
   const view = new DataView(payload.buffer);
@@ -78,12 +78,12 @@ export function wavHeaderAndTrailer(
   const wave = new TextEncoder().encode("WAVE");
   const riffBytes =
     wave.byteLength + formatChunk.byteLength + CHUNK_HEADER_BYTES + dataBytes + after.byteLength;
-  if (riffBytes <= SIZE_MAX) {
+  if (riffBytes <= MAX_SIZE) {
     const parts = [chunk("RIFF", wave, riffBytes), formatChunk, chunk("data", new Uint8Array(0), dataBytes)];
     return { before: Buffer.concat(parts), after };
   }
   const ds64Bytes = CHUNK_HEADER_BYTES + DS64_BYTES;
   const sizes = longSizes(riffBytes + ds64Bytes, dataBytes, dataBytes / frameBytesOf(format));
-  const data = chunk("data", new Uint8Array(0), SIZE_MAX);
-  return { before: Buffer.concat([chunk("RF64", wave, SIZE_MAX), sizes, formatChunk, data]), after };
+  const data = chunk("data", new Uint8Array(0), MAX_SIZE);
+  return { before: Buffer.concat([chunk("RF64", wave, MAX_SIZE), sizes, formatChunk, data]), after };
 }

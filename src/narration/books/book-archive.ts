@@ -3,12 +3,12 @@ import { crc32, inflateRawSync } from "node:zlib";
 import { AudioError } from "../../errors.ts";
 
 const MIB = 1024 * 1024;
-const UNPACKED_MAX_BYTES = 200 * MIB;
-const ENTRIES_MAX = 3000;
+const MAX_UNPACKED_BYTES = 200 * MIB;
+const MAX_ENTRIES = 3000;
 
 const END_SIGNATURE = 0x06_05_4b_50;
 const END_BYTES = 22;
-const COMMENT_MAX_BYTES = 0xff_ff;
+const MAX_COMMENT_BYTES = 0xff_ff;
 const ENTRY_SIGNATURE = 0x02_01_4b_50;
 const ENTRY_BYTES = 46;
 const LOCAL_SIGNATURE = 0x04_03_4b_50;
@@ -50,14 +50,14 @@ function checkName(name: string): void {
 export class BookArchive {
   readonly #bytes: Buffer;
   readonly #entries = new Map<string, Entry>();
-  #leftBytes = UNPACKED_MAX_BYTES;
+  #leftBytes = MAX_UNPACKED_BYTES;
 
   /** @throws AudioError `invalid_request` if it is not a readable archive, or too large */
   constructor(bytes: Uint8Array) {
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const end = this.#endOfDirectory();
     const count = this.#bytes.readUInt16LE(end + 10);
-    if (count > ENTRIES_MAX) throw refuseBook(`holds ${count} files, and at most ${ENTRIES_MAX} are read`);
+    if (count > MAX_ENTRIES) throw refuseBook(`holds ${count} files, and at most ${MAX_ENTRIES} are read`);
     let at = this.#bytes.readUInt32LE(end + 16);
     for (let index = 0; index < count; index += 1) at = this.#readEntry(at);
   }
@@ -104,7 +104,7 @@ export class BookArchive {
 
   #endOfDirectory(): number {
     const last = this.#bytes.byteLength - END_BYTES;
-    for (let at = last; at >= Math.max(0, last - COMMENT_MAX_BYTES); at -= 1) {
+    for (let at = last; at >= Math.max(0, last - MAX_COMMENT_BYTES); at -= 1) {
       if (this.#bytes.readUInt32LE(at) === END_SIGNATURE) return at;
     }
     throw refuseBook("is damaged, or no EPUB: its ZIP archive has no end");
@@ -138,4 +138,4 @@ export class BookArchive {
 }
 
 const tooLarge = (): AudioError =>
-  refuseBook(`is larger than ${UNPACKED_MAX_BYTES / MIB} MiB when it is unpacked, the most that is read`);
+  refuseBook(`is larger than ${MAX_UNPACKED_BYTES / MIB} MiB when it is unpacked, the most that is read`);

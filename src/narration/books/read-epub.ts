@@ -11,14 +11,14 @@ import { withoutFrame, withoutPageMarks } from "./read-html.ts";
 
 /** A page counts as a table of contents if at least this share of it is links. */
 const CONTENTS_LINK_SHARE = 0.8;
-const CONTENTS_BLOCKS_MIN = 5;
+const MIN_CONTENTS_BLOCKS = 5;
 const MAX_LEVEL = 6;
 
 const spokenText = (block: SourceBlock): string =>
   block.kind === "paragraph" || block.kind === "heading" ? block.text : "";
 
 const isContents = ({ blocks, linkShare }: HtmlPage): boolean =>
-  linkShare >= CONTENTS_LINK_SHARE && blocks.length >= CONTENTS_BLOCKS_MIN;
+  linkShare >= CONTENTS_LINK_SHARE && blocks.length >= MIN_CONTENTS_BLOCKS;
 
 type Contents = BookPackage["contents"];
 

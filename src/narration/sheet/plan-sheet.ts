@@ -3,7 +3,7 @@ import { z } from "zod";
 import { FILE_EXTENSIONS, type OutputFormat } from "../../contract/audio-format.ts";
 import { readArguments } from "../../contract/read-arguments.ts";
 import { REQUEST_FIELDS } from "../../contract/request-fields.ts";
-import { PROMPT_MAX_CODE_POINTS } from "../../contract/service-limits.ts";
+import { MAX_PROMPT_CODE_POINTS } from "../../contract/service-limits.ts";
 import { withThousands } from "../../contract/thousands.ts";
 import { codePointLength, INVISIBLE_CHARACTERS } from "../../contract/unicode.ts";
 import { AudioError } from "../../errors.ts";
@@ -28,7 +28,7 @@ const SPANS_SHOWN = 10;
 const COLUMNS_SHOWN = 10;
 
 /** Length at which the service may cut off a task's audio. */
-const TASK_MAX_SECONDS = 120;
+const MAX_TASK_SECONDS = 120;
 
 const { voice, speed, pitch, volume } = REQUEST_FIELDS;
 const rowSettings = z
@@ -125,8 +125,8 @@ function plannedRow(row: SheetRow, section: number, options: PlanSettings, fault
   }
   const text = textOf(row);
   const length = codePointLength(text);
-  if (length > PROMPT_MAX_CODE_POINTS) {
-    const max = withThousands(PROMPT_MAX_CODE_POINTS);
+  if (length > MAX_PROMPT_CODE_POINTS) {
+    const max = withThousands(MAX_PROMPT_CODE_POINTS);
     faults.add(
       row.number,
       `the text has ${withThousands(length)} characters, and one task takes at most ${max}`,
@@ -208,10 +208,10 @@ function endingRemarks(rows: readonly SheetRow[], format: OutputFormat): string[
 }
 
 function longRemarks(planned: readonly PlannedRow[]): string[] {
-  const long = planned.filter(({ spoken }) => spoken.part.estimatedSeconds > TASK_MAX_SECONDS);
+  const long = planned.filter(({ spoken }) => spoken.part.estimatedSeconds > MAX_TASK_SECONDS);
   if (long.length === 0) return [];
   return [
-    `${listRows(long.map(({ row }) => row.number))}: likely to be longer than ${TASK_MAX_SECONDS} s, where the service may cut a task off; divide the text into two rows.`,
+    `${listRows(long.map(({ row }) => row.number))}: likely to be longer than ${MAX_TASK_SECONDS} s, where the service may cut a task off; divide the text into two rows.`,
   ];
 }
 

@@ -4,12 +4,12 @@ import { withThousands } from "../../contract/thousands.ts";
 import { AudioError } from "../../errors.ts";
 import { excerptOf } from "../plan/blocks.ts";
 
-const ROWS_MAX = 1000;
+const MAX_ROWS = 1000;
 
 /**
  * Maximum number of lines. Spreadsheets may append thousands of empty rows, and longer sheets take seconds to read.
  */
-const LINES_MAX = 50_000;
+const MAX_LINES = 50_000;
 
 /** The columns of a sheet; only `text` is needed. */
 export const COLUMNS = ["text", "file", "voice", "speed", "pitch", "volume"] as const;
@@ -89,10 +89,10 @@ const isFilled = (cells: readonly string[]): boolean => cells.some((cell) => cel
 /** @throws AudioError `invalid_request` if it is not a sheet, or has no rows or too many */
 export function readSheet(text: string): Sheet {
   const separator = separatorOf(text);
-  const [header = [], ...records] = recordsOf(text, separator ?? "\t", LINES_MAX + 1);
-  if (records.length >= LINES_MAX) {
+  const [header = [], ...records] = recordsOf(text, separator ?? "\t", MAX_LINES + 1);
+  if (records.length >= MAX_LINES) {
     throw refuseSheet(
-      `has ${withThousands(LINES_MAX)} rows or more; at most ${withThousands(ROWS_MAX)} are taken`,
+      `has ${withThousands(MAX_LINES)} rows or more; at most ${withThousands(MAX_ROWS)} are taken`,
     );
   }
   const names = header.map(nameOf);
@@ -102,9 +102,9 @@ export function readSheet(text: string): Sheet {
     .map((cells, index) => ({ cells, number: index + 2 }))
     .filter(({ cells }) => isFilled(cells));
   if (filled.length === 0) throw refuseSheet("has no rows below its header");
-  if (filled.length > ROWS_MAX) {
+  if (filled.length > MAX_ROWS) {
     throw refuseSheet(
-      `has ${withThousands(filled.length)} rows; at most ${withThousands(ROWS_MAX)} are taken`,
+      `has ${withThousands(filled.length)} rows; at most ${withThousands(MAX_ROWS)} are taken`,
       "Ask the user to divide it into several files, each with the header.",
     );
   }

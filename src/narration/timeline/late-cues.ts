@@ -9,7 +9,7 @@ import { lateRemarks, overruns, type TimedPart } from "./lateness.ts";
 type Takes = Pick<NarrationState, "takes">;
 
 /** Number of late cues that are reported one by one. */
-const LATE_MAX = 20;
+const MAX_LATE = 20;
 
 const isTimeline = ({ parts }: StoredPlan): boolean =>
   parts.some(({ startSeconds }) => startSeconds !== undefined);
@@ -62,7 +62,7 @@ export function lateCues(plan: StoredPlan, state: Takes, heard: readonly HeardPa
     timed,
     heard.map(({ startSeconds }) => startSeconds),
   );
-  const reported = late.slice(0, LATE_MAX).map(({ part, nextCue, lateSeconds, othersLate, fittingSpeed }) => {
+  const reported = late.slice(0, MAX_LATE).map(({ part, nextCue, lateSeconds, othersLate, fittingSpeed }) => {
     const cue = timed[part]?.cue;
     const others = othersLate === 0 ? "" : `, and ${othersLate} after it late, too`;
     const remedy =

@@ -85,14 +85,14 @@ export function overruns(parts: readonly TimedPart[], begins?: readonly number[]
   return found;
 }
 
-const SPEED_MAX = 2;
+const MAX_SPEED = 2;
 /** Step of an offered speed. */
 const STEP = 0.05;
 
 /** Rounds up to the next offered speed; `null` above the limit of the service. */
 function speedOver(speed: number): number | null {
   const needed = Math.ceil(speed / STEP - 1e-6) * STEP;
-  return needed <= SPEED_MAX + 1e-9 ? Math.round(needed * 100) / 100 : null;
+  return needed <= MAX_SPEED + 1e-9 ? Math.round(needed * 100) / 100 : null;
 }
 
 const PLAN_SHOWN = 5;

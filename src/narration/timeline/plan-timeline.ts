@@ -36,7 +36,7 @@ export interface TimelinePlan {
 /** A longer silence between two cues ends a sentence. */
 const SENTENCE_GAP_SECONDS = 1.5;
 /** Longest sentence. It is short, so that voice and picture stay together. */
-const SENTENCE_MAX_SECONDS = 20;
+const MAX_SENTENCE_SECONDS = 20;
 /** If a smaller share of the cues has punctuation, each cue is a sentence. */
 const MARKS_SHARE = 0.1;
 const MARK = /[.!?…](?=[”’"'»)\s]|$)|[。！？．｡]/;
@@ -119,12 +119,12 @@ function clock(seconds: number): string {
 }
 
 const LABEL = /^(\p{Lu}[\p{Lu}\p{N}.'’ -]{1,30}):\s/u;
-const LABELS_MIN = 2;
+const MIN_LABELS = 2;
 
 /** Reports names that will be spoken because no voices are given. */
 function labelsRemark(spoken: readonly Utterance[]): string[] {
   const names = spoken.flatMap(({ text }) => LABEL.exec(text)?.[1] ?? []);
-  if (names.length < LABELS_MIN) return [];
+  if (names.length < MIN_LABELS) return [];
   const shown = [...new Set(names)].slice(0, UNKNOWN_SHOWN).join(", ");
   return [
     `${names.length} cues begin with a name (${shown}), which is spoken unless voices gives it a voice.`,
@@ -236,7 +236,7 @@ function sentencesIn(utterances: readonly Utterance[], hasMarks: boolean): Sente
 
 function goesOn(last: Sentence, cue: Cue, text: string): boolean {
   if (cue.startSeconds - last.endSeconds >= SENTENCE_GAP_SECONDS) return false;
-  if (cue.endSeconds - last.cue.startSeconds > SENTENCE_MAX_SECONDS) return false;
+  if (cue.endSeconds - last.cue.startSeconds > MAX_SENTENCE_SECONDS) return false;
   return !sentenceStarts(`${last.text} ${text}`).includes(last.text.length + 1);
 }
 

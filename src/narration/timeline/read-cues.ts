@@ -17,7 +17,7 @@ export interface Subtitles {
   readonly backwards: number;
 }
 
-const CUES_MAX = 5000;
+const MAX_CUES = 5000;
 const DAY_SECONDS = 24 * 60 * 60;
 
 const HEADER = /^WEBVTT(?:[ \t]|$)/;
@@ -113,9 +113,9 @@ export function readCues(text: string, skipped: SkippedList): Subtitles {
       "A cue is a line of times, 00:00:01,000 --> 00:00:02,500, with its text below. A text without times is a .txt or .md file.",
     );
   }
-  if (open.length > CUES_MAX) {
+  if (open.length > MAX_CUES) {
     refuse(
-      `The subtitles have ${open.length} cues, and at most ${CUES_MAX} are read`,
+      `The subtitles have ${open.length} cues, and at most ${MAX_CUES} are read`,
       "Ask the user to split the file, and narrate each half.",
     );
   }

@@ -15,7 +15,7 @@ import { readBodies } from "./request-body.ts";
 import type { Site } from "./site.ts";
 
 /** Maximum length of an id. It exceeds any request head, so every id reaches its route, which counts it (404). */
-const ID_MAX_CHARACTERS = 65_536;
+const MAX_ID_CHARACTERS = 65_536;
 /** Time limit for receiving the head and body of a request. */
 const REQUEST_TIMEOUT_MS = 60_000;
 
@@ -40,7 +40,7 @@ export function buildHttpApp(site: Site): FastifyInstance {
     forceCloseConnections: true,
     return503OnClosing: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    routerOptions: { maxParamLength: ID_MAX_CHARACTERS },
+    routerOptions: { maxParamLength: MAX_ID_CHARACTERS },
   });
   app.addHook("onRequest", async (request, reply) => {
     reply.header("cache-control", "no-store");

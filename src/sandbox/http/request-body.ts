@@ -1,14 +1,14 @@
 /** Reads a JSON body. Checks its size first (413), then its content type, encoding and JSON (400). */
 import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { REQUEST_BODY_MAX_BYTES } from "../../contract/service-limits.ts";
+import { MAX_REQUEST_BODY_BYTES } from "../../contract/service-limits.ts";
 import { invalidRequest, ServiceError } from "../service-error.ts";
 
 /**
  * Maximum bytes to read from an oversized body before answering 413. Closing a connection that has unread bytes
  * resets it, and the client would lose the answer.
  */
-const DRAIN_MAX_BYTES = 16 * 1024 * 1024;
+const MAX_DRAIN_BYTES = 16 * 1024 * 1024;
 
 const DECLARED_TYPE = "declaredContentType";
 
@@ -20,16 +20,16 @@ async function readBounded(payload: IncomingMessage): Promise<Buffer> {
     for await (const chunk of received) {
       if (!Buffer.isBuffer(chunk)) throw new TypeError("not bytes");
       receivedBytes += chunk.byteLength;
-      if (receivedBytes <= REQUEST_BODY_MAX_BYTES) chunks.push(chunk);
+      if (receivedBytes <= MAX_REQUEST_BODY_BYTES) chunks.push(chunk);
       else chunks.length = 0;
-      if (receivedBytes > DRAIN_MAX_BYTES) break;
+      if (receivedBytes > MAX_DRAIN_BYTES) break;
     }
   } catch {
     // The client closed the connection. This is not reported as an internal error.
     throw invalidRequest("The body broke off.");
   }
-  if (receivedBytes > REQUEST_BODY_MAX_BYTES) {
-    throw new ServiceError("request_too_large", `The body exceeds ${REQUEST_BODY_MAX_BYTES} bytes.`);
+  if (receivedBytes > MAX_REQUEST_BODY_BYTES) {
+    throw new ServiceError("request_too_large", `The body exceeds ${MAX_REQUEST_BODY_BYTES} bytes.`);
   }
   return Buffer.concat(chunks);
 }

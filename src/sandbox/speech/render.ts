@@ -10,7 +10,7 @@ import { type Breath, breathsOf, type Gap } from "./text/breaths.ts";
 import { readPrompt } from "./text/prompt.ts";
 
 /** Longest audio: five times the 120 s that cost the maximum. Only the longest prompts in syllabic scripts near it. */
-const AUDIO_SECONDS_MAX = 600;
+const MAX_AUDIO_SECONDS = 600;
 /** Amplitude of the loudest sample at volume 1. It is below 0.5, so that volume 2 does not clip. */
 const PEAK = 0.42;
 const SEMITONES_PER_OCTAVE = 12;
@@ -50,14 +50,14 @@ async function renderBreath(
   return resample(sound, takenRateHz, rateHz);
 }
 
-/** Renders all breaths with silences between them, up to `AUDIO_SECONDS_MAX`. Returns null if nothing is audible. */
+/** Renders all breaths with silences between them, up to `MAX_AUDIO_SECONDS`. Returns null if nothing is audible. */
 async function renderSamples(request: SpeechRequest, rateHz: number): Promise<Float32Array | null> {
   const traits = traitsFor(request);
   const languages = VOICES.find((voice) => voice.id === request.voice)?.languages ?? [];
   const silence = (seconds: number): number =>
     Math.round((seconds * rateHz) / (request.speed * traits.tempo));
   const parts: { start: number; sound: Float32Array }[] = [];
-  const longest = AUDIO_SECONDS_MAX * rateHz;
+  const longest = MAX_AUDIO_SECONDS * rateHz;
   let length = silence(LEAD_SECONDS);
   let gap = 0;
   for (const breath of breathsOf(await readPrompt(request.prompt, languages))) {

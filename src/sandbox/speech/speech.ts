@@ -6,7 +6,7 @@ import { SpeechWorker } from "./worker-handle.ts";
 export type { Rendition, SpeechRequest, SpokenAudio } from "./speech-request.ts";
 export { UnspeakablePromptError } from "./speech-request.ts";
 
-const WORKERS_MAX = Math.min(2, availableParallelism());
+const MAX_WORKERS = Math.min(2, availableParallelism());
 
 export interface SpeechEngine {
   /**
@@ -73,7 +73,7 @@ class PooledSpeechEngine implements SpeechEngine {
   #idleWorker(): SpeechWorker | undefined {
     this.#workers = this.#workers.filter((worker) => !worker.isDead);
     const idle = this.#workers.find((worker) => worker.isIdle);
-    if (idle !== undefined || this.#workers.length >= WORKERS_MAX) return idle;
+    if (idle !== undefined || this.#workers.length >= MAX_WORKERS) return idle;
     const started = this.#startWorker();
     this.#workers.push(started);
     return started;

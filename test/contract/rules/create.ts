@@ -1,6 +1,6 @@
 /** Headers, body size and idempotency of creation (docs/contract.md, Create and Idempotency). */
 import { expect } from "vitest";
-import { REQUEST_BODY_MAX_BYTES } from "../../../src/contract/service-limits.ts";
+import { MAX_REQUEST_BODY_BYTES } from "../../../src/contract/service-limits.ts";
 import { GENERATIONS_PATH } from "../../../src/contract/wire.ts";
 import type { RuleBook } from "../rule-book.ts";
 import { expectError, newKey, type ServiceClient, SHORT_INPUT, taskOf } from "../service-client.ts";
@@ -30,11 +30,11 @@ export function createRules(book: RuleBook, client: ServiceClient): void {
   });
   book.rule("4.1 Body", "accepts 32 KiB", async () => {
     await client.mainTask();
-    const body = padded(SHORT_INPUT, REQUEST_BODY_MAX_BYTES);
+    const body = padded(SHORT_INPUT, MAX_REQUEST_BODY_BYTES);
     expect((await client.create(undefined, { body, key: client.mainKey })).status).toBe(202);
   });
   book.rule("4.1 Body", "more than 32 KiB is 413 request_too_large", async () => {
-    const body = padded(SHORT_INPUT, REQUEST_BODY_MAX_BYTES + 1);
+    const body = padded(SHORT_INPUT, MAX_REQUEST_BODY_BYTES + 1);
     expectError(await client.create(undefined, { body }), 413, "request_too_large");
   });
   book.rule("4.1 Success", "a creation and its replay are both 202 with the task", async () => {

@@ -1,6 +1,6 @@
 /** Every field's bounds from both sides, and the rules between fields (docs/contract.md, AudioInput). */
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "../../../src/contract/audio-format.ts";
-import { PROMPT_MAX_CODE_POINTS, URL_MAX_CODE_POINTS } from "../../../src/contract/service-limits.ts";
+import { MAX_PROMPT_CODE_POINTS, MAX_URL_CODE_POINTS } from "../../../src/contract/service-limits.ts";
 import { VOICE_IDS } from "../../../src/contract/voices.ts";
 import type { RuleBook } from "../rule-book.ts";
 import { expectError, type ServiceClient } from "../service-client.ts";
@@ -16,20 +16,20 @@ const REFUSED: ReadonlyArray<readonly [field: string, what: string, fields: Reco
   ["prompt", "no prompt", { prompt: undefined }],
   ["prompt", "an empty prompt", { prompt: "" }],
   ["prompt", "white space only", { prompt: " \n\t " }],
-  ["prompt", "2,049 code points", { prompt: "a".repeat(PROMPT_MAX_CODE_POINTS + 1) }],
+  ["prompt", "2,049 code points", { prompt: "a".repeat(MAX_PROMPT_CODE_POINTS + 1) }],
   ["prompt", "a number", { prompt: 7 }],
   ["voice", "an unknown voice", { voice: "nobody_en" }],
   ["audio_references", "four references", { audio_references: urls(4) }],
   ["audio_references", "a string in place of a list", { audio_references: urls(1)[0] }],
   ["audio_references", "http", { audio_references: ["http://example.com/a.mp3"] }],
-  ["audio_references", "2,049 characters", { audio_references: [urlOfLength(URL_MAX_CODE_POINTS + 1)] }],
+  ["audio_references", "2,049 characters", { audio_references: [urlOfLength(MAX_URL_CODE_POINTS + 1)] }],
   ["audio_references", "credentials", { audio_references: ["https://user:secret@example.com/a.mp3"] }],
   ["audio_references", "loopback addresses", { audio_references: ["https://127.0.0.1/a.mp3"] }],
   ["audio_references", "private addresses", { audio_references: ["https://10.0.0.1/a.mp3"] }],
   ["audio_references", "link-local addresses", { audio_references: ["https://169.254.169.254/a.mp3"] }],
   ["audio_references", "internal names", { audio_references: ["https://localhost/a.mp3"] }],
   ["image_url", "http", { image_url: "http://example.com/a.jpg" }],
-  ["image_url", "2,049 characters", { image_url: urlOfLength(URL_MAX_CODE_POINTS + 1) }],
+  ["image_url", "2,049 characters", { image_url: urlOfLength(MAX_URL_CODE_POINTS + 1) }],
   ["image_url", "a list", { image_url: [`${PREFIX}a.jpg`] }],
   ["output_format", "an unknown format", { output_format: "flac" }],
   ["output_format", "capital letters", { output_format: "MP3" }],
@@ -52,15 +52,15 @@ const ACCEPTED: ReadonlyArray<readonly [field: string, what: string, inputs: Rec
   [
     "prompt",
     "one code point, and 2,048 that are two code units each",
-    [{ prompt: "a" }, { prompt: `${"\u{1f600}".repeat(PROMPT_MAX_CODE_POINTS - 1)}a` }],
+    [{ prompt: "a" }, { prompt: `${"\u{1f600}".repeat(MAX_PROMPT_CODE_POINTS - 1)}a` }],
   ],
   ["voice", "every voice of the list", VOICE_IDS.map((voice) => ({ voice }))],
   [
     "audio_references",
     "three, and one of 2,048 characters",
-    [{ audio_references: urls(3) }, { audio_references: [urlOfLength(URL_MAX_CODE_POINTS)] }],
+    [{ audio_references: urls(3) }, { audio_references: [urlOfLength(MAX_URL_CODE_POINTS)] }],
   ],
-  ["image_url", "one of 2,048 characters", [{ image_url: urlOfLength(URL_MAX_CODE_POINTS) }]],
+  ["image_url", "one of 2,048 characters", [{ image_url: urlOfLength(MAX_URL_CODE_POINTS) }]],
   ["output_format", "every format", OUTPUT_FORMATS.map((format) => ({ output_format: format, pitch: 1 }))],
   ["sample_rate", "every rate", SAMPLE_RATES.map((rate) => ({ sample_rate: rate, pitch: 1 }))],
   ["speed", "0.5 and 2", [{ speed: 0.5 }, { speed: 2 }]],

@@ -26,7 +26,7 @@ import {
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-const WALL_OFFSET_MAX_MS = 3 * DAY_MS;
+const MAX_WALL_OFFSET_MS = 3 * DAY_MS;
 const BEAT_MS = 10_000;
 /** Three processes use the first key, two the second. */
 const KEY_OF_SEAT = [0, 0, 0, 1, 1] as const;
@@ -102,7 +102,7 @@ const command = fc.oneof(
     weight: 1,
     arbitrary: fc.record({
       kind: fc.constant("wall" as const),
-      offsetMs: fc.integer({ min: -WALL_OFFSET_MAX_MS, max: WALL_OFFSET_MAX_MS }),
+      offsetMs: fc.integer({ min: -MAX_WALL_OFFSET_MS, max: MAX_WALL_OFFSET_MS }),
     }),
   },
   {
@@ -248,7 +248,7 @@ class Run {
       const answer = await this.#ask(at);
       if (answer.kind === "held") throw new Violation("wait", `held for ever: ${answer.reason}`);
     }
-    await this.#tick(WALL_OFFSET_MAX_MS * 2 + 2 * DAY_MS, 0);
+    await this.#tick(MAX_WALL_OFFSET_MS * 2 + 2 * DAY_MS, 0);
     for (const at of [0, 3]) {
       const answer = await this.#ask(at);
       if (answer.kind !== "admitted") throw new Violation("wait", `refused for ever: ${answer.kind}`);

@@ -16,8 +16,8 @@ export interface ChapterForm {
 }
 
 /** Maximum length of a heading. It is long, because titles of old books are whole sentences. */
-const FORM_MAX_UNITS = 400;
-const BARE_MAX_UNITS = 100;
+const MAX_FORM_UNITS = 400;
+const MAX_BARE_UNITS = 100;
 const BARE_TITLE_UNITS = 80;
 /** Multiplier of the integer part: `2.1` becomes 201. */
 const DECIMAL_PARTS = 100;
@@ -124,7 +124,7 @@ function decimal(line: string): ChapterForm | null {
 }
 
 function bare(line: string): ChapterForm | null {
-  if (line.length > BARE_MAX_UNITS) return null;
+  if (line.length > MAX_BARE_UNITS) return null;
   const { groups } = BARE.exec(line) ?? {};
   const number = numeralOf(groups?.["number"] ?? (BARE_WORD.test(line) ? line.replace(/\.$/, "") : ""));
   if (number === null || (groups === undefined && number.style !== "words")) return null;
@@ -161,7 +161,7 @@ function framed(line: string): ChapterForm | null {
 /** @param line with single spaces */
 export function formOf(line: string): ChapterForm | null {
   // Headings do not begin with a small letter. Most lines of wrapped text do.
-  if (line.length > FORM_MAX_UNITS || !/^[^\p{Ll}]/u.test(line)) return null;
+  if (line.length > MAX_FORM_UNITS || !/^[^\p{Ll}]/u.test(line)) return null;
   for (const pattern of WORD_FIRST) {
     const { groups } = pattern.exec(line) ?? {};
     const form = groups === undefined ? null : worded(groups, "before");

@@ -7,7 +7,7 @@ import { formOf } from "./chapter-forms.ts";
 type Sections = ReadonlyArray<{ readonly title: string | null }>;
 
 /** Fewer headings may be numbered by chance. */
-const COUNTED_MIN = 3;
+const MIN_COUNTED_HEADINGS = 3;
 /** Minimum share of numbered headings. With fewer, the numbers count the sections of one of several stories. */
 const COUNTED_SHARE = 0.5;
 /**
@@ -28,7 +28,7 @@ function statedNumbers(sections: Sections): ReadonlyMap<number, number> | null {
     const stated = forms.flatMap((form, index) =>
       form?.level === level ? [[index, form.value] as const] : [],
     );
-    if (stated.length < COUNTED_MIN || stated.length < COUNTED_SHARE * titled) continue;
+    if (stated.length < MIN_COUNTED_HEADINGS || stated.length < COUNTED_SHARE * titled) continue;
     return stated.every(([, value], at) => value === at + 1) ? new Map(stated) : null;
   }
   return null;

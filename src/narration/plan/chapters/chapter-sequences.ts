@@ -22,7 +22,7 @@ export interface Sequences {
   readonly contents: ReadonlySet<number>;
 }
 
-const MEMBER_MAX_UNITS = 400;
+const MAX_MEMBER_UNITS = 400;
 /** Minimum text between two numbers. With less, they belong to a list. */
 const LISTED_UNITS = 120;
 /** Minimum text below a heading that is only a number, to exclude verses and steps. */
@@ -73,7 +73,7 @@ function membersOf(
   for (const [at, block] of blocks.entries()) {
     if (block.kind !== "paragraph" || contents.has(at)) continue;
     const form =
-      block.text.length > MEMBER_MAX_UNITS + 100
+      block.text.length > MAX_MEMBER_UNITS + 100
         ? null
         : formOf(collapseSpaces(block.text.replace(/[\s\u2028]+/g, " ")));
     if (form !== null) members.push({ ...form, at });

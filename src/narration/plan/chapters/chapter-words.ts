@@ -11,7 +11,7 @@ interface ChapterHeading {
   readonly level: number;
 }
 
-const HEADING_MAX_UNITS = 100;
+const MAX_HEADING_UNITS = 100;
 
 /** Headings without a number. */
 const ALONE =
@@ -21,7 +21,7 @@ const ALONE =
 const ENDS_LIKE_TEXT = /[.。…,，;；:：]$/;
 
 function levelOf(line: string): { readonly level: number; readonly title: string } | null {
-  if (line.length > HEADING_MAX_UNITS) return null;
+  if (line.length > MAX_HEADING_UNITS) return null;
   if (ALONE.test(line)) return { level: 2, title: "" };
   const form = formOf(line);
   if (form?.kind !== "known" || form.key.startsWith("behind") || form.markedTitle === null) return null;
@@ -32,7 +32,7 @@ function levelOf(line: string): { readonly level: number; readonly title: string
  * Whether the first line is long, as in most paragraphs. Such a paragraph is not a heading and needs no further
  * check.
  */
-const LONG_FIRST_LINE = new RegExp(`^[^\\n\\u2028]{${HEADING_MAX_UNITS}}\\S`);
+const LONG_FIRST_LINE = new RegExp(`^[^\\n\\u2028]{${MAX_HEADING_UNITS}}\\S`);
 
 /** Parses a heading of one line, or of two with the title below the number; `null` for any other text. */
 function chapterHeading(text: string): ChapterHeading | null {
@@ -42,7 +42,7 @@ function chapterHeading(text: string): ChapterHeading | null {
   const heading = levelOf(first);
   if (heading === null || third !== undefined) return null;
   if (second === undefined) return { level: heading.level };
-  const isTitle = heading.title === "" && second.length <= HEADING_MAX_UNITS && !ENDS_LIKE_TEXT.test(second);
+  const isTitle = heading.title === "" && second.length <= MAX_HEADING_UNITS && !ENDS_LIKE_TEXT.test(second);
   return isTitle ? { level: heading.level } : null;
 }
 
@@ -62,7 +62,7 @@ const ACT = / (?:act|acto|ato|babak)$/;
 function lastOfEach(blocks: readonly SourceBlock[], { keys }: UnnumberedTitles): ReadonlySet<number> {
   const last = new Map<string, number>();
   for (const [at, block] of blocks.entries()) {
-    if (keys.size === 0 || block.kind !== "paragraph" || block.text.length > 2 * HEADING_MAX_UNITS) continue;
+    if (keys.size === 0 || block.kind !== "paragraph" || block.text.length > 2 * MAX_HEADING_UNITS) continue;
     const key = titleKey(block.text);
     if (keys.has(key)) last.set(key, at);
   }

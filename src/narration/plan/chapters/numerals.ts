@@ -64,7 +64,7 @@ for (const [word, value] of [
   VALUES.set(word, value);
 
 /** Maximum number of words in one number, as in `veinte y dos`, `vinte e um`, `dua puluh`. */
-const TOKENS_MAX = 4;
+const MAX_TOKENS = 4;
 
 function wordsValue(text: string): number | null {
   const tokens = text
@@ -72,7 +72,7 @@ function wordsValue(text: string): number | null {
     .replace(/^the /, "")
     .split(/[ -]/)
     .filter((token) => !/^(?:y|e|and)$/.test(token));
-  if (tokens.length === 0 || tokens.length > TOKENS_MAX) return null;
+  if (tokens.length === 0 || tokens.length > MAX_TOKENS) return null;
   let value = 0;
   for (const token of tokens) {
     if (token === "puluh") value *= 10;

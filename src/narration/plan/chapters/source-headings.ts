@@ -15,7 +15,7 @@ export function headingOf(paragraph: string): { readonly level: number; readonly
 const WIKI = /^(={2,5}) *([^=\n]{1,100}?) *\1$/;
 /** Texinfo underlines chapters with stars. */
 const UNDERLINE = /^(\*|=|-|~){3,}$/;
-const UNDERLINED_MIN = 2;
+const MIN_UNDERLINED = 2;
 const SLACK_UNITS = 3;
 
 /**
@@ -37,7 +37,7 @@ export function markUnderlined(text: string): string {
     if (mark === undefined || !isAlone || !isAsLong || !/^[\p{L}\p{N}]/u.test(line)) return 0;
     return mark === "*" ? 1 : (mark === "=" ? 1 : 2) + belowStars;
   });
-  if (found.filter((level) => level > 0).length < UNDERLINED_MIN) return text;
+  if (found.filter((level) => level > 0).length < MIN_UNDERLINED) return text;
   return lines
     .map((line, at) => {
       const level = found[at] ?? 0;

@@ -5,11 +5,11 @@
 import { hasWords } from "../characters.ts";
 import { collapseSpaces } from "../normalise.ts";
 
-const TITLE_MAX_UNITS = 80;
+const MAX_TITLE_UNITS = 80;
 const MIN_TITLES = 3;
 /** Minimum share of the listed lines that must stand above a text of their own. */
 const FOUND_SHARE = 0.5;
-const CONTENTS_MAX_LINES = 400;
+const MAX_CONTENTS_LINES = 400;
 /** Minimum text between most titles. Verses and lists have less. */
 const LISTED_TEXT_UNITS = 400;
 const SPACED_TEXT_UNITS = 1000;
@@ -51,7 +51,7 @@ function shortLines(text: string): Line[] {
   let blankAbove = OTHER_BLANK_LINES;
   for (const [at, line] of all.entries()) {
     const isBlank = !/\S/.test(line);
-    if (!isBlank && line.length <= TITLE_MAX_UNITS && hasWords(line)) {
+    if (!isBlank && line.length <= MAX_TITLE_UNITS && hasWords(line)) {
       const isAlone = (at === 0 || blankAbove > 0) && !/\S/.test(all[at + 1] ?? "");
       const isInCapitals = /\p{Lu}{2}/u.test(line) && !/\p{Ll}/u.test(line);
       const endsLikeText = ENDS_LIKE_TEXT.test(line);
@@ -75,7 +75,7 @@ function listedTitles(lines: readonly Line[], end: number): Line[] {
   if (start === 0) return [];
   const lastAlone = new Map(lines.flatMap((line, at) => (line.isAlone ? [[line.key, at]] : [])));
   const found = new Map<string, number>();
-  for (const [index, { key }] of lines.slice(start, start + CONTENTS_MAX_LINES).entries()) {
+  for (const [index, { key }] of lines.slice(start, start + MAX_CONTENTS_LINES).entries()) {
     const spellings = [key, key.replaceAll(AROUND_ENTRY, "")];
     if (spellings.some((entry) => found.has(entry))) break;
     const entry = spellings.find((name) => (lastAlone.get(name) ?? 0) > start + index);

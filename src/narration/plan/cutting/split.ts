@@ -1,6 +1,6 @@
 /** Divides units into parts at places that their own text determines, so that an edit changes only the parts around it (docs/reference-narrations.md, Plan of a narration). */
 import { MINIMUM_CHARGE_SECONDS } from "../../../contract/billing.ts";
-import { PROMPT_MAX_CODE_POINTS } from "../../../contract/service-limits.ts";
+import { MAX_PROMPT_CODE_POINTS } from "../../../contract/service-limits.ts";
 import { Ranks } from "./rank.ts";
 import { PARAGRAPH_JOINT, sizeOf, type Unit, unitsOf } from "./units.ts";
 
@@ -116,7 +116,7 @@ function cutsOf(row: Row, ranks: Ranks, speed: number): number[] {
   const open: Array<readonly [from: number, to: number]> = [[0, row.units.length]];
   for (let range = open.pop(); range !== undefined; range = open.pop()) {
     const [from, to] = range;
-    const fits = row.speechMs(from, to) <= maxMs && row.codePoints(from, to) <= PROMPT_MAX_CODE_POINTS;
+    const fits = row.speechMs(from, to) <= maxMs && row.codePoints(from, to) <= MAX_PROMPT_CODE_POINTS;
     const cut = fits ? null : firstCut(row, ranks, from, to, speed);
     if (cut === null) starts.push(from);
     else open.push([cut, to], [from, cut]);
@@ -133,7 +133,7 @@ function cutsOf(row: Row, ranks: Ranks, speed: number): number[] {
 export function split(paragraphs: readonly string[], speed: number): PartText[] {
   const max = {
     speechMs: MAX_UNIT_SECONDS * 1000 * speed,
-    codePoints: Math.floor((PROMPT_MAX_CODE_POINTS * MAX_UNIT_SECONDS) / MAX_SECONDS),
+    codePoints: Math.floor((MAX_PROMPT_CODE_POINTS * MAX_UNIT_SECONDS) / MAX_SECONDS),
   };
   const units = unitsOf(paragraphs, max);
   const row = new Row(units, paragraphs);

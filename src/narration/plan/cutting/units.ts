@@ -1,6 +1,6 @@
 /** Divides paragraphs into units, of which parts are made: a paragraph that fits is one unit, otherwise its sentences, and so on. */
 import { type SpokenSize, spokenSize } from "../../../contract/estimate.ts";
-import { PROMPT_MAX_CODE_POINTS } from "../../../contract/service-limits.ts";
+import { MAX_PROMPT_CODE_POINTS } from "../../../contract/service-limits.ts";
 import { sentenceStarts } from "./sentences.ts";
 import { clauseStarts, codePointStarts, graphemeStarts, wordStarts } from "./smaller-pieces.ts";
 
@@ -32,7 +32,7 @@ const BREAKERS: ReadonlyArray<readonly [gap: GapClass, starts: (text: string) =>
   [5, wordStarts],
   [6, graphemeStarts],
   // Divides a grapheme only if it alone is too long for a task.
-  [6, (grapheme) => codePointStarts(grapheme, PROMPT_MAX_CODE_POINTS)],
+  [6, (grapheme) => codePointStarts(grapheme, MAX_PROMPT_CODE_POINTS)],
 ];
 
 /** Returns the end of a range without its trailing white space. */
@@ -88,13 +88,13 @@ class Breaker {
 }
 
 /** Maximum length of a title in characters. Most sentences are longer. */
-const ANNOUNCING_MAX_UNITS = 80;
+const MAX_ANNOUNCING_UNITS = 80;
 /** Paragraphs in a row that may announce the next. More of them are a list, of which only the last item may. */
-const ANNOUNCING_MAX_ROW = 3;
+const MAX_ANNOUNCING_ROW = 3;
 
 /** Whether a paragraph belongs to the next one: a numeral, a line in capitals, or a short paragraph without a final mark. Evidence: form. */
 const announces = (text: string): boolean =>
-  text.length <= ANNOUNCING_MAX_UNITS &&
+  text.length <= MAX_ANNOUNCING_UNITS &&
   !text.includes("\n") &&
   (/[\p{L}\p{N}]$/u.test(text) ||
     /^[IVXLC\d]{1,7}[.)]?$/.test(text) ||
@@ -106,7 +106,7 @@ function announcing(paragraphs: readonly string[]): boolean[] {
   let from = 0;
   for (let index = 0; index <= flags.length; index += 1) {
     if (flags[index] === true) continue;
-    if (index - from > ANNOUNCING_MAX_ROW) flags.fill(false, from, index - 1);
+    if (index - from > MAX_ANNOUNCING_ROW) flags.fill(false, from, index - 1);
     from = index + 1;
   }
   return flags;

@@ -29,13 +29,13 @@ const COMMAND = /\\([a-zA-Z]{2,20})\*?(?:\[[^[\]\n]{0,200}\])?\{([^{}]{0,1000})\
 const WITHOUT_WORDS =
   /^(?:index|label|[a-z]*cite[a-z]*|[a-z]*ref|includegraphics|[vh]space|bibliography|bibliographystyle|input|include|usepackage|documentclass|begin|end|pagestyle|setlength|gls)$/i;
 /** Deepest nesting of commands. */
-const DEPTH_MAX = 6;
+const MAX_DEPTH = 6;
 
 const KINDS = ["math", "template", "emoji"] as const satisfies readonly SkippedKind[];
 
 function withoutCommands(text: string, skipped: SkippedList): string {
   let words = text;
-  for (let depth = 0; depth < DEPTH_MAX && words.includes("\\"); depth += 1) {
+  for (let depth = 0; depth < MAX_DEPTH && words.includes("\\"); depth += 1) {
     const before = words;
     words = words.replace(COMMAND, (all, name: string, inner: string) => {
       if (!WITHOUT_WORDS.test(name)) return inner;

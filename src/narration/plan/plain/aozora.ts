@@ -10,7 +10,7 @@ const RUBY =
 /** A word with a rare character, which the text describes in a note. Its reading is spoken. */
 const RARE_RUBY =
   /｜?(?:[\p{Script=Han}々]{0,8}※［＃[^］\n]{1,120}］){1,4}[\p{Script=Han}々]{0,8}《([^《》\n]{1,40})》/gu;
-const RUBY_MIN = 3;
+const MIN_RUBY = 3;
 const NOTE = /※?［＃[^］\n]{0,300}］/g;
 const LEGEND = /^-{20,}\n[^\n]*記号について[\s\S]{0,4000}?\n-{20,}$/m;
 const COLOPHON = /\n底本：[\s\S]{0,6000}$/;
@@ -33,7 +33,7 @@ export function aozoraHeader(text: string): { readonly title: string; readonly a
 export function withoutAozora(text: string, skipped: SkippedList): string {
   const hasNotes = text.includes("［＃");
   if (!hasNotes && !text.includes("《")) return text;
-  if (!hasNotes && (text.match(RUBY)?.length ?? 0) < RUBY_MIN) return text;
+  if (!hasNotes && (text.match(RUBY)?.length ?? 0) < MIN_RUBY) return text;
   const take =
     (kind: "note" | "ebook_frame") =>
     (all: string): string => {

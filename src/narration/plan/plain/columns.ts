@@ -6,11 +6,11 @@
 import type { SkippedList } from "../blocks.ts";
 import { HARD_BREAK } from "../normalise.ts";
 
-const LINES_MIN = 3;
+const MIN_LINES = 3;
 const WIDE_GAP_UNITS = 4;
 const TAB_UNITS = 8;
 /** Wider than any page. */
-const LINE_MAX_UNITS = 400;
+const MAX_LINE_UNITS = 400;
 const GAP = /(?<=\S)(?: {2,}|[ \t]*\t[ \t]*)(?=\S)/g;
 const RULER_MARKS = /^[ \t]*[-=+]{2}[-=+ \t]*$/;
 const STROKE_BOUNDS = /[ \t+]+|(?<==)-(?==)/;
@@ -24,7 +24,7 @@ const joint = (_: string, at: number, row: string): string =>
   /[,;:.!?]/.test(row.charAt(at - 1)) ? " " : ", ";
 
 const isRuler = (line: string): boolean =>
-  line.length <= LINE_MAX_UNITS &&
+  line.length <= MAX_LINE_UNITS &&
   RULER_MARKS.test(line) &&
   line.split(STROKE_BOUNDS).filter((stroke) => stroke.length > 1).length > 1;
 
@@ -45,10 +45,10 @@ function gapsOf(line: string): Map<number, number> {
 
 function isAligned(block: readonly string[]): boolean {
   const lines = block.filter((line) => /\S/.test(line));
-  if (lines.length < LINES_MIN) return false;
+  if (lines.length < MIN_LINES) return false;
   let common: Map<number, number> | null = null;
   for (const line of lines) {
-    if (line.length > LINE_MAX_UNITS || LIST_MARK.test(line)) return false;
+    if (line.length > MAX_LINE_UNITS || LIST_MARK.test(line)) return false;
     const gaps = gapsOf(line);
     const widths: ReadonlyMap<number, number> = common ?? gaps;
     common = new Map(

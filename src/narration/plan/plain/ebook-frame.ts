@@ -18,12 +18,12 @@ const LAST_LINE = /^\s*End of (?:the |this )?Project Gutenberg/i;
 const PRODUCED =
   /^(?:Produced by|E-?text prepared by|This e-?book was produced|Transcribed from|Prepared by)\b/i;
 
-const HEADER_MAX_UNITS = 20_000;
-const FRAME_MAX_LINES = 1000;
-const LICENCE_MAX_UNITS = 40_000;
-const PRODUCED_MAX_UNITS = 600;
+const MAX_HEADER_UNITS = 20_000;
+const MAX_FRAME_LINES = 1000;
+const MAX_LICENCE_UNITS = 40_000;
+const MAX_PRODUCED_UNITS = 600;
 /** The most lines of one marker, because a long title is wrapped. */
-const MARKER_MAX_LINES = 4;
+const MAX_MARKER_LINES = 4;
 
 export interface Ebook {
   readonly text: string;
@@ -39,7 +39,7 @@ const fieldOf = (header: string, name: string): string | null =>
 
 /** Finds the line after a marker, given the line at which the marker begins. */
 function behindMarker(lines: readonly string[], at: number): number {
-  for (let line = at; line < Math.min(lines.length, at + MARKER_MAX_LINES); line += 1) {
+  for (let line = at; line < Math.min(lines.length, at + MAX_MARKER_LINES); line += 1) {
     if (/\*{3}\s*$/.test(lines[line] ?? "") && (line > at || /\*{3}.*\*{3}/.test(lines[line] ?? "")))
       return line + 1;
   }
@@ -53,14 +53,14 @@ function bookOf(lines: readonly string[], skipped: SkippedList): string {
     .join("\n")
     .replace(/^\s+/, "");
   const [first = ""] = text.split(/\n\s*\n/, 1);
-  if (!PRODUCED.test(first) || first.length > PRODUCED_MAX_UNITS) return text;
+  if (!PRODUCED.test(first) || first.length > MAX_PRODUCED_UNITS) return text;
   skipped.add("ebook_frame", first);
   return text.slice(first.length);
 }
 
 /** What Chinese sites write about their files: collected from the net, for study only, download, rights. */
 const SITE_WORDS = /网络收集|整理制作|仅供|学习使用|版权归|下载|正版|www\.|\.com/g;
-const SITE_WORDS_MIN = 3;
+const MIN_SITE_WORDS = 3;
 const SITE_LINE = /^\s*([^\n]{1,300})\n/;
 /** A title alone on the first line. */
 const BRACKETED_TITLE = /^\s*《([^《》\n]{1,60})》[^\S\n]*\n/;
@@ -68,7 +68,7 @@ const BRACKETED_TITLE = /^\s*《([^《》\n]{1,60})》[^\S\n]*\n/;
 /** Removes the notice that a site puts above a book. Evidence: form. */
 function withoutSiteNotice(text: string, skipped: SkippedList): Ebook {
   const [whole = "", line = ""] = SITE_LINE.exec(text) ?? [];
-  const isNotice = (line.match(SITE_WORDS)?.length ?? 0) >= SITE_WORDS_MIN;
+  const isNotice = (line.match(SITE_WORDS)?.length ?? 0) >= MIN_SITE_WORDS;
   const book = isNotice ? text.slice(whole.length) : text;
   if (isNotice) skipped.add("ebook_frame", line);
   return { text: book, title: BRACKETED_TITLE.exec(book)?.[1] ?? null, author: null };
@@ -89,12 +89,12 @@ export function withoutEbookFrame(text: string, skipped: SkippedList): Ebook {
     const line = lines[at] ?? "";
     const isStart = START.test(line);
     if (!isStart && !(isBook && END.test(line))) continue;
-    const isShort = at - from <= FRAME_MAX_LINES;
+    const isShort = at - from <= MAX_FRAME_LINES;
     const before = isShort || !isStart ? lines.slice(from, at).join("\n") : "";
     if (isStart) {
       const isHeader =
         isShort &&
-        before.length <= (hasMarker ? LICENCE_MAX_UNITS : HEADER_MAX_UNITS) &&
+        before.length <= (hasMarker ? MAX_LICENCE_UNITS : MAX_HEADER_UNITS) &&
         (NAME.test(before) || before.trim() === "");
       if (!isHeader) {
         isBook = true;
@@ -112,7 +112,7 @@ export function withoutEbookFrame(text: string, skipped: SkippedList): Ebook {
   if (!hasMarker) return none;
   const rest = lines.slice(from).join("\n");
   if (isBook) books.push(bookOf(lines.slice(from), skipped));
-  else if (rest.length <= LICENCE_MAX_UNITS) {
+  else if (rest.length <= MAX_LICENCE_UNITS) {
     if (rest.trim() !== "") skipped.add("ebook_frame", rest.trim());
   } else books.push(rest);
   return { text: books.join("\n\n"), title, author };

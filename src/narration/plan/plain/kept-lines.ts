@@ -51,9 +51,9 @@ export function isFilled(text: string): boolean {
 const MARK = /^(?:[-*+•·‣▪–]|\(?\d{1,3}(?:\.\d{1,3}){0,3}[.)]|\(?[a-z][.)]|[☐☑✓])\s+\S/u;
 /** List marks that count only if several lines have them: `o`, which is also a Portuguese word; a number without a mark; `NAME - description`. */
 const RARE_MARKS = [/^o\s+\S/, /^\d{1,3}(?:\.\d{1,3}){0,3}\s+\p{Lu}/u, /^\S{1,30}\s+[-–—]\s+\S/];
-const RARE_MARKS_MIN = 3;
-const LIST_MARKS_MIN = 2;
-const VERSE_LINES_MIN = 3;
+const MIN_RARE_MARKS = 3;
+const MIN_LIST_MARKS = 2;
+const MIN_VERSE_LINES = 3;
 const CAPITALS_SHARE = 0.8;
 const FREE_SHARE = 0.25;
 const CJK_FREE_SHARE = 0.75;
@@ -78,10 +78,10 @@ function isNumbered(numbers: readonly number[]): boolean {
 function listLines(lines: readonly string[]): string[] | null {
   const count = (form: RegExp): number => lines.filter((line) => form.test(line)).length;
   const mark =
-    count(MARK) >= LIST_MARKS_MIN
+    count(MARK) >= MIN_LIST_MARKS
       ? MARK
       : RARE_MARKS.find(
-          (form) => form.test(lines[0] ?? "") && count(form) >= Math.max(RARE_MARKS_MIN, lines.length / 2),
+          (form) => form.test(lines[0] ?? "") && count(form) >= Math.max(MIN_RARE_MARKS, lines.length / 2),
         );
   if (mark === undefined) return null;
   const numbers = lines.flatMap((line) => /^\(?(\d{1,3})[.)]\s/.exec(line)?.[1] ?? []).map(Number);
@@ -101,9 +101,9 @@ function isVerse(lines: readonly string[], isIndented: boolean): boolean {
   if (isIndented && capitals === 1 && !MARK.test(lines[0] ?? "")) {
     return lines.every(({ length }) => length < NARROW_UNITS);
   }
-  if (lines.length < VERSE_LINES_MIN) return false;
+  if (lines.length < MIN_VERSE_LINES) return false;
   const isNarrow = lines.every(({ length }) => length < NARROW_UNITS);
-  if (isNarrow && capitals === 1 && lines.length > VERSE_LINES_MIN) return true;
+  if (isNarrow && capitals === 1 && lines.length > MIN_VERSE_LINES) return true;
   const isFree = freeBreaks(lines) >= FREE_SHARE * further.length;
   if (further.every((line) => isCjk(line.charAt(0))))
     return freeBreaks(lines, CJK_ENDS) >= CJK_FREE_SHARE * further.length;
@@ -129,7 +129,7 @@ const SPACED_LINE = /^ {2,8}[“「『（\u3040-\u30ff\u4e00-\u9fff]/;
 const SPEECH_LINE = /^[「『（―—]/;
 const LINES_SHARE = 0.5;
 const ENDING_SHARE = 0.6;
-const LINES_MIN = 3;
+const MIN_LINES = 3;
 const ENDS_SENTENCE = /[.!?…。！？][”’"'»」』)）]*\s*$/;
 
 /**
@@ -137,7 +137,7 @@ const ENDS_SENTENCE = /[.!?…。！？][”’"'»」』)）]*\s*$/;
  * sequence.
  */
 const HEAD_LINE = /^[^\S\n]*[^\p{Ll}\s:：][^\p{Ll}\n:：]{0,59}$/u;
-const HEAD_LINES_MIN = 3;
+const MIN_HEAD_LINES = 3;
 
 /** Whether a paragraph begins with such a heading, and all its other lines are indented deeper. */
 function hasHeadLine(paragraph: string): boolean {
@@ -156,7 +156,7 @@ function hasHeadLine(paragraph: string): boolean {
 /** Separates heading lines from the deeper block below them. */
 function setHeadLinesApart(paragraphs: readonly string[]): readonly string[] {
   const headed = new Set(paragraphs.filter(hasHeadLine));
-  if (headed.size < HEAD_LINES_MIN) return paragraphs;
+  if (headed.size < MIN_HEAD_LINES) return paragraphs;
   return paragraphs.flatMap((paragraph) => {
     if (!headed.has(paragraph)) return [paragraph];
     const text = paragraph.replace(/^\n+/, "");
@@ -183,7 +183,7 @@ function lineParagraphs(text: string): string {
     return lines.map((line) => (begin.test(line) || SPEECH_LINE.test(line) ? `\n${line}` : line)).join("\n");
   }
   const hasBlank = /\S[^\S\n]*\n[^\S\n]*\n\s*\S/.test(text);
-  if (hasBlank || filled.length < LINES_MIN) return text;
+  if (hasBlank || filled.length < MIN_LINES) return text;
   return ending >= ENDING_SHARE * filled.length ? filled.join("\n\n") : text;
 }
 
@@ -199,7 +199,7 @@ export const paragraphsOf = (text: string): readonly string[] =>
 function pageWidthOf(paragraphs: readonly string[]): number {
   const widths = paragraphs
     .map((paragraph) => paragraph.split("\n").filter((line) => /\S/.test(line)))
-    .filter(({ length }) => length >= LINES_MIN)
+    .filter(({ length }) => length >= MIN_LINES)
     .map((lines) => lines.reduce((max, line) => Math.max(max, line.trimEnd().length), 0))
     .sort((one, other) => one - other);
   return widths[Math.floor(widths.length / 2)] ?? Number.POSITIVE_INFINITY;
@@ -213,11 +213,11 @@ function isFilledPair(paragraph: string, [, second = ""]: readonly string[], pag
 
 /** A text is verse if at least this share of its paragraphs with several lines are verse, and at least this many. */
 const VERSE_SHARE = 0.25;
-const VERSE_MIN = 5;
+const MIN_VERSE_PARAGRAPHS = 5;
 /** Share of the lines of a text of verse that begin with a capital letter or a dash. */
 const VERSE_BEGIN = new RegExp(`${CAPITAL.source}|^[-–—]`, "u");
 const VERSE_BEGIN_SHARE = 0.6;
-const VERSE_MAX_UNITS = 200;
+const MAX_VERSE_UNITS = 200;
 
 /** Joins a continued line of verse to the line above. It begins with a small letter and is indented deeper. */
 function withoutTurnedOver(paragraph: string): string[] {
@@ -240,7 +240,7 @@ function withoutTurnedOver(paragraph: string): string[] {
 function isStanza(lines: readonly string[]): boolean {
   return (
     share(lines.slice(1), VERSE_BEGIN) >= VERSE_BEGIN_SHARE &&
-    lines.every(({ length }) => length <= VERSE_MAX_UNITS)
+    lines.every(({ length }) => length <= MAX_VERSE_UNITS)
   );
 }
 
@@ -265,7 +265,7 @@ export function keepLines(paragraphs: readonly string[]): string[] {
   });
   const several = kinds.filter(({ kept }) => kept === null);
   const verses = several.filter((kind) => kind.isVerse === true).length;
-  const isTextOfVerse = verses >= VERSE_MIN && verses >= VERSE_SHARE * several.length;
+  const isTextOfVerse = verses >= MIN_VERSE_PARAGRAPHS && verses >= VERSE_SHARE * several.length;
   return paragraphs.map((paragraph, index) => {
     const kind = kinds[index];
     if (kind === undefined || kind.kept !== null) return kind?.kept ?? paragraph;

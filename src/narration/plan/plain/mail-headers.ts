@@ -8,7 +8,7 @@ const SPOKEN = /^(?:from|date|subject)$/i;
 const NAME = /^([A-Za-z][A-Za-z-]{1,40}):(?:\s|$)/;
 const ENVELOPE = /^From \S+@\S+ .*\d{4}\s*$/;
 const CONTINUED = /^[ \t]+\S/;
-const TECHNICAL_MIN = 2;
+const MIN_TECHNICAL_FIELDS = 2;
 /** Matches the marks of a quotation, with the initials of the person who is quoted. */
 const QUOTE_MARKS = /^[ \t]*(?:[A-Z]{0,3}>[ \t]?)+/gm;
 
@@ -45,7 +45,7 @@ function endOfHeader(lines: readonly string[], from: number): number {
     if (name !== undefined && TECHNICAL.test(name)) technical += 1;
     if (name === undefined && !(at > first && CONTINUED.test(line))) break;
   }
-  return technical >= TECHNICAL_MIN ? at : from;
+  return technical >= MIN_TECHNICAL_FIELDS ? at : from;
 }
 
 /** Keeps sender, date and subject, each as a paragraph. */

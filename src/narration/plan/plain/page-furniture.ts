@@ -10,11 +10,11 @@ const FOOTER = /\[(?:Page|Seite|Página|Halaman) \d{1,5}\]\s*$/i;
 const NAMED_PAGE =
   /^\s*(?:[-–—] ?(\d{1,4}) ?[-–—]|(?:Page|Página|Pág\.|Halaman|Seite) (\d{1,4})(?: (?:of|de|dari|von) \d{1,4})?|第 ?(\d{1,4}) ?[页頁ページ]{1,3}|(\d{1,4}) ?\| ?P ?a ?g ?e)\s*$/i;
 const BARE_PAGE = /^\s*(\d{1,4})\s*$/;
-const NAMED_MIN = 2;
-const BARE_MIN = 3;
+const MIN_NAMED_PAGES = 2;
+const MIN_BARE_PAGES = 3;
 const INTERRUPTED_SHARE = 0.3;
-const HEAD_MIN = 3;
-const HEAD_MAX_UNITS = 80;
+const MIN_HEADS = 3;
+const MAX_HEAD_UNITS = 80;
 const HEAD_DISTANCE = 4;
 const TITLED_PAGE = /^\s*(?:\d{1,4}\s+(\p{Lu}[^\p{Ll}\n]{3,60})|(\p{Lu}[^\p{Ll}\n]{3,60}?)\s+\d{1,4})\s*$/u;
 
@@ -26,9 +26,9 @@ const ROW = /^\s*[|\u2502\u2551](.*\S.*)[|\u2502\u2551]\s*$/;
 /** Ellipses count only before a figure, because Chinese and Japanese speech contains them between words. */
 const LEADER =
   /[ \t]*(?:(?:\.{4,}|(?:[ \t]\.){4,}|·{4,})[ \t]*(?=[\p{L}\p{N}$€£]\S{0,20}\s*$)|…{2,}[ \t]*(?=\d{1,4}\s*$))/u;
-const LEADERS_MIN = 2;
+const MIN_LEADERS = 2;
 /** Longer than any line of a page. */
-const LINE_MAX_UNITS = 400;
+const MAX_LINE_UNITS = 400;
 
 const ENDS_SENTENCE = /[.!?…:;。！？”’"'»」』)）\]]\s*$/;
 
@@ -86,7 +86,7 @@ class Page {
     const footers: number[] = [];
     const titled = new Map<string, number[]>();
     for (const [at, line] of this.#lines.entries()) {
-      if (line.length > HEAD_MAX_UNITS + 20 || !/\d/.test(line)) continue;
+      if (line.length > MAX_HEAD_UNITS + 20 || !/\d/.test(line)) continue;
       const page = NAMED_PAGE.exec(line)
         ?.slice(1)
         .find((number) => number !== undefined);
@@ -101,10 +101,10 @@ class Page {
         if (/\p{Lu}{2}/u.test(head)) addTo(titled, head, at);
       }
     }
-    if (footers.length >= NAMED_MIN) for (const at of footers) this.#drop(at);
-    if (named.length >= NAMED_MIN && rising(named)) for (const { at } of named) this.#drop(at);
+    if (footers.length >= MIN_NAMED_PAGES) for (const at of footers) this.#drop(at);
+    if (named.length >= MIN_NAMED_PAGES && rising(named)) for (const { at } of named) this.#drop(at);
     const interrupting = bare.filter(({ at }) => this.#interrupts(at)).length;
-    if (bare.length >= BARE_MIN && rising(bare) && interrupting >= INTERRUPTED_SHARE * bare.length) {
+    if (bare.length >= MIN_BARE_PAGES && rising(bare) && interrupting >= INTERRUPTED_SHARE * bare.length) {
       for (const { at } of bare) this.#drop(at);
     }
     for (const lines of titled.values()) {
@@ -112,7 +112,7 @@ class Page {
       const inside = lines.filter((at) => this.#interrupts(at)).length;
       // Numbers from 1 that interrupt no sentence belong to headings, such as `SUMMARY OF LESSON 1`.
       const isCount = inside === 0 && pages.every(({ page }, index) => page === index + 1);
-      if (lines.length >= HEAD_MIN && rising(pages) && !isCount) for (const at of lines) this.#drop(at);
+      if (lines.length >= MIN_HEADS && rising(pages) && !isCount) for (const at of lines) this.#drop(at);
     }
   }
 
@@ -123,13 +123,13 @@ class Page {
       for (const step of [1, -1] as const) {
         const near = this.#neighbour(at, step);
         const line = near === null ? "" : (this.#lines[near] ?? "").trim();
-        if (near === null || line.length > HEAD_MAX_UNITS || !this.#isAlone(near)) continue;
+        if (near === null || line.length > MAX_HEAD_UNITS || !this.#isAlone(near)) continue;
         if (ENDS_SENTENCE.test(line) || !/^[\p{Lu}\p{Lo}\p{N}]/u.test(line)) continue;
         const key = line.replace(/\d+/g, "#").replace(/\s+/g, " ");
         addTo(heads, key, near);
       }
     }
-    for (const lines of heads.values()) if (lines.length >= HEAD_MIN) for (const at of lines) this.#drop(at);
+    for (const lines of heads.values()) if (lines.length >= MIN_HEADS) for (const at of lines) this.#drop(at);
   }
 
   /** Drops first and last lines of manual pages, such as `LS(1)  User Commands  LS(1)`. Returns the name of the first page. */
@@ -137,7 +137,7 @@ class Page {
     const names = new Set(this.#lines.flatMap((line) => MANUAL_HEAD.exec(line)?.[1] ?? []));
     if (names.size === 0) return null;
     for (const [at, line] of this.#lines.entries()) {
-      if (names.has(MANUAL_FOOT.exec(line.slice(-HEAD_MAX_UNITS))?.[1] ?? "")) this.#drop(at);
+      if (names.has(MANUAL_FOOT.exec(line.slice(-MAX_HEAD_UNITS))?.[1] ?? "")) this.#drop(at);
     }
     return [...names][0] ?? null;
   }
@@ -171,7 +171,7 @@ function lastOf(lines: readonly string[]): string {
 }
 
 /** If lines separate the rows, a row may have several lines of text. */
-const GROUPS_MIN = 3;
+const MIN_GROUPS = 3;
 
 const cellsOf = (row: string): string[] => row.split(/[|\u2502\u2551]/).map((cell) => cell.trim());
 
@@ -182,14 +182,14 @@ const mergedRow = (rows: readonly string[][]): string[] =>
 /** Renders rows as lines, with commas between cells. */
 function tableLines(groups: ReadonlyArray<readonly string[][]>): string[] {
   const filled = groups.filter((rows) => rows.length > 0);
-  const rows = filled.length < GROUPS_MIN ? filled.flat() : filled.map(mergedRow);
+  const rows = filled.length < MIN_GROUPS ? filled.flat() : filled.map(mergedRow);
   return rows.map((cells) => `${cells.filter((cell) => cell !== "").join(", ")}${HARD_BREAK}`);
 }
 
 function withoutFrames(text: string, skipped: SkippedList): string {
   if (!/[|+\u2500-\u257f]/.test(text)) return text;
   const lines = text.split("\n");
-  const matches = (form: RegExp, line: string): boolean => line.length <= LINE_MAX_UNITS && form.test(line);
+  const matches = (form: RegExp, line: string): boolean => line.length <= MAX_LINE_UNITS && form.test(line);
   if (lines.filter((line) => matches(ROW, line) || matches(FRAME, line)).length < 2) return text;
   const out: string[] = [];
   let groups: string[][][] = [];
@@ -213,8 +213,8 @@ function withoutFrames(text: string, skipped: SkippedList): string {
 function withoutLeaders(text: string, skipped: SkippedList): string {
   if (!/\.{4}|\. \. \. \.|……|····/.test(text)) return text;
   const lines = text.split("\n");
-  const isLeader = (line: string): boolean => line.length <= LINE_MAX_UNITS && LEADER.test(line);
-  if (lines.filter(isLeader).length < LEADERS_MIN) return text;
+  const isLeader = (line: string): boolean => line.length <= MAX_LINE_UNITS && LEADER.test(line);
+  if (lines.filter(isLeader).length < MIN_LEADERS) return text;
   return lines
     .map((line) => {
       if (!isLeader(line)) return line;

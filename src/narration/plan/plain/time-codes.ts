@@ -22,7 +22,7 @@ export function cueTimes(line: string): CueTimes | null {
   return { startSeconds: secondsOf(start), endSeconds: secondsOf(end) };
 }
 
-const CUES_MIN = 2;
+const MIN_CUES = 2;
 
 /** Whether a text contains cues. Evidence: form, at least twice, because a single cue may be an example. */
 export function containsCues(text: string): boolean {
@@ -32,7 +32,7 @@ export function containsCues(text: string): boolean {
   for (const [index, line] of lines.entries()) {
     if (cueTimes(line) === null || /^\s*$/.test(lines[index + 1] ?? "")) continue;
     count += 1;
-    if (count === CUES_MIN) return true;
+    if (count === MIN_CUES) return true;
   }
   return false;
 }

@@ -10,9 +10,9 @@ import { collapseSpaces, HARD_BREAK, normaliseLines } from "../normalise.ts";
 import type { Speaker, Voices } from "../plan.ts";
 import { dialogueNames, type VoicelessName } from "./unvoiced-dialogue.ts";
 
-const NAME_MAX_UNITS = 100;
+const MAX_NAME_UNITS = 100;
 const COLON = /[:：]/;
-const LABEL = new RegExp(`^\\s*([^:：\\n${HARD_BREAK}]{1,${NAME_MAX_UNITS}})[:：]\\s*`);
+const LABEL = new RegExp(`^\\s*([^:：\\n${HARD_BREAK}]{1,${MAX_NAME_UNITS}})[:：]\\s*`);
 /** A direction in brackets behind the name. */
 const MANNER = /\s*[([（][^()[\]（）]{1,60}[)\]）]\s*$/;
 /** A label as in `Algernon. Did you hear …`, or a name alone on its line. */
@@ -24,11 +24,11 @@ const ALONE = new RegExp(
 );
 const ONLY_NAME = /^\s*@?(\p{Lu}[\p{Lu}\p{M}\p{N}'’ -]{0,30}?)\.?\s*(?:\([^()\n]{1,30}\))?\s*$/u;
 const SCENE = /^(?:INT|EXT|ACT|SCENE|CHAPTER|PART|THE END)\b/;
-const RECURS_MIN = 2;
-const OTHER_RECURS_MIN = 3;
+const MIN_RECURRENCES = 2;
+const MIN_OTHER_RECURRENCES = 3;
 
 /** If at least half of the paragraphs, and at least this many, begin with labels, a turn lasts until the next label. */
-const LABELLED_MIN = 4;
+const MIN_LABELLED = 4;
 const LABELLED_SHARE = 0.5;
 
 /** Divides text into lines, each with its line break. */
@@ -147,7 +147,7 @@ export class SpeakerLabels {
   /** Returns names that begin lines and have no voice, so that they are spoken. In a dialogue one line suffices. */
   voiceless(): VoicelessName[] {
     const found = [...this.#voiceless]
-      .filter(([, count]) => this.#carriesOn || count >= RECURS_MIN)
+      .filter(([, count]) => this.#carriesOn || count >= MIN_RECURRENCES)
       .map(([name, count]) => ({ name, count }));
     const known = new Set(found.map(({ name }) => name));
     return [...found, ...this.#dialogue.filter(({ name }) => !known.has(name))];
@@ -169,20 +169,20 @@ export class SpeakerLabels {
       counts.set(key, (counts.get(key) ?? 0) + 1);
     };
     for (const text of paragraphs) {
-      const head = text.slice(0, 2 * NAME_MAX_UNITS);
+      const head = text.slice(0, 2 * MAX_NAME_UNITS);
       const [, dotted] = DOTTED.exec(head) ?? [];
       const [, alone] =
-        ALONE.exec(head) ?? (text.length < NAME_MAX_UNITS ? ONLY_NAME.exec(text) : null) ?? [];
+        ALONE.exec(head) ?? (text.length < MAX_NAME_UNITS ? ONLY_NAME.exec(text) : null) ?? [];
       if (alone !== undefined && !SCENE.test(alone)) count("alone", alone);
       else if (dotted !== undefined) count("dotted", dotted);
     }
     for (const [key, number] of counts) {
       const isKnown = this.#voices.has(key.slice(key.indexOf(" ") + 1));
-      if (number >= (isKnown ? RECURS_MIN : OTHER_RECURS_MIN)) this.#recurring.add(key);
+      if (number >= (isKnown ? MIN_RECURRENCES : MIN_OTHER_RECURRENCES)) this.#recurring.add(key);
     }
     this.#hasDotted = [...this.#recurring].some((key) => key.startsWith("dotted "));
     this.#dialogue = dialogueNames(paragraphs).filter(({ name, count: lines }) => {
-      return lines >= RECURS_MIN && !this.#voices.has(this.#keyOf(name));
+      return lines >= MIN_RECURRENCES && !this.#voices.has(this.#keyOf(name));
     });
     let labelled = 0;
     let all = 0;
@@ -193,7 +193,7 @@ export class SpeakerLabels {
       // A label that is a whole paragraph counts together with the next paragraph.
       if (length === 0 || text.slice(length).trim() !== "") all += 1;
     }
-    this.#carriesOn = labelled >= LABELLED_MIN && labelled >= LABELLED_SHARE * all;
+    this.#carriesOn = labelled >= MIN_LABELLED && labelled >= LABELLED_SHARE * all;
   }
 
   /**
@@ -276,7 +276,7 @@ export class SpeakerLabels {
 
   /** Finds a label at the beginning of a line: one of `voices`, or one that repetition revealed. */
   #labelOf(line: string, isFirst: boolean): Label | null {
-    const head = line.slice(0, 2 * NAME_MAX_UNITS);
+    const head = line.slice(0, 2 * MAX_NAME_UNITS);
     const [colon = "", name = ""] = LABEL.exec(head) ?? [];
     for (const tried of [name, name.replace(MANNER, "")]) {
       const key = this.#keyOf(tried);
@@ -284,7 +284,7 @@ export class SpeakerLabels {
     }
     if (!isFirst) return null;
     const forms = [
-      ["alone", ALONE.exec(head) ?? (line.length < NAME_MAX_UNITS ? ONLY_NAME.exec(line) : null)],
+      ["alone", ALONE.exec(head) ?? (line.length < MAX_NAME_UNITS ? ONLY_NAME.exec(line) : null)],
       ["dotted", DOTTED.exec(head)],
     ] as const;
     for (const [form, match] of forms) {
@@ -299,7 +299,7 @@ export class SpeakerLabels {
 
   #brokenRule(key: string): string | null {
     if (key === "") return "must not be empty";
-    if (key.length > NAME_MAX_UNITS) return `must be at most ${NAME_MAX_UNITS} characters long`;
+    if (key.length > MAX_NAME_UNITS) return `must be at most ${MAX_NAME_UNITS} characters long`;
     if (COLON.test(key)) return "must not contain a colon: the one behind the name is not part of it";
     if (this.#voices.has(key)) return "stands there twice (upper and lower case are alike)";
     return null;

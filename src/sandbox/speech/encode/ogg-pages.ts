@@ -5,7 +5,7 @@ const CRC_POLYNOMIAL = 0x04c11db7;
 const HEADER_BYTES = 27;
 const CHECKSUM_OFFSET = 22;
 const SEGMENT_BYTES = 255;
-const SEGMENTS_MAX = 255;
+const MAX_SEGMENTS = 255;
 
 export const FIRST_PAGE = 2;
 export const MIDDLE_PAGE = 0;
@@ -34,7 +34,7 @@ function lacing(packet: Uint8Array): number[] {
 
 /** Counts the segment table entries that a packet needs. A page has room for {@link PAGE_SEGMENTS}. */
 export const segmentsOf = (packet: Uint8Array): number => Math.floor(packet.length / SEGMENT_BYTES) + 1;
-export const PAGE_SEGMENTS = SEGMENTS_MAX;
+export const PAGE_SEGMENTS = MAX_SEGMENTS;
 
 export interface OggPage {
   readonly kind: typeof FIRST_PAGE | typeof MIDDLE_PAGE | typeof LAST_PAGE;
@@ -48,7 +48,7 @@ export interface OggPage {
 
 export function oggPage(page: OggPage): Uint8Array {
   const segments = page.packets.flatMap(lacing);
-  if (segments.length > SEGMENTS_MAX) throw new RangeError("too many segments for one Ogg page");
+  if (segments.length > MAX_SEGMENTS) throw new RangeError("too many segments for one Ogg page");
   const header = new Uint8Array(HEADER_BYTES + segments.length);
   const view = new DataView(header.buffer);
   header.set(new TextEncoder().encode("OggS"), 0);

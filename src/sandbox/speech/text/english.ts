@@ -2,9 +2,9 @@
 import type { SpeechToken } from "./tokens.ts";
 
 /** Number of letters in the longest word that the engine's letter-to-sound rules accept. */
-const LETTERS_MAX = 16;
+const MAX_LETTERS = 16;
 /** A run of more digits than this is read digit by digit, like a code. */
-const QUANTITY_DIGITS_MAX = 6;
+const MAX_QUANTITY_DIGITS = 6;
 
 /** Replacements for letters that Unicode does not decompose into an ASCII letter and marks. */
 const UNSTRIPPABLE: Readonly<Record<string, string>> = {
@@ -32,14 +32,14 @@ export function readEnglishWord(word: string): SpeechToken[] {
     .map((letter) => (/[a-z']/.test(letter) ? letter : (UNSTRIPPABLE[letter] ?? STRANGE_LETTER)))
     .join("")
     .replace(/^'+|'+$/g, "");
-  const pieces = ascii.match(new RegExp(`.{1,${LETTERS_MAX}}`, "g")) ?? [];
+  const pieces = ascii.match(new RegExp(`.{1,${MAX_LETTERS}}`, "g")) ?? [];
   return pieces.map((text) => ({ kind: "word", text }));
 }
 
 /** Converts a number to tokens. @param number ASCII digits, with points, commas or colons between them */
 export function readEnglishNumber(number: string): SpeechToken[] {
   const longest = Math.max(...number.split(/\D+/).map((digits) => digits.length));
-  const isQuantity = longest <= QUANTITY_DIGITS_MAX && number.length <= LETTERS_MAX;
+  const isQuantity = longest <= MAX_QUANTITY_DIGITS && number.length <= MAX_LETTERS;
   const texts = isQuantity ? [number] : (number.match(/\d/g) ?? []);
   return texts.map((text) => ({ kind: "word", text }));
 }

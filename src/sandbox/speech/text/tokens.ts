@@ -19,7 +19,7 @@ export const LONG_PAUSE: SpeechToken = { kind: "pause", length: "long" };
 export type Stress = "last" | "penultimate";
 
 /** Maximum number of phones passed to the engine as one word, because it plans each word as a whole. */
-const PHONES_MAX = 24;
+const MAX_PHONES = 24;
 
 /**
  * Converts the phones of a word to tokens with stress marks. A word of too many phones becomes several tokens.
@@ -37,8 +37,8 @@ export function phoneTokens(spelling: string, stress: Stress = "last"): SpeechTo
     VOWELS.has(phone) ? `${phone}${index === stressed ? 1 : 0}` : phone,
   );
   const tokens: SpeechToken[] = [];
-  for (let start = 0; start < marked.length; start += PHONES_MAX) {
-    tokens.push({ kind: "phones", phones: marked.slice(start, start + PHONES_MAX) });
+  for (let start = 0; start < marked.length; start += MAX_PHONES) {
+    tokens.push({ kind: "phones", phones: marked.slice(start, start + MAX_PHONES) });
   }
   return tokens;
 }
