@@ -49,7 +49,7 @@ export function createRedact(secrets: readonly (string | undefined)[]): Redact {
 }
 
 /** Normalizes letters to their usual width and removes invisible characters between them. */
-const asSeen = (text: string): string =>
+const visibleForm = (text: string): string =>
   text.replace(/[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, "").normalize("NFKC");
 
 /**
@@ -61,7 +61,7 @@ export function createDetector(secrets: readonly (string | undefined)[]): (text:
     secret === undefined || secret.length < MIN_SECRET_LENGTH ? [] : spellings(secret),
   );
   return (text) => {
-    const seen = asSeen(text);
+    const seen = visibleForm(text);
     return needles.some((needle) => text.includes(needle) || seen.includes(needle));
   };
 }

@@ -31,9 +31,9 @@ interface MinimumProgress {
 const MIN_PROGRESS: MinimumProgress = { bytes: 64 * 1024, withinMs: 64_000 };
 
 /** The most attempts in a row that may end without a new byte. */
-const MAX_BREAKS_AT_ONE_BYTE = 5;
+const MAX_FAILURES_AT_ONE_OFFSET = 5;
 /** The most attempts in a row that may break and together bring fewer than {@link MinimumProgress.bytes}. */
-const MAX_BREAKS_WITHIN_A_STRETCH = 30;
+const MAX_SLOW_FAILURES = 30;
 
 export interface DownloadOptions {
   readonly maxBytes: number;
@@ -68,23 +68,23 @@ export async function downloadInto(
   const transfer = new Transfer(sink, open, options);
   const pauseMs = options.pauseMs ?? ((breaks, error) => pauseAfterBreakMs(error, breaks, Math.random));
   const stretchBytes = (options.minProgress ?? MIN_PROGRESS).bytes;
-  let breaksAtOneByte = 0;
-  let breaksWithinStretch = 0;
+  let failuresAtOneOffset = 0;
+  let slowFailures = 0;
   let stretchFrom = 0;
   for (;;) {
     const furthestBefore = transfer.furthestBytes;
     const failure = await transfer.attempt();
     if (failure === null) return { sizeBytes: sink.size };
     const furthest = transfer.furthestBytes;
-    breaksAtOneByte = furthest > furthestBefore ? 1 : breaksAtOneByte + 1;
-    breaksWithinStretch += 1;
+    failuresAtOneOffset = furthest > furthestBefore ? 1 : failuresAtOneOffset + 1;
+    slowFailures += 1;
     if (furthest - stretchFrom >= stretchBytes) {
       stretchFrom = furthest;
-      breaksWithinStretch = 1;
+      slowFailures = 1;
     }
-    if (breaksAtOneByte > MAX_BREAKS_AT_ONE_BYTE) throw failure;
-    if (breaksWithinStretch > MAX_BREAKS_WITHIN_A_STRETCH) throw failure;
-    await clock.sleep(pauseMs(breaksAtOneByte, failure), signal);
+    if (failuresAtOneOffset > MAX_FAILURES_AT_ONE_OFFSET) throw failure;
+    if (slowFailures > MAX_SLOW_FAILURES) throw failure;
+    await clock.sleep(pauseMs(failuresAtOneOffset, failure), signal);
   }
 }
 

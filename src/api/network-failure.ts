@@ -32,9 +32,9 @@ const CERTIFICATE =
   /^(CERT_|ERR_TLS_CERT_|UNABLE_TO_|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED_CERT|CRL_|ERROR_IN_C|INVALID_CA$|INVALID_PURPOSE$|PATH_LENGTH_EXCEEDED$|HOSTNAME_MISMATCH$)/;
 
 /** Codes of faults of this program: wrong use of Node or undici, a failed assertion, a missing module. */
-const OUR_FAULT =
+const PROGRAM_ERROR_CODE =
   /^(ERR_INVALID_|ERR_ASSERTION|ERR_MODULE_|MODULE_NOT_FOUND|UND_ERR_INVALID_|UND_ERR_NOT_SUP)/;
-const OUR_FAULTS = [TypeError, RangeError, ReferenceError, SyntaxError, EvalError];
+const PROGRAM_ERRORS = [TypeError, RangeError, ReferenceError, SyntaxError, EvalError];
 
 /** Returns the codes of an error, its causes and the errors of an AggregateError, outermost first. */
 function networkCodes(error: unknown, depth = 0): string[] {
@@ -63,10 +63,10 @@ function isMalformed(error: unknown, codes: readonly string[]): boolean {
  * Whether an error comes from the network. A fault of this program must not become a `network_error`, because it would
  * be retried for an hour and its cause never found.
  */
-function isOfTheNetwork(error: unknown, codes: readonly string[]): boolean {
-  if (!(error instanceof Error) || OUR_FAULTS.some((kind) => error instanceof kind)) return false;
+function isNetworkError(error: unknown, codes: readonly string[]): boolean {
+  if (!(error instanceof Error) || PROGRAM_ERRORS.some((kind) => error instanceof kind)) return false;
   if (isProxyRefusal(error) || isParserError(error)) return true;
-  return codes.length > 0 && !codes.some((code) => OUR_FAULT.test(code));
+  return codes.length > 0 && !codes.some((code) => PROGRAM_ERROR_CODE.test(code));
 }
 
 /**
@@ -79,7 +79,7 @@ function isOfTheNetwork(error: unknown, codes: readonly string[]): boolean {
  */
 export function networkFailure(error: unknown, host: string, isSent: boolean): unknown {
   const codes = networkCodes(error);
-  if (error instanceof AudioError || !isOfTheNetwork(error, codes)) return error;
+  if (error instanceof AudioError || !isNetworkError(error, codes)) return error;
   const cause = isSent ? error : new UnsentRequest("the request was never sent", { cause: error });
   const certificate = codes.find((code) => CERTIFICATE.test(code));
   if (certificate !== undefined) {

@@ -84,7 +84,7 @@ function describe(status: number, operation: Operation): string {
 }
 
 /** @param words the service's message, cleaned; `""` if there is none that may be shown */
-function sayReason(words: string): string {
+function formatReason(words: string): string {
   return words === "" ? NO_USABLE_REASON : `The service says: ${quoteServiceText(words)}`;
 }
 
@@ -94,7 +94,7 @@ export function rejectionError(rejection: Rejection): AudioError {
   const said = serviceErrorBody.safeParse(rejection.body).data?.error;
   const code = statedCode(said?.code, status) ?? impliedCode(status, operation, said !== undefined);
   const sentence = describe(status, operation);
-  const quoted = said === undefined ? "" : ` ${sayReason(rejection.clean(said.message))}`;
+  const quoted = said === undefined ? "" : ` ${formatReason(rejection.clean(said.message))}`;
   const isPassing = status >= 500 || status === 408 || status === 425 || (status >= 200 && status < 300);
   const seconds = parseRetryAfter(retryAfter, nowWallMs);
   return new AudioError(code ?? "unexpected_response", `${sentence}${quoted}`, {

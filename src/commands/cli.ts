@@ -44,7 +44,7 @@ async function runSandbox(args: readonly string[]): Promise<void> {
 }
 
 /** The error for `--sandbox` together with a command, with a hint at what works instead. */
-function notTogether(command: string): UsageError {
+function sandboxWithCommand(command: string): UsageError {
   return new UsageError(
     `${command} and --sandbox do not go together: the sandbox of --sandbox lives and ends with its server. Run "sandbox" instead, leave it running, and give ${command} what it prints as AUDIO_BASE_URL and AUDIO_API_KEY; see --help.`,
   );
@@ -68,7 +68,7 @@ async function dispatch(args: readonly string[]): Promise<void> {
   }
   const command = COMMANDS.find((name) => name !== "sandbox" && args.includes(name));
   if (command !== undefined && (first === "--sandbox" || (first === command && rest.includes("--sandbox")))) {
-    throw notTogether(command);
+    throw sandboxWithCommand(command);
   }
   switch (first) {
     case undefined:

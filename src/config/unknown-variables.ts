@@ -9,7 +9,7 @@ export interface UnknownVariable {
 }
 
 /** Maximum edit distance of a suggestion. It allows for a missing or an additional word, as in AUDIO_URL. */
-const MAX_LETTERS_OFF = 6;
+const MAX_EDIT_DISTANCE = 6;
 const MAX_NAMED = 5;
 
 /** Finds variables whose names begin like settings but are not settings. @param known the names of all settings */
@@ -28,7 +28,7 @@ function nearestOf(name: string, known: ReadonlySet<string>): string | null {
   const [best] = [...known]
     .filter((setting) => setting.startsWith("AUDIO_"))
     .map((setting) => ({ setting, distance: editDistance(name.slice(0, 64), setting) }))
-    .filter(({ distance }) => distance <= MAX_LETTERS_OFF)
+    .filter(({ distance }) => distance <= MAX_EDIT_DISTANCE)
     .sort((a, b) => a.distance - b.distance);
   return best?.setting ?? null;
 }

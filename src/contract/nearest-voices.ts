@@ -6,7 +6,7 @@ import { VOICES, type Voice, type VoiceId } from "./voices.ts";
  * Names are similar if they share at least this many first letters. With fewer, the edit distance of the whole names
  * decides.
  */
-const TELLING_LETTERS = 3;
+const MIN_SHARED_LETTERS = 3;
 
 function commonBeginning(a: string, b: string): number {
   let length = 0;
@@ -35,7 +35,7 @@ export function nearestVoices(text: string): VoiceId[] {
     .replaceAll(/[\s-]+/g, "_")
     .slice(0, 64);
   const isNear = (like: Likeness): boolean =>
-    like.beginning >= TELLING_LETTERS ||
+    like.beginning >= MIN_SHARED_LETTERS ||
     (like.beginning > 0 && like.distance <= Math.ceil(wanted.length / 2));
   const ranked = VOICES.map((voice) => ({ id: voice.id, ...likeness(wanted, voice) }))
     .filter(isNear)

@@ -8,7 +8,7 @@ import { systemCode } from "./file-failure.ts";
 const walkPath = promisify(realpathByNode);
 
 /** Errors of the path itself, which occur however it is opened. */
-const FAULTS_OF_THE_PATH = new Set(["ENOENT", "ENOTDIR", "ELOOP", "EACCES", "EPERM", "ENAMETOOLONG"]);
+const PATH_ERROR_CODES = new Set(["ENOENT", "ENOTDIR", "ELOOP", "EACCES", "EPERM", "ENAMETOOLONG"]);
 
 /**
  * The real path, as the system reports it. Drives without Windows' mount manager (RAM disks, some virtual ones) cannot
@@ -20,7 +20,7 @@ export async function realPath(path: string): Promise<string> {
     // Windows reports a path without the dots at its end, which may not exist.
     if (real === path || (await isThere(real))) return real;
   } catch (error) {
-    if (FAULTS_OF_THE_PATH.has(systemCode(error) ?? "ENOENT")) throw error;
+    if (PATH_ERROR_CODES.has(systemCode(error) ?? "ENOENT")) throw error;
   }
   return await walkPath(path);
 }

@@ -101,7 +101,7 @@ export async function copyToName(
 ): Promise<SavedFile> {
   const { root } = folder;
   const name = existing.matchesFormat ? newFileName : wrongFormatName(newFileName);
-  const there = replaces === null ? await nameThatItHas(existing, folder, name, mayBeNamed) : null;
+  const there = replaces === null ? await existingName(existing, folder, name, mayBeNamed) : null;
   if (there !== null) return there;
   const source = await openRegular(existing.path);
   if (source === null) throw goneOrChangedError();
@@ -136,7 +136,7 @@ export async function copyToName(
 }
 
 /** Finds a file with the same bytes under the name or a numbered variant; `null` if the next variant is free. */
-async function nameThatItHas(
+async function existingName(
   existing: SavedFile,
   folder: OutputFolder,
   base: string,

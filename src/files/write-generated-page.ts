@@ -13,7 +13,7 @@ const refused = (path: string, why: string): AudioError =>
   new AudioError("output_not_writable", `${path} ${why}; it stays as it is. Name another file.`);
 
 /** Checks that the path is free, or holds a file that begins with the marker. @throws AudioError for anything else */
-async function whatIsThere(path: string, marker: string): Promise<"nothing" | "ours"> {
+async function existingContent(path: string, marker: string): Promise<"nothing" | "ours"> {
   const stats = await lstat(path).catch((error) => {
     if (systemCode(error) === "ENOENT") return null;
     throw error;
@@ -44,7 +44,7 @@ export async function writeGeneratedPage(file: string, marker: string, text: str
   const path = resolve(file);
   const folder = dirname(path);
   try {
-    const before = await whatIsThere(path, marker);
+    const before = await existingContent(path, marker);
     const temporary = await createTemporaryFile(folder);
     try {
       const sink = new AudioSink(temporary);

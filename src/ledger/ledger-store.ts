@@ -33,7 +33,7 @@ import {
 } from "./rules/handles.ts";
 import { acquiredLease, type Lease, releasedLease, renewedLease } from "./rules/lease.ts";
 import { endedLongAgo, placeAfterWrite } from "./rules/places.ts";
-import { lastQuarterBefore, SPEND_KEPT_MS } from "./rules/spend.ts";
+import { lastQuarterBefore, SPEND_RETENTION_MS } from "./rules/spend.ts";
 import { findHandle, findOpenHandles, handleRows, saveHandle } from "./store/handle-rows.ts";
 import { DOCUMENT_KEYV_OPTIONS, KeyvDocuments } from "./store/keyv-documents.ts";
 import {
@@ -177,7 +177,7 @@ const NOT_REGISTERED = Symbol("not registered");
 const MAX_OTHER_ORIGINS = 5;
 
 /** Refused requests are deleted after this time, because their records hold nothing but the reason. */
-const REFUSALS_KEPT_MS = 30 * 24 * 60 * 60 * 1000;
+const REFUSAL_RETENTION_MS = 30 * 24 * 60 * 60 * 1000;
 
 /**
  * Windows, leases and places in flight use the engine's steady clock. The budget uses the wall clock, because it
@@ -369,12 +369,12 @@ export class LedgerStore {
             }),
             ...(narrationId === null ? [] : [addToBill(this.#viewer, narrationId, workName(workId))]),
             ...clamped,
-            ...dropRefused(keyId, wallMs - REFUSALS_KEPT_MS),
+            ...dropRefused(keyId, wallMs - REFUSAL_RETENTION_MS),
             ...lapsed.map((other) => forgetPlace(keyId, other.recordId)),
             sql(
               "DELETE FROM agm_spend WHERE origin = ? AND quarter <= ?",
               origin,
-              lastQuarterBefore(wallMs, SPEND_KEPT_MS),
+              lastQuarterBefore(wallMs, SPEND_RETENTION_MS),
             ),
           ],
         };

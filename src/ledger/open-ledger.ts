@@ -11,7 +11,7 @@ import { machineId } from "./machine-id.ts";
 import type { SqlEngine } from "./store/sql-engine.ts";
 
 /** The machine id in a ledger file. One machine uses the file, so every key in it is that machine's. */
-const THE_ONE_MACHINE = "this";
+const SINGLE_MACHINE_ID = "this";
 
 export interface LedgerOptions {
   readonly config: Pick<Config, "stateDir" | "storeUrl"> & { readonly timeScale?: number };
@@ -30,7 +30,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const store = new LedgerStore({
     engine: await openEngine(options),
     identity,
-    machineId: storeUrl === null ? THE_ONE_MACHINE : await machineId(stateDir),
+    machineId: storeUrl === null ? SINGLE_MACHINE_ID : await machineId(stateDir),
     wallMs: () => clock.wallMs(),
   });
   return new Ledger(store, identity, clock, log, timeScale);

@@ -1,6 +1,6 @@
 /** Chooses chapters of a narration that is already planned, so that its text need not be sent again. */
 import { AudioError } from "../errors.ts";
-import { aboutWholeText, shortPartsRemarks } from "./make-plan.ts";
+import { isAboutWholeText, shortPartsRemarks } from "./make-plan.ts";
 import type { StoredPlan } from "./narration-state.ts";
 import { chosenSections, partsOf, shownChapter } from "./plan/chapters/chosen-chapters.ts";
 import type { PlannedSection } from "./plan/plan.ts";
@@ -32,7 +32,7 @@ export function chosenPlan(plan: StoredPlan, wanted: string): StoredPlan {
       ...inheritedRemarks(plan.remarks, { parts }),
       ...shortPartsRemarks({ parts }),
     ],
-    unspoken: plan.unspoken.map(aboutWholeText),
+    unspoken: plan.unspoken.map(isAboutWholeText),
   };
 }
 

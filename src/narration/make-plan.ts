@@ -53,7 +53,7 @@ function checkHeadings(text: string, format: TextFormat): void {
 }
 
 /** One or two short parts are not worth a remark. */
-const SHORT_PARTS_TO_TELL = 3;
+const MIN_REPORTED_SHORT_PARTS = 3;
 const MAX_VOICELESS = 5;
 
 const SKIPPED: Readonly<Record<SkippedKind, readonly [one: string, many: string]>> = {
@@ -108,7 +108,7 @@ function skippedRemark({ kind, count, excerpt }: Skipped): string {
 }
 
 /** Rewords a remark about what is not spoken for chosen chapters, because it counts the whole text. */
-export const aboutWholeText = (unspoken: string): string =>
+export const isAboutWholeText = (unspoken: string): string =>
   unspoken.replace(NOT_SPOKEN, "Not spoken of the whole text: ");
 
 /** Reports short parts, such as turns of a dialogue, because each costs the minimum charge. */
@@ -118,7 +118,7 @@ export function shortPartsRemarks({
   readonly parts: ReadonlyArray<{ readonly estimatedSeconds: number }>;
 }): string[] {
   const count = parts.filter(({ estimatedSeconds }) => estimatedSeconds < MINIMUM_CHARGE_SECONDS).length;
-  if (count < SHORT_PARTS_TO_TELL) return [];
+  if (count < MIN_REPORTED_SHORT_PARTS) return [];
   const rule = `${MINIMUM_CHARGE_CREDITS} credits, the least that is charged`;
   return [`${count} parts are shorter than ${MINIMUM_CHARGE_SECONDS} s and cost ${rule}, each.`];
 }
@@ -256,6 +256,6 @@ export function makePlan(source: RunningText, options: PlanSettings): StoredPlan
     ],
     unspoken: plan.skipped
       .map(skippedRemark)
-      .map((sentence) => (plan.chosen === undefined ? sentence : aboutWholeText(sentence))),
+      .map((sentence) => (plan.chosen === undefined ? sentence : isAboutWholeText(sentence))),
   };
 }

@@ -10,7 +10,13 @@ import type { NarrationFile, NarrationProblem, NarrationState, StoredPlan } from
 import { decideNextStep, type FileProgress, type PartState, type Step } from "./next-step.ts";
 import { type PartFile, partRequest } from "./part-request.ts";
 import { chargeOf, type PartStatus, partStatusOf, summarizeParts } from "./part-summary.ts";
-import { concernsOnePart, joinProblems, MAX_JOBS_A_PART, problemOf, unusableAudio } from "./stop-reasons.ts";
+import {
+  concernsOnePart,
+  joinProblems,
+  MAX_JOBS_PER_PART,
+  problemOf,
+  unusableAudio,
+} from "./stop-reasons.ts";
 
 export interface NarrationDriverDeps extends NarrationLeaseDeps {
   readonly parts: PartWork;
@@ -308,7 +314,7 @@ export class NarrationDriver {
   ): Promise<boolean> {
     const tries = (this.#tries.get(part) ?? 0) + 1;
     this.#tries.set(part, tries);
-    if (code !== "task_failed" || tries >= MAX_JOBS_A_PART) return false;
+    if (code !== "task_failed" || tries >= MAX_JOBS_PER_PART) return false;
     const record = await this.#deps.parts.find(partRequest(plan, state, part));
     return record === null || chargeOf(record) === 0;
   }

@@ -72,7 +72,7 @@ function suggestedMax(charged: number, toCome: number, missingTasks: number): nu
 }
 
 /** The best possible pace over minutes. The first parts may be created at once. */
-const SECONDS_A_PART_AT_BEST = LIMIT_WINDOW_SECONDS / CREATES_PER_WINDOW;
+const MIN_SECONDS_PER_PART = LIMIT_WINDOW_SECONDS / CREATES_PER_WINDOW;
 
 /**
  * Estimates the remaining time from the pace up to the last saved part, and before that from the best possible pace.
@@ -85,9 +85,9 @@ export function secondsLeft(state: NarrationState, saved: number, nowMs: number)
   const begun = begunAtMs ?? nowMs;
   const pacedAt = lastSavedAtMs ?? begun;
   const isPaced = done > 0 && pacedAt > begun;
-  const pace = isPaced ? (pacedAt - begun) / 1000 / done : SECONDS_A_PART_AT_BEST;
+  const pace = isPaced ? (pacedAt - begun) / 1000 / done : MIN_SECONDS_PER_PART;
   const missing = totalParts - saved;
-  const left = Math.max(missing * pace, (missing - CREATES_PER_WINDOW) * SECONDS_A_PART_AT_BEST);
+  const left = Math.max(missing * pace, (missing - CREATES_PER_WINDOW) * MIN_SECONDS_PER_PART);
   const passed = Math.max(0, nowMs - pacedAt) / 1000;
   return Math.round(Math.max(left - passed, left / 2));
 }

@@ -48,7 +48,7 @@ export type Step =
   | { readonly kind: "end"; readonly isWhole: boolean };
 
 /** The service runs two tasks at a time; a third part is ready for the next free slot. */
-const PARTS_AT_ONCE = 3;
+const MAX_CONCURRENT_PARTS = 3;
 
 /**
  * Sent parts come first, because their credits are reserved. All others start in reading order, so that the paid
@@ -57,7 +57,7 @@ const PARTS_AT_ONCE = 3;
 export function decideNextStep(progress: Progress): Step {
   const { parts, files } = progress;
   const workingParts = parts.filter((state) => state === "working").length;
-  const part = workingParts < PARTS_AT_ONCE ? nextPart(progress) : -1;
+  const part = workingParts < MAX_CONCURRENT_PARTS ? nextPart(progress) : -1;
   if (part !== -1) return { kind: "work", part };
   const whole = files.findIndex(
     ({ made, ...file }) => (made === null || made === "incomplete") && isComplete(file, parts),

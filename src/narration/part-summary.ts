@@ -38,7 +38,7 @@ export interface PartEstimate {
 }
 
 /** Number of records that are read at a time. */
-const READ_AT_ONCE = 64;
+const MAX_CONCURRENT_READS = 64;
 
 /** The ratio of actual to estimated length so far; `null` before the first part. Used for display only. */
 function paceOf(plan: StoredPlan, records: readonly (TaskRecord | null)[]): number | null {
@@ -72,8 +72,8 @@ async function readRecords(
   takes: Pick<NarrationState, "takes">,
 ): Promise<(TaskRecord | null)[]> {
   const records: (TaskRecord | null)[] = [];
-  for (let from = 0; from < plan.parts.length; from += READ_AT_ONCE) {
-    const some = plan.parts.slice(from, from + READ_AT_ONCE);
+  for (let from = 0; from < plan.parts.length; from += MAX_CONCURRENT_READS) {
+    const some = plan.parts.slice(from, from + MAX_CONCURRENT_READS);
     const found = some.map((_, offset) => parts.find(partRequest(plan, takes, from + offset)));
     records.push(...(await Promise.all(found)));
   }

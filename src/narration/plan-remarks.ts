@@ -74,7 +74,7 @@ export function edgesRemark({ parts }: { readonly parts: readonly { readonly tex
 const FRONT_BEGIN = "Before the first chapter, ";
 
 /** Remarks with prices or shares of the whole text, which are wrong for a plan that is derived from another one. */
-const OF_THE_WHOLE =
+const WHOLE_TEXT_REMARKS =
   /parts are shorter than |^\d+ parts instead of |^Spoken by |^Of \d+ chapters: |^Before the first chapter, /;
 
 /** Keeps the remarks that are also true of a derived plan, and shows how its text begins and ends. */
@@ -84,7 +84,7 @@ export function inheritedRemarks(
 ): string[] {
   const edges = edgesRemark(plan);
   return remarks
-    .filter((remark) => !OF_THE_WHOLE.test(remark))
+    .filter((remark) => !WHOLE_TEXT_REMARKS.test(remark))
     .map((remark) => (remark.startsWith(EDGES_BEGIN) ? edges : remark));
 }
 

@@ -7,7 +7,7 @@ import type { AudioError, ErrorCode } from "../errors.ts";
 import type { NarrationProblem } from "./narration-state.ts";
 
 /** Faults of one text or one audio; all other parts may succeed. */
-const OF_ONE_PART: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+const PART_ERROR_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "task_failed",
   "invalid_request",
   "request_too_large",
@@ -17,10 +17,10 @@ const OF_ONE_PART: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "not_found",
 ]);
 
-export const concernsOnePart = (error: AudioError): boolean => OF_ONE_PART.has(error.code);
+export const concernsOnePart = (error: AudioError): boolean => PART_ERROR_CODES.has(error.code);
 
 /** Maximum number of jobs for a part in a run. The first job makes up to two attempts, the second job one. */
-export const MAX_JOBS_A_PART = 2;
+export const MAX_JOBS_PER_PART = 2;
 
 /** Advice that the error itself does not give. */
 const ADVICE: Partial<Readonly<Record<ErrorCode, string>>> = {

@@ -8,7 +8,7 @@ import { MIME_TYPES, nameOf, type ShownResult, type Sound } from "./sounds.ts";
 const MAX_SAVED_BYTES = 32 * 1024 * 1024;
 
 /** Time limit of a save request. It leaves a person time to choose a folder. */
-const SAVE_PATIENCE_MS = 300_000;
+const SAVE_TIMEOUT_MS = 300_000;
 
 async function base64Of({ uri, sizeBytes }: Sound): Promise<string> {
   const bytes = await piecesOf(uri, sizeBytes).read(0, sizeBytes);
@@ -38,7 +38,7 @@ async function save(sound: Sound): Promise<void> {
     const answer = await ask(
       "ui/download-file",
       { contents: [{ type: "resource", resource }] },
-      SAVE_PATIENCE_MS,
+      SAVE_TIMEOUT_MS,
     );
     tellOf(answer["isError"] === true ? "It was not saved." : "");
   } catch (error) {

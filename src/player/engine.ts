@@ -1,6 +1,7 @@
 /** Plays a sound of any length, one segment after the other, without an audible gap. */
+
+import { elementPlayback, type Playback, samplesPlayback } from "./playback.ts";
 import type { Segment, Source } from "./segment.ts";
-import { elementVoice, samplesVoice, type Voice } from "./voices.ts";
 
 export interface EngineEvents {
   /** Called when the position or the playing state has changed. */
@@ -16,12 +17,12 @@ const TICK_MS = 60;
 export class Engine {
   readonly #events: EngineEvents;
   #source: Source | null = null;
-  #voice: Voice | null = null;
-  /** The voice of the next segment, which is prepared while the current segment plays. */
-  #next: Promise<Voice> | null = null;
-  #ready: Voice | null = null;
-  /** The voice whose segment is ending while the next one begins. */
-  #handingOver: Voice | null = null;
+  #playback: Playback | null = null;
+  /** The playback of the next segment, which is prepared while the current segment plays. */
+  #next: Promise<Playback> | null = null;
+  #ready: Playback | null = null;
+  /** The playback whose segment is ending while the next one begins. */
+  #ending: Playback | null = null;
   #position = 0;
   #speed = 1;
   /** Counts commands. Asynchronous work of an earlier command compares this number and changes nothing. */
@@ -44,11 +45,11 @@ export class Engine {
 
   get seconds(): number {
     const stated = this.#source?.seconds ?? 0;
-    return Number.isFinite(stated) ? stated : (this.#voice?.segment.to ?? 0);
+    return Number.isFinite(stated) ? stated : (this.#playback?.segment.to ?? 0);
   }
 
   get position(): number {
-    return this.isPlaying && this.#voice !== null ? this.#voice.now() : this.#position;
+    return this.isPlaying && this.#playback !== null ? this.#playback.now() : this.#position;
   }
 
   /** Replaces the current sound; continues to play if it was playing. @param position where to start, in seconds */
@@ -82,7 +83,7 @@ export class Engine {
     this.wantsToPlay = false;
     this.#turn += 1;
     this.isLoading = false;
-    this.#voice?.pause();
+    this.#playback?.pause();
     this.#ready?.pause();
     this.#events.onChange();
   }
@@ -94,8 +95,8 @@ export class Engine {
 
   setSpeed(speed: number): void {
     this.#speed = speed;
-    this.#voice?.setSpeed(speed);
-    void this.#next?.then((voice) => voice.setSpeed(speed)).catch(() => undefined);
+    this.#playback?.setSpeed(speed);
+    void this.#next?.then((playback) => playback.setSpeed(speed)).catch(() => undefined);
   }
 
   async #load(wanted: number, plays: boolean): Promise<void> {
@@ -106,25 +107,26 @@ export class Engine {
     this.isLoading = true;
     this.isPlaying = false;
     this.wantsToPlay = plays;
-    // The voice of the next segment may have started already.
+    // The playback of the next segment may have started already.
     this.#ready?.pause();
     this.#events.onChange();
     try {
-      let voice = this.#voice;
-      if (voice === null || at < voice.segment.from || at >= voice.segment.to) {
+      let playback = this.#playback;
+      if (playback === null || at < playback.segment.from || at >= playback.segment.to) {
         this.#drop();
-        voice = await this.#voiceAt(at);
-        if (turn !== this.#turn) return voice.release();
-        this.#voice = voice;
+        playback = await this.#playbackAt(at);
+        if (turn !== this.#turn) return playback.release();
+        this.#playback = playback;
       }
       // Limit the position to this sound, because it may come from a longer take.
-      if (voice.segment.isLast) at = Math.min(at, Math.max(voice.segment.from, voice.segment.to - 0.5));
+      if (playback.segment.isLast)
+        at = Math.min(at, Math.max(playback.segment.from, playback.segment.to - 0.5));
       this.#position = at;
       if (plays) {
-        await voice.play(at);
+        await playback.play(at);
         if (turn !== this.#turn) return;
         this.isPlaying = true;
-      } else voice.pause();
+      } else playback.pause();
       this.wantsToPlay = false;
       this.isLoading = false;
       this.#events.onChange();
@@ -137,93 +139,93 @@ export class Engine {
     }
   }
 
-  async #voiceAt(at: number): Promise<Voice> {
+  async #playbackAt(at: number): Promise<Playback> {
     const source = this.#source;
     if (source === null) throw new Error("nothing is open");
     const segment = await source.at(at);
-    const voice = await this.#voiceOf(segment);
-    voice.setSpeed(this.#speed);
-    if (source === this.#source) this.#events.onSegment(voice.segment);
-    return voice;
+    const playback = await this.#playbackOf(segment);
+    playback.setSpeed(this.#speed);
+    if (source === this.#source) this.#events.onSegment(playback.segment);
+    return playback;
   }
 
-  async #voiceOf(segment: Segment): Promise<Voice> {
+  async #playbackOf(segment: Segment): Promise<Playback> {
     if (this.#canUseElements) {
       try {
-        return await elementVoice(segment);
+        return await elementPlayback(segment);
       } catch {
         // The content policy forbids `media-src data:`, or the bytes are damaged. If damaged, decoding throws too.
-        const voice = await samplesVoice(segment);
+        const playback = await samplesPlayback(segment);
         this.#canUseElements = false;
-        return voice;
+        return playback;
       }
     }
-    return await samplesVoice(segment);
+    return await samplesPlayback(segment);
   }
 
   /** Runs at an interval. Stops at the end of the sound, and starts the next segment at the end of the current one. */
   #tick(): void {
-    const voice = this.#voice;
-    if (!this.isPlaying || voice === null) return;
+    const playback = this.#playback;
+    if (!this.isPlaying || playback === null) return;
     this.#events.onChange();
-    const { to, isLast } = voice.segment;
+    const { to, isLast } = playback.segment;
     if (isLast) {
-      if (!voice.hasEnded()) return;
+      if (!playback.hasEnded()) return;
       this.pause();
       this.#position = this.seconds;
       this.#events.onChange();
       return;
     }
     if (this.#next === null) this.#prepare(to);
-    const left = (to - voice.now()) / this.#speed;
-    if (left < (2 * TICK_MS) / 1000 && this.#handingOver !== voice)
-      void this.#handOver(voice, Math.max(0, left));
+    const left = (to - playback.now()) / this.#speed;
+    if (left < (2 * TICK_MS) / 1000 && this.#ending !== playback)
+      void this.#playNext(playback, Math.max(0, left));
   }
 
   #prepare(at: number): void {
-    const next = this.#voiceAt(at);
+    const next = this.#playbackAt(at);
     this.#next = next;
     next.then(
-      (voice) => {
-        if (this.#next === next) this.#ready = voice;
+      (playback) => {
+        if (this.#next === next) this.#ready = playback;
       },
       // The error is reported when the next segment has to play.
       () => undefined,
     );
   }
 
-  async #handOver(voice: Voice, left: number): Promise<void> {
+  async #playNext(playback: Playback, left: number): Promise<void> {
     const turn = this.#turn;
-    this.#handingOver = voice;
+    this.#ending = playback;
     try {
       if (this.#ready === null) {
-        // The next segment has not arrived. Pauses, because the overlap of the segments would repeat words.
+        // The next segment has not arrived. Pause, because an overlap of the segments would repeat words.
         await new Promise((resolve) => setTimeout(resolve, left * 1000));
-        if (turn === this.#turn) voice.pause();
+        if (turn === this.#turn) playback.pause();
       }
       const late = this.#ready === null;
       const next = await this.#next;
       if (turn !== this.#turn || next == null) return;
-      await next.play(voice.segment.to, late ? 0 : left);
+      await next.play(playback.segment.to, late ? 0 : left);
       if (turn !== this.#turn) return;
-      this.#voice = next;
+      this.#playback = next;
       this.#next = null;
       this.#ready = null;
-      voice.release();
+      playback.release();
     } catch (error) {
       if (turn !== this.#turn) return;
       this.pause();
       this.#next = null;
       this.#events.onError(error);
     } finally {
-      if (this.#handingOver === voice) this.#handingOver = null;
+      if (this.#ending === playback) this.#ending = null;
     }
   }
 
   #drop(): void {
-    this.#voice?.release();
-    this.#voice = null;
-    void this.#next?.then((voice) => voice.release()).catch(() => undefined);
+    this.#playback?.release();
+    this.#playback = null;
+    void this.#next?.then((playback) => playback.release()).catch(() => undefined);
     this.#next = null;
     this.#ready = null;
   }

@@ -2,7 +2,7 @@
 import { type Fields, fields, text } from "./received.ts";
 
 /** How long to wait for the host's answer, in milliseconds. */
-export const PATIENCE_MS = 10_000;
+export const ANSWER_TIMEOUT_MS = 10_000;
 
 /** Thrown if the host refuses or does not answer. Its message is a sentence for people. */
 export class HostError extends Error {}
@@ -69,7 +69,7 @@ const send = (method: string, params: Fields, patienceMs: number): Promise<Field
   });
 
 /** Sends a request. @throws HostError if the host lacks the capability, refuses, or does not answer in time */
-export async function ask(method: Need, params: Fields, patienceMs = PATIENCE_MS): Promise<Fields> {
+export async function ask(method: Need, params: Fields, patienceMs = ANSWER_TIMEOUT_MS): Promise<Fields> {
   if (!isSupported(method)) throw new HostError(NEEDS[method][1]);
   return await send(method, params, patienceMs);
 }
@@ -78,7 +78,7 @@ export async function ask(method: Need, params: Fields, patienceMs = PATIENCE_MS
 export async function connectToHost(): Promise<Fields> {
   const appInfo = { name: "audio-generation-mcp", version: "1" };
   const params = { protocolVersion: "2026-01-26", appInfo, appCapabilities: {} };
-  const answer = await send("ui/initialize", params, PATIENCE_MS);
+  const answer = await send("ui/initialize", params, ANSWER_TIMEOUT_MS);
   abilities = fields(answer["hostCapabilities"]);
   return fields(answer["hostContext"]);
 }

@@ -3,6 +3,7 @@ import { askAssistant, connectActions } from "./actions.ts";
 import { button, element, html, make, showStatus } from "./elements.ts";
 import { Engine } from "./engine.ts";
 import {
+  ANSWER_TIMEOUT_MS,
   callTool,
   connectToHost,
   GoneError,
@@ -10,10 +11,9 @@ import {
   isSupported,
   listen,
   notify,
-  PATIENCE_MS,
 } from "./host.ts";
-import { isBeingMade, pollUntilMade } from "./making.ts";
 import { Marks } from "./marks.ts";
+import { isRunning, pollUntilMade } from "./poll-task.ts";
 import { fields, text } from "./received.ts";
 import { DamagedError, type Source } from "./segment.ts";
 import { clock, nameOf, type ShownResult, type Sound, shownOf } from "./sounds.ts";
@@ -27,15 +27,15 @@ const wave = new Waveform(element("#wave canvas", HTMLCanvasElement));
 const engine = new Engine({
   onChange: () => {
     showTransport(engine, wave);
-    if (engine.isPlaying && html("#say").textContent === ONCE_MORE) showStatus("");
+    if (engine.isPlaying && html("#say").textContent === PRESS_PLAY_AGAIN) showStatus("");
     marks.show(engine.position);
   },
   onSegment: (segment) => void wave.add(segment, engine.seconds),
-  onError: tellTrouble,
+  onError: showError,
 });
 const marks = new Marks((seconds) => void engine.seek(seconds));
 
-const ONCE_MORE = "Press Play once more.";
+const PRESS_PLAY_AGAIN = "Press Play once more.";
 
 let shown: ShownResult | null = null;
 /** The result that the page shows, as JSON. */
@@ -44,9 +44,9 @@ let shownState = "";
 let turn = 0;
 
 /** Shows an error as a sentence. Points to the file's path, so that people can still find the file. */
-function tellTrouble(error: unknown): void {
+function showError(error: unknown): void {
   if (error instanceof DOMException && error.name === "NotAllowedError") {
-    showStatus(ONCE_MORE);
+    showStatus(PRESS_PLAY_AGAIN);
     return;
   }
   const isOurs = error instanceof HostError || error instanceof DamagedError;
@@ -94,7 +94,7 @@ async function open(sound: Sound, sources: Map<string, Source>, position = 0): P
     await engine.open(source, position);
     if (mine === turn && !html("#player").hidden) showStatus(shown?.note ?? "");
   } catch (error) {
-    if (mine === turn) tellTrouble(error);
+    if (mine === turn) showError(error);
   }
 }
 
@@ -165,7 +165,7 @@ function show(now: ShownResult): void {
   showStatus(now.message || (isFailed ? "It did not work." : "Nothing to be heard."), isFailed);
   // Some hosts pass on only the text of a result. Then only the id is known, and the rest is requested.
   const isBare = now.kind !== "words" && now.status === "" && !now.isError;
-  if (isBeingMade(now) || isBare) {
+  if (isRunning(now) || isBare) {
     void pollUntilMade(now, () => mine === turn, show);
     return;
   }
@@ -183,10 +183,10 @@ function show(now: ShownResult): void {
 
 async function fetchAudio(now: ShownResult, mine: number): Promise<void> {
   try {
-    const result = await callTool("download_audio", { task_id: now.id }, 6 * PATIENCE_MS);
+    const result = await callTool("download_audio", { task_id: now.id }, 6 * ANSWER_TIMEOUT_MS);
     if (mine === turn) show(shownOf(result));
   } catch (error) {
-    if (mine === turn) tellTrouble(error);
+    if (mine === turn) showError(error);
   }
 }
 

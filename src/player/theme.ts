@@ -1,15 +1,15 @@
 /** Adopts the host's light or dark theme and its style variables, and ignores unsafe values. */
 import { type Fields, fields } from "./received.ts";
 
-const darkness = matchMedia("(prefers-color-scheme: dark)");
+const prefersDark = matchMedia("(prefers-color-scheme: dark)");
 
 let isThemeGiven = false;
 
 /** Applies the browser's preference until the host states a theme. */
 function followBrowser(): void {
-  if (!isThemeGiven) document.documentElement.dataset["theme"] = darkness.matches ? "dark" : "light";
+  if (!isThemeGiven) document.documentElement.dataset["theme"] = prefersDark.matches ? "dark" : "light";
 }
-darkness.onchange = followBrowser;
+prefersDark.onchange = followBrowser;
 followBrowser();
 
 const NAME = /^--(?:color|font|border|shadow)-[a-z0-9-]{1,60}$/;

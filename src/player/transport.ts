@@ -5,7 +5,7 @@ import { clock } from "./sounds.ts";
 import type { Waveform } from "./waveform.ts";
 
 const STEP_SECONDS = 5;
-const LEAP_SECONDS = 30;
+const LONG_STEP_SECONDS = 30;
 
 const PLAY = "M8 5v14l11-7z";
 const PAUSE = "M7 5h4v14H7zm6 0h4v14h-4z";
@@ -65,8 +65,8 @@ export function connectTransport(engine: Engine): void {
       ArrowDown: engine.position - STEP_SECONDS,
       ArrowRight: engine.position + STEP_SECONDS,
       ArrowUp: engine.position + STEP_SECONDS,
-      PageDown: engine.position - LEAP_SECONDS,
-      PageUp: engine.position + LEAP_SECONDS,
+      PageDown: engine.position - LONG_STEP_SECONDS,
+      PageUp: engine.position + LONG_STEP_SECONDS,
       Home: 0,
       End: engine.seconds,
     };

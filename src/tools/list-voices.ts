@@ -15,7 +15,7 @@ const output = z.strictObject({
 });
 
 /** Prevents further calls that search the voices for tone, gender or age. */
-const WHAT_IS_KNOWN =
+const KNOWN_FACTS =
   "No tone, gender or age is published, only languages, in which each id ends; mixed voices switch language within a text.";
 
 const searched = ({ id, name, languages, mixed }: Voice, note: string | undefined): string[] => [
@@ -33,7 +33,7 @@ function nothingFound(query: string | undefined): string {
     nearest.length > 0
       ? `Nearest: ${nearest.join(", ")}; say so if you take it.`
       : "Call list_voices without arguments.";
-  return `${start} ${next} ${WHAT_IS_KNOWN}`;
+  return `${start} ${next} ${KNOWN_FACTS}`;
 }
 
 function describeDefaultVoice({ defaultVoice }: ToolDeps): string {
@@ -101,7 +101,7 @@ export const listVoices = defineTool({
     const spoken = [...new Set(found.map(sampleLanguage))];
     const sentences = Object.fromEntries(spoken.map((code) => [code, SAMPLE_SENTENCES[code]]));
     const message =
-      voices.length === 0 ? nothingFound(query) : `${WHAT_IS_KNOWN} ${describeDefaultVoice(deps)} ${SAMPLES}`;
+      voices.length === 0 ? nothingFound(query) : `${KNOWN_FACTS} ${describeDefaultVoice(deps)} ${SAMPLES}`;
     const lines = voices.map(({ id, note, sample_path: sample }) =>
       [id, ...(note === undefined ? [] : [note]), ...(sample === undefined ? [] : [`sample ${sample}`])].join(
         ": ",

@@ -164,11 +164,11 @@ export const narrateInput = z.strictObject({
 export type NarrateArgs = z.output<typeof narrateInput>;
 
 /** Arguments that a plan is made with, and that a made plan cannot take. */
-const OF_THE_PLAN = [...SETTING_NAMES, "voices", "pronounce", "pause_seconds", "files"] as const;
+const PLAN_FIELDS = [...SETTING_NAMES, "voices", "pronounce", "pause_seconds", "files"] as const;
 
-type Complain = (path: PropertyKey[], message: string) => void;
+type ReportFault = (path: PropertyKey[], message: string) => void;
 
-function checkSource(args: NarrateArgs, complain: Complain): void {
+function checkSource(args: NarrateArgs, complain: ReportFault): void {
   const sources = (["text", "file", "narration_id"] as const).filter((name) => args[name] !== undefined);
   if (sources.length !== 1) {
     const given = sources.length === 0 ? "none is there" : `${sources.join(" and ")} are there`;
@@ -182,13 +182,13 @@ function checkSource(args: NarrateArgs, complain: Complain): void {
   if (args.chapters !== undefined && args.edits !== undefined) {
     complain(["chapters"], "cannot be chosen in the call that edits; choose them in the next one");
   }
-  for (const name of OF_THE_PLAN) {
+  for (const name of PLAN_FIELDS) {
     if (args[name] === undefined || (name === "pronounce" && args.edits !== undefined)) continue;
     complain([name], "needs the text or file again in place of narration_id, because it changes the plan");
   }
 }
 
-function checkSpeakers(args: NarrateArgs, complain: Complain): void {
+function checkSpeakers(args: NarrateArgs, complain: ReportFault): void {
   const lines = args.voices ?? [];
   const speakers = lines.map(speakerIn);
   for (const [index, { name, speaker }] of speakers.entries()) {
@@ -208,7 +208,7 @@ function checkSpeakers(args: NarrateArgs, complain: Complain): void {
 /** Compares names without case, as labels in a text are compared. */
 const isSameName = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
 
-function checkText({ text, retakes = [], edits = [] }: NarrateArgs, complain: Complain): void {
+function checkText({ text, retakes = [], edits = [] }: NarrateArgs, complain: ReportFault): void {
   if (edits.length > MAX_EDITS) complain(["edits"], `must be at most ${MAX_EDITS}`);
   if (retakes.length > MAX_RETAKES) complain(["retakes"], `must be at most ${MAX_RETAKES}`);
   if (text === undefined) return;
@@ -221,7 +221,7 @@ function checkText({ text, retakes = [], edits = [] }: NarrateArgs, complain: Co
 }
 
 export const narrateRules = narrateInput.superRefine((args, context) => {
-  const complain: Complain = (path, message) =>
+  const complain: ReportFault = (path, message) =>
     context.addIssue({ code: "custom", path, message, input: args });
   checkSource(args, complain);
   checkCharacters([...SETTING_NAMES, "pronounce", "edits", "chapters"], args, context);

@@ -21,20 +21,20 @@ export function audioSecondsOf(view: TaskView): number | null {
   return seconds === null ? null : round(seconds);
 }
 
-const waitsFor = (id: string): string => `Call get_task with task_id ${id} and wait_seconds 45`;
+const callThatWaits = (id: string): string => `Call get_task with task_id ${id} and wait_seconds 45`;
 
 /** Returns the next call. It is complete on its own, because a model may see only this field. */
 export function taskNextStep(view: TaskView): string {
   const id = idOf(view);
   switch (view.status) {
     case "waiting":
-      if (view.activity !== null) return `${waitsFor(id)}: it waits for the file.`;
+      if (view.activity !== null) return `${callThatWaits(id)}: it waits for the file.`;
       return view.wasSent
         ? `Call download_audio with task_id ${id}: it sends the very same request again under its key, and never pays twice.`
         : "Repeat the generate_audio call that made it.";
     case "queued":
     case "processing":
-      return `${waitsFor(id)}.`;
+      return `${callThatWaits(id)}.`;
     case "succeeded":
       return view.audio === null
         ? `Call download_audio with task_id ${id}; downloading is free.`

@@ -43,8 +43,8 @@ Each part of the sound begins and ends exactly where its captions do. Inside a p
 whose name has no "~" begins where a silence in the sound ends; one whose name ends in "~"
 begins at a time estimated from the length of its text.`;
 
-const HEARD = "";
-const RECKONED = "~";
+const MEASURED_MARK = "";
+const ESTIMATED_MARK = "~";
 
 /** Formats milliseconds as hours, minutes and seconds. @param mark the separator before the milliseconds */
 function clockTime(milliseconds: number, mark: "." | ","): string {
@@ -109,7 +109,7 @@ function inMilliseconds(
 
 function asVtt(cues: readonly Cue[]): string {
   const blocks = inMilliseconds(cues).map(({ lines, speaker, start, end, isHeard }, index) => {
-    const name = `${index + 1}${isHeard ? HEARD : RECKONED}`;
+    const name = `${index + 1}${isHeard ? MEASURED_MARK : ESTIMATED_MARK}`;
     // A WebVTT voice tag that spans the whole cue needs no closing tag.
     const voice = speaker === undefined ? "" : `<v ${escaped(speaker)}>`;
     const text = `${voice}${lines.map(escaped).join("\n")}`;

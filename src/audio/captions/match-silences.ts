@@ -4,8 +4,8 @@ import type { Silence } from "./silences.ts";
 /** Maximum number of silences to search. Only the longest are kept, because the search takes quadratic time. */
 const MAX_SILENCES = 150;
 /** Maximum number of consecutive edges between sentences that have no silence. */
-const MAX_UNHEARD = 2;
-const UNHEARD_COST = 6;
+const MAX_MISSING_SILENCES = 2;
+const MISSING_SILENCE_COST = 6;
 /**
  * Share of the expected length of a stretch of speech. A deviation by this share plus TOLERANCE_SECONDS costs one
  * unit.
@@ -69,14 +69,14 @@ export function matchSilences(
   const cheapestTo = (sentence: number, endSeconds: number): { cost: number; previous: Step } | undefined => {
     let found: { cost: number; previous: Step } | undefined;
     let stretch = 0;
-    for (let from = sentence; from >= Math.max(0, sentence - MAX_UNHEARD); from -= 1) {
+    for (let from = sentence; from >= Math.max(0, sentence - MAX_MISSING_SILENCES); from -= 1) {
       stretch += expected[from] ?? 0;
-      const unheard = sentence - from;
+      const missing = sentence - from;
       for (const previous of from === 0 ? [start] : (steps[from - 1] ?? [])) {
         if (previous.endSeconds >= endSeconds) break;
         const spoken = endSeconds - previous.endSeconds;
-        const pauses = unheard * usualSeconds;
-        const cost = previous.cost + unheard * UNHEARD_COST + stretchCost(spoken - pauses, stretch);
+        const pauses = missing * usualSeconds;
+        const cost = previous.cost + missing * MISSING_SILENCE_COST + stretchCost(spoken - pauses, stretch);
         if (found === undefined || cost < found.cost) found = { cost, previous };
       }
     }

@@ -19,7 +19,7 @@ export interface Frame {
 }
 
 /** Finds the frames in successive windows of a part, and keeps the state from one window to the next. */
-class Walk {
+class FrameScanner {
   /** The header of the first frame. The headers of all other frames must match it. */
   #like: FrameHeader | undefined;
   /** True if the next frame is expected exactly where the last one ended. */
@@ -89,7 +89,7 @@ class Walk {
 export async function* framesOf(file: PartFile): AsyncGenerator<readonly Frame[]> {
   const range: ByteRange = await withoutTags(file);
   if (isFreeFormat(await file.bytesAt(range.start, HEADER_BYTES))) throw file.damaged("it is of free format");
-  const walk = new Walk(file);
+  const walk = new FrameScanner(file);
   for (let at = range.start; at < range.end; ) {
     const window = await file.bytesAt(at, Math.min(WINDOW_BYTES, range.end - at));
     const { frames, doneBytes } = walk.take(window, at + window.byteLength === range.end);

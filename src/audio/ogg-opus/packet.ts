@@ -75,7 +75,7 @@ function withoutPadding(packet: Uint8Array): { readonly offset: number; readonly
   }
 }
 
-function areFramesSound(packet: Uint8Array, code: number, count: number): boolean {
+function areFramesValid(packet: Uint8Array, code: number, count: number): boolean {
   const end = packet.byteLength;
   if (code < 2) return areEqual(packet, 1, end, count);
   if (code === 2) return areStated(packet, 1, end, count);
@@ -92,6 +92,6 @@ export function readPacket(packet: Uint8Array): OpusPacket | undefined {
   const code = toc & 3;
   const count = code === 3 ? (layout ?? 0) & COUNT_MASK : code === 0 ? 1 : 2;
   const samples = count * frameSamples(toc >> 3);
-  if (samples === 0 || samples > MAX_PACKET_SAMPLES || !areFramesSound(packet, code, count)) return undefined;
+  if (samples === 0 || samples > MAX_PACKET_SAMPLES || !areFramesValid(packet, code, count)) return undefined;
   return { samples, isStereo: (toc & IS_STEREO) !== 0, isCelt: toc >> 3 >= FIRST_CELT };
 }

@@ -32,7 +32,7 @@ export async function getTask(
 ): Promise<TaskView> {
   checkTaskId(taskId);
   const call = openCall(givenCall, deps.clock);
-  const record = await inTime(deps, call, taskId, (signal) =>
+  const record = await withinDeadline(deps, call, taskId, (signal) =>
     findRecordOfTask(deps, taskId, signal, call.deadline),
   );
   if (record === null) return await getForeignTask(deps, taskId, call);
@@ -117,7 +117,7 @@ export async function finishTask(
     const { job } = jobs.start(record, "finish");
     // A call that may wait uses all of its time, because a return without news would only make the model repeat the call.
     const isEnough = (): boolean =>
-      call.waitMs === 0 && (isHeldLonger(job, call, clock) || hasNews(job, record));
+      call.waitMs === 0 && (isHeldLonger(job, call, clock) || hasChanged(job, record));
     const end = await waitForJob(job, call, isEnough);
     if (end === null && call.waitMs === 0) throwIfQueryFailed(job);
     if (end?.kind !== "left" || job.record.taskId === null || starts === MAX_STARTS) return { job, end };
@@ -130,7 +130,7 @@ function isHeldLonger({ phase }: Job, { deadline }: OpenCall, clock: Pick<Clock,
   return phase.kind === "held" && phase.untilMs - clock.steadyMs() > deadline.leftMs;
 }
 
-function hasNews({ phase, record }: Job, before: TaskRecord): boolean {
+function hasChanged({ phase, record }: Job, before: TaskRecord): boolean {
   const isKnown = record.polledAtMs !== before.polledAtMs || record.status !== before.status;
   return isKnown || phase.kind === "retrying";
 }
@@ -140,7 +140,7 @@ function throwIfQueryFailed({ phase, record }: Job): void {
   if (phase.kind === "retrying") throw phase.error.withIds({ taskId: record.taskId ?? undefined });
 }
 
-async function inTime<T>(
+async function withinDeadline<T>(
   deps: GenerationDeps,
   call: OpenCall,
   taskId: string,
@@ -168,7 +168,7 @@ async function getForeignTask(deps: GenerationDeps, taskId: string, call: OpenCa
   for (let failures = 0; ; ) {
     const options: AskOptions = { isPoll: task !== null, onWaiting, deadline: call.deadline };
     try {
-      const seen: ObservedTask = await inTime(deps, call, taskId, async (signal) => {
+      const seen: ObservedTask = await withinDeadline(deps, call, taskId, async (signal) => {
         return await askService(deps, taskId, signal, options);
       });
       task = seen;

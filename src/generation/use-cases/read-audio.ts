@@ -33,11 +33,11 @@ type Located = { readonly record: TaskRecord; readonly file: SavedFile };
 async function locate(deps: GenerationDeps, uri: string): Promise<Located | null> {
   const taskId = TASK_URI.exec(uri)?.[1];
   if (taskId === undefined) {
-    const path = orNull(() => fileURLToPath(uri));
+    const path = nullIfThrows(() => fileURLToPath(uri));
     if (path === null) return null;
     return (await locatePath(deps, path)) ?? (await locateSpelling(deps, path));
   }
-  const decoded = orNull(() => decodeURIComponent(taskId));
+  const decoded = nullIfThrows(() => decodeURIComponent(taskId));
   if (decoded === null || !isTaskId(decoded)) return null;
   for (const record of await deps.ledger.ofTask(decoded)) {
     const file = await findSaved(deps, record, null);
@@ -46,7 +46,7 @@ async function locate(deps: GenerationDeps, uri: string): Promise<Located | null
   return null;
 }
 
-function orNull<T>(compute: () => T): T | null {
+function nullIfThrows<T>(compute: () => T): T | null {
   try {
     return compute();
   } catch {

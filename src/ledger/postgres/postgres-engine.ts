@@ -13,7 +13,7 @@ import { isReadOnly, isTransient, LostConnection, NoAnswerError, storeFault } fr
 import { prepareTables, TABLE_NAMES } from "./postgres-tables.ts";
 
 /** How long a server may be unavailable before a call reports it. */
-const PATIENCE_MS = 5_000;
+const RETRY_MS = 5_000;
 /**
  * No further try starts with less time left, because it could only end as "no answer", which would hide the reason.
  */
@@ -22,11 +22,11 @@ const MIN_TRY_MS = 250;
  * For this long after a report, each call makes only one short try, because a tool call asks the ledger several
  * times.
  */
-const KNOWN_AWAY_MS = 10_000;
-const ONE_TRY_MS = 2_000;
+const OUTAGE_KNOWN_MS = 10_000;
+const SINGLE_TRY_MS = 2_000;
 
 /** After this long without an answer of the server, waiting callers get an error with the reason. */
-const UNUSUAL_MS = 500;
+const SILENCE_MS = 500;
 
 const NOT_ANSWERED = new LostConnection(new NoAnswerError());
 
@@ -95,7 +95,7 @@ export class PostgresEngine implements SqlEngine {
 
   get trouble(): AudioError | null {
     const silentMs = performance.now() - Math.max(this.#waitingSinceMs, this.#answeredAtMs);
-    return this.#waiting > 0 && silentMs > UNUSUAL_MS ? storeFault(this.description, this.#lastError) : null;
+    return this.#waiting > 0 && silentMs > SILENCE_MS ? storeFault(this.description, this.#lastError) : null;
   }
 
   transact<T>(transaction: Transaction<T>): Promise<T> {
@@ -166,19 +166,19 @@ export class PostgresEngine implements SqlEngine {
   }
 
   async #repeating<T>(work: Work<T>, askedAtMs: number): Promise<T> {
-    const isKnownAway =
-      this.#reportedAtMs > this.#answeredAtMs && performance.now() - this.#reportedAtMs < KNOWN_AWAY_MS;
+    const isOutageKnown =
+      this.#reportedAtMs > this.#answeredAtMs && performance.now() - this.#reportedAtMs < OUTAGE_KNOWN_MS;
     // When the server is reported as unreachable, all calls that were waiting for it fail at once.
-    if (isKnownAway && askedAtMs <= this.#reportedAtMs) throw storeFault(this.description, this.#lastError);
+    if (isOutageKnown && askedAtMs <= this.#reportedAtMs) throw storeFault(this.description, this.#lastError);
     // Count time without an answer from the last answer, because waiting for this process's own work proves nothing.
-    const startedAtMs = isKnownAway ? performance.now() : Math.max(askedAtMs, this.#answeredAtMs);
-    const untilMs = startedAtMs + (isKnownAway ? ONE_TRY_MS : PATIENCE_MS);
+    const startedAtMs = isOutageKnown ? performance.now() : Math.max(askedAtMs, this.#answeredAtMs);
+    const untilMs = startedAtMs + (isOutageKnown ? SINGLE_TRY_MS : RETRY_MS);
     for (;;) {
       try {
         return await this.#attempt(work, untilMs);
       } catch (error) {
         this.#lastError = error;
-        const isOver = isKnownAway || performance.now() >= untilMs - MIN_TRY_MS;
+        const isOver = isOutageKnown || performance.now() >= untilMs - MIN_TRY_MS;
         if (!isTransient(error) || isOver) {
           if (this.#answeredAtMs <= startedAtMs) this.#reportedAtMs = performance.now();
           throw storeFault(this.description, error);

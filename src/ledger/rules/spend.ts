@@ -2,7 +2,7 @@
 import { SPEND_BUCKET_MS } from "../horizons.ts";
 
 /** Longer than any budget's window, so that no sum of today is lost if the wall clock runs days ahead for a while. */
-export const SPEND_KEPT_MS = 30 * 24 * 60 * 60_000;
+export const SPEND_RETENTION_MS = 30 * 24 * 60 * 60_000;
 
 /** What one record adds to the sum of one quarter of an hour. */
 export interface SpendShare {

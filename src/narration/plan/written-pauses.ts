@@ -42,11 +42,11 @@ function secondsOf({ 0: mark, groups = {} }: RegExpMatchArray): number {
 }
 
 const lineBefore = (text: string, at: number): string => /[^\n\u2028]*$/.exec(text.slice(0, at))?.[0] ?? "";
-const lineBehind = (text: string, at: number): string => /^[^\n\u2028]*/.exec(text.slice(at))?.[0] ?? "";
+const lineAfter = (text: string, at: number): string => /^[^\n\u2028]*/.exec(text.slice(at))?.[0] ?? "";
 
 function isAtEdge(text: string, mark: RegExpMatchArray): boolean {
   const before = lineBefore(text, mark.index ?? 0);
-  const behind = lineBehind(text, (mark.index ?? 0) + mark[0].length);
+  const behind = lineAfter(text, (mark.index ?? 0) + mark[0].length);
   return before.trim() === "" || behind.trim() === "" || ENDS_SENTENCE.test(before);
 }
 

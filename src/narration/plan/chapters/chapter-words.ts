@@ -59,7 +59,7 @@ function headingText(text: string): string {
 const ACT = / (?:act|acto|ato|babak)$/;
 
 /** Returns the last position of each title. An earlier occurrence is an entry of a table of contents. */
-function lastOfEach(blocks: readonly SourceBlock[], { keys }: UnnumberedTitles): ReadonlySet<number> {
+function lastOccurrences(blocks: readonly SourceBlock[], { keys }: UnnumberedTitles): ReadonlySet<number> {
   const last = new Map<string, number>();
   for (const [at, block] of blocks.entries()) {
     if (keys.size === 0 || block.kind !== "paragraph" || block.text.length > 2 * MAX_HEADING_UNITS) continue;
@@ -83,7 +83,7 @@ export function markChapters(
   const forms = [...sequence.values()];
   const hasWord = forms.some(({ kind }) => kind !== "bare");
   const hasChapters = forms.some(({ level, key }) => level > 1 || ACT.test(key));
-  const titled = lastOfEach(blocks, hasChapters && !titles.areListed ? NO_TITLES : titles);
+  const titled = lastOccurrences(blocks, hasChapters && !titles.areListed ? NO_TITLES : titles);
   const headings = blocks.map((block, index) => {
     if (block.kind !== "paragraph" || listed.has(index) || contents.has(index)) return null;
     const form = sequence.get(index);

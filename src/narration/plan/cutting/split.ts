@@ -25,7 +25,7 @@ export interface PartText {
 const JOINT = sizeOf(PARAGRAPH_JOINT);
 
 /** Units, with the size that any range of them has as one part. */
-class Row {
+class UnitSequence {
   readonly units: readonly Unit[];
   /** Computed once for each unit, because ranges are searched repeatedly. */
   readonly gaps: Uint8Array;
@@ -84,7 +84,7 @@ function firstWhere(from: number, to: number, holds: (index: number) => boolean)
  * Chooses the deepest gap of a range with at least `minMs` on both sides. Among equal gaps, chooses the first by
  * rank, then the most central.
  */
-function chooseCut(row: Row, ranks: Ranks, from: number, to: number, minMs: number): number | null {
+function chooseCut(row: UnitSequence, ranks: Ranks, from: number, to: number, minMs: number): number | null {
   const first = firstWhere(from + 1, to, (cut) => row.speechMs(from, cut) >= minMs);
   const end = firstWhere(first, to, (cut) => row.speechMs(cut, to) < minMs);
   let gap = 8;
@@ -100,7 +100,7 @@ function chooseCut(row: Row, ranks: Ranks, from: number, to: number, minMs: numb
 }
 
 /** Chooses a cut with 20 seconds on both sides, or at least the seconds of the minimum charge. */
-function firstCut(row: Row, ranks: Ranks, from: number, to: number, speed: number): number | null {
+function firstCut(row: UnitSequence, ranks: Ranks, from: number, to: number, speed: number): number | null {
   for (const seconds of [MIN_SECONDS, MINIMUM_CHARGE_SECONDS, 0]) {
     const cut = chooseCut(row, ranks, from, to, seconds * 1000 * speed);
     if (cut !== null) return cut;
@@ -109,7 +109,7 @@ function firstCut(row: Row, ranks: Ranks, from: number, to: number, speed: numbe
 }
 
 /** Computes the first unit of each part, in order. */
-function cutsOf(row: Row, ranks: Ranks, speed: number): number[] {
+function cutsOf(row: UnitSequence, ranks: Ranks, speed: number): number[] {
   const maxMs = MAX_SECONDS * 1000 * speed;
   const starts: number[] = [];
   // A stack of open ranges, leftmost on top, instead of recursion, which a hostile text could make too deep.
@@ -136,7 +136,7 @@ export function split(paragraphs: readonly string[], speed: number): PartText[] 
     codePoints: Math.floor((MAX_PROMPT_CODE_POINTS * MAX_UNIT_SECONDS) / MAX_SECONDS),
   };
   const units = unitsOf(paragraphs, max);
-  const row = new Row(units, paragraphs);
+  const row = new UnitSequence(units, paragraphs);
   const textOf = (unit: Unit | undefined): string =>
     unit === undefined ? "" : (paragraphs[unit.paragraph] ?? "").slice(unit.start, unit.end);
   const ranks = new Ranks(units.length, (index) => textOf(units[index]).slice(0, RANKED_CHARACTERS));

@@ -7,7 +7,7 @@ import { hasWords } from "../characters.ts";
 import { HARD_BREAK, normaliseLines } from "../normalise.ts";
 import { withoutMarks } from "../plain/bracket-marks.ts";
 import { withoutEbookFrame } from "../plain/ebook-frame.ts";
-import { isFilled } from "../plain/kept-lines.ts";
+import { isWrapped } from "../plain/kept-lines.ts";
 import { isWordsInBrackets } from "./html-elements.ts";
 import { isText } from "./indented-text.ts";
 import { inlineText } from "./markdown-inline.ts";
@@ -121,7 +121,8 @@ class Reader {
   /** An indented block without a fence may be a poem or a clause. */
   #code({ codeBlockStyle, text }: Tokens.Code): void {
     if (codeBlockStyle !== "indented" || !isText(text)) this.#skipped.add("code", text);
-    else if (isFilled(text)) for (const paragraph of text.split(/\n\s*\n/)) this.#paragraph(paragraph.trim());
+    else if (isWrapped(text))
+      for (const paragraph of text.split(/\n\s*\n/)) this.#paragraph(paragraph.trim());
     else this.#paragraph(text.trim().replaceAll("\n", HARD_BREAK));
   }
 

@@ -20,7 +20,7 @@ const LIST_MARK = /^\s*(?:[-*+•o]|\(?[\p{L}\d]{1,4}[.)])\s/u;
 const LEGEND = /^[|+/\s]+(?=\S)/;
 
 /** The separator between two cells; the first cell may end with a mark. */
-const joint = (_: string, at: number, row: string): string =>
+const separator = (_: string, at: number, row: string): string =>
   /[,;:.!?]/.test(row.charAt(at - 1)) ? " " : ", ";
 
 const isRuler = (line: string): boolean =>
@@ -77,7 +77,9 @@ export function readColumns(text: string, skipped: SkippedList): string {
             skipped.add("table_frame", line.trim());
             return [];
           }
-          return [`${(hasRuler ? line.replace(LEGEND, "") : line).trim().replace(GAP, joint)}${HARD_BREAK}`];
+          return [
+            `${(hasRuler ? line.replace(LEGEND, "") : line).trim().replace(GAP, separator)}${HARD_BREAK}`,
+          ];
         })
         .join("\n");
     })

@@ -38,7 +38,7 @@ const fieldOf = (header: string, name: string): string | null =>
     .trim() ?? null;
 
 /** Finds the line after a marker, given the line at which the marker begins. */
-function behindMarker(lines: readonly string[], at: number): number {
+function afterMarker(lines: readonly string[], at: number): number {
   for (let line = at; line < Math.min(lines.length, at + MAX_MARKER_LINES); line += 1) {
     if (/\*{3}\s*$/.test(lines[line] ?? "") && (line > at || /\*{3}.*\*{3}/.test(lines[line] ?? "")))
       return line + 1;
@@ -106,7 +106,7 @@ export function withoutEbookFrame(text: string, skipped: SkippedList): Ebook {
     } else books.push(bookOf(lines.slice(from, at), skipped));
     hasMarker = true;
     isBook = isStart;
-    from = behindMarker(lines, at);
+    from = afterMarker(lines, at);
     at = from - 1;
   }
   if (!hasMarker) return none;

@@ -41,7 +41,7 @@ const CAPITAL = new RegExp(`^[_*\\s${OPENERS}]*[\\p{Lu}\\p{N}]`, "u");
 const SMALL = /^\p{Ll}/u;
 
 /** Whether the lines of an indented block were wrapped at a width, so that it is not a poem. */
-export function isFilled(text: string): boolean {
+export function isWrapped(text: string): boolean {
   const lines = linesOf(text);
   return (
     lines.length > 1 && share(lines.slice(1), SMALL) >= 0.5 && freeBreaks(lines) < 0.2 * (lines.length - 1)
@@ -154,7 +154,7 @@ function hasHeadLine(paragraph: string): boolean {
 }
 
 /** Separates heading lines from the deeper block below them. */
-function setHeadLinesApart(paragraphs: readonly string[]): readonly string[] {
+function separateHeadLines(paragraphs: readonly string[]): readonly string[] {
   const headed = new Set(paragraphs.filter(hasHeadLine));
   if (headed.size < MIN_HEAD_LINES) return paragraphs;
   return paragraphs.flatMap((paragraph) => {
@@ -189,7 +189,7 @@ function lineParagraphs(text: string): string {
 
 /** Divides a text into paragraphs: at blank lines, or at each line. */
 export const paragraphsOf = (text: string): readonly string[] =>
-  setHeadLinesApart(
+  separateHeadLines(
     lineParagraphs(text)
       .split(/\n\s*\n/)
       .filter((paragraph) => /\S/.test(paragraph)),
@@ -206,7 +206,7 @@ function pageWidthOf(paragraphs: readonly string[]): number {
 }
 
 /** Whether a line break is the page's: the first line has no room for the next word. */
-function isFilledPair(paragraph: string, [, second = ""]: readonly string[], pageWidth: number): boolean {
+function isWrappedPair(paragraph: string, [, second = ""]: readonly string[], pageWidth: number): boolean {
   const [first = ""] = paragraph.replace(/^\n+/, "").split("\n", 1);
   return first.trimEnd().length + 1 + firstWordOf(second) > pageWidth;
 }
@@ -220,7 +220,7 @@ const VERSE_BEGIN_SHARE = 0.6;
 const MAX_VERSE_UNITS = 200;
 
 /** Joins a continued line of verse to the line above. It begins with a small letter and is indented deeper. */
-function withoutTurnedOver(paragraph: string): string[] {
+function joinWrappedLines(paragraph: string): string[] {
   const raw = paragraph.split("\n").filter((line) => /\S/.test(line));
   const min = indentationOf(paragraph);
   const joined: string[] = [];
@@ -251,7 +251,7 @@ export function keepLines(paragraphs: readonly string[]): string[] {
   const isFilledTwo = (paragraph: string, lines: readonly string[]): boolean => {
     if (lines.length !== 2) return false;
     pageWidth ??= pageWidthOf(paragraphs);
-    return isFilledPair(paragraph, lines, pageWidth);
+    return isWrappedPair(paragraph, lines, pageWidth);
   };
   const kinds = paragraphs.map((paragraph): { readonly kept: string | null; readonly isVerse?: boolean } => {
     if (!paragraph.includes("\n") || paragraph.length > MAX_UNITS) return { kept: paragraph };
@@ -269,7 +269,7 @@ export function keepLines(paragraphs: readonly string[]): string[] {
   return paragraphs.map((paragraph, index) => {
     const kind = kinds[index];
     if (kind === undefined || kind.kept !== null) return kind?.kept ?? paragraph;
-    const lines = isTextOfVerse ? withoutTurnedOver(paragraph) : linesOf(paragraph);
+    const lines = isTextOfVerse ? joinWrappedLines(paragraph) : linesOf(paragraph);
     return kind.isVerse === true || (isTextOfVerse && isStanza(lines)) ? lines.join(HARD_BREAK) : paragraph;
   });
 }

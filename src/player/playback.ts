@@ -1,7 +1,7 @@
 /** Plays a segment by an audio element, or as decoded samples if the host's content policy forbids the element. */
 import { DamagedError, type Segment } from "./segment.ts";
 
-export interface Voice {
+export interface Playback {
   readonly segment: Segment;
   /**
    * Plays from a moment of the whole sound, after a delay in seconds. A later call of play or pause cancels the delay.
@@ -55,11 +55,11 @@ const eventOf = (element: HTMLAudioElement, event: string): Promise<void> =>
   });
 
 /** Prepares an audio element. @throws DamagedError if the browser cannot decode the segment, or is forbidden to */
-export async function elementVoice(given: Segment): Promise<Voice> {
+export async function elementPlayback(given: Segment): Promise<Playback> {
   const element = takeElement();
   let isReleased = false;
   const release = (): void => {
-    // A second release would stop the voice that now uses the element.
+    // A second release would stop the playback that now uses the element.
     if (isReleased) return;
     isReleased = true;
     element.pause();
@@ -121,7 +121,7 @@ const contextOf = (): AudioContext => {
 };
 
 /** Decodes a segment, to play it as samples. @throws DamagedError */
-export async function samplesVoice(given: Segment): Promise<Voice> {
+export async function samplesPlayback(given: Segment): Promise<Playback> {
   const decoder = new OfflineAudioContext(1, 1, 48_000);
   // Copy the bytes, because the decoder detaches its input buffer.
   const buffer = await decoder.decodeAudioData(given.bytes.slice().buffer).catch(() => {

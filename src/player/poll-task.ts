@@ -18,7 +18,7 @@ const MAX_REFUSALS = 3;
 const pause = (seconds: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 
-export const isBeingMade = ({ status, isError }: ShownResult): boolean =>
+export const isRunning = ({ status, isError }: ShownResult): boolean =>
   !isError && ["waiting", "queued", "processing", "running"].includes(status);
 
 const readShown = async ({ kind, id }: ShownResult): Promise<ShownResult> => {
@@ -88,7 +88,7 @@ export async function pollUntilMade(
       if (now.isError || now.kind !== shown.kind || now.status === "")
         throw new HostError(now.isError ? now.message : "The chat hands on the words alone.");
       refusals = 0;
-      if (!isBeingMade(now)) return hand(now);
+      if (!isRunning(now)) return hand(now);
       if (now.message !== "") showStatus(now.message);
     } catch (error) {
       refusals += 1;
