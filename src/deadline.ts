@@ -32,14 +32,14 @@ export interface TimeLimit {
   /** The caller's signal. If it aborts, the result rejects with its reason. */
   readonly signal?: AbortSignal | undefined;
   /** Creates the error for a time-out, which is also the reason of the work's signal. */
-  readonly late: () => unknown;
+  readonly timeoutError: () => unknown;
 }
 
 /**
  * Runs work for a limited time.
  *
  * @param work its signal aborts with the caller's signal or when the time is over; its later result is ignored
- * @throws errors of the work, the reason of the caller's signal, or the error of `late`
+ * @throws errors of the work, the reason of the caller's signal, or `timeoutError()`
  */
 export async function withDeadline<T>(
   limit: TimeLimit,
@@ -52,7 +52,7 @@ export async function withDeadline<T>(
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => reject(signal.reason);
   signal.addEventListener("abort", onAbort);
-  const overdue = limit.clock.sleep(limit.ms, timer.signal).then(() => stop.abort(limit.late()));
+  const overdue = limit.clock.sleep(limit.ms, timer.signal).then(() => stop.abort(limit.timeoutError()));
   // An async function turns a synchronous error into a rejection, so that the timer still ends.
   const working = (async () => await work(signal))();
   // The loser of the race must not cause an unhandled rejection.

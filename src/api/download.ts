@@ -179,7 +179,7 @@ class Transfer {
       const askedAtMs = clock.steadyMs();
       let step: IteratorResult<Uint8Array>;
       try {
-        step = await withDeadline({ clock, ms: leftMs, late: stalled }, () => chunks.next());
+        step = await withDeadline({ clock, ms: leftMs, timeoutError: stalled }, () => chunks.next());
       } catch (error) {
         signal.throwIfAborted();
         return error;

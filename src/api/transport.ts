@@ -85,8 +85,8 @@ export function createTransport(
 
   async function exchange<T>(request: HttpRequest, read: (response: HttpResponse) => Promise<T>): Promise<T> {
     let isSent = false;
-    const late = (): unknown => networkFailure(timeout("deadline passed"), base.host, isSent);
-    const limit = { clock: systemClock, ms: request.deadlineMs, signal: request.signal, late };
+    const timeoutError = (): unknown => networkFailure(timeout("deadline passed"), base.host, isSent);
+    const limit = { clock: systemClock, ms: request.deadlineMs, signal: request.signal, timeoutError };
     return await withDeadline(limit, async (signal) => {
       const failure = (error: unknown): unknown =>
         signal.aborted ? signal.reason : networkFailure(error, base.host, isSent);

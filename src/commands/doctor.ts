@@ -223,7 +223,7 @@ export async function doctor(asJson: boolean): Promise<0 | 1> {
   const works = checks.some(({ warning }) => warning)
     ? 'Everything works, but look at what is marked with "!".'
     : "Everything works.";
-  const human = `${checks.map(describe).join("\n")}\n${ok ? works : "Something needs mending."}`;
+  const human = `${checks.map(describe).join("\n")}\n${ok ? works : "Something needs to be fixed."}`;
   const text = `${asJson ? JSON.stringify({ ok, checks }, null, 2) : human}\n`;
   await new Promise((resolve) => process.stdout.write(text, resolve));
   // A check that hangs must not keep the process alive.

@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 
 /** A request or a narration on the page. */
 export interface PageEntry {
-  readonly what: string;
+  readonly description: string;
   /** Local date and time with offset, in ISO 8601. */
   readonly at: string;
   readonly status: string;
@@ -128,7 +128,19 @@ function fileOf(path: string): string {
 }
 
 function article(entry: PageEntry): string {
-  const { what, at, status, credits, seconds, voice, take, id, paths, missingPaths, next } = entry;
+  const {
+    description: what,
+    at,
+    status,
+    credits,
+    seconds,
+    voice,
+    take,
+    id,
+    paths,
+    missingPaths,
+    next,
+  } = entry;
   const facts = [
     at.slice(0, 19).replace("T", " "),
     status,

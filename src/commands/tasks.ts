@@ -60,7 +60,7 @@ function describeNarration(row: NarrationRow): string {
 function pageEntry(task: ListedTask): PageEntry {
   const row = taskRow(task);
   return {
-    what: row.prompt_excerpt,
+    description: row.prompt_excerpt,
     at: row.created_at,
     status: row.status,
     credits: row.credits ?? null,
@@ -78,7 +78,7 @@ function pageEntry(task: ListedTask): PageEntry {
 function pageEntryOfNarration(row: NarrationRow, bill: NarrationBill): PageEntry {
   const { narrationId, status, title, createdAtMs, savedParts, totalParts, paths, missingPaths } = row;
   return {
-    what: title,
+    description: title,
     at: isoWithOffset(createdAtMs),
     status: `${status}, ${savedParts} of ${totalParts} parts`,
     credits: status === "planned" ? null : Math.round(bill.chargedCredits),

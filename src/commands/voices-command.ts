@@ -61,7 +61,7 @@ function lineOf({ voice, path, error }: VoiceSample): string {
 }
 
 const pageEntry = ({ voice, path, error }: VoiceSample): PageEntry => ({
-  what: `${voice.name}: ${sampleOf(voice).prompt}`,
+  description: `${voice.name}: ${sampleOf(voice).prompt}`,
   at: isoWithOffset(systemClock.wallMs()),
   status: voice.mixed ? `${voice.languages.join(", ")}, mixed` : voice.languages.join(", "),
   credits: null,

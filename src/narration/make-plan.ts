@@ -37,7 +37,7 @@ export interface PlanSettings {
 }
 
 /** A text, or a function that reads another kind of file into blocks, and lists what it leaves out. */
-export type RunningText =
+export type ProseText =
   | { readonly text: string; readonly format: TextFormat | "srt" | "vtt" }
   | { readonly read: (skipped: SkippedList) => ReadText };
 
@@ -183,7 +183,7 @@ interface WholePlan {
   readonly remarks: readonly string[];
 }
 
-function wholePlan(source: RunningText, options: PlanSettings): WholePlan {
+function wholePlan(source: ProseText, options: PlanSettings): WholePlan {
   const { settings, voices, pauseSeconds, keepsPauses } = options;
   const speed = settings.speed ?? 1;
   const request = { speed, pauseSeconds, voices };
@@ -204,7 +204,7 @@ function wholePlan(source: RunningText, options: PlanSettings): WholePlan {
 }
 
 /** Plans the whole text, or the chosen chapters. */
-function planOf(source: RunningText, options: PlanSettings): WholePlan {
+function planOf(source: ProseText, options: PlanSettings): WholePlan {
   const { chapters } = options;
   const { plan, unbroken = plan, remarks } = wholePlan(source, options);
   if (chapters === undefined) return { plan, unbroken, remarks };
@@ -215,7 +215,7 @@ export const storedRules = ({ pronunciations = [] }: PlanSettings): Pick<StoredP
   pronunciations.length === 0 ? {} : { pronunciations: [...pronunciations] };
 
 /** @throws AudioError `invalid_request` if there is nothing to speak */
-export function makePlan(source: RunningText, options: PlanSettings): StoredPlan {
+export function makePlan(source: ProseText, options: PlanSettings): StoredPlan {
   const { settings, pauseSeconds, files } = options;
   const { plan, unbroken = plan, remarks } = planOf(source, options);
   const silent = plan.silentSpeakers.map(

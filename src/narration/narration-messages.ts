@@ -380,5 +380,5 @@ function stoppedStep(view: NarrationView, call: string): string {
   if (first.code === "max_credits_reached" || first.code === "cancelled") {
     return `Ask the user whether to go on. If so: ${goOn}`;
   }
-  return `Tell the user what is in the way. When it is mended: ${goOn}`;
+  return `Tell the user what prevents it. When it is fixed: ${goOn}`;
 }

@@ -1,7 +1,7 @@
 /** Plans an input by its kind. The reader of each kind is loaded on first use. */
 import { AudioError } from "../errors.ts";
 import type { InputText } from "../files/input-format.ts";
-import type { PlanSettings, RunningText } from "./make-plan.ts";
+import type { PlanSettings, ProseText } from "./make-plan.ts";
 import type { StoredPlan } from "./narration-state.ts";
 
 /** @throws AudioError `invalid_request` if there is nothing to speak, or the content cannot be spoken */
@@ -19,7 +19,7 @@ export async function planInput(input: InputText, settings: PlanSettings): Promi
   return makePlan(await runningText(input), settings);
 }
 
-async function runningText(input: Exclude<InputText, { format: "sheet" }>): Promise<RunningText> {
+async function runningText(input: Exclude<InputText, { format: "sheet" }>): Promise<ProseText> {
   if (input.format === "html") {
     const { readHtml } = await import("./books/read-html.ts");
     return { read: (skipped) => readHtml(input.text, skipped) };

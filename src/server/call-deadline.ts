@@ -35,7 +35,7 @@ export async function withCallDeadline<T>(
   work: (signal: AbortSignal) => Promise<T>,
   clock: Pick<Clock, "sleep"> = systemClock,
 ): Promise<T> {
-  const late = (): AudioError =>
+  const timeoutError = (): AudioError =>
     new AudioError(
       "timeout",
       `No answer within ${seconds} s: the disk of the output folder or of the ledger does not answer. What the service has accepted stays recorded.`,
@@ -45,5 +45,5 @@ export async function withCallDeadline<T>(
           "Tell the user that the disk does not answer. When it does, repeat the same call: it finds what was accepted and pays nothing twice.",
       },
     );
-  return await withDeadline({ clock, ms: seconds * 1000, signal, late }, work);
+  return await withDeadline({ clock, ms: seconds * 1000, signal, timeoutError }, work);
 }

@@ -43,7 +43,7 @@ export const REMEDIES: Readonly<Record<ErrorCode, string>> = {
   too_large:
     "The audio stays at the service. Tell the user its task_id; it can be fetched with any HTTP client from the task's content address with the same key. Shorter texts give smaller files.",
   store_unavailable:
-    "Nothing was sent, because without the ledger it could be paid for twice. Ask the user to mend what is named above, then repeat the same call.",
+    "Nothing was sent, because without the ledger it could be paid for twice. Ask the user to fix the fault named above, then repeat the same call.",
   wait_expired:
     "The task_id is kept. Call get_task with it later; if the task ends after all, its audio is saved at no further cost.",
 };

@@ -62,7 +62,7 @@ function nextStep(task: ListedTask): string {
   switch (task.status) {
     case "waiting":
       if (task.refusal !== null) {
-        return `Refused (${task.refusal.code}): ${task.refusal.message} Nothing was charged. When that is mended, repeat the same generate_audio call.`;
+        return `Refused (${task.refusal.code}): ${task.refusal.message} Nothing was charged. When that is fixed, repeat the same generate_audio call.`;
       }
       return `Not sent yet. get_task with task_id ${handle} says whether it is under way; else repeat the same generate_audio call.`;
     case "unresolved":

@@ -64,7 +64,7 @@ export class Scene {
     await point;
     await killHard(driver.pid);
     this.#peek?.release();
-    this.#peek?.mend();
+    this.#peek?.repair();
     await this.expectOnlyWholeFiles();
   }
 

@@ -343,7 +343,7 @@ describe.concurrent("doctor", () => {
       key: expect.stringMatching(/not tested.*FIX Try again in a minute/),
     });
     const { stdout } = await runDoctor(place.env(busy), []);
-    expect(stdout).toContain("Something needs mending.");
+    expect(stdout).toContain("Something needs to be fixed.");
     await busy.stop();
   });
 

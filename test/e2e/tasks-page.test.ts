@@ -134,7 +134,7 @@ describe("a task that a narration and a request share", () => {
 describe("the page of many tasks", () => {
   const DAY_MS = 86_400_000;
   const entry = (index: number): PageEntry => ({
-    what: `Text ${index}`,
+    description: `Text ${index}`,
     at: new Date(1_700_000_000_000 - index * DAY_MS).toISOString(),
     status: "succeeded",
     credits: 3,

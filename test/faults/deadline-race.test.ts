@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { withDeadline } from "../../src/deadline.ts";
 
-const late = (): Error => new Error("late");
+const timeoutError = (): Error => new Error("late");
 const LONG_MS = 60_000;
 
 /** Rejections that were not handled during the test. */
@@ -19,7 +19,7 @@ function unhandledRejections(): unknown[] {
 it("ends with the error that the work throws, even synchronously, and leaves no timer", async () => {
   const unhandled = unhandledRejections();
   const mistake = new Error("at once");
-  const limit = { clock: systemClock, ms: 20, late };
+  const limit = { clock: systemClock, ms: 20, timeoutError };
   await expect(
     withDeadline(limit, () => {
       throw mistake;
@@ -32,7 +32,7 @@ it("ends with the error that the work throws, even synchronously, and leaves no 
 
 it("ends when the time is over, and the work's signal states the reason", async () => {
   let reason: unknown;
-  const limit = { clock: systemClock, ms: 20, late };
+  const limit = { clock: systemClock, ms: 20, timeoutError };
   const ending = withDeadline(limit, async (signal) => {
     await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
     reason = signal.reason;
@@ -43,7 +43,7 @@ it("ends when the time is over, and the work's signal states the reason", async 
 
 it("ends with the caller's reason, whose signal keeps no listener of work that is done", async () => {
   const caller = new AbortController();
-  const limit = { clock: systemClock, ms: LONG_MS, signal: caller.signal, late };
+  const limit = { clock: systemClock, ms: LONG_MS, signal: caller.signal, timeoutError };
   for (let times = 0; times < 50; times += 1) await withDeadline(limit, async () => times);
   expect(getEventListeners(caller.signal, "abort")).toHaveLength(0);
   const pending = withDeadline(limit, async () => await new Promise(() => undefined));

@@ -25,7 +25,7 @@ describe("a refusal inside a narration", () => {
     const told = await narrator.narrate({ text: TWO, max_credits: 1000 });
     expect(told).toMatchObject({ status: "stopped", problems: [{ code }] });
     expect(told.message).toMatch(words);
-    expect(told.next_step).toContain("When it is mended");
+    expect(told.next_step).toContain("When it is fixed");
     // One limit, in words and as a number.
     expect(told.next_step).toContain(`max_credits ${told.credits.suggested_max}:`);
     expect(told.credits).toMatchObject({ max: 1000, suggested_max: 1000 });

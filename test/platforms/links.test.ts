@@ -66,8 +66,8 @@ describe("a disk that refuses both links and renames", () => {
       expect(textOf(outcome)).toContain(`(${code})`);
       expect(textOf(outcome)).not.toContain("AUDIO_BASE_URL");
       await bench.server.end();
-      const mended = await bench.another();
-      expect(taskOf(await mended.call("generate_audio", { prompt: "No name" })).replayed).toBe(true);
+      const repaired = await bench.another();
+      expect(taskOf(await repaired.call("generate_audio", { prompt: "No name" })).replayed).toBe(true);
       expect(bench.service.count("create")).toBe(1);
     },
   );

@@ -25,7 +25,7 @@ describe("a ledger that cannot be written", () => {
     const refused = await driver.call("generate_audio", { prompt: "Nowhere to write" });
     expect(errorOf(refused).code).toBe("store_unavailable");
     expect(service.exchanges).toEqual([]);
-    peek.mend();
+    peek.repair();
     expect(taskOf(await driver.call("generate_audio", { prompt: "Nowhere to write" })).status).toBe(
       "succeeded",
     );
@@ -44,7 +44,7 @@ describe("a ledger that cannot be written", () => {
     expect(unwritten.task_id).toBe(taskId);
     expect(await peek.records()).toMatchObject([{ status: "unresolved", taskId: null }]);
     expect(await peek.inFlight()).toBe(1);
-    peek.mend();
+    peek.repair();
     // No further call.
     await peek.until((records) => records.every(({ files }) => files.length === 1));
     expect(await peek.inFlight()).toBe(0);

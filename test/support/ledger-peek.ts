@@ -110,7 +110,7 @@ export class LedgerPeek {
   }
 
   /** Writes work again. */
-  mend(): void {
+  repair(): void {
     this.#db.exec("DROP TRIGGER IF EXISTS obstructed");
   }
 

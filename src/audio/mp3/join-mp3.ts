@@ -87,7 +87,7 @@ async function copySound(file: PartFile, part: Mp3Part, output: Output): Promise
   let audioBytes = 0;
   for await (const batch of soundOf(file)) {
     for (const frame of batch) {
-      reservoir.mend(frame);
+      reservoir.repair(frame);
       if (!output.putNow(frame.bytes)) await output.put(frame.bytes);
       audioBytes += frame.bytes.byteLength;
     }

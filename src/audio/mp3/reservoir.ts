@@ -38,7 +38,7 @@ export class Reservoir {
   #bytesSeen = 0;
 
   /** Silences a frame in place if no decoder could play it. Must be called for each frame, in order. */
-  mend(frame: Frame): void {
+  repair(frame: Frame): void {
     const { header } = frame;
     if (frame.afterGap) this.#bytesSeen = 0;
     if (mainDataBegin(frame) > this.#bytesSeen || isBroken(frame)) silence(frame);

@@ -56,7 +56,7 @@ function notWritten({ message, cause }: AudioError): AudioError {
   return new AudioError("store_unavailable", message, {
     retryable: true,
     remedy:
-      "The service has accepted the request, and the ledger could not take that down. Ask the user to mend what is named above, then repeat the same call: it finds the same task and does not pay twice.",
+      "The service has accepted the request, and the ledger could not record that. Ask the user to fix the fault named above, then repeat the same call: it finds the same task and does not pay twice.",
     cause,
   });
 }

@@ -48,9 +48,9 @@ export async function download(
   if (fileName !== null) checkFileName(fileName);
   // All steps share one deadline, even if the caller may not wait.
   const call = openCall({ ...givenCall, waitMs: Math.max(1, deps.timing.transferWaitMs) }, deps.clock);
-  const late = (): AudioError => callTimedOut(deps.ledger.store.trouble, { taskId });
+  const timeoutError = (): AudioError => callTimedOut(deps.ledger.store.trouble, { taskId });
   const known = await withDeadline(
-    { clock: deps.clock, ms: call.deadline.leftMs, signal: call.signal, late },
+    { clock: deps.clock, ms: call.deadline.leftMs, signal: call.signal, timeoutError },
     async (signal) =>
       (await findRecordOfTask(deps, taskId, signal, call.deadline)) ??
       (await recordForeignTask(deps, taskId, signal, call.deadline)),

@@ -75,8 +75,9 @@ export async function finishPart(
     // Do not join the job as a caller, because a job with a caller sends another create if the service refuses the
     // first.
     const { leftMs: ms } = openPartCall(deps, signal).deadline;
-    const late = (): AudioError => new AudioError("timeout", "A part could not be brought to its end.");
-    await withDeadline({ clock: deps.clock, ms, signal, late }, () => running.end);
+    const timeoutError = (): AudioError =>
+      new AudioError("timeout", "A part could not be brought to its end.");
+    await withDeadline({ clock: deps.clock, ms, signal, timeoutError }, () => running.end);
     return;
   }
   if (record === null || record.taskId === null || !isOpen(record)) return;

@@ -105,7 +105,8 @@ async function search(
       clock: deps.clock,
       ms: call.deadline.leftMs,
       signal: call.signal,
-      late: () => callTimedOut(deps.ledger.store.trouble, { idempotencyKey: idempotencyKey ?? undefined }),
+      timeoutError: () =>
+        callTimedOut(deps.ledger.store.trouble, { idempotencyKey: idempotencyKey ?? undefined }),
     },
     (signal) => findOrDraft(deps, work, signal, call.deadline),
   );

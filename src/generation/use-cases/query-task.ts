@@ -146,9 +146,9 @@ async function withinDeadline<T>(
   taskId: string,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const late = (): AudioError => callTimedOut(deps.ledger.store.trouble, { taskId });
+  const timeoutError = (): AudioError => callTimedOut(deps.ledger.store.trouble, { taskId });
   const { clock } = deps;
-  return await withDeadline({ clock, ms: call.deadline.leftMs, signal: call.signal, late }, work);
+  return await withDeadline({ clock, ms: call.deadline.leftMs, signal: call.signal, timeoutError }, work);
 }
 
 /** Polls a task that is not in this ledger, for this call only. Does not save its audio. */

@@ -40,7 +40,7 @@ export function damagedFile(file: string, cause?: unknown): AudioError {
  */
 export function unusableFolder(folder: string, why: string, cause?: unknown): AudioError {
   return new AudioError("store_unavailable", `The state folder ${folder} cannot be used: ${why}.`, {
-    remedy: "Set AUDIO_STATE_DIR to a folder of your own that can be written, or mend what is named.",
+    remedy: "Set AUDIO_STATE_DIR to a folder of your own that can be written, or fix the fault named above.",
     cause,
   });
 }

@@ -22,7 +22,7 @@ export function refuseBook(rule: string, cause?: unknown): AudioError {
   return new AudioError("invalid_request", `The EPUB ${rule}. Nothing was sent.`, {
     cause,
     remedy:
-      "Nothing in the call can mend the file: tell the user, who may have another copy or format of the book.",
+      "No change of the call can repair the file: tell the user, who may have another copy or format of the book.",
   });
 }
 

@@ -56,8 +56,8 @@ hold("A text that is too long for one request", [
       made.says(/Cue 3 begins 0\.\d s late: .*speed 1\.\d+ would fit \(retakes, quote "cue 2"\)/);
       const speed = Number(/speed (1\.\d+) would fit/.exec(made.text)?.[1]);
       const { args } = made.nextCall;
-      const mended = await assistant.call("narrate", { ...args, retakes: [{ quote: "cue 2", speed }] });
-      mended.says(/Saved/, /Cost 40 credits/).hides(/late/);
+      const retaken = await assistant.call("narrate", { ...args, retakes: [{ quote: "cue 2", speed }] });
+      retaken.says(/Saved/, /Cost 40 credits/).hides(/late/);
     },
   },
   {

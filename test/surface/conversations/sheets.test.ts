@@ -47,7 +47,7 @@ hold("The lines of a game", [
     },
   },
   {
-    when: "one row names a voice that is none: it is refused by its number, and the mended sheet is planned",
+    when: "one row names an unknown voice: the row is refused by its number, and the corrected sheet is planned",
     fewestCalls: 2,
     stage: (era) => stageWithSheet(era, FORTY.with(16, "line_17,Halt!,opel")),
     play: async (stage) => {
