@@ -5,8 +5,14 @@ import { MAXIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "./billing.ts";
 import { MODEL } from "./service-limits.ts";
 import { TASK_ID_PATTERN } from "./wire.ts";
 
-export const TASK_STATUSES = ["queued", "processing", "succeeded", "failed"] as const;
+/** Statuses of a task that has not ended, in the order in which a task has them (docs/contract.md, States). */
+export const RUNNING_STATUSES = ["queued", "processing"] as const;
+export const TASK_STATUSES = [...RUNNING_STATUSES, "succeeded", "failed"] as const;
+export type RunningStatus = (typeof RUNNING_STATUSES)[number];
 export type TaskStatus = (typeof TASK_STATUSES)[number];
+
+/** Whether a task with this status has not ended. */
+export const isRunningStatus = (status: string): boolean => RUNNING_STATUSES.some((each) => each === status);
 
 const credits = z.int().min(0).max(MAXIMUM_CHARGE_CREDITS);
 

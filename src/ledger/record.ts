@@ -1,7 +1,7 @@
 /** The schema of a record, which stores one request, and the values derived from a record alone. */
 import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "../contract/audio-format.ts";
-import { billingSchema } from "../contract/audio-task.ts";
+import { billingSchema, isRunningStatus, TASK_STATUSES } from "../contract/audio-task.ts";
 import type { ReplacedFile, SavedFile } from "../files/saved-file.ts";
 import {
   earlierTaskName,
@@ -15,16 +15,9 @@ import { storedErrorSchema } from "./stored-error.ts";
 
 /**
  * `waiting`: claimed, nothing sent. `unresolved`: a create was or is about to be sent, and its answer is unknown.
- * The other four are the service's own.
+ * The others are the statuses of the service.
  */
-export const RECORD_STATUSES = [
-  "waiting",
-  "unresolved",
-  "queued",
-  "processing",
-  "succeeded",
-  "failed",
-] as const;
+export const RECORD_STATUSES = ["waiting", "unresolved", ...TASK_STATUSES] as const;
 export type RecordStatus = (typeof RECORD_STATUSES)[number];
 
 /** One saved copy of the audio. Size and hash prove, on any machine, that a file is this audio. */
@@ -129,15 +122,14 @@ export const isRefunded = ({ billing }: Pick<TaskRecord, "billing">): boolean =>
 
 /** The statuses of open records; see {@link isOpen}. */
 export const isOpenStatus = (status: RecordStatus): boolean =>
-  status === "queued" || status === "processing" || status === "succeeded";
+  isRunningStatus(status) || status === "succeeded";
 
 /** Why a record holds one of the account's two places in flight: an unanswered create, or a running task. */
 export type Flight = "sent" | "accepted";
 
 export function flightOf(record: TaskRecord): Flight | null {
   if (record.status === "unresolved") return "sent";
-  const isRunning = record.status === "queued" || record.status === "processing";
-  return isRunning && !record.isGone ? "accepted" : null;
+  return isRunningStatus(record.status) && !record.isGone ? "accepted" : null;
 }
 
 /** A record as stored: its JSON value and the columns derived from it, written together. */

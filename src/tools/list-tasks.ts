@@ -1,5 +1,6 @@
 /** The tool `list_tasks`: its schema, its words and its handler. */
 import { z } from "zod";
+import { RUNNING_STATUSES } from "../contract/audio-task.ts";
 import { wholeNumberFrom } from "../contract/bounded-number.ts";
 import { withThousands } from "../contract/thousands.ts";
 import type { ListedTask, ListRequest } from "../generation/use-cases/task-list.ts";
@@ -136,7 +137,7 @@ function line(task: ListedTask): string {
 }
 
 /** Statuses of tasks that hold their reservation, and of narrations that may have such tasks. */
-const RUNNING: ReadonlySet<string> = new Set(["unresolved", "queued", "processing", "running"]);
+const RUNNING: ReadonlySet<string> = new Set(["unresolved", ...RUNNING_STATUSES, "running"]);
 
 /** Describes the spending in words and in figures. */
 function describeSpending({ today, last7Days, last30Days, budget }: Spending, isRunning: boolean) {
@@ -176,7 +177,7 @@ const FILTERS = {
   succeeded: [["succeeded"], ["finished"]],
   failed: [["failed"], []],
   planned: [[], ["planned"]],
-  running: [["queued", "processing"], ["running"]],
+  running: [RUNNING_STATUSES, ["running"]],
   stopped: [[], ["stopped"]],
   finished: [["succeeded"], ["finished"]],
 } as const satisfies Readonly<Record<RecordStatus | NarrationRow["status"], Filter>>;

@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { serviceReason } from "../api/service-text.ts";
 import { MIME_TYPES } from "../contract/audio-format.ts";
-import type { Billing } from "../contract/audio-task.ts";
+import { type Billing, TASK_STATUSES } from "../contract/audio-task.ts";
 import type { TaskView } from "../generation/task-view.ts";
 import { audioSecondsOf, idOf, messageOf, TELL_THE_PATH, taskNextStep, textOf } from "./task-messages.ts";
 import type { AudioLink, ToolResult } from "./tool.ts";
@@ -14,7 +14,7 @@ const facts = z.record(z.string(), z.unknown());
 export const taskOutput = z
   .strictObject({
     task_id: z.string(),
-    status: z.enum(["waiting", "queued", "processing", "succeeded", "failed"]),
+    status: z.enum(["waiting", ...TASK_STATUSES]),
     message: z.string(),
     take: z.int().optional(),
     voice: z.string().optional(),

@@ -1,6 +1,7 @@
 /** Polls an accepted task until it has succeeded or failed. */
 import type { ObservedTask } from "../../api/read-task.ts";
 import { decideRead } from "../../api/retry.ts";
+import { isRunningStatus } from "../../contract/audio-task.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { GenerationDeps } from "../deps.ts";
@@ -51,7 +52,7 @@ export async function watchTask(job: Job, deps: GenerationDeps): Promise<void> {
   }
 }
 
-const isRunning = ({ record: { status } }: Job): boolean => status === "queued" || status === "processing";
+const isRunning = ({ record }: Job): boolean => isRunningStatus(record.status);
 
 /**
  * Whether polling again is pointless: the key does not work, or the ledger was unavailable for the whole recovery

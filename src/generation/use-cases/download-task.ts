@@ -2,6 +2,7 @@
  * The use case of `download_audio`: saves a finished task's audio as a verified file. Never waits for a task to
  * finish.
  */
+import { isRunningStatus } from "../../contract/audio-task.ts";
 import { type Deadline, withDeadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import { checkFileName, numberedName } from "../../files/file-name.ts";
@@ -101,11 +102,10 @@ async function refresh(
   record: TaskRecord,
   call: OpenCall,
 ): Promise<TaskRecord> {
-  const isRunning = record.status === "queued" || record.status === "processing";
   const { polledAtMs } = record;
   const sincePollMs = polledAtMs === null ? Number.POSITIVE_INFINITY : deps.clock.wallMs() - polledAtMs;
   const isFresh = sincePollMs >= 0 && sincePollMs < deps.timing.pollIntervalMs && !record.isGone;
-  if (!isRunning) return record;
+  if (!isRunningStatus(record.status)) return record;
   if (isFresh) {
     jobs.start(record, "finish");
     return record;

@@ -3,6 +3,7 @@
  * time-out, and would pay twice.
  */
 import { z } from "zod";
+import { isRunningStatus } from "../../contract/audio-task.ts";
 import { workId } from "../../ledger/identity.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
@@ -11,8 +12,6 @@ import type { Work } from "./find-record.ts";
 /** After this time, the same words are probably a new request. */
 const WITHIN_MS = 10 * 60 * 1000;
 const MAX_COMPARED = 20;
-
-const OPEN: ReadonlySet<TaskRecord["status"]> = new Set(["unresolved", "queued", "processing"]);
 
 const QUOTES = /["'`´“”„‟«»‘’‚‛‹›「」『』]/gu;
 
@@ -48,7 +47,7 @@ export async function findUnansweredDuplicate(
   const record = (await ledger.list({ accounts: "own", limit: MAX_COMPARED })).find(
     (other) =>
       other.take === take &&
-      OPEN.has(other.status) &&
+      (other.status === "unresolved" || isRunningStatus(other.status)) &&
       clock.wallMs() - other.createdAtMs < WITHIN_MS &&
       normalized(other.input) === wanted,
   );

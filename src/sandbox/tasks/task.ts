@@ -1,7 +1,7 @@
 /** Defines a stored task, and builds the AudioTask that clients see (docs/contract.md, AudioTask and States). */
 import { randomBytes } from "node:crypto";
 import type { NormalizedAudioInput } from "../../contract/audio-input.ts";
-import type { AudioTask } from "../../contract/audio-task.ts";
+import type { AudioTask, RunningStatus } from "../../contract/audio-task.ts";
 import { RESERVED_CREDITS } from "../../contract/billing.ts";
 import { MODEL } from "../../contract/service-limits.ts";
 import { GENERATIONS_PATH } from "../../contract/wire.ts";
@@ -27,7 +27,7 @@ export interface Task {
   /** True if the fault `fail_next_tasks` makes this task fail. */
   readonly isDoomed: boolean;
   readonly createdMs: number;
-  state: { readonly status: "queued" | "processing" } | TaskEnding;
+  state: { readonly status: RunningStatus } | TaskEnding;
 }
 
 /** Generates an id from 96 random bits, so that it cannot be guessed and reveals nothing about other tasks. */
