@@ -12,7 +12,8 @@ export type RunningStatus = (typeof RUNNING_STATUSES)[number];
 export type TaskStatus = (typeof TASK_STATUSES)[number];
 
 /** Whether a task with this status has not ended. */
-export const isRunningStatus = (status: string): boolean => RUNNING_STATUSES.some((each) => each === status);
+export const isRunningStatus = (status: string): status is RunningStatus =>
+  RUNNING_STATUSES.some((each) => each === status);
 
 const credits = z.int().min(0).max(MAXIMUM_CHARGE_CREDITS);
 

@@ -1,5 +1,6 @@
 /** Pure state machine of records. Nothing else changes what a record states about its task. */
 import type { ObservedTask } from "../api/read-task.ts";
+import { isRunningStatus } from "../contract/audio-task.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { ReplacedFile, SavedFile } from "../files/saved-file.ts";
 import { MAX_IN_FLIGHT_MS } from "./horizons.ts";
@@ -151,7 +152,7 @@ function observed(record: TaskRecord, event: TaskEvent & { kind: "observed" }): 
   const seen = { ...record, isGone: false, polledAtMs: atMs };
   const hadEnded = record.status === "succeeded" || record.status === "failed";
   // An answer older than the known status only shows that the service was asked.
-  const isBackwards = record.status === "processing" && ORDER[task.status] < ORDER.processing;
+  const isBackwards = isRunningStatus(record.status) && ORDER[task.status] < ORDER[record.status];
   if (record.taskId !== null && (hadEnded || isBackwards)) return seen;
   const hasEnded = task.status === "succeeded" || task.status === "failed";
   return {
