@@ -155,6 +155,8 @@ function observed(record: TaskRecord, event: TaskEvent & { kind: "observed" }): 
   const isBackwards = isRunningStatus(record.status) && ORDER[task.status] < ORDER[record.status];
   if (record.taskId !== null && (hadEnded || isBackwards)) return seen;
   const hasEnded = task.status === "succeeded" || task.status === "failed";
+  // A waiting record has no reservation, only the cost of earlier attempts.
+  const reserved = record.status === "waiting" ? null : record.spend;
   return {
     ...seen,
     status: task.status,
@@ -168,7 +170,9 @@ function observed(record: TaskRecord, event: TaskEvent & { kind: "observed" }): 
     taskError: task.error,
     acceptedAtMs: record.acceptedAtMs ?? atMs,
     finishedAtMs: hasEnded ? atMs : null,
-    spend: hasEnded ? charge(record, task, atMs) : (record.spend ?? reservation(record, atMs)),
+    spend: hasEnded
+      ? charge({ ...record, spend: reserved }, task, atMs)
+      : (reserved ?? reservation(record, atMs)),
   };
 }
 

@@ -224,6 +224,21 @@ describe("the spend of a record", () => {
     expect(learnt(SENT_AT_MS - 5 * MINUTE_MS)).toBe(SENT_AT_MS);
   });
 
+  it("is the whole reservation for a task whose send was believed to be refused", () => {
+    const failed = recordAfter([observed(task("failed", { billing: billing(40) }))], RECORDS.queued);
+    const sentAgain: TaskEvent = { kind: "sent", attempt: 2, send: "send-2", atMs: NOW_MS };
+    const late = observed(task("queued", { taskId: "task-2" }), 2);
+    const refused: TaskEvent[] = [
+      { kind: "again", failed: 1 },
+      sentAgain,
+      { kind: "notTaken", send: "send-2" },
+    ];
+    expect(recordAfter([...refused, late], failed).spend).toMatchObject({ credits: 150 + 40 });
+    const atMs = NOW_MS + 10_000 * MINUTE_MS;
+    const ended = observed(task("succeeded", { taskId: "task-2", billing: billing(10) }), 2, atMs);
+    expect(recordAfter([...refused, ended], failed).spend).toEqual({ credits: 10 + 40, atMs });
+  });
+
   it("is 0 for a task that another machine made, however it ends", () => {
     const foreign = aRecord({ ...NO_TASK_YET, input: null, take: null });
     for (const status of ["queued", "succeeded", "failed"] as const) {
