@@ -151,7 +151,7 @@ await step("a folder with a dot at the end takes audio", async () => {
 await step("a path without a drive is a fault", () => {
   const said = doctor({ AUDIO_OUTPUT_DIR: "\\audio" });
   expect(said.includes("not a path with a drive or a server"), said);
-  return "told by doctor";
+  return "reported by doctor";
 });
 await step("--version works without a home", () => {
   const env = { ...settings(), USERPROFILE: "", HOME: "", LOCALAPPDATA: "" };

@@ -103,7 +103,7 @@ describe("a download", () => {
   it.each([
     ["another offset", part(7, AUDIO.subarray(7))],
     ["another total", part(10, AUDIO.subarray(10), { totalBytes: 1000 })],
-  ])("starts over after a part of %s", async (_what, misfit) => {
+  ])("starts over after a range of %s", async (_what, misfit) => {
     const sink = new MemorySink();
     const { open, asked } = script(cutAt(10), () => misfit, rest);
     await downloadInto(sink, open, options());

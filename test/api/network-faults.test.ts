@@ -126,7 +126,7 @@ describe("a bug in this program", () => {
     Object.assign(new Error("not found"), { code: "ERR_MODULE_NOT_FOUND" }),
     new Error("something that nobody foresaw"),
     "no error at all",
-  ])("comes back as it is: %s", (mistake) => {
+  ])("is thrown unchanged: %s", (mistake) => {
     expect(networkFailure(mistake, "host", true)).toBe(mistake);
   });
 });

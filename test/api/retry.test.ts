@@ -33,7 +33,7 @@ describe("after a failed create", () => {
   });
 
   it.each<ErrorCode>(["network_error", "timeout", "unexpected_response"])(
-    "%s is repeated where that can help",
+    "%s is repeated if that can help",
     (code) => {
       expect(decideCreate(failure(code, { retryable: true }), 1, half)).toEqual({
         kind: "retry",
@@ -53,10 +53,10 @@ describe("after a failed create", () => {
   });
 
   it.each<ErrorCode>(["rate_limit", "concurrency_limit"])(
-    "%s waits what the service says, or 60 s",
+    "%s waits as long as the service states, or 60 s",
     (code) => {
-      const told = failure(code, { retryAfterSeconds: 7 });
-      expect(decideCreate(told, 1, half)).toEqual({ kind: "limited", retryAfterSeconds: 7 });
+      const reported = failure(code, { retryAfterSeconds: 7 });
+      expect(decideCreate(reported, 1, half)).toEqual({ kind: "limited", retryAfterSeconds: 7 });
       expect(decideCreate(failure(code), 1, half)).toEqual({ kind: "limited", retryAfterSeconds: 60 });
     },
   );
@@ -64,8 +64,8 @@ describe("after a failed create", () => {
   it.each<ErrorCode>(["api_unavailable", "temporarily_unavailable"])("%s waits, longer each time", (code) => {
     expect(decideCreate(failure(code), 1, half)).toEqual({ kind: "unavailable", delayMs: 1500 });
     expect(decideCreate(failure(code), 3, half)).toEqual({ kind: "unavailable", delayMs: 4500 });
-    const told = failure(code, { retryAfterSeconds: 20 });
-    expect(decideCreate(told, 1, half)).toEqual({ kind: "unavailable", delayMs: 20_000 });
+    const reported = failure(code, { retryAfterSeconds: 20 });
+    expect(decideCreate(reported, 1, half)).toEqual({ kind: "unavailable", delayMs: 20_000 });
   });
 });
 
@@ -117,8 +117,8 @@ describe("whether a failed create may have made a task", () => {
 });
 
 it("a download pauses for as long as a 503 requests, and otherwise backs off", () => {
-  const told = failure("api_unavailable", { retryAfterSeconds: 20 });
-  expect(pauseAfterBreakMs(told, 3, half)).toBe(20_000);
+  const reported = failure("api_unavailable", { retryAfterSeconds: 20 });
+  expect(pauseAfterBreakMs(reported, 3, half)).toBe(20_000);
   expect(pauseAfterBreakMs(failure("api_unavailable"), 3, half)).toBe(4500);
   expect(pauseAfterBreakMs(failure("network_error", { retryable: true }), 1, half)).toBe(1500);
 });

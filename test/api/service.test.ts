@@ -185,7 +185,7 @@ describe("create", () => {
     ["a path for an id", JSON.stringify(task({ id: "../../x" }))],
     ["an endless id", JSON.stringify(task({ id: "a".repeat(257) }))],
     ["an id alone, as gateways give their requests", '{"id":"request-1","error":"later"}'],
-  ])("asks for the same again after a 202 with %s", async (_what, body) => {
+  ])("sends the same create again after a 202 with %s", async (_what, body) => {
     const failure = await failureOf((await answering(202, body)).create("{}", "key", never()));
     expect(failure).toMatchObject({ code: "unexpected_response", httpStatus: 202, retryable: true });
   });
@@ -390,7 +390,7 @@ describe("content", () => {
     ["gzip", { ...AUDIO, "content-encoding": "gzip" }],
     ["an encoding twice", { ...AUDIO, "content-encoding": ["gzip", "gzip"] }],
     ["an encoding hidden behind identity", { ...AUDIO, "content-encoding": ["identity", "br"] }],
-  ])("does not take a 200 or a 206 with %s for audio", async (_what, headers) => {
+  ])("does not accept a 200 or a 206 with %s as audio", async (_what, headers) => {
     const service = await serviceThat((request, response) => {
       const range = request.headers.range === undefined ? {} : { "content-range": "bytes 4-11/12" };
       response.writeHead("content-range" in range ? 206 : 200, { ...headers, ...range }).end("whatever");

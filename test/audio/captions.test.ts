@@ -190,11 +190,11 @@ describeWithFfprobe("captions of mp3", () => {
     const sentences = ["One & two <three>.", "Four."].map((text) => ({ text, weight: 1 }));
     const path = join(scratchFolder(), "captions.vtt");
     writeFileSync(path, await captionsOf("ogg_opus", Buffer.of(0), sentences, 4));
-    const told = execFileSync("ffmpeg", ["-v", "warning", "-i", path, "-f", "srt", "-"], {
+    const reported = execFileSync("ffmpeg", ["-v", "warning", "-i", path, "-f", "srt", "-"], {
       encoding: "utf8",
     });
-    expect(told).toContain("00:01:40,000 --> 00:01:42,000\nOne & two <three>.");
-    expect(told).toContain("00:01:42,000 --> 00:01:44,000\nFour.");
+    expect(reported).toContain("00:01:40,000 --> 00:01:42,000\nOne & two <three>.");
+    expect(reported).toContain("00:01:42,000 --> 00:01:44,000\nFour.");
   });
 });
 

@@ -112,13 +112,13 @@ export function rewritten(file: Buffer, wish: RewrittenPage): Buffer {
       const here = segments.slice(at, at + size);
       const ended = here.findLast(({ ends }) => ends !== undefined)?.ends;
       const position = ended === undefined ? undefined : (granules[ended] ?? 0);
-      const told =
+      const reported =
         position === undefined ? -1 : matchesFormat ? (wish.granule?.(position, count) ?? position) : 0;
       const isLast = matchesFormat && at + size >= segments.length;
       write(
         here.map(({ bytes, ends }) => (ends === undefined ? 255 : bytes.byteLength)),
         Buffer.concat(here.map(({ bytes }) => bytes)),
-        BigInt(told),
+        BigInt(reported),
         (here[0]?.isLater ? 1 : 0) | (isLast ? 4 : 0),
       );
     }

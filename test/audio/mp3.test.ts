@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { describeWithFfprobe } from "../support/ffprobe.ts";
 import { joined, type TestPart } from "./join-in-memory.ts";
-import { encodedNoise, heard, heardByMpg123, largestDifference, testWith, toldBy } from "./sound.ts";
+import { encodedNoise, heard, heardByMpg123, largestDifference, outputOf, testWith } from "./sound.ts";
 
 const MP3 = ["-f", "mp3", "-c:a", "libmp3lame"];
 
@@ -175,12 +175,12 @@ describeWithFfprobe("mp3 parts in a joined file", () => {
         ],
       },
     );
-    const told: unknown = JSON.parse(
-      await toldBy("ffprobe", ["-v", "error", "-show_chapters", "-show_format", "-of", "json"], file.bytes),
+    const reported: unknown = JSON.parse(
+      await outputOf("ffprobe", ["-v", "error", "-show_chapters", "-show_format", "-of", "json"], file.bytes),
     );
     const thirdMs = Math.round((file.parts[2]?.startSeconds ?? 0) * 1000);
     const endMs = Math.round(file.durationSeconds * 1000);
-    expect(told).toMatchObject({
+    expect(reported).toMatchObject({
       chapters: [
         { start: 0, end: thirdMs, tags: { title: "Eins & zwei" } },
         { start: thirdMs, end: endMs, tags: { title: "三" } },
@@ -197,10 +197,10 @@ describeWithFfprobe("mp3 parts in a joined file", () => {
     const file = await joined("mp3", inputs, { chapters });
     const tables = file.bytes.toString("latin1").split("CTOC").length - 1;
     expect(tables).toBe(4);
-    const told: { chapters: unknown[] } = JSON.parse(
-      await toldBy("ffprobe", ["-v", "error", "-show_chapters", "-of", "json"], file.bytes),
+    const reported: { chapters: unknown[] } = JSON.parse(
+      await outputOf("ffprobe", ["-v", "error", "-show_chapters", "-of", "json"], file.bytes),
     );
-    expect(told.chapters).toHaveLength(600);
+    expect(reported.chapters).toHaveLength(600);
   });
 
   test.each(ENCODINGS)("give their file a true length and seek table: $name", async (encoding) => {
@@ -209,12 +209,12 @@ describeWithFfprobe("mp3 parts in a joined file", () => {
       "mp3",
       files.map((bytes) => ({ bytes, pauseAfterSeconds: 2 })),
     );
-    const told = await toldBy(
+    const reported = await outputOf(
       "ffprobe",
       ["-v", "error", "-show_entries", "format=duration", "-of", "csv=p=0"],
       file.bytes,
     );
-    expect(Number(told)).toBeCloseTo(file.durationSeconds, 5);
+    expect(Number(reported)).toBeCloseTo(file.durationSeconds, 5);
     const isConstant = !encoding.encoder.some((argument) => ["-abr", "-q:a"].includes(argument));
     const mark = file.bytes.indexOf(isConstant ? "Info" : "Xing");
     expect(mark).toBeGreaterThan(0);
@@ -252,7 +252,7 @@ describeWithFfprobe("mp3 parts in a joined file", () => {
         files.map((part) => ({ bytes: part, pauseAfterSeconds: 0.3 })),
         { chapters },
       );
-      expect(await toldBy("mp3val", [], bytes)).not.toMatch(/WARNING|ERROR/);
+      expect(await outputOf("mp3val", [], bytes)).not.toMatch(/WARNING|ERROR/);
     }
   });
 });

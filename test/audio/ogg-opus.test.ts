@@ -4,7 +4,7 @@ import { DamagedPartError, PartsDifferError } from "../../src/audio/join.ts";
 import { describeWithFfprobe } from "../support/ffprobe.ts";
 import { joined, type TestPart } from "./join-in-memory.ts";
 import { oggPages, type RewrittenPage, rewritten } from "./make-ogg.ts";
-import { encodedNoise, heard, largestDifference, testWith, toldBy } from "./sound.ts";
+import { encodedNoise, heard, largestDifference, outputOf, testWith } from "./sound.ts";
 
 const RATE = 48000;
 
@@ -110,14 +110,18 @@ describeWithFfprobe("Opus parts in a joined file", () => {
       track: "3/12",
       chapters,
     });
-    const told: { chapters: unknown[]; streams: unknown } = JSON.parse(
-      await toldBy("ffprobe", ["-v", "error", "-show_chapters", "-show_streams", "-of", "json"], file.bytes),
+    const reported: { chapters: unknown[]; streams: unknown } = JSON.parse(
+      await outputOf(
+        "ffprobe",
+        ["-v", "error", "-show_chapters", "-show_streams", "-of", "json"],
+        file.bytes,
+      ),
     );
-    expect(told.streams).toMatchObject([
+    expect(reported.streams).toMatchObject([
       { tags: { TITLE: title, ARTIST: "Ana 李", ALBUM: "Buch", track: "3/12" } },
     ]);
-    expect(told.chapters).toHaveLength(40);
-    expect(told.chapters[7]).toMatchObject({
+    expect(reported.chapters).toHaveLength(40);
+    expect(reported.chapters[7]).toMatchObject({
       start: Math.round((file.parts[7]?.startSeconds ?? 0) * 1000),
       tags: { title: `7 ${"é".repeat(900)}` },
     });
@@ -128,7 +132,7 @@ describeWithFfprobe("Opus parts in a joined file", () => {
   testWith("oggz-validate", "leave nothing for oggz-validate to find", async () => {
     const files = await Promise.all(Object.values(KINDS).map((kind) => partOf(kind)));
     const { bytes } = await joined("ogg_opus", paused(files), { title: "One" });
-    expect(await toldBy("oggz-validate", [], bytes)).toBe("");
+    expect(await outputOf("oggz-validate", [], bytes)).toBe("");
   });
 
   testWith("opusinfo", "leave nothing for opusinfo to find", async () => {
@@ -137,8 +141,8 @@ describeWithFfprobe("Opus parts in a joined file", () => {
       title: "One",
       chapters: [{ title: "A", firstPart: 3 }],
     });
-    expect(await toldBy("opusinfo", ["-q"], bytes)).not.toMatch(/WARNING|ERROR|negative|hole/i);
-    expect(await toldBy("ffprobe", ["-v", "warning"], bytes)).toBe("");
+    expect(await outputOf("opusinfo", ["-q"], bytes)).not.toMatch(/WARNING|ERROR|negative|hole/i);
+    expect(await outputOf("ffprobe", ["-v", "warning"], bytes)).toBe("");
   });
 
   test("may lie in pages of any size, continued, and begin late", async () => {

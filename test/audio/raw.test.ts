@@ -4,7 +4,7 @@ import { DamagedPartError, PartsDifferError } from "../../src/audio/join.ts";
 import { describeWithFfprobe, probeAudio } from "../support/ffprobe.ts";
 import { joined } from "./join-in-memory.ts";
 import { chunk, type Fmt, fmtChunk, noise, riff, wav } from "./make-wav.ts";
-import { toldBy } from "./sound.ts";
+import { outputOf } from "./sound.ts";
 
 const RATE = 24000;
 
@@ -34,8 +34,8 @@ describeWithFfprobe("a wav file", () => {
     const sound = noise(1001);
     const tags = { title: "Märchen 童話 🎧", author: "Ana 李", album: "Buch", track: "3/12" };
     const file = await joined("wav", [{ bytes: wav(sound) }], tags);
-    const told = await toldBy("ffprobe", ["-v", "error", "-show_format", "-of", "json"], file.bytes);
-    expect(JSON.parse(told)).toMatchObject({
+    const reported = await outputOf("ffprobe", ["-v", "error", "-show_format", "-of", "json"], file.bytes);
+    expect(JSON.parse(reported)).toMatchObject({
       format: {
         tags: { title: "Märchen 童話 🎧", artist: "Ana 李", album: "Buch", track: "3/12" },
         size: `${file.bytes.byteLength}`,
@@ -132,31 +132,33 @@ test("writes silence as 8-bit samples do", async () => {
 });
 
 test("joins pcm to the sample, and derives its channels from its length", async () => {
-  const told = { sampleRateHz: RATE };
+  const reported = { sampleRateHz: RATE };
   const mono = noise(4800);
   const cut = Buffer.concat([mono, Buffer.of(1)]);
   const file = await joined("pcm", [
-    { bytes: cut, durationSeconds: 0.1, pauseAfterSeconds: 0.5, ...told },
-    { bytes: mono, durationSeconds: 0.1004, ...told },
+    { bytes: cut, durationSeconds: 0.1, pauseAfterSeconds: 0.5, ...reported },
+    { bytes: mono, durationSeconds: 0.1004, ...reported },
   ]);
   expect(file.bytes).toEqual(Buffer.concat([mono, Buffer.alloc(24000), mono]));
   expect(file.durationSeconds).toBe(0.7);
 
   const stereo = await joined("pcm", [
-    { bytes: mono, durationSeconds: 0.05, pauseAfterSeconds: 0.5, ...told },
+    { bytes: mono, durationSeconds: 0.05, pauseAfterSeconds: 0.5, ...reported },
   ]);
   expect(stereo.bytes).toEqual(Buffer.concat([mono, Buffer.alloc(48000)]));
   expect(stereo.durationSeconds).toBe(0.55);
 });
 
 test("refuses pcm whose length fits no number of channels, and a mixture", async () => {
-  const told = { sampleRateHz: RATE };
+  const reported = { sampleRateHz: RATE };
   const bytes = noise(4800);
-  await expect(joined("pcm", [{ bytes, durationSeconds: 1, ...told }])).rejects.toThrow(DamagedPartError);
-  await expect(joined("pcm", [{ bytes: noise(1), durationSeconds: 1, ...told }])).rejects.toThrow("no sound");
+  await expect(joined("pcm", [{ bytes, durationSeconds: 1, ...reported }])).rejects.toThrow(DamagedPartError);
+  await expect(joined("pcm", [{ bytes: noise(1), durationSeconds: 1, ...reported }])).rejects.toThrow(
+    "no sound",
+  );
   const mixed = joined("pcm", [
-    { bytes, durationSeconds: 0.1, ...told },
-    { bytes, durationSeconds: 0.05, ...told },
+    { bytes, durationSeconds: 0.1, ...reported },
+    { bytes, durationSeconds: 0.05, ...reported },
   ]);
   await expect(mixed).rejects.toThrow(PartsDifferError);
 });

@@ -66,8 +66,8 @@ describeWithFfprobe("a jump", () => {
     // Bytes that were never written take no space on the disk.
     truncateSync(path, before.byteLength + dataBytes);
     const entries = ["-show_entries", "format=duration", "-of", "csv=p=0"];
-    const told = execFileSync("ffprobe", ["-v", "error", ...entries, path], { encoding: "utf8" });
-    expect(Number(told)).toBeCloseTo(dataBytes / 2 / RATE, 3);
+    const reported = execFileSync("ffprobe", ["-v", "error", ...entries, path], { encoding: "utf8" });
+    expect(Number(reported)).toBeCloseTo(dataBytes / 2 / RATE, 3);
     const part = { path, durationSeconds: 0, sampleRateHz: 0, pauseAfterSeconds: 0 };
     let writtenBytes = 0;
     const stop = new AbortController();

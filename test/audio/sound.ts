@@ -96,7 +96,7 @@ export function largestDifference(alone: Int16Array, joined: Int16Array, offset:
 }
 
 /** Returns what a program prints about a file, including its errors. */
-export function toldBy(program: string, args: readonly string[], audio: Uint8Array): Promise<string> {
+export function outputOf(program: string, args: readonly string[], audio: Uint8Array): Promise<string> {
   return besides(audio, async (folder) => {
     const { stdout, stderr } = spawnSync(program, [...args, "audio"], { cwd: folder, encoding: "utf8" });
     return `${stdout}${stderr}`;

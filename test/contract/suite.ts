@@ -32,7 +32,7 @@ export function contractSuite(target: ContractTarget): RuleBook {
     authenticationRules(book, client);
     limitRules(book, client);
     afterAll(() => {
-      expect(client.createdIds.size, "tasks created, against what a person was told").toBeLessThanOrEqual(
+      expect(client.createdIds.size, "tasks created, against what was reported").toBeLessThanOrEqual(
         MAX_SUITE_TASKS,
       );
     });

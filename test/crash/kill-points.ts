@@ -186,7 +186,7 @@ export const KILL_POINTS: readonly KillPoint[] = [
       record?.files.length === 0 && folder(scene).some(({ name }) => name.endsWith(".mp3")),
   },
   {
-    when: "when the file was recorded, before anybody was told",
+    when: "when the file was recorded, before anybody was informed",
     reach: (scene) => inLedger(scene, ({ files }) => files.length === 1),
     leaves: (record) => record?.files.length === 1,
   },

@@ -116,7 +116,7 @@ describe("the second answer about a waiting request", () => {
     ["a pause", async () => putOff(1), /about (\d+) s to go/],
     ["no free place", runTwo, /one of the account's two running tasks to end \((\d+) s so far\)/],
     ["no free credits", runOneOnTheLastCredits, /are held by tasks that run \((\d+) s so far\)/],
-  ] as const)("tells what has changed: %s", async (_what, obstruct, words) => {
+  ] as const)("reports what has changed: %s", async (_what, obstruct, words) => {
     service.processingMs = 20_000;
     const driver = await start({ AUDIO_TIME_SCALE: "0.1" });
     await obstruct(driver);

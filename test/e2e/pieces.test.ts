@@ -88,7 +88,7 @@ describe("pieces of a task's audio", () => {
     "size=3",
     "",
     "offset=1e3",
-  ])("with the odd %s are refused with -32602", async (query) => {
+  ])("with the invalid %s are refused with -32602", async (query) => {
     const server = await start();
     const error = await errorAt(server, `audio://tasks/aud_1/content?${query}`);
     expect(error).toMatchObject({

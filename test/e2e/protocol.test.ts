@@ -315,7 +315,7 @@ describe("the command line", () => {
     ["--version", 0],
     ["doctor", 1],
     ["doctor --json", 1],
-  ])("says nothing when nobody reads its answer, and keeps its exit code: %s", async (line, code) => {
+  ])("is silent if its output has no reader, and keeps its exit code: %s", async (line, code) => {
     const place = await createWorkplace();
     const child = spawn(NODE, [BIN, ...line.split(" ")], {
       stdio: ["ignore", "pipe", "pipe"],
@@ -355,7 +355,7 @@ describe("the command line", () => {
     ["narrate", "a.md", "--sandbox"],
     ["--sandbox", "doctor"],
     ["--sandbox", "tasks"],
-  ])("explains how to have a sandbox to a command with --sandbox: %s %s", (...args) => {
+  ])("explains how to use the sandbox to a command with --sandbox: %s %s", (...args) => {
     const result = run(...args);
     expect(result).toMatchObject({ status: 2, stdout: "" });
     expect(result.stderr).toMatch(/do not go together.*Run "sandbox".*AUDIO_BASE_URL and AUDIO_API_KEY.*\n$/);

@@ -75,7 +75,7 @@ describe("a bundle", () => {
     ["added to", () => write("dist/chunks/b.js", "more code")],
     ["thinned", () => rmSync(join(root, "dist/chunks/a.js"))],
     ["removed", () => rmSync(join(root, "dist"), { recursive: true })],
-  ])("made before dist/ was %s may not", (_what, change) => {
+  ])("made before dist/ was %s may not be released", (_what, change) => {
     change();
     expect(bundleFaults(root, manifest)).toEqual([
       "The bundle holds another dist than the one there is now: npm run bundle.",
@@ -94,7 +94,7 @@ describe("a bundle", () => {
     ],
     ["that is cut short", () => write(BUNDLE, readFileSync(join(root, BUNDLE)).subarray(0, 99)), /be read/],
     ["that is missing", () => rmSync(join(root, BUNDLE)), /no bundle of this version/],
-  ])("%s may not", (_what, change, words) => {
+  ])("%s may not be released", (_what, change, words) => {
     change();
     const faults = bundleFaults(root, manifest);
     expect(faults).toHaveLength(1);

@@ -38,14 +38,14 @@ it("the name of another request's file gets a number, and the answer names the o
   const call = { prompt: "The second text", file_name: "bridge" };
   const second = await driver.call("generate_audio", call);
   const { task_id } = taskOf(second);
-  const told = [
+  const reported = [
     second,
     await driver.call("generate_audio", call),
     await driver.call("get_task", { task_id }),
     await driver.call("download_audio", { task_id }),
     await driver.call("download_audio", { task_id, file_name: "bridge" }),
   ];
-  for (const outcome of told) {
+  for (const outcome of reported) {
     expect(nameOf(outcome)).toBe("bridge-2.mp3");
     for (const form of [textOf(outcome), taskOf(outcome).message]) {
       expect(form).toContain(`task ${first.task_id}, take 1, of the text "The first text"`);

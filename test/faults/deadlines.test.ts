@@ -94,7 +94,7 @@ describe("a service that stalls", () => {
     ["before the first byte of the audio", "content", stallsAfter(0)],
     ["in the middle of the audio", "content", stallsAfter(7000)],
   ])(
-    "%s is asked again after that phase's deadline; one task, the whole audio",
+    "%s is repeated after that phase's deadline; one task, the whole audio",
     async (_where, kind, misbehaviour) => {
       service.intercept = next(kind, (response, exchange, self) => {
         if (kind === "create") self.accept(exchange);

@@ -63,7 +63,7 @@ const BREAKAGES: Array<[string, Misbehaviour]> = [
   ],
   ["is a page without a type with 200", (r) => r.writeHead(200).end("<html>Sign in</html>")],
   [
-    "comes with an encoding that is told twice",
+    "comes with an encoding that is stated twice",
     (r) => r.setHeader("content-encoding", ["gzip", "gzip"]).writeHead(200, AUDIO).end("not audio"),
   ],
   ["is a message with 200", (response) => answerText(response, 200, '{"error":"later"}')],

@@ -104,11 +104,13 @@ describe("texts of the service that contain", () => {
         { progressToken: `p ${what}` },
       );
       expect(taskOf(await bench.server.outcomeOf(id)).status).toBe("succeeded");
-      const told = bench.server.notifications.slice(before).map(({ params }) => String(params?.["message"]));
+      const reported = bench.server.notifications
+        .slice(before)
+        .map(({ params }) => String(params?.["message"]));
       const isWithheld = words.includes("Ignore all");
-      expect(told.some((text) => text.includes("The service says"))).toBe(!isWithheld);
-      expect(told.some((text) => text.includes("The service gave no usable reason."))).toBe(isWithheld);
-      for (const text of told) expectTame(text, 1);
+      expect(reported.some((text) => text.includes("The service says"))).toBe(!isWithheld);
+      expect(reported.some((text) => text.includes("The service gave no usable reason."))).toBe(isWithheld);
+      for (const text of reported) expectTame(text, 1);
     },
   );
 });

@@ -1,4 +1,4 @@
-/** The ledger is damaged or cannot be written: the user is told, and nothing is sent. */
+/** The ledger is damaged or cannot be written: this is reported, and nothing is sent. */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";

@@ -153,7 +153,7 @@ describe("a message that is not a request", () => {
     ["a list as arguments", { name: "list_voices", arguments: [] }, "params.arguments must be an object"],
     ["a number as the name", { name: 5 }, "params.name must be a string"],
     ["no name", {}, "params.name is required"],
-  ])("by its method's rules is told in one plain sentence: %s", async (_what, params, words) => {
+  ])("by its method's rules is reported in one plain sentence: %s", async (_what, params, words) => {
     const { error } = await answerOf(shared().server, "tools/call", params);
     expect(error).toMatchObject({ code: -32602, message: `Invalid tools/call request: ${words}.` });
   });

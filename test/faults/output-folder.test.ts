@@ -68,7 +68,7 @@ describe("a folder that cannot be written", () => {
       },
     ],
   ];
-  it.each(UNUSABLE)("because it %s is named before anything is sent", async (_what, make) => {
+  it.each(UNUSABLE)("because it %s is reported before anything is sent", async (_what, make) => {
     const bench = await openBench();
     const folder = await make(bench.workplace.root);
     const server = await bench.another({ AUDIO_OUTPUT_DIR: folder });

@@ -185,10 +185,10 @@ describe("progress", () => {
     expect(bench.server.notifications).toEqual([]);
     const id = bench.server.begin("generate_audio", { prompt: "With a token" }, { progressToken: "t" });
     await bench.server.outcomeOf(id);
-    const told = bench.server.notifications.map(({ params }) => params);
-    expect(told.length).toBeGreaterThan(2);
-    expect(told.every((params) => params?.["progressToken"] === "t")).toBe(true);
-    const numbers = told.map((params) => Number(params?.["progress"]));
+    const reported = bench.server.notifications.map(({ params }) => params);
+    expect(reported.length).toBeGreaterThan(2);
+    expect(reported.every((params) => params?.["progressToken"] === "t")).toBe(true);
+    const numbers = reported.map((params) => Number(params?.["progress"]));
     expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b));
   });
 });

@@ -34,7 +34,7 @@ const GARBAGE = [
 describe("a line that is not a request", () => {
   const shared = shareBench();
   it.each(GARBAGE.map((line) => [line.slice(0, 60), line]))(
-    "(%j) is passed over, and the next call is served",
+    "(%j) is ignored, and the next call is served",
     async (_start, line) => {
       const { server } = shared();
       server.send(line);

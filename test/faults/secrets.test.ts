@@ -98,12 +98,12 @@ describe("the key that a service sends back", () => {
         });
       }),
     );
-    const told = async () =>
+    const reported = async () =>
       errorOf(await bench.server.call("generate_audio", { prompt: "An id", wait_seconds: 0.5 }));
-    let error = await told();
+    let error = await reported();
     // On a busy machine a call may end before the first answer arrives; its result then says that the service is
     // silent.
-    for (let calls = 1; error.code === "timeout" && calls < 20; calls += 1) error = await told();
+    for (let calls = 1; error.code === "timeout" && calls < 20; calls += 1) error = await reported();
     expect(error).toMatchObject({ code: "unexpected_response", task_id: null });
     expect(bench.service.exchanges.filter(({ url }) => url.includes(API_KEY))).toEqual([]);
   });

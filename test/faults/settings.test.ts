@@ -286,7 +286,7 @@ describe("a setting that only looks wrong", () => {
     ["no budget at all", { ...GOOD, AUDIO_CREDIT_BUDGET: "0" }],
     ["the home folder", { ...GOOD, AUDIO_OUTPUT_DIR: "~/Audio", AUDIO_STATE_DIR: "~" }],
     ["a password with a percent sign", { ...GOOD, AUDIO_STORE_URL: "postgres://u:50%zz@host:6379" }],
-  ])("(%s) is taken", (_what, env) => {
+  ])("(%s) is accepted", (_what, env) => {
     expect(readConfig(env, "linux", "/home/someone").faults).toEqual([]);
   });
 

@@ -139,10 +139,10 @@ describe("a status that goes backwards", () => {
     });
     const id = bench.server.begin("generate_audio", { prompt: "Back and forth" }, { progressToken: 1 });
     expect(taskOf(await bench.server.outcomeOf(id)).status).toBe("succeeded");
-    const told = bench.server.notifications.map(({ params }) => String(params?.["message"]));
-    const since = told.findIndex((text) => text.includes("is processing"));
+    const reported = bench.server.notifications.map(({ params }) => String(params?.["message"]));
+    const since = reported.findIndex((text) => text.includes("is processing"));
     expect(since).toBeGreaterThan(-1);
-    expect(told.slice(since).filter((text) => text.includes("is queued"))).toEqual([]);
+    expect(reported.slice(since).filter((text) => text.includes("is queued"))).toEqual([]);
   });
 
   it("after the end changes nothing: the file stays saved, at the same cost", async () => {

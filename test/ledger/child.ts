@@ -51,7 +51,7 @@ export class Child {
   }
 
   /** Resolves when the process has reported so many facts, or has ended. */
-  async told(count: number): Promise<void> {
+  async reported(count: number): Promise<void> {
     const enough = new Promise<void>((resolve) => {
       this.#onFact = () => {
         if (this.facts.length >= count) resolve();

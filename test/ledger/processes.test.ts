@@ -126,10 +126,10 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
     it("lose no acknowledged write or admission, even when they are killed", async () => {
       const place = await site.newPlace();
       const children = four(place, { job: "load", count: 10_000 });
-      await Promise.all(children.map((child) => child.told(30)));
+      await Promise.all(children.map((child) => child.reported(30)));
       await children[0]?.kill();
       await site.crash();
-      await Promise.all(children.slice(1).map((child) => child.told(90)));
+      await Promise.all(children.slice(1).map((child) => child.reported(90)));
       await Promise.all(children.map((child) => child.kill()));
       expect(children.map(({ noise }) => noise).join("")).toBe("");
       const facts = children.flatMap((child) => child.facts);
@@ -195,7 +195,7 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
         new Child({ ...place, job: "hang" }),
         new Child({ ...place, job: "hang", name: "b" }),
       ];
-      await Promise.all(children.map((child) => child.told(1)));
+      await Promise.all(children.map((child) => child.reported(1)));
       const { ledger, limits } = await openHere(place);
       const { origin, keyId } = ledger.identity;
       const names = { recordId: "mine", workId: "my work", origin, keyId };
@@ -213,7 +213,7 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
 
     it("exit although operations are pending", async () => {
       const child = new Child({ ...(await site.newPlace()), job: "idle" });
-      await child.told(1);
+      await child.reported(1);
       await child.ended();
       expect(child.facts).toHaveLength(1);
     });

@@ -287,14 +287,14 @@ describe("while the store is unreachable", () => {
     const other = room.another();
     for (const name of ["x", "y"]) await other.ask(name);
     await other.limits.report("poison", () => Promise.reject(new Error("never")));
-    let told = 0;
+    let reported = 0;
     await other.limits.report("what fails once", async () => {
-      told += 1;
-      if (told === 1) throw new Error("not yet");
+      reported += 1;
+      if (reported === 1) throw new Error("not yet");
     });
     const mine = room.ask("a");
     await room.clock.advance(50_000);
-    expect(told).toBe(2);
+    expect(reported).toBe(2);
     expect(room.admitted).toEqual([]);
     await other.limits.close();
     await room.clock.advance(40_000);

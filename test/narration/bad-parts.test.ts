@@ -35,13 +35,13 @@ const deliver =
   };
 
 /** Reported for that part, with both ways out. */
-function expectOnlyPartTwo(told: NarrationOutput): void {
-  expect(told).toMatchObject({ status: "stopped", parts: { total: 3, saved: 2, running: 0, failed: 1 } });
-  expect(told.problems).toMatchObject([{ part: 2 }]);
-  expect(told.problems[0]?.excerpt).toContain("Two begins");
-  expect(told.message).toMatch(/\(incomplete\).*without part 2 of 3/);
-  expect(told.next_step).toContain("retakes with a quote of it");
-  expect(told.next_step).toContain("skip_failed true");
+function expectOnlyPartTwo(reported: NarrationOutput): void {
+  expect(reported).toMatchObject({ status: "stopped", parts: { total: 3, saved: 2, running: 0, failed: 1 } });
+  expect(reported.problems).toMatchObject([{ part: 2 }]);
+  expect(reported.problems[0]?.excerpt).toContain("Two begins");
+  expect(reported.message).toMatch(/\(incomplete\).*without part 2 of 3/);
+  expect(reported.next_step).toContain("retakes with a quote of it");
+  expect(reported.next_step).toContain("skip_failed true");
 }
 
 describe("a part that is missing here and at the service", () => {
@@ -87,10 +87,10 @@ describe("a part that the service delivers damaged", () => {
 
   it("again and again is reported as that part's problem, and skip_failed joins the rest", async () => {
     narrator.service.intercept = deliver((body) => (body.includes("Two begins") ? CUT : null));
-    const told = await narrator.narrate({ text: THREE, max_credits: 1000 });
-    expectOnlyPartTwo(told);
-    expect(told.problems[0]?.message).toContain("damaged");
-    const { narration_id } = told;
+    const reported = await narrator.narrate({ text: THREE, max_credits: 1000 });
+    expectOnlyPartTwo(reported);
+    expect(reported.problems[0]?.message).toContain("damaged");
+    const { narration_id } = reported;
     const joined = await narrator.narrate({ narration_id, max_credits: 1000, skip_failed: true });
     expect(joined).toMatchObject({ status: "finished", problems: [{ part: 2 }] });
     expect(narrator.service.count("create")).toBe(3);
@@ -107,19 +107,19 @@ describe("parts of other rates", () => {
 
   it("are reported for the single part that differs, and skip_failed joins the rest", async () => {
     narrator.service.intercept = wavOf({ One: 8000, Two: 16_000, Three: 8000 });
-    const told = await narrator.narrate({ text: THREE, output_format: "wav", max_credits: 1000 });
-    expectOnlyPartTwo(told);
-    expect(told.problems[0]?.message).toContain("sample rate 16000, and part 1 has 8000");
-    const { narration_id } = told;
+    const reported = await narrator.narrate({ text: THREE, output_format: "wav", max_credits: 1000 });
+    expectOnlyPartTwo(reported);
+    expect(reported.problems[0]?.message).toContain("sample rate 16000, and part 1 has 8000");
+    const { narration_id } = reported;
     const joined = await narrator.narrate({ narration_id, max_credits: 1000, skip_failed: true });
     expect(joined).toMatchObject({ status: "finished", problems: [{ part: 2, code: "parts_differ" }] });
   });
 
   it("that all differ are reported without a common rate", async () => {
     narrator.service.intercept = wavOf({ One: 8000, Two: 16_000, Three: 24_000 });
-    const told = await narrator.narrate({ text: THREE, output_format: "wav", max_credits: 1000 });
-    expect(told.problems).toMatchObject([{ part: 2 }, { part: 3 }]);
-    expect(told.message).not.toContain("most parts");
+    const reported = await narrator.narrate({ text: THREE, output_format: "wav", max_credits: 1000 });
+    expect(reported.problems).toMatchObject([{ part: 2 }, { part: 3 }]);
+    expect(reported.message).not.toContain("most parts");
   });
 });
 
@@ -130,9 +130,9 @@ describe("a part whose bytes are not of its format", () => {
         ? Buffer.from(`<html>${"no audio ".repeat(2000)}</html>`)
         : wav(Buffer.alloc(PART_BYTES, 1), { sampleRateHz: 24_000 }),
     );
-    const told = await narrator.narrate({ text: THREE, output_format: "wav", max_credits: 1000 });
-    expectOnlyPartTwo(told);
-    const { narration_id } = told;
+    const reported = await narrator.narrate({ text: THREE, output_format: "wav", max_credits: 1000 });
+    expectOnlyPartTwo(reported);
+    const { narration_id } = reported;
     const joined = await narrator.narrate({ narration_id, max_credits: 1000, skip_failed: true });
     expect(joined).toMatchObject({ status: "finished", parts: { saved: 2, running: 0, failed: 1 } });
     expect(narrator.service.count("create")).toBe(3);

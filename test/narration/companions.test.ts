@@ -49,9 +49,9 @@ it("from another program stay, are not served, and are named as foreign", async 
       /is not there \(any more\) as it was saved/,
     );
   }
-  const told = await narrator.driver.call("narrate", { narration_id });
-  const { message } = narrationOf(told);
-  for (const form of [message, wordsOf(told)]) {
+  const reported = await narrator.driver.call("narrate", { narration_id });
+  const { message } = narrationOf(reported);
+  for (const form of [message, wordsOf(reported)]) {
     expect(form).toContain(`${captions_path}, ${chapters_path} are not there (any more) as they were saved`);
   }
   const again = await narrator.narrate({ narration_id, max_credits: 1000 });

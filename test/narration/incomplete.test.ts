@@ -92,11 +92,11 @@ describe("what is paid for is joined as NAME (incomplete)", () => {
     await expect
       .poll(async () => (await narrator.narrate({ narration_id, wait_seconds: 0 })).credits.reserved, LONG)
       .toBe(300);
-    const told = await narrator.narrate({ narration_id, stop: true });
-    expect(told.status).toBe("stopped");
+    const reported = await narrator.narrate({ narration_id, stop: true });
+    expect(reported.status).toBe("stopped");
     narrator.service.processingMs = 0;
     for (const task of narrator.service.tasks.values()) task.status = "succeeded";
-    expect(told.message).toMatch(
+    expect(reported.message).toMatch(
       /2 parts that are already with the service will still be charged, about \d+ credits/,
     );
     await expect.poll(outputs, LONG).toContain("tale (incomplete).pcm");
@@ -156,10 +156,10 @@ describe("a finished narration without a part that failed", () => {
     const { narration_id } = done;
     const again = await narrator.narrate({ narration_id });
     const repeated = await narrator.narrate({ text: FOUR, max_credits: 1000 });
-    for (const told of [done, again, repeated]) {
-      expect(told).toMatchObject({ status: "finished", problems: [{ part: 2 }] });
-      expect(told.message).toContain("without part 2 of 4");
-      expect(told.problems[0]?.excerpt).toContain("Two begins");
+    for (const reported of [done, again, repeated]) {
+      expect(reported).toMatchObject({ status: "finished", problems: [{ part: 2 }] });
+      expect(reported.message).toContain("without part 2 of 4");
+      expect(reported.problems[0]?.excerpt).toContain("Two begins");
     }
   });
 
@@ -188,7 +188,7 @@ describe("what a narration cost", () => {
     const list = async (): Promise<string> =>
       JSON.stringify((await narrator.driver.call("list_tasks", {})).structuredContent);
     await expect.poll(list, LONG).toContain('"status":"finished"');
-    const told = await narrator.narrate({ narration_id });
-    expect(told.message).toContain("Cost 40 credits in all (nothing for this call).");
+    const reported = await narrator.narrate({ narration_id });
+    expect(reported.message).toContain("Cost 40 credits in all (nothing for this call).");
   });
 });

@@ -10,7 +10,7 @@ import { runWishRound, wishPlans } from "./wish-round.ts";
 const ROUNDS = 3;
 
 it.each(killPlans(ROUNDS, 20_261_122))(
-  "round $round of kills leaves one task and one charge a part, and one whole file",
+  "round $round of kills leaves one task and one charge per part, and one whole file",
   async (plan) => {
     await expect(runKillRound(plan)).resolves.toBeUndefined();
   },
@@ -18,7 +18,7 @@ it.each(killPlans(ROUNDS, 20_261_122))(
 );
 
 it.each(wishPlans(6, randomFrom(1)))(
-  "round $round of limits, stops, retakes, cancels and kills keeps to what each answer says",
+  "round $round of limits, stops, retakes, cancels and kills keeps the promises of each answer",
   async (plan) => {
     await expect(runWishRound(plan)).resolves.toBeUndefined();
   },

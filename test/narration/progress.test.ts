@@ -18,13 +18,13 @@ it("counts the saved parts of all parts, and grows each time", async () => {
   await server.end();
   await service.stop();
   await workplace.remove();
-  const told = server.notifications
+  const reported = server.notifications
     .filter(({ method }) => method === "notifications/progress")
     .map((notification) => news.parse(notification.params));
-  expect(told.length).toBeGreaterThan(2);
-  expect(new Set(told.map(({ total }) => total))).toEqual(new Set([3]));
-  for (const [index, { progress }] of told.entries()) {
+  expect(reported.length).toBeGreaterThan(2);
+  expect(new Set(reported.map(({ total }) => total))).toEqual(new Set([3]));
+  for (const [index, { progress }] of reported.entries()) {
     expect(progress).toBeLessThanOrEqual(3);
-    expect(progress).toBeGreaterThan(index === 0 ? -1 : (told[index - 1]?.progress ?? 0));
+    expect(progress).toBeGreaterThan(index === 0 ? -1 : (reported[index - 1]?.progress ?? 0));
   }
 });

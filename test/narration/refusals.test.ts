@@ -1,4 +1,4 @@
-/** What prevents a narration, as the user is told, with what to do about it. */
+/** Reports of what prevents a narration, with what to do about it. */
 import { rm } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { drive, errorOf, FAST } from "../support/workplace.ts";
@@ -22,13 +22,13 @@ describe("a refusal inside a narration", () => {
       self.refuse(response, status, code);
       return true;
     };
-    const told = await narrator.narrate({ text: TWO, max_credits: 1000 });
-    expect(told).toMatchObject({ status: "stopped", problems: [{ code }] });
-    expect(told.message).toMatch(words);
-    expect(told.next_step).toContain("When it is fixed");
+    const reported = await narrator.narrate({ text: TWO, max_credits: 1000 });
+    expect(reported).toMatchObject({ status: "stopped", problems: [{ code }] });
+    expect(reported.message).toMatch(words);
+    expect(reported.next_step).toContain("When it is fixed");
     // One limit, in words and as a number.
-    expect(told.next_step).toContain(`max_credits ${told.credits.suggested_max}:`);
-    expect(told.credits).toMatchObject({ max: 1000, suggested_max: 1000 });
+    expect(reported.next_step).toContain(`max_credits ${reported.credits.suggested_max}:`);
+    expect(reported.credits).toMatchObject({ max: 1000, suggested_max: 1000 });
   });
 });
 
@@ -39,9 +39,9 @@ it("an unknown status of a part is reported while the narration runs", async () 
     self.json(response, 200, { ...self.view(task), status: "sleeping" });
     return true;
   };
-  const told = await narrator.narrate({ text: textOf("One"), max_credits: 1000, wait_seconds: 3 });
-  expect(told).toMatchObject({ status: "running", problems: [{ part: 1, code: "unexpected_response" }] });
-  expect(told.message).toMatch(/the status "sleeping", which is none of its contract/);
+  const reported = await narrator.narrate({ text: textOf("One"), max_credits: 1000, wait_seconds: 3 });
+  expect(reported).toMatchObject({ status: "running", problems: [{ part: 1, code: "unexpected_response" }] });
+  expect(reported.message).toMatch(/the status "sleeping", which is none of its contract/);
 });
 
 describe("a ledger that was lost", () => {

@@ -19,7 +19,7 @@ const state = (changes: Partial<NarrationState>): NarrationState => ({
   ...changes,
 });
 
-const told = (of: NarrationState, seconds: number): number =>
+const reported = (of: NarrationState, seconds: number): number =>
   secondsLeft(of, of.savedParts, BEGUN_AT_MS + seconds * 1000);
 
 it.each([
@@ -28,7 +28,7 @@ it.each([
   ["after some that were there at the beginning", state({ savedAtBegin: 2, savedParts: 2 }), 0],
   ["stored by a version that did not keep the time of the last part", state({ savedParts: 1 }), 5],
 ])("never grows while nothing is saved: %s", (_when, of, from) => {
-  const times = Array.from({ length: 120 }, (_, seconds) => told(of, from + seconds));
+  const times = Array.from({ length: 120 }, (_, seconds) => reported(of, from + seconds));
   for (const [index, time] of times.entries()) expect(time).toBeLessThanOrEqual(times[index - 1] ?? time);
   // A narration that takes longer than expected is never reported as nearly done.
   expect(times.at(-1)).toBeGreaterThan(0);
@@ -36,12 +36,12 @@ it.each([
 
 it("follows the pace of this run", () => {
   const saved = state({ savedParts: 2, lastSavedAtMs: BEGUN_AT_MS + 60_000 });
-  expect(told(saved, 60)).toBe(60);
-  expect(told(saved, 80)).toBe(40);
+  expect(reported(saved, 60)).toBe(60);
+  expect(reported(saved, 80)).toBe(40);
 });
 
 it("assumes six new parts a minute, however quickly the first ones were made", () => {
   const quick = { savedParts: 6, lastSavedAtMs: BEGUN_AT_MS + 12_000 };
-  expect(told(state({ ...quick, totalParts: 60 }), 12)).toBe(480);
-  expect(told(state({ ...quick, totalParts: 12 }), 12)).toBe(12);
+  expect(reported(state({ ...quick, totalParts: 60 }), 12)).toBe(480);
+  expect(reported(state({ ...quick, totalParts: 12 }), 12)).toBe(12);
 });

@@ -46,8 +46,8 @@ describe("a driver that sleeps past its lease", () => {
     const narration_id = await begun(EIGHT);
     const other = await another();
     await suspend(narrator.driver.pid, narrator.workplace.stateDir);
-    const told = await other.call("narrate", { narration_id, max_credits: 5000, wait_seconds: 4 });
-    expect(narrationOf(told).status).toBe("running");
+    const reported = await other.call("narrate", { narration_id, max_credits: 5000, wait_seconds: 4 });
+    expect(narrationOf(reported).status).toBe("running");
     process.kill(narrator.driver.pid, "SIGCONT");
     await new Promise((resolve) => setTimeout(resolve, 1500));
     await killHard(other.pid);
@@ -68,9 +68,9 @@ describe("a run that is ending after a refusal", () => {
     const narration_id = await begun(FOUR);
     await expect.poll(() => narrator.service.count("create"), LONG).toBeGreaterThan(2);
     const other = await another();
-    const told = narrationOf(await other.call("narrate", { narration_id, max_credits: 6000 }));
+    const reported = narrationOf(await other.call("narrate", { narration_id, max_credits: 6000 }));
     await other.close();
-    expect(told).toMatchObject({ status: "finished", credits: { charged: 40 } });
+    expect(reported).toMatchObject({ status: "finished", credits: { charged: 40 } });
     expect(narrator.service.tasks.size).toBe(4);
   });
 });
@@ -80,9 +80,9 @@ describe("a limit that is lowered from another window", () => {
     narrator.service.processingMs = 4000;
     const narration_id = await begun(EIGHT);
     const other = await another();
-    const told = narrationOf(await other.call("narrate", { narration_id, max_credits: 160 }));
-    expect(told).toMatchObject({ status: "stopped", problems: [{ code: "max_credits_reached" }] });
-    expect(told.message).not.toContain("The process that ran it has ended");
+    const reported = narrationOf(await other.call("narrate", { narration_id, max_credits: 160 }));
+    expect(reported).toMatchObject({ status: "stopped", problems: [{ code: "max_credits_reached" }] });
+    expect(reported.message).not.toContain("The process that ran it has ended");
     const later = narrationOf(await other.call("narrate", { narration_id }));
     await other.close();
     expect(later.problems).toMatchObject([{ code: "max_credits_reached" }]);
@@ -101,11 +101,13 @@ describe("a client's time-out", () => {
       // The first call of a process compiles what it loads.
       await driver.call("narrate", { ...args, max_credits: 0 });
       await expect(driver.call("narrate", args, patience)).rejects.toThrow(/timed out/i);
-      const told = narrationOf(await driver.call("narrate", { text: FOUR, output_format: "pcm" }, patience));
-      expect(["running", "finished"]).toContain(told.status);
+      const reported = narrationOf(
+        await driver.call("narrate", { text: FOUR, output_format: "pcm" }, patience),
+      );
+      expect(["running", "finished"]).toContain(reported.status);
       const again = narrationOf(await driver.call("narrate", args, patience));
       expect(["running", "finished"]).toContain(again.status);
-      const { narration_id } = told;
+      const { narration_id } = reported;
       await expect
         .poll(async () => narrationOf(await driver.call("narrate", { narration_id })).status, LONG)
         .toBe("finished");

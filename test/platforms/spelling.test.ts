@@ -104,7 +104,7 @@ describe("resources/read", () => {
 });
 
 describe("a drive without real paths", () => {
-  it.each(["EISDIR", "UNKNOWN"])("(native realpath answers %s) is used all the same", async (code) => {
+  it.each(["EISDIR", "UNKNOWN"])("(native realpath answers %s) is used nevertheless", async (code) => {
     const bench = await openBench({
       env: { TEST_FS_FAULTS: JSON.stringify([{ call: "promises.realpath", code }]) },
       start: { nodeArgs: preload("fs-faults") },

@@ -162,13 +162,13 @@ export async function openChat(browser: Browser, settings: ChatSettings): Promis
   await page.exposeFunction("askTest", async (request: string): Promise<string> => {
     const { method, params } = JSON.parse(request);
     asked.push({ method, params });
-    const told: HostAnswer = await answer(method, params).then(
+    const reported: HostAnswer = await answer(method, params).then(
       (result) => ({ result }),
       (error) => ({
         error: { code: error instanceof Refusal ? error.code : -32603, message: String(error.message) },
       }),
     );
-    return JSON.stringify(told);
+    return JSON.stringify(reported);
   });
   await page.addInitScript(listenIn);
   const options: ChatOptions = {

@@ -78,7 +78,7 @@ describeWithBrowser("a host", () => {
       Buffer.concat([sound.subarray(0, 20), Buffer.alloc(sound.length - 20)]),
       /cannot be read/,
     ],
-  ] as const)("that hands over %s", async ([_name, file, sentence], test) => {
+  ] as const)("that sends %s", async ([_name, file, sentence], test) => {
     const opened = await chat(test, { answer: serving(file) });
     await opened.result(saved(sound.length, 4));
     await tellsThePath(opened, sentence);

@@ -49,10 +49,10 @@ async function picture(name: string, take: () => Promise<Buffer>): Promise<void>
 
 /** A path as in a user's home folder, because the real one belongs to the test. */
 function atHome(result: CallToolResult): CallToolResult {
-  const told = JSON.stringify(result)
+  const reported = JSON.stringify(result)
     .replaceAll(/\/[^"]*\/out\//g, "/home/you/audio-generation/")
     .replace('"charged":0', '"charged":388');
-  return z.custom<CallToolResult>().parse(JSON.parse(told));
+  return z.custom<CallToolResult>().parse(JSON.parse(reported));
 }
 
 const ofPlayer = async ({ page }: Chat): Promise<Buffer> =>

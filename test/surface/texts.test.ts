@@ -193,13 +193,13 @@ async function errors(): Promise<string[]> {
     ["list_voices", { language: "fr" }],
   ];
   const faults = await Promise.all(bad.map(async ([name, args]) => call(name, args, depsThat([]))));
-  const told = faults.map((fault) => (fault instanceof AudioError ? errorText(fault) : "no error"));
+  const reported = faults.map((fault) => (fault instanceof AudioError ? errorText(fault) : "no error"));
   return [
     "### The usual remedy of each code",
     ...usual,
     "### With words of their own",
     ...special,
-    ...told,
+    ...reported,
     ...thrownErrors().map(errorText),
   ];
 }

@@ -90,14 +90,14 @@ describe("the tool list", () => {
   });
 
   it.each(toolList().map((tool) => [tool.name, tool] as const))(
-    "asks %s for nothing over which a provider refuses the whole request",
+    "gives %s no schema for which a provider refuses the whole request",
     (_name, { inputSchema }) => {
       expect(refusedIn(inputSchema)).toEqual([]);
     },
   );
 
   it.each(toolList().map((tool) => [tool.name, tool] as const))(
-    "gives %s no order: directories of clients refuse such descriptions",
+    "gives %s no instruction, because directories of clients refuse such descriptions",
     (_name, tool) => {
       expect(JSON.stringify(tool)).not.toMatch(
         /\b(?:only when|ask the user|tell the user|you must|always)\b/i,

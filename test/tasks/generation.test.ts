@@ -110,8 +110,8 @@ describe("a call as a task", () => {
       return true;
     };
     const handle = await client.begin(CALL);
-    const told = await client.end(handle);
-    expect(resultOf(told)).toMatchObject({
+    const reported = await client.end(handle);
+    expect(resultOf(reported)).toMatchObject({
       isError: true,
       content: [
         {
@@ -121,15 +121,15 @@ describe("a call as a task", () => {
         },
       ],
     });
-    expect(await client.look(handle)).toEqual(told);
+    expect(await client.look(handle)).toEqual(reported);
     expect((await client.cancel(handle)).error).toBeUndefined();
     const other = start();
-    expect(await other.look(handle)).toEqual(told);
+    expect(await other.look(handle)).toEqual(reported);
     service.intercept = undefined;
     const next = await other.begin(CALL);
     expect(next).not.toBe(handle);
     expect(resultOf(await other.end(next)).isError).toBeUndefined();
-    expect(await client.look(handle)).toEqual(told);
+    expect(await client.look(handle)).toEqual(reported);
   });
 
   it("keeps its handle during the free repeat of a failed task", async () => {

@@ -59,16 +59,16 @@ describe.each(stores)("on %s", (store) => {
     const handle = await client.begin(CALL, "narrate");
     await until(async () => !/^Part 0/.test((await client.look(handle)).statusMessage ?? ""));
     await client.cancel(handle);
-    const told = await messageOf(client, handle);
-    expect(told).toMatch(/^Cancelled: nothing more is created for this task\. By then [1-7] of 8 parts/);
-    expect(told).toMatch(/ [1-7]0 credits charged; what else had been sent is seen through, charged/);
+    const reported = await messageOf(client, handle);
+    expect(reported).toMatch(/^Cancelled: nothing more is created for this task\. By then [1-7] of 8 parts/);
+    expect(reported).toMatch(/ [1-7]0 credits charged; what else had been sent is seen through, charged/);
     await pause(LOOKS_MS);
     const { client: other } = await start();
-    for (const asked of [client, other]) expect(await messageOf(asked, handle)).toBe(told);
+    for (const asked of [client, other]) expect(await messageOf(asked, handle)).toBe(reported);
     const next = await other.begin(CALL, "narrate");
     expect((await other.end(next)).status).toBe("completed");
     expect(service.tasks.size).toBe(8);
-    expect(await messageOf(client, handle)).toBe(told);
+    expect(await messageOf(client, handle)).toBe(reported);
   });
 
   it("reports that another call keeps the narration going", async () => {
@@ -92,9 +92,9 @@ describe.each(stores)("on %s", (store) => {
     await doomed.kill();
     const { client: heir } = await start();
     await begunAndTakenBack(heir, service);
-    const told = service.tasks.size;
+    const reported = service.tasks.size;
     await pause(LOOKS_MS);
-    expect(service.tasks.size).toBeLessThanOrEqual(told + 1);
+    expect(service.tasks.size).toBeLessThanOrEqual(reported + 1);
   });
 
   it.each([
@@ -131,8 +131,8 @@ describe("on another machine", skipFor(whyNoPostgres() ?? whyNotElsewhere() ?? n
     await pause(500);
     const heir = startClient(await makeWorkplace(), service, settings);
     await begunAndTakenBack(heir, service);
-    const told = service.tasks.size;
+    const reported = service.tasks.size;
     await pause(LOOKS_MS);
-    expect(service.tasks.size).toBeLessThanOrEqual(told + 1);
+    expect(service.tasks.size).toBeLessThanOrEqual(reported + 1);
   });
 });

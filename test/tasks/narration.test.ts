@@ -28,15 +28,15 @@ describe.each(stores)("on %s", (store) => {
       statusMessage: expect.stringMatching(/^Part \d of 3 saved/),
     });
     const done = await client.end(handle);
-    const told = narrationOf(done);
-    expect(told).toMatchObject({
+    const reported = narrationOf(done);
+    expect(reported).toMatchObject({
       status: "finished",
       parts: { saved: 3 },
       credits: { charged: 30, max: 1000 },
     });
-    expect(existsSync(told.files[0]?.path ?? "")).toBe(true);
+    expect(existsSync(reported.files[0]?.path ?? "")).toBe(true);
     const { client: other } = await start();
-    expect(narrationOf(await other.look(handle)).files).toEqual(told.files);
+    expect(narrationOf(await other.look(handle)).files).toEqual(reported.files);
     expect(service.count("create")).toBe(3);
     // There is nothing left to wait for.
     expect(await other.call("narrate", CALL)).toMatchObject({ structuredContent: { status: "finished" } });

@@ -51,7 +51,7 @@ function compareRequest(asked: Asked, service: CountingService, known: Set<strin
   }
   const last = service.byKey.get(keyOf(asked, attempt));
   const { report } = asked;
-  if (report === undefined) say("no tool ever told that it is done");
+  if (report === undefined) say("no tool ever reported that it is done");
   else if (report.taskId !== last?.id)
     say(`the tools tell of ${report.taskId}, the service holds ${last?.id}`);
   else {

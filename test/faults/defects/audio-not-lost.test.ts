@@ -119,7 +119,7 @@ describe("an odd answer to a poll", () => {
     ["a 418", 418, {}],
     ["a 500", 500, {}],
     ["a 200 page", 200, { "content-type": "text/html" }],
-  ])("(%s) does not end the saving of a task that nobody waits for", async (_, status, headers) => {
+  ])("(%s) does not prevent the saving of a task without a waiting caller", async (_, status, headers) => {
     const bench = await openBench({ service: { processingMs: 100 } });
     bench.misbehave(
       next("query", (response) => answerText(response, status, "<p>not today</p>", headers), 3),
@@ -132,7 +132,7 @@ describe("an odd answer to a poll", () => {
     ["a proxy's 403 page", 403, "text/html"],
     ["a redirect", 302, "text/html"],
     ["a 402", 402, "application/json"],
-  ])("(%s) to the content does not end it either", async (_, status, type) => {
+  ])("(%s) to the content does not prevent it either", async (_, status, type) => {
     const bench = await openBench();
     bench.misbehave(
       next(
@@ -188,7 +188,7 @@ describe("one bad 200 to a download", () => {
       "pcm",
       { "content-type": "application/octet-stream", "content-encoding": "gzip, gzip" },
     ],
-  ])("(%s, for %s) is not kept: the audio is", async (_, format, headers) => {
+  ])("(%s, for %s) is not kept, but the audio is", async (_, format, headers) => {
     const bench = await openBench();
     bench.misbehave(
       next("content", (response) => {

@@ -1,4 +1,4 @@
-/** The assistant is told the truth: in time, about the right file, and in words that help. */
+/** Results are true: in time, about the right file, with a message that helps. */
 import { rm } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { type Bench, closeBenchesAfterEach, openBench } from "../bench.ts";

@@ -1,4 +1,4 @@
-/** Odd requests of clients, and what their users and models are told. */
+/** Invalid requests of clients, and what their users and models see. */
 import { describe, expect, it } from "vitest";
 import { VOICE_IDS } from "../../../src/contract/voices.ts";
 import { PART_BYTES, textOf as paragraphs } from "../../narration/narrator.ts";

@@ -16,7 +16,7 @@ const OUTLASTS_THE_LEASE = { wait_seconds: 19 };
 
 interface Scene {
   readonly bench: Bench;
-  /** What the process that slept told its caller in the end. */
+  /** What the suspended process finally returned to its caller. */
   readonly late: Outcome | "cancelled";
   /** The result of the other process's call. */
   readonly other: Outcome;

@@ -66,7 +66,7 @@ describe("a page of HTML", () => {
     ],
     ["marks of notes", "<p>Late<a role='doc-noteref' href='#n'>1</a>.</p>", ["Late."], ["reference 1"]],
     ["notes", "<p>A.</p><section role='doc-endnotes'><p>B.</p></section>", ["A."], ["footnote 1"]],
-  ])("leaves out %s", (_, html, words, left) => {
+  ])("omits %s", (_, html, words, left) => {
     const page = heard(html);
     expect(page.words).toEqual(words);
     expect(page.left).toEqual(left);

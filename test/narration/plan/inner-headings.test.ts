@@ -18,7 +18,7 @@ describe("headings without a blank line below", () => {
   });
 
   it("are not found inside a sentence", () => {
-    const text = `${PROSE}All of this had been foretold by the old man in\nChapter 3. The daughter never believed it, and went\non counting. It was told again, and much better, in\nChapter 4. Nobody believed that either, for by then\nthe boats were gone.\n`;
+    const text = `${PROSE}All of this had been foretold by the old man in\nChapter 3. The daughter never believed it, and went\non counting. It was reported again, and much better, in\nChapter 4. Nobody believed that either, for by then\nthe boats were gone.\n`;
     expect(titlesOf(text)).toEqual([null]);
   });
 

@@ -79,7 +79,7 @@ const CASES: ReadonlyArray<readonly [what: string, markdown: string, heard: read
 ];
 
 describe("Markdown", () => {
-  it.each(CASES)("is heard: %s", (_, markdown, heard) => {
+  it.each(CASES)("is spoken: %s", (_, markdown, heard) => {
     expect(paragraphs(markdown)).toEqual(heard);
   });
 
@@ -187,7 +187,7 @@ describe("Markdown that is slow to parse", () => {
     ["backticks", "`a``".repeat(50_000)],
     ["a large table", `|a|b|\n|-|-|\n${"|1|2|\n".repeat(50_000)}`],
     ["front matter that never ends", `---\na: b\n${"c\n".repeat(100_000)}`],
-  ])("is planned in a moment: %s", (_, markdown) => {
+  ])("is planned quickly: %s", (_, markdown) => {
     const begun = process.cpuUsage();
     plan(`The beginning.\n\n${markdown}`);
     const { user, system } = process.cpuUsage(begun);

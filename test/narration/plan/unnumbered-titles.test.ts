@@ -21,7 +21,7 @@ describe("titles without a number", () => {
     ["with numbers", STORIES.map((name, index) => `${index + 1}. ${name}`).join("\n")],
     ["with Roman numbers", STORIES.map((name, index) => `${"I".repeat(index + 1)} ${name}`).join("\n")],
     ["with bullets", STORIES.map((name) => `     * ${name}`).join("\n")],
-  ])("are found where the contents list them %s", (_, contents) => {
+  ])("are found if the contents list them %s", (_, contents) => {
     expect(titles(`Contents\n\n${contents}\n${collection(STORIES, 1)}`)).toEqual([null, ...STORIES]);
   });
 
@@ -100,7 +100,7 @@ describe("titles without a number", () => {
         "CHAPTER 2\n\n\n\nTHE LETTER\n",
       ),
     ],
-  ])("are not seen in %s", (name, text) => {
+  ])("are not found in %s", (name, text) => {
     const none = name === "chapters with numbers" ? ["CHAPTER 1", "CHAPTER 2", "CHAPTER 3"] : [null];
     expect(titles(text)).toEqual(none);
   });

@@ -77,7 +77,7 @@ describe("markup of other tools", () => {
       "Take [[1, 2], [3]] ::: or :: it.",
     ],
     ["a picture that is not a badge", "# T\n\n![A red fox](fox.svg) runs.", "A red fox runs."],
-  ])("is heard: %s", (_, markdown, words) => {
+  ])("is spoken: %s", (_, markdown, words) => {
     expect(heard(markdown).split("\n\n").slice(1).join("\n\n")).toBe(words);
   });
 
@@ -208,7 +208,7 @@ describe("marks that are never closed", () => {
     "1<sub>2",
     "*a",
     "    a) b\n",
-  ])("are planned in a moment: 400,000 characters of %j", (mark) => {
+  ])("are planned quickly: 400,000 characters of %j", (mark) => {
     const begun = process.cpuUsage();
     plan(`# T\n\n${mark.repeat(400_000 / mark.length)}`);
     const { user, system } = process.cpuUsage(begun);

@@ -10,7 +10,7 @@ const OTHER = { prompt: "Under the bridge", file_name: "bridge" };
 
 hold("Files", [
   {
-    when: "a file name that another request has: a number is added, and whose it is",
+    when: "a file name that another request has: a number is added, and the owner is named",
     fewestCalls: 1,
     stage: stageWithSandbox,
     play: async (stage) => {
@@ -22,7 +22,7 @@ hold("Files", [
     },
   },
   {
-    when: "save it as bridge again: one call, and the old one is gone when the new one is there",
+    when: "save it as bridge again: one call, and the old file is removed once the new one is saved",
     fewestCalls: 1,
     stage: stageWithSandbox,
     play: async (stage) => {
@@ -35,7 +35,7 @@ hold("Files", [
     },
   },
   {
-    when: "save it as bridge again, which the person has edited since: it stays, and she is told",
+    when: "save it as bridge again, which the person has edited since: it stays, and this is reported",
     fewestCalls: 1,
     stage: stageWithSandbox,
     play: async (stage) => {
@@ -52,7 +52,7 @@ hold("Files", [
     },
   },
   {
-    when: "I cannot find the file any more: the list says that it is gone, and which call fetches it, free",
+    when: "I cannot find the file any more: the list says that it is gone, and which call fetches it free of charge",
     fewestCalls: 2,
     stage: stageWithSandbox,
     play: async (stage) => {

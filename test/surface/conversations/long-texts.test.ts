@@ -1,4 +1,4 @@
-/** Conversations about texts that are too long for one request: the price is told before it is paid. */
+/** Conversations about texts that are too long for one request: the price is stated before it is paid. */
 import { expect } from "vitest";
 import { hummed } from "../../support/hummed.ts";
 import { hold } from "./conversations.ts";
@@ -28,7 +28,7 @@ const UNHURRIED = { AUDIO_TIME_SCALE: "0.1" };
 
 hold("A text that is too long for one request", [
   {
-    when: "2,100 characters: the instructions name the tool, which says the price first, and the call that pays it",
+    when: "2,100 characters: the instructions name the tool, which states the price first, and the call that pays it",
     fewestCalls: 2,
     stage: (era) => stageWithSandbox(era, { speech: hummed, env: UNHURRIED }),
     play: async (stage) => {
@@ -42,7 +42,7 @@ hold("A text that is too long for one request", [
     },
   },
   {
-    when: "subtitles of a film: the wrong tool names the right one, what is late is told with its remedy, and one part is paid again",
+    when: "subtitles of a film: the wrong tool names the right one, what is late is reported with its remedy, and one part is paid again",
     fewestCalls: 4,
     stage: (era) => stageWithSandbox(era, { speech: hummed, env: UNHURRIED }),
     play: async (stage) => {

@@ -72,7 +72,7 @@ hold("Money", [
     },
   },
   {
-    when: "a task fails once: it is tried again by itself, free, and nobody hears of it",
+    when: "a task fails once: it is retried automatically, free of charge, without a report",
     fewestCalls: 1,
     stage: asked,
     play: async (stage) => {
@@ -83,7 +83,7 @@ hold("Money", [
     },
   },
   {
-    when: "a task fails twice: the person is told and asked; if she wants it, the same call tries afresh",
+    when: "a task fails twice: the failure is reported and the person is asked; the same call then tries again",
     fewestCalls: 2,
     stage: asked,
     play: async (stage) => {

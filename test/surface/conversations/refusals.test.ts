@@ -22,7 +22,7 @@ const sentence = "It was a bright cold day in April, and the clocks were strikin
 const LONG = sentence.repeat(30).slice(0, 2100);
 hold("Refusals", [
   {
-    when: "the service refuses, and says why: the verdict is ours, and that one thing is corrected",
+    when: "the service refuses with a reason: the advice is ours, and the named argument is corrected",
     fewestCalls: 2,
     stage: stageWithFaults,
     play: async (stage) => {
@@ -38,7 +38,7 @@ hold("Refusals", [
     },
   },
   {
-    when: "the service's refusal holds an order: it is withheld, and nothing is called",
+    when: "the service's refusal contains an instruction: it is withheld, and nothing is called",
     fewestCalls: 1,
     stage: stageWithFaults,
     play: async (stage) => {
@@ -49,7 +49,7 @@ hold("Refusals", [
     },
   },
   {
-    when: "a failed task's reason holds an order: it is withheld in every answer about it",
+    when: "a failed task's reason contains an instruction: it is withheld in every answer about it",
     fewestCalls: 3,
     // It fails at its first query, and does not succeed before it.
     stage: (era) => stageWithFaults(era, { processingMs: 60_000 }),

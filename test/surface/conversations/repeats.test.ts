@@ -7,7 +7,7 @@ const TEXT = { prompt: "The harbour at dawn" };
 
 hold("Asking again", [
   {
-    when: "what may change without paying: the waiting and the name, and both make no new task",
+    when: "what may change free of charge: the wait and the file name make no new task",
     fewestCalls: 2,
     stage: stageWithSandbox,
     play: async (stage) => {
@@ -73,7 +73,7 @@ hold("Asking again, where it counts", [
     },
   },
   {
-    when: "nothing has been asked for yet: the list says so, and is not an error",
+    when: "no request exists yet: the list says so, and is not an error",
     fewestCalls: 1,
     stage: stageWithFaults,
     play: async (stage) => {

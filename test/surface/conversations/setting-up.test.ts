@@ -16,7 +16,7 @@ hold("Setting up", [
     },
   },
   {
-    when: "no key is set, and it is tried all the same: what to set, and where; voices can be looked at meanwhile",
+    when: "no key is set, and a call is made nevertheless: what to set, and where; voices can be listed meanwhile",
     fewestCalls: 2,
     stage: stageWithoutSettings,
     play: async (stage) => {

@@ -24,7 +24,7 @@ hold("Takes", [
     },
   },
   {
-    when: "two takes are the same bytes: that is said at once, so that nobody pays for a third",
+    when: "two takes are the same bytes: this is reported at once, so that nobody pays for a third",
     fewestCalls: 1,
     stage: stageWithFaults,
     play: async (stage) => {

@@ -40,7 +40,7 @@ hold(
       },
     },
     {
-      when: "the client gives up in silence: the repeat is answered within 2 s all the same",
+      when: "the client gives up without a cancellation: the repeat is answered within 2 s nevertheless",
       fewestCalls: 3,
       stage: lasting,
       play: async (stage) => {

@@ -6,7 +6,7 @@ import { stageWithSandbox } from "./stage.ts";
 
 hold("Voices", [
   {
-    when: "use Sofia: there is none, and the nearest is named in the very refusal",
+    when: "use Sofia: there is none, and the refusal names the nearest",
     fewestCalls: 2,
     stage: stageWithSandbox,
     play: async (stage) => {
@@ -20,7 +20,7 @@ hold("Voices", [
     },
   },
   {
-    when: "a warm voice, please: that none is published is said at once",
+    when: "a warm voice, please: the answer says at once that no such property is published",
     fewestCalls: 2,
     stage: stageWithSandbox,
     play: async (stage) => {
@@ -43,7 +43,7 @@ hold("Voices", [
     },
   },
   {
-    when: "whose voice was that? Every result says it, also where none was asked for",
+    when: "whose voice was that? Every result says it, even if none was requested",
     fewestCalls: 1,
     stage: stageWithSandbox,
     play: async (stage) => {

@@ -35,7 +35,7 @@ hold(
   "Waiting",
   [
     {
-      when: "429: how long, that the server goes on by itself, and the one call that waits for the file",
+      when: "429: how long, that the server continues by itself, and the call that waits for the file",
       fewestCalls: 2,
       stage: patient,
       play: async (stage) => {
@@ -86,7 +86,7 @@ hold(
 
 hold("Taking turns", [
   {
-    when: "503 within the window of a call: nobody hears of it",
+    when: "503 within the window of a call: no report",
     fewestCalls: 1,
     stage: stageWithFaults,
     play: async (stage) => {

@@ -38,7 +38,7 @@ hold("A longer wish", [
     },
   },
   {
-    when: "a text of 2,048 characters just fits, and is one call",
+    when: "a text of 2,048 characters fits, and is one call",
     fewestCalls: 1,
     stage: sounding(),
     play: async (stage) => {
@@ -68,7 +68,7 @@ hold("A longer wish", [
     },
   },
   {
-    when: "two speakers: who has no voice, or begins no line, is told before anything is paid",
+    when: "two speakers: a speaker without a voice or without a line is reported before anything is paid",
     fewestCalls: 3,
     stage: sounding(),
     play: async (stage) => {
@@ -83,7 +83,7 @@ hold("A longer wish", [
     },
   },
   {
-    when: "with captions, please: they lie beside the file, and are named",
+    when: "with captions, please: they are saved beside the file, and named",
     fewestCalls: 2,
     stage: sounding(),
     play: async (stage) => {
@@ -149,7 +149,7 @@ hold("A longer wish", [
     },
   },
   {
-    when: "a Spanish text with an English voice: said before anything is sent",
+    when: "a Spanish text with an English voice: reported before anything is sent",
     fewestCalls: 1,
     stage: sounding(),
     play: async (stage) => {
@@ -163,7 +163,7 @@ hold("A longer wish", [
     },
   },
   {
-    when: "a 402 in the midst: what is missing, and after the top-up the same id goes on",
+    when: "a 402 in between: what is missing, and after the top-up the same id continues",
     fewestCalls: 2,
     stage: sounding(),
     play: async (stage) => {
