@@ -47,7 +47,7 @@ export async function removeIfPresent(path: string): Promise<void> {
 /** Node forbids every flush under `--permission`; some disks have none. */
 const NO_FLUSH = new Set(["ERR_ACCESS_DENIED", "ENOSYS", "ENOTSUP", "EOPNOTSUPP", "EINVAL"]);
 
-/** Flushes a file to the disk. Ignores a system that cannot flush, because paid audio must be kept all the same. */
+/** Flushes a file to the disk. Ignores a system that cannot flush, because paid audio must be kept nevertheless. */
 export async function flushToDisk(handle: FileHandle): Promise<void> {
   await handle.sync().catch((error) => {
     if (!NO_FLUSH.has(systemCode(error) ?? "")) throw error;

@@ -19,7 +19,7 @@ export function taskFailed(record: TaskRecord): AudioError {
   const cost =
     record.billing === null
       ? `The service stated no bill that can be read, so up to ${RESERVED_CREDITS} credits may be charged for it.`
-      : `The service charged ${record.billing.charged_credits ?? 0} credits for it all the same, against its own rules.`;
+      : `The service charged ${record.billing.charged_credits ?? 0} credits for it nevertheless, against its own rules.`;
   return new AudioError("task_failed", `Task ${record.taskId ?? "?"} failed${failureReason(record)}`, {
     ...(isRefunded(record)
       ? {}

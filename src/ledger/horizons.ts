@@ -3,7 +3,7 @@ import { RECOVERY_WINDOW_SECONDS } from "../contract/service-limits.ts";
 
 /**
  * After this time a task counts as ended and charged, because the service recovers for at most 60 minutes. Without the
- * limit, a record lost between its task's acceptance and end would hold a place in flight for ever.
+ * limit, a record lost between its task's acceptance and end would hold a place in flight forever.
  */
 export const MAX_IN_FLIGHT_MS = (RECOVERY_WINDOW_SECONDS + 5 * 60) * 1000;
 

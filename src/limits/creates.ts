@@ -62,7 +62,7 @@ export class Creates {
       failsAll: (error) => !(error instanceof AudioError && ONE_CREATE.has(error.code)),
       returnGrant: (grant) => this.returnGrant(grant),
       // A repeat goes first, because it already has its place in flight. If it waited behind a job that waits for
-      // that place, both would wait for ever.
+      // that place, both would wait forever.
       rank: ({ record, narrationId }) => {
         if (record.status === "unresolved") return 0;
         return (narrationId?.() ?? null) === null ? 1 : 2;

@@ -35,7 +35,7 @@ export function describeCancelled({ figures, isLeftRunning }: CancelledEnd): str
     "The same call begins a new task, which goes on from what is saved and pays for nothing twice.";
   return isLeftRunning
     ? `Cancelled: nothing more is created for this task. ${stood}. Another call had asked for the same narration, so it went on for that one, within its max_credits. ${repeat}`
-    : `Cancelled: nothing more is created for this task. ${stood}; what else had been sent is seen through, charged as usual and saved. ${repeat}`;
+    : `Cancelled: nothing more is created for this task. ${stood}; requests already sent are completed, charged as usual and saved. ${repeat}`;
 }
 
 function describeProblems({ problems, parts }: NarrationView): string[] {

@@ -20,7 +20,7 @@ const GONE = [-32602, -32002];
 /** The host's capability that each method needs, and the message if the host lacks it. */
 const NEEDS = {
   "tools/call": ["serverTools", "The chat calls no tools for this page."],
-  "resources/read": ["serverResources", "The chat hands over no files."],
+  "resources/read": ["serverResources", "The chat does not provide files."],
   "ui/download-file": ["downloadFile", "The chat saves no files."],
   "ui/message": ["message", "The chat takes no messages."],
 } as const;

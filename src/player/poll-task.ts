@@ -86,7 +86,7 @@ export async function pollUntilMade(
       // Ids may differ, because a waiting request has only a handle until it is sent. A result without a status is
       // refused, because it would only be requested again.
       if (now.isError || now.kind !== shown.kind || now.status === "")
-        throw new HostError(now.isError ? now.message : "The chat hands on the words alone.");
+        throw new HostError(now.isError ? now.message : "The chat passes only the text.");
       refusals = 0;
       if (!isRunning(now)) return hand(now);
       if (now.message !== "") showStatus(now.message);

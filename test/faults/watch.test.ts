@@ -51,7 +51,7 @@ const HICCUPS: Array<[string, Misbehaviour]> = [
 
 describe("an unknown status", () => {
   const shared = shareBench();
-  const QUOTED = /The service gives Task \S+ the status "sleeping", which is none of its contract/;
+  const QUOTED = /The service gives Task \S+ the status "sleeping", which its contract does not define/;
 
   it("is in the log and in the first result, quoted", async () => {
     const bench = shared();

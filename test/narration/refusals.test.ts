@@ -41,7 +41,7 @@ it("an unknown status of a part is reported while the narration runs", async () 
   };
   const reported = await narrator.narrate({ text: textOf("One"), max_credits: 1000, wait_seconds: 3 });
   expect(reported).toMatchObject({ status: "running", problems: [{ part: 1, code: "unexpected_response" }] });
-  expect(reported.message).toMatch(/the status "sleeping", which is none of its contract/);
+  expect(reported.message).toMatch(/the status "sleeping", which its contract does not define/);
 });
 
 describe("a ledger that was lost", () => {

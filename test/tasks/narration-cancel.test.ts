@@ -61,7 +61,7 @@ describe.each(stores)("on %s", (store) => {
     await client.cancel(handle);
     const reported = await messageOf(client, handle);
     expect(reported).toMatch(/^Cancelled: nothing more is created for this task\. By then [1-7] of 8 parts/);
-    expect(reported).toMatch(/ [1-7]0 credits charged; what else had been sent is seen through, charged/);
+    expect(reported).toMatch(/ [1-7]0 credits charged; requests already sent are completed, charged/);
     await pause(LOOKS_MS);
     const { client: other } = await start();
     for (const asked of [client, other]) expect(await messageOf(asked, handle)).toBe(reported);

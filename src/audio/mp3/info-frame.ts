@@ -74,7 +74,7 @@ function plainHeader(like: Uint8Array, bitrateIndex: number): Uint8Array {
 function emptyFrame(like: Uint8Array, bitrateIndex: number): { bytes: Uint8Array; header: FrameHeader } {
   const head = plainHeader(like, bitrateIndex);
   const header = frameHeaderAt(head, 0);
-  if (header === null) throw new RangeError("the header to copy is none");
+  if (header === null) throw new RangeError("there is no valid header to copy");
   const bytes = new Uint8Array(header.frameBytes);
   bytes.set(head, 0);
   return { bytes, header };

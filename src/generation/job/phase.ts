@@ -83,7 +83,7 @@ const notDownloaded = ({ message }: AudioError): string =>
 
 function describeUnknownStatus(task: string, said: string): string {
   const status = said === "" ? "a status that cannot be read" : `the status ${quoteServiceText(said)}`;
-  return `The service gives ${task} ${status}, which is none of its contract; it is asked again for up to 65 min.`;
+  return `The service gives ${task} ${status}, which its contract does not define; it is queried again for up to 65 min.`;
 }
 
 /** Describes in one sentence what is happening with a record now. */

@@ -80,7 +80,7 @@ export async function readAccountsFile(path: string): Promise<ParsedAccounts> {
   const source = `accounts file ${JSON.stringify(path)}`;
   let text: string;
   try {
-    // Only regular files are read: reading a pipe could block for ever, and a device may have no end.
+    // Only regular files are read: reading a pipe could block forever, and a device may have no end.
     if (!(await stat(path)).isFile()) {
       throw new SandboxUsageError(`The ${source} is not a regular file and cannot be read.`);
     }
