@@ -237,7 +237,7 @@ describe("dist", () => {
       const headers = { authorization: "Bearer " + apiKey, "content-type": "application/json", "idempotency-key": "one" };
       const body = JSON.stringify({ model: "audio-1.0", prompt: "Hello" });
       let task = await (await fetch(at, { method: "POST", headers, body })).json();
-      while (["queued", "processing"].includes(task.status)) {
+      while (!["succeeded", "failed"].includes(task.status)) {
         await new Promise((resolve) => setTimeout(resolve, 200));
         task = await (await fetch(at + "/" + task.id, { headers })).json();
       }

@@ -9,6 +9,7 @@ import { StdioClientTransport as ModernTransport } from "@modelcontextprotocol/c
 import { Client as LegacyClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport as LegacyTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { z } from "zod";
+import { TASK_STATUSES } from "../../src/contract/audio-task.ts";
 
 /** The bin under test. `TEST_BIN` selects another version, to check that a test fails with it. */
 export const BIN = process.env["TEST_BIN"] ?? join(import.meta.dirname, "..", "..", "dist", "main.js");
@@ -74,7 +75,7 @@ export const taskOutput = z
   .strictObject({
     /** A task id, or `req-…` before there is one. */
     task_id: z.string().min(1),
-    status: z.enum(["waiting", "queued", "processing", "succeeded", "failed"]),
+    status: z.enum(["waiting", ...TASK_STATUSES]),
     message: z.string().min(1),
     take: orAbsent(z.int()),
     voice: orAbsent(z.string()),
