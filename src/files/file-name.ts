@@ -8,7 +8,7 @@ export const MAX_FILE_NAME_CODE_POINTS = 120;
 
 /** The longest name that file systems allow, in bytes of UTF-8. */
 const MAX_NAME_BYTES = 255;
-/** Reserved for an extension (at most four bytes) and the number of another free name (`-999`). */
+/** Bytes that are reserved for an extension (at most four) and for the number of another free name (`-999`). */
 const RESERVED_BYTES = 8;
 
 /** Device names of Windows, with any extension. Windows treats superscript digits as digits. */

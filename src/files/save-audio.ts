@@ -29,7 +29,7 @@ const FILE_MODE = 0o644;
 
 export interface SaveRequest {
   readonly folder: OutputFolder;
-  /** With its extension. A number is added if another file has it. */
+  /** The file name with its extension. A number is added if another file has that name. */
   readonly fileName: string;
   /** Whether a name may be used; absent means any name. */
   readonly mayBeNamed?: (name: string) => Promise<boolean>;

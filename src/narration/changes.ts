@@ -56,7 +56,7 @@ export function choosesOtherFiles(state: NarrationState, changes: NarrateChanges
   return isToRename || hasChangedChoice(state, { ...requested(state, changes, plan), asks: state.asks });
 }
 
-/** Whether a call has changed the narration since a run has read it: other takes, another name, or to continue. */
+/** Whether a call has changed the narration since a run has read it: chosen other takes or another name, or asked to continue. */
 export function hasChangedChoice(seen: NarrationState, now: NarrationState): boolean {
   const choice = ({ takes, skipsFailed, fileName, asks }: NarrationState): string =>
     JSON.stringify([takes, skipsFailed, fileName, asks]);

@@ -46,7 +46,7 @@ export interface NarrationView extends NarrationFigures {
   readonly replaces: boolean;
   /** Whether a retake of the call named no take. */
   readonly hasUsualRetake: boolean;
-  /** What this call was charged for changes of a finished narration; `null` if the call made the whole narration. */
+  /** The charge of this call, if it changed a finished narration; `null` if the call made the whole narration. */
   readonly chargedByCall: number | null;
   /** Paths of saved files that were moved, deleted, or are on another machine. */
   readonly missingPaths: readonly string[];

@@ -15,7 +15,7 @@ import { findSaved } from "../saved-files.ts";
 export interface Work {
   /** Canonical input, as sent. */
   readonly input: string;
-  /** The prompt as given, if words of it are respelled; otherwise `null`. */
+  /** The prompt as the caller wrote it, if words of it are respelled; otherwise `null`. */
   readonly writtenPrompt: string | null;
   /** Sentences about the text for the result: respelled words, a language that its voice does not speak. */
   readonly notes?: readonly string[];

@@ -24,7 +24,7 @@ type Contents = BookPackage["contents"];
 
 const sameWords = (text: string): string => collapseSpaces(text.replaceAll(HARD_BREAK, " ")).toLowerCase();
 
-/** Makes a heading from the table of contents; it replaces a paragraph of the same words. */
+/** Makes a heading from an entry of the table of contents. It replaces a paragraph with the same words. */
 function headed(label: string, level: number, paragraph: SourceBlock | undefined): SourceBlock[] {
   const heading: SourceBlock = { kind: "heading", level: Math.min(level, MAX_LEVEL), text: label };
   if (paragraph === undefined) return [heading];

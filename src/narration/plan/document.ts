@@ -15,7 +15,7 @@ export interface ParagraphRun {
   readonly voice: Speaker | null;
   /** The reason why the run begins. It has no meaning for the first run. */
   readonly edge: RunBreak;
-  /** Silence that the text asks for before this run; `null` for the usual silence. */
+  /** Silence that the text requests before this run; `null` for the usual silence. */
   readonly pauseSeconds: number | null;
   readonly paragraphs: readonly string[];
 }
