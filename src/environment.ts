@@ -10,7 +10,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 const NAME = "audio-generation-mcp";
 
 /** Reads a variable. Empty values and placeholders that a client did not substitute count as unset. */
-export function readValue(env: Environment, name: string): string | undefined {
+export function readVariable(env: Environment, name: string): string | undefined {
   const value = env[name]?.trim();
   if (value === undefined || value === "" || /^\$\{[^}]*\}$/.test(value)) return undefined;
   return value;
@@ -71,16 +71,16 @@ export function defaultStateFolder(
       : joinFor(platform)(parent, ...names, NAME);
   if (platform === "darwin") return below(home, "Library", "Application Support");
   if (platform === "win32") {
-    const local = readValue(env, "LOCALAPPDATA");
+    const local = readVariable(env, "LOCALAPPDATA");
     return local === undefined ? below(home, "AppData", "Local") : below(local);
   }
   // The XDG specification says to ignore relative paths.
-  return below(readValue(env, "XDG_STATE_HOME") ?? null) ?? below(home, ".local", "state");
+  return below(readVariable(env, "XDG_STATE_HOME") ?? null) ?? below(home, ".local", "state");
 }
 
 /** The state folder, before settings are validated; `null` if there is none or the given one is invalid. */
 export function stateFolder(env: Environment): string | null {
   const home = homeFolder();
-  const given = readValue(env, "AUDIO_STATE_DIR");
+  const given = readVariable(env, "AUDIO_STATE_DIR");
   return given === undefined ? defaultStateFolder(env, process.platform, home) : absoluteFolder(given, home);
 }

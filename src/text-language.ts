@@ -5,7 +5,7 @@
 
 import { VOICES } from "./contract/voices.ts";
 
-export type Language = "en" | "es" | "pt" | "id" | "zh" | "ja";
+export type ServedLanguage = "en" | "es" | "pt" | "id" | "zh" | "ja";
 
 const set = (words: string): ReadonlySet<string> => new Set(words.split(" "));
 
@@ -46,10 +46,10 @@ export function latinLanguage(text: string): string | null {
   return first.count >= 2 * (second?.count ?? 0) ? first.code : null;
 }
 
-const isServed = (code: string): code is Language => SERVED.has(code);
+const isServed = (code: string): code is ServedLanguage => SERVED.has(code);
 
 /** Guesses which of the service's languages a text is in; `null` if undecided. */
-export function commonLanguage(text: string): Language | null {
+export function commonLanguage(text: string): ServedLanguage | null {
   const sample = text.slice(0, SAMPLE_UNITS);
   const letters = sample.match(/\p{L}/gu)?.length ?? 0;
   const kana = sample.match(/[\u3041-\u30ff]/g)?.length ?? 0;
@@ -62,7 +62,7 @@ export function commonLanguage(text: string): Language | null {
 
 /** A language and its name. Has no code if the service has no voice for it. */
 export interface TextLanguage {
-  readonly code: Language | null;
+  readonly code: ServedLanguage | null;
   readonly name: string;
 }
 

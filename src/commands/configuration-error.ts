@@ -1,7 +1,7 @@
 /** Finds the secrets in the settings, and builds the error for faulty settings. */
 import type { Config } from "../config/config.ts";
 import { describeUnknownVariable } from "../config/unknown-variables.ts";
-import { type Environment, readValue } from "../environment.ts";
+import { type Environment, readVariable } from "../environment.ts";
 import { AudioError } from "../errors.ts";
 
 const URLS = [
@@ -36,10 +36,10 @@ function passwordIn(url: string | undefined): Password {
   };
 }
 
-const passwordsOf = (env: Environment): Password[] => URLS.map((name) => passwordIn(readValue(env, name)));
+const passwordsOf = (env: Environment): Password[] => URLS.map((name) => passwordIn(readVariable(env, name)));
 
 const keyOf = (env: Environment): string[] => {
-  const key = readValue(env, "AUDIO_API_KEY");
+  const key = readVariable(env, "AUDIO_API_KEY");
   return key === undefined ? [] : [key];
 };
 

@@ -7,7 +7,7 @@ import { systemClock } from "../clock.ts";
 import { type Config, readConfig, type ServiceAddress } from "../config/config.ts";
 import { describeUnknownVariable } from "../config/unknown-variables.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
-import { type Environment, readValue } from "../environment.ts";
+import { type Environment, readVariable } from "../environment.ts";
 import { AudioError } from "../errors.ts";
 import { describeInputFolder } from "../files/input-folder.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
@@ -39,7 +39,7 @@ const BUDGET = "AUDIO_CREDIT_BUDGET";
 function placeholders(env: Environment): string[] {
   return Object.keys(env).filter((name) => {
     return (
-      name.startsWith("AUDIO_") && env[name]?.trim().startsWith("${") && readValue(env, name) === undefined
+      name.startsWith("AUDIO_") && env[name]?.trim().startsWith("${") && readVariable(env, name) === undefined
     );
   });
 }

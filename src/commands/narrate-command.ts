@@ -3,7 +3,7 @@ import { readConfig } from "../config/config.ts";
 import { readArguments } from "../contract/read-arguments.ts";
 import { AudioError } from "../errors.ts";
 import { createLog } from "../log.ts";
-import { formatDuration, listChapters, messageOf } from "../narration/narration-messages.ts";
+import { formatDuration, listChapters, narrationMessage } from "../narration/narration-messages.ts";
 import type { NarrationView } from "../narration/narration-view.ts";
 import type { NarrateChanges, Narrations } from "../narration/narrations.ts";
 import { createRedact } from "../redaction.ts";
@@ -13,7 +13,7 @@ import {
   type NarrateArgs,
   narrateInput,
   narrateRules,
-  planRequestOf,
+  planArgumentsOf,
 } from "../tools/narrate-input.ts";
 import { secretsOf } from "./configuration-error.ts";
 import { printable, printableJson } from "./printable.ts";
@@ -81,7 +81,7 @@ function report(view: NarrationView, asJson: boolean): void {
   const beside = view.files.flatMap(({ captions, srt = null, chapters }) =>
     [captions, srt, chapters].flatMap((saved) => (saved === null ? [] : [saved.path])),
   );
-  const head = view.status === "finished" ? describeFinished(view) : messageOf(view);
+  const head = view.status === "finished" ? describeFinished(view) : narrationMessage(view);
   const next = nextStepOf(view);
   const chapters = listChapters(view);
   const lines = [
@@ -141,7 +141,7 @@ export async function narrate({ file, args, asJson }: NarrateCommand): Promise<n
   const keepAlive = setInterval(() => undefined, MAX_TIMER_MS);
   try {
     const readInput = (): ReturnType<typeof readAnyText> => readAnyText(file);
-    const request = await planRequestOf(checkedArgs, {
+    const request = await planArgumentsOf(checkedArgs, {
       defaultVoice: config.defaultVoice,
       pronunciations: config.pronunciations.rules,
       readInput,

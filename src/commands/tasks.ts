@@ -8,14 +8,14 @@ import { type ListedTask, listTasks } from "../generation/use-cases/task-list.ts
 import { initMachineId } from "../ledger/machine-id.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import { createLog } from "../log.ts";
-import { type NarrationRow, nextStepOf, rowOf } from "../narration/list-row.ts";
+import { type ListedNarration, listedNarration, nextStepOf } from "../narration/listed-narrations.ts";
 import type { NarrationBill } from "../narration/narration-bill.ts";
 import { NarrationRepository } from "../narration/narration-repository.ts";
 import { createProcessId } from "../process-id.ts";
 import { createRedact } from "../redaction.ts";
 import { taskRow } from "../tools/list-tasks.ts";
 import { isoWithOffset } from "../tools/local-time.ts";
-import { narrationRow } from "../tools/narration-row.ts";
+import { renderListedNarration } from "../tools/narration-row.ts";
 import { configurationError, outputDirOf, secretsOf } from "./configuration-error.ts";
 import { printable, printableJson } from "./printable.ts";
 import { PAGE_MARKER, type PageEntry, tasksPage } from "./tasks-page.ts";
@@ -46,7 +46,7 @@ function describe(row: Row): string {
   return lines.map(printable).join("\n");
 }
 
-function describeNarration(row: NarrationRow): string {
+function describeNarration(row: ListedNarration): string {
   const { narrationId, status, title, createdAtMs, credits, savedParts, totalParts, paths } = row;
   const date = isoWithOffset(createdAtMs).slice(0, 19).replace("T", " ");
   const lines = [
@@ -75,7 +75,7 @@ function pageEntry(task: ListedTask): PageEntry {
   };
 }
 
-function pageEntryOfNarration(row: NarrationRow, bill: NarrationBill): PageEntry {
+function pageEntryOfNarration(row: ListedNarration, bill: NarrationBill): PageEntry {
   const { narrationId, status, title, createdAtMs, savedParts, totalParts, paths, missingPaths } = row;
   return {
     description: title,
@@ -120,7 +120,7 @@ async function readListing(limit: number): Promise<Listing> {
     const entries = await book.newest(limit);
     const narrations = await Promise.all(
       entries.map(async (entry) => ({
-        row: await rowOf(book, entry, folder.root),
+        row: await listedNarration(book, entry, folder.root),
         bill: await book.bill(entry.narrationId),
       })),
     );
@@ -133,7 +133,7 @@ async function readListing(limit: number): Promise<Listing> {
       })),
       ...narrations.map(({ row, bill }) => ({
         atMs: row.createdAtMs,
-        row: narrationRow(row),
+        row: renderListedNarration(row),
         words: describeNarration(row),
         page: pageEntryOfNarration(row, bill),
       })),

@@ -1,5 +1,5 @@
 /** Validates a setting that names a folder, and explains its fault to a person (docs/reference.md, Configuration). */
-import { absoluteFolder, type Environment, isFullyQualifiedPath, readValue } from "../environment.ts";
+import { absoluteFolder, type Environment, isFullyQualifiedPath, readVariable } from "../environment.ts";
 import type { ConfigFault, ConfigSource } from "./config-source.ts";
 
 export interface FolderResult {
@@ -14,7 +14,7 @@ export function readFolder({ env, platform, home }: ConfigSource, variable: stri
     folder: null,
     fault: { variable, message, fix },
   });
-  const text = readValue(env, variable);
+  const text = readVariable(env, variable);
   if (text === undefined) {
     const lack = homeFault(env, platform);
     return no(`${variable} is not set, and there is no default: ${lack}.`, `Set ${variable} to ${kind}.`);
@@ -33,7 +33,7 @@ export function readFolder({ env, platform, home }: ConfigSource, variable: stri
 function homeFault(env: Environment, platform: NodeJS.Platform): string {
   const names = platform === "win32" ? ["LOCALAPPDATA", "USERPROFILE"] : ["HOME"];
   for (const name of names) {
-    const value = readValue(env, name);
+    const value = readVariable(env, name);
     if (value !== undefined && !isFullyQualifiedPath(value, platform)) {
       return `${name} is ${JSON.stringify(value)}, which is not an absolute path`;
     }

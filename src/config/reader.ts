@@ -1,6 +1,6 @@
 /** Reads settings of each kind, and collects their faults (docs/reference.md, Configuration). */
 import { parseDecimal } from "../contract/decimal.ts";
-import { readValue } from "../environment.ts";
+import { readVariable } from "../environment.ts";
 import type { ConfigFault, ConfigSource } from "./config-source.ts";
 import { readFolder } from "./folder-setting.ts";
 
@@ -26,7 +26,7 @@ export class Reader {
   /** Returns undefined for a variable that is unset, empty, or a placeholder that a client did not fill in. */
   text(name: string): string | undefined {
     this.asked.add(name);
-    return readValue(this.surroundings.env, name);
+    return readVariable(this.surroundings.env, name);
   }
 
   /** Reads a number. @param rule describes a valid value, in words that follow "must be" and "Set NAME to" */

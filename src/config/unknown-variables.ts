@@ -1,6 +1,6 @@
 /** Finds misspelt settings, because they silently leave the default in effect (docs/reference.md, Configuration). */
 import { editDistance } from "../contract/edit-distance.ts";
-import { type Environment, readValue } from "../environment.ts";
+import { type Environment, readVariable } from "../environment.ts";
 
 /** A variable that is not a setting, and the setting with the most similar name. */
 export interface UnknownVariable {
@@ -18,7 +18,7 @@ export function unknownVariables(env: Environment, known: ReadonlySet<string>): 
   const spelled = (name: string): string => (process.platform === "win32" ? name.toUpperCase() : name);
   return Object.keys(env)
     .filter(
-      (name) => /^AUDIO_/i.test(name) && !known.has(spelled(name)) && readValue(env, name) !== undefined,
+      (name) => /^AUDIO_/i.test(name) && !known.has(spelled(name)) && readVariable(env, name) !== undefined,
     )
     .slice(0, MAX_NAMED)
     .map((name) => ({ name, nearest: nearestOf(name.toUpperCase(), known) }));

@@ -47,12 +47,12 @@ function readText(text: string, schema: z.core.$ZodType): unknown {
 }
 
 /** Converts one value to the type of its schema. */
-export function readValue(value: unknown, schema: z.core.$ZodType): unknown {
-  if (schema instanceof z.ZodOptional) return readValue(value, schema.unwrap());
-  if (schema instanceof z.ZodPipe) return readValue(value, schema.out);
+export function convertValue(value: unknown, schema: z.core.$ZodType): unknown {
+  if (schema instanceof z.ZodOptional) return convertValue(value, schema.unwrap());
+  if (schema instanceof z.ZodPipe) return convertValue(value, schema.out);
   if (schema instanceof z.ZodArray) {
     const list = typeof value === "string" ? listIn(value) : value;
-    return Array.isArray(list) ? list.map((each) => readValue(each, schema.element)) : list;
+    return Array.isArray(list) ? list.map((each) => convertValue(each, schema.element)) : list;
   }
   if (schema instanceof z.ZodObject) return readArguments(value, schema);
   return typeof value === "string" ? readText(value, schema) : value;
@@ -68,7 +68,7 @@ export function readArguments(args: unknown, known: z.ZodObject): unknown {
     if (!Object.hasOwn(known.shape, name)) return [[name, value]];
     const schema: z.core.$ZodType = known.shape[name];
     const isLeftOut = value === null || (value === "" && schema instanceof z.ZodOptional);
-    return isLeftOut ? [] : [[name, readValue(value, schema)]];
+    return isLeftOut ? [] : [[name, convertValue(value, schema)]];
   });
   return Object.fromEntries(entries);
 }

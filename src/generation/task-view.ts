@@ -59,7 +59,7 @@ export interface ViewFacts {
 }
 
 /** Builds the view of a record. Reports `unresolved` as `waiting`. */
-export function viewOf(record: TaskRecord, facts: ViewFacts): TaskView {
+export function taskViewOf(record: TaskRecord, facts: ViewFacts): TaskView {
   return {
     taskId: record.taskId,
     handle: handleOf(record),

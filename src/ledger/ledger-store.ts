@@ -39,12 +39,12 @@ import { DOCUMENT_KEYV_OPTIONS, KeyvDocuments } from "./store/keyv-documents.ts"
 import {
   addToBill,
   billLines,
-  findNarration,
   loadBill,
   type NarrationRow,
   narrationLimit,
-  narrationRow,
   saveMachineKey,
+  selectNarration,
+  toNarrationRow,
   type Viewer,
   visibleCondition,
 } from "./store/narration-rows.ts";
@@ -641,7 +641,7 @@ export class LedgerStore {
       locks: [
         ...(locksOrigin ? [originLock] : []),
         keyLock,
-        ...(narrationId === null ? [] : [findNarration(this.#viewer, narrationId, engine.forUpdate)]),
+        ...(narrationId === null ? [] : [selectNarration(this.#viewer, narrationId, engine.forUpdate)]),
       ],
       load,
       decide: ({ locked, loaded, steadyMs }) => {
@@ -655,7 +655,7 @@ export class LedgerStore {
           result,
           save = [],
           state = before,
-        } = decide(loaded, before, steadyMs, narration === undefined ? null : narrationRow(narration));
+        } = decide(loaded, before, steadyMs, narration === undefined ? null : toNarrationRow(narration));
         const after = JSON.stringify(state);
         if (after === text) return { result, save };
         const saveState = sql("UPDATE agm_api_keys SET state = ? WHERE key_id = ?", after, keyId);

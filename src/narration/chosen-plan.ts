@@ -2,7 +2,7 @@
 import { AudioError } from "../errors.ts";
 import { isAboutWholeText, shortPartsRemarks } from "./make-plan.ts";
 import type { StoredPlan } from "./narration-state.ts";
-import { chosenSections, partsOf, shownChapter } from "./plan/chapters/chosen-chapters.ts";
+import { chosenSections, partsOfSections, shownChapter } from "./plan/chapters/chosen-chapters.ts";
 import type { PlannedSection } from "./plan/plan.ts";
 import { chosenRemark, inheritedRemarks, titleOfChosen } from "./plan-remarks.ts";
 
@@ -20,7 +20,7 @@ export function chosenPlan(plan: StoredPlan, wanted: string): StoredPlan {
   const chosen = chosenSections(sections, wanted);
   checkPlanned(plan, sections, chosen);
   if (chosen.length === sections.length) return plan;
-  const parts = partsOf(plan.parts, chosen);
+  const parts = partsOfSections(plan.parts, chosen);
   const { wholeTitle: whole = plan.title } = plan;
   return {
     ...plan,

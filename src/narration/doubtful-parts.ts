@@ -1,7 +1,7 @@
 /** Finds parts whose audio is unusual. They are reported with the file, so that a person checks them. */
 import type { JoinedAudio } from "../audio/join.ts";
 import type { NarrationProblem, NarrationState, StoredPlan } from "./narration-state.ts";
-import { type PartFile, partRequest } from "./part-request.ts";
+import { partRequest, type VerifiedPart } from "./part-request.ts";
 import { lateCues } from "./timeline/late-cues.ts";
 
 /** Tolerance of lengths, because encoders add some silence and the service rounds. */
@@ -42,7 +42,7 @@ function cutProblem(seconds: number, pace: number, usualPace: number): string | 
 export function doubtfulParts(
   plan: StoredPlan,
   state: Pick<NarrationState, "takes">,
-  parts: readonly PartFile[],
+  parts: readonly VerifiedPart[],
   joined: Pick<JoinedAudio, "parts">,
   leads: readonly number[] = [],
 ): NarrationProblem[] {

@@ -19,7 +19,7 @@ import { formatOf } from "../generation/saved-files.ts";
 import type { CompanionOrder } from "./companions.ts";
 import { doubtfulParts } from "./doubtful-parts.ts";
 import { formatOfPlan, type NarrationFile, type NarrationState, type StoredPlan } from "./narration-state.ts";
-import type { PartFile } from "./part-request.ts";
+import type { VerifiedPart } from "./part-request.ts";
 import { excerptOf } from "./plan/blocks.ts";
 import { chapterPosition } from "./plan/chapters/chapter-number.ts";
 
@@ -37,7 +37,7 @@ export interface JoinOrder {
   /** The state, with the chosen name and the existing files. */
   readonly state: NarrationState;
   readonly file: PlannedFile;
-  readonly parts: readonly PartFile[];
+  readonly parts: readonly VerifiedPart[];
   /** Whether these are all parts of the file. The name of an incomplete file says so. */
   readonly isWhole: boolean;
   readonly signal: AbortSignal;
@@ -349,7 +349,7 @@ async function leadsOf(
 /** Marks the beginning of each chapter; empty for a text without headings. */
 function chapterMarks(
   plan: StoredPlan,
-  parts: readonly PartFile[],
+  parts: readonly VerifiedPart[],
 ): Array<{ readonly title: string; readonly firstPart: number }> {
   const heading = plan.sections.find(({ title }) => title !== null)?.title;
   if (heading === undefined) return [];

@@ -8,7 +8,7 @@ import { type JoinedFiles, plannedFiles } from "./joined-files.ts";
 import { NarrationLease, type NarrationLeaseDeps } from "./narration-lease.ts";
 import type { NarrationFile, NarrationProblem, NarrationState, StoredPlan } from "./narration-state.ts";
 import { decideNextStep, type FileProgress, type PartState, type Step } from "./next-step.ts";
-import { type PartFile, partRequest } from "./part-request.ts";
+import { partRequest, type VerifiedPart } from "./part-request.ts";
 import { chargeOf, type PartStatus, partStatusOf, summarizeParts } from "./part-summary.ts";
 import {
   concernsOnePart,
@@ -347,7 +347,7 @@ export class NarrationDriver {
     const file = plannedFiles(plan)[index];
     if (state === null || file === undefined) return;
     try {
-      const sources: PartFile[] = [];
+      const sources: VerifiedPart[] = [];
       for (const part of parts) {
         const source = await this.#partFile(plan, state, part, isWhole);
         if (source === null) return;
@@ -389,7 +389,7 @@ export class NarrationDriver {
     state: NarrationState,
     part: number,
     mayFetch: boolean,
-  ): Promise<PartFile | null> {
+  ): Promise<VerifiedPart | null> {
     const { parts } = this.#deps;
     const request = partRequest(plan, state, part);
     const saved = await parts.saved(request);

@@ -252,7 +252,7 @@ function soFar({ parts, credits }: NarrationView): string {
  *
  * @param saved the sentence about saved files, which the structured form lists in a separate field
  */
-export function messageOf(view: NarrationView, saved = describeFiles(view)): string {
+export function narrationMessage(view: NarrationView, saved = describeFiles(view)): string {
   const { status, remarks, unspoken } = view;
   const ofText =
     status === "planned"

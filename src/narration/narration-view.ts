@@ -97,7 +97,11 @@ export function statusOf({ state, leaseOwner }: NarrationEntry): NarrationStatus
   return state.status === "running" && leaseOwner === null ? "stopped" : state.status;
 }
 
-export function viewOf(known: KnownNarration, partSummary: PartSummary, nowMs: number): NarrationView {
+export function narrationViewOf(
+  known: KnownNarration,
+  partSummary: PartSummary,
+  nowMs: number,
+): NarrationView {
   const { plan } = known;
   const view = viewWith(known, figuresOf(known, partSummary, nowMs));
   if (view.status !== "planned" || view.isSheet) return view;

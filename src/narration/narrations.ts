@@ -23,7 +23,7 @@ import {
   type NarrateSource,
 } from "./find-narration.ts";
 import { createJoinedFiles, type OwnFile } from "./joined-files.ts";
-import { MAX_SEARCHED, type NarrationRow, rowsOf } from "./list-row.ts";
+import { type ListedNarration, listedNarrations, MAX_SEARCHED } from "./listed-narrations.ts";
 import {
   callCancelled,
   openNarrationHandle,
@@ -34,7 +34,13 @@ import { NarrationDrivers } from "./narration-drivers.ts";
 import { NarrationHandles } from "./narration-handles.ts";
 import { type ComputeFigures, type KnownNarration, NarrationRepository } from "./narration-repository.ts";
 import type { NarrationFile, NarrationState } from "./narration-state.ts";
-import { figuresOf, type NarrationView, statusOf, viewOf, withoutMissing } from "./narration-view.ts";
+import {
+  figuresOf,
+  type NarrationView,
+  narrationViewOf,
+  statusOf,
+  withoutMissing,
+} from "./narration-view.ts";
 import { partRequest, takeOf } from "./part-request.ts";
 import { type PartStatus, type PartSummary, summarizeParts } from "./part-summary.ts";
 import { isUsualRetake } from "./retakes.ts";
@@ -68,7 +74,7 @@ export interface Narrations {
   start(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<HandleOrView<NarrationView>>;
   readonly handles: HandleOperations<NarrationView>;
   /** Lists narrations that contain every word of the query, newest first, with their last stored status. */
-  list(query: string | null, limit: number): Promise<NarrationRow[]>;
+  list(query: string | null, limit: number): Promise<ListedNarration[]>;
   /** Reports the status of each part. @throws AudioError `not_found` */
   parts(narrationId: string): Promise<{ readonly view: NarrationView; readonly parts: NarrationPart[] }>;
   /** Finds a file of a narration by its number, from 1. @throws AudioError `not_found` */
@@ -178,10 +184,10 @@ export class NarrationWorkflow implements Narrations {
     return { working: await this.handles.working(handle, state) };
   }
 
-  async list(query: string | null, limit: number): Promise<NarrationRow[]> {
+  async list(query: string | null, limit: number): Promise<ListedNarration[]> {
     const countSaved = async (known: KnownNarration): Promise<number> =>
       (await this.#partSummaryOf(known)).statuses.filter((status) => status === "saved").length;
-    return await rowsOf(this.#repository, this.#deps.folder.root, countSaved, { query, limit });
+    return await listedNarrations(this.#repository, this.#deps.folder.root, countSaved, { query, limit });
   }
 
   async parts(
@@ -191,7 +197,7 @@ export class NarrationWorkflow implements Narrations {
     const { plan, state } = known;
     const partSummary = await this.#partSummaryOf(known);
     return {
-      view: viewOf(known, partSummary, this.#deps.clock.wallMs()),
+      view: narrationViewOf(known, partSummary, this.#deps.clock.wallMs()),
       parts: plan.parts.map(({ text, section }, index) => ({
         number: index + 1,
         text,
@@ -251,7 +257,7 @@ export class NarrationWorkflow implements Narrations {
     const known = { ...stored, leaseOwner: stored.leaseOwner ?? ownLease };
     const state = previewed(known.state, changes, known.plan);
     const partSummary = await this.#partSummaryOf({ ...known, state });
-    const view = viewOf({ ...known, state }, partSummary, clock.wallMs());
+    const view = narrationViewOf({ ...known, state }, partSummary, clock.wallMs());
     const shown = await withoutMissing(view, folder.root);
     if (shown.status !== "planned") return shown;
     const late = await likelyLate(parts, known.plan, state, partSummary.records);

@@ -4,7 +4,7 @@ import { inputOf } from "./narration-id.ts";
 import type { NarrationState, StoredPlan } from "./narration-state.ts";
 
 /** A saved part, verified before it is joined. */
-export interface PartFile extends SavedPart {
+export interface VerifiedPart extends SavedPart {
   /** Index of the part in the plan. */
   readonly index: number;
 }

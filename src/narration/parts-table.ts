@@ -1,6 +1,6 @@
 /** Renders the parts of a narration as a table for people and models. */
 import { firstCodePoints } from "../contract/unicode.ts";
-import { messageOf } from "./narration-messages.ts";
+import { narrationMessage } from "./narration-messages.ts";
 import type { NarrationView } from "./narration-view.ts";
 import type { NarrationPart } from "./narrations.ts";
 
@@ -29,5 +29,5 @@ function row({ number, status, take, record, chapter, text }: NarrationPart): st
 /** Renders Markdown: the title, a line that begins with the status, then one row for each part. */
 export function partsTable(view: NarrationView, parts: readonly NarrationPart[]): string {
   const table = [`| ${HEAD.join(" | ")} |`, `|${" --- |".repeat(HEAD.length)}`, ...parts.map(row)];
-  return `${cell(view.title)}\n\n${view.status}. ${cell(messageOf(view))}\n\n${table.join("\n")}\n`;
+  return `${cell(view.title)}\n\n${view.status}. ${cell(narrationMessage(view))}\n\n${table.join("\n")}\n`;
 }

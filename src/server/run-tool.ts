@@ -50,7 +50,7 @@ export interface ServerDeps {
 }
 
 /** The properties of a client that affect its results. */
-export interface Reader {
+export interface ClientTraits {
   readonly getsLinks: boolean;
   readonly takesAudioBlocks: boolean;
   readonly putsBytesIntoContext: boolean;
@@ -58,11 +58,11 @@ export interface Reader {
 
 async function inlineBlock(
   { uri, mimeType, read }: NonNullable<ToolResult["inline"]>,
-  reader: Reader,
+  client: ClientTraits,
 ): Promise<ContentBlock> {
   const data = Buffer.from(await read(MAX_INLINE_BYTES)).toString("base64");
   // Raw pcm is not a playable audio type, so it is sent as a resource.
-  if (!reader.takesAudioBlocks || !mimeType.startsWith("audio/"))
+  if (!client.takesAudioBlocks || !mimeType.startsWith("audio/"))
     return { type: "resource", resource: { uri, mimeType, blob: data } };
   return { type: "audio", data, mimeType };
 }
@@ -74,10 +74,10 @@ async function inlineBlock(
 const MAX_INLINE_BYTES = 256 * 1024;
 
 /** Explains why requested audio is not in the result; `null` if it is. */
-function whyNotInline({ inline }: ToolResult, reader: Reader): string | null {
+function whyNotInline({ inline }: ToolResult, client: ClientTraits): string | null {
   if (inline === undefined) return null;
   const where = "The file is at the path, and can be read as a resource.";
-  if (reader.putsBytesIntoContext) {
+  if (client.putsBytesIntoContext) {
     return `No audio is in this result, because this client would put its bytes into the context. ${where}`;
   }
   return inline.sizeBytes > MAX_INLINE_BYTES
@@ -85,15 +85,15 @@ function whyNotInline({ inline }: ToolResult, reader: Reader): string | null {
     : null;
 }
 
-export async function toCallResult(asked: ToolResult, reader: Reader): Promise<CallToolResult> {
-  const why = whyNotInline(asked, reader);
-  const result = withNote(asked, why);
+export async function toCallResult(answer: ToolResult, client: ClientTraits): Promise<CallToolResult> {
+  const whyNot = whyNotInline(answer, client);
+  const result = withNote(answer, whyNot);
   const content: ContentBlock[] = [{ type: "text", text: result.text }];
-  if (reader.getsLinks && result.link !== undefined) {
+  if (client.getsLinks && result.link !== undefined) {
     const { uri, name, mimeType, sizeBytes } = result.link;
     content.push({ type: "resource_link", uri, name, mimeType, size: sizeBytes });
   }
-  if (result.inline !== undefined && why === null) content.push(await inlineBlock(result.inline, reader));
+  if (result.inline !== undefined && whyNot === null) content.push(await inlineBlock(result.inline, client));
   const _meta = result.meta === undefined ? {} : { _meta: { ...result.meta } };
   return { content, structuredContent: result.structured, ..._meta };
 }
@@ -125,7 +125,7 @@ function clientNameOf(context: ServerContext, initialized: string | undefined): 
   return envelope.success ? envelope.data[CLIENT_INFO_META_KEY].name : initialized;
 }
 
-export function readerOf(deps: ServerDeps, context: ServerContext, client: Client): Reader {
+export function traitsOfClient(deps: ServerDeps, context: ServerContext, client: Client): ClientTraits {
   const name = clientNameOf(context, client.name);
   return {
     getsLinks: getsLinks(deps.resourceLinks, name),
@@ -189,7 +189,7 @@ export async function runTool(
     }
     const note = tool.annotations.openWorldHint ? deps.note : () => null;
     return "view" in started
-      ? await toCallResult(withNote(started.view, note()), readerOf(deps, context, client))
+      ? await toCallResult(withNote(started.view, note()), traitsOfClient(deps, context, client))
       : createTaskResult(started.working, deps.redact);
   } catch (thrown) {
     const error = asAudioError(thrown, args, publishedArguments(tool));

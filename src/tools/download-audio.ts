@@ -18,7 +18,7 @@ const inlineAudio = (generation: Generation, audio: SavedAudio): InlineAudio => 
   read: (max) => generation.bytesOf(audio, max),
 });
 
-export const downloadAudio = defineTool({
+export const downloadAudioTool = defineTool({
   name: "download_audio",
   title: "Download audio",
   description:

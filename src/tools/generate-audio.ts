@@ -75,7 +75,7 @@ function requestOf(
   };
 }
 
-export const generateAudio = defineTool({
+export const generateAudioTool = defineTool({
   name: "generate_audio",
   title: "Generate audio",
   description:

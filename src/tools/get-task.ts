@@ -4,7 +4,7 @@ import { taskId, waitSeconds } from "./shared-fields.ts";
 import { renderTask, taskOutput } from "./task-output.ts";
 import { defineTool } from "./tool.ts";
 
-export const getTask = defineTool({
+export const getTaskTool = defineTool({
   name: "get_task",
   title: "Get a task",
   description:

@@ -6,9 +6,9 @@ import { withThousands } from "../contract/thousands.ts";
 import type { ListedTask, ListRequest } from "../generation/use-cases/task-list.ts";
 import { RECORD_STATUSES, type RecordStatus } from "../ledger/record.ts";
 import type { Spending } from "../limits/limits.ts";
-import { MAX_SEARCHED, type NarrationRow } from "../narration/list-row.ts";
+import { type ListedNarration, MAX_SEARCHED } from "../narration/listed-narrations.ts";
 import { isoWithOffset, localDateTime } from "./local-time.ts";
-import { narrationLine, narrationRow } from "./narration-row.ts";
+import { listedNarrationLine, renderListedNarration } from "./narration-row.ts";
 import { omitEmpty } from "./task-output.ts";
 import { defineTool, type ToolDeps } from "./tool.ts";
 
@@ -162,7 +162,7 @@ function summary(count: number, isFiltered: boolean): string {
 }
 
 /** The statuses of tasks and of narrations that a filter matches. */
-type Filter = readonly [tasks: readonly RecordStatus[], narrations: readonly NarrationRow["status"][]];
+type Filter = readonly [tasks: readonly RecordStatus[], narrations: readonly ListedNarration["status"][]];
 
 /**
  * Maps each status that a row can show to the statuses that it matches. If tasks and narrations have different
@@ -180,7 +180,7 @@ const FILTERS = {
   running: [RUNNING_STATUSES, ["running"]],
   stopped: [[], ["stopped"]],
   finished: [["succeeded"], ["finished"]],
-} as const satisfies Readonly<Record<RecordStatus | NarrationRow["status"], Filter>>;
+} as const satisfies Readonly<Record<RecordStatus | ListedNarration["status"], Filter>>;
 
 // The cast is needed, because `Object.keys` returns plain strings.
 const STATUSES = Object.keys(FILTERS) as (keyof typeof FILTERS)[];
@@ -216,8 +216,8 @@ async function listEntries(
     })),
     ...narrations.map((row) => ({
       atMs: row.createdAtMs,
-      row: narrationRow(row),
-      line: narrationLine(row),
+      row: renderListedNarration(row),
+      line: listedNarrationLine(row),
       request: [],
     })),
   ]
@@ -225,7 +225,7 @@ async function listEntries(
     .slice(0, limit);
 }
 
-export const listTasks = defineTool({
+export const listTasksTool = defineTool({
   name: "list_tasks",
   title: "List tasks",
   description:

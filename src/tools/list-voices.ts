@@ -63,7 +63,7 @@ async function savedSamples(voices: readonly Voice[], deps: ToolDeps): Promise<R
 const SAMPLES =
   "A sample: generate_audio with nothing but the voice and the sentence of its first language in sample_sentences; each is paid once.";
 
-export const listVoices = defineTool({
+export const listVoicesTool = defineTool({
   name: "list_voices",
   title: "List voices",
   description:

@@ -2,7 +2,7 @@
 import { basename } from "node:path";
 import { z } from "zod";
 import { numberFrom, wholeNumberFrom } from "../contract/bounded-number.ts";
-import { readValue } from "../contract/read-arguments.ts";
+import { convertValue } from "../contract/read-arguments.ts";
 import { REQUEST_FIELDS, SETTING_NAMES } from "../contract/request-fields.ts";
 import { withThousands } from "../contract/thousands.ts";
 import { codePointLength, firstCodePoints } from "../contract/unicode.ts";
@@ -22,7 +22,7 @@ import {
 import type { ToolDeps } from "./tool.ts";
 
 /** The text or file of a call, and the settings of its plan. */
-export interface PlanRequest {
+export interface PlanArguments {
   readonly source: InputText;
   /** Name of the file; absent for a text. */
   readonly fileName?: string;
@@ -84,7 +84,7 @@ function speakerIn(line: string): {
     settings[name.toLowerCase()] = Number(value);
     rest = rest.slice(0, -all.length);
   }
-  const voice = readValue(rest.replace(/,$/, ""), REQUEST_FIELDS.voice.schema);
+  const voice = convertValue(rest.replace(/,$/, ""), REQUEST_FIELDS.voice.schema);
   return { name: line.slice(0, Math.max(colon, 0)).trim(), speaker: { ...settings, voice } };
 }
 
@@ -232,10 +232,10 @@ export const narrateRules = narrateInput.superRefine((args, context) => {
 const voicesSchema = z.record(z.string(), speakerSchema);
 
 /** Returns the text of a call, and the settings that its plan is made with. */
-export async function planRequestOf(
+export async function planArgumentsOf(
   args: NarrateArgs,
   deps: Pick<ToolDeps, "defaultVoice" | "pronunciations" | "readInput">,
-): Promise<PlanRequest> {
+): Promise<PlanArguments> {
   const source: InputText =
     args.text === undefined ? await deps.readInput(args.file ?? "") : { text: args.text, format: "markdown" };
   const voice = args.voice ?? deps.defaultVoice ?? undefined;

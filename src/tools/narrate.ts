@@ -7,7 +7,7 @@ import type { Call } from "../generation/job/wait-for-job.ts";
 import {
   describeFilesBriefly,
   listChapters,
-  messageOf,
+  narrationMessage,
   narrationNextStep,
 } from "../narration/narration-messages.ts";
 import type { NarrationView } from "../narration/narration-view.ts";
@@ -18,7 +18,7 @@ import {
   type NarrateArgs,
   narrateInput,
   narrateRules,
-  planRequestOf,
+  planArgumentsOf,
 } from "./narrate-input.ts";
 import { PLAYER_META } from "./player-uri.ts";
 import { pronunciationsOf } from "./shared-fields.ts";
@@ -61,7 +61,7 @@ export function structuredOf(view: NarrationView): Record<string, unknown> {
   return {
     narration_id: view.narrationId,
     status: view.status,
-    message: messageOf(view, describeFilesBriefly(view)),
+    message: narrationMessage(view, describeFilesBriefly(view)),
     parts: {
       total: parts.total,
       saved: parts.saved,
@@ -104,7 +104,7 @@ export function structuredOf(view: NarrationView): Record<string, unknown> {
 /** Renders a narration as a tool result in two forms, each complete on its own. */
 export function renderNarration(view: NarrationView): ToolResult {
   const [first] = view.files;
-  const words = [messageOf(view), listChapters(view)].filter((sentence) => sentence !== "").join(" ");
+  const words = [narrationMessage(view), listChapters(view)].filter((sentence) => sentence !== "").join(" ");
   const text = `${view.narrationId}: ${words}\nNext: ${narrationNextStep(view)}`;
   // The title is the heading of the player. Models read it in the text.
   const shown = { structured: structuredOf(view), text, meta: { title: view.title } };
@@ -127,14 +127,14 @@ async function sourceOf(args: NarrateArgs, deps: ToolDeps): Promise<NarrateSourc
     }
     return { kind: "narration", narrationId: args.narration_id, mayGoOn: args.max_credits === undefined };
   }
-  return { kind: "text", ...(await planRequestOf(args, deps)) };
+  return { kind: "text", ...(await planArgumentsOf(args, deps)) };
 }
 
 /** Asks the person for the credit limit. Asks nothing if nothing has to be paid. */
 function questionOf(view: NarrationView): Pick<ToolResult, "question"> {
   const { estimate, suggestedMax } = view.credits;
   if (view.status !== "planned" || estimate === 0) return {};
-  const message = `${JSON.stringify(view.title)}: ${messageOf(view)} How many credits may it cost at most? (${suggestedMax} leaves room for a text that comes out longer.)`;
+  const message = `${JSON.stringify(view.title)}: ${narrationMessage(view)} How many credits may it cost at most? (${suggestedMax} leaves room for a text that comes out longer.)`;
   const argument = "max_credits";
   const title = "Credits at most";
   return {
@@ -153,7 +153,7 @@ function resultOf(args: NarrateArgs, view: NarrationView): ToolResult {
   return isQuestion ? { ...rendered, ...questionOf(view) } : rendered;
 }
 
-export const narrate = defineTool({
+export const narrateTool = defineTool({
   name: "narrate",
   title: "Narrate a long text",
   description:

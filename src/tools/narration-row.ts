@@ -1,5 +1,5 @@
 /** Renders a narration for `list_tasks` and the `tasks` command, as fields and as text. */
-import { type NarrationRow, nextStepOf } from "../narration/list-row.ts";
+import { type ListedNarration, nextStepOf } from "../narration/listed-narrations.ts";
 import { isoWithOffset, localDateTime } from "./local-time.ts";
 import { omitEmpty } from "./task-output.ts";
 
@@ -18,7 +18,7 @@ export interface ShownNarration extends Record<string, unknown> {
 const MAX_PATHS = 10;
 
 /** Builds the row of a narration; omits empty fields. */
-export function narrationRow(row: NarrationRow): ShownNarration {
+export function renderListedNarration(row: ListedNarration): ShownNarration {
   const { narrationId, status, title, createdAtMs, credits, savedParts, totalParts, paths } = row;
   return {
     narration_id: narrationId,
@@ -44,7 +44,7 @@ function listPaths(paths: readonly string[]): string {
 }
 
 /** Renders the whole row as text, for clients that show only the text. */
-export function narrationLine(row: NarrationRow): string {
+export function listedNarrationLine(row: ListedNarration): string {
   const { narrationId, status, title, createdAtMs, credits, savedParts, totalParts, audioSeconds, paths } =
     row;
   const facts = [

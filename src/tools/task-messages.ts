@@ -102,7 +102,7 @@ function headline(view: TaskView, path: string): string {
 }
 
 /** Returns the message of the structured form. It states only what has no field of its own. */
-export function messageOf(view: TaskView): string {
+export function taskMessage(view: TaskView): string {
   const head = view.audio === null ? headline(view, "") : `Saved. ${costOf(view)}`;
   return [head, ...view.notes].join(" ");
 }

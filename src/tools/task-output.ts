@@ -6,7 +6,7 @@ import { serviceReason } from "../api/service-text.ts";
 import { MIME_TYPES } from "../contract/audio-format.ts";
 import { type Billing, TASK_STATUSES } from "../contract/audio-task.ts";
 import type { TaskView } from "../generation/task-view.ts";
-import { audioSecondsOf, idOf, messageOf, TELL_THE_PATH, taskNextStep, textOf } from "./task-messages.ts";
+import { audioSecondsOf, idOf, TELL_THE_PATH, taskMessage, taskNextStep, textOf } from "./task-messages.ts";
 import type { AudioLink, ToolResult } from "./tool.ts";
 
 const facts = z.record(z.string(), z.unknown());
@@ -84,7 +84,7 @@ export function renderTask(view: TaskView, { isFull = false, isFirstSuccess }: R
     structured: omitEmpty({
       task_id: idOf(view),
       status: view.status,
-      message: messageOf(view),
+      message: taskMessage(view),
       take: view.take,
       voice: view.voice,
       replayed: view.replayed,

@@ -8,7 +8,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { audioInputSchema } from "../../src/contract/audio-input.ts";
 import { readArguments } from "../../src/contract/read-arguments.ts";
-import { generateAudio } from "../../src/tools/generate-audio.ts";
+import { generateAudioTool } from "../../src/tools/generate-audio.ts";
 
 const FIELDS = [
   "model",
@@ -196,14 +196,14 @@ describe("what the contract accepts", () => {
         const { take = 1, wait_seconds: wait = 0 } = own;
         const verdict =
           // A tool takes `null` for "not given", and numbers as strings.
-          contractAccepts(withoutNulls(inputOf.parse(readArguments(candidate, generateAudio.input)))) &&
+          contractAccepts(withoutNulls(inputOf.parse(readArguments(candidate, generateAudioTool.input)))) &&
           // The tool refuses more than the contract does: a text damaged by an encoding (docs/reference.md, Tools).
           !String(candidate["prompt"]).includes("\uFFFD") &&
           Number.isInteger(take) &&
           isWithin(take, 1, 999) &&
           isWithin(wait, 0, 3600);
         const outcome = await Promise.resolve()
-          .then(() => generateAudio.handle({ ...candidate, ...own }, deps, call))
+          .then(() => generateAudioTool.handle({ ...candidate, ...own }, deps, call))
           .catch((error: unknown) => error);
         expect(outcome === reached).toBe(verdict);
       }),

@@ -122,6 +122,20 @@ describe("the house", () => {
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
   });
 
+  it("gives every exported name one meaning, except in sandbox and player", () => {
+    const names = all
+      .filter(({ path }) => !BESIDE.includes(floorOf(path)))
+      .flatMap(({ text }) => {
+        const declared = text.matchAll(
+          /^export (?:async )?(?:function\*?|class|interface|type|const) (\w+)/gm,
+        );
+        // Overloads of a function declare its name several times in one file.
+        return [...new Set([...declared].map((match) => match[1] ?? ""))];
+      });
+    expect(names.length).toBeGreaterThan(500);
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+  });
+
   it("has no circular imports", () => {
     const importsOf = new Map(all.map(({ path, imports }) => [path, imports]));
     const finished = new Set<string>();

@@ -15,7 +15,7 @@ export interface SpokenSentence {
   readonly weight: number;
 }
 
-export interface SpokenPart {
+export interface CaptionedPart {
   readonly path: string;
   /** Length in seconds, as passed to {@link joinAudio}. */
   readonly durationSeconds: number;
@@ -31,7 +31,7 @@ export interface SpokenPart {
 
 export interface CaptionRequest {
   readonly format: OutputFormat;
-  readonly parts: readonly SpokenPart[];
+  readonly parts: readonly CaptionedPart[];
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -66,7 +66,7 @@ interface Cue extends Span {
   readonly isHeard: boolean;
 }
 
-function cuesOf(part: SpokenPart, silences: readonly Silence[]): Cue[] {
+function cuesOf(part: CaptionedPart, silences: readonly Silence[]): Cue[] {
   const { startSeconds, endSeconds } = part.span;
   const said = part.sentences
     .map(({ text, weight }) => ({ texts: cueTexts(text), weight: weight > 0 ? weight : Number.MIN_VALUE }))

@@ -5,7 +5,7 @@ import { assertSameProperties } from "../part-errors.ts";
 import { type PartFile, PartFiles } from "../part-file.ts";
 import { id3Tag } from "./id3.ts";
 import { informationFrame, silentFrame } from "./info-frame.ts";
-import { type Mp3Part, readMp3, soundOf } from "./read-mp3.ts";
+import { type Mp3Part, readMp3, soundFrames } from "./read-mp3.ts";
 import { Reservoir } from "./reservoir.ts";
 
 /**
@@ -85,7 +85,7 @@ async function copySound(file: PartFile, part: Mp3Part, output: Output): Promise
   const reservoir = new Reservoir();
   let frames = 0;
   let audioBytes = 0;
-  for await (const batch of soundOf(file)) {
+  for await (const batch of soundFrames(file)) {
     for (const frame of batch) {
       reservoir.repair(frame);
       if (!output.putNow(frame.bytes)) await output.put(frame.bytes);

@@ -3,7 +3,7 @@ import { type Loudness, SILENT_DB } from "../captions/loudness.ts";
 import type { PartFile } from "../part-file.ts";
 import type { Frame } from "./frames.ts";
 import type { Information } from "./info-frame.ts";
-import { soundOf } from "./read-mp3.ts";
+import { soundFrames } from "./read-mp3.ts";
 import { type GranuleChannel, granulesOf } from "./side-information.ts";
 
 const GRANULE_SAMPLES = 576;
@@ -34,7 +34,7 @@ export async function mp3Loudness(file: PartFile): Promise<Loudness> {
   const levelsDb: number[] = [];
   let sampleRateHz = 1;
   let information: Information | undefined;
-  const sound = soundOf(file, (frame) => {
+  const sound = soundFrames(file, (frame) => {
     information = frame;
   });
   for await (const batch of sound) {

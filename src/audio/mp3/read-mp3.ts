@@ -24,7 +24,7 @@ export interface Mp3Part {
  *
  * @param onInformation receives the fields of the information frame
  */
-export async function* soundOf(
+export async function* soundFrames(
   file: PartFile,
   onInformation: (information: Information) => void = () => {},
 ): AsyncGenerator<readonly Frame[]> {
@@ -54,7 +54,7 @@ export async function readMp3(file: PartFile): Promise<Mp3Part> {
   let frames = 0;
   let audioBytes = 0;
   const milestones = new FramePositions();
-  const sound = soundOf(file, (frame) => {
+  const sound = soundFrames(file, (frame) => {
     information = frame;
   });
   for await (const batch of sound) {

@@ -5,7 +5,7 @@ import { assertSameProperties } from "../part-errors.ts";
 import { type PartFile, PartFiles } from "../part-file.ts";
 import { type OpusHead, writeHead, writeTags } from "./head.ts";
 import { PageWriter } from "./page-writer.ts";
-import { type OpusPart, readOggOpus, soundOf } from "./read-ogg-opus.ts";
+import { type OpusPart, readOggOpus, soundPackets } from "./read-ogg-opus.ts";
 
 const RATE_HZ = 48_000;
 /** Length of each silent packet in samples: 20 ms. */
@@ -115,7 +115,7 @@ function headOf(parts: readonly OpusPart[], first: OpusPart): OpusHead {
 async function copySound(file: PartFile, placed: PlacedPart, end: number, writer: PageWriter): Promise<void> {
   let packets = 0;
   let position = placed.offset;
-  for await (const page of soundOf(file)) {
+  for await (const page of soundPackets(file)) {
     for (const { bytes, samples } of page.packets) {
       if (position < end) await writer.packet(bytes, samples);
       packets += 1;

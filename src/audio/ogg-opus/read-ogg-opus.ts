@@ -33,7 +33,7 @@ interface AudioPage {
  *
  * @param onHead receives the fields of the header before the first page of sound
  */
-export async function* soundOf(
+export async function* soundPackets(
   file: PartFile,
   onHead: (head: OpusHead, serial: number) => void = () => {},
 ): AsyncGenerator<AudioPage> {
@@ -97,7 +97,7 @@ export async function readOggOpus(file: PartFile): Promise<OpusPart> {
   let packets = 0;
   let hasStereoPackets = false;
   const positions = new Positions();
-  const sound = soundOf(file, (head, serial) => {
+  const sound = soundPackets(file, (head, serial) => {
     opened = { head, serial };
   });
   for await (const page of sound) {

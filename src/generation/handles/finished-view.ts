@@ -8,7 +8,7 @@ import type { GenerationDeps } from "../deps.ts";
 import type { Jobs } from "../job/jobs.ts";
 import { waitForJob } from "../job/wait-for-job.ts";
 import { findSaved } from "../saved-files.ts";
-import { type TaskView, viewOf } from "../task-view.ts";
+import { type TaskView, taskViewOf } from "../task-view.ts";
 import { viewOfSaved } from "../use-cases/saved-view.ts";
 
 /** Usually enough to fetch a copy that another machine saved. After it, the view names the tool that fetches it. */
@@ -31,12 +31,12 @@ export async function viewOfFinished(
   if (file?.matchesFormat === true) return await viewOfSaved(deps, record, { replayed, file }, saveOptions);
   const { root } = deps.folder;
   const wasHere = record.files.some(({ path }) => [root, partsPath(root)].includes(dirname(path)));
-  if (wasHere) return viewOf(record, { replayed });
+  if (wasHere) return taskViewOf(record, { replayed });
   const { job } = jobs.start(record, "finish");
   const deadline = new Deadline(deps.clock, FETCH_WITHIN_MS);
   const { signal } = new AbortController();
   const call = { signal, waitMs: FETCH_WITHIN_MS, onProgress: () => undefined, deadline };
   const end = await waitForJob(job, call);
-  if (end?.kind !== "saved") return viewOf(record, { replayed });
+  if (end?.kind !== "saved") return taskViewOf(record, { replayed });
   return await viewOfSaved(deps, end.record, { replayed, file: end.file }, saveOptions);
 }

@@ -25,7 +25,7 @@ import { paceOfLedger } from "../pace.ts";
 import { respelledInput } from "../respelled-input.ts";
 import { storedInput } from "../saved-files.ts";
 import { taskFailed } from "../task-failed.ts";
-import { type TaskView, viewOf } from "../task-view.ts";
+import { type TaskView, taskViewOf } from "../task-view.ts";
 import { chooseName, type NameRequest, saveUnderName } from "./file-names.ts";
 import { type FoundRecord, findOrDraft, newRecord, type Work } from "./find-record.ts";
 import { findOtherPronunciation } from "./other-pronunciation.ts";
@@ -165,7 +165,7 @@ async function runRecord(
     case undefined:
       throwIfUnreachable(job, deps.clock);
       if (call.handle === undefined) job.keepRunning();
-      return viewOf(job.record, { replayed, notes, activity: activityOf(job, deps) });
+      return taskViewOf(job.record, { replayed, notes, activity: activityOf(job, deps) });
     case "saved": {
       const named = await saveUnderName(deps, end.record, end.file, request);
       return await viewOfSaved(deps, end.record, { replayed, file: named, notes }, request);

@@ -15,7 +15,7 @@ import type { Jobs } from "../job/jobs.ts";
 import { describe } from "../job/phase.ts";
 import { type Call, type OpenCall, openCall, waitForJob } from "../job/wait-for-job.ts";
 import { findSaved } from "../saved-files.ts";
-import { type TaskView, viewOf } from "../task-view.ts";
+import { type TaskView, taskViewOf } from "../task-view.ts";
 import { checkTaskId, findRecordOfTask, noteOfEarlierTask } from "./find-record.ts";
 import { activityOf, callTimedOut } from "./generate.ts";
 import { viewOfSaved } from "./saved-view.ts";
@@ -49,19 +49,19 @@ async function getOwnTask(
   const saved = record.status === "succeeded" ? await findSaved(deps, record, record.fileName) : null;
   if (saved?.matchesFormat === true) return await viewOfSaved(deps, record, { replayed: true, file: saved });
   // Only download_audio fetches audio that is too large, because a status query must stay cheap.
-  if (record.status === "failed" || record.isTooLarge) return viewOf(record, { replayed: true });
+  if (record.status === "failed" || record.isTooLarge) return taskViewOf(record, { replayed: true });
   throwRefusal(jobs, record);
   if (record.taskId === null && call.waitMs === 0) return await viewUnaccepted(deps, jobs, record, call);
   if (isFresh(record, call, deps)) {
     // Start the job or let it continue, even if nobody waits for it.
     jobs.start(record, "finish");
-    return viewOf(record, { replayed: true });
+    return taskViewOf(record, { replayed: true });
   }
   const { job, end } = await finishTask(jobs, deps.clock, record, call);
   if (end?.kind === "error") throw end.error;
   if (end?.kind === "saved") return await viewOfSaved(deps, end.record, { replayed: true, file: end.file });
   const activity = end === null ? activityOf(job, deps) : null;
-  return viewOf(end?.kind === "failed" ? end.record : job.record, { replayed: true, activity });
+  return taskViewOf(end?.kind === "failed" ? end.record : job.record, { replayed: true, activity });
 }
 
 /** Rethrows the refusal of a request that no job is sending again. @throws AudioError the refusal, with its remedy */
@@ -84,7 +84,7 @@ async function viewUnaccepted(
   const end = await waitForJob(job, claim, () => job.phase.kind !== "starting");
   const facts = { replayed: true, activity: end === null ? activityOf(job, deps) : null };
   if (end?.kind === "saved") return await viewOfSaved(deps, end.record, { ...facts, file: end.file });
-  return viewOf(job.record, facts);
+  return taskViewOf(job.record, facts);
 }
 
 /**

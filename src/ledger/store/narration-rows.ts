@@ -29,7 +29,7 @@ const rowSchema = z
 
 export type NarrationRow = z.infer<typeof rowSchema> & { readonly lease: Lease | null };
 
-export const narrationRow = (row: unknown): NarrationRow => ({
+export const toNarrationRow = (row: unknown): NarrationRow => ({
   ...rowSchema.parse(row),
   lease: leaseRow.parse(row),
 });
@@ -68,7 +68,7 @@ export const saveMachineKey = ({ keyId, machineId }: Pick<Viewer, "keyId" | "mac
   );
 
 /** Selects at most one narration: this key's, else the oldest of the others. */
-export const findNarration = (
+export const selectNarration = (
   { origin, keyId, machineId }: Viewer,
   narrationId: string,
   lock: "" | " FOR UPDATE",

@@ -11,13 +11,13 @@ import { acquiredLease, leaseOwner } from "../rules/lease.ts";
 import { findOpenHandles, handleRows, saveHandle } from "./handle-rows.ts";
 import {
   billLines,
-  findNarration,
   loadBill,
   type NarrationRow,
-  narrationRow,
   newestNarrations,
   saveMachineKey,
   saveNarrationLease,
+  selectNarration,
+  toNarrationRow,
   type Viewer,
 } from "./narration-rows.ts";
 import { type SqlEngine, type Statement, sql } from "./sql-engine.ts";
@@ -174,7 +174,7 @@ export class NarrationStore {
       locks: [],
       load: [newestNarrations(viewer, limit)],
       decide: ({ loaded: [rows = []], steadyMs }) => ({
-        result: rows.map((row) => shown(narrationRow(row), steadyMs)),
+        result: rows.map((row) => shown(toNarrationRow(row), steadyMs)),
         save: [],
       }),
     });
@@ -182,8 +182,8 @@ export class NarrationStore {
 
   async #find(narrationId: string): Promise<NarrationRow | undefined> {
     const { engine, viewer } = this.#options;
-    const [rows = []] = await engine.read([findNarration(viewer, narrationId, "")]);
-    return rows[0] === undefined ? undefined : narrationRow(rows[0]);
+    const [rows = []] = await engine.read([selectNarration(viewer, narrationId, "")]);
+    return rows[0] === undefined ? undefined : toNarrationRow(rows[0]);
   }
 
   #decide<T>(
@@ -198,10 +198,10 @@ export class NarrationStore {
     const { engine, viewer } = this.#options;
     return engine.transact({
       durability,
-      locks: [findNarration(viewer, narrationId, engine.forUpdate)],
+      locks: [selectNarration(viewer, narrationId, engine.forUpdate)],
       load: [findOpenHandles(viewer, narrationId)],
       decide: ({ locked: [rows = []], loaded: [handles], steadyMs }) => {
-        const row = rows[0] === undefined ? undefined : narrationRow(rows[0]);
+        const row = rows[0] === undefined ? undefined : toNarrationRow(rows[0]);
         const { result, save = [] } = decide(row, steadyMs, handleRows(handles));
         return { result, save };
       },

@@ -8,7 +8,7 @@ import { renderTask } from "../../tools/task-output.ts";
 import type { ToolResult } from "../../tools/tool.ts";
 import type { Client } from "../client.ts";
 import { asAudioError, errorResult, remedyFor } from "../error-result.ts";
-import { readerOf, type ServerDeps, toCallResult } from "../run-tool.ts";
+import { type ServerDeps, toCallResult, traitsOfClient } from "../run-tool.ts";
 import { requireTasks } from "./declared.ts";
 import type { TaskMethod } from "./extension.ts";
 import { detailedTask } from "./task-result.ts";
@@ -77,7 +77,7 @@ async function answer<View>(
   return await detailedTask(status, deps.redact, async () => {
     if (status.kind === "error") return errorResult(status.error, deps.redact);
     if (status.kind === "done")
-      return await toCallResult(render(status.view), readerOf(deps, context, client));
+      return await toCallResult(render(status.view), traitsOfClient(deps, context, client));
     throw new Error("a task that has not ended has no result");
   });
 }

@@ -132,7 +132,7 @@ export function chosenSections(sections: Sections, wanted: string): number[] {
 export function withChapters(plan: NarrationPlan, wanted: string): NarrationPlan {
   const chosen = chosenSections(plan.sections, wanted);
   if (chosen.length === plan.sections.length) return plan;
-  return { ...plan, title: titleOf(plan), chosen, parts: partsOf(plan.parts, chosen) };
+  return { ...plan, title: titleOf(plan), chosen, parts: partsOfSections(plan.parts, chosen) };
 }
 
 interface PartOfSection {
@@ -145,7 +145,10 @@ interface PartOfSection {
  *
  * @throws AudioError `invalid_request` if the chapters have nothing to speak
  */
-export function partsOf<Part extends PartOfSection>(all: readonly Part[], chosen: readonly number[]): Part[] {
+export function partsOfSections<Part extends PartOfSection>(
+  all: readonly Part[],
+  chosen: readonly number[],
+): Part[] {
   const indexes = new Set(chosen);
   const parts = all.filter(({ section }) => indexes.has(section));
   const last = parts.pop();

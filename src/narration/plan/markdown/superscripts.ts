@@ -2,11 +2,11 @@
  * Words `<sup>` and `<sub>`: a power, an ordinal, a unit, a formula, or a footnote mark. Evidence: form (the text
  * before and inside). Anything else keeps its words, separated from the word before.
  */
-import { commonLanguage, type Language } from "../../../text-language.ts";
+import { commonLanguage, type ServedLanguage } from "../../../text-language.ts";
 
 const SCRIPT = /(\p{N}{1,20}|\p{L}{1,40}|[^\p{L}\p{N}\s]|)<(su[pb])>([^<>]{1,200})<\/\2>/giu;
 
-const POWER: Readonly<Record<Language, string>> = {
+const POWER: Readonly<Record<ServedLanguage, string>> = {
   en: " to the power of ",
   es: " elevado a ",
   pt: " elevado a ",
@@ -22,12 +22,12 @@ const OPERATOR = /[=+*/×·−±]\s*$/u;
 const UNIT = /^(?:[kcmdnµμ]?m|ft|in|yd|mi|s)$/;
 const RAISED: Readonly<Record<string, string>> = { "2": "²", "3": "³", "-1": "⁻¹", "−1": "⁻¹" };
 
-function power(base: string, exponent: string, language: Language | null): string {
+function power(base: string, exponent: string, language: ServedLanguage | null): string {
   const words = language === null ? "^" : POWER[language];
   return words.includes("$") ? base + words.replace("$", exponent) : base + words + exponent;
 }
 
-function raised(base: string, inner: string, language: Language | null): string {
+function raised(base: string, inner: string, language: ServedLanguage | null): string {
   const isNumber = NUMBER.test(inner);
   if (UNIT.test(base) && RAISED[inner] !== undefined) return base + RAISED[inner];
   if (/^[ao]$/.test(inner) && /^(?:\p{N}+|n)$/iu.test(base)) return base + (inner === "a" ? "ª" : "º");

@@ -51,7 +51,7 @@ export function foreignFile(file: string): AudioError {
   });
 }
 
-export function otherLayout(file: string): AudioError {
+export function otherSqliteLayout(file: string): AudioError {
   return new AudioError(
     "store_unavailable",
     `The ledger file ${file} was written by another version of this program, with other tables.`,
@@ -66,7 +66,7 @@ const lacksTable = (error: unknown): boolean =>
   error instanceof Error && /^no such (?:table|column)/.test(error.message);
 
 /** Converts any failure of the file or its folder to the one error that callers see. */
-export function storeFault(file: string, error: unknown): AudioError {
+export function sqliteFault(file: string, error: unknown): AudioError {
   if (error instanceof AudioError) return error;
   const code = resultCode(error);
   if (code === SQLITE_CORRUPT || code === SQLITE_NOTADB || lacksTable(error)) return damagedFile(file, error);

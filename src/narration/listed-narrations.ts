@@ -6,7 +6,7 @@ import type { KnownNarration, NarrationEntry, NarrationRepository } from "./narr
 import type { NarrationFile, StoredPlan } from "./narration-state.ts";
 import { statusOf } from "./narration-view.ts";
 
-export interface NarrationRow {
+export interface ListedNarration {
   readonly narrationId: string;
   readonly status: ReturnType<typeof statusOf>;
   readonly title: string;
@@ -28,11 +28,11 @@ export interface NarrationRow {
 type CountSaved = (known: KnownNarration) => Promise<number>;
 
 /** @param root of the output folder */
-export async function rowOf(
+export async function listedNarration(
   repository: Pick<NarrationRepository, "bill">,
   entry: NarrationEntry,
   root: string,
-): Promise<NarrationRow> {
+): Promise<ListedNarration> {
   const { narrationId, state } = entry;
   const { chargedCredits } = await repository.bill(narrationId);
   const seconds = state.files.reduce((sum, { durationSeconds }) => sum + durationSeconds, 0);
@@ -61,13 +61,13 @@ export async function rowOf(
 export const MAX_SEARCHED = 500;
 
 /** Lists narrations that contain every word of the query, newest first. */
-export async function rowsOf(
+export async function listedNarrations(
   repository: NarrationRepository,
   root: string,
   countSaved: CountSaved,
   { query, limit }: { readonly query: string | null; readonly limit: number },
-): Promise<NarrationRow[]> {
-  const found: NarrationRow[] = [];
+): Promise<ListedNarration[]> {
+  const found: ListedNarration[] = [];
   for (const entry of await repository.newest(query === null ? limit : MAX_SEARCHED)) {
     if (found.length === limit) break;
     if (
@@ -75,7 +75,7 @@ export async function rowsOf(
       !containsWords(searched(entry, (await repository.get(entry.narrationId)).plan), query)
     )
       continue;
-    const row = await rowOf(repository, entry, root);
+    const row = await listedNarration(repository, entry, root);
     // Parts that were running when the narration stopped are saved later. No driver updates the state then.
     const isStopped = row.status === "stopped";
     found.push(
@@ -101,7 +101,7 @@ export function nextStepOf({
   isInterrupted,
   missingPaths,
   credits,
-}: NarrationRow): string {
+}: ListedNarration): string {
   switch (status) {
     case "planned":
       return `Nothing was sent. narrate with narration_id ${narrationId} says its price.`;
