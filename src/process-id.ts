@@ -49,12 +49,12 @@ export function createProcessId(): ProcessId {
  * True only if the process ran on this machine and has certainly ended. On Linux, a reboot makes it another
  * machine.
  */
-export const isProcessGone = (processId: ProcessId): boolean => fateOf(processId) === "ended";
+export const isProcessGone = (processId: ProcessId): boolean => processStateOf(processId) === "ended";
 
 /** True only if the process runs on this machine. */
-export const isProcessHere = (processId: ProcessId): boolean => fateOf(processId) === "runs";
+export const isProcessHere = (processId: ProcessId): boolean => processStateOf(processId) === "runs";
 
-function fateOf(processId: ProcessId): "runs" | "ended" | "elsewhere" {
+function processStateOf(processId: ProcessId): "runs" | "ended" | "elsewhere" {
   const match = /^([0-9a-f]{16})\.([1-9]\d{0,9})\.[0-9a-f]{12}$/.exec(processId);
   if (match === null || match[1] !== machineTag()) return "elsewhere";
   try {

@@ -30,8 +30,8 @@ function spellings(secret: string): string[] {
 /** Matches a short secret only as a separate word, because otherwise parts of ordinary words would be removed. */
 function matcher(needle: string): RegExp {
   const literal = needle.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-  const isTelling = needle.length >= MIN_SECRET_LENGTH;
-  return new RegExp(isTelling ? literal : `(?<![A-Za-z0-9_-])${literal}(?![A-Za-z0-9_-])`, "g");
+  const isLongEnough = needle.length >= MIN_SECRET_LENGTH;
+  return new RegExp(isLongEnough ? literal : `(?<![A-Za-z0-9_-])${literal}(?![A-Za-z0-9_-])`, "g");
 }
 
 /**

@@ -95,11 +95,11 @@ export function rejectionError(rejection: Rejection): AudioError {
   const code = statedCode(said?.code, status) ?? impliedCode(status, operation, said !== undefined);
   const sentence = describe(status, operation);
   const quoted = said === undefined ? "" : ` ${formatReason(rejection.clean(said.message))}`;
-  const isPassing = status >= 500 || status === 408 || status === 425 || (status >= 200 && status < 300);
+  const isTemporary = status >= 500 || status === 408 || status === 425 || (status >= 200 && status < 300);
   const seconds = parseRetryAfter(retryAfter, nowWallMs);
   return new AudioError(code ?? "unexpected_response", `${sentence}${quoted}`, {
     httpStatus: status,
-    retryable: code === null ? isPassing : RETRYABLE.has(code),
+    retryable: code === null ? isTemporary : RETRYABLE.has(code),
     retryAfterSeconds: status === 429 || (status === 503 && retryAfter !== undefined) ? seconds : undefined,
     taskId,
   });

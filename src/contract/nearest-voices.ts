@@ -14,12 +14,12 @@ function commonBeginning(a: string, b: string): number {
   return length;
 }
 
-interface Likeness {
+interface Similarity {
   readonly beginning: number;
   readonly distance: number;
 }
 
-function likeness(wanted: string, { id, name }: Voice): Likeness {
+function similarity(wanted: string, { id, name }: Voice): Similarity {
   const alone = name.toLowerCase().replaceAll(" ", "_");
   return {
     beginning: Math.max(commonBeginning(wanted, alone), commonBeginning(wanted, id)),
@@ -34,10 +34,10 @@ export function nearestVoices(text: string): VoiceId[] {
     .toLowerCase()
     .replaceAll(/[\s-]+/g, "_")
     .slice(0, 64);
-  const isNear = (like: Likeness): boolean =>
-    like.beginning >= MIN_SHARED_LETTERS ||
-    (like.beginning > 0 && like.distance <= Math.ceil(wanted.length / 2));
-  const ranked = VOICES.map((voice) => ({ id: voice.id, ...likeness(wanted, voice) }))
+  const isNear = (voice: Similarity): boolean =>
+    voice.beginning >= MIN_SHARED_LETTERS ||
+    (voice.beginning > 0 && voice.distance <= Math.ceil(wanted.length / 2));
+  const ranked = VOICES.map((voice) => ({ id: voice.id, ...similarity(wanted, voice) }))
     .filter(isNear)
     .sort((a, b) => b.beginning - a.beginning || a.distance - b.distance);
   const [best] = ranked;

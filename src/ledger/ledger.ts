@@ -180,20 +180,20 @@ export class Ledger {
    * Requests admission of a create. Checks pause, rate, places in flight and budget, and sets the record to
    * `unresolved`, in one transaction.
    *
-   * @param send a new name for this send; see {@link releaseAdmission}
+   * @param sendId a new id for this send; see {@link releaseAdmission}
    * @param wantedBy the narration that pays for the create (`null`: a direct request), and whether all callers have
    *   handles
    */
   async admit(
     known: TaskRecord,
-    send: string,
+    sendId: string,
     limits: CreateLimits,
     wantedBy: Pick<AdmitRequest, "narrationId" | "isForHandles"> = { narrationId: null },
   ): Promise<AdmissionResult> {
     let current = known;
     for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {
       const { attempt } = current;
-      const next = applyEvent(current, { kind: "sent", attempt, send, atMs: this.#clock.wallMs() });
+      const next = applyEvent(current, { kind: "sent", attempt, sendId, atMs: this.#clock.wallMs() });
       if (next === current) {
         return { kind: "changed", record: current, isLeaseLost: false };
       }
@@ -202,7 +202,7 @@ export class Ledger {
         ...limits,
         after: rowOf(after),
         expectedRevision: current.revision,
-        sendId: send,
+        sendId,
         ...wantedBy,
       });
       if (admission.kind === "admitted") return { kind: "admitted", record: after };
@@ -221,14 +221,14 @@ export class Ledger {
    * Releases the place in flight, the slot and the reservation of an admission that was not used or whose answer
    * was lost.
    */
-  async releaseAdmission(record: TaskRecord, send: string): Promise<TaskRecord | null> {
+  async releaseAdmission(record: TaskRecord, sendId: string): Promise<TaskRecord | null> {
     const stored = await this.get(record.recordId);
-    const slot: SlotRelease = { sendId: send, outcome: "unsent" };
+    const slot: SlotRelease = { sendId, outcome: "unsent" };
     if (stored === null) {
       await this.store.releaseSlot(slot);
       return null;
     }
-    return await this.apply(stored, { kind: "notTaken", send }, { slot });
+    return await this.apply(stored, { kind: "notTaken", sendId }, { slot });
   }
 }
 

@@ -17,9 +17,9 @@ export type TaskEvent =
    * A create is about to be sent. Written before the send, so that a crash leaves an attempt with an unknown
    * answer.
    */
-  | { readonly kind: "sent"; readonly attempt: number; readonly send: string; readonly atMs: number }
+  | { readonly kind: "sent"; readonly attempt: number; readonly sendId: string; readonly atMs: number }
   /** The send certainly created no task. */
-  | { readonly kind: "notTaken"; readonly send: string }
+  | { readonly kind: "notTaken"; readonly sendId: string }
   /**
    * The request was not sent, or not accepted. It is not sent again automatically, and calls get this error as
    * the reason.
@@ -90,8 +90,8 @@ export function applyEvent(record: TaskRecord, event: TaskEvent): TaskRecord {
     case "gone":
       return record.taskId === event.taskId && !record.isGone ? { ...record, isGone: true } : record;
     case "resultRevoked": {
-      const isNews = record.taskId === event.taskId && record.status === "succeeded";
-      if (!isNews || record.files.length > 0) return record;
+      const isRevocable = record.taskId === event.taskId && record.status === "succeeded";
+      if (!isRevocable || record.files.length > 0) return record;
       const open = { ...record, status: "processing" as const, finishedAtMs: null };
       return {
         ...open,
@@ -123,13 +123,13 @@ function reservation(record: TaskRecord, atMs: number): TaskRecord["spend"] {
 }
 
 function sent(record: TaskRecord, event: TaskEvent & { kind: "sent" }): TaskRecord {
-  const isUnsettled = record.status === "waiting" || record.status === "unresolved";
-  if (!isUnsettled || record.attempt !== event.attempt || record.send === event.send) return record;
+  const mayBeSent = record.status === "waiting" || record.status === "unresolved";
+  if (!mayBeSent || record.attempt !== event.attempt || record.send === event.sendId) return record;
   return {
     ...record,
     status: "unresolved",
     refusal: null,
-    send: event.send,
+    send: event.sendId,
     // An earlier send of this attempt has no answer, so it may have created the task whatever happens to this send.
     mayHaveArrived: record.mayHaveArrived || record.status === "unresolved",
     sentAtMs: event.atMs,
@@ -138,7 +138,7 @@ function sent(record: TaskRecord, event: TaskEvent & { kind: "sent" }): TaskReco
 }
 
 function notTaken(record: TaskRecord, event: TaskEvent & { kind: "notTaken" }): TaskRecord {
-  if (record.status !== "unresolved" || record.send !== event.send || record.mayHaveArrived) return record;
+  if (record.status !== "unresolved" || record.send !== event.sendId || record.mayHaveArrived) return record;
   return withoutSend(record);
 }
 
@@ -196,11 +196,11 @@ function saved(record: TaskRecord, file: SavedFile): TaskRecord {
 }
 
 function named(record: TaskRecord, { fileName, replaces }: TaskEvent & { kind: "named" }): TaskRecord {
-  const isNews =
+  const isChanged =
     record.fileName !== fileName ||
     record.replaces?.movedTo !== replaces?.movedTo ||
     record.replaces?.sha256 !== replaces?.sha256;
-  return record.files.length === 0 && isNews ? { ...record, fileName, replaces } : record;
+  return record.files.length === 0 && isChanged ? { ...record, fileName, replaces } : record;
 }
 
 function again(record: TaskRecord, { failed }: TaskEvent & { kind: "again" }): TaskRecord {

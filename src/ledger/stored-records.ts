@@ -47,10 +47,10 @@ export class StoredRecords {
   /** Copies the value to the documents, then removes the record. Its spend stays counted. */
   async setAside(stored: StoredValue, why: string): Promise<void> {
     const { recordId, value } = stored;
-    const asideKey = `set-aside:${recordId}:${this.#clock.wallMs()}`;
-    await this.#store.documents.set(asideKey, value);
+    const copyKey = `set-aside:${recordId}:${this.#clock.wallMs()}`;
+    await this.#store.documents.set(copyKey, value);
     await this.#store.discard(stored);
-    this.#log.error(`the ledger's record ${recordId} is damaged and was set aside as ${asideKey}: ${why}`);
+    this.#log.error(`the ledger's record ${recordId} is damaged and was set aside as ${copyKey}: ${why}`);
   }
 }
 

@@ -32,8 +32,8 @@ export type WaitReason = CreateHold;
  * `admitted`: the create may be sent, and its record is already `unresolved`. `changed`: another process has
  * changed the record.
  */
-export type CreateGrant =
-  | { readonly kind: "admitted"; readonly record: TaskRecord; readonly send: string }
+export type CreateOutcome =
+  | { readonly kind: "admitted"; readonly record: TaskRecord; readonly sendId: string }
   /** Every caller has cancelled, or another process drives the narration. */
   | { readonly kind: "not_wanted" }
   | { readonly kind: "changed"; readonly record: TaskRecord | null; readonly isLeaseLost: boolean };
@@ -52,7 +52,7 @@ const ONE_CREATE: ReadonlySet<string> = new Set(["budget_exceeded", "max_credits
 
 export class Creates {
   readonly #options: CreatesOptions;
-  readonly #queue: PriorityQueue<CreateOrder, CreateGrant, WaitReason>;
+  readonly #queue: PriorityQueue<CreateOrder, CreateOutcome, WaitReason>;
 
   constructor(options: CreatesOptions) {
     this.#options = options;
@@ -60,7 +60,7 @@ export class Creates {
       clock: options.clock,
       ask: (order) => this.#ask(order),
       failsAll: (error) => !(error instanceof AudioError && ONE_CREATE.has(error.code)),
-      returnGrant: (grant) => this.returnGrant(grant),
+      returnGrant: (outcome) => this.releaseUnused(outcome),
       // A repeat goes first, because it already has its place in flight. If it waited behind a job that waits for
       // that place, both would wait forever.
       rank: ({ record, narrationId }) => {
@@ -72,13 +72,13 @@ export class Creates {
   }
 
   /** See `Limits.admitCreate`. */
-  async admit(order: CreateOrder, signal: AbortSignal): Promise<CreateGrant> {
+  async admit(order: CreateOrder, signal: AbortSignal): Promise<CreateOutcome> {
     if (this.#queue.length > 0) await this.#refuseOverBudget(order);
     return await this.#queue.enter(order, signal);
   }
 
   /** Asks again for the create at the head, because a place in flight may have become free. */
-  freed(): void {
+  retryNow(): void {
     this.#queue.wake();
   }
 
@@ -89,14 +89,14 @@ export class Creates {
   }
 
   /** Releases an unused admission. Never rejects: if the store cannot be reached now, the release is retried later. */
-  async returnGrant(grant: CreateGrant): Promise<void> {
-    if (grant.kind === "admitted") await this.#releaseAdmission(grant.record, grant.send);
+  async releaseUnused(outcome: CreateOutcome): Promise<void> {
+    if (outcome.kind === "admitted") await this.#releaseAdmission(outcome.record, outcome.sendId);
   }
 
-  async #releaseAdmission(record: TaskRecord, send: string): Promise<void> {
+  async #releaseAdmission(record: TaskRecord, sendId: string): Promise<void> {
     const { housekeeping, ledger } = this.#options;
-    housekeeping.unwatch(send);
-    await housekeeping.report("an unused admission", () => ledger.releaseAdmission(record, send));
+    housekeeping.unwatch(sendId);
+    await housekeeping.writeUntilStored("an unused admission", () => ledger.releaseAdmission(record, sendId));
     this.#queue.wake();
   }
 
@@ -108,15 +108,15 @@ export class Creates {
     if (spent + RESERVED_CREDITS > creditBudget) throw overBudget(creditBudget, spent);
   }
 
-  async #ask({ record, narrationId, isForHandles }: CreateOrder): Promise<Answer<CreateGrant, WaitReason>> {
+  async #ask({ record, narrationId, isForHandles }: CreateOrder): Promise<Answer<CreateOutcome, WaitReason>> {
     const { ledger, creditBudget, timing, pauses, housekeeping } = this.#options;
     const pausedMs = pauses.leftMs("creates");
     if (pausedMs > 0) return { refused: "paused", waitMs: Math.ceil(pausedMs) };
-    const send = randomUUID();
+    const sendId = randomUUID();
     const admission = await ledger
       .admit(
         record,
-        send,
+        sendId,
         {
           maxCreates: CREATES_PER_WINDOW,
           windowMs: timing.windowMs,
@@ -128,13 +128,13 @@ export class Creates {
       )
       .catch((error: unknown) => {
         // The answer may be lost after the commit. Then the store counts a place and credits that no create uses.
-        void this.#releaseAdmission(record, send);
+        void this.#releaseAdmission(record, sendId);
         throw error;
       });
     switch (admission.kind) {
       case "admitted":
-        housekeeping.watch(send);
-        return { granted: { ...admission, send } };
+        housekeeping.watch(sendId);
+        return { granted: { ...admission, sendId } };
       case "changed":
       case "not_wanted":
         return { granted: admission };

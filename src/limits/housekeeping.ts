@@ -68,7 +68,7 @@ export class Housekeeping {
    * Writes a fact to the store. After a failure, retries at each heartbeat, because no caller could act on the
    * error.
    */
-  report(what: string, write: () => Promise<unknown>): Promise<void> {
+  writeUntilStored(what: string, write: () => Promise<unknown>): Promise<void> {
     const attempt = async (): Promise<void> => {
       try {
         await write();

@@ -3,13 +3,13 @@ import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Log } from "../log.ts";
-import { type CreateGrant, type CreateOrder, Creates } from "./creates.ts";
+import { type CreateOrder, type CreateOutcome, Creates } from "./creates.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { type LimitClass, LocalPauses } from "./local-pauses.ts";
 import { type ReadOptions, Reads } from "./reads.ts";
 import { limitTiming } from "./timing.ts";
 
-export type { CreateGrant, WaitReason } from "./creates.ts";
+export type { CreateOutcome, WaitReason } from "./creates.ts";
 export type { LimitClass } from "./local-pauses.ts";
 export type { ReadOptions, ReadWaitReason } from "./reads.ts";
 
@@ -47,11 +47,11 @@ export interface Limits {
    *   create. The signal's reason when it aborts: the create then leaves the queue, and an admission that was just
    *   granted is released.
    */
-  admitCreate(order: CreateOrder & { readonly signal: AbortSignal }): Promise<CreateGrant>;
+  admitCreate(order: CreateOrder & { readonly signal: AbortSignal }): Promise<CreateOutcome>;
   /** Releases an admission for which nothing was sent. Never rejects. */
-  returnGrant(grant: CreateGrant): Promise<void>;
+  releaseUnused(outcome: CreateOutcome): Promise<void>;
   /** Ends the heartbeats of an admission, because its create has ended, with or without success. */
-  ended(send: string): void;
+  endHeartbeat(sendId: string): void;
   /**
    * Runs one query or download within this process's 60 reads in 60 s. Does not coordinate with other processes,
    * because a 429 on a read costs nothing and only pauses the reads of this process. Polls slow down once half of the
@@ -67,7 +67,7 @@ export interface Limits {
   /** Returns the credits that all keys of the origin have spent, and the rest of the budget. */
   spending(): Promise<Spending>;
   /** Asks again for waiting creates, because a task has left its place in flight. */
-  freed(): void;
+  retryCreates(): void;
   /** Renews the lease of a record until it is dropped. Calls `onLost` when another process has acquired it. */
   keepLease(recordId: string, onLost: () => void): void;
   dropLease(recordId: string): void;
@@ -75,7 +75,7 @@ export interface Limits {
    * Writes a fact to the store, and retries until it succeeds, because no caller could act on the error. Never
    * rejects.
    */
-  report(what: string, write: () => Promise<unknown>): Promise<void>;
+  writeUntilStored(what: string, write: () => Promise<unknown>): Promise<void>;
   /** Stops heartbeats and rejects all waiting requests. The store stays open. */
   close(): Promise<void>;
 }
@@ -108,23 +108,23 @@ export function createLimits(options: LimitsOptions): Limits {
       const budget = creditBudget === null ? null : { credits: creditBudget, left: Math.max(0, left) };
       return { today: today ?? 0, last7Days: last7Days ?? 0, last30Days: last30Days ?? 0, budget };
     },
-    returnGrant: (grant) => creates.returnGrant(grant),
-    ended: (send) => housekeeping.unwatch(send),
+    releaseUnused: (outcome) => creates.releaseUnused(outcome),
+    endHeartbeat: (sendId) => housekeeping.unwatch(sendId),
     read: (signal, run, readOptions = {}) => reads.run(signal, run, readOptions),
     async pause(limitClass, retryAfterSeconds) {
       const ms = retryAfterSeconds * 1000 * timeScale;
       const endsAtMs = clock.steadyMs() + ms;
       pauses.set(limitClass, ms);
       if (limitClass === "reads") return;
-      await housekeeping.report("a pause", async () => {
+      await housekeeping.writeUntilStored("a pause", async () => {
         const leftMs = endsAtMs - clock.steadyMs();
         if (leftMs > 0) await store.pause(leftMs);
       });
     },
-    freed: () => creates.freed(),
+    retryCreates: () => creates.retryNow(),
     keepLease: (recordId, onLost) => housekeeping.keepLease(recordId, onLost),
     dropLease: (recordId) => housekeeping.dropLease(recordId),
-    report: (what, write) => housekeeping.report(what, write),
+    writeUntilStored: (what, write) => housekeeping.writeUntilStored(what, write),
     async close() {
       const closing = new AudioError("store_unavailable", "The server is stopping; nothing was sent.", {
         retryable: true,

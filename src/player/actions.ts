@@ -27,7 +27,7 @@ async function save(sound: Sound): Promise<void> {
   const { path, format, sizeBytes } = sound;
   const it = button("#save");
   it.disabled = true;
-  const tellOf = (sentence: string, isBad = false): void => {
+  const report = (sentence: string, isBad = false): void => {
     if (sound === current) showStatus(sentence, isBad);
   };
   try {
@@ -40,9 +40,9 @@ async function save(sound: Sound): Promise<void> {
       { contents: [{ type: "resource", resource }] },
       SAVE_TIMEOUT_MS,
     );
-    tellOf(answer["isError"] === true ? "It was not saved." : "");
+    report(answer["isError"] === true ? "It was not saved." : "");
   } catch (error) {
-    tellOf(
+    report(
       `${error instanceof HostError ? error.message : "It was not saved."} The file is at the path below.`,
       true,
     );

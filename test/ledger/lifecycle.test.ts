@@ -66,11 +66,11 @@ const RECORDS = {
 type Name = keyof typeof RECORDS;
 
 const EVENTS = {
-  "sent as send-1": { kind: "sent", attempt: 1, send: "send-1", atMs: NOW_MS },
-  "sent as send-2": { kind: "sent", attempt: 1, send: "send-2", atMs: NOW_MS },
-  "send-1 not taken": { kind: "notTaken", send: "send-1" },
+  "sent as send-1": { kind: "sent", attempt: 1, sendId: "send-1", atMs: NOW_MS },
+  "sent as send-2": { kind: "sent", attempt: 1, sendId: "send-2", atMs: NOW_MS },
+  "send-1 not taken": { kind: "notTaken", sendId: "send-1" },
   refused: { kind: "refused", error: { code: "invalid_request", message: "No." }, atMs: NOW_MS },
-  "send-2 not taken": { kind: "notTaken", send: "send-2" },
+  "send-2 not taken": { kind: "notTaken", sendId: "send-2" },
   "seen queued": observed(task("queued")),
   "seen processing": observed(task("processing")),
   "seen succeeded": observed(task("succeeded", { billing: billing(10) })),
@@ -189,9 +189,9 @@ describe("an attempt", () => {
     const second = recordAfter([{ kind: "again", failed: 1 }], charged);
     expect(second).toMatchObject({ ...NO_TASK_YET, attempt: 2, earlierCredits: 40, spend: { credits: 40 } });
     expect(second.idempotencyKey).toBe(idempotencyKey(fresh.input ?? "", 1, 2));
-    const sent = recordAfter([{ kind: "sent", attempt: 2, send: "send-2", atMs: NOW_MS }], second);
+    const sent = recordAfter([{ kind: "sent", attempt: 2, sendId: "send-2", atMs: NOW_MS }], second);
     expect(sent.spend).toEqual({ credits: 190, atMs: NOW_MS });
-    const refused = recordAfter([{ kind: "notTaken", send: "send-2" }], sent);
+    const refused = recordAfter([{ kind: "notTaken", sendId: "send-2" }], sent);
     expect(refused).toMatchObject({ status: "waiting", attempt: 2, spend: { credits: 40 } });
     const end = (seen: ObservedTask): number => recordAfter([observed(seen, 2)], sent).spend?.credits ?? 0;
     expect(end(task("succeeded", { taskId: "task-2", billing: billing(10) }))).toBe(50);
@@ -226,12 +226,12 @@ describe("the spend of a record", () => {
 
   it("is the whole reservation for a task whose send was believed to be refused", () => {
     const failed = recordAfter([observed(task("failed", { billing: billing(40) }))], RECORDS.queued);
-    const sentAgain: TaskEvent = { kind: "sent", attempt: 2, send: "send-2", atMs: NOW_MS };
+    const sentAgain: TaskEvent = { kind: "sent", attempt: 2, sendId: "send-2", atMs: NOW_MS };
     const late = observed(task("queued", { taskId: "task-2" }), 2);
     const refused: TaskEvent[] = [
       { kind: "again", failed: 1 },
       sentAgain,
-      { kind: "notTaken", send: "send-2" },
+      { kind: "notTaken", sendId: "send-2" },
     ];
     expect(recordAfter([...refused, late], failed).spend).toMatchObject({ credits: 150 + 40 });
     const atMs = NOW_MS + 10_000 * MINUTE_MS;
@@ -294,12 +294,12 @@ const anyTask = fc.record({
   charged: fc.option(fc.constantFrom(0, 10, 150)),
 });
 const attempt = fc.integer({ min: 1, max: 3 });
-const send = fc.constantFrom("send-1", "send-2", "send-3");
+const sendId = fc.constantFrom("send-1", "send-2", "send-3");
 const taskId = fc.constantFrom("task-1", "task-2");
 const atMs = fc.integer({ min: SENT_AT_MS, max: SENT_AT_MS + 100 * MINUTE_MS });
 const anyEvent: fc.Arbitrary<TaskEvent> = fc.oneof(
-  fc.record({ kind: fc.constant("sent" as const), attempt, send, atMs }),
-  fc.record({ kind: fc.constant("notTaken" as const), send }),
+  fc.record({ kind: fc.constant("sent" as const), attempt, sendId, atMs }),
+  fc.record({ kind: fc.constant("notTaken" as const), sendId }),
   fc
     .tuple(anyTask, attempt, atMs)
     .map(([{ status, taskId: id, charged }, of, at]) =>
@@ -380,8 +380,8 @@ describe("any events, in any order", () => {
         const record = live(events, () => {});
         const foreign = task(status, { taskId: "task-9", billing: billing(charged) });
         const strangers: TaskEvent[] = [
-          { kind: "sent", attempt: 9, send: "send-9", atMs: NOW_MS },
-          { kind: "notTaken", send: "send-9" },
+          { kind: "sent", attempt: 9, sendId: "send-9", atMs: NOW_MS },
+          { kind: "notTaken", sendId: "send-9" },
           observed(foreign, 9),
           { kind: "gone", taskId: "task-9" },
           { kind: "resultRevoked", taskId: "task-9", atMs: NOW_MS },

@@ -11,7 +11,7 @@ import { AudioError } from "../../src/errors.ts";
 import { NO_TASK_YET } from "../../src/ledger/lifecycle.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import type { TaskRecord } from "../../src/ledger/record.ts";
-import { type CreateGrant, createLimits } from "../../src/limits/limits.ts";
+import { type CreateOutcome, createLimits } from "../../src/limits/limits.ts";
 import { createLog } from "../../src/log.ts";
 import { createProcessId } from "../../src/process-id.ts";
 import { aRecord } from "./a-record.ts";
@@ -56,7 +56,7 @@ async function claim(at: number): Promise<TaskRecord> {
   return (await ledger.claim(draft)).record;
 }
 
-async function admit(at: number): Promise<Extract<CreateGrant, { kind: "admitted" }>> {
+async function admit(at: number): Promise<Extract<CreateOutcome, { kind: "admitted" }>> {
   const grant = await limits.admitCreate({ record: await claim(at), signal, onWaiting: () => {} });
   if (grant.kind !== "admitted") throw new Error(`the create is ${grant.kind}`);
   return grant;
@@ -147,18 +147,18 @@ async function dieInAdmission(): Promise<void> {
 /** A create whose request arrives some time after its admission, and whose task takes a while. */
 async function create(at: number): Promise<void> {
   try {
-    const { record, send } = await admit(at);
+    const { record, sendId } = await admit(at);
     await sleep(Math.random() * 15);
     const arrivedAtMs = systemClock.steadyMs();
     await sleep(Math.random() * 15);
-    limits.ended(send);
-    const slot = { sendId: send, outcome: "counts" } as const;
+    limits.endHeartbeat(sendId);
+    const slot = { sendId, outcome: "counts" } as const;
     const accepted = await ledger.apply(record, seen(record, "queued"), { slot });
     await sleep(30 + Math.random() * 40);
     const endedAtMs = systemClock.steadyMs();
     if (accepted === null) throw new Error("the accepted record is gone");
     await ledger.apply(accepted, seen(accepted, "succeeded"));
-    limits.freed();
+    limits.retryCreates();
     tell({ created: record.recordId, arrivedAtMs, endedAtMs });
   } catch (error) {
     tell({ refused: error instanceof Error && "code" in error ? error.code : String(error) });

@@ -22,8 +22,8 @@ describe("creates", () => {
 
   it("are unresolved with their reservation from the moment of their admission", async () => {
     const room = newRoom();
-    const { record, send } = await room.ask("a");
-    expect(record).toMatchObject({ status: "unresolved", send, spend: { credits: 150 } });
+    const { record, sendId } = await room.ask("a");
+    expect(record).toMatchObject({ status: "unresolved", send: sendId, spend: { credits: 150 } });
     expect(await room.ledger.get("a")).toEqual(record);
   });
 
@@ -134,7 +134,7 @@ describe("creates", () => {
   it("release an unused admission with its place and its reservation", async () => {
     const room = newRoom({ creditBudget: 150 });
     for (const name of ["a", "b", "c", "d", "e", "f", "g", "h"]) {
-      await room.limits.returnGrant(await room.ask(name));
+      await room.limits.releaseUnused(await room.ask(name));
       expect(await room.ledger.get(name)).toMatchObject({ status: "waiting", send: null, spend: null });
     }
     expect(await room.spent()).toBe(0);
@@ -219,7 +219,7 @@ describe("the budget", () => {
     const room = newRoom({ creditBudget: 150 });
     await room.refuse(await room.ask("a"));
     expect(await room.ledger.get("a")).toMatchObject({ status: "waiting", spend: null });
-    await room.limits.returnGrant(await room.ask("b"));
+    await room.limits.releaseUnused(await room.ask("b"));
     await room.ask("c");
   });
 
@@ -286,9 +286,9 @@ describe("while the store is unreachable", () => {
     const room = newRoom();
     const other = room.another();
     for (const name of ["x", "y"]) await other.ask(name);
-    await other.limits.report("poison", () => Promise.reject(new Error("never")));
+    await other.limits.writeUntilStored("poison", () => Promise.reject(new Error("never")));
     let reported = 0;
-    await other.limits.report("what fails once", async () => {
+    await other.limits.writeUntilStored("what fails once", async () => {
       reported += 1;
       if (reported === 1) throw new Error("not yet");
     });

@@ -8,7 +8,12 @@ import { Ledger } from "../../src/ledger/ledger.ts";
 import type { LedgerIdentity, LedgerStore } from "../../src/ledger/ledger-store.ts";
 import type { TaskEvent } from "../../src/ledger/lifecycle.ts";
 import type { TaskRecord } from "../../src/ledger/record.ts";
-import { type CreateGrant, createLimits, type Limits, type LimitsOptions } from "../../src/limits/limits.ts";
+import {
+  type CreateOutcome,
+  createLimits,
+  type Limits,
+  type LimitsOptions,
+} from "../../src/limits/limits.ts";
 import { BUDGET_WINDOW_MS, limitTiming } from "../../src/limits/timing.ts";
 import { createLog } from "../../src/log.ts";
 import { aRecord } from "../ledger/a-record.ts";
@@ -21,7 +26,7 @@ export const never = new AbortController().signal;
 export const { windowMs: WINDOW_MS } = limitTiming(1);
 const ORIGIN = "https://service.example";
 
-export type AdmittedCreate = Extract<CreateGrant, { kind: "admitted" }>;
+export type AdmittedCreate = Extract<CreateOutcome, { kind: "admitted" }>;
 type Changes = Partial<Pick<LimitsOptions, "timeScale" | "creditBudget">>;
 
 /** `away`: no operation arrives. `answers_lost`: every operation arrives, but no answer returns. */
@@ -87,7 +92,7 @@ export class Process {
     record: TaskRecord,
     signal: AbortSignal = never,
     narrationId: () => string | null = () => null,
-  ): Promise<CreateGrant> {
+  ): Promise<CreateOutcome> {
     const name = record.recordId;
     const onWaiting = (reason: string): void => void this.waiting.push(`${name} ${reason}`);
     const grant = await this.limits.admitCreate({ record, signal, narrationId, onWaiting });
@@ -109,14 +114,14 @@ export class Process {
 
   /** The service refused it definitively. */
   async refuse(grant: AdmittedCreate): Promise<void> {
-    await this.#answered(grant, { kind: "notTaken", send: grant.send });
-    this.limits.freed();
+    await this.#answered(grant, { kind: "notTaken", sendId: grant.sendId });
+    this.limits.retryCreates();
   }
 
   /** No response arrived. */
-  async leaveUnanswered({ send }: AdmittedCreate): Promise<void> {
-    this.limits.ended(send);
-    await this.ledger.store.releaseSlot({ sendId: send, outcome: "counts" });
+  async leaveUnanswered({ sendId }: AdmittedCreate): Promise<void> {
+    this.limits.endHeartbeat(sendId);
+    await this.ledger.store.releaseSlot({ sendId, outcome: "counts" });
   }
 
   /** The task has ended, and this process has seen that. */
@@ -127,8 +132,8 @@ export class Process {
       refunded_credits: null,
     };
     const event = this.#observed(record, { status: "succeeded", billing });
-    await this.limits.report("an end", () => this.ledger.apply(record, event));
-    this.limits.freed();
+    await this.limits.writeUntilStored("an end", () => this.ledger.apply(record, event));
+    this.limits.retryCreates();
   }
 
   /** A create and its task, from admission to end, without passing time. */
@@ -154,11 +159,11 @@ export class Process {
     return { kind: "observed", attempt: record.attempt, task, atMs: this.#clock.wallMs() };
   }
 
-  async #answered({ record, send }: AdmittedCreate, event: TaskEvent): Promise<TaskRecord> {
-    this.limits.ended(send);
-    const slot = { sendId: send, outcome: "counts" } as const;
+  async #answered({ record, sendId }: AdmittedCreate, event: TaskEvent): Promise<TaskRecord> {
+    this.limits.endHeartbeat(sendId);
+    const slot = { sendId, outcome: "counts" } as const;
     let stored: TaskRecord | null = record;
-    await this.limits.report("an answer", async () => {
+    await this.limits.writeUntilStored("an answer", async () => {
       stored = await this.ledger.apply(record, event, { slot });
     });
     return stored ?? record;

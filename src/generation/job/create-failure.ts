@@ -3,13 +3,13 @@ import { decideCreate, mayHaveArrived, wasNeverSent } from "../../api/retry.ts";
 import { AudioError } from "../../errors.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { SlotRelease } from "../../ledger/rules/api-key-state.ts";
-import type { CreateGrant } from "../../limits/limits.ts";
+import type { CreateOutcome } from "../../limits/limits.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { handleOf } from "../handle.ts";
 import { creditHolders, waitForCredits } from "./credit-holders.ts";
 import type { Job } from "./job.ts";
 
-export type AdmittedCreate = Extract<CreateGrant, { kind: "admitted" }>;
+export type AdmittedCreate = Extract<CreateOutcome, { kind: "admitted" }>;
 
 /** A 404 in response to a create means a wrong address, because no task exists yet. */
 const noSuchService = (error: AudioError): AudioError =>
@@ -42,7 +42,7 @@ const mayHaveBeenAccepted = (error: AudioError, record: TaskRecord): AudioError 
 export async function handleCreateFailure(
   job: Job,
   deps: GenerationDeps,
-  { send, record }: AdmittedCreate,
+  { sendId, record }: AdmittedCreate,
   error: AudioError,
   tries: number,
   hadBeenSent: boolean,
@@ -52,15 +52,15 @@ export async function handleCreateFailure(
   const holders = error.code === "insufficient_credits" ? await creditHolders(record, deps) : null;
   const decision = holders === null ? decideCreate(known, tries, random) : ({ kind: "credits" } as const);
   const isUnknown = mayHaveArrived(error);
-  const slot: SlotRelease = { sendId: send, outcome: wasNeverSent(error) ? "unsent" : "counts" };
+  const slot: SlotRelease = { sendId, outcome: wasNeverSent(error) ? "unsent" : "counts" };
   if (isUnknown) {
     job.unansweredAttempt = record.attempt;
     // We got a response (503), so a cancelled job may stop instead of sending again.
     if (decision.kind === "unavailable" && !hadBeenSent) job.clearSent();
-    await limits.report("the end of a create", () => ledger.store.releaseSlot(slot));
+    await limits.writeUntilStored("the end of a create", () => ledger.store.releaseSlot(slot));
   } else {
-    job.record = (await recordNotTaken(job, deps, { kind: "notTaken", send }, slot)) ?? job.record;
-    limits.freed();
+    job.record = (await recordNotTaken(job, deps, { kind: "notTaken", sendId }, slot)) ?? job.record;
+    limits.retryCreates();
     if (!hadBeenSent) job.clearSent();
   }
   if (decision.kind === "stop") {
@@ -95,12 +95,12 @@ export async function handleCreateFailure(
 async function recordNotTaken(
   job: Job,
   { ledger, limits }: GenerationDeps,
-  event: { readonly kind: "notTaken"; readonly send: string },
+  event: { readonly kind: "notTaken"; readonly sendId: string },
   slot: SlotRelease,
 ): Promise<Job["record"] | null> {
   const { record } = job;
   let stored: Job["record"] | null = record;
-  await limits.report("that a create was not taken", async () => {
+  await limits.writeUntilStored("that a create was not taken", async () => {
     stored = await ledger.apply(record, event, { slot });
   });
   return stored;

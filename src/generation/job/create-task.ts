@@ -3,7 +3,7 @@ import type { ObservedTask } from "../../api/service.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { SlotRelease } from "../../ledger/rules/api-key-state.ts";
-import type { CreateGrant } from "../../limits/limits.ts";
+import type { CreateOutcome } from "../../limits/limits.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { type AdmittedCreate, handleCreateFailure } from "./create-failure.ts";
 import { type Job, NotWantedError } from "./job.ts";
@@ -52,7 +52,7 @@ async function takeTurn(
   { limits, clock }: GenerationDeps,
   deadline: Deadline,
   onInFlightFull: () => void,
-): Promise<CreateGrant | null> {
+): Promise<CreateOutcome | null> {
   const expiry = new AbortController();
   const timer = new AbortController();
   deadline.passed(timer.signal).then(
@@ -73,7 +73,7 @@ async function takeTurn(
       },
     });
     // The caller may have cancelled while the ledger was writing. Nothing has been sent yet.
-    if (job.signal.aborted) await limits.returnGrant(grant);
+    if (job.signal.aborted) await limits.releaseUnused(grant);
     job.signal.throwIfAborted();
     return grant;
   } catch (error) {
@@ -88,7 +88,7 @@ async function takeTurn(
 async function reloadRecord(
   job: Job,
   { ledger }: GenerationDeps,
-  grant: Exclude<CreateGrant, AdmittedCreate>,
+  grant: Exclude<CreateOutcome, AdmittedCreate>,
 ): Promise<void> {
   if (grant.kind === "not_wanted") throw new NotWantedError("nobody wants the create any more");
   if (grant.isLeaseLost) job.stop();
@@ -118,26 +118,26 @@ async function send(
   job.record = grant.record;
   const { input, idempotencyKey: key, attempt } = grant.record;
   if (input === null || key === null) {
-    await limits.returnGrant(grant);
+    await limits.releaseUnused(grant);
     throw new AudioError("not_found", "This record holds no request that could be sent.");
   }
   const hadBeenSent = job.mayHaveBeenSent;
   job.mayHaveBeenSent = true;
   // No await between here and the request, so a cancellation is either before the send or after it.
   job.setPhase({ kind: "sending", sinceMs: clock.steadyMs(), before: job.phase });
-  const slot: SlotRelease = { sendId: grant.send, outcome: "counts" };
+  const slot: SlotRelease = { sendId: grant.sendId, outcome: "counts" };
   let task: ObservedTask;
   try {
     task = await service.create(input, key, job.sendSignal);
   } catch (error) {
-    limits.ended(grant.send);
+    limits.endHeartbeat(grant.sendId);
     if (!(error instanceof AudioError)) {
-      await limits.report("the end of a create", () => deps.ledger.store.releaseSlot(slot));
+      await limits.writeUntilStored("the end of a create", () => deps.ledger.store.releaseSlot(slot));
       throw error;
     }
     return await handleCreateFailure(job, deps, grant, error, tries, hadBeenSent);
   }
-  limits.ended(grant.send);
+  limits.endHeartbeat(grant.sendId);
   for (const oddity of task.oddities) deps.log.warn(`task ${task.taskId}: ${oddity}`);
   // Do not count a failed task in the response to the first send, because an earlier call made it under the same key.
   // After a send without a response, the failed task may be this job's own.

@@ -118,7 +118,7 @@ export class Jobs {
     const { ledger, limits, clock } = this.#deps;
     if (job.purpose !== "create" || job.record.status !== "waiting" || TRANSIENT.has(error.code)) return;
     const event = { kind: "refused", error: toStoredError(error), atMs: clock.wallMs() } as const;
-    await limits.report("the refusal of a request", async () => {
+    await limits.writeUntilStored("the refusal of a request", async () => {
       job.record = (await ledger.apply(job.record, event)) ?? job.record;
     });
   }
@@ -162,7 +162,7 @@ export class Jobs {
         case "watch":
           await watchTask(job, this.#deps);
           failure = "watching";
-          limits.freed();
+          limits.retryCreates();
           break;
         case "save": {
           const file = await saveTask(job, this.#deps, lease);

@@ -38,8 +38,8 @@ export async function persist(
       job.record = (await ledger.apply(known, event, options)) ?? known;
       return job.record;
     } catch (error) {
-      const isAway = error instanceof AudioError && error.code === "store_unavailable";
-      if (!isAway) throw error;
+      const isStoreUnavailable = error instanceof AudioError && error.code === "store_unavailable";
+      if (!isStoreUnavailable) throw error;
       if (giveUp.isOver || job.signal.aborted) throw notWritten(error);
       log.warn("the ledger cannot be written; what is known is kept in memory and written later", error);
       // Callers see the new state while the write is retried.

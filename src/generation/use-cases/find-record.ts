@@ -88,8 +88,8 @@ export async function findOrDraft(
   const fresh = newRecord(deps, work);
   const records = await deps.ledger.ofWork(fresh.workId);
   const own = records.find(({ keyId }) => keyId === fresh.keyId);
-  const isUnderWay = own !== undefined && flightOf(own) !== null;
-  const saved = isUnderWay ? null : await findSavedAmong(deps, records, work.fileName);
+  const isInFlight = own !== undefined && flightOf(own) !== null;
+  const saved = isInFlight ? null : await findSavedAmong(deps, records, work.fileName);
   if (saved !== null) return { ...saved, notes: [] };
   if (own !== undefined && own.status !== "waiting") return { record: own, file: null, notes: [] };
   const others = records.filter((record) => record !== own);

@@ -132,10 +132,10 @@ function messageOf(error: unknown): FaultMessage | undefined {
     const state = [5, 3, 2].map((length) => code.slice(0, length)).find((part) => part in BY_STATE);
     return state === undefined ? undefined : BY_STATE[state];
   }
-  return error instanceof LostConnection ? wordsOfLoss(error.cause) : undefined;
+  return error instanceof LostConnection ? lossMessage(error.cause) : undefined;
 }
 
-function wordsOfLoss(cause: unknown): FaultMessage {
+function lossMessage(cause: unknown): FaultMessage {
   if (cause instanceof NoAnswerError) return SILENT;
   const code = systemCode(cause) ?? "";
   if (/CERT|SIGNATURE|ISSUER|SELF_SIGNED/.test(code)) return CERTIFICATE;

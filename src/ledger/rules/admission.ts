@@ -98,9 +98,9 @@ export function judgeAdmission(question: AdmissionQuestion, facts: AdmissionFact
   const rateMs = rateWaitMs(state, { ...limits, exceptSendId: sendId }, nowMs);
   if (rateMs > 0) return { kind: "held", reason: "rate", waitMs: rateMs };
   const ends = placeEndsMs(otherPlaces, state, limits, nowMs);
-  const firstThatHelps = ends[ends.length - limits.maxInFlight];
-  if (firstThatHelps !== undefined) {
-    return { kind: "held", reason: "in_flight", waitMs: firstThatHelps - nowMs };
+  const placeFreeAtMs = ends[ends.length - limits.maxInFlight];
+  if (placeFreeAtMs !== undefined) {
+    return { kind: "held", reason: "in_flight", waitMs: placeFreeAtMs - nowMs };
   }
   return { kind: "admitted" };
 }

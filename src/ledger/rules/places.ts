@@ -66,9 +66,9 @@ export function placeAfterWrite(
 ): InFlightPlace {
   if (after.flight === null) return NO_PLACE;
   if (stored !== undefined) {
-    const isLapsed = stored.place.flight === null && stored.place.atMs !== null;
+    const hasExpired = stored.place.flight === null && stored.place.atMs !== null;
     if (stored.place.flight === after.flight) return stored.place;
-    if (isLapsed && stored.status === after.status) return stored.place;
+    if (hasExpired && stored.status === after.status) return stored.place;
   }
   return { flight: after.flight, atMs: now.steadyMs, owner: now.owner };
 }

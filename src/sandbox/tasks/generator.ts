@@ -90,7 +90,7 @@ export class Generator {
   }
 
   async #produce(task: Task): Promise<TaskEnding> {
-    if (task.isDoomed) throw failed();
+    if (task.mustFail) throw failed();
     const { bytes, audioSeconds } = await this.#speakInTime(task);
     if (!Number.isFinite(audioSeconds) || audioSeconds <= 0 || bytes.byteLength === 0) {
       throw new GenerationFailure("unreliable_duration", "The duration of the audio could not be measured.");

@@ -59,9 +59,17 @@ export class TaskRegistry {
     const createdMs = this.#options.clock.wallMs();
     const draws = drawsFor(account, createdMs);
     this.#requireRoom(account);
-    const isDoomed = this.#options.faults.takeFailure();
+    const mustFail = this.#options.faults.takeFailure();
     const id = newTaskId();
-    const task: Task = { id, account, input, draws, isDoomed, createdMs, state: { status: "queued" } };
+    const task: Task = {
+      id,
+      account,
+      input,
+      draws,
+      mustFail,
+      createdMs,
+      state: { status: "queued" },
+    };
     reserve(draws);
     this.#byId.set(id, task);
     this.#byKey.set(accountKey, task);

@@ -25,7 +25,7 @@ export interface Task {
   /** The credits that the task reserved at its creation, by grant. */
   readonly draws: readonly Draw[];
   /** True if the fault `fail_next_tasks` makes this task fail. */
-  readonly isDoomed: boolean;
+  readonly mustFail: boolean;
   readonly createdMs: number;
   state: { readonly status: RunningStatus } | TaskEnding;
 }

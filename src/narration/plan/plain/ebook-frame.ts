@@ -47,7 +47,7 @@ function afterMarker(lines: readonly string[], at: number): number {
 }
 
 /** Returns the book between two markers, without the names of its producers. */
-function bookOf(lines: readonly string[], skipped: SkippedList): string {
+function bookText(lines: readonly string[], skipped: SkippedList): string {
   const text = lines
     .filter((line) => !LAST_LINE.test(line))
     .join("\n")
@@ -103,7 +103,7 @@ export function withoutEbookFrame(text: string, skipped: SkippedList): Ebook {
       if (before.trim() !== "") skipped.add("ebook_frame", before.trim());
       title ??= fieldOf(before, "Title");
       author ??= fieldOf(before, "Author");
-    } else books.push(bookOf(lines.slice(from, at), skipped));
+    } else books.push(bookText(lines.slice(from, at), skipped));
     hasMarker = true;
     isBook = isStart;
     from = afterMarker(lines, at);
@@ -111,7 +111,7 @@ export function withoutEbookFrame(text: string, skipped: SkippedList): Ebook {
   }
   if (!hasMarker) return none;
   const rest = lines.slice(from).join("\n");
-  if (isBook) books.push(bookOf(lines.slice(from), skipped));
+  if (isBook) books.push(bookText(lines.slice(from), skipped));
   else if (rest.length <= MAX_LICENCE_UNITS) {
     if (rest.trim() !== "") skipped.add("ebook_frame", rest.trim());
   } else books.push(rest);
