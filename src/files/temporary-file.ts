@@ -64,8 +64,8 @@ export async function sweepTemporaryFiles(folder: string, nowWallMs: number): Pr
     const stats = await lstat(path).catch(() => null);
     if (stats?.isFile() !== true) continue;
     const ageMs = nowWallMs - stats.mtimeMs;
-    const isLeft =
+    const isAbandoned =
       owner === undefined ? ageMs > MARKER_STALE_AFTER_MS : isProcessGone(owner) || ageMs > STALE_AFTER_MS;
-    if (isLeft) await removeIfPresent(path);
+    if (isAbandoned) await removeIfPresent(path);
   }
 }

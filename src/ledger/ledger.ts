@@ -150,7 +150,7 @@ export class Ledger {
         return current;
       }
       const after = { ...next, revision: nextRevision(current) };
-      const error = event.kind === "again" && next !== current ? event.error : undefined;
+      const error = event.kind === "attemptBegun" && next !== current ? event.error : undefined;
       const { attempt, finishedAtMs, createdAtMs } = current;
       const answer = await this.store.write({
         keyId,
@@ -193,7 +193,7 @@ export class Ledger {
     let current = known;
     for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {
       const { attempt } = current;
-      const next = applyEvent(current, { kind: "sent", attempt, sendId, atMs: this.#clock.wallMs() });
+      const next = applyEvent(current, { kind: "sending", attempt, sendId, atMs: this.#clock.wallMs() });
       if (next === current) {
         return { kind: "changed", record: current, isLeaseLost: false };
       }
@@ -228,7 +228,7 @@ export class Ledger {
       await this.store.releaseSlot(slot);
       return null;
     }
-    return await this.apply(stored, { kind: "notTaken", sendId }, { slot });
+    return await this.apply(stored, { kind: "notAccepted", sendId }, { slot });
   }
 }
 

@@ -17,9 +17,9 @@ export type TaskEvent =
    * A create is about to be sent. Written before the send, so that a crash leaves an attempt with an unknown
    * answer.
    */
-  | { readonly kind: "sent"; readonly attempt: number; readonly sendId: string; readonly atMs: number }
+  | { readonly kind: "sending"; readonly attempt: number; readonly sendId: string; readonly atMs: number }
   /** The send certainly created no task. */
-  | { readonly kind: "notTaken"; readonly sendId: string }
+  | { readonly kind: "notAccepted"; readonly sendId: string }
   /**
    * The request was not sent, or not accepted. It is not sent again automatically, and calls get this error as
    * the reason.
@@ -39,11 +39,15 @@ export type TaskEvent =
   | { readonly kind: "saved"; readonly file: SavedFile }
   | { readonly kind: "tooLarge"; readonly taskId: string }
   /** The attempt's task failed, and the request gets a new attempt. `error` ends the handles of the failed one. */
-  | { readonly kind: "again"; readonly failed: number; readonly error?: StoredError | undefined }
+  | {
+      readonly kind: "attemptBegun";
+      readonly failedAttempt: number;
+      readonly error?: StoredError | undefined;
+    }
   /** Sets the name for audio that is not saved yet, and the file that it replaces. */
   | { readonly kind: "named"; readonly fileName: string | null; readonly replaces: ReplacedFile | null }
   /** Saved audio is about to get another name and replace the file that has it. */
-  | { readonly kind: "replacing"; readonly replaced: ReplacedFile }
+  | { readonly kind: "replacementPlanned"; readonly replaced: ReplacedFile }
   /** A user requested a narration's part directly, so lists show it from now on. */
   | { readonly kind: "listed" };
 
@@ -77,10 +81,10 @@ const ORDER = { queued: 0, processing: 1, succeeded: 2, failed: 2 } as const;
 /** Returns the record after an event, or the same object if the event changes nothing. */
 export function applyEvent(record: TaskRecord, event: TaskEvent): TaskRecord {
   switch (event.kind) {
-    case "sent":
-      return sent(record, event);
-    case "notTaken":
-      return notTaken(record, event);
+    case "sending":
+      return sending(record, event);
+    case "notAccepted":
+      return notAccepted(record, event);
     case "refused":
       return record.status === "waiting"
         ? { ...record, refusal: { error: event.error, atMs: event.atMs } }
@@ -103,13 +107,13 @@ export function applyEvent(record: TaskRecord, event: TaskEvent): TaskRecord {
       return saved(record, event.file);
     case "tooLarge":
       return record.taskId === event.taskId && !record.isTooLarge ? { ...record, isTooLarge: true } : record;
-    case "again":
-      return again(record, event);
+    case "attemptBegun":
+      return attemptBegun(record, event);
     case "listed":
       return record.isListed ? record : { ...record, isListed: true };
     case "named":
       return named(record, event);
-    case "replacing":
+    case "replacementPlanned":
       return { ...record, replaces: event.replaced };
   }
 }
@@ -122,7 +126,7 @@ function reservation(record: TaskRecord, atMs: number): TaskRecord["spend"] {
   return record.input === null ? null : { credits: RESERVED_CREDITS + record.earlierCredits, atMs };
 }
 
-function sent(record: TaskRecord, event: TaskEvent & { kind: "sent" }): TaskRecord {
+function sending(record: TaskRecord, event: TaskEvent & { kind: "sending" }): TaskRecord {
   const mayBeSent = record.status === "waiting" || record.status === "unresolved";
   if (!mayBeSent || record.attempt !== event.attempt || record.send === event.sendId) return record;
   return {
@@ -137,7 +141,7 @@ function sent(record: TaskRecord, event: TaskEvent & { kind: "sent" }): TaskReco
   };
 }
 
-function notTaken(record: TaskRecord, event: TaskEvent & { kind: "notTaken" }): TaskRecord {
+function notAccepted(record: TaskRecord, event: TaskEvent & { kind: "notAccepted" }): TaskRecord {
   if (record.status !== "unresolved" || record.send !== event.sendId || record.mayHaveArrived) return record;
   return withoutSend(record);
 }
@@ -203,9 +207,10 @@ function named(record: TaskRecord, { fileName, replaces }: TaskEvent & { kind: "
   return record.files.length === 0 && isChanged ? { ...record, fileName, replaces } : record;
 }
 
-function again(record: TaskRecord, { failed }: TaskEvent & { kind: "again" }): TaskRecord {
+function attemptBegun(record: TaskRecord, event: TaskEvent & { kind: "attemptBegun" }): TaskRecord {
   const { input, take, attempt, status, taskId, earlierTaskIds } = record;
-  if (input === null || take === null || status !== "failed" || attempt !== failed) return record;
+  if (input === null || take === null || status !== "failed" || attempt !== event.failedAttempt)
+    return record;
   return {
     ...record,
     ...NO_TASK_YET,

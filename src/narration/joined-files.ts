@@ -103,8 +103,8 @@ export function createJoinedFiles(deps: JoinDeps): JoinedFiles {
       // The new incomplete file contains all of the old one, and takes its name.
       if (before?.isIncomplete === true && !isWhole) await removeFile(before, folder.root);
       const made = { ...(await joinParts(deps, order)), madeFrom };
-      const isLeft = before !== undefined && before.path !== made.path;
-      const isRenamed = isLeft && before.sha256 === made.sha256 && before.takenName !== null;
+      const isElsewhere = before !== undefined && before.path !== made.path;
+      const isRenamed = isElsewhere && before.sha256 === made.sha256 && before.takenName !== null;
       if (before?.isIncomplete === true || (state.replaces && isRenamed))
         await removeFile(before, folder.root);
       return made;

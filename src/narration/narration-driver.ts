@@ -42,7 +42,7 @@ export class NarrationDriver {
   /** Another process has taken the lease, because this process renewed the lease too late. */
   hasLostLease = false;
   /** Aborts when this process no longer drives the narration. */
-  readonly #left = new AbortController();
+  readonly #leaving = new AbortController();
   readonly #listeners = new Set<() => void>();
   #news = Promise.withResolvers<void>();
   /** The state that was read last. */
@@ -82,7 +82,7 @@ export class NarrationDriver {
 
   /** Ends without writing to the ledger. Accepted tasks are saved by their own jobs. */
   leave(): void {
-    this.#left.abort(new Error("the narration was left"));
+    this.#leaving.abort(new Error("the narration was left"));
     this.#stopParts();
     this.#wake();
   }
@@ -112,13 +112,13 @@ export class NarrationDriver {
   }
 
   async #drive(): Promise<void> {
-    if (!(await this.#lease.take(this.#left.signal))) return;
+    if (!(await this.#lease.take(this.#leaving.signal))) return;
     const kept = new AbortController();
     const keeping = this.#lease.keep(() => this.#readLease(), kept.signal);
     try {
       await this.#work();
     } catch (error) {
-      if (this.#left.signal.aborted) return;
+      if (this.#leaving.signal.aborted) return;
       this.#halt(error);
       await this.#finish(false);
     } finally {
@@ -135,7 +135,7 @@ export class NarrationDriver {
     for (;;) {
       this.#news = Promise.withResolvers<void>();
       await this.#readParts(plan);
-      if (this.#left.signal.aborted) return;
+      if (this.#leaving.signal.aborted) return;
       const step = this.#next();
       if (step.kind === "work") this.#begin(plan, step.part);
       else if (step.kind === "join") await this.#join(plan, step);
@@ -283,7 +283,7 @@ export class NarrationDriver {
   }
 
   async #awaitSent(plan: StoredPlan, state: NarrationState, part: number): Promise<PartState> {
-    await this.#deps.parts.finish(partRequest(plan, state, part), { signal: this.#left.signal });
+    await this.#deps.parts.finish(partRequest(plan, state, part), { signal: this.#leaving.signal });
     const status = await this.#stateOf(plan, state, part);
     // This driver has already waited for the task. Another process works on it now, and saves its audio.
     return status === "sent" ? "open" : status;
@@ -301,7 +301,7 @@ export class NarrationDriver {
       this.refresh(state);
       return;
     }
-    this.hasLostLease = !this.#left.signal.aborted;
+    this.hasLostLease = !this.#leaving.signal.aborted;
     this.leave();
   }
 
@@ -354,7 +354,7 @@ export class NarrationDriver {
         sources.push(source);
       }
       const { narrationId } = this;
-      const { signal } = this.#left;
+      const { signal } = this.#leaving;
       const order = { narrationId, plan, state, file, parts: sources, isWhole, signal };
       const made = await this.#deps.joined.make(order);
       // Record the file even if a call has requested another one meanwhile. A later file may replace it.
@@ -366,7 +366,7 @@ export class NarrationDriver {
       if (!hasChangedChoice(state, now))
         this.#files[index] = { parts: file.parts, made: isWhole ? "whole" : "incomplete" };
     } catch (error) {
-      if (this.#left.signal.aborted) return;
+      if (this.#leaving.signal.aborted) return;
       const damaged = error instanceof DamagedPartError ? parts[error.part] : undefined;
       const problems = joinProblems(error, parts);
       if (damaged !== undefined && !this.#fetchedAgain.has(damaged))
@@ -405,7 +405,7 @@ export class NarrationDriver {
       return null;
     }
     try {
-      const call = { signal: this.#left.signal, narrationId: this.narrationId };
+      const call = { signal: this.#leaving.signal, narrationId: this.narrationId };
       return { index: part, ...(await parts.generate(request, call)) };
     } catch (error) {
       if (!(error instanceof AudioError && concernsOnePart(error))) throw error;
@@ -417,7 +417,7 @@ export class NarrationDriver {
   /** Downloads a damaged part again. The present file stays until the new one is saved. */
   async #fetchAgain(plan: StoredPlan, state: NarrationState, part: number): Promise<void> {
     this.#fetchedAgain.add(part);
-    const call = { signal: this.#left.signal, narrationId: this.narrationId, forcesDownload: true };
+    const call = { signal: this.#leaving.signal, narrationId: this.narrationId, forcesDownload: true };
     await this.#deps.parts.generate(partRequest(plan, state, part), call).catch((error: unknown) => {
       // The part is then reported as damaged.
       this.#deps.log.debug(`a damaged part could not be fetched again: ${String(error)}`);

@@ -187,7 +187,7 @@ export const narrationStateSchema = z.object({
   maxCredits: z.number().nonnegative().nullable(),
   /** Parts with another take than the first, or with their own speed. */
   takes: z.array(retakeSchema),
-  /** Counts calls with a limit, so that the end of a run does not overwrite a call that arrived meanwhile. */
+  /** How often calls have started the narration. A driver must not end a narration that was started again meanwhile. */
   asks: z.int().nonnegative(),
   /**
    * Processes with a call without a handle since the narration began to run. While one of these processes lives, the

@@ -295,14 +295,14 @@ export class NarrationWorkflow implements Narrations {
     change: (state: NarrationState) => NarrationState,
     draft: HandleDraft | null = null,
   ) {
-    const isLeft = leaseOwner === null && !this.#drivers.has(narrationId);
+    const isUndriven = leaseOwner === null && !this.#drivers.has(narrationId);
     const { processId } = this.#deps.ledger.identity;
     const changed = await this.#repository.changeHandle(narrationId, (current, open) => ({
-      state: change(isLeft ? withoutEndedProcesses(current, processId) : current),
+      state: change(isUndriven ? withoutEndedProcesses(current, processId) : current),
       handle: draft === null ? null : openNarrationHandle(open, draft),
     }));
     this.#drivers.refresh(narrationId, changed.state);
-    if (isLeft || changed.state.status === "running") this.#drivers.start(narrationId);
+    if (isUndriven || changed.state.status === "running") this.#drivers.start(narrationId);
     return changed;
   }
 
@@ -324,8 +324,9 @@ export class NarrationWorkflow implements Narrations {
     }
     const isNamed = fileName !== null && fileName !== state.fileName;
     const named = (before: NarrationState): NarrationState => (isNamed ? { ...before, fileName } : before);
-    const isLeft = state.status === "running" && known.leaseOwner === null && !this.#drivers.has(narrationId);
-    if (isLeft && source.kind === "narration" && source.mayGoOn === true) {
+    const isInterrupted =
+      state.status === "running" && known.leaseOwner === null && !this.#drivers.has(narrationId);
+    if (isInterrupted && source.kind === "narration" && source.mayGoOn === true) {
       await this.#storeAndDrive(known, named);
     } else if (state.status === "finished" ? isNamed : await this.#isReadyToJoin(known)) {
       await this.#storeAndDrive(known, (before) => resumed(named(before)));

@@ -66,11 +66,11 @@ const RECORDS = {
 type Name = keyof typeof RECORDS;
 
 const EVENTS = {
-  "sent as send-1": { kind: "sent", attempt: 1, sendId: "send-1", atMs: NOW_MS },
-  "sent as send-2": { kind: "sent", attempt: 1, sendId: "send-2", atMs: NOW_MS },
-  "send-1 not taken": { kind: "notTaken", sendId: "send-1" },
+  "sent as send-1": { kind: "sending", attempt: 1, sendId: "send-1", atMs: NOW_MS },
+  "sent as send-2": { kind: "sending", attempt: 1, sendId: "send-2", atMs: NOW_MS },
+  "send-1 not taken": { kind: "notAccepted", sendId: "send-1" },
   refused: { kind: "refused", error: { code: "invalid_request", message: "No." }, atMs: NOW_MS },
-  "send-2 not taken": { kind: "notTaken", sendId: "send-2" },
+  "send-2 not taken": { kind: "notAccepted", sendId: "send-2" },
   "seen queued": observed(task("queued")),
   "seen processing": observed(task("processing")),
   "seen succeeded": observed(task("succeeded", { billing: billing(10) })),
@@ -78,7 +78,7 @@ const EVENTS = {
   gone: { kind: "gone", taskId: "task-1" },
   "result revoked": { kind: "resultRevoked", taskId: "task-1", atMs: NOW_MS },
   "too large": { kind: "tooLarge", taskId: "task-1" },
-  again: { kind: "again", failed: 1 },
+  again: { kind: "attemptBegun", failedAttempt: 1 },
 } as const satisfies Record<string, TaskEvent>;
 type EventName = keyof typeof EVENTS;
 
@@ -186,12 +186,12 @@ describe("an attempt", () => {
   it("after a failed one has its own key, and earlier charges stay counted", () => {
     const charged = recordAfter([observed(task("failed", { billing: billing(40) }))], RECORDS.queued);
     expect(charged.spend).toMatchObject({ credits: 40 });
-    const second = recordAfter([{ kind: "again", failed: 1 }], charged);
+    const second = recordAfter([{ kind: "attemptBegun", failedAttempt: 1 }], charged);
     expect(second).toMatchObject({ ...NO_TASK_YET, attempt: 2, earlierCredits: 40, spend: { credits: 40 } });
     expect(second.idempotencyKey).toBe(idempotencyKey(fresh.input ?? "", 1, 2));
-    const sent = recordAfter([{ kind: "sent", attempt: 2, sendId: "send-2", atMs: NOW_MS }], second);
+    const sent = recordAfter([{ kind: "sending", attempt: 2, sendId: "send-2", atMs: NOW_MS }], second);
     expect(sent.spend).toEqual({ credits: 190, atMs: NOW_MS });
-    const refused = recordAfter([{ kind: "notTaken", sendId: "send-2" }], sent);
+    const refused = recordAfter([{ kind: "notAccepted", sendId: "send-2" }], sent);
     expect(refused).toMatchObject({ status: "waiting", attempt: 2, spend: { credits: 40 } });
     const end = (seen: ObservedTask): number => recordAfter([observed(seen, 2)], sent).spend?.credits ?? 0;
     expect(end(task("succeeded", { taskId: "task-2", billing: billing(10) }))).toBe(50);
@@ -226,12 +226,12 @@ describe("the spend of a record", () => {
 
   it("is the whole reservation for a task whose send was believed to be refused", () => {
     const failed = recordAfter([observed(task("failed", { billing: billing(40) }))], RECORDS.queued);
-    const sentAgain: TaskEvent = { kind: "sent", attempt: 2, sendId: "send-2", atMs: NOW_MS };
+    const sentAgain: TaskEvent = { kind: "sending", attempt: 2, sendId: "send-2", atMs: NOW_MS };
     const late = observed(task("queued", { taskId: "task-2" }), 2);
     const refused: TaskEvent[] = [
-      { kind: "again", failed: 1 },
+      { kind: "attemptBegun", failedAttempt: 1 },
       sentAgain,
-      { kind: "notTaken", sendId: "send-2" },
+      { kind: "notAccepted", sendId: "send-2" },
     ];
     expect(recordAfter([...refused, late], failed).spend).toMatchObject({ credits: 150 + 40 });
     const atMs = NOW_MS + 10_000 * MINUTE_MS;
@@ -277,11 +277,15 @@ describe("a file", () => {
     const asked = recordAfter([{ ...named, replaces: null }, named]);
     expect(asked.replaces).toEqual(replaced);
     expect(
-      recordAfter([{ kind: "again", failed: 1 }], { ...RECORDS.failed, ...asked, status: "failed" }),
+      recordAfter([{ kind: "attemptBegun", failedAttempt: 1 }], {
+        ...RECORDS.failed,
+        ...asked,
+        status: "failed",
+      }),
     ).toEqual(expect.objectContaining({ replaces: replaced }));
     expect(recordAfter([{ kind: "saved", file }], asked).replaces).toBeNull();
     expect(recordAfter([named], RECORDS.saved).replaces).toBeNull();
-    const later = recordAfter([{ kind: "replacing", replaced }], RECORDS.saved);
+    const later = recordAfter([{ kind: "replacementPlanned", replaced }], RECORDS.saved);
     expect(later).toEqual({ ...RECORDS.saved, replaces: replaced });
     expect(recordAfter([{ kind: "saved", file }], later).replaces).toBeNull();
   });
@@ -298,8 +302,8 @@ const sendId = fc.constantFrom("send-1", "send-2", "send-3");
 const taskId = fc.constantFrom("task-1", "task-2");
 const atMs = fc.integer({ min: SENT_AT_MS, max: SENT_AT_MS + 100 * MINUTE_MS });
 const anyEvent: fc.Arbitrary<TaskEvent> = fc.oneof(
-  fc.record({ kind: fc.constant("sent" as const), attempt, sendId, atMs }),
-  fc.record({ kind: fc.constant("notTaken" as const), sendId }),
+  fc.record({ kind: fc.constant("sending" as const), attempt, sendId, atMs }),
+  fc.record({ kind: fc.constant("notAccepted" as const), sendId }),
   fc
     .tuple(anyTask, attempt, atMs)
     .map(([{ status, taskId: id, charged }, of, at]) =>
@@ -309,13 +313,13 @@ const anyEvent: fc.Arbitrary<TaskEvent> = fc.oneof(
   fc.record({ kind: fc.constant("resultRevoked" as const), taskId, atMs }),
   fc.record({ kind: fc.constant("saved" as const), file: fc.constant(file) }),
   fc.record({ kind: fc.constant("tooLarge" as const), taskId }),
-  fc.record({ kind: fc.constant("again" as const), failed: attempt }),
+  fc.record({ kind: fc.constant("attemptBegun" as const), failedAttempt: attempt }),
   fc.record({
     kind: fc.constant("named" as const),
     fileName: fc.option(fc.constant("story")),
     replaces: fc.option(fc.constant(replaced)),
   }),
-  fc.record({ kind: fc.constant("replacing" as const), replaced: fc.constant(replaced) }),
+  fc.record({ kind: fc.constant("replacementPlanned" as const), replaced: fc.constant(replaced) }),
 );
 const anyLife = fc.array(anyEvent, { maxLength: 20 });
 
@@ -341,10 +345,10 @@ describe("any events, in any order", () => {
           const isBackwards = RANK[next.status] < RANK[before.status];
           const isOtherEnd = RANK[before.status] === 4 && next.status !== before.status;
           if (!isBackwards && !isOtherEnd) return;
-          expect(["notTaken", "resultRevoked", "again"]).toContain(event.kind);
-          if (event.kind === "notTaken") expect(before.status).toBe("unresolved");
+          expect(["notAccepted", "resultRevoked", "attemptBegun"]).toContain(event.kind);
+          if (event.kind === "notAccepted") expect(before.status).toBe("unresolved");
           if (event.kind === "resultRevoked") expect(next.status).toBe("processing");
-          if (event.kind === "again") expect(next.attempt).toBe(before.attempt + 1);
+          if (event.kind === "attemptBegun") expect(next.attempt).toBe(before.attempt + 1);
         });
       }),
     );
@@ -355,7 +359,8 @@ describe("any events, in any order", () => {
       fc.property(anyLife, (events) => {
         live(events, (before, event, next) => {
           expect(next.attempt).toBeGreaterThanOrEqual(before.attempt);
-          if (before.taskId !== null && event.kind !== "again") expect(next.taskId).toBe(before.taskId);
+          if (before.taskId !== null && event.kind !== "attemptBegun")
+            expect(next.taskId).toBe(before.taskId);
         });
       }),
     );
@@ -380,13 +385,13 @@ describe("any events, in any order", () => {
         const record = live(events, () => {});
         const foreign = task(status, { taskId: "task-9", billing: billing(charged) });
         const strangers: TaskEvent[] = [
-          { kind: "sent", attempt: 9, sendId: "send-9", atMs: NOW_MS },
-          { kind: "notTaken", sendId: "send-9" },
+          { kind: "sending", attempt: 9, sendId: "send-9", atMs: NOW_MS },
+          { kind: "notAccepted", sendId: "send-9" },
           observed(foreign, 9),
           { kind: "gone", taskId: "task-9" },
           { kind: "resultRevoked", taskId: "task-9", atMs: NOW_MS },
           { kind: "tooLarge", taskId: "task-9" },
-          { kind: "again", failed: 9 },
+          { kind: "attemptBegun", failedAttempt: 9 },
         ];
         if (record.taskId !== null) strangers.push(observed(foreign, record.attempt));
         for (const event of strangers) expect(applyEvent(record, event)).toBe(record);

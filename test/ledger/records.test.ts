@@ -221,9 +221,9 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       const first = await sent(sleeper, await claimed(sleeper), "send-1");
       await sleeper.store.release(first.recordId);
       const second = await sent(other, (await other.claim(first)).record, "send-2");
-      expect(await sleeper.apply(first, { kind: "notTaken", sendId: "send-1" })).toEqual(second);
+      expect(await sleeper.apply(first, { kind: "notAccepted", sendId: "send-1" })).toEqual(second);
       const accepted = await other.apply(second, seen("queued"));
-      expect(await sleeper.apply(first, { kind: "notTaken", sendId: "send-1" })).toEqual(accepted);
+      expect(await sleeper.apply(first, { kind: "notAccepted", sendId: "send-1" })).toEqual(accepted);
       expect(await sleeper.releaseAdmission(first, "send-1")).toEqual(accepted);
       expect(await sleeper.admit(first, "send-3", NO_LIMITS)).toMatchObject({
         kind: "changed",
@@ -258,7 +258,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       expect(await ledger.store.spentCredits(BUDGET_WINDOW_MS)).toBe(0);
       const again = await sent(ledger, back ?? claim, "send-2");
       expect(await ledger.store.spentCredits(BUDGET_WINDOW_MS)).toBe(150);
-      const waiting = await ledger.apply(again, { kind: "notTaken", sendId: "send-2" });
+      const waiting = await ledger.apply(again, { kind: "notAccepted", sendId: "send-2" });
       expect(await ledger.store.spentCredits(BUDGET_WINDOW_MS)).toBe(0);
       const error = { code: "invalid_request", message: "No." };
       const refused = await ledger.apply(waiting ?? again, { kind: "refused", error, atMs: WALL_MS });

@@ -114,7 +114,7 @@ export class Process {
 
   /** The service refused it definitively. */
   async refuse(grant: AdmittedCreate): Promise<void> {
-    await this.#answered(grant, { kind: "notTaken", sendId: grant.sendId });
+    await this.#answered(grant, { kind: "notAccepted", sendId: grant.sendId });
     this.limits.retryCreates();
   }
 

@@ -134,8 +134,8 @@ export class RequestHandles implements HandleOperations<TaskView> {
       )
       .finally(async () => {
         if (this.#running.get(handle)?.run === run) this.#running.delete(handle);
-        const isLeft = !this.#isClosed && this.#jobs.running(targetId) === undefined;
-        if (isLeft) await ledger.store.release(targetId);
+        const isUndriven = !this.#isClosed && this.#jobs.running(targetId) === undefined;
+        if (isUndriven) await ledger.store.release(targetId);
       })
       .catch((cause: unknown) => log.warn("the end of a task could not be written yet", cause));
   }

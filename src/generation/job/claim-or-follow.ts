@@ -28,7 +28,7 @@ export async function claimOrFollow(job: Job, deps: GenerationDeps): Promise<Cla
   const { attempt, status, keyId } = job.record;
   // A job drives only records of this API key. Another key's record gets here only because its file was saved, and
   // that file has disappeared since.
-  if (keyId !== ledger.identity.keyId) return { kind: "end", end: { kind: "left" } };
+  if (keyId !== ledger.identity.keyId) return { kind: "end", end: { kind: "abandoned" } };
   let succeeded: Deadline | null = null;
   for (;;) {
     const { record, isOurs } = await ledger.claim(job.record);
@@ -41,7 +41,7 @@ export async function claimOrFollow(job: Job, deps: GenerationDeps): Promise<Cla
       await applyFileName(job, before, deps);
       return { kind: "ours", hadFailed: record.status === "failed" || record.attempt > 1 };
     }
-    if (!job.hasCallers && job.purpose === "finish") return { kind: "end", end: { kind: "left" } };
+    if (!job.hasCallers && job.purpose === "finish") return { kind: "end", end: { kind: "abandoned" } };
     if (isNewFailure(record, attempt, status)) return { kind: "end", end: { kind: "failed", record } };
     if (record.status === "succeeded") {
       const file = await findSaved(deps, record, record.fileName);

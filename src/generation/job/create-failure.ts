@@ -59,7 +59,7 @@ export async function handleCreateFailure(
     if (decision.kind === "unavailable" && !hadBeenSent) job.clearSent();
     await limits.writeUntilStored("the end of a create", () => ledger.store.releaseSlot(slot));
   } else {
-    job.record = (await recordNotTaken(job, deps, { kind: "notTaken", sendId }, slot)) ?? job.record;
+    job.record = (await recordNotAccepted(job, deps, { kind: "notAccepted", sendId }, slot)) ?? job.record;
     limits.retryCreates();
     if (!hadBeenSent) job.clearSent();
   }
@@ -92,10 +92,10 @@ export async function handleCreateFailure(
  * Records that the service did not accept the create. If the store is unavailable, the event is written later, and
  * the next admission decides by what is stored.
  */
-async function recordNotTaken(
+async function recordNotAccepted(
   job: Job,
   { ledger, limits }: GenerationDeps,
-  event: { readonly kind: "notTaken"; readonly sendId: string },
+  event: { readonly kind: "notAccepted"; readonly sendId: string },
   slot: SlotRelease,
 ): Promise<Job["record"] | null> {
   const { record } = job;

@@ -13,7 +13,7 @@ export type JobEnd =
   | { readonly kind: "failed"; readonly record: TaskRecord }
   | { readonly kind: "error"; readonly error: AudioError }
   /** The job stopped before anything was sent, or another process drives the record. */
-  | { readonly kind: "left" }
+  | { readonly kind: "abandoned" }
   /**
    * Nothing was sent, because all handles were cancelled, the narration has ended, or another process drives the
    * narration.

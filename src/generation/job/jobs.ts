@@ -94,7 +94,7 @@ export class Jobs {
       lease.isHeld = claimed.kind === "ours";
       return await this.#run(job, claimed.kind === "ours" ? claimed.hadFailed : false, lease);
     } catch (error) {
-      if (job.signal.aborted) return { kind: "left" };
+      if (job.signal.aborted) return { kind: "abandoned" };
       if (error instanceof NotWantedError) return { kind: "not_wanted" };
       if (!(error instanceof AudioError)) log.error("a job failed unexpectedly", error);
       const explained = explain(job, error);
@@ -150,13 +150,12 @@ export class Jobs {
               ? "in_response"
               : "watching";
           break;
-        case "again": {
+        case "newAttempt": {
           if (action.isSameCall) job.announce("The task failed and was refunded; trying once more.");
           if (failure === "in_response") replayedFailures += 1;
-          const { kind } = action;
-          const { attempt: failed } = job.record;
+          const { attempt: failedAttempt } = job.record;
           const error = action.isSameCall ? undefined : toStoredError(taskFailed(job.record));
-          job.record = await persist(job, this.#deps, { kind, failed, error });
+          job.record = await persist(job, this.#deps, { kind: "attemptBegun", failedAttempt, error });
           break;
         }
         case "watch":
@@ -174,7 +173,7 @@ export class Jobs {
           break;
         }
         case "end":
-          return action.as === "failed" ? { kind: "failed", record: job.record } : { kind: "left" };
+          return action.as === "failed" ? { kind: "failed", record: job.record } : { kind: "abandoned" };
       }
     }
   }

@@ -8,12 +8,12 @@ export type TaskAction =
    * Start the next attempt at the same request. `isSameCall`: this job saw the last attempt fail, rather than an
    * earlier call.
    */
-  | { readonly kind: "again"; readonly isSameCall: boolean }
+  | { readonly kind: "newAttempt"; readonly isSameCall: boolean }
   /** Poll the service until the task has ended. */
   | { readonly kind: "watch" }
   | { readonly kind: "save" }
-  /** `left`: the request was not sent, and this job must not send it. */
-  | { readonly kind: "end"; readonly as: "failed" | "left" };
+  /** `abandoned`: the request was not sent, and this job must not send it. */
+  | { readonly kind: "end"; readonly as: "failed" | "abandoned" };
 
 /** How this job found out that the task failed. */
 export type FailureSeen =
@@ -56,7 +56,7 @@ export function nextAction(record: TaskRecord, facts: JobFacts): TaskAction {
   switch (record.status) {
     case "waiting":
     case "unresolved":
-      return facts.mayCreate ? { kind: "send" } : { kind: "end", as: "left" };
+      return facts.mayCreate ? { kind: "send" } : { kind: "end", as: "abandoned" };
     case "queued":
     case "processing":
       return { kind: "watch" };
@@ -64,7 +64,7 @@ export function nextAction(record: TaskRecord, facts: JobFacts): TaskAction {
       return { kind: "save" };
     case "failed":
       return mayTryAgain(record, facts)
-        ? { kind: "again", isSameCall: facts.failure !== "before" }
+        ? { kind: "newAttempt", isSameCall: facts.failure !== "before" }
         : { kind: "end", as: "failed" };
   }
 }

@@ -167,7 +167,7 @@ async function downloadAudio(
       throw end.error;
     case "failed":
       throw taskFailed(end.record);
-    case "left":
+    case "abandoned":
     case "not_wanted":
     case undefined: {
       // The cause of the delay is more useful than a time-out.

@@ -102,7 +102,7 @@ export async function saveUnderName(
   if (fileName === null && !isPartFile(file, deps)) return file;
   const name = wantedName(record, fileName);
   const replaces = replace ? await findReplaced(deps, record, file, name) : null;
-  if (replaces !== null) await deps.ledger.apply(record, { kind: "replacing", replaced: replaces });
+  if (replaces !== null) await deps.ledger.apply(record, { kind: "replacementPlanned", replaced: replaces });
   const mayBeNamed = (tried: string): Promise<boolean> =>
     isNameAvailable(deps, { ...record, replaces }, tried);
   const named = await copyToName(file, deps.folder, name, { replaces, mayBeNamed });

@@ -174,7 +174,7 @@ export async function generatePart(
         throw end.error;
       case "not_wanted":
         throw new NotWantedError("the narration wants no more creates");
-      case "left":
+      case "abandoned":
       case undefined:
         signal.throwIfAborted();
     }

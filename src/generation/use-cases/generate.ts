@@ -174,7 +174,7 @@ async function runRecord(
       throw taskFailed(end.record);
     case "error":
       throw await withCost(deps, end.error, job.record);
-    case "left":
+    case "abandoned":
     case "not_wanted":
       return null;
   }

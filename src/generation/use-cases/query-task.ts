@@ -120,7 +120,7 @@ export async function finishTask(
       call.waitMs === 0 && (isHeldLonger(job, call, clock) || hasChanged(job, record));
     const end = await waitForJob(job, call, isEnough);
     if (end === null && call.waitMs === 0) throwIfQueryFailed(job);
-    if (end?.kind !== "left" || job.record.taskId === null || starts === MAX_STARTS) return { job, end };
+    if (end?.kind !== "abandoned" || job.record.taskId === null || starts === MAX_STARTS) return { job, end };
     call.signal.throwIfAborted();
   }
 }

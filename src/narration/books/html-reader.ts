@@ -88,7 +88,7 @@ function skippedAs(name: string, attributes: Attributes): SkippedKind | "silent"
   return isHidden ? "hidden" : null;
 }
 
-interface Left {
+interface Omitted {
   readonly kind: SkippedKind | "silent";
   /** Number of elements that were open around it. */
   readonly depth: number;
@@ -131,7 +131,7 @@ class Reader {
   #ids: string[] = [];
   #heading: number | null = null;
   #number = "";
-  #left: Left | null = null;
+  #omitted: Omitted | null = null;
   #preformatted = 0;
   #mains = 0;
   #articles = 0;
@@ -173,15 +173,15 @@ class Reader {
     if (name === "meta" && attributes["name"]?.toLowerCase() === "author") {
       this.author ??= attributes["content"]?.replace(/\s+/g, " ").trim() || null;
     }
-    if (this.#left !== null) {
-      this.#left.text += INLINE.has(name) ? "" : " ";
+    if (this.#omitted !== null) {
+      this.#omitted.text += INLINE.has(name) ? "" : " ";
       return;
     }
     if (name === "head") return;
     const kind = this.#isSiteFooter(name) ? "navigation" : skippedAs(name, attributes);
     if (kind !== null) {
       if (!INLINE.has(name)) this.#flush();
-      this.#left = { kind, depth: this.#open.length, text: "" };
+      this.#omitted = { kind, depth: this.#open.length, text: "" };
       return;
     }
     if (!INLINE.has(name)) this.#flush();
@@ -263,7 +263,7 @@ class Reader {
 
   text(text: string): void {
     if (this.#isTitle) this.title += text;
-    else if (this.#left !== null) this.#left.text += text;
+    else if (this.#omitted !== null) this.#omitted.text += text;
     else if (!this.#open.includes("head")) {
       this.#text += text;
       const units = text.trim().length;
@@ -279,8 +279,8 @@ class Reader {
       this.#isTitle = false;
       this.#isTitleRead = true;
     }
-    if (this.#left !== null) {
-      if (depth === this.#left.depth) this.#endLeft(this.#left);
+    if (this.#omitted !== null) {
+      if (depth === this.#omitted.depth) this.#endOmitted(this.#omitted);
       return;
     }
     if (name === "head") return;
@@ -341,8 +341,8 @@ class Reader {
     this.#flush();
   }
 
-  #endLeft({ kind, text }: Left): void {
-    this.#left = null;
+  #endOmitted({ kind, text }: Omitted): void {
+    this.#omitted = null;
     if (kind !== "silent" && hasWords(text)) this.#skipped.add(kind, text);
   }
 

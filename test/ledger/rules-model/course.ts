@@ -381,7 +381,12 @@ class Run {
   async #admit(process: Process, known: TaskRecord): Promise<{ answer: Admission; sendId: string }> {
     this.#names += 1;
     const sendId = `send-${this.#names}`;
-    const sent = applyEvent(known, { kind: "sent", attempt: 1, sendId: sendId, atMs: this.#clock.wallMs() });
+    const sent = applyEvent(known, {
+      kind: "sending",
+      attempt: 1,
+      sendId: sendId,
+      atMs: this.#clock.wallMs(),
+    });
     if (sent === null || sent === known) throw new Died();
     const after = { ...sent, revision: this.#nextRevision() };
     const budget = this.#budget;
@@ -447,7 +452,7 @@ class Run {
         return await this.#releaseSlot(process, slot);
       case "refused":
       case "unsent":
-        return await this.#apply(process, recordId, { kind: "notTaken", sendId: sendId }, slot);
+        return await this.#apply(process, recordId, { kind: "notAccepted", sendId: sendId }, slot);
     }
   }
 
