@@ -5,7 +5,7 @@ import { SkipList } from "./test/support/skip-list.ts";
 /** They change or measure what belongs to the whole process: its environment, its umask, a module of Node's, its memory. */
 const APART = [
   "test/api/tls-and-proxy.test.ts",
-  "test/files/made-at-once.test.ts",
+  "test/files/parent-folder-race.test.ts",
   "test/ledger/postgres-faults.test.ts",
   "test/ledger/sqlite-file.test.ts",
 ];

@@ -3,13 +3,13 @@
  * Options: `--rounds N --seed S --store sqlite|postgres --at-once K`.
  */
 import { randomFrom } from "../test/crash/random-round.ts";
-import { runWishRound, wishPlans } from "../test/narration/wish-round.ts";
+import { roundPlans, runChangingCallsRound } from "../test/narration/changing-calls-round.ts";
 import { runRounds } from "./rounds.ts";
 
 await runRounds({
   defaults: { rounds: 100, atOnce: 2 },
-  draw: (rounds, seed) => wishPlans(rounds, randomFrom(seed)),
-  run: runWishRound,
+  draw: (rounds, seed) => roundPlans(rounds, randomFrom(seed)),
+  run: runChangingCallsRound,
   killsOf: ({ steps }) =>
     steps.filter(
       ({ wish, endsAfterMs, isKilled }) => wish.kind === "kill" || (endsAfterMs !== null && isKilled),

@@ -25,7 +25,7 @@ const COMMON: Readonly<Record<string, ReadonlySet<string>>> = {
 
 const SERVED: ReadonlySet<string> = new Set(["en", "es", "pt", "id"]);
 
-const SAMPLE_UNITS = 20_000;
+const SAMPLE_CODE_UNITS = 20_000;
 const MIN_SHARE = 0.08;
 const MIN_WORDS = 3;
 
@@ -33,7 +33,7 @@ const MIN_WORDS = 3;
 export function latinLanguage(text: string): string | null {
   const words =
     text
-      .slice(0, SAMPLE_UNITS)
+      .slice(0, SAMPLE_CODE_UNITS)
       .toLowerCase()
       .match(/\p{L}+/gu) ?? [];
   const counts = Object.entries(COMMON).map(([code, common]) => ({
@@ -50,7 +50,7 @@ const isServed = (code: string): code is ServedLanguage => SERVED.has(code);
 
 /** Guesses which of the service's languages a text is in; `null` if undecided. */
 export function commonLanguage(text: string): ServedLanguage | null {
-  const sample = text.slice(0, SAMPLE_UNITS);
+  const sample = text.slice(0, SAMPLE_CODE_UNITS);
   const letters = sample.match(/\p{L}/gu)?.length ?? 0;
   const kana = sample.match(/[\u3041-\u30ff]/g)?.length ?? 0;
   const han = sample.match(/\p{Script=Han}/gu)?.length ?? 0;
@@ -93,7 +93,7 @@ const SCRIPT_SHARE = 0.5;
 
 /** Guesses the language of a text, including languages that the service does not speak; `null` if undecided. */
 export function textLanguage(text: string): TextLanguage | null {
-  const sample = text.slice(0, SAMPLE_UNITS);
+  const sample = text.slice(0, SAMPLE_CODE_UNITS);
   const letters = sample.match(/\p{L}/gu)?.length ?? 0;
   for (const [script, name] of OTHER_SCRIPTS) {
     if ((sample.match(script)?.length ?? 0) > SCRIPT_SHARE * letters) return { code: null, name };

@@ -94,7 +94,7 @@ const stalled = (): AudioError =>
   new AudioError("timeout", "The audio came too slowly to go on waiting for it.", { retryable: true });
 
 const emptyAudio = (): AudioError =>
-  new AudioError("unexpected_response", "The service sent an empty audio.", { retryable: true });
+  new AudioError("unexpected_response", "The service sent empty audio.", { retryable: true });
 
 /**
  * Whether an error is a break of the connection or a 416 after the last byte. More bytes than announced are neither.

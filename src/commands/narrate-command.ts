@@ -3,9 +3,9 @@ import { readConfig } from "../config/config.ts";
 import { readArguments } from "../contract/read-arguments.ts";
 import { AudioError } from "../errors.ts";
 import { createLog } from "../log.ts";
-import { formatDuration, listChapters, narrationMessage } from "../narration/narration-messages.ts";
-import type { NarrationView } from "../narration/narration-view.ts";
 import type { NarrateChanges, Narrations } from "../narration/narrations.ts";
+import { formatDuration, listChapters, narrationMessage } from "../narration/views/narration-messages.ts";
+import type { NarrationView } from "../narration/views/narration-view.ts";
 import { createRedact } from "../redaction.ts";
 import { structuredOf } from "../tools/narrate.ts";
 import {

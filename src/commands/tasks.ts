@@ -4,13 +4,13 @@ import { readConfig, type ServiceAddress } from "../config/config.ts";
 import { AudioError } from "../errors.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
 import { writeGeneratedPage } from "../files/write-generated-page.ts";
-import { type ListedTask, listTasks } from "../generation/use-cases/task-list.ts";
+import { type ListedTask, listRecordedTasks } from "../generation/use-cases/task-list.ts";
 import { initMachineId } from "../ledger/machine-id.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import { createLog } from "../log.ts";
-import { type ListedNarration, listedNarration, nextStepOf } from "../narration/listed-narrations.ts";
-import type { NarrationBill } from "../narration/narration-bill.ts";
-import { NarrationRepository } from "../narration/narration-repository.ts";
+import type { NarrationBill } from "../narration/state/narration-bill.ts";
+import { NarrationRepository } from "../narration/state/narration-repository.ts";
+import { type ListedNarration, listedNarration, nextStepOf } from "../narration/views/listed-narrations.ts";
 import { createProcessId } from "../process-id.ts";
 import { createRedact } from "../redaction.ts";
 import { taskRow } from "../tools/list-tasks.ts";
@@ -115,7 +115,7 @@ async function readListing(limit: number): Promise<Listing> {
   const address = config.service;
   const ledger = await openLedger({ config, address, processId: createProcessId(), log, clock: systemClock });
   try {
-    const listed = await listTasks({ ledger, folder }, { status: null, query: null, limit });
+    const listed = await listRecordedTasks({ ledger, folder }, { status: null, query: null, limit });
     const book = new NarrationRepository(ledger.store.narrations, () => systemClock.wallMs());
     const entries = await book.newest(limit);
     const narrations = await Promise.all(

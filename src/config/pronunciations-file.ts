@@ -5,10 +5,10 @@ import { isReadable, type Pronunciation } from "../pronunciation.ts";
 import { readSmallFile } from "./small-file.ts";
 
 const MAX_RULES = 500;
-const MAX_CODE_UNITS = 200;
+const MAX_WORD_CODE_UNITS = 200;
 
-const word = z.string().min(1).max(MAX_CODE_UNITS);
-const spelling = z.string().max(MAX_CODE_UNITS).regex(/\S/);
+const word = z.string().min(1).max(MAX_WORD_CODE_UNITS);
+const spelling = z.string().max(MAX_WORD_CODE_UNITS).regex(/\S/);
 const rulesFile = z.record(
   word,
   z.union([spelling, z.strictObject({ say: spelling, language: z.enum(LANGUAGES).optional() })]),

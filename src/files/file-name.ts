@@ -94,7 +94,7 @@ export function givenName(fileName: string, format: OutputFormat): string {
   return `${stemOf(fileName, [extension])}${extension}`;
 }
 
-/** Inserts words behind the stem of a name, and shortens the stem if the file system has no room for both. */
+/** Inserts words after the stem of a name, and shortens the stem if the file system has no room for both. */
 export function extendedName(name: string, words: string, extension = extname(name)): string {
   const ending = `${words}${extension}`;
   return `${cutToBytes(basename(name, extname(name)), MAX_NAME_BYTES - Buffer.byteLength(ending))}${ending}`;

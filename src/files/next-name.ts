@@ -20,7 +20,7 @@ export async function nextName(
     const name = numberedName(base, number);
     if (await isAccepted(name)) return name;
   }
-  const names = `${JSON.stringify(base)} and every name with a number behind it, up to ${LAST_NUMBER}`;
+  const names = `${JSON.stringify(base)} and every name with a number added, up to ${LAST_NUMBER}`;
   throw new AudioError("invalid_file_name", `${names}, are taken in the output folder.`, {
     remedy: "Call again with another file_name. Nothing was overwritten.",
   });

@@ -47,7 +47,7 @@ function encodingOf(bytes: Uint8Array): "utf-8" | "utf-16le" | "utf-16be" {
 /** Kana in Shift JIS; other encodings rarely have such pairs of bytes. */
 const SHIFT_JIS_KANA = /[\x82\x83][\x40-\xf1]/g;
 const KANA_SHARE = 0.2;
-/** Accented letters in Latin-1 behind ASCII letters. */
+/** Accented letters in Latin-1 after ASCII letters. */
 const LATIN_LETTER = /(?<=[A-Za-z])[\xc0-\xff](?=[\sA-Za-z.,;:!?]|$)/g;
 const LATIN_SHARE = 0.7;
 

@@ -14,15 +14,21 @@ import type { Call } from "./job/wait-for-job.ts";
 import { paceOfLedger } from "./pace.ts";
 import { Resumer } from "./resume.ts";
 import type { SavedAudio, TaskView } from "./task-view.ts";
-import { type DownloadRequest, download } from "./use-cases/download-task.ts";
-import { type GenerateRequest, generateWork, workOf } from "./use-cases/generate.ts";
-import { findPart, finishPart, generatePart, type PartWork, savedPart } from "./use-cases/generate-part.ts";
+import { type DownloadRequest, downloadTask } from "./use-cases/download-task.ts";
+import { type GenerateRequest, generateWork, identifiedRequest } from "./use-cases/generate.ts";
+import {
+  findPart,
+  finishPart,
+  generatePart,
+  type PartOperations,
+  savedPart,
+} from "./use-cases/generate-part.ts";
 import { type ListedFile, newestSaved, newestTaskIds } from "./use-cases/newest-saved.ts";
 import { hasOtherPronunciation } from "./use-cases/other-pronunciation.ts";
-import { getTask } from "./use-cases/query-task.ts";
+import { queryTask } from "./use-cases/query-task.ts";
 import { type AudioBytes, readAudio, readFile, readPieceOfFile } from "./use-cases/read-audio.ts";
 import { readPiece } from "./use-cases/read-task-piece.ts";
-import { type ListedTask, type ListRequest, listTasks } from "./use-cases/task-list.ts";
+import { type ListedTask, type ListRequest, listRecordedTasks } from "./use-cases/task-list.ts";
 import { findUnansweredDuplicate } from "./use-cases/unanswered-duplicate.ts";
 
 /**
@@ -43,7 +49,7 @@ export interface Generation {
   listTasks(query: ListRequest): Promise<ListedTask[]>;
   /** Returns the credits that were spent according to the ledger. Does not ask the service. */
   spending(): Promise<Spending>;
-  readonly parts: PartWork;
+  readonly parts: PartOperations;
   /**
    * Lists saved files for clients that list resources without a user's request. Resumes no task and does not ask
    * the service.
@@ -72,10 +78,10 @@ export function createGeneration(deps: GenerationDeps): Generation {
   return {
     generate: async (request, call) => {
       resumer.schedule();
-      const work = workOf(request);
+      const work = identifiedRequest(request);
       const duplicate = await findUnansweredDuplicate(deps, work);
       if (duplicate === null) return await generateWork(deps, jobs, work, request, call);
-      const view = await getTask(deps, jobs, duplicate.record.taskId ?? handleOf(duplicate.record), call);
+      const view = await queryTask(deps, jobs, duplicate.record.taskId ?? handleOf(duplicate.record), call);
       return { ...view, notes: [...view.notes, duplicate.note] };
     },
     handles: async () => {
@@ -85,22 +91,22 @@ export function createGeneration(deps: GenerationDeps): Generation {
       );
       const work = await handles;
       return {
-        start: (request, call) => work.start(workOf(request), request, call),
+        start: (request, call) => work.start(identifiedRequest(request), request, call),
         find: (handle) => deps.ledger.store.handle(handle),
         work,
       };
     },
     getTask: (taskId, call) => {
       resumer.schedule();
-      return getTask(deps, jobs, taskId, call);
+      return queryTask(deps, jobs, taskId, call);
     },
     download: (request, call) => {
       resumer.schedule();
-      return download(deps, jobs, request, call);
+      return downloadTask(deps, jobs, request, call);
     },
     listTasks: (query) => {
       resumer.schedule();
-      return listTasks(deps, query);
+      return listRecordedTasks(deps, query);
     },
     spending: () => deps.limits.spending(),
     parts: {

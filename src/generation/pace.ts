@@ -2,7 +2,7 @@
 import { estimateSeconds } from "../contract/estimate.ts";
 import type { TaskRecord } from "../ledger/record.ts";
 import type { GenerationDeps } from "./deps.ts";
-import { type StoredInput, storedInput } from "./saved-files.ts";
+import { type StoredInput, storedInput } from "./stored-input.ts";
 
 /** Only this many of the newest tasks are compared. */
 const MAX_TASKS = 60;
@@ -56,7 +56,7 @@ export async function paceOfLedger(
   voice: string | null,
 ): Promise<number> {
   try {
-    const records = await ledger.list({ accounts: "own", status: "succeeded", limit: MAX_TASKS });
+    const records = await ledger.list({ apiKeys: "own", status: "succeeded", limit: MAX_TASKS });
     return paceOf(records, voice);
   } catch (error) {
     log.debug(`an estimate was not calibrated: ${String(error)}`);

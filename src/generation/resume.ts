@@ -32,7 +32,7 @@ export class Resumer {
 
   async #run(): Promise<void> {
     const { ledger } = this.#deps;
-    for (const record of await ledger.list({ accounts: "own", openOnly: true, limit: MAX_PER_ROUND })) {
+    for (const record of await ledger.list({ apiKeys: "own", openOnly: true, limit: MAX_PER_ROUND })) {
       this.#jobs.start(record, "finish");
     }
   }

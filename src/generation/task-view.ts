@@ -4,7 +4,7 @@ import type { Billing, TaskStatus } from "../contract/audio-task.ts";
 import type { SavedFile } from "../files/saved-file.ts";
 import type { TaskRecord } from "../ledger/record.ts";
 import { handleOf } from "./handle.ts";
-import { formatOf, storedInput } from "./saved-files.ts";
+import { formatOf, storedInput } from "./stored-input.ts";
 
 /** Audio on disk. */
 export interface SavedAudio {

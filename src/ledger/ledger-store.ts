@@ -131,7 +131,7 @@ export interface AdmitRequest extends CreateLimits {
 
 export interface ListQuery {
   /** Lists this API key's records, or also those of the other keys that this machine has used at the origin. */
-  readonly accounts: "own" | "all";
+  readonly apiKeys: "own" | "all";
   readonly status?: RecordStatus | undefined;
   readonly openOnly?: boolean;
   /** Whether to list parts of narrations, too. */
@@ -508,9 +508,9 @@ export class LedgerStore {
 
   /** Lists records, newest first. */
   async list(query: ListQuery): Promise<StoredValue[]> {
-    const { accounts, status, openOnly = false, includesParts = false, limit } = query;
+    const { apiKeys, status, openOnly = false, includesParts = false, limit } = query;
     const { keyId } = this.#options.identity;
-    const keys = accounts === "own" ? [keyId] : await this.#visibleKeys();
+    const keys = apiKeys === "own" ? [keyId] : await this.#visibleKeys();
     const statuses =
       status !== undefined ? [status] : RECORD_STATUSES.filter((one) => !openOnly || isOpenStatus(one));
     const kinds = openOnly ? ["is_open = 1"] : ["is_listed = 1", ...(includesParts ? ["is_listed = 0"] : [])];

@@ -95,7 +95,7 @@ export class Creates {
 
   async #releaseAdmission(record: TaskRecord, sendId: string): Promise<void> {
     const { housekeeping, ledger } = this.#options;
-    housekeeping.unwatch(sendId);
+    housekeeping.clearPending(sendId);
     await housekeeping.writeUntilStored("an unused admission", () => ledger.releaseAdmission(record, sendId));
     this.#queue.wake();
   }
@@ -133,7 +133,7 @@ export class Creates {
       });
     switch (admission.kind) {
       case "admitted":
-        housekeeping.watch(sendId);
+        housekeeping.markPending(sendId);
         return { granted: { ...admission, sendId } };
       case "changed":
       case "not_wanted":
@@ -158,16 +158,12 @@ export class Creates {
 const overLimit = (maxCredits: number, billed: number): AudioError =>
   new AudioError(
     "max_credits_reached",
-    `max_credits of ${maxCredits} leaves no room for another part: ${Math.round(billed)} are charged or held, and each part holds ${RESERVED_CREDITS} until its own charge is known.`,
+    `max_credits of ${maxCredits} leaves no room for another part: ${Math.round(billed)} are charged or reserved, and each part reserves ${RESERVED_CREDITS} until its own charge is known.`,
   );
 
 function overBudget(budget: number, counted: number): AudioError {
   return new AudioError(
     "budget_exceeded",
-    `The credit budget of ${budget} for any 24 hours leaves no room for another audio: ${counted} credits are reserved or charged, and each new audio reserves ${RESERVED_CREDITS}. Nothing was sent.`,
-    {
-      remedy:
-        "Ask the user to raise AUDIO_CREDIT_BUDGET, or wait until earlier audio is finished (it then counts its charge alone) or is more than 24 hours old.",
-    },
+    `The credit budget of ${budget} for any 24 hours leaves no room for another task: ${counted} credits are reserved or charged, and each new task reserves ${RESERVED_CREDITS}. Nothing was sent.`,
   );
 }

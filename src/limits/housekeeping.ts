@@ -45,12 +45,12 @@ export class Housekeeping {
   }
 
   /** Marks a slot as pending until `unwatch`. */
-  watch(sendId: string): void {
+  markPending(sendId: string): void {
     this.#pending.add(sendId);
     this.#heartbeat.start();
   }
 
-  unwatch(sendId: string): void {
+  clearPending(sendId: string): void {
     this.#pending.delete(sendId);
   }
 

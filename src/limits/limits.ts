@@ -109,7 +109,7 @@ export function createLimits(options: LimitsOptions): Limits {
       return { today: today ?? 0, last7Days: last7Days ?? 0, last30Days: last30Days ?? 0, budget };
     },
     releaseUnused: (outcome) => creates.releaseUnused(outcome),
-    endHeartbeat: (sendId) => housekeeping.unwatch(sendId),
+    endHeartbeat: (sendId) => housekeeping.clearPending(sendId),
     read: (signal, run, readOptions = {}) => reads.run(signal, run, readOptions),
     async pause(limitClass, retryAfterSeconds) {
       const ms = retryAfterSeconds * 1000 * timeScale;

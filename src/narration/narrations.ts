@@ -8,46 +8,57 @@ import type { OutputFolder } from "../files/output-folder.ts";
 import type { HandleOperations, HandleOrView } from "../generation/handles/handle-status.ts";
 import type { Call } from "../generation/job/wait-for-job.ts";
 import { ownerOf as nameOwner } from "../generation/name-owner.ts";
-import type { PartWork } from "../generation/use-cases/generate-part.ts";
+import type { PartOperations } from "../generation/use-cases/generate-part.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { TaskRecord } from "../ledger/record.ts";
 import type { HandleDraft } from "../ledger/rules/handles.ts";
 import type { Log } from "../log.ts";
 import { isLanguageNote } from "../text-language.ts";
-import { choosesOtherFiles, type NarrateChanges, previewed, requested, resumed, stopped } from "./changes.ts";
+import { createJoinedFiles, type OwnFile } from "./driving/joined-files.ts";
+import { NarrationDrivers } from "./driving/narration-drivers.ts";
+import { partRequest, takeOf } from "./driving/part-request.ts";
+import {
+  callCancelled,
+  openNarrationHandle,
+  withCaller,
+  withoutEndedProcesses,
+} from "./handles/narration-callers.ts";
+import { NarrationHandles } from "./handles/narration-handles.ts";
 import {
   type FindNarrationDeps,
   type FoundNarration,
   findChecked,
   findNarration,
   type NarrateSource,
-} from "./find-narration.ts";
-import { createJoinedFiles, type OwnFile } from "./joined-files.ts";
-import { type ListedNarration, listedNarrations, MAX_SEARCHED } from "./listed-narrations.ts";
+} from "./planning/find-narration.ts";
 import {
-  callCancelled,
-  openNarrationHandle,
-  withCaller,
-  withoutEndedProcesses,
-} from "./narration-callers.ts";
-import { NarrationDrivers } from "./narration-drivers.ts";
-import { NarrationHandles } from "./narration-handles.ts";
-import { type ComputeFigures, type KnownNarration, NarrationRepository } from "./narration-repository.ts";
-import type { NarrationFile, NarrationState } from "./narration-state.ts";
+  choosesOtherFiles,
+  type NarrateChanges,
+  previewed,
+  requested,
+  resumed,
+  stopped,
+} from "./state/changes.ts";
+import {
+  type ComputeFigures,
+  type KnownNarration,
+  NarrationRepository,
+} from "./state/narration-repository.ts";
+import type { NarrationFile, NarrationState } from "./state/narration-state.ts";
+import { isUsualRetake } from "./state/retakes.ts";
+import { likelyLate } from "./timeline/late-cues.ts";
+import { type ListedNarration, listedNarrations, MAX_SEARCHED } from "./views/listed-narrations.ts";
 import {
   figuresOf,
   type NarrationView,
   narrationViewOf,
   statusOf,
   withoutMissing,
-} from "./narration-view.ts";
-import { partRequest, takeOf } from "./part-request.ts";
-import { type PartStatus, type PartSummary, summarizeParts } from "./part-summary.ts";
-import { isUsualRetake } from "./retakes.ts";
-import { likelyLate } from "./timeline/late-cues.ts";
+} from "./views/narration-view.ts";
+import { type PartStatus, type PartSummary, summarizeParts } from "./views/part-summary.ts";
 
-export type { NarrateChanges } from "./changes.ts";
-export type { NarrateSource } from "./find-narration.ts";
+export type { NarrateSource } from "./planning/find-narration.ts";
+export type { NarrateChanges } from "./state/changes.ts";
 
 /** One row of the table of parts. */
 export interface NarrationPart {
@@ -86,7 +97,7 @@ export interface Narrations {
 
 export interface NarrationsDeps {
   readonly ledger: Ledger;
-  readonly parts: PartWork;
+  readonly parts: PartOperations;
   readonly folder: OutputFolder;
   readonly clock: Clock;
   readonly log: Log;

@@ -31,7 +31,7 @@ export const REMEDIES: Readonly<Record<ErrorCode, string>> = {
   task_failed:
     "It cost nothing: the reservation was returned. The server has already tried again by itself where it could. Tell the user, and ask: the same call makes a fresh attempt; another wording is theirs to choose.",
   budget_exceeded:
-    "Tell the user that the credit budget (AUDIO_CREDIT_BUDGET, any 24 hours) is used up. Nothing was sent. Repeat the same call when it has room again, or after the user raises it.",
+    "Ask the user to raise AUDIO_CREDIT_BUDGET, or wait until earlier audio is finished (it then counts its charge alone) or is more than 24 hours old. Then repeat the same call.",
   max_credits_reached:
     "Ask the user whether to go on. If so: call narrate with the same narration_id and a higher max_credits.",
   invalid_file_name:

@@ -93,7 +93,7 @@ const NARRATION_URI = /^audio:\/\/narrations\/([^/]+)$/;
 
 async function readParts(uri: string, narrationId: string, deps: ServerDeps): Promise<ReadResourceResult> {
   const { view, parts } = await (await deps.tools.narrations()).parts(narrationId);
-  const { partsTable } = await import("../narration/parts-table.ts");
+  const { partsTable } = await import("../narration/views/parts-table.ts");
   return { contents: [{ uri, mimeType: "text/markdown", text: deps.redact(partsTable(view, parts)) }] };
 }
 

@@ -135,7 +135,7 @@ export function traitsOfClient(deps: ServerDeps, context: ServerContext, client:
 }
 
 /** Shortens the default wait for a client that has given up a call before. */
-function toolsFor({ tools }: ServerDeps, { timeOut }: Client, signal: AbortSignal): ToolDeps {
+function toolDepsFor({ tools }: ServerDeps, { timeOut }: Client, signal: AbortSignal): ToolDeps {
   if (timeOut === undefined) return tools;
   const beganAtMs = systemClock.steadyMs();
   const gaveUp = (): void => {
@@ -161,15 +161,15 @@ export async function runTool(
   const { signal } = context.mcpReq;
   const send = progressSender(context, deps.log);
   const onProgress: ToolCall["onProgress"] = (message, share) => send(deps.redact(message), share);
-  const tools = toolsFor(deps, client, signal);
+  const toolDeps = toolDepsFor(deps, client, signal);
   try {
     if (deps.holdsSecret(JSON.stringify(args))) throw secretRefused("The arguments hold");
     // Report faulty settings first, because correcting arguments is useless without settings.
     if (tool.annotations.openWorldHint) deps.tools.assertConfigured();
     const given = readArguments(args, tool.input);
-    const waitMs = waitSecondsOf(given, tools.defaultWaitSeconds) * 1000;
+    const waitMs = waitSecondsOf(given, toolDeps.defaultWaitSeconds) * 1000;
     const endsAtMs = systemClock.steadyMs() + waitMs;
-    const seconds = maxSeconds(given, tools.defaultWaitSeconds);
+    const seconds = maxSeconds(given, toolDeps.defaultWaitSeconds);
     const isTask = client.isModern === true && declaresTasks(context);
     const start =
       isTask && tool.handleAsTask !== undefined
@@ -177,7 +177,7 @@ export async function runTool(
         : async (...rest: Parameters<Tool["handle"]>) => ({ view: await tool.handle(...rest) });
     const run = async (given: unknown) =>
       await withCallDeadline(seconds, signal, (ending) =>
-        start(given, tools, { signal: ending, onProgress }),
+        start(given, toolDeps, { signal: ending, onProgress }),
       );
     let started = await run(args);
     const question = "view" in started ? started.view.question : undefined;

@@ -6,7 +6,7 @@ import { withThousands } from "../contract/thousands.ts";
 import type { ListedTask, ListRequest } from "../generation/use-cases/task-list.ts";
 import { RECORD_STATUSES, type RecordStatus } from "../ledger/record.ts";
 import type { Spending } from "../limits/limits.ts";
-import { type ListedNarration, MAX_SEARCHED } from "../narration/listed-narrations.ts";
+import { type ListedNarration, MAX_SEARCHED } from "../narration/views/listed-narrations.ts";
 import { isoWithOffset, localDateTime } from "./local-time.ts";
 import { listedNarrationLine, renderListedNarration } from "./narration-row.ts";
 import { omitEmpty } from "./task-output.ts";

@@ -7,10 +7,10 @@ import { REQUEST_FIELDS, SETTING_NAMES } from "../contract/request-fields.ts";
 import { withThousands } from "../contract/thousands.ts";
 import { codePointLength, firstCodePoints } from "../contract/unicode.ts";
 import type { InputText } from "../files/input-format.ts";
-import type { PlanSettings } from "../narration/make-plan.ts";
-import { narrationSettingsSchema } from "../narration/narration-state.ts";
 import type { NarrateChanges } from "../narration/narrations.ts";
-import { DEFAULT_PAUSE_SECONDS } from "../narration/unused-settings.ts";
+import type { PlanSettings } from "../narration/planning/make-plan.ts";
+import { DEFAULT_PAUSE_SECONDS } from "../narration/planning/unused-settings.ts";
+import { narrationSettingsSchema } from "../narration/state/narration-state.ts";
 import {
   checkCharacters,
   fileName,
@@ -139,7 +139,7 @@ export const narrateInput = z.strictObject({
     .optional(),
   chapters: z
     .preprocess(chaptersOf, z.string("must be numbers or a title"))
-    .meta({ description: 'Those alone: "3-5", or a title' })
+    .meta({ description: 'Only these: "3-5", or a title' })
     .optional(),
   retakes: z
     .array(
@@ -158,7 +158,10 @@ export const narrateInput = z.strictObject({
     .meta({ description: "Join without parts that failed" })
     .optional(),
   file_name: fileName.meta({ description: "A taken one gets a number" }).optional(),
-  replace: z.boolean("must be true or false").meta({ description: "Replaces own file" }).optional(),
+  replace: z
+    .boolean("must be true or false")
+    .meta({ description: "Replaces a file saved by this server" })
+    .optional(),
   wait_seconds: waitSeconds.meta({ description: "As in generate_audio" }).optional(),
 });
 export type NarrateArgs = z.output<typeof narrateInput>;

@@ -4,14 +4,14 @@ import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { SETTING_NAMES } from "../contract/request-fields.ts";
 import type { Call } from "../generation/job/wait-for-job.ts";
+import type { NarrateSource } from "../narration/narrations.ts";
 import {
   describeFilesBriefly,
   listChapters,
   narrationMessage,
   narrationNextStep,
-} from "../narration/narration-messages.ts";
-import type { NarrationView } from "../narration/narration-view.ts";
-import type { NarrateSource } from "../narration/narrations.ts";
+} from "../narration/views/narration-messages.ts";
+import type { NarrationView } from "../narration/views/narration-view.ts";
 import {
   changesOf,
   MAX_CREDITS,

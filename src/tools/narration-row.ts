@@ -1,5 +1,5 @@
 /** Renders a narration for `list_tasks` and the `tasks` command, as fields and as text. */
-import { type ListedNarration, nextStepOf } from "../narration/listed-narrations.ts";
+import { type ListedNarration, nextStepOf } from "../narration/views/listed-narrations.ts";
 import { isoWithOffset, localDateTime } from "./local-time.ts";
 import { omitEmpty } from "./task-output.ts";
 

@@ -1,14 +1,14 @@
 /** A repeat of a call that its client gave up soon returns a handle, while the work continues. */
 import { expect, it } from "vitest";
 import type { CountingService } from "../support/counting-service.ts";
-import { stageEach } from "../support/stage.ts";
+import { setUpEach } from "../support/e2e-setup.ts";
 import { type Driver, drive, FAST, taskOf, type Workplace } from "../support/workplace.ts";
 
 let service: CountingService;
 let workplace: Workplace;
 let driver: Driver;
 
-stageEach(
+setUpEach(
   (stage) => {
     ({ service, workplace, driver } = stage);
     return () => driver;

@@ -9,7 +9,7 @@ import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts"
 import { packBook } from "../narration/books/packed-book.ts";
 import { narrationOf } from "../narration/narrator.ts";
 import { describeWithFfprobe } from "../support/ffprobe.ts";
-import { hummed } from "../support/hummed.ts";
+import { noiseSpeech } from "../support/noise-speech.ts";
 import {
   createWorkplace,
   type Driver,
@@ -71,7 +71,7 @@ describeWithFfprobe("a book", () => {
   let workplace: Workplace;
   let driver: Driver;
   beforeAll(async () => {
-    sandbox = await startSandbox({ speech: hummed, processingSeconds: 0, timeScale: SCALE });
+    sandbox = await startSandbox({ speech: noiseSpeech, processingSeconds: 0, timeScale: SCALE });
     workplace = await createWorkplace();
     const texts = join(workplace.root, "texts");
     mkdirSync(texts);

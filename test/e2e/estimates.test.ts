@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { estimateCredits, estimateSeconds } from "../../src/contract/estimate.ts";
 import type { CountingService } from "../support/counting-service.ts";
-import { stageEach } from "../support/stage.ts";
+import { setUpEach } from "../support/e2e-setup.ts";
 import { type Driver, errorOf, textOf } from "../support/workplace.ts";
 
 const TEXT = "It was a bright cold day in April, and the clocks were striking thirteen. ".repeat(8);
@@ -10,7 +10,7 @@ const TEXT = "It was a bright cold day in April, and the clocks were striking th
 let service: CountingService;
 let driver: Driver;
 
-stageEach((stage) => {
+setUpEach((stage) => {
   ({ service, driver } = stage);
   return () => driver;
 });

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { VOICE_IDS } from "../../src/contract/voices.ts";
 import type { CountingService } from "../support/counting-service.ts";
-import { stageEach } from "../support/stage.ts";
+import { setUpEach } from "../support/e2e-setup.ts";
 import { type Driver, drive, errorOf, FAST, taskOf, textOf, type Workplace } from "../support/workplace.ts";
 
 const OTHER_KEY = "sk-other-0123456789abcdef";
@@ -14,7 +14,7 @@ let service: CountingService;
 let workplace: Workplace;
 let driver: Driver;
 
-stageEach((stage) => {
+setUpEach((stage) => {
   ({ service, workplace, driver } = stage);
   return () => driver;
 });

@@ -1,12 +1,12 @@
 /** A text in a language that its voice does not speak is reported with its audio. */
 import { beforeEach, expect, it } from "vitest";
 import type { CountingService } from "../support/counting-service.ts";
-import { stageEach } from "../support/stage.ts";
+import { setUpEach } from "../support/e2e-setup.ts";
 import { type Driver, taskOf, textOf } from "../support/workplace.ts";
 
 let service: CountingService;
 let driver: Driver;
-stageEach((stage) => {
+setUpEach((stage) => {
   ({ service, driver } = stage);
   return () => driver;
 });

@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import type { CountingService } from "../support/counting-service.ts";
-import { stageEach } from "../support/stage.ts";
+import { setUpEach } from "../support/e2e-setup.ts";
 import {
   type Driver,
   errorOf,
@@ -18,7 +18,7 @@ let service: CountingService;
 let workplace: Workplace;
 let driver: Driver;
 
-stageEach((stage) => {
+setUpEach((stage) => {
   ({ service, workplace, driver } = stage);
   return () => driver;
 });

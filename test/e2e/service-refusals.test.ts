@@ -2,7 +2,7 @@
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { CountingService } from "../support/counting-service.ts";
-import { stageEach } from "../support/stage.ts";
+import { setUpEach } from "../support/e2e-setup.ts";
 import {
   createWorkplace,
   type Driver,
@@ -18,7 +18,7 @@ let service: CountingService;
 let workplace: Workplace;
 let driver: Driver;
 
-stageEach((stage) => {
+setUpEach((stage) => {
   ({ service, workplace, driver } = stage);
   return () => driver;
 });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
 import { narrationOf } from "../narration/narrator.ts";
 import { describeWithFfprobe, probeAudio } from "../support/ffprobe.ts";
-import { hummed, hummedSeconds } from "../support/hummed.ts";
+import { noiseSeconds, noiseSpeech } from "../support/noise-speech.ts";
 import { createWorkplace, type Driver, drive, textOf, type Workplace } from "../support/workplace.ts";
 
 /** Windows of 0.6 s in place of 60, on both sides. */
@@ -31,7 +31,7 @@ describeWithFfprobe("forty lines of a game", () => {
   let driver: Driver;
   let sheet: string;
   beforeAll(async () => {
-    sandbox = await startSandbox({ speech: hummed, processingSeconds: 0, timeScale: SCALE });
+    sandbox = await startSandbox({ speech: noiseSpeech, processingSeconds: 0, timeScale: SCALE });
     workplace = await createWorkplace();
     const texts = join(workplace.root, "texts");
     mkdirSync(texts);
@@ -75,7 +75,7 @@ describeWithFfprobe("forty lines of a game", () => {
       for (const [index, { path }] of done.files.entries()) {
         const { text, speed } = LINES[index] ?? { text: "", speed: 1 };
         const probed = await probeAudio(path, { format: "wav", sampleRateHz: 24_000 });
-        expect(probed.durationSeconds).toBeCloseTo(hummedSeconds(text, speed), 1);
+        expect(probed.durationSeconds).toBeCloseTo(noiseSeconds(text, speed), 1);
       }
       const [first] = done.files;
       const folder = dirname(first?.path ?? "");

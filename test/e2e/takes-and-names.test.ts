@@ -3,14 +3,14 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { expect, it } from "vitest";
 import type { CountingService } from "../support/counting-service.ts";
-import { stageEach } from "../support/stage.ts";
+import { setUpEach } from "../support/e2e-setup.ts";
 import { type Driver, type ToolOutcome, taskOf, textOf, type Workplace } from "../support/workplace.ts";
 
 let service: CountingService;
 let workplace: Workplace;
 let driver: Driver;
 
-stageEach((stage) => {
+setUpEach((stage) => {
   ({ service, workplace, driver } = stage);
   return () => driver;
 });

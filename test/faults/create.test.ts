@@ -7,7 +7,7 @@ import { makeCertificate } from "../api/loopback.ts";
 import { CountingService, type Exchange } from "../support/counting-service.ts";
 import { missing, skipFor } from "../support/skipping.ts";
 import { errorOf, taskOf, textOf } from "../support/workplace.ts";
-import { type Bench, closeBenchesAfterEach, openBench, shareBench } from "./bench.ts";
+import { closeAfterEach, type FaultSetup, openFaultSetup, shareFaultSetup } from "./fault-setup.ts";
 import {
   accepted,
   always,
@@ -21,14 +21,14 @@ import {
   sayAndHangUp,
 } from "./wire.ts";
 
-closeBenchesAfterEach();
+closeAfterEach();
 
 /** Every broken answer to a create must lead to a repeat with the same key and bytes, and to one task. */
-async function expectOneTask(bench: Bench, prompt: string): Promise<void> {
-  const task = taskOf(await bench.server.call("generate_audio", { prompt }));
+async function expectOneTask(setup: FaultSetup, prompt: string): Promise<void> {
+  const task = taskOf(await setup.server.call("generate_audio", { prompt }));
   expect(task.status).toBe("succeeded");
-  expect(bench.service.tasks.size).toBe(1);
-  const creates = bench.service.exchanges.filter(({ kind }) => kind === "create");
+  expect(setup.service.tasks.size).toBe(1);
+  const creates = setup.service.exchanges.filter(({ kind }) => kind === "create");
   expect(creates.length).toBe(2);
   expect(new Set(creates.map(({ key }) => key)).size).toBe(1);
   expect(new Set(creates.map(({ body }) => body)).size).toBe(1);
@@ -78,39 +78,39 @@ const BREAKAGES: Array<[string, Breakage]> = [
 ];
 
 describe("one task and one charge, when the answer to the create", () => {
-  const shared = shareBench();
+  const shared = shareFaultSetup();
   it.each(BREAKAGES)("%s", async (what, breakage) => {
-    const bench = shared();
-    bench.misbehave(
+    const setup = shared();
+    setup.misbehave(
       next("create", (response, exchange, service) => {
         breakage(response, service.view(accepted(service, exchange), true), exchange);
       }),
     );
-    await expectOneTask(bench, `Told once: ${what}`);
+    await expectOneTask(setup, `Told once: ${what}`);
   });
 });
 
 describe("a stated id is kept, and nothing is sent again, when the answer to the create", () => {
-  const shared = shareBench();
+  const shared = shareFaultSetup();
   it.each<[string, Breakage]>([
     ["has an unknown status", (r, task) => answerText(r, 202, json({ ...task, status: "paused" }))],
     ["is 200 instead of 202", (response, task) => answerText(response, 200, json(task))],
     ["is 201 instead of 202", (response, task) => answerText(response, 201, json(task))],
   ])("%s", async (what, breakage) => {
-    const bench = shared();
-    bench.misbehave(
+    const setup = shared();
+    setup.misbehave(
       always("create", (response, exchange, service) => {
         breakage(response, service.view(accepted(service, exchange), true), exchange);
       }),
     );
-    const task = taskOf(await bench.server.call("generate_audio", { prompt: `Kept: ${what}` }));
+    const task = taskOf(await setup.server.call("generate_audio", { prompt: `Kept: ${what}` }));
     expect(task).toMatchObject({ status: "succeeded", billing: { charged_credits: 10 } });
-    expect(bench.service.count("create")).toBe(1);
+    expect(setup.service.count("create")).toBe(1);
   });
 });
 
 describe("an answer by a gateway in front of the service", () => {
-  const shared = shareBench();
+  const shared = shareFaultSetup();
   const STRANGERS: Array<[string, Misbehaviour]> = [
     ["a 403 of a gateway", (response) => answerText(response, 403, "<html>blocked</html>")],
     ["a 404 of a gateway", (response) => answerText(response, 404, "<html>nothing here</html>")],
@@ -120,36 +120,36 @@ describe("an answer by a gateway in front of the service", () => {
   it.each(STRANGERS)(
     "such as %s is reported at once; a repeat finds the task that was made nevertheless",
     async (what, stranger) => {
-      const bench = shared();
-      bench.misbehave(
+      const setup = shared();
+      setup.misbehave(
         next("create", (response, exchange, service) => {
           accepted(service, exchange);
           stranger(response, exchange, service);
         }),
       );
       const call = { prompt: `In between: ${what}` };
-      const facts = errorOf(await bench.server.call("generate_audio", call));
+      const facts = errorOf(await setup.server.call("generate_audio", call));
       expect(["unexpected_response", "invalid_api_key"]).toContain(facts.code);
-      expect(bench.service.count("create")).toBe(1);
-      expect(taskOf(await bench.server.call("generate_audio", call)).status).toBe("succeeded");
-      expect(bench.service.tasks.size).toBe(1);
+      expect(setup.service.count("create")).toBe(1);
+      expect(taskOf(await setup.server.call("generate_audio", call)).status).toBe("succeeded");
+      expect(setup.service.tasks.size).toBe(1);
     },
   );
 
   it("that redirects to another host is not followed: that host receives nothing", async () => {
     const elsewhere = await CountingService.start();
-    const bench = shared();
+    const setup = shared();
     for (const [status, kind] of [
       [302, "create"],
       [307, "query"],
       [308, "content"],
     ] as const) {
-      bench.misbehave(
+      setup.misbehave(
         next(kind, (response, exchange) => {
           response.writeHead(status, { location: `${elsewhere.baseUrl}${exchange.url}` }).end();
         }),
       );
-      await bench.server.call("generate_audio", { prompt: `Sent elsewhere at the ${kind}`, wait_seconds: 1 });
+      await setup.server.call("generate_audio", { prompt: `Sent elsewhere at the ${kind}`, wait_seconds: 1 });
     }
     expect(elsewhere.exchanges).toEqual([]);
     await elsewhere.stop();
@@ -157,7 +157,7 @@ describe("an answer by a gateway in front of the service", () => {
 });
 
 describe("an answer that is odd but means something", () => {
-  const shared = shareBench();
+  const shared = shareFaultSetup();
   const ODD: Array<[string, Record<string, unknown>]> = [
     ["extra fields", { priority: "high", nested: { __proto__: null, deep: [[[[1]]]] } }],
     ["no billing", { billing: null }],
@@ -169,16 +169,16 @@ describe("an answer that is odd but means something", () => {
     ["an output of the wrong type", { output: "soon", usage: [], error: 7 }],
   ];
   it.each(ODD)("is accepted with %s: the task is known and not created again", async (what, changes) => {
-    const bench = shared();
-    bench.misbehave(
+    const setup = shared();
+    setup.misbehave(
       next("create", (response, exchange, service) => {
         service.json(response, 202, { ...service.view(accepted(service, exchange), true), ...changes });
       }),
     );
-    expect(taskOf(await bench.server.call("generate_audio", { prompt: `Odd: ${what}` })).status).toBe(
+    expect(taskOf(await setup.server.call("generate_audio", { prompt: `Odd: ${what}` })).status).toBe(
       "succeeded",
     );
-    expect(bench.service.count("create")).toBe(1);
+    expect(setup.service.count("create")).toBe(1);
   });
 });
 
@@ -186,20 +186,20 @@ describe("a service that cannot be reached", () => {
   it("and then appears gets the request once; the call succeeds as usual", async () => {
     const target = await CountingService.start();
     const late = await latePort(target.baseUrl);
-    const bench = await openBench({ baseUrl: late.url });
-    const call = bench.server.begin("generate_audio", { prompt: "Early bird" }, { progressToken: "p" });
-    await expect.poll(() => bench.server.notifications.length, { timeout: 60_000 }).toBeGreaterThan(2);
+    const setup = await openFaultSetup({ baseUrl: late.url });
+    const call = setup.server.begin("generate_audio", { prompt: "Early bird" }, { progressToken: "p" });
+    await expect.poll(() => setup.server.notifications.length, { timeout: 60_000 }).toBeGreaterThan(2);
     await late.open();
-    expect(taskOf(await bench.server.outcomeOf(call)).status).toBe("succeeded");
+    expect(taskOf(await setup.server.outcomeOf(call)).status).toBe("succeeded");
     expect(target.count("create")).toBe(1);
-    await bench.server.end();
+    await setup.server.end();
     await late.close();
     await target.stop();
   });
 
   it("is network_error when the window closes, retryable and with the key that a repeat uses", async () => {
-    const bench = await openBench({ baseUrl: `http://127.0.0.1:${await freePort()}` });
-    const outcome = await bench.server.call("generate_audio", { prompt: "Nobody", wait_seconds: 1.5 });
+    const setup = await openFaultSetup({ baseUrl: `http://127.0.0.1:${await freePort()}` });
+    const outcome = await setup.server.call("generate_audio", { prompt: "Nobody", wait_seconds: 1.5 });
     expect(errorOf(outcome)).toMatchObject({ code: "network_error", retryable: true, task_id: null });
     expect(errorOf(outcome).idempotency_key).toMatch(/^agm1-[0-9a-f]{64}$/);
     expect(textOf(outcome)).toMatch(/cannot be reached \(ECONNREFUSED\)[\s\S]*Repeat the same call/);
@@ -207,8 +207,8 @@ describe("a service that cannot be reached", () => {
 
   it("because its name is unknown is an error within the window, and nothing is lost", async () => {
     const env = { AUDIO_TIME_SCALE: "1" };
-    const bench = await openBench({ baseUrl: "https://no-such-host.invalid", env });
-    const outcome = await bench.server.call("generate_audio", { prompt: "Where", wait_seconds: 1 });
+    const setup = await openFaultSetup({ baseUrl: "https://no-such-host.invalid", env });
+    const outcome = await setup.server.call("generate_audio", { prompt: "Where", wait_seconds: 1 });
     expect(errorOf(outcome)).toMatchObject({ retryable: true, task_id: null });
     expect(["network_error", "timeout"]).toContain(errorOf(outcome).code);
   });
@@ -226,8 +226,8 @@ describe("a service that cannot be reached", () => {
       impostor.on("tlsClientError", () => undefined);
       await new Promise<void>((resolve) => impostor.listen(0, "127.0.0.1", resolve));
       const { port } = impostor.address() as AddressInfo; // it listens on TCP, so it is not a string
-      const bench = await openBench({ baseUrl: `https://127.0.0.1:${port}` });
-      const outcome = await bench.server.call("generate_audio", { prompt: "Impostor" });
+      const setup = await openFaultSetup({ baseUrl: `https://127.0.0.1:${port}` });
+      const outcome = await setup.server.call("generate_audio", { prompt: "Impostor" });
       expect(errorOf(outcome)).toMatchObject({ code: "network_error", retryable: false });
       expect(textOf(outcome)).toMatch(/certificate .* not valid[\s\S]*NODE_EXTRA_CA_CERTS/);
       expect(connections).toBe(1);
@@ -238,53 +238,53 @@ describe("a service that cannot be reached", () => {
 
 describe("a service that does not answer", () => {
   it("is timeout when the window closes; the request continues under its key and is paid once", async () => {
-    const bench = await openBench();
+    const setup = await openFaultSetup();
     const held: ServerResponse[] = [];
-    bench.misbehave(
+    setup.misbehave(
       next("create", (response, exchange, service) => {
         accepted(service, exchange);
         held.push(response);
       }),
     );
     const call = { prompt: "Silence", wait_seconds: 0.3 };
-    const outcome = await bench.server.call("generate_audio", call);
+    const outcome = await setup.server.call("generate_audio", call);
     expect(errorOf(outcome)).toMatchObject({ code: "timeout", retryable: true, task_id: null });
     for (const response of held) response.socket?.resetAndDestroy();
-    const task = taskOf(await bench.server.call("generate_audio", { ...call, wait_seconds: 10 }));
+    const task = taskOf(await setup.server.call("generate_audio", { ...call, wait_seconds: 10 }));
     expect(task.status).toBe("succeeded");
-    expect(bench.service.tasks.size).toBe(1);
-    const asked = taskOf(await bench.server.call("get_task", { task_id: task.task_id }));
+    expect(setup.service.tasks.size).toBe(1);
+    const asked = taskOf(await setup.server.call("get_task", { task_id: task.task_id }));
     expect(asked.idempotency_key).toBe(errorOf(outcome).idempotency_key);
   });
 
   it("is retried until the recovery window ends, and the error says so in plain words", async () => {
-    const bench = await openBench();
-    bench.misbehave(always("create", (response) => answerText(response, 202, "???")));
-    const outcome = await bench.server.call("generate_audio", { prompt: "Gibberish", wait_seconds: 15 });
+    const setup = await openFaultSetup();
+    setup.misbehave(always("create", (response) => answerText(response, 202, "???")));
+    const outcome = await setup.server.call("generate_audio", { prompt: "Gibberish", wait_seconds: 15 });
     expect(errorOf(outcome)).toMatchObject({ code: "unexpected_response", task_id: null });
     expect(errorOf(outcome).idempotency_key).not.toBeNull();
-    expect(new Set(bench.service.exchanges.map(({ key }) => key)).size).toBe(1);
+    expect(new Set(setup.service.exchanges.map(({ key }) => key)).size).toBe(1);
   });
 });
 
 describe("asking twice", () => {
   it("at the same moment is one task for both", async () => {
-    const bench = await openBench({ service: { processingMs: 100 } });
-    const calls = [1, 2, 3].map(() => bench.server.begin("generate_audio", { prompt: "Twins" }));
-    const tasks = await Promise.all(calls.map(async (id) => taskOf(await bench.server.outcomeOf(id))));
+    const setup = await openFaultSetup({ service: { processingMs: 100 } });
+    const calls = [1, 2, 3].map(() => setup.server.begin("generate_audio", { prompt: "Twins" }));
+    const tasks = await Promise.all(calls.map(async (id) => taskOf(await setup.server.outcomeOf(id))));
     expect(new Set(tasks.map(({ task_id }) => task_id)).size).toBe(1);
     expect(tasks.filter(({ replayed }) => !replayed).length).toBe(1);
-    expect(bench.service.count("create")).toBe(1);
+    expect(setup.service.count("create")).toBe(1);
   });
 
   it("for more than 32 KiB is refused here, and nothing is sent", async () => {
-    const bench = await openBench();
+    const setup = await openFaultSetup();
     const url = (letter: string): string => `https://example.com/${"🎧".repeat(2000)}${letter}`;
-    const outcome = await bench.server.call("generate_audio", {
+    const outcome = await setup.server.call("generate_audio", {
       prompt: "\u0001".repeat(2048),
       audio_references: [url("a"), url("b"), url("c")],
     });
     expect(errorOf(outcome)).toMatchObject({ code: "request_too_large", http_status: null });
-    expect(bench.service.exchanges).toEqual([]);
+    expect(setup.service.exchanges).toEqual([]);
   });
 });

@@ -4,10 +4,10 @@ import { join, parse } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type CountedTask, CountingService, type Exchange } from "../support/counting-service.ts";
 import { errorOf, taskOf, textOf } from "../support/workplace.ts";
-import { closeBenchesAfterEach, openBench, shareBench } from "./bench.ts";
+import { closeAfterEach, openFaultSetup, shareFaultSetup } from "./fault-setup.ts";
 import { always, answerGzip, answerText, type Misbehaviour, next, sayAndHangUp } from "./wire.ts";
 
-closeBenchesAfterEach();
+closeAfterEach();
 
 function taskIn(service: CountingService, exchange: Exchange): CountedTask {
   const task = service.tasks.get(exchange.taskId ?? "");
@@ -91,23 +91,23 @@ const BREAKAGES: Array<[string, Misbehaviour]> = [
 ];
 
 describe("the whole audio is saved once, byte for byte, when the download", () => {
-  const shared = shareBench();
+  const shared = shareFaultSetup();
   it.each(BREAKAGES)("%s", async (what, breakage) => {
-    const bench = shared();
-    bench.misbehave(next("content", breakage, 2));
-    const task = taskOf(await bench.server.call("generate_audio", { prompt: `Broken: ${what}` }));
-    const [made] = bench.service.tasks.values();
+    const setup = shared();
+    setup.misbehave(next("content", breakage, 2));
+    const task = taskOf(await setup.server.call("generate_audio", { prompt: `Broken: ${what}` }));
+    const [made] = setup.service.tasks.values();
     expect((await readFile(task.audio?.path ?? "")).equals(made?.audio ?? Buffer.alloc(0))).toBe(true);
     const stem = parse(task.audio?.path ?? "?").name;
-    const names = await bench.workplace.outputNames();
+    const names = await setup.workplace.outputNames();
     expect(names.filter((name) => name.startsWith(stem))).toEqual([`${stem}.mp3`]);
-    expect(bench.service.tasks.size).toBe(1);
+    expect(setup.service.tasks.size).toBe(1);
   });
 
   it("is cut again and again at different bytes: received bytes are not requested twice", async () => {
-    const bench = shared();
+    const setup = shared();
     let served = 0;
-    bench.misbehave((exchange, response, service) => {
+    setup.misbehave((exchange, response, service) => {
       if (exchange.kind !== "content") return false;
       const { audio } = taskIn(service, exchange);
       const from = Number(/\d+/.exec(exchange.headers.range ?? "")?.[0] ?? 0);
@@ -118,28 +118,28 @@ describe("the whole audio is saved once, byte for byte, when the download", () =
       part(from === 0 ? "200 OK" : "206 P", from, to, headers)(response, exchange, service);
       return true;
     });
-    const task = taskOf(await bench.server.call("generate_audio", { prompt: "Cut in pieces" }));
-    const [made] = bench.service.tasks.values();
+    const task = taskOf(await setup.server.call("generate_audio", { prompt: "Cut in pieces" }));
+    const [made] = setup.service.tasks.values();
     expect((await readFile(task.audio?.path ?? "")).equals(made?.audio ?? Buffer.alloc(0))).toBe(true);
     expect(served).toBe(20_000);
   });
 
   it("is cut without a stated length: the rest is requested", async () => {
-    const bench = shared();
-    bench.misbehave(
+    const setup = shared();
+    setup.misbehave(
       next(
         "content",
         part("200 OK", 0, 7000, () => []),
       ),
     );
-    const task = taskOf(await bench.server.call("generate_audio", { prompt: "Unmarked end" }));
+    const task = taskOf(await setup.server.call("generate_audio", { prompt: "Unmarked end" }));
     expect(task.audio?.size_bytes).toBe(20_000);
   });
 
   it("is answered in full although a range was requested: it starts over", async () => {
-    const bench = shared();
+    const setup = shared();
     let contents = 0;
-    bench.misbehave((exchange, response, service) => {
+    setup.misbehave((exchange, response, service) => {
       if (exchange.kind !== "content") return false;
       contents += 1;
       const { audio } = taskIn(service, exchange);
@@ -147,119 +147,119 @@ describe("the whole audio is saved once, byte for byte, when the download", () =
       else response.writeHead(200, { ...AUDIO, "content-length": audio.length }).end(audio);
       return true;
     });
-    const task = taskOf(await bench.server.call("generate_audio", { prompt: "In full" }));
-    const [made] = bench.service.tasks.values();
+    const task = taskOf(await setup.server.call("generate_audio", { prompt: "In full" }));
+    const [made] = setup.service.tasks.values();
     expect((await readFile(task.audio?.path ?? "")).equals(made?.audio ?? Buffer.alloc(0))).toBe(true);
     expect(contents).toBe(2);
   });
 });
 
 it("a download continues after a 503 when the service said so", async () => {
-  const bench = await openBench();
+  const setup = await openFaultSetup();
   // 600 seconds, a thousand times shorter. The backoff alone would be a few milliseconds.
-  bench.misbehave(next("content", (r) => r.writeHead(503, { "retry-after": "600" }).end()));
-  const task = taskOf(await bench.server.call("generate_audio", { prompt: "Asked to pause" }));
+  setup.misbehave(next("content", (r) => r.writeHead(503, { "retry-after": "600" }).end()));
+  const task = taskOf(await setup.server.call("generate_audio", { prompt: "Asked to pause" }));
   expect(task.audio?.size_bytes).toBe(20_000);
-  const [refused, second] = bench.service.exchanges.filter(({ kind }) => kind === "content");
+  const [refused, second] = setup.service.exchanges.filter(({ kind }) => kind === "content");
   expect((second?.atMs ?? 0) - (refused?.atMs ?? 0)).toBeGreaterThanOrEqual(590);
 });
 
 describe("no file is left behind", () => {
   it("while the audio is always shorter than announced; this is reported, and it is fetched once it is whole", async () => {
-    const bench = await openBench({ env: { AUDIO_WAIT_SECONDS: "1" } });
-    bench.misbehave(
+    const setup = await openFaultSetup({ env: { AUDIO_WAIT_SECONDS: "1" } });
+    setup.misbehave(
       always(
         "content",
         part("200 OK", 0, 100, (size) => [`content-length: ${size}`], true),
       ),
     );
     const call = { prompt: "Always short" };
-    let outcome = await bench.server.call("generate_audio", call);
+    let outcome = await setup.server.call("generate_audio", call);
     // On a busy machine the first call may end before the task does.
-    while (taskOf(outcome).status !== "succeeded") outcome = await bench.server.call("generate_audio", call);
+    while (taskOf(outcome).status !== "succeeded") outcome = await setup.server.call("generate_audio", call);
     const task = taskOf(outcome);
     expect(task).toMatchObject({ status: "succeeded", audio: null });
     expect(textOf(outcome)).toMatch(/has not worked yet/);
     expect(task.next_step).toContain(`download_audio with task_id ${task.task_id}`);
-    const error = errorOf(await bench.server.call("download_audio", { task_id: task.task_id }));
+    const error = errorOf(await setup.server.call("download_audio", { task_id: task.task_id }));
     expect(error).toMatchObject({ retryable: true, task_id: task.task_id });
     expect(["network_error", "timeout"]).toContain(error.code);
-    expect((await bench.workplace.outputNames()).filter((name) => !name.startsWith("."))).toEqual([]);
-    bench.misbehave(undefined);
-    expect(taskOf(await bench.server.call("generate_audio", call)).audio?.size_bytes).toBe(20_000);
-    expect(bench.service.count("create")).toBe(1);
+    expect((await setup.workplace.outputNames()).filter((name) => !name.startsWith("."))).toEqual([]);
+    setup.misbehave(undefined);
+    expect(taskOf(await setup.server.call("generate_audio", call)).audio?.size_bytes).toBe(20_000);
+    expect(setup.service.count("create")).toBe(1);
   });
 
   it("by audio over 64 MiB: it is too_large, the id is kept, and nothing is read to the end", async () => {
-    const bench = await openBench();
-    bench.misbehave(
+    const setup = await openFaultSetup();
+    setup.misbehave(
       always(
         "content",
         part("200 OK", 0, 5000, () => [`content-length: ${2 ** 26 + 1}`]),
       ),
     );
-    const outcome = await bench.server.call("generate_audio", { prompt: "Too large" });
-    const [made] = bench.service.tasks.keys();
+    const outcome = await setup.server.call("generate_audio", { prompt: "Too large" });
+    const [made] = setup.service.tasks.keys();
     expect(errorOf(outcome)).toMatchObject({ code: "too_large", task_id: made, retryable: false });
     expect(textOf(outcome)).toMatch(
       /GET http:\/\/127\.0\.0\.1:\d+\/api\/v1\/audio\/generations\/[^/]+\/content/,
     );
-    expect(await bench.workplace.outputNames()).toEqual([]);
-    expect(bench.service.count("content")).toBe(1);
+    expect(await setup.workplace.outputNames()).toEqual([]);
+    expect(setup.service.count("content")).toBe(1);
   });
 
   it("by a redirect: it is an error, and its target never sees the key", async () => {
     const elsewhere = await CountingService.start();
-    const bench = await openBench();
-    bench.misbehave(
+    const setup = await openFaultSetup();
+    setup.misbehave(
       always("content", (response) =>
         response.writeHead(302, { location: `${elsewhere.baseUrl}/audio.mp3` }).end(),
       ),
     );
-    const outcome = await bench.server.call("generate_audio", { prompt: "Redirected" });
+    const outcome = await setup.server.call("generate_audio", { prompt: "Redirected" });
     expect(errorOf(outcome)).toMatchObject({ code: "unexpected_response", http_status: 302 });
     expect(textOf(outcome)).toMatch(/redirect .*never followed/);
     expect(elsewhere.exchanges).toEqual([]);
-    expect(await bench.workplace.outputNames()).toEqual([]);
+    expect(await setup.workplace.outputNames()).toEqual([]);
     await elsewhere.stop();
   });
 });
 
 it("an output.url on another host is never contacted: the audio comes from the service's own address", async () => {
   const elsewhere = await CountingService.start();
-  const bench = await openBench();
-  bench.misbehave((exchange, response, service) => {
+  const setup = await openFaultSetup();
+  setup.misbehave((exchange, response, service) => {
     if (exchange.kind !== "query") return false;
     const url = `${elsewhere.baseUrl}/api/v1/audio/generations/${exchange.taskId}/content`;
     const view = service.view(taskIn(service, exchange));
     service.json(response, 200, { ...view, output: { ...Object(view["output"]), url } });
     return true;
   });
-  const task = taskOf(await bench.server.call("generate_audio", { prompt: "Lured away" }));
+  const task = taskOf(await setup.server.call("generate_audio", { prompt: "Lured away" }));
   expect(task.audio?.size_bytes).toBe(20_000);
   expect(elsewhere.exchanges).toEqual([]);
   await elsewhere.stop();
 });
 
 it("bytes that are not mp3 are kept as .bin, reported to the user, and not delivered as audio", async () => {
-  const bench = await openBench();
+  const setup = await openFaultSetup();
   const junk = Buffer.from("#!/bin/sh\necho not audio at all\n");
-  bench.misbehave(
+  setup.misbehave(
     always("content", (r) => r.writeHead(200, { ...AUDIO, "content-length": junk.length }).end(junk)),
   );
-  const outcome = await bench.server.call("generate_audio", { prompt: "Not audio", file_name: "tune" });
+  const outcome = await setup.server.call("generate_audio", { prompt: "Not audio", file_name: "tune" });
   expect(errorOf(outcome)).toMatchObject({ code: "unexpected_response" });
-  expect(textOf(outcome)).toContain(join(bench.workplace.outputDir, "tune.bin"));
-  expect(await bench.workplace.outputNames()).toEqual(["tune.bin"]);
-  const again = await bench.server.call("generate_audio", { prompt: "Not audio", file_name: "tune" });
+  expect(textOf(outcome)).toContain(join(setup.workplace.outputDir, "tune.bin"));
+  expect(await setup.workplace.outputNames()).toEqual(["tune.bin"]);
+  const again = await setup.server.call("generate_audio", { prompt: "Not audio", file_name: "tune" });
   expect(errorOf(again)).toMatchObject({ code: "unexpected_response" });
   // Downloaded again before it was accepted, and once more by the explicit repeat.
-  expect(bench.service.count("content")).toBe(3);
+  expect(setup.service.count("content")).toBe(3);
 });
 
 it("a peer that closes under backpressure costs neither the audio nor the process", async () => {
-  const bench = await openBench({ service: { audioBytes: 6_000_000 } });
-  bench.misbehave(
+  const setup = await openFaultSetup({ service: { audioBytes: 6_000_000 } });
+  setup.misbehave(
     next(
       "content",
       (response, exchange, service) => {
@@ -273,7 +273,7 @@ it("a peer that closes under backpressure costs neither the audio nor the proces
       3,
     ),
   );
-  const task = taskOf(await bench.server.call("generate_audio", { prompt: "Under pressure" }));
-  const [made] = bench.service.tasks.values();
+  const task = taskOf(await setup.server.call("generate_audio", { prompt: "Under pressure" }));
+  const [made] = setup.service.tasks.values();
   expect((await readFile(task.audio?.path ?? "")).equals(made?.audio ?? Buffer.alloc(0))).toBe(true);
 });

@@ -2,9 +2,9 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { errorOf, taskOf, textOf } from "../support/workplace.ts";
-import { shareBench } from "./bench.ts";
+import { shareFaultSetup } from "./fault-setup.ts";
 
-const shared = shareBench();
+const shared = shareFaultSetup();
 
 describe("a file name that no file may have", () => {
   const NAMES = [
@@ -38,23 +38,23 @@ describe("a file name that no file may have", () => {
     "%2e%2e/x",
   ];
   it.each(NAMES)("such as %j is refused with its rule, and nothing is sent or written", async (name) => {
-    const bench = shared();
+    const setup = shared();
     for (const [tool, args] of [
       ["generate_audio", { prompt: "Named" }],
       ["download_audio", { task_id: "some-task" }],
     ] as const) {
-      const outcome = await bench.server.call(tool, { ...args, file_name: name });
+      const outcome = await setup.server.call(tool, { ...args, file_name: name });
       expect(errorOf(outcome)).toMatchObject({ code: "invalid_file_name", http_status: null });
       expect(textOf(outcome)).toMatch(/file_name .* cannot be used: it must/);
     }
-    expect(bench.service.exchanges).toEqual([]);
-    expect(await bench.workplace.outputNames()).toEqual([]);
+    expect(setup.service.exchanges).toEqual([]);
+    expect(await setup.workplace.outputNames()).toEqual([]);
   });
 });
 
 describe("an ordinary file name", () => {
   it("is kept unchanged in another script, with dots, with another extension or an emoji", async () => {
-    const bench = shared();
+    const setup = shared();
     for (const name of [
       "序章 第1节",
       "v1.2",
@@ -65,10 +65,10 @@ describe("an ordinary file name", () => {
       "UPPER.MP3",
     ]) {
       const task = taskOf(
-        await bench.server.call("generate_audio", { prompt: `Named ${name}`, file_name: name }),
+        await setup.server.call("generate_audio", { prompt: `Named ${name}`, file_name: name }),
       );
       const expected = /\.mp3$/i.test(name) ? `${name.slice(0, -4)}.mp3` : `${name}.mp3`;
-      expect(task.audio?.path).toBe(join(bench.workplace.outputDir, expected));
+      expect(task.audio?.path).toBe(join(setup.workplace.outputDir, expected));
     }
   });
 });

@@ -8,10 +8,10 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { NOT_LINUX, skipFor } from "../support/skipping.ts";
 import { countOf } from "../support/voices-of.ts";
-import { closeBenchesAfterEach, openBench, shareBench } from "./bench.ts";
+import { closeAfterEach, openFaultSetup, shareFaultSetup } from "./fault-setup.ts";
 import type { RawServer } from "./raw-server.ts";
 
-closeBenchesAfterEach();
+closeAfterEach();
 
 const HANDSHAKE = {
   protocolVersion: "2025-06-18",
@@ -42,7 +42,7 @@ async function answerOf(server: RawServer, method: string, params: unknown) {
 }
 
 describe("null in place of an absent member is read as absent", () => {
-  const shared = shareBench();
+  const shared = shareFaultSetup();
   it.each<[string, string, unknown]>([
     ["_meta of a call", "tools/call", { name: "list_voices", arguments: {}, _meta: null }],
     ["progressToken", "tools/call", { name: "list_voices", arguments: {}, _meta: { progressToken: null } }],
@@ -62,14 +62,14 @@ describe("null in place of an absent member is read as absent", () => {
     ["a capability", { ...HANDSHAKE, capabilities: { roots: null, sampling: null, experimental: null } }],
     ["a title", { ...HANDSHAKE, clientInfo: { name: "x", version: "1", title: null } }],
   ])("in a handshake: %s", async (_what, params) => {
-    const bench = await openBench({ start: { isGreeted: false } });
-    expect(await answerOf(bench.server, "initialize", params)).toMatchObject({ result: {} });
-    bench.server.send({ jsonrpc: "2.0", method: "notifications/initialized", params: null });
-    expect(await answerOf(bench.server, "tools/list", {})).toMatchObject({ result: {} });
+    const setup = await openFaultSetup({ start: { isGreeted: false } });
+    expect(await answerOf(setup.server, "initialize", params)).toMatchObject({ result: {} });
+    setup.server.send({ jsonrpc: "2.0", method: "notifications/initialized", params: null });
+    expect(await answerOf(setup.server, "tools/list", {})).toMatchObject({ result: {} });
   });
 
   it("a byte order mark before the first line is ignored", async () => {
-    const { server } = await openBench({ start: { isGreeted: false } });
+    const { server } = await openFaultSetup({ start: { isGreeted: false } });
     const id = server.nextId();
     const line = JSON.stringify({ jsonrpc: "2.0", id, method: "initialize", params: HANDSHAKE });
     server.send(`\uFEFF${line}`);
@@ -77,7 +77,7 @@ describe("null in place of an absent member is read as absent", () => {
   });
 
   it("in the era of 2026-07-28", async () => {
-    const { server } = await openBench({ start: { isGreeted: false } });
+    const { server } = await openFaultSetup({ start: { isGreeted: false } });
     const _meta = { ...ENVELOPE, progressToken: null, "io.modelcontextprotocol/logLevel": null };
     expect(await answerOf(server, "server/discover", { _meta })).toMatchObject({ result: {} });
     expect(await answerOf(server, "tools/list", { cursor: null, _meta })).toMatchObject({ result: {} });
@@ -96,7 +96,7 @@ describe("null in place of an absent member is read as absent", () => {
 });
 
 describe("a message that is not a request", () => {
-  const shared = shareBench();
+  const shared = shareFaultSetup();
   it.each<[string, Record<string, unknown>, RegExp]>([
     ["params of the wrong kind", { method: "tools/list", params: "all" }, /params must be an object/],
     [
@@ -161,8 +161,8 @@ describe("a message that is not a request", () => {
 
 describe("many lines that are not a request", () => {
   it("cause a few warnings, and the next request is answered", async () => {
-    const bench = await openBench();
-    const server = await bench.another({ AUDIO_LOG_LEVEL: "warn" });
+    const setup = await openFaultSetup();
+    const server = await setup.another({ AUDIO_LOG_LEVEL: "warn" });
     server.child.stdin.write("no JSON\n".repeat(20_000));
     expect((await server.call("list_voices", { language: "pt" })).structuredContent).toMatchObject({
       count: countOf("pt"),
@@ -174,8 +174,8 @@ describe("many lines that are not a request", () => {
   });
 
   it("do not fill the memory while nobody reads the answers", skipFor(NOT_LINUX), async () => {
-    const bench = await openBench();
-    const server = await bench.another({ AUDIO_LOG_LEVEL: "warn" }, { isRead: false, isGreeted: false });
+    const setup = await openFaultSetup();
+    const server = await setup.another({ AUDIO_LOG_LEVEL: "warn" }, { isRead: false, isGreeted: false });
     const lines = "no JSON\n".repeat(300_000);
     await new Promise((resolve) => server.child.stdin.write(lines, resolve));
     await expect.poll(() => server.child.stdin.writableLength, { timeout: 60_000 }).toBe(0);

@@ -5,9 +5,9 @@ import { afterEach, describe, expect, it } from "vitest";
 import { mountedFolder, NO_MOUNT, removeFolders } from "../files/folders.ts";
 import { skipFor } from "../support/skipping.ts";
 import { errorOf, taskOf, textOf } from "../support/workplace.ts";
-import { closeBenchesAfterEach, openBench } from "./bench.ts";
+import { closeAfterEach, openFaultSetup } from "./fault-setup.ts";
 
-closeBenchesAfterEach();
+closeAfterEach();
 afterEach(removeFolders);
 
 /** Calls back between the end of the task and the first byte of its audio. */
@@ -24,27 +24,30 @@ describe("a full disk", () => {
     skipFor(NO_MOUNT),
     async () => {
       const folder = mountedFolder("size=128k");
-      const bench = await openBench({ service: { audioBytes: 400_000 }, env: { AUDIO_OUTPUT_DIR: folder } });
+      const setup = await openFaultSetup({
+        service: { audioBytes: 400_000 },
+        env: { AUDIO_OUTPUT_DIR: folder },
+      });
       const call = { prompt: "No room" };
-      const outcome = await bench.server.call("generate_audio", call);
-      const [made] = bench.service.tasks.keys();
+      const outcome = await setup.server.call("generate_audio", call);
+      const [made] = setup.service.tasks.keys();
       expect(errorOf(outcome)).toMatchObject({ code: "disk_full", task_id: made });
       expect(textOf(outcome)).toMatch(/free disk space/);
       expect(await readdir(folder)).toEqual([]);
-      await bench.server.end();
-      const roomy = await bench.another({ AUDIO_OUTPUT_DIR: bench.workplace.outputDir });
+      await setup.server.end();
+      const roomy = await setup.another({ AUDIO_OUTPUT_DIR: setup.workplace.outputDir });
       expect(taskOf(await roomy.call("generate_audio", call)).audio?.size_bytes).toBe(400_000);
-      expect(bench.service.count("create")).toBe(1);
+      expect(setup.service.count("create")).toBe(1);
     },
   );
 
   it("from the start means that nothing is sent", skipFor(NO_MOUNT), async () => {
     const folder = mountedFolder("size=64k");
     await writeFile(join(folder, "ballast"), Buffer.alloc(64 * 1024)).catch(() => undefined);
-    const bench = await openBench({ env: { AUDIO_OUTPUT_DIR: folder } });
-    const facts = errorOf(await bench.server.call("generate_audio", { prompt: "Full from the start" }));
+    const setup = await openFaultSetup({ env: { AUDIO_OUTPUT_DIR: folder } });
+    const facts = errorOf(await setup.server.call("generate_audio", { prompt: "Full from the start" }));
     expect(facts).toMatchObject({ code: "disk_full", task_id: null });
-    expect(bench.service.exchanges).toEqual([]);
+    expect(setup.service.exchanges).toEqual([]);
   });
 });
 
@@ -69,14 +72,14 @@ describe("a folder that cannot be written", () => {
     ],
   ];
   it.each(UNUSABLE)("because it %s is reported before anything is sent", async (_what, make) => {
-    const bench = await openBench();
-    const folder = await make(bench.workplace.root);
-    const server = await bench.another({ AUDIO_OUTPUT_DIR: folder });
+    const setup = await openFaultSetup();
+    const folder = await make(setup.workplace.root);
+    const server = await setup.another({ AUDIO_OUTPUT_DIR: folder });
     const outcome = await server.call("generate_audio", { prompt: "Nowhere to go" });
     expect(errorOf(outcome)).toMatchObject({ code: "output_not_writable", task_id: null });
     expect(textOf(outcome)).toContain(folder);
     expect(textOf(outcome)).toMatch(/AUDIO_OUTPUT_DIR/);
-    expect(bench.service.exchanges).toEqual([]);
+    expect(setup.service.exchanges).toEqual([]);
   });
 });
 
@@ -92,69 +95,71 @@ describe("a disk without hard links", () => {
   };
 
   it.each(["EISDIR", "EIO", "EPERM", "ENOTSUP"])("that reports %s gets the whole audio", async (code) => {
-    const bench = await openBench({ start: { nodeArgs: nodeArgs({ link: code }) } });
-    const task = taskOf(await bench.server.call("generate_audio", { prompt: "No links", file_name: "a" }));
+    const setup = await openFaultSetup({ start: { nodeArgs: nodeArgs({ link: code }) } });
+    const task = taskOf(await setup.server.call("generate_audio", { prompt: "No links", file_name: "a" }));
     expect(task.audio?.size_bytes).toBe(20_000);
-    expect(await bench.workplace.outputNames()).toEqual(["a.mp3"]);
+    expect(await setup.workplace.outputNames()).toEqual(["a.mp3"]);
   });
 
   it("that is broken is reported with its own fault, and not as a fault of the service's address", async () => {
-    const bench = await openBench({ start: { nodeArgs: nodeArgs({ link: "EPERM", rename: "EUCLEAN" }) } });
-    const outcome = await bench.server.call("generate_audio", { prompt: "Broken disk" });
+    const setup = await openFaultSetup({
+      start: { nodeArgs: nodeArgs({ link: "EPERM", rename: "EUCLEAN" }) },
+    });
+    const outcome = await setup.server.call("generate_audio", { prompt: "Broken disk" });
     expect(errorOf(outcome).code).toBe("output_not_writable");
     expect(textOf(outcome)).toContain("EUCLEAN");
     expect(textOf(outcome)).toContain("AUDIO_OUTPUT_DIR");
     expect(textOf(outcome)).not.toContain("AUDIO_BASE_URL");
-    expect(await bench.workplace.outputNames()).toEqual([]);
+    expect(await setup.workplace.outputNames()).toEqual([]);
   });
 });
 
 describe("a link in place of the folder of parts", () => {
   it.each(["out of the output folder", "into it"])("%s is refused, and nothing is sent", async (where) => {
-    const bench = await openBench();
-    const { outputDir, stateDir } = bench.workplace;
+    const setup = await openFaultSetup();
+    const { outputDir, stateDir } = setup.workplace;
     const target = where === "into it" ? join(outputDir, "elsewhere") : join(stateDir, "elsewhere");
     await mkdir(outputDir, { recursive: true });
     await mkdir(target, { recursive: true });
     await symlink(target, join(outputDir, ".parts"));
-    const server = await bench.another();
+    const server = await setup.another();
     const call = { text: "One part.", max_credits: 1000, wait_seconds: 10 };
     const outcome = await server.call("narrate", call);
     expect(textOf(outcome)).toMatch(/Stopped.*\.parts: the path now leads somewhere else/s);
     expect(await readdir(target)).toEqual([]);
-    expect(bench.service.exchanges).toEqual([]);
+    expect(setup.service.exchanges).toEqual([]);
     await rm(join(outputDir, ".parts"));
     await rm(target, { recursive: true });
     await server.call("narrate", call);
-    expect(bench.service.count("create")).toBe(1);
+    expect(setup.service.count("create")).toBe(1);
     await rm(join(outputDir, ".parts"), { recursive: true });
   });
 });
 
 describe("another program that changes the output folder while a task runs", () => {
   it("and puts another file under the requested name: that file stays, and the audio is beside it", async () => {
-    const bench = await openBench();
-    const taken = join(bench.workplace.outputDir, "song.mp3");
-    bench.misbehave(beforeDownload(() => writeFile(taken, "mine")));
-    const task = taskOf(await bench.server.call("generate_audio", { prompt: "Taken", file_name: "song" }));
+    const setup = await openFaultSetup();
+    const taken = join(setup.workplace.outputDir, "song.mp3");
+    setup.misbehave(beforeDownload(() => writeFile(taken, "mine")));
+    const task = taskOf(await setup.server.call("generate_audio", { prompt: "Taken", file_name: "song" }));
     expect(await readFile(taken, "utf8")).toBe("mine");
-    expect(task.audio?.path).toBe(join(bench.workplace.outputDir, "song-2.mp3"));
+    expect(task.audio?.path).toBe(join(setup.workplace.outputDir, "song-2.mp3"));
   });
 
   it("and puts a link out of the folder under the requested name: nothing is written through it", async () => {
-    const bench = await openBench();
-    const victim = join(bench.workplace.stateDir, "victim.mp3");
-    bench.misbehave(beforeDownload(() => symlink(victim, join(bench.workplace.outputDir, "song.mp3"))));
-    const task = taskOf(await bench.server.call("generate_audio", { prompt: "Linked", file_name: "song" }));
+    const setup = await openFaultSetup();
+    const victim = join(setup.workplace.stateDir, "victim.mp3");
+    setup.misbehave(beforeDownload(() => symlink(victim, join(setup.workplace.outputDir, "song.mp3"))));
+    const task = taskOf(await setup.server.call("generate_audio", { prompt: "Linked", file_name: "song" }));
     await expect(lstat(victim)).rejects.toThrow(/ENOENT/);
-    expect(task.audio?.path).toBe(join(bench.workplace.outputDir, "song-2.mp3"));
+    expect(task.audio?.path).toBe(join(setup.workplace.outputDir, "song-2.mp3"));
   });
 
   it("and swaps the folder for a link: nothing is written through it, and the audio is fetched when the folder is restored", async () => {
-    const bench = await openBench();
-    const { outputDir, stateDir } = bench.workplace;
+    const setup = await openFaultSetup();
+    const { outputDir, stateDir } = setup.workplace;
     const elsewhere = join(stateDir, "elsewhere");
-    bench.misbehave(
+    setup.misbehave(
       beforeDownload(async () => {
         await mkdir(elsewhere);
         await rm(outputDir, { recursive: true });
@@ -162,27 +167,27 @@ describe("another program that changes the output folder while a task runs", () 
       }),
     );
     const call = { prompt: "Swapped" };
-    const outcome = await bench.server.call("generate_audio", call);
+    const outcome = await setup.server.call("generate_audio", call);
     expect(errorOf(outcome)).toMatchObject({ code: "output_not_writable" });
     expect(await readdir(elsewhere)).toEqual([]);
     await rm(outputDir);
-    expect(taskOf(await bench.server.call("generate_audio", call)).audio?.size_bytes).toBe(20_000);
-    expect(bench.service.count("create")).toBe(1);
+    expect(taskOf(await setup.server.call("generate_audio", call)).audio?.size_bytes).toBe(20_000);
+    expect(setup.service.count("create")).toBe(1);
   });
 
   it("and removes the folder: it is created again with the audio in it", async () => {
-    const bench = await openBench();
-    const { outputDir } = bench.workplace;
+    const setup = await openFaultSetup();
+    const { outputDir } = setup.workplace;
     let removed = false;
-    bench.misbehave(async (exchange) => {
+    setup.misbehave(async (exchange) => {
       if (exchange.kind === "query" && !removed) {
         removed = true;
         await rm(outputDir, { recursive: true });
       }
       return false;
     });
-    const task = taskOf(await bench.server.call("generate_audio", { prompt: "Removed" }));
-    expect(await bench.workplace.outputNames()).toEqual([task.audio?.path.split("/").at(-1)]);
+    const task = taskOf(await setup.server.call("generate_audio", { prompt: "Removed" }));
+    expect(await setup.workplace.outputNames()).toEqual([task.audio?.path.split("/").at(-1)]);
   });
 });
 
@@ -201,16 +206,16 @@ describe("saved audio that was tampered with", () => {
   it.each(TAMPERINGS)(
     "(%s) is fetched again, free of charge, and the changed file is left alone",
     async (what, tamper) => {
-      const bench = await openBench();
+      const setup = await openFaultSetup();
       const call = { prompt: `Tampered: ${what}`, file_name: "kept" };
-      const first = taskOf(await bench.server.call("generate_audio", call));
-      await tamper(first.audio?.path ?? "", bench.workplace.root);
-      const again = taskOf(await bench.server.call("generate_audio", call));
+      const first = taskOf(await setup.server.call("generate_audio", call));
+      await tamper(first.audio?.path ?? "", setup.workplace.root);
+      const again = taskOf(await setup.server.call("generate_audio", call));
       expect(again).toMatchObject({ task_id: first.task_id, replayed: true });
       expect((await readFile(again.audio?.path ?? "")).length).toBe(20_000);
       expect((await lstat(again.audio?.path ?? "")).isFile()).toBe(true);
       if (what !== "removed") expect(again.audio?.path).not.toBe(first.audio?.path);
-      expect(bench.service.count("create")).toBe(1);
+      expect(setup.service.count("create")).toBe(1);
     },
   );
 });

@@ -1,10 +1,10 @@
 /** The client leaves, hangs or cancels: the process ends in time, and the task is kept. */
 import { describe, expect, it } from "vitest";
 import { errorOf, taskOf } from "../support/workplace.ts";
-import { type Bench, closeBenchesAfterEach, openBench } from "./bench.ts";
+import { closeAfterEach, type FaultSetup, openFaultSetup } from "./fault-setup.ts";
 import type { Exit, RawServer } from "./raw-server.ts";
 
-closeBenchesAfterEach();
+closeAfterEach();
 
 const WITHIN_MS = 2000;
 
@@ -40,31 +40,31 @@ const ENDS: Array<[string, (server: RawServer) => unknown]> = [
 ];
 
 /** Brings a call to the phase in which its client leaves. */
-const PHASES: Array<[string, (bench: Bench) => Promise<unknown>]> = [
+const PHASES: Array<[string, (setup: FaultSetup) => Promise<unknown>]> = [
   ["before anything was asked", async () => undefined],
   [
     "while the create is not answered",
-    async (bench) => {
-      bench.misbehave(
+    async (setup) => {
+      setup.misbehave(
         (exchange, _response, service) =>
           exchange.kind === "create" && service.accept(exchange) !== "conflict",
       );
-      bench.server.begin("generate_audio", { prompt: "Left" });
-      await expect.poll(() => bench.service.count("create"), { timeout: 60_000 }).toBe(1);
+      setup.server.begin("generate_audio", { prompt: "Left" });
+      await expect.poll(() => setup.service.count("create"), { timeout: 60_000 }).toBe(1);
     },
   ],
   [
     "while the task is watched",
-    async (bench) => {
-      bench.service.processingMs = 60_000;
-      bench.server.begin("generate_audio", { prompt: "Left" });
-      await expect.poll(() => bench.service.count("query"), { timeout: 60_000 }).toBeGreaterThan(1);
+    async (setup) => {
+      setup.service.processingMs = 60_000;
+      setup.server.begin("generate_audio", { prompt: "Left" });
+      await expect.poll(() => setup.service.count("query"), { timeout: 60_000 }).toBeGreaterThan(1);
     },
   ],
   [
     "while the audio is on its way",
-    async (bench) => {
-      bench.misbehave((exchange, response, service) => {
+    async (setup) => {
+      setup.misbehave((exchange, response, service) => {
         if (exchange.kind !== "content") return false;
         const audio = service.tasks.get(exchange.taskId ?? "")?.audio ?? Buffer.alloc(0);
         response.writeHead(200, {
@@ -74,8 +74,8 @@ const PHASES: Array<[string, (bench: Bench) => Promise<unknown>]> = [
         response.write(audio.subarray(0, 500));
         return true;
       });
-      bench.server.begin("generate_audio", { prompt: "Left" });
-      await expect.poll(() => bench.service.count("content"), { timeout: 60_000 }).toBe(1);
+      setup.server.begin("generate_audio", { prompt: "Left" });
+      await expect.poll(() => setup.service.count("content"), { timeout: 60_000 }).toBe(1);
     },
   ],
 ];
@@ -91,24 +91,24 @@ describe("a client that exits", () => {
   it.each(CASES)(
     "%s and %s ends the process within 2 s with 0; the next call gets the same task, paid once",
     async (phase, _way, reach, end) => {
-      const bench = await openBench();
-      await reach(bench);
-      await expectEnd(bench.server, end);
+      const setup = await openFaultSetup();
+      await reach(setup);
+      await expectEnd(setup.server, end);
       if (phase === "before anything was asked") return;
-      bench.misbehave(undefined);
-      bench.service.processingMs = 0;
-      const next = await bench.another();
+      setup.misbehave(undefined);
+      setup.service.processingMs = 0;
+      const next = await setup.another();
       const task = taskOf(await next.call("generate_audio", { prompt: "Left" }));
-      expect(task).toMatchObject({ status: "succeeded", task_id: [...bench.service.tasks.keys()][0] });
+      expect(task).toMatchObject({ status: "succeeded", task_id: [...setup.service.tasks.keys()][0] });
       expect(task.audio?.size_bytes).toBe(20_000);
-      expect(bench.service.tasks.size).toBe(1);
+      expect(setup.service.tasks.size).toBe(1);
     },
   );
 
   it("without having read anything ends the process, too, however much is unread", async () => {
-    const bench = await openBench();
+    const setup = await openFaultSetup();
     for (const way of ["stdin", "SIGTERM"] as const) {
-      const unread = await bench.another({}, { isRead: false, isGreeted: false });
+      const unread = await setup.another({}, { isRead: false, isGreeted: false });
       unread.send({
         jsonrpc: "2.0",
         id: 0,
@@ -117,75 +117,75 @@ describe("a client that exits", () => {
       });
       for (let id = 1; id <= 500; id += 1) unread.send({ jsonrpc: "2.0", id, method: "tools/list" });
       unread.begin("generate_audio", { prompt: `Unread ${way}` }, { progressToken: way });
-      await expect.poll(() => bench.service.tasks.size, { timeout: 60_000 }).toBeGreaterThan(0);
+      await expect.poll(() => setup.service.tasks.size, { timeout: 60_000 }).toBeGreaterThan(0);
       await expectEnd(unread, ({ child }) => (way === "stdin" ? child.stdin.end() : child.kill(way)));
       expect(unread.stderr).not.toContain("MaxListeners");
-      bench.service.tasks.clear();
+      setup.service.tasks.clear();
     }
   });
 
   it("that closes only the log is still served", async () => {
-    const bench = await openBench();
-    bench.server.child.stderr.destroy();
+    const setup = await openFaultSetup();
+    setup.server.child.stderr.destroy();
     // Several log lines, because the first may still fit into the pipe.
-    for (let line = 0; line < 5; line += 1) bench.server.send({ jsonrpc: "2.0", id: {}, method: "logged" });
-    expect(taskOf(await bench.server.call("generate_audio", { prompt: "No log" })).status).toBe("succeeded");
+    for (let line = 0; line < 5; line += 1) setup.server.send({ jsonrpc: "2.0", id: {}, method: "logged" });
+    expect(taskOf(await setup.server.call("generate_audio", { prompt: "No log" })).status).toBe("succeeded");
   });
 });
 
 describe("a client that cancels", () => {
   it("the wait for a task gets no answer, and the task is saved in the background", async () => {
-    const bench = await openBench({ service: { processingMs: 300 } });
-    const id = bench.server.begin("generate_audio", { prompt: "Cancelled" });
-    await expect.poll(() => bench.service.count("query"), { timeout: 60_000 }).toBeGreaterThan(0);
-    bench.server.cancel(id);
-    await expect.poll(() => bench.workplace.outputNames(), { timeout: 60_000 }).toHaveLength(1);
-    expect(bench.server.answers.has(id)).toBe(false);
-    expect(bench.server.stderr).not.toMatch(/ error: /);
-    const again = taskOf(await bench.server.call("generate_audio", { prompt: "Cancelled" }));
+    const setup = await openFaultSetup({ service: { processingMs: 300 } });
+    const id = setup.server.begin("generate_audio", { prompt: "Cancelled" });
+    await expect.poll(() => setup.service.count("query"), { timeout: 60_000 }).toBeGreaterThan(0);
+    setup.server.cancel(id);
+    await expect.poll(() => setup.workplace.outputNames(), { timeout: 60_000 }).toHaveLength(1);
+    expect(setup.server.answers.has(id)).toBe(false);
+    expect(setup.server.stderr).not.toMatch(/ error: /);
+    const again = taskOf(await setup.server.call("generate_audio", { prompt: "Cancelled" }));
     expect(again).toMatchObject({ status: "succeeded", replayed: true });
-    expect(bench.service.count("create")).toBe(1);
+    expect(setup.service.count("create")).toBe(1);
   });
 
   it("a request that was not sent yet drops it, and nothing is ever charged", async () => {
-    const bench = await openBench({ env: { AUDIO_TIME_SCALE: "0.01" } });
-    bench.misbehave((exchange, response, service) => {
+    const setup = await openFaultSetup({ env: { AUDIO_TIME_SCALE: "0.01" } });
+    setup.misbehave((exchange, response, service) => {
       if (exchange.kind !== "create") return false;
       service.refuse(response, 429, "rate_limit");
       return true;
     });
-    bench.server.begin("generate_audio", { prompt: "Pauses everybody", wait_seconds: 30 });
-    await expect.poll(() => bench.service.count("create"), { timeout: 60_000 }).toBe(1);
-    const id = bench.server.begin("generate_audio", { prompt: "Never sent", wait_seconds: 30 });
-    expect((await bench.server.call("list_voices", {})).isError).not.toBe(true);
-    bench.server.cancel(id);
-    bench.misbehave(undefined);
-    await expect.poll(() => bench.service.tasks.size, { timeout: 60_000 }).toBe(1);
-    expect(taskOf(await bench.server.call("generate_audio", { prompt: "Pauses everybody" })).status).toBe(
+    setup.server.begin("generate_audio", { prompt: "Pauses everybody", wait_seconds: 30 });
+    await expect.poll(() => setup.service.count("create"), { timeout: 60_000 }).toBe(1);
+    const id = setup.server.begin("generate_audio", { prompt: "Never sent", wait_seconds: 30 });
+    expect((await setup.server.call("list_voices", {})).isError).not.toBe(true);
+    setup.server.cancel(id);
+    setup.misbehave(undefined);
+    await expect.poll(() => setup.service.tasks.size, { timeout: 60_000 }).toBe(1);
+    expect(taskOf(await setup.server.call("generate_audio", { prompt: "Pauses everybody" })).status).toBe(
       "succeeded",
     );
-    expect(bench.service.exchanges.some(({ body }) => body.includes("Never sent"))).toBe(false);
-    expect(bench.server.answers.has(id)).toBe(false);
+    expect(setup.service.exchanges.some(({ body }) => body.includes("Never sent"))).toBe(false);
+    expect(setup.server.answers.has(id)).toBe(false);
   });
 
   it("one of two equal calls does not affect the other's answer", async () => {
-    const bench = await openBench({ service: { processingMs: 200 } });
-    const [gone, kept] = [1, 2].map(() => bench.server.begin("generate_audio", { prompt: "Both" }));
-    await expect.poll(() => bench.service.count("create"), { timeout: 60_000 }).toBe(1);
-    bench.server.cancel(gone ?? 0);
-    expect(taskOf(await bench.server.outcomeOf(kept ?? 0)).status).toBe("succeeded");
-    expect(bench.server.answers.has(gone ?? 0)).toBe(false);
+    const setup = await openFaultSetup({ service: { processingMs: 200 } });
+    const [gone, kept] = [1, 2].map(() => setup.server.begin("generate_audio", { prompt: "Both" }));
+    await expect.poll(() => setup.service.count("create"), { timeout: 60_000 }).toBe(1);
+    setup.server.cancel(gone ?? 0);
+    expect(taskOf(await setup.server.outcomeOf(kept ?? 0)).status).toBe("succeeded");
+    expect(setup.server.answers.has(gone ?? 0)).toBe(false);
   });
 });
 
 describe("progress", () => {
   it("is sent only to a client that requested it, and always rises", async () => {
-    const bench = await openBench({ service: { processingMs: 100 } });
-    await bench.server.call("generate_audio", { prompt: "No token" });
-    expect(bench.server.notifications).toEqual([]);
-    const id = bench.server.begin("generate_audio", { prompt: "With a token" }, { progressToken: "t" });
-    await bench.server.outcomeOf(id);
-    const reported = bench.server.notifications.map(({ params }) => params);
+    const setup = await openFaultSetup({ service: { processingMs: 100 } });
+    await setup.server.call("generate_audio", { prompt: "No token" });
+    expect(setup.server.notifications).toEqual([]);
+    const id = setup.server.begin("generate_audio", { prompt: "With a token" }, { progressToken: "t" });
+    await setup.server.outcomeOf(id);
+    const reported = setup.server.notifications.map(({ params }) => params);
     expect(reported.length).toBeGreaterThan(2);
     expect(reported.every((params) => params?.["progressToken"] === "t")).toBe(true);
     const numbers = reported.map((params) => Number(params?.["progress"]));
@@ -195,23 +195,23 @@ describe("progress", () => {
 
 describe("an unexpected error", () => {
   it("in the background is logged, and the process continues", async () => {
-    const bench = await openBench();
+    const setup = await openFaultSetup();
     const reject = "setTimeout(() => { void Promise.reject(new Error('nobody caught this')) }, 200)";
-    const server = await bench.another({}, { nodeArgs: ["--import", `data:text/javascript,${reject}`] });
+    const server = await setup.another({}, { nodeArgs: ["--import", `data:text/javascript,${reject}`] });
     await expect.poll(() => server.stderr, { timeout: 60_000 }).toContain("nobody caught this");
     expect(taskOf(await server.call("generate_audio", { prompt: "Served on" })).status).toBe("succeeded");
   });
 
   it("that is uncaught ends the process with 1, and the next process finds the task", async () => {
-    const bench = await openBench({ service: { processingMs: 60_000 } });
+    const setup = await openFaultSetup({ service: { processingMs: 60_000 } });
     const boom = "process.once('SIGUSR2', () => { throw new Error('boom') })";
-    const server = await bench.another({}, { nodeArgs: ["--import", `data:text/javascript,${boom}`] });
+    const server = await setup.another({}, { nodeArgs: ["--import", `data:text/javascript,${boom}`] });
     const handle = taskOf(await server.call("generate_audio", { prompt: "Boom", wait_seconds: 0 }));
     server.child.kill("SIGUSR2");
     expect(await server.exitWithin(WITHIN_MS)).toMatchObject({ code: 1, signal: null });
-    bench.service.processingMs = 0;
-    const found = taskOf(await bench.server.call("generate_audio", { prompt: "Boom" }));
+    setup.service.processingMs = 0;
+    const found = taskOf(await setup.server.call("generate_audio", { prompt: "Boom" }));
     expect(found).toMatchObject({ status: "succeeded", task_id: handle.task_id, replayed: true });
-    expect(errorOf(await bench.server.call("get_task", { task_id: "unknown" })).code).toBe("not_found");
+    expect(errorOf(await setup.server.call("get_task", { task_id: "unknown" })).code).toBe("not_found");
   });
 });

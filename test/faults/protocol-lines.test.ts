@@ -4,9 +4,9 @@ import { describe, expect, it } from "vitest";
 import { VOICE_IDS } from "../../src/contract/voices.ts";
 import { countOf } from "../support/voices-of.ts";
 import { errorOf, taskOf, textOf } from "../support/workplace.ts";
-import { closeBenchesAfterEach, openBench, shareBench } from "./bench.ts";
+import { closeAfterEach, openFaultSetup, shareFaultSetup } from "./fault-setup.ts";
 
-closeBenchesAfterEach();
+closeAfterEach();
 
 const GARBAGE = [
   "not json at all",
@@ -32,7 +32,7 @@ const GARBAGE = [
 ];
 
 describe("a line that is not a request", () => {
-  const shared = shareBench();
+  const shared = shareFaultSetup();
   it.each(GARBAGE.map((line) => [line.slice(0, 60), line]))(
     "(%j) is ignored, and the next call is served",
     async (_start, line) => {
@@ -78,7 +78,7 @@ const WRONG: Array<[string, Record<string, unknown>]> = [
 ];
 
 describe("text that is not UTF-8", () => {
-  const shared = shareBench();
+  const shared = shareFaultSetup();
   const callWith = (field: string, id: number): Buffer => {
     const line = JSON.stringify({
       jsonrpc: "2.0",
@@ -108,7 +108,7 @@ describe("text that is not UTF-8", () => {
 });
 
 describe("a request with", () => {
-  const shared = shareBench();
+  const shared = shareFaultSetup();
   it.each(WRONG)("%s is answered with a protocol error, without a stack", async (_what, request) => {
     const { server } = shared();
     const id = server.nextId();
@@ -136,7 +136,7 @@ describe("a request with", () => {
 
 describe("many requests", () => {
   it("in one write, split in the middle of a character, are all answered", async () => {
-    const { server } = await openBench();
+    const { server } = await openFaultSetup();
     const line = (id: number): string =>
       JSON.stringify({
         jsonrpc: "2.0",
@@ -155,20 +155,20 @@ describe("many requests", () => {
   });
 
   it("at once, different and equal, each get their own answer", async () => {
-    const bench = await openBench({ service: { processingMs: 30 } });
+    const setup = await openFaultSetup({ service: { processingMs: 30 } });
     const prompts = ["one", "two", "one", "three", "two", "one"];
-    const ids = prompts.map((prompt) => bench.server.begin("generate_audio", { prompt }));
-    const tasks = await Promise.all(ids.map(async (id) => taskOf(await bench.server.outcomeOf(id))));
+    const ids = prompts.map((prompt) => setup.server.begin("generate_audio", { prompt }));
+    const tasks = await Promise.all(ids.map(async (id) => taskOf(await setup.server.outcomeOf(id))));
     expect(tasks.every(({ audio }) => audio !== null)).toBe(true);
     prompts.forEach((prompt, index) => {
       expect(tasks[index]?.task_id).toBe(tasks[prompts.indexOf(prompt)]?.task_id);
     });
-    expect(bench.service.tasks.size).toBe(3);
+    expect(setup.service.tasks.size).toBe(3);
   });
 
   it("before the client closes its end are answered before the process exits", async () => {
-    const bench = await openBench();
-    const server = await bench.another();
+    const setup = await openFaultSetup();
+    const server = await setup.another();
     const ids = [server.begin("list_voices", {}), server.begin("list_voices", { language: "ja" })];
     server.child.stdin.end();
     expect(await server.exited).toMatchObject({ code: 0 });
@@ -178,7 +178,7 @@ describe("many requests", () => {
 
 describe("a message of many megabytes", () => {
   it("under 10 MiB is read, and refused by its rule", async () => {
-    const { server } = await openBench();
+    const { server } = await openFaultSetup();
     const outcome = await server.call("generate_audio", { prompt: "x".repeat(9_000_000) });
     expect(errorOf(outcome).code).toBe("invalid_request");
     expect(textOf(outcome)).toMatch(/at most 2048 characters \(this one has 9000000\)/);
@@ -186,8 +186,8 @@ describe("a message of many megabytes", () => {
   });
 
   it("over 10 MiB ends the connection and the process, with a message in the log", async () => {
-    const bench = await openBench();
-    const server = await bench.another({ AUDIO_LOG_LEVEL: "warn" });
+    const setup = await openFaultSetup();
+    const server = await setup.another({ AUDIO_LOG_LEVEL: "warn" });
     server.send({ jsonrpc: "2.0", id: 77, method: "tools/call", params: { name: "x".repeat(12_000_000) } });
     expect(await server.exitWithin(5000)).toMatchObject({ code: 0, signal: null });
     expect(server.stderr).toMatch(/exceeded/);

@@ -7,12 +7,12 @@ import { newFolder, removeFolders } from "../files/folders.ts";
 import { runBin } from "../platforms/scene.ts";
 import { API_KEY } from "../support/counting-service.ts";
 import { COMPILED, errorOf, taskOf, textOf } from "../support/workplace.ts";
-import { closeBenchesAfterEach, openBench, shareBench } from "./bench.ts";
+import { closeAfterEach, openFaultSetup, shareFaultSetup } from "./fault-setup.ts";
 import { filesBelow } from "./promises.ts";
 import { accepted, always, answerText, type Misbehaviour, next, rawAnswer, sayAndHangUp } from "./wire.ts";
 
-// Every bench is searched for the key when it closes: all output at level debug, all file names, all bytes on disk.
-closeBenchesAfterEach();
+// Every setup is searched for the key when it closes: all output at level debug, all file names, all bytes on disk.
+closeAfterEach();
 afterEach(removeFolders);
 
 const SPELLINGS: Array<[string, string]> = [
@@ -25,24 +25,24 @@ const SPELLINGS: Array<[string, string]> = [
 ];
 
 describe("the key in the service's texts", () => {
-  const shared = shareBench();
+  const shared = shareFaultSetup();
 
   it.each(SPELLINGS)("(%s) is redacted from a refusal", async (what, words) => {
-    const bench = shared();
-    bench.misbehave(
+    const setup = shared();
+    setup.misbehave(
       next("create", (response, _exchange, service) =>
         service.refuse(response, 402, "insufficient_credits", words),
       ),
     );
-    const outcome = await bench.server.call("generate_audio", { prompt: `Refused ${what}` });
+    const outcome = await setup.server.call("generate_audio", { prompt: `Refused ${what}` });
     expect(errorOf(outcome).code).toBe("insufficient_credits");
     expect(textOf(outcome)).not.toContain(API_KEY);
     expect(textOf(outcome).replace(/\P{ASCII}/gu, "")).not.toContain(API_KEY);
   });
 
   it.each(SPELLINGS)("(%s) is redacted from a failed task, in every tool's answer", async (what, words) => {
-    const bench = shared();
-    bench.misbehave(
+    const setup = shared();
+    setup.misbehave(
       always("query", (response, exchange, service) => {
         const task = service.tasks.get(exchange.taskId ?? "");
         if (task === undefined) throw new Error("no such task");
@@ -50,10 +50,10 @@ describe("the key in the service's texts", () => {
         service.json(response, 200, { ...service.view(task), error: { code: words, message: words } });
       }),
     );
-    const outcome = await bench.server.call("generate_audio", { prompt: `Failed ${what}` });
+    const outcome = await setup.server.call("generate_audio", { prompt: `Failed ${what}` });
     const { task_id } = errorOf(outcome);
-    const shown = await bench.server.call("get_task", { task_id });
-    const listed = await bench.server.call("list_tasks", {});
+    const shown = await setup.server.call("get_task", { task_id });
+    const listed = await setup.server.call("list_tasks", {});
     expect(taskOf(shown).status).toBe("failed");
     for (const answer of [outcome, shown, listed]) expect(JSON.stringify(answer)).not.toContain(API_KEY);
   });
@@ -78,19 +78,19 @@ const PLACES: Array<[string, Misbehaviour]> = [
 ];
 
 describe("the key that a service sends back", () => {
-  const shared = shareBench();
+  const shared = shareFaultSetup();
   it.each(PLACES)("in %s is neither reported nor stored", async (what, misbehaviour) => {
-    const bench = shared();
-    bench.misbehave(next("create", misbehaviour));
+    const setup = shared();
+    setup.misbehave(next("create", misbehaviour));
     const call = { prompt: `Sent back in ${what}` };
-    const outcome = await bench.server.call("generate_audio", call);
+    const outcome = await setup.server.call("generate_audio", call);
     expect(JSON.stringify(outcome)).not.toContain(API_KEY);
-    expect(taskOf(await bench.server.call("generate_audio", call)).status).toBe("succeeded");
+    expect(taskOf(await setup.server.call("generate_audio", call)).status).toBe("succeeded");
   });
 
   it("as the id of a task is not accepted, because it would get into URLs and into the ledger", async () => {
-    const bench = await openBench();
-    bench.misbehave(
+    const setup = await openFaultSetup();
+    setup.misbehave(
       always("create", (response, exchange, service) => {
         service.json(response, 202, {
           ...service.view(accepted(service, exchange), true),
@@ -99,18 +99,18 @@ describe("the key that a service sends back", () => {
       }),
     );
     const reported = async () =>
-      errorOf(await bench.server.call("generate_audio", { prompt: "An id", wait_seconds: 0.5 }));
+      errorOf(await setup.server.call("generate_audio", { prompt: "An id", wait_seconds: 0.5 }));
     let error = await reported();
     // On a busy machine a call may end before the first answer arrives; its result then says that the service is
     // silent.
     for (let calls = 1; error.code === "timeout" && calls < 20; calls += 1) error = await reported();
     expect(error).toMatchObject({ code: "unexpected_response", task_id: null });
-    expect(bench.service.exchanges.filter(({ url }) => url.includes(API_KEY))).toEqual([]);
+    expect(setup.service.exchanges.filter(({ url }) => url.includes(API_KEY))).toEqual([]);
   });
 });
 
 describe("the key in a call", () => {
-  const shared = shareBench();
+  const shared = shareFaultSetup();
   it.each<[string, string, Record<string, unknown>]>([
     ["a prompt", "generate_audio", { prompt: `My key is ${API_KEY}, read it out` }],
     [
@@ -125,11 +125,11 @@ describe("the key in a call", () => {
   ])(
     "(%s) is refused before anything is sent or stored, and not repeated in the answer",
     async (_what, tool, args) => {
-      const bench = shared();
-      const outcome = await bench.server.call(tool, args);
+      const setup = shared();
+      const outcome = await setup.server.call(tool, args);
       expect(errorOf(outcome)).toMatchObject({ code: "invalid_request", http_status: null });
       expect(textOf(outcome)).toMatch(/API key[\s\S]*AUDIO_API_KEY/);
-      expect(bench.service.exchanges).toEqual([]);
+      expect(setup.service.exchanges).toEqual([]);
     },
   );
 });
@@ -144,35 +144,35 @@ const HIDDEN: Array<[string, string]> = [
 ];
 
 describe("the key hidden in a text", () => {
-  const shared = shareBench();
+  const shared = shareFaultSetup();
   it.each(HIDDEN)("%s is refused before anything is sent or stored", async (_what, text) => {
-    const bench = shared();
-    const outcome = await bench.server.call("narrate", { text, max_credits: 1000 });
+    const setup = shared();
+    const outcome = await setup.server.call("narrate", { text, max_credits: 1000 });
     expect(errorOf(outcome)).toMatchObject({ code: "invalid_request", http_status: null });
     expect(textOf(outcome)).toMatch(/API key[\s\S]*AUDIO_API_KEY/);
-    expect(bench.service.exchanges).toEqual([]);
-    expect(textOf(await bench.server.call("list_tasks", {}))).not.toContain("nar_");
+    expect(setup.service.exchanges).toEqual([]);
+    expect(textOf(await setup.server.call("list_tasks", {}))).not.toContain("nar_");
   });
 
   it("by a soft hyphen is refused in a prompt, too", async () => {
-    const bench = shared();
+    const setup = shared();
     const prompt = `My key is ${API_KEY.slice(0, 7)}\u00ad${API_KEY.slice(7)}`;
-    expect(errorOf(await bench.server.call("generate_audio", { prompt })).code).toBe("invalid_request");
-    expect(bench.service.exchanges).toEqual([]);
+    expect(errorOf(await setup.server.call("generate_audio", { prompt })).code).toBe("invalid_request");
+    expect(setup.service.exchanges).toEqual([]);
   });
 
   it("in a file is refused for the tool and for the command", async () => {
     const folder = newFolder();
     writeFileSync(join(folder, "book.md"), `# A book\n\nMy key is ${API_KEY}.`);
-    const bench = await openBench({ env: { AUDIO_INPUT_DIR: folder } });
-    const outcome = await bench.server.call("narrate", { file: "book.md", max_credits: 1000 });
+    const setup = await openFaultSetup({ env: { AUDIO_INPUT_DIR: folder } });
+    const outcome = await setup.server.call("narrate", { file: "book.md", max_credits: 1000 });
     expect(errorOf(outcome).code).toBe("invalid_request");
-    const env = bench.workplace.env(bench.service, COMPILED);
+    const env = setup.workplace.env(setup.service, COMPILED);
     const run = await runBin(["narrate", join(folder, "book.md"), "--max-credits", "1000"], env);
     expect(run.status).not.toBe(0);
     expect(run.stderr).toMatch(/API key[\s\S]*AUDIO_API_KEY/);
     expect(`${run.stdout}${run.stderr}`).not.toContain(API_KEY);
-    expect(bench.service.exchanges).toEqual([]);
+    expect(setup.service.exchanges).toEqual([]);
   });
 });
 
@@ -183,17 +183,17 @@ describe("the key in the settings", () => {
     ["inside the address", { AUDIO_BASE_URL: `https://user:${API_KEY}@example.com`, AUDIO_TIME_SCALE: "1" }],
     ["with white space inside", { AUDIO_API_KEY: `${API_KEY} ${API_KEY}` }],
   ])("(%s) is not in the error about it", async (_what, env) => {
-    const bench = await openBench({ env });
-    const outcome = await bench.server.call("generate_audio", { prompt: "x" });
+    const setup = await openFaultSetup({ env });
+    const outcome = await setup.server.call("generate_audio", { prompt: "x" });
     expect(errorOf(outcome).code).toBe("configuration_error");
     expect(textOf(outcome)).not.toContain(API_KEY);
   });
 
   it("is sent in the header of every request, and nowhere else", async () => {
-    const bench = await openBench();
-    taskOf(await bench.server.call("generate_audio", { prompt: "A whole task" }));
-    expect(bench.service.exchanges.length).toBeGreaterThanOrEqual(3);
-    for (const { headers, url, body } of bench.service.exchanges) {
+    const setup = await openFaultSetup();
+    taskOf(await setup.server.call("generate_audio", { prompt: "A whole task" }));
+    expect(setup.service.exchanges.length).toBeGreaterThanOrEqual(3);
+    for (const { headers, url, body } of setup.service.exchanges) {
       const { authorization, ...others } = headers;
       expect(authorization).toBe(`Bearer ${API_KEY}`);
       expect(JSON.stringify([others, url, body])).not.toContain(API_KEY);
@@ -201,9 +201,9 @@ describe("the key in the settings", () => {
   });
 
   it("is in no file, and only the owner can read the files", async () => {
-    const bench = await openBench();
-    taskOf(await bench.server.call("generate_audio", { prompt: "On disk" }));
-    const files = await filesBelow(bench.workplace.stateDir);
+    const setup = await openFaultSetup();
+    taskOf(await setup.server.call("generate_audio", { prompt: "On disk" }));
+    const files = await filesBelow(setup.workplace.stateDir);
     expect(files.some((path) => path.endsWith("ledger.sqlite"))).toBe(true);
     for (const path of files) expect((await readFile(path)).includes(API_KEY)).toBe(false);
   });
@@ -211,8 +211,8 @@ describe("the key in the settings", () => {
 
 it("an uncaught error that contains the key is logged in one line without it, and the process ends with 1", async () => {
   const boom = `setTimeout(() => { throw new Error("boom at ${API_KEY}", { cause: new Error("Bearer ${API_KEY}") }) }, 1500)`;
-  const bench = await openBench();
-  const server = await bench.another(
+  const setup = await openFaultSetup();
+  const server = await setup.another(
     {},
     { nodeArgs: ["--import", `data:text/javascript,${encodeURIComponent(boom)}`] },
   );

@@ -6,10 +6,10 @@ import { configurationError } from "../../src/commands/configuration-error.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { VOICE_IDS } from "../../src/contract/voices.ts";
 import { errorOf, taskOf, textOf } from "../support/workplace.ts";
-import { closeBenchesAfterEach, openBench } from "./bench.ts";
+import { closeAfterEach, openFaultSetup } from "./fault-setup.ts";
 import { RawServer } from "./raw-server.ts";
 
-closeBenchesAfterEach();
+closeAfterEach();
 
 type Environment = Parameters<typeof readConfig>[0];
 
@@ -130,15 +130,17 @@ describe("a wrong setting", () => {
   it("does not hide the others: the running server reports all at once, and sends nothing", async () => {
     const wrong = BAD.filter(([, env]) => env["AUDIO_BASE_URL"] === GOOD.AUDIO_BASE_URL);
     const env = Object.assign({}, ...wrong.map(([, bad]) => bad));
-    const bench = await openBench({ env: { ...env, AUDIO_STATE_DIR: "./state", AUDIO_API_KEY: "sk\u00fc" } });
-    const outcome = await bench.server.call("generate_audio", { prompt: "x" });
+    const setup = await openFaultSetup({
+      env: { ...env, AUDIO_STATE_DIR: "./state", AUDIO_API_KEY: "sk\u00fc" },
+    });
+    const outcome = await setup.server.call("generate_audio", { prompt: "x" });
     expect(errorOf(outcome)).toMatchObject({
       code: "configuration_error",
       http_status: null,
       retryable: false,
     });
     for (const [, , variable] of wrong) expect(textOf(outcome)).toContain(variable);
-    expect(bench.service.exchanges).toEqual([]);
+    expect(setup.service.exchanges).toEqual([]);
   });
 });
 
@@ -185,11 +187,11 @@ describe("a setting that the client left empty", () => {
   ])(
     "(%s) lets the server start and list voices, and every other call names what is missing",
     async (_what, env, missing) => {
-      const bench = await openBench();
+      const setup = await openFaultSetup();
       const bare = {
         PATH: process.env["PATH"] ?? "",
-        HOME: bench.workplace.root,
-        AUDIO_STATE_DIR: bench.workplace.stateDir,
+        HOME: setup.workplace.root,
+        AUDIO_STATE_DIR: setup.workplace.stateDir,
       };
       const server = await RawServer.start({ ...bare, ...env });
       try {
@@ -216,8 +218,8 @@ describe("a setting that the client left empty", () => {
 
 describe("a misspelt setting", () => {
   it("is logged once, at the first use of a tool, without its value", async () => {
-    const bench = await openBench();
-    const server = await bench.another({ AUDIO_LOG_LEVEL: "warn", AUDIO_WAIT_SECOND: "secret-word" });
+    const setup = await openFaultSetup();
+    const server = await setup.another({ AUDIO_LOG_LEVEL: "warn", AUDIO_WAIT_SECOND: "secret-word" });
     await server.call("list_voices", {});
     expect(server.stderr).toBe("");
     await server.call("list_tasks", {});
@@ -237,11 +239,11 @@ describe("a misspelt setting", () => {
 
 describe("a folder of the settings that cannot be written", () => {
   it("with --sandbox is reported with the setting that corrects it", async () => {
-    const bench = await openBench();
-    const file = join(bench.workplace.outputDir, "file");
-    await mkdir(bench.workplace.outputDir, { recursive: true });
+    const setup = await openFaultSetup();
+    const file = join(setup.workplace.outputDir, "file");
+    await mkdir(setup.workplace.outputDir, { recursive: true });
     await writeFile(file, "x");
-    const server = await bench.another({ AUDIO_STATE_DIR: join(file, "state") }, { args: ["--sandbox"] });
+    const server = await setup.another({ AUDIO_STATE_DIR: join(file, "state") }, { args: ["--sandbox"] });
     const outcome = await server.call("generate_audio", { prompt: "Nowhere to keep books" });
     expect(errorOf(outcome).code).toBe("store_unavailable");
     expect(textOf(outcome)).toContain(`${join(file, "state")} (AUDIO_STATE_DIR)`);
@@ -255,26 +257,26 @@ describe("a password of the settings", () => {
   const proxy = (password: string) => ({ HTTPS_PROXY: `http://someone:${password}@127.0.0.1:9` });
 
   it("that is an ordinary word can be read aloud, but not in its URL", async () => {
-    const bench = await openBench({ env: proxy("narration") });
-    const task = taskOf(await bench.server.call("generate_audio", { prompt: "A calm narration of the sea" }));
+    const setup = await openFaultSetup({ env: proxy("narration") });
+    const task = taskOf(await setup.server.call("generate_audio", { prompt: "A calm narration of the sea" }));
     expect(task.status).toBe("succeeded");
     for (const prompt of [
       "Use http://someone:narration@127.0.0.1:9 for it",
       `Basic ${Buffer.from("someone:narration").toString("base64")}`,
-      `The key is ${bench.service.apiKey}`,
+      `The key is ${setup.service.apiKey}`,
     ]) {
-      const outcome = await bench.server.call("generate_audio", { prompt });
+      const outcome = await setup.server.call("generate_audio", { prompt });
       expect(errorOf(outcome).code).toBe("invalid_request");
       expect(textOf(outcome)).toMatch(/API key or a password/);
     }
-    expect(bench.service.count("create")).toBe(1);
+    expect(setup.service.count("create")).toBe(1);
   });
 
   it("that cannot be ordinary text is refused wherever it stands", async () => {
-    const bench = await openBench({ env: proxy("Xk29vQ81mmzP") });
-    const outcome = await bench.server.call("generate_audio", { prompt: "Say Xk29vQ81mmzP aloud" });
+    const setup = await openFaultSetup({ env: proxy("Xk29vQ81mmzP") });
+    const outcome = await setup.server.call("generate_audio", { prompt: "Say Xk29vQ81mmzP aloud" });
     expect(errorOf(outcome).code).toBe("invalid_request");
-    expect(bench.service.count("create")).toBe(0);
+    expect(setup.service.count("create")).toBe(0);
   });
 });
 
@@ -291,14 +293,14 @@ describe("a setting that only looks wrong", () => {
   });
 
   it("(a password with a percent sign) does not keep the server from starting", async () => {
-    const bench = await openBench();
-    const server = await bench.another({ AUDIO_STORE_URL: "postgres://u:50%zz@127.0.0.1:1" });
+    const setup = await openFaultSetup();
+    const server = await setup.another({ AUDIO_STORE_URL: "postgres://u:50%zz@127.0.0.1:1" });
     expect((await server.call("list_voices", {})).structuredContent).toMatchObject({
       count: VOICE_IDS.length,
     });
     const outcome = await server.call("generate_audio", { prompt: "x", wait_seconds: 1 });
     expect(errorOf(outcome).code).toBe("store_unavailable");
     expect(textOf(outcome)).not.toContain("50%zz");
-    expect(bench.service.exchanges).toEqual([]);
+    expect(setup.service.exchanges).toEqual([]);
   });
 });

@@ -5,10 +5,10 @@ import { z } from "zod";
 import type { CountingService } from "../support/counting-service.ts";
 import { NOT_LINUX, skipFor } from "../support/skipping.ts";
 import { errorOf, taskOf, textOf } from "../support/workplace.ts";
-import { type Bench, closeBenchesAfterEach, openBench, shareBench } from "./bench.ts";
+import { closeAfterEach, type FaultSetup, openFaultSetup, shareFaultSetup } from "./fault-setup.ts";
 import { always, answerGzip, answerText, type Misbehaviour, next, rawAnswer, sayAndHangUp } from "./wire.ts";
 
-closeBenchesAfterEach();
+closeAfterEach();
 
 function onlyTask(service: CountingService) {
   const [task] = service.tasks.values();
@@ -22,12 +22,12 @@ const changed =
   (response, _exchange, service) =>
     service.json(response, 200, { ...service.view(onlyTask(service)), ...changes });
 
-async function expectSaved(bench: Bench, prompt: string): Promise<void> {
-  const task = taskOf(await bench.server.call("generate_audio", { prompt }));
+async function expectSaved(setup: FaultSetup, prompt: string): Promise<void> {
+  const task = taskOf(await setup.server.call("generate_audio", { prompt }));
   expect(task.status).toBe("succeeded");
   const bytes = await readFile(task.audio?.path ?? "");
-  expect(bytes.equals(onlyTask(bench.service).audio)).toBe(true);
-  expect(bench.service.count("create")).toBe(1);
+  expect(bytes.equals(onlyTask(setup.service).audio)).toBe(true);
+  expect(setup.service.count("create")).toBe(1);
 }
 
 const HICCUPS: Array<[string, Misbehaviour]> = [
@@ -50,47 +50,47 @@ const HICCUPS: Array<[string, Misbehaviour]> = [
 ];
 
 describe("an unknown status", () => {
-  const shared = shareBench();
+  const shared = shareFaultSetup();
   const QUOTED = /The service gives Task \S+ the status "sleeping", which its contract does not define/;
 
   it("is in the log and in the first result, quoted", async () => {
-    const bench = shared();
-    bench.misbehave(always("query", changed({ status: "sleeping" })));
-    const outcome = await bench.server.call("generate_audio", { prompt: "It sleeps", wait_seconds: 2 });
+    const setup = shared();
+    setup.misbehave(always("query", changed({ status: "sleeping" })));
+    const outcome = await setup.server.call("generate_audio", { prompt: "It sleeps", wait_seconds: 2 });
     expect(taskOf(outcome).message).toMatch(QUOTED);
     expect(textOf(outcome)).toMatch(QUOTED);
-    expect(bench.server.stderr).toMatch(/warn.*status: /);
+    expect(setup.server.stderr).toMatch(/warn.*status: /);
     const { task_id } = taskOf(outcome);
-    expect(textOf(await bench.server.call("get_task", { task_id, wait_seconds: 1 }))).toMatch(QUOTED);
-    bench.misbehave(undefined);
-    expect(taskOf(await bench.server.call("get_task", { task_id, wait_seconds: 10 })).status).toBe(
+    expect(textOf(await setup.server.call("get_task", { task_id, wait_seconds: 1 }))).toMatch(QUOTED);
+    setup.misbehave(undefined);
+    expect(taskOf(await setup.server.call("get_task", { task_id, wait_seconds: 10 })).status).toBe(
       "succeeded",
     );
   });
 });
 
 describe("polling continues, and the audio is saved, when an answer to a query", () => {
-  const shared = shareBench();
+  const shared = shareFaultSetup();
   it.each(HICCUPS)("%s", async (what, misbehaviour) => {
-    const bench = shared();
-    bench.misbehave(next("query", misbehaviour, 2));
-    await expectSaved(bench, `A hiccup: ${what}`);
+    const setup = shared();
+    setup.misbehave(next("query", misbehaviour, 2));
+    await expectSaved(setup, `A hiccup: ${what}`);
   });
 });
 
 describe("an answer of one MiB in chunks of one byte", skipFor(NOT_LINUX), () => {
   it("needs no more memory than in one piece", async () => {
     // Reading it takes longer than the fastest time scale allows.
-    const bench = await openBench({ env: { AUDIO_TIME_SCALE: "0.01" } });
+    const setup = await openFaultSetup({ env: { AUDIO_TIME_SCALE: "0.01" } });
     const drip = Buffer.from("1\r\nx\r\n".repeat(1_050_000));
-    bench.misbehave(
+    setup.misbehave(
       next("query", ({ socket }) => {
         socket?.write("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n");
         socket?.write(drip);
       }),
     );
-    await expectSaved(bench, "A byte at a time");
-    const status = await readFile(`/proc/${bench.server.child.pid}/status`, "utf8");
+    await expectSaved(setup, "A byte at a time");
+    const status = await readFile(`/proc/${setup.server.child.pid}/status`, "utf8");
     const mostMiB = Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1]) / 1024;
     // Stored chunk by chunk, it would take 900 MiB.
     expect(mostMiB).toBeLessThan(450);
@@ -114,12 +114,12 @@ const ODD: Array<[string, Record<string, unknown>]> = [
 ];
 
 describe("paid audio is saved although the finished task has", () => {
-  const shared = shareBench();
+  const shared = shareFaultSetup();
   it.each(ODD)("%s, and a stated charge counts as stated", async (what, changes) => {
-    const bench = shared();
-    bench.misbehave(always("query", changed(changes)));
-    await expectSaved(bench, `Finished with ${what}`);
-    const again = taskOf(await bench.server.call("generate_audio", { prompt: `Finished with ${what}` }));
+    const setup = shared();
+    setup.misbehave(always("query", changed(changes)));
+    await expectSaved(setup, `Finished with ${what}`);
+    const again = taskOf(await setup.server.call("generate_audio", { prompt: `Finished with ${what}` }));
     const bill = z.object({ charged_credits: z.number() }).safeParse(changes["billing"]).data;
     if ("billing" in changes) expect(again.billing?.charged_credits).toBe(bill?.charged_credits);
   });
@@ -127,9 +127,9 @@ describe("paid audio is saved although the finished task has", () => {
 
 describe("a status that goes backwards", () => {
   it("is never reported: a processing task is not queued again", async () => {
-    const bench = await openBench({ service: { processingMs: 150 } });
+    const setup = await openFaultSetup({ service: { processingMs: 150 } });
     let queries = 0;
-    bench.misbehave((exchange, response, service) => {
+    setup.misbehave((exchange, response, service) => {
       if (exchange.kind !== "query") return false;
       queries += 1;
       if (queries > 20) return false;
@@ -137,33 +137,33 @@ describe("a status that goes backwards", () => {
       service.json(response, 200, { ...service.view(onlyTask(service)), status, output: null });
       return true;
     });
-    const id = bench.server.begin("generate_audio", { prompt: "Back and forth" }, { progressToken: 1 });
-    expect(taskOf(await bench.server.outcomeOf(id)).status).toBe("succeeded");
-    const reported = bench.server.notifications.map(({ params }) => String(params?.["message"]));
+    const id = setup.server.begin("generate_audio", { prompt: "Back and forth" }, { progressToken: 1 });
+    expect(taskOf(await setup.server.outcomeOf(id)).status).toBe("succeeded");
+    const reported = setup.server.notifications.map(({ params }) => String(params?.["message"]));
     const since = reported.findIndex((text) => text.includes("is processing"));
     expect(since).toBeGreaterThan(-1);
     expect(reported.slice(since).filter((text) => text.includes("is queued"))).toEqual([]);
   });
 
   it("after the end changes nothing: the file stays saved, at the same cost", async () => {
-    const bench = await openBench();
+    const setup = await openFaultSetup();
     const call = { prompt: "Saved for good" };
-    const saved = taskOf(await bench.server.call("generate_audio", call));
-    bench.misbehave(always("query", changed({ status: "queued", output: null, billing: null })));
-    const later = taskOf(await bench.server.call("get_task", { task_id: saved.task_id }));
+    const saved = taskOf(await setup.server.call("generate_audio", call));
+    setup.misbehave(always("query", changed({ status: "queued", output: null, billing: null })));
+    const later = taskOf(await setup.server.call("get_task", { task_id: saved.task_id }));
     expect(later).toMatchObject({ status: "succeeded", billing: saved.billing });
     expect(later.audio?.path).toBe(saved.audio?.path);
-    expect(taskOf(await bench.server.call("generate_audio", call)).audio).toEqual(saved.audio);
-    expect(bench.service.count("create")).toBe(1);
+    expect(taskOf(await setup.server.call("generate_audio", call)).audio).toEqual(saved.audio);
+    expect(setup.service.count("create")).toBe(1);
   });
 });
 
 describe("a call is answered within its window", () => {
   it("although the service does not answer a query: get_task returns what is known", async () => {
-    const bench = await openBench({ service: { processingMs: 60_000 } });
-    const handle = taskOf(await bench.server.call("generate_audio", { prompt: "Mute", wait_seconds: 0 }));
-    bench.misbehave((exchange) => exchange.kind === "query");
-    const second = await bench.another();
+    const setup = await openFaultSetup({ service: { processingMs: 60_000 } });
+    const handle = taskOf(await setup.server.call("generate_audio", { prompt: "Mute", wait_seconds: 0 }));
+    setup.misbehave((exchange) => exchange.kind === "query");
+    const second = await setup.another();
     const begun = performance.now();
     const known = taskOf(await second.call("get_task", { task_id: handle.task_id, wait_seconds: 1 }));
     expect(known).toMatchObject({ task_id: handle.task_id, audio: null });
@@ -174,56 +174,56 @@ describe("a call is answered within its window", () => {
   it("although the service requested a pause of ten minutes", async () => {
     // Not scaled, so that the pause is far longer than the test.
     const env = { AUDIO_TIME_SCALE: "1", AUDIO_WAIT_SECONDS: "1", AUDIO_POLL_INTERVAL_SECONDS: "0.2" };
-    const bench = await openBench({ env });
-    bench.misbehave((exchange, response) => {
+    const setup = await openFaultSetup({ env });
+    setup.misbehave((exchange, response) => {
       if (exchange.kind === "create") return false;
       return answerText(response, 429, "{}", { "retry-after": "600" });
     });
     const call = { prompt: "Pause", wait_seconds: 1 };
-    const handle = taskOf(await bench.server.call("generate_audio", call));
+    const handle = taskOf(await setup.server.call("generate_audio", call));
     expect(handle.task_id).not.toBeNull();
     // The first query may be answered after the call's wait, so the pause is reported from the second query on.
     const look = async (): Promise<string> =>
-      textOf(await bench.server.call("get_task", { task_id: handle.task_id, wait_seconds: 0 }));
+      textOf(await setup.server.call("get_task", { task_id: handle.task_id, wait_seconds: 0 }));
     await expect.poll(look).toMatch(/it asked for a pause/);
     const begun = performance.now();
     // A call with a wait is held for the pause, because a repeat at once would only be delayed again.
     for (const wait_seconds of [0, 0.5, 1.5]) {
-      const outcome = await bench.server.call("get_task", { task_id: handle.task_id, wait_seconds });
+      const outcome = await setup.server.call("get_task", { task_id: handle.task_id, wait_seconds });
       expect(taskOf(outcome).task_id).toBe(handle.task_id);
       expect(textOf(outcome)).toMatch(/cannot be asked for about (59\d|600) s: it asked for a pause/);
     }
     const held = { code: "rate_limit", http_status: null, retryable: true, task_id: "foreign" };
     for (const wait_seconds of [0, 0.5, 30]) {
-      const stranger = errorOf(await bench.server.call("get_task", { task_id: "foreign", wait_seconds }));
+      const stranger = errorOf(await setup.server.call("get_task", { task_id: "foreign", wait_seconds }));
       expect(stranger).toMatchObject(held);
       expect(stranger.retry_after_seconds).toBeGreaterThan(570);
       expect(stranger.retry_after_seconds).toBeLessThanOrEqual(600);
     }
-    expect(errorOf(await bench.server.call("download_audio", { task_id: "foreign" }))).toMatchObject(held);
+    expect(errorOf(await setup.server.call("download_audio", { task_id: "foreign" }))).toMatchObject(held);
     expect(performance.now() - begun).toBeLessThan(5000);
   });
 
   it("although the reads of the minute are used up: it says when to call again", async () => {
-    const bench = await openBench({ env: { AUDIO_TIME_SCALE: "1" } });
+    const setup = await openFaultSetup({ env: { AUDIO_TIME_SCALE: "1" } });
     for (let count = 0; count < 60; count += 1) {
-      const unknown = errorOf(await bench.server.call("get_task", { task_id: `foreign-${count}` }));
+      const unknown = errorOf(await setup.server.call("get_task", { task_id: `foreign-${count}` }));
       expect(unknown.code).toBe("not_found");
     }
     const begun = performance.now();
-    const refused = errorOf(await bench.server.call("get_task", { task_id: "foreign" }));
+    const refused = errorOf(await setup.server.call("get_task", { task_id: "foreign" }));
     expect(refused).toMatchObject({ code: "rate_limit", retryable: true, task_id: "foreign" });
     expect(refused.retry_after_seconds).toBeGreaterThan(20);
     expect(performance.now() - begun).toBeLessThan(3000);
-    expect(bench.service.count("query")).toBe(60);
+    expect(setup.service.count("query")).toBe(60);
   });
 
   it("although the connection breaks at each query: a waiting get_task continues", async () => {
-    const bench = await openBench({ service: { processingMs: 60_000 } });
-    const handle = taskOf(await bench.server.call("generate_audio", { prompt: "Shaky", wait_seconds: 0 }));
-    const second = await bench.another();
-    bench.misbehave(next("query", (response) => sayAndHangUp(response, "", true), 5));
-    bench.service.processingMs = 0;
+    const setup = await openFaultSetup({ service: { processingMs: 60_000 } });
+    const handle = taskOf(await setup.server.call("generate_audio", { prompt: "Shaky", wait_seconds: 0 }));
+    const second = await setup.another();
+    setup.misbehave(next("query", (response) => sayAndHangUp(response, "", true), 5));
+    setup.service.processingMs = 0;
     const done = taskOf(await second.call("get_task", { task_id: handle.task_id, wait_seconds: 10 }));
     expect(done.status).toBe("succeeded");
     expect(done.audio).not.toBeNull();
@@ -231,14 +231,14 @@ describe("a call is answered within its window", () => {
 });
 
 it("a task that never ends is wait_expired after the recovery window, and can still be fetched later", async () => {
-  const bench = await openBench({ service: { processingMs: 3_600_000 } });
+  const setup = await openFaultSetup({ service: { processingMs: 3_600_000 } });
   const call = { prompt: "Endless", wait_seconds: 15 };
-  const outcome = await bench.server.call("generate_audio", call);
+  const outcome = await setup.server.call("generate_audio", call);
   const facts = errorOf(outcome);
-  expect(facts).toMatchObject({ code: "wait_expired", task_id: onlyTask(bench.service).id });
+  expect(facts).toMatchObject({ code: "wait_expired", task_id: onlyTask(setup.service).id });
   expect(textOf(outcome)).toMatch(/task_id is kept/);
-  bench.service.processingMs = 0;
-  const later = taskOf(await bench.server.call("get_task", { task_id: facts.task_id, wait_seconds: 10 }));
+  setup.service.processingMs = 0;
+  const later = taskOf(await setup.server.call("get_task", { task_id: facts.task_id, wait_seconds: 10 }));
   expect(later.audio).not.toBeNull();
-  expect(bench.service.count("create")).toBe(1);
+  expect(setup.service.count("create")).toBe(1);
 });

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { type JobFacts, nextAction, type TaskAction } from "../../src/generation/job/next-action.ts";
 import type { TaskRecord } from "../../src/ledger/record.ts";
-import { aRecord } from "../ledger/a-record.ts";
+import { sampleRecord } from "../ledger/sample-record.ts";
 
 type Next = typeof nextAction;
 
@@ -37,7 +37,7 @@ function brokenRule(
   wish: typeof wishes extends fc.Arbitrary<infer Wish> ? Wish : never,
   course: typeof answers extends fc.Arbitrary<infer Course> ? Course : never,
 ): string | null {
-  let record: TaskRecord = aRecord({
+  let record: TaskRecord = sampleRecord({
     status: wish.wasFailed ? "failed" : "waiting",
     billing: wish.wasFailed ? bill(0) : null,
   });

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { estimateSeconds } from "../../src/contract/estimate.ts";
 import { paceOf } from "../../src/generation/pace.ts";
 import type { TaskRecord } from "../../src/ledger/record.ts";
-import { aRecord } from "../ledger/a-record.ts";
+import { sampleRecord } from "../ledger/sample-record.ts";
 
 const PROMPT = "It was a bright cold day in April, and the clocks were striking thirteen. ".repeat(3);
 
@@ -18,7 +18,7 @@ interface Came {
 function came({ ratio, speed = 1, voice = "sophie_en_zh", prompt = PROMPT }: Came): TaskRecord {
   const input = JSON.stringify({ prompt, speed, voice });
   const seconds = ratio === null ? null : (estimateSeconds(prompt) / speed) * ratio;
-  return aRecord({ status: "succeeded", input, audioSeconds: seconds });
+  return sampleRecord({ status: "succeeded", input, audioSeconds: seconds });
 }
 
 const all = (...ratios: number[]): TaskRecord[] => ratios.map((ratio) => came({ ratio }));
@@ -38,7 +38,7 @@ it.each([
   ],
   ["short texts do not count", Array.from({ length: 9 }, () => came({ ratio: 1.9, prompt: "Hello." })), 1],
   ["what has no length does not count", Array.from({ length: 9 }, () => came({ ratio: null })), 1],
-  ["a task made elsewhere does not count", Array.from({ length: 9 }, () => aRecord({ input: null })), 1],
+  ["a task made elsewhere does not count", Array.from({ length: 9 }, () => sampleRecord({ input: null })), 1],
 ])("%s", (_what, records, expected) => {
   expect(paceOf(records, "sophie_en_zh")).toBeCloseTo(expected, 6);
 });

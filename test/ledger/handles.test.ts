@@ -11,7 +11,7 @@ import {
   openedHandle,
   type SaveOptions,
 } from "../../src/ledger/rules/handles.ts";
-import { aRecord } from "./a-record.ts";
+import { sampleRecord } from "./sample-record.ts";
 
 const SAVE_OPTIONS: SaveOptions = { fileName: null, replace: false };
 const WAITING: HandleTarget = { status: "waiting", attempt: 1, taskId: null };
@@ -75,6 +75,6 @@ describe("a handle", () => {
     expect(handleTarget(undefined)).toBeNull();
     expect(handleTarget("{")).toBeNull();
     expect(handleTarget("{}")).toBeNull();
-    expect(handleTarget(rowOf(aRecord()).value)).toMatchObject({ attempt: 1 });
+    expect(handleTarget(rowOf(sampleRecord()).value)).toMatchObject({ attempt: 1 });
   });
 });

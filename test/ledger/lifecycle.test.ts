@@ -8,7 +8,7 @@ import type { ObservedTask } from "../../src/api/read-task.ts";
 import { idempotencyKey } from "../../src/ledger/identity.ts";
 import { applyEvent, NO_TASK_YET, type TaskEvent } from "../../src/ledger/lifecycle.ts";
 import { flightOf, isOpen, rowOf, type TaskRecord, taskRecordSchema } from "../../src/ledger/record.ts";
-import { aRecord } from "./a-record.ts";
+import { sampleRecord } from "./sample-record.ts";
 
 const SENT_AT_MS = 1_800_000_000_000;
 const NOW_MS = SENT_AT_MS + 60_000;
@@ -35,7 +35,7 @@ const observed = (seen: ObservedTask, attempt = 1, atMs = NOW_MS): TaskEvent => 
 const file = { path: "/out/a.mp3", sizeBytes: 1, sha256: "0", savedAtMs: NOW_MS, matchesFormat: true };
 const replaced = { sizeBytes: 1, sha256: "1", name: "b.mp3", movedTo: "b (previous).mp3" };
 const reserved = { credits: 150, atMs: SENT_AT_MS };
-const fresh = aRecord({ ...NO_TASK_YET });
+const fresh = sampleRecord({ ...NO_TASK_YET });
 const sentOnce = {
   ...fresh,
   status: "unresolved",
@@ -240,7 +240,7 @@ describe("the spend of a record", () => {
   });
 
   it("is 0 for a task that another machine made, however it ends", () => {
-    const foreign = aRecord({ ...NO_TASK_YET, input: null, take: null });
+    const foreign = sampleRecord({ ...NO_TASK_YET, input: null, take: null });
     for (const status of ["queued", "succeeded", "failed"] as const) {
       expect(recordAfter([observed(task(status, { billing: billing(10) }))], foreign).spend).toBeNull();
     }

@@ -29,7 +29,7 @@ import {
 } from "../support/postgres-server.ts";
 import { startRedirector } from "../support/redirector.ts";
 import { scratchFolder } from "../support/scratch.ts";
-import { aRecord } from "./a-record.ts";
+import { sampleRecord } from "./sample-record.ts";
 import { admit, claim, expectAway, ORIGIN, openEngine, openShared } from "./shared-store.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -118,7 +118,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("an outage", () => {
     await expectAway(store.get("record-1"), /nothing listens there/);
     await expectAway(claim(store), /nothing listens there/);
     await server.start();
-    expect(await store.get("record-1")).toBe(rowOf(aRecord()).value);
+    expect(await store.get("record-1")).toBe(rowOf(sampleRecord()).value);
     expect(await store.heartbeat(["record-1"])).toEqual([]);
     expect(await store.check()).toEqual([]);
   });
@@ -153,7 +153,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("an outage", () => {
     await store.heartbeat([]);
     const processId = spawn(
       process.execPath,
-      [fileURLToPath(new URL("./stopped-holder.ts", import.meta.url)), server.url, "account"],
+      [fileURLToPath(new URL("./suspended-lock-owner.ts", import.meta.url)), server.url, "account"],
       { stdio: ["ignore", "pipe", "inherit"] },
     );
     onTestFinished(() => void processId.kill("SIGKILL"));
@@ -188,7 +188,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a lost answer", () => {
       proxy.loseAnswers(1, "COMMIT\0");
       return await call();
     };
-    const waiting = aRecord({ recordId: "lost", status: "waiting", taskId: null });
+    const waiting = sampleRecord({ recordId: "lost", status: "waiting", taskId: null });
     expect(await losing(() => claim(store, waiting))).toMatchObject({ leaseOwner: "holder" });
     const spend = { credits: 150, atMs: Date.now() };
     const after = rowOf({ ...waiting, status: "unresolved", revision: 2, spend });

@@ -9,8 +9,8 @@ import { createLog } from "../../src/log.ts";
 import { createProcessId, isProcessGone } from "../../src/process-id.ts";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
 import { scratchFolder } from "../support/scratch.ts";
-import { aRecord } from "./a-record.ts";
 import { Child } from "./child.ts";
+import { sampleRecord } from "./sample-record.ts";
 import type { Job } from "./worker.ts";
 
 const log = createLog("silent", (text) => text);
@@ -138,7 +138,7 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       expect(admitted.length).toBeGreaterThanOrEqual(120);
       const { ledger } = await openHere(place);
       // Listed by its columns, which were written with it.
-      const listed = await ledger.list({ accounts: "own", limit: 100_000 });
+      const listed = await ledger.list({ apiKeys: "own", limit: 100_000 });
       const stored = new Map(listed.map((record) => [record.recordId, record]));
       // A claim without a send need not survive a crash of the server.
       if (place.storeUrl === null) expect(written.filter((recordId) => !stored.has(recordId))).toEqual([]);
@@ -174,7 +174,7 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       const found = await ledger.get("a-0");
       const { origin, keyId } = ledger.identity;
       const names = { recordId: "next", workId: "next work", origin, keyId };
-      const next = (await ledger.claim(aRecord({ ...NO_TASK_YET, ...names, revision: 0 }))).record;
+      const next = (await ledger.claim(sampleRecord({ ...NO_TASK_YET, ...names, revision: 0 }))).record;
       const budget = { credits: 150, windowMs: DAY_MS };
       const one = { maxCreates: 1, windowMs: 60_000, maxInFlight: 1, lapseMs: 30_000, budget };
       if (found?.status === "unresolved") {
@@ -199,7 +199,7 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       const { ledger, limits } = await openHere(place);
       const { origin, keyId } = ledger.identity;
       const names = { recordId: "mine", workId: "my work", origin, keyId };
-      const { record } = await ledger.claim(aRecord({ ...NO_TASK_YET, ...names, revision: 0 }));
+      const { record } = await ledger.claim(sampleRecord({ ...NO_TASK_YET, ...names, revision: 0 }));
       // Living processes have both places, for longer than a dead process would.
       const tooEarly = AbortSignal.timeout(1400);
       const waiting: string[] = [];

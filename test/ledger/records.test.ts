@@ -15,7 +15,7 @@ import { createProcessId } from "../../src/process-id.ts";
 import { failureOf } from "../api/failure.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { openSqliteStore } from "../support/sqlite-ledger.ts";
-import { aRecord } from "./a-record.ts";
+import { sampleRecord } from "./sample-record.ts";
 
 const WALL_MS = 1_800_000_000_123;
 const NO_LIMITS: CreateLimits = {
@@ -57,7 +57,7 @@ function draft(ledger: Ledger, changes: Partial<TaskRecord> = {}): TaskRecord {
   const { origin, keyId } = ledger.identity;
   const workId = changes.workId ?? randomUUID();
   const names = { workId, recordId: recordId(workId, keyId), origin, keyId };
-  return aRecord({ ...NO_TASK_YET, revision: 0, createdAtMs: WALL_MS, ...names, ...changes });
+  return sampleRecord({ ...NO_TASK_YET, revision: 0, createdAtMs: WALL_MS, ...names, ...changes });
 }
 
 async function claimed(ledger: Ledger, changes: Partial<TaskRecord> = {}): Promise<TaskRecord> {
@@ -112,7 +112,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       expect(await ledger.ofWork(record.workId)).toEqual([changed]);
       expect(await ledger.ofTask("task-1")).toEqual([changed]);
       expect(await ledger.ofPath("/out/a.mp3")).toEqual([changed]);
-      expect(await ledger.list({ accounts: "own", openOnly: true, limit: 9 })).toEqual([changed]);
+      expect(await ledger.list({ apiKeys: "own", openOnly: true, limit: 9 })).toEqual([changed]);
       expect(await ledger.get("none")).toBeNull();
     });
 
@@ -152,7 +152,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       const odd = await claimed(ledger);
       const sound = await claimed(ledger);
       await damage(ledger, odd, "{}");
-      expect(await ledger.list({ accounts: "all", limit: 9 })).toEqual([sound]);
+      expect(await ledger.list({ apiKeys: "all", limit: 9 })).toEqual([sound]);
       expect(bench.logged.join()).toContain("passed over");
     });
 
@@ -304,10 +304,10 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       const own = await named(mine, 2);
       const first = await claimed(theirs, { createdAtMs: 1 });
       const second = await claimed(mine, { createdAtMs: 0 });
-      expect(await mine.list({ accounts: "all", limit: 9 })).toEqual([own, first, second]);
-      expect(await theirs.list({ accounts: "all", limit: 9 })).toEqual([old, first, second]);
+      expect(await mine.list({ apiKeys: "all", limit: 9 })).toEqual([own, first, second]);
+      expect(await theirs.list({ apiKeys: "all", limit: 9 })).toEqual([old, first, second]);
       // As many as requested, whatever was omitted.
-      expect(await mine.list({ accounts: "all", limit: 2 })).toEqual([own, first]);
+      expect(await mine.list({ apiKeys: "all", limit: 2 })).toEqual([own, first]);
     });
   });
 }

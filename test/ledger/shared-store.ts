@@ -7,7 +7,7 @@ import { PostgresEngine } from "../../src/ledger/postgres/postgres-engine.ts";
 import { rowOf } from "../../src/ledger/record.ts";
 import { createLog } from "../../src/log.ts";
 import { failureOf } from "../api/failure.ts";
-import { aRecord } from "./a-record.ts";
+import { sampleRecord } from "./sample-record.ts";
 
 export const ORIGIN = "https://service.example";
 
@@ -40,12 +40,12 @@ interface SharedOptions {
   readonly keyId?: string;
 }
 
-export const claim = (store: LedgerStore, changes: Parameters<typeof aRecord>[0] = {}) =>
-  store.claim({ row: rowOf(aRecord(changes)), leaseTtlMs: 15_000 });
+export const claim = (store: LedgerStore, changes: Parameters<typeof sampleRecord>[0] = {}) =>
+  store.claim({ row: rowOf(sampleRecord(changes)), leaseTtlMs: 15_000 });
 
 /** Requests the admission of a create of a new record, within wide limits. */
 export async function admit(store: LedgerStore, keyId = "account") {
-  const waiting = aRecord({ recordId: randomUUID(), keyId, status: "waiting", taskId: null });
+  const waiting = sampleRecord({ recordId: randomUUID(), keyId, status: "waiting", taskId: null });
   await claim(store, waiting);
   const spend = { credits: 150, atMs: systemClock.wallMs() };
   const after = rowOf({ ...waiting, status: "unresolved", revision: waiting.revision + 1, spend });

@@ -25,11 +25,11 @@ import { asOrdinaryUser } from "../files/folders.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { NOT_LINUX, ON_WINDOWS, skipFor } from "../support/skipping.ts";
 import { openSqliteStore } from "../support/sqlite-ledger.ts";
-import { aRecord } from "./a-record.ts";
+import { sampleRecord } from "./sample-record.ts";
 
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
-const identity = { origin: aRecord().origin, keyId: aRecord().keyId, processId: "holder" };
+const identity = { origin: sampleRecord().origin, keyId: sampleRecord().keyId, processId: "holder" };
 
 function open(stateDir: string): LedgerStore {
   const store = openSqliteStore({ stateDir, clock: systemClock, identity });
@@ -37,7 +37,7 @@ function open(stateDir: string): LedgerStore {
   return store;
 }
 
-async function put(store: LedgerStore, record: TaskRecord = aRecord()): Promise<void> {
+async function put(store: LedgerStore, record: TaskRecord = sampleRecord()): Promise<void> {
   const { keyId, recordId } = record;
   await store.write({
     keyId,
@@ -75,10 +75,10 @@ class RecordingEngine extends SqliteEngine {
 /** Calls every method of the store that looks for records. */
 async function lookUp(store: LedgerStore): Promise<void> {
   for (const accounts of ["own", "all"] as const) {
-    await store.list({ accounts, limit: 20 });
-    await store.list({ accounts, limit: 20, openOnly: true });
-    await store.list({ accounts, limit: 20, status: "failed" });
-    await store.list({ accounts, limit: 20, status: "unresolved" });
+    await store.list({ apiKeys: accounts, limit: 20 });
+    await store.list({ apiKeys: accounts, limit: 20, openOnly: true });
+    await store.list({ apiKeys: accounts, limit: 20, status: "failed" });
+    await store.list({ apiKeys: accounts, limit: 20, status: "unresolved" });
   }
   await store.named(workName("work 500"));
   await store.named(taskName(identity.origin, "task 500"));
@@ -163,16 +163,16 @@ describe("the ledger's folder", () => {
     await failureOf(store.check());
     rmSync(blocker);
     await put(store);
-    expect(await read(store)).toEqual(aRecord());
+    expect(await read(store)).toEqual(sampleRecord());
   });
 
   it("that was deleted during a process is created again, and writes are not lost", async () => {
     const { stateDir, file } = await written();
     const store = open(stateDir);
-    expect(await read(store)).toEqual(aRecord());
+    expect(await read(store)).toEqual(sampleRecord());
     renameSync(file, `${file}.old`);
     expect(await read(store)).toBeUndefined();
-    await put(store, aRecord({ recordId: "record-2" }));
+    await put(store, sampleRecord({ recordId: "record-2" }));
     const other = open(stateDir);
     expect(await read(other, "record-2")).toBeDefined();
   });
@@ -196,7 +196,7 @@ describe("a ledger file", () => {
     const db = new DatabaseSync(file);
     db.exec("DROP TABLE agm_names");
     db.close();
-    const failure = await failureOf(put(open(stateDir), aRecord({ recordId: "record-2" })));
+    const failure = await failureOf(put(open(stateDir), sampleRecord({ recordId: "record-2" })));
     expect(failure.message).toContain("is damaged and was left as it is");
     expect(failure.remedy).toContain("Restore it from a backup");
   });
@@ -248,7 +248,7 @@ describe("a ledger file", () => {
       turns += 1;
     }, 20);
     setTimeout(() => db.exec("COMMIT"), 700);
-    await put(store, aRecord({ recordId: "record-2" }));
+    await put(store, sampleRecord({ recordId: "record-2" }));
     clearInterval(ticking);
     db.close();
     expect(turns).toBeGreaterThan(2);
@@ -306,7 +306,7 @@ it("two processes that start together create one whole file", async () => {
   const stateDir = join(scratchFolder(), "state");
   mkdirSync(stateDir);
   const stores = Array.from({ length: 8 }, () => open(stateDir));
-  await Promise.all(stores.map((store, at) => put(store, aRecord({ recordId: `record-${at}` }))));
+  await Promise.all(stores.map((store, at) => put(store, sampleRecord({ recordId: `record-${at}` }))));
   for (const [at, store] of stores.entries()) {
     expect(await read(store, `record-${stores.length - 1 - at}`)).toBeDefined();
   }

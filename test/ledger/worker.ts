@@ -14,7 +14,7 @@ import type { TaskRecord } from "../../src/ledger/record.ts";
 import { type CreateOutcome, createLimits } from "../../src/limits/limits.ts";
 import { createLog } from "../../src/log.ts";
 import { createProcessId } from "../../src/process-id.ts";
-import { aRecord } from "./a-record.ts";
+import { sampleRecord } from "./sample-record.ts";
 
 const jobSchema = z.object({
   job: z.enum(["load", "create", "hang", "idle", "step"]),
@@ -52,7 +52,7 @@ async function claim(at: number): Promise<TaskRecord> {
   const { origin, keyId } = ledger.identity;
   const recordId = `${job.name}-${at}`;
   const names = { recordId, workId: `work of ${recordId}`, origin, keyId };
-  const draft = aRecord({ ...NO_TASK_YET, ...names, revision: 0, createdAtMs: systemClock.wallMs() });
+  const draft = sampleRecord({ ...NO_TASK_YET, ...names, revision: 0, createdAtMs: systemClock.wallMs() });
   return (await ledger.claim(draft)).record;
 }
 

@@ -2,212 +2,212 @@
 import { describe, expect, it } from "vitest";
 import { failureOf } from "../api/failure.ts";
 import { quiet } from "../support/hand-clock.ts";
-import { type AdmittedCreate, newRoom, WINDOW_MS } from "./room.ts";
+import { type AdmittedCreate, startLimits, WINDOW_MS } from "./limits-under-test.ts";
 
 describe("creates", () => {
   it("are admitted first come, first served, six in any 60 s", async () => {
-    const room = newRoom();
+    const subject = startLimits();
     const names = ["a", "b", "c", "d", "e", "f", "g", "h"];
-    const all = Promise.all(names.map((name) => room.createWhole(name)));
+    const all = Promise.all(names.map((name) => subject.createWhole(name)));
     await quiet();
-    expect(room.admitted).toEqual(["a", "b", "c", "d", "e", "f"]);
-    expect(room.waiting).toContain("g rate");
-    expect(room.waiting).toContain("h rate");
-    await room.clock.advance(WINDOW_MS - 100);
-    expect(room.admitted).toHaveLength(6);
-    await room.clock.advance(200);
-    expect(room.admitted).toEqual(names);
+    expect(subject.admitted).toEqual(["a", "b", "c", "d", "e", "f"]);
+    expect(subject.waiting).toContain("g rate");
+    expect(subject.waiting).toContain("h rate");
+    await subject.clock.advance(WINDOW_MS - 100);
+    expect(subject.admitted).toHaveLength(6);
+    await subject.clock.advance(200);
+    expect(subject.admitted).toEqual(names);
     await all;
   });
 
   it("are unresolved with their reservation from the moment of their admission", async () => {
-    const room = newRoom();
-    const { record, sendId } = await room.ask("a");
+    const subject = startLimits();
+    const { record, sendId } = await subject.ask("a");
     expect(record).toMatchObject({ status: "unresolved", send: sendId, spend: { credits: 150 } });
-    expect(await room.ledger.get("a")).toEqual(record);
+    expect(await subject.ledger.get("a")).toEqual(record);
   });
 
   it("wait for a task of this process to end, and start at once when it does", async () => {
-    const room = newRoom();
-    const first = await room.accept(await room.ask("a"));
-    const second = await room.accept(await room.ask("b"));
-    const third = room.ask("c");
-    const fourth = room.ask("d");
+    const subject = startLimits();
+    const first = await subject.accept(await subject.ask("a"));
+    const second = await subject.accept(await subject.ask("b"));
+    const third = subject.ask("c");
+    const fourth = subject.ask("d");
     await quiet();
-    expect(room.waiting).toContain("c in_flight");
+    expect(subject.waiting).toContain("c in_flight");
     // No time passes between the end and the start.
-    await room.end(second, 10);
+    await subject.end(second, 10);
     await third;
-    expect(room.admitted).toEqual(["a", "b", "c"]);
-    await room.end(first, 10);
+    expect(subject.admitted).toEqual(["a", "b", "c"]);
+    await subject.end(first, 10);
     await fourth;
   });
 
   it("of narrations yield to the creates of direct requests", async () => {
-    const room = newRoom();
+    const subject = startLimits();
     const state = JSON.stringify({ status: "running", maxCredits: 1000 });
     const narration = { narrationId: "nar_1", plan: "{}", state, createdAtMs: 1 };
-    await room.ledger.store.narrations.begin(narration);
-    const running = await room.accept(await room.ask("a"));
-    const other = await room.accept(await room.ask("b"));
+    await subject.ledger.store.narrations.begin(narration);
+    const running = await subject.accept(await subject.ask("a"));
+    const other = await subject.accept(await subject.ask("b"));
     const isPart = { value: true };
     const parts = ["part 1", "part 2"].map(async (name) =>
-      room.order(await room.claim(name), undefined, () =>
+      subject.order(await subject.claim(name), undefined, () =>
         name !== "part 2" || isPart.value ? "nar_1" : null,
       ),
     );
     await quiet();
-    const single = room.ask("single");
+    const single = subject.ask("single");
     await quiet();
-    await room.end(running, 10);
+    await subject.end(running, 10);
     const grant = await single;
-    expect(room.admitted).toEqual(["a", "b", "single"]);
+    expect(subject.admitted).toEqual(["a", "b", "single"]);
     // Somebody requests the part directly, so it goes first now.
     isPart.value = false;
-    await room.accept(grant);
-    await room.end(other, 10);
+    await subject.accept(grant);
+    await subject.end(other, 10);
     await quiet();
-    expect(room.admitted).toEqual(["a", "b", "single", "part 2"]);
-    await room.end(grant.record, 10).catch(() => undefined);
-    await room.limits.close();
+    expect(subject.admitted).toEqual(["a", "b", "single", "part 2"]);
+    await subject.end(grant.record, 10).catch(() => undefined);
+    await subject.limits.close();
     await Promise.allSettled(parts);
   });
 
   it("notice soon that a task of another process ended", async () => {
-    const room = newRoom();
-    const other = room.another();
+    const subject = startLimits();
+    const other = subject.another();
     const running = await other.accept(await other.ask("x"));
     await other.accept(await other.ask("y"));
-    const mine = room.ask("a");
-    await room.clock.advance(5_000);
-    expect(room.admitted).toEqual([]);
+    const mine = subject.ask("a");
+    await subject.clock.advance(5_000);
+    expect(subject.admitted).toEqual([]);
     await other.end(running, 10);
-    await room.clock.advance(300);
+    await subject.clock.advance(300);
     await mine;
   });
 
   it("report the reason for waiting to later callers, too", async () => {
-    const room = newRoom();
-    await room.limits.pause("creates", 40);
-    void room.ask("a").catch(() => {});
+    const subject = startLimits();
+    await subject.limits.pause("creates", 40);
+    void subject.ask("a").catch(() => {});
     await quiet();
-    void room.ask("b").catch(() => {});
+    void subject.ask("b").catch(() => {});
     await quiet();
-    expect(room.waiting).toEqual(["a paused", "b paused"]);
+    expect(subject.waiting).toEqual(["a paused", "b paused"]);
   });
 
   it("leave the queue when they are cancelled, at its head and behind it", async () => {
-    const room = newRoom();
-    await room.limits.pause("creates", 40);
+    const subject = startLimits();
+    await subject.limits.pause("creates", 40);
     const head = new AbortController();
     const middle = new AbortController();
-    const asks = [room.ask("a", head.signal), room.ask("b", middle.signal), room.ask("c")];
+    const asks = [subject.ask("a", head.signal), subject.ask("b", middle.signal), subject.ask("c")];
     const outcomes = Promise.allSettled(asks);
     await quiet();
     middle.abort(new Error("b gave up"));
     head.abort(new Error("a gave up"));
     await expect(asks[0]).rejects.toThrow("a gave up");
     await expect(asks[1]).rejects.toThrow("b gave up");
-    await room.clock.advance(40_001);
+    await subject.clock.advance(40_001);
     expect((await outcomes).map(({ status }) => status)).toEqual(["rejected", "rejected", "fulfilled"]);
-    expect(room.admitted).toEqual(["c"]);
+    expect(subject.admitted).toEqual(["c"]);
     const gone = AbortSignal.abort(new Error("never came"));
-    await expect(room.ask("d", gone)).rejects.toThrow("never came");
+    await expect(subject.ask("d", gone)).rejects.toThrow("never came");
   });
 
   it("release an admission that came too late", async () => {
-    const room = newRoom();
+    const subject = startLimits();
     for (let round = 0; round < 8; round += 1) {
-      const record = await room.claim(`late ${round}`);
+      const record = await subject.claim(`late ${round}`);
       const controller = new AbortController();
-      const late = room.order(record, controller.signal);
+      const late = subject.order(record, controller.signal);
       controller.abort(new Error("gone"));
       await expect(late).rejects.toThrow("gone");
       await quiet();
-      expect(await room.ledger.get(record.recordId)).toMatchObject({ status: "waiting", spend: null });
+      expect(await subject.ledger.get(record.recordId)).toMatchObject({ status: "waiting", spend: null });
     }
-    await room.ask("a");
-    expect(room.admitted).toEqual(["a"]);
-    expect(await room.spent()).toBe(150);
+    await subject.ask("a");
+    expect(subject.admitted).toEqual(["a"]);
+    expect(await subject.spent()).toBe(150);
   });
 
   it("release an unused admission with its place and its reservation", async () => {
-    const room = newRoom({ creditBudget: 150 });
+    const subject = startLimits({ creditBudget: 150 });
     for (const name of ["a", "b", "c", "d", "e", "f", "g", "h"]) {
-      await room.limits.releaseUnused(await room.ask(name));
-      expect(await room.ledger.get(name)).toMatchObject({ status: "waiting", send: null, spend: null });
+      await subject.limits.releaseUnused(await subject.ask(name));
+      expect(await subject.ledger.get(name)).toMatchObject({ status: "waiting", send: null, spend: null });
     }
-    expect(await room.spent()).toBe(0);
+    expect(await subject.spent()).toBe(0);
   });
 
   it("repeat an unanswered send before others that wait for its place", async () => {
-    const room = newRoom();
-    const sent: AdmittedCreate[] = [await room.ask("a"), await room.ask("b")];
-    for (const grant of sent) await room.leaveUnanswered(grant);
-    const third = room.ask("c");
+    const subject = startLimits();
+    const sent: AdmittedCreate[] = [await subject.ask("a"), await subject.ask("b")];
+    for (const grant of sent) await subject.leaveUnanswered(grant);
+    const third = subject.ask("c");
     await quiet();
-    expect(room.waiting).toContain("c in_flight");
-    const again = await room.order(sent[0]?.record ?? (await room.claim("none")));
+    expect(subject.waiting).toContain("c in_flight");
+    const again = await subject.order(sent[0]?.record ?? (await subject.claim("none")));
     if (again.kind !== "admitted") throw new Error(again.kind);
-    expect(room.admitted).toEqual(["a", "b", "a"]);
+    expect(subject.admitted).toEqual(["a", "b", "a"]);
     expect(again.record.mayHaveArrived).toBe(true);
-    await room.end(await room.accept(again), 10);
+    await subject.end(await subject.accept(again), 10);
     await third;
   });
 
   it("keep their place while they have no response, and lose it after their process's death", async () => {
-    const room = newRoom();
-    const other = room.another();
+    const subject = startLimits();
+    const other = subject.another();
     for (const name of ["x", "y"]) await other.ask(name);
-    const mine = room.ask("a");
-    await room.clock.advance(40_000);
-    expect(room.admitted).toEqual([]);
+    const mine = subject.ask("a");
+    await subject.clock.advance(40_000);
+    expect(subject.admitted).toEqual([]);
     // No heartbeats from here on.
     await other.limits.close();
-    await room.clock.advance(29_000 - 5_000);
-    expect(room.admitted).toEqual([]);
-    await room.clock.advance(7_000);
+    await subject.clock.advance(29_000 - 5_000);
+    expect(subject.admitted).toEqual([]);
+    await subject.clock.advance(7_000);
     await mine;
   });
 
   it("that ended without a response keep their place for 30 s, and no longer", async () => {
-    const room = newRoom();
-    const other = room.another();
+    const subject = startLimits();
+    const other = subject.another();
     for (const name of ["x", "y"]) await other.leaveUnanswered(await other.ask(name));
-    const mine = room.ask("a");
-    await room.clock.advance(29_000);
-    expect(room.admitted).toEqual([]);
-    await room.clock.advance(2_000);
+    const mine = subject.ask("a");
+    await subject.clock.advance(29_000);
+    expect(subject.admitted).toEqual([]);
+    await subject.clock.advance(2_000);
     await mine;
   });
 
   it("are not sent if the record has changed; its new status is returned", async () => {
-    const room = newRoom();
-    const stale = await room.claim("a");
-    const accepted = await room.accept(await room.ask("a"));
-    expect(await room.order(stale)).toEqual({ kind: "changed", record: accepted, isLeaseLost: false });
-    expect(room.admitted).toEqual(["a"]);
+    const subject = startLimits();
+    const stale = await subject.claim("a");
+    const accepted = await subject.accept(await subject.ask("a"));
+    expect(await subject.order(stale)).toEqual({ kind: "changed", record: accepted, isLeaseLost: false });
+    expect(subject.admitted).toEqual(["a"]);
   });
 });
 
 describe("the budget", () => {
   it("refuses at once, even behind others that wait", async () => {
-    const room = newRoom({ creditBudget: 300 });
-    const first = await room.accept(await room.ask("a"));
-    await room.accept(await room.ask("b"));
-    const failure = await failureOf(room.ask("c"));
+    const subject = startLimits({ creditBudget: 300 });
+    const first = await subject.accept(await subject.ask("a"));
+    await subject.accept(await subject.ask("b"));
+    const failure = await failureOf(subject.ask("c"));
     expect(failure.code).toBe("budget_exceeded");
     expect(failure.message).toContain("300");
-    await room.end(first, 12);
-    const poorer = room.another({ creditBudget: 330 });
+    await subject.end(first, 12);
+    const poorer = subject.another({ creditBudget: 330 });
     await poorer.limits.pause("creates", 40);
     void poorer.ask("d").catch(() => {});
     await quiet();
     expect(poorer.waiting).toEqual(["d paused"]);
-    const fuller = await room.another().claim("e", {
+    const fuller = await subject.another().claim("e", {
       status: "queued",
       taskId: "task of e",
-      spend: { credits: 20, atMs: room.clock.wallMs() },
+      spend: { credits: 20, atMs: subject.clock.wallMs() },
     });
     expect(fuller.status).toBe("queued");
     expect((await failureOf(poorer.ask("f"))).code).toBe("budget_exceeded");
@@ -216,75 +216,79 @@ describe("the budget", () => {
   });
 
   it("and the places are available for the next create after a refusal", async () => {
-    const room = newRoom({ creditBudget: 150 });
-    await room.refuse(await room.ask("a"));
-    expect(await room.ledger.get("a")).toMatchObject({ status: "waiting", spend: null });
-    await room.limits.releaseUnused(await room.ask("b"));
-    await room.ask("c");
+    const subject = startLimits({ creditBudget: 150 });
+    await subject.refuse(await subject.ask("a"));
+    expect(await subject.ledger.get("a")).toMatchObject({ status: "waiting", spend: null });
+    await subject.limits.releaseUnused(await subject.ask("b"));
+    await subject.ask("c");
   });
 
   it("does not count the reservation of an unanswered create twice when it is repeated", async () => {
-    const room = newRoom({ creditBudget: 150 });
-    const grant = await room.ask("a");
-    await room.leaveUnanswered(grant);
-    expect(await room.order(grant.record)).toMatchObject({ kind: "admitted" });
-    expect(await room.spent()).toBe(150);
+    const subject = startLimits({ creditBudget: 150 });
+    const grant = await subject.ask("a");
+    await subject.leaveUnanswered(grant);
+    expect(await subject.order(grant.record)).toMatchObject({ kind: "admitted" });
+    expect(await subject.spent()).toBe(150);
   });
 });
 
 describe("while the store is unreachable", () => {
   it("creates are refused, even those that wait", async () => {
-    const room = newRoom();
-    const [first, second, third] = [await room.claim("a"), await room.claim("b"), await room.claim("c")];
-    await room.limits.pause("creates", 40);
-    const waits = failureOf(room.order(first));
+    const subject = startLimits();
+    const [first, second, third] = [
+      await subject.claim("a"),
+      await subject.claim("b"),
+      await subject.claim("c"),
+    ];
+    await subject.limits.pause("creates", 40);
+    const waits = failureOf(subject.order(first));
     await quiet();
-    room.trouble = "away";
-    await room.clock.advance(40_001);
+    subject.trouble = "away";
+    await subject.clock.advance(40_001);
     expect((await waits).code).toBe("store_unavailable");
-    expect((await failureOf(room.order(second))).code).toBe("store_unavailable");
-    room.trouble = "none";
-    expect(await room.order(third)).toMatchObject({ kind: "admitted" });
+    expect((await failureOf(subject.order(second))).code).toBe("store_unavailable");
+    subject.trouble = "none";
+    expect(await subject.order(third)).toMatchObject({ kind: "admitted" });
   });
 
   it("the ends of creates are written later", async () => {
-    const room = newRoom();
-    const first = await room.ask("a");
-    const second = await room.ask("b");
-    room.trouble = "away";
-    await room.refuse(first);
-    await room.accept(second);
-    await room.clock.advance(20_000);
-    room.trouble = "none";
-    await room.clock.advance(5_001);
-    expect(await room.ledger.get("a")).toMatchObject({ status: "waiting", spend: null });
-    expect(await room.ledger.get("b")).toMatchObject({ status: "queued" });
-    expect(await room.spent()).toBe(150);
-    await room.ask("c");
+    const subject = startLimits();
+    const first = await subject.ask("a");
+    const second = await subject.ask("b");
+    subject.trouble = "away";
+    await subject.refuse(first);
+    await subject.accept(second);
+    await subject.clock.advance(20_000);
+    subject.trouble = "none";
+    await subject.clock.advance(5_001);
+    expect(await subject.ledger.get("a")).toMatchObject({ status: "waiting", spend: null });
+    expect(await subject.ledger.get("b")).toMatchObject({ status: "queued" });
+    expect(await subject.spent()).toBe(150);
+    await subject.ask("c");
   });
 
   it.each([0, 20_000])(
     "an admission whose answer was lost is released, %i ms after the store is reachable again",
     async (awayMs) => {
-      const room = newRoom({ creditBudget: 150 });
-      const record = await room.claim("a");
-      room.trouble = "answers_lost";
-      const failure = failureOf(room.order(record));
+      const subject = startLimits({ creditBudget: 150 });
+      const record = await subject.claim("a");
+      subject.trouble = "answers_lost";
+      const failure = failureOf(subject.order(record));
       // The transaction was committed. From here on, nothing arrives.
-      if (awayMs > 0) room.trouble = "away";
+      if (awayMs > 0) subject.trouble = "away";
       expect((await failure).code).toBe("store_unavailable");
-      await room.clock.advance(awayMs);
-      room.trouble = "none";
-      await room.clock.advance(5_001);
-      expect(await room.ledger.get("a")).toMatchObject({ status: "waiting", send: null, spend: null });
-      expect(await room.spent()).toBe(0);
-      await room.ask("b");
+      await subject.clock.advance(awayMs);
+      subject.trouble = "none";
+      await subject.clock.advance(5_001);
+      expect(await subject.ledger.get("a")).toMatchObject({ status: "waiting", send: null, spend: null });
+      expect(await subject.spent()).toBe(0);
+      await subject.ask("b");
     },
   );
 
   it("one write that never succeeds blocks neither the others nor the heartbeats", async () => {
-    const room = newRoom();
-    const other = room.another();
+    const subject = startLimits();
+    const other = subject.another();
     for (const name of ["x", "y"]) await other.ask(name);
     await other.limits.writeUntilStored("poison", () => Promise.reject(new Error("never")));
     let reported = 0;
@@ -292,70 +296,70 @@ describe("while the store is unreachable", () => {
       reported += 1;
       if (reported === 1) throw new Error("not yet");
     });
-    const mine = room.ask("a");
-    await room.clock.advance(50_000);
+    const mine = subject.ask("a");
+    await subject.clock.advance(50_000);
     expect(reported).toBe(2);
-    expect(room.admitted).toEqual([]);
+    expect(subject.admitted).toEqual([]);
     await other.limits.close();
-    await room.clock.advance(40_000);
+    await subject.clock.advance(40_000);
     await mine;
   });
 });
 
 describe("leases", () => {
   it("are kept until they are dropped", async () => {
-    const room = newRoom();
-    const record = await room.claim("a");
+    const subject = startLimits();
+    const record = await subject.claim("a");
     let isLost = false;
-    room.limits.keepLease("a", () => {
+    subject.limits.keepLease("a", () => {
       isLost = true;
     });
-    const other = room.another();
-    await room.clock.advance(10 * room.ledger.leaseTtlMs);
+    const other = subject.another();
+    await subject.clock.advance(10 * subject.ledger.leaseTtlMs);
     expect((await other.ledger.claim(record)).isOurs).toBe(false);
-    room.limits.dropLease("a");
-    await room.clock.advance(room.ledger.leaseTtlMs);
+    subject.limits.dropLease("a");
+    await subject.clock.advance(subject.ledger.leaseTtlMs);
     expect((await other.ledger.claim(record)).isOurs).toBe(true);
     expect(isLost).toBe(false);
   });
 
   it("that another process has acquired are reported once", async () => {
-    const room = newRoom();
-    const record = await room.claim("a");
+    const subject = startLimits();
+    const record = await subject.claim("a");
     let losses = 0;
-    room.limits.keepLease("a", () => {
+    subject.limits.keepLease("a", () => {
       losses += 1;
     });
     // Suspended for longer than a lease lasts.
-    room.clock.skip(room.ledger.leaseTtlMs + 1);
-    const other = room.another();
+    subject.clock.skip(subject.ledger.leaseTtlMs + 1);
+    const other = subject.another();
     expect((await other.ledger.claim(record)).isOurs).toBe(true);
-    await room.clock.advance(30_000);
+    await subject.clock.advance(30_000);
     expect(losses).toBe(1);
   });
 });
 
 it("waiting creates are rejected when the limits close", async () => {
-  const room = newRoom();
-  await room.limits.pause("creates", 40);
-  const waits = failureOf(room.ask("a"));
+  const subject = startLimits();
+  await subject.limits.pause("creates", 40);
+  const waits = failureOf(subject.ask("a"));
   await quiet();
-  await room.limits.close();
+  await subject.limits.close();
   expect((await waits).code).toBe("store_unavailable");
 });
 
 it("a time scale shortens windows and pauses alike", async () => {
-  const room = newRoom({ timeScale: 0.01 });
-  for (const name of ["a", "b", "c", "d", "e", "f"]) await room.createWhole(name);
-  const seventh = room.ask("g");
-  await room.clock.advance(599);
-  expect(room.admitted).toHaveLength(6);
-  await room.clock.advance(10);
-  await room.accept(await seventh);
-  await room.limits.pause("creates", 60);
-  const eighth = room.ask("h");
-  await room.clock.advance(599);
-  expect(room.admitted).toHaveLength(7);
-  await room.clock.advance(10);
+  const subject = startLimits({ timeScale: 0.01 });
+  for (const name of ["a", "b", "c", "d", "e", "f"]) await subject.createWhole(name);
+  const seventh = subject.ask("g");
+  await subject.clock.advance(599);
+  expect(subject.admitted).toHaveLength(6);
+  await subject.clock.advance(10);
+  await subject.accept(await seventh);
+  await subject.limits.pause("creates", 60);
+  const eighth = subject.ask("h");
+  await subject.clock.advance(599);
+  expect(subject.admitted).toHaveLength(7);
+  await subject.clock.advance(10);
   await eighth;
 });

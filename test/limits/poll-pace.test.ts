@@ -2,18 +2,22 @@
 import { expect, it } from "vitest";
 import type { Limits } from "../../src/limits/limits.ts";
 import { quiet } from "../support/hand-clock.ts";
-import { never, newRoom, type Room, WINDOW_MS } from "./room.ts";
+import { type LimitsUnderTest, never, startLimits, WINDOW_MS } from "./limits-under-test.ts";
 
 /** Polls for ever, `intervalMs` apart. Records when each poll ran, and each reported wait. */
-function poll(room: Room, limits: Limits, intervalMs: number): { atMs: number[]; waits: string[] } {
+function poll(
+  subject: LimitsUnderTest,
+  limits: Limits,
+  intervalMs: number,
+): { atMs: number[]; waits: string[] } {
   const seen = { atMs: [] as number[], waits: [] as string[] };
   const one = async (): Promise<void> => {
-    seen.atMs.push(room.clock.steadyMs());
+    seen.atMs.push(subject.clock.steadyMs());
   };
   const run = async (): Promise<void> => {
     for (;;) {
       await limits.read(never, one, { isPoll: true, onWaiting: (reason) => seen.waits.push(reason) });
-      await room.clock.sleep(intervalMs);
+      await subject.clock.sleep(intervalMs);
     }
   };
   run().catch(() => {});
@@ -31,10 +35,10 @@ function mostInWindow(atMs: readonly number[]): number {
 }
 
 it("polls every 0.1 s are slowed down before the reads are used up, and never stop", async () => {
-  const room = newRoom();
-  const beganMs = room.clock.steadyMs();
-  const { atMs, waits } = poll(room, room.limits, 100);
-  await room.clock.advance(3 * WINDOW_MS);
+  const subject = startLimits();
+  const beganMs = subject.clock.steadyMs();
+  const { atMs, waits } = poll(subject, subject.limits, 100);
+  await subject.clock.advance(3 * WINDOW_MS);
   expect(atMs.filter((at) => at < beganMs + 4000).length).toBeGreaterThanOrEqual(30);
   expect(longestGap(atMs, beganMs + 3 * WINDOW_MS)).toBeLessThan(8000);
   expect(mostInWindow(atMs)).toBeLessThanOrEqual(52);
@@ -42,10 +46,10 @@ it("polls every 0.1 s are slowed down before the reads are used up, and never st
 });
 
 it("two tasks polled at once share the pace fairly", async () => {
-  const room = newRoom();
-  const beganMs = room.clock.steadyMs();
-  const tasks = [poll(room, room.limits, 100), poll(room, room.limits, 100)];
-  await room.clock.advance(2 * WINDOW_MS);
+  const subject = startLimits();
+  const beganMs = subject.clock.steadyMs();
+  const tasks = [poll(subject, subject.limits, 100), poll(subject, subject.limits, 100)];
+  await subject.clock.advance(2 * WINDOW_MS);
   for (const { atMs } of tasks) {
     expect(longestGap(atMs, beganMs + 2 * WINDOW_MS)).toBeLessThan(16_000);
   }
@@ -53,31 +57,31 @@ it("two tasks polled at once share the pace fairly", async () => {
 });
 
 it("two tasks at the usual 5 s are not slowed down", async () => {
-  const room = newRoom();
-  const tasks = [poll(room, room.limits, 5000), poll(room, room.limits, 5000)];
-  await room.clock.advance(2 * WINDOW_MS);
+  const subject = startLimits();
+  const tasks = [poll(subject, subject.limits, 5000), poll(subject, subject.limits, 5000)];
+  await subject.clock.advance(2 * WINDOW_MS);
   for (const { atMs } of tasks) {
     expect(atMs.slice(1).every((at, index) => at - (atMs[index] ?? 0) === 5000)).toBe(true);
   }
 });
 
 it("polls leave eight reads to other queries, which are answered at once", async () => {
-  const room = newRoom();
-  const { atMs } = poll(room, room.limits, 100);
-  await room.clock.advance(30_000);
+  const subject = startLimits();
+  const { atMs } = poll(subject, subject.limits, 100);
+  await subject.clock.advance(30_000);
   expect(mostInWindow(atMs)).toBeLessThanOrEqual(52);
   let read = 0;
   const explicit = async (): Promise<void> => {
     read += 1;
   };
-  for (let count = 0; count < 8; count += 1) void room.limits.read(never, explicit).catch(() => {});
+  for (let count = 0; count < 8; count += 1) void subject.limits.read(never, explicit).catch(() => {});
   await quiet();
   await quiet();
   expect(read).toBe(8);
 });
 
 it("a waiting caller learns why: the reads of the minute, or a pause", async () => {
-  const { clock, limits } = newRoom();
+  const { clock, limits } = startLimits();
   const waits: Array<[string, number]> = [];
   const ask = (): void => {
     const onWaiting = (reason: string, waitMs: number): void => {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { Limits } from "../../src/limits/limits.ts";
 import { quiet } from "../support/hand-clock.ts";
-import { never, newRoom, WINDOW_MS } from "./room.ts";
+import { never, startLimits, WINDOW_MS } from "./limits-under-test.ts";
 
 /** Starts `count` reads and counts those that ran. */
 function start(limits: Limits, count: number): { readonly ran: number } {
@@ -19,71 +19,71 @@ function start(limits: Limits, count: number): { readonly ran: number } {
 
 describe("reads", () => {
   it("are 60 in any 60 s", async () => {
-    const room = newRoom();
-    const reads = start(room.limits, 80);
+    const subject = startLimits();
+    const reads = start(subject.limits, 80);
     await quiet();
     await quiet();
     expect(reads.ran).toBe(60);
-    await room.clock.advance(WINDOW_MS + 1);
+    await subject.clock.advance(WINDOW_MS + 1);
     expect(reads.ran).toBe(80);
   });
 
   it("do not wait for a pause of another process, because a 429 on a read costs nothing", async () => {
-    const room = newRoom();
-    start(room.limits, 60);
-    await room.limits.pause("reads", 30);
-    const theirs = start(room.another().limits, 60);
+    const subject = startLimits();
+    start(subject.limits, 60);
+    await subject.limits.pause("reads", 30);
+    const theirs = start(subject.another().limits, 60);
     await quiet();
     await quiet();
     expect(theirs.ran).toBe(60);
   });
 
   it("count from their end", async () => {
-    const room = newRoom();
+    const subject = startLimits();
     let finish = (): void => {};
     const running = new Promise<void>((resolve) => {
       finish = resolve;
     });
-    const slow = room.limits.read(never, () => running);
-    await room.clock.advance(50_000);
+    const slow = subject.limits.read(never, () => running);
+    await subject.clock.advance(50_000);
     finish();
     await slow;
-    await room.clock.advance(WINDOW_MS - 10_000);
-    const more = start(room.limits, 60);
+    await subject.clock.advance(WINDOW_MS - 10_000);
+    const more = start(subject.limits, 60);
     await quiet();
     await quiet();
     expect(more.ran).toBe(59);
   });
 
   it("return their result or error, and release their place in time", async () => {
-    const { limits } = newRoom();
+    const { limits } = startLimits();
     expect(await limits.read(never, async () => 7)).toBe(7);
     await expect(limits.read(never, () => Promise.reject(new Error("no route")))).rejects.toThrow("no route");
   });
 
   it("can be cancelled while they wait", async () => {
-    const room = newRoom();
-    await room.limits.pause("reads", 30);
+    const subject = startLimits();
+    await subject.limits.pause("reads", 30);
     const controller = new AbortController();
-    const read = room.limits.read(controller.signal, async () => 1);
+    const read = subject.limits.read(controller.signal, async () => 1);
     controller.abort(new Error("enough"));
     await expect(read).rejects.toThrow("enough");
   });
 
   it("wait until a pause ends", async () => {
-    const room = newRoom();
-    await room.limits.pause("reads", 30);
-    const reads = start(room.limits, 1);
-    await room.clock.advance(29_900);
+    const subject = startLimits();
+    await subject.limits.pause("reads", 30);
+    const reads = start(subject.limits, 1);
+    await subject.clock.advance(29_900);
     expect(reads.ran).toBe(0);
-    await room.clock.advance(200);
+    await subject.clock.advance(200);
     expect(reads.ran).toBe(1);
   });
 
   it("work without the store", async () => {
-    const room = newRoom();
-    room.trouble = "away";
-    const reads = start(room.limits, 60);
+    const subject = startLimits();
+    subject.trouble = "away";
+    const reads = start(subject.limits, 60);
     await quiet();
     await quiet();
     expect(reads.ran).toBe(60);

@@ -1,7 +1,7 @@
 /** Random courses of a narration through its next steps. Planted faults prove that the courses find faults. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decideNextStep } from "../../src/narration/next-step.ts";
+import { decideNextStep } from "../../src/narration/driving/next-step.ts";
 import { course, type DriverFaults, type Next, run } from "./next-step-model/course.ts";
 import { plantedFaults } from "./next-step-model/planted-faults.ts";
 import { Violation } from "./next-step-model/promises.ts";

@@ -1,8 +1,8 @@
 /** The remaining time of a narration, as reported while it runs. */
 import { expect, it } from "vitest";
-import { makePlan } from "../../src/narration/make-plan.ts";
-import { type NarrationState, newState } from "../../src/narration/narration-state.ts";
-import { secondsLeft } from "../../src/narration/narration-view.ts";
+import { makePlan } from "../../src/narration/planning/make-plan.ts";
+import { type NarrationState, newState } from "../../src/narration/state/narration-state.ts";
+import { secondsLeft } from "../../src/narration/views/narration-view.ts";
 
 const BEGUN_AT_MS = 1_000_000;
 const PLAN = makePlan(

@@ -5,13 +5,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { closeBenchesAfterEach, openBench } from "../faults/bench.ts";
+import { closeAfterEach, openFaultSetup } from "../faults/fault-setup.ts";
 import { NO_MOUNT } from "../files/folders.ts";
 import { skipFor } from "../support/skipping.ts";
 import { taskOf } from "../support/workplace.ts";
 import { mountSmallDisk } from "./mounts.ts";
 
-closeBenchesAfterEach();
+closeAfterEach();
 
 it.each([120, 180, 220])("%d KiB", skipFor(NO_MOUNT), async (sizeKiB) => {
   const folder = mkdtempSync(join(tmpdir(), "agm-mount-"));
@@ -20,11 +20,11 @@ it.each([120, 180, 220])("%d KiB", skipFor(NO_MOUNT), async (sizeKiB) => {
     disk?.unmount();
     rmSync(folder, { recursive: true, force: true });
   });
-  const bench = await openBench({ env: { AUDIO_STATE_DIR: join(folder, "state") } });
-  const first = await bench.server.call("generate_audio", { prompt: "Little room" });
+  const setup = await openFaultSetup({ env: { AUDIO_STATE_DIR: join(folder, "state") } });
+  const first = await setup.server.call("generate_audio", { prompt: "Little room" });
   expect(first.content[0]?.text).not.toContain("damaged");
   disk?.resize(20_000);
-  const next = await bench.another();
+  const next = await setup.another();
   expect(taskOf(await next.call("generate_audio", { prompt: "Little room" })).status).toBe("succeeded");
-  expect(bench.service.tasks.size).toBe(1);
+  expect(setup.service.tasks.size).toBe(1);
 });

@@ -5,11 +5,11 @@
 import { realpathSync } from "node:fs";
 import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type Bench, closeBenchesAfterEach, openBench } from "../faults/bench.ts";
+import { closeAfterEach, type FaultSetup, openFaultSetup } from "../faults/fault-setup.ts";
 import { BIN, type Driver, driveCommand, errorOf, NODE, taskOf, textOf } from "../support/workplace.ts";
 import { doctor, preload, works } from "./scene.ts";
 
-closeBenchesAfterEach();
+closeAfterEach();
 
 /** Newer versions of Node guard the network, too. */
 const NET = works(NODE, "--allow-net", "--version") ? ["--allow-net"] : [];
@@ -22,15 +22,15 @@ const permission = (root: string, writable: readonly string[]): string[] => [
   ...writable.map((path) => `--allow-fs-write=${path}`),
 ];
 
-const start = ({ workplace, service }: Bench, nodeArgs: readonly string[]): Promise<Driver> =>
+const start = ({ workplace, service }: FaultSetup, nodeArgs: readonly string[]): Promise<Driver> =>
   driveCommand({ command: NODE, args: [...nodeArgs, BIN], env: workplace.env(service) });
 
 describe("under node --permission", () => {
   it("generates, saves, repeats and reads, whether or not flushing is forbidden there", async () => {
-    const bench = await openBench();
-    const { workplace } = bench;
+    const setup = await openFaultSetup();
+    const { workplace } = setup;
     const nodeArgs = permission(workplace.root, [workplace.root]);
-    const driver = await start(bench, nodeArgs);
+    const driver = await start(setup, nodeArgs);
     const call = { prompt: "Permitted", file_name: "permitted" };
     const { audio } = taskOf(await driver.call("generate_audio", call));
     expect(audio?.size_bytes).toBe(20_000);
@@ -38,19 +38,19 @@ describe("under node --permission", () => {
     expect((await driver.read(audio?.uri ?? "")).bytes.byteLength).toBe(20_000);
     await driver.close();
     expect(await workplace.outputNames()).toEqual(["permitted.mp3"]);
-    const checks = await doctor(workplace.env(bench.service), { nodeArgs });
+    const checks = await doctor(workplace.env(setup.service), { nodeArgs });
     expect(Object.values(checks).filter(({ ok }) => !ok)).toEqual([]);
   });
 
   it("without permission to write the output folder, nothing is charged, and the permission is named", async () => {
-    const bench = await openBench();
-    const { workplace } = bench;
-    const driver = await start(bench, permission(workplace.root, [workplace.stateDir]));
+    const setup = await openFaultSetup();
+    const { workplace } = setup;
+    const driver = await start(setup, permission(workplace.root, [workplace.stateDir]));
     const outcome = await driver.call("generate_audio", { prompt: "Not permitted" });
     await driver.close();
     expect(errorOf(outcome).code).toBe("output_not_writable");
     expect(textOf(outcome)).toContain("Node.js was started without the permission (ERR_ACCESS_DENIED)");
-    expect(bench.service.count("create")).toBe(0);
+    expect(setup.service.count("create")).toBe(0);
   });
 });
 
@@ -63,16 +63,16 @@ describe("a flush", () => {
     ["EINVAL", "a disk that knows none"],
     ["ENOSYS", "a disk that knows none"],
   ])("that reports %s (%s) does not prevent audio from being saved", async (code) => {
-    const bench = await openBench({ env: env(code), start: { nodeArgs } });
-    const outcome = await bench.server.call("generate_audio", { prompt: "No flush" });
+    const setup = await openFaultSetup({ env: env(code), start: { nodeArgs } });
+    const outcome = await setup.server.call("generate_audio", { prompt: "No flush" });
     expect(taskOf(outcome).audio?.size_bytes).toBe(20_000);
-    const checks = await doctor(bench.workplace.env(bench.service, env(code)), { nodeArgs });
+    const checks = await doctor(setup.workplace.env(setup.service, env(code)), { nodeArgs });
     expect(checks["output folder"]).toMatchObject({ ok: true });
   });
 
   it("that fails for a reason of the disk is reported", async () => {
-    const bench = await openBench({ env: env("EIO"), start: { nodeArgs } });
-    const outcome = await bench.server.call("generate_audio", { prompt: "No disk" });
+    const setup = await openFaultSetup({ env: env("EIO"), start: { nodeArgs } });
+    const outcome = await setup.server.call("generate_audio", { prompt: "No disk" });
     expect(errorOf(outcome).code).toBe("output_not_writable");
     expect(textOf(outcome)).toContain("the disk reports an error (EIO)");
   });

@@ -6,13 +6,13 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
-import { type Bench, closeBenchesAfterEach, openBench } from "../faults/bench.ts";
+import { closeAfterEach, type FaultSetup, openFaultSetup } from "../faults/fault-setup.ts";
 import { missing, NOT_LINUX, skipFor } from "../support/skipping.ts";
 import { taskOf } from "../support/workplace.ts";
 import { type Mount, mountExfat, mountRclone } from "./mounts.ts";
 import { doctor } from "./scene.ts";
 
-closeBenchesAfterEach();
+closeAfterEach();
 
 const roots: string[] = [];
 const mounts: Mount[] = [];
@@ -39,8 +39,10 @@ const DISKS = [
   ["rclone", rclone, noRclone ?? "rclone cannot be mounted here (/dev/fuse)"],
 ] as const;
 
-const onDisk = (folder: string): Promise<Bench> =>
-  openBench({ env: { AUDIO_OUTPUT_DIR: join(folder, "audio"), AUDIO_STATE_DIR: join(folder, "state") } });
+const onDisk = (folder: string): Promise<FaultSetup> =>
+  openFaultSetup({
+    env: { AUDIO_OUTPUT_DIR: join(folder, "audio"), AUDIO_STATE_DIR: join(folder, "state") },
+  });
 
 describe.each(DISKS)("%s", (name, mount, lack) => {
   const skipped = skipFor(mount === null ? lack : null);
@@ -52,34 +54,34 @@ describe.each(DISKS)("%s", (name, mount, lack) => {
   });
 
   it("stores audio and ledger, and supports a repeat, a second take and a read", skipped, async () => {
-    const bench = await onDisk(folder);
+    const setup = await onDisk(folder);
     const call = { prompt: `On ${name}`, file_name: "Story" };
-    const { audio } = taskOf(await bench.server.call("generate_audio", call));
+    const { audio } = taskOf(await setup.server.call("generate_audio", call));
     expect(audio?.size_bytes).toBe(20_000);
-    expect(taskOf(await bench.server.call("generate_audio", call)).replayed).toBe(true);
-    expect(await bench.server.request("resources/read", { uri: audio?.uri })).toHaveProperty(
+    expect(taskOf(await setup.server.call("generate_audio", call)).replayed).toBe(true);
+    expect(await setup.server.request("resources/read", { uri: audio?.uri })).toHaveProperty(
       "result.contents",
     );
-    const taken = await bench.server.call("generate_audio", { prompt: "Other words", file_name: "Story" });
+    const taken = await setup.server.call("generate_audio", { prompt: "Other words", file_name: "Story" });
     expect(basename(taskOf(taken).audio?.path ?? "")).toBe("Story-2.mp3");
-    await bench.server.end();
-    const next = await bench.another();
+    await setup.server.end();
+    const next = await setup.another();
     expect(taskOf(await next.call("generate_audio", call)).replayed).toBe(true);
-    expect(bench.service.count("content")).toBe(2);
+    expect(setup.service.count("content")).toBe(2);
     expect(readdirSync(join(folder, "audio")).sort()).toEqual(["Story-2.mp3", "Story.mp3"]);
   });
 
   it("passes doctor, which leaves nothing behind", skipped, async () => {
-    const bench = await openBench();
+    const setup = await openFaultSetup();
     const outputDir = join(folder, "checked");
-    const checks = await doctor(bench.workplace.env(bench.service, { AUDIO_OUTPUT_DIR: outputDir }));
+    const checks = await doctor(setup.workplace.env(setup.service, { AUDIO_OUTPUT_DIR: outputDir }));
     expect(checks["output folder"]).toMatchObject({ ok: true });
     expect(readdirSync(outputDir)).toEqual([]);
   });
 
   it("is recognised as a share: a ledger on it causes a warning", skipped, async () => {
-    const bench = await openBench();
-    const env = bench.workplace.env(bench.service, { AUDIO_STATE_DIR: join(folder, "ledger") });
+    const setup = await openFaultSetup();
+    const env = setup.workplace.env(setup.service, { AUDIO_STATE_DIR: join(folder, "ledger") });
     const { store } = await doctor(env);
     expect(store).toMatchObject({ ok: true });
     expect(store?.detail.includes("network share (rclone)")).toBe(name === "rclone");
@@ -92,25 +94,25 @@ describe("exFAT, which ignores the case of names", () => {
     skipFor(exfat === null ? DISKS[0][2] : null),
     async () => {
       const outputDir = join(exfat?.folder ?? "", "cases");
-      const bench = await openBench({ env: { AUDIO_OUTPUT_DIR: outputDir } });
+      const setup = await openFaultSetup({ env: { AUDIO_OUTPUT_DIR: outputDir } });
       const { audio } = taskOf(
-        await bench.server.call("generate_audio", { prompt: "Cases", file_name: "Story" }),
+        await setup.server.call("generate_audio", { prompt: "Cases", file_name: "Story" }),
       );
       const path = audio?.path ?? "";
       for (const spelling of [
         join(dirname(path), basename(path).toUpperCase()),
         join(dirname(path).replace(/cases$/, "CASES"), basename(path)),
       ]) {
-        const answer = await bench.server.request("resources/read", { uri: pathToFileURL(spelling).href });
+        const answer = await setup.server.request("resources/read", { uri: pathToFileURL(spelling).href });
         expect(answer).toHaveProperty("result.contents");
       }
-      const other = await bench.server.call("generate_audio", { prompt: "Other", file_name: "STORY" });
+      const other = await setup.server.call("generate_audio", { prompt: "Other", file_name: "STORY" });
       expect(basename(taskOf(other).audio?.path ?? "")).toBe("STORY-2.mp3");
-      await bench.server.end();
-      const elsewhere = await bench.another({ AUDIO_OUTPUT_DIR: outputDir.replace(/cases$/, "CASES") });
+      await setup.server.end();
+      const elsewhere = await setup.another({ AUDIO_OUTPUT_DIR: outputDir.replace(/cases$/, "CASES") });
       const again = await elsewhere.call("generate_audio", { prompt: "Cases", file_name: "Story" });
       expect(taskOf(again).replayed).toBe(true);
-      expect(bench.service.count("content")).toBe(2);
+      expect(setup.service.count("content")).toBe(2);
     },
   );
 });

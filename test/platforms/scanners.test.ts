@@ -1,10 +1,10 @@
 /** Virus scanners and indexers, which lock a file for a moment after it was written. */
 import { expect, it } from "vitest";
-import { closeBenchesAfterEach, openBench } from "../faults/bench.ts";
+import { closeAfterEach, openFaultSetup } from "../faults/fault-setup.ts";
 import { errorOf, taskOf } from "../support/workplace.ts";
 import { preload } from "./scene.ts";
 
-closeBenchesAfterEach();
+closeAfterEach();
 
 const nodeArgs = preload("fs-faults");
 const env = (...list: object[]) => ({ TEST_FS_FAULTS: JSON.stringify(list) });
@@ -12,7 +12,7 @@ const env = (...list: object[]) => ({ TEST_FS_FAULTS: JSON.stringify(list) });
 it.each(["EBUSY", "EPERM", "EACCES"])(
   "%s of a removal or a rename ends: the audio is saved and nothing is left",
   async (code) => {
-    const bench = await openBench({
+    const setup = await openFaultSetup({
       env: env(
         { call: "promises.link", code: "EIO" },
         { call: "promises.rename", code, times: 2 },
@@ -21,30 +21,30 @@ it.each(["EBUSY", "EPERM", "EACCES"])(
       start: { nodeArgs },
     });
     const call = { prompt: "Scanned", file_name: "scanned" };
-    expect(taskOf(await bench.server.call("generate_audio", call)).status).toBe("succeeded");
-    expect(await bench.workplace.outputNames()).toEqual(["scanned.mp3"]);
+    expect(taskOf(await setup.server.call("generate_audio", call)).status).toBe("succeeded");
+    expect(await setup.workplace.outputNames()).toEqual(["scanned.mp3"]);
   },
 );
 
 it("a file that another program is reading is not considered changed", async () => {
-  const bench = await openBench();
+  const setup = await openFaultSetup();
   const call = { prompt: "In use", file_name: "used" };
-  taskOf(await bench.server.call("generate_audio", call));
-  const scanned = await bench.another(
+  taskOf(await setup.server.call("generate_audio", call));
+  const scanned = await setup.another(
     env({ call: "promises.open", code: "EBUSY", times: 2, path: "used.mp3" }),
     { nodeArgs },
   );
   expect(taskOf(await scanned.call("generate_audio", call)).replayed).toBe(true);
-  expect(bench.service.count("content")).toBe(1);
+  expect(setup.service.count("content")).toBe(1);
 });
 
 it("a rename that stays forbidden is reported soon", async () => {
-  const bench = await openBench({
+  const setup = await openFaultSetup({
     env: env({ call: "promises.link", code: "EPERM" }, { call: "promises.rename", code: "EPERM" }),
     start: { nodeArgs },
   });
   const beganAtMs = performance.now();
-  const outcome = await bench.server.call("generate_audio", { prompt: "Forbidden for good" });
+  const outcome = await setup.server.call("generate_audio", { prompt: "Forbidden for good" });
   expect(errorOf(outcome).code).toBe("output_not_writable");
   expect(performance.now() - beganAtMs).toBeLessThan(5_000);
 });

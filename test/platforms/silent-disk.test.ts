@@ -5,13 +5,13 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { closeBenchesAfterEach, openBench } from "../faults/bench.ts";
+import { closeAfterEach, openFaultSetup } from "../faults/fault-setup.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { ON_WINDOWS, skipFor } from "../support/skipping.ts";
 import { errorOf, taskOf } from "../support/workplace.ts";
 import { preload } from "./scene.ts";
 
-closeBenchesAfterEach();
+closeAfterEach();
 
 /** A thread of the server blocks in the system, as with a real disk, but it can be ended, so that no test hangs. */
 const STUCK = [{ call: "promises.open", code: "STUCK", path: ".audio-generation" }];
@@ -29,22 +29,22 @@ it("a call is answered although the disk hangs, and is not charged twice when th
   ...skipFor(ON_WINDOWS),
   timeout: 60_000,
 }, async () => {
-  const bench = await openBench(silentDisk());
+  const setup = await openFaultSetup(silentDisk());
   const silent = { prompt: "Into the void", wait_seconds: 0 };
-  const outcome = await bench.server.call("generate_audio", silent);
+  const outcome = await setup.server.call("generate_audio", silent);
   expect(errorOf(outcome)).toMatchObject({ code: "timeout", retryable: true });
   expect(outcome.content[0]?.text).toContain("disk");
-  await bench.server.end();
-  const next = await bench.another({ TEST_FS_FAULTS: "[]" });
+  await setup.server.end();
+  const next = await setup.another({ TEST_FS_FAULTS: "[]" });
   expect(taskOf(await next.call("generate_audio", { prompt: "Into the void" })).status).toBe("succeeded");
-  expect(bench.service.tasks.size).toBe(1);
+  expect(setup.service.tasks.size).toBe(1);
 });
 
 it("the server exits although its disk hangs", skipFor(ON_WINDOWS), async () => {
-  const bench = await openBench(silentDisk());
-  const outcome = await bench.server.call("generate_audio", { prompt: "Frozen", wait_seconds: 0 });
+  const setup = await openFaultSetup(silentDisk());
+  const outcome = await setup.server.call("generate_audio", { prompt: "Frozen", wait_seconds: 0 });
   expect(outcome.content[0]?.text).toContain("disk");
-  bench.server.child.stdin.end();
+  setup.server.child.stdin.end();
   // Nobody else kills it. It reaches its own limit, because the disk never answers.
-  expect(await bench.server.exited).toMatchObject({ signal: "SIGKILL" });
+  expect(await setup.server.exited).toMatchObject({ signal: "SIGKILL" });
 });

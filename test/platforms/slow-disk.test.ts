@@ -3,42 +3,42 @@
  * real cause.
  */
 import { expect, it } from "vitest";
-import { closeBenchesAfterEach, openBench } from "../faults/bench.ts";
+import { closeAfterEach, openFaultSetup } from "../faults/fault-setup.ts";
 import { taskOf } from "../support/workplace.ts";
 import { doctor, preload } from "./scene.ts";
 
-closeBenchesAfterEach();
+closeAfterEach();
 
 const nodeArgs = preload("slow-ledger");
 
 it("doctor does not report the other checks as failed while the ledger blocks", async () => {
-  const bench = await openBench();
+  const setup = await openFaultSetup();
   const slow = { TEST_FLUSH_MS: "8500", TEST_FLUSHES: "1", TEST_FULL_JOURNAL: "1" };
-  const checks = await doctor(bench.workplace.env(bench.service, slow), { nodeArgs });
+  const checks = await doctor(setup.workplace.env(setup.service, slow), { nodeArgs });
   expect(checks["output folder"]).toMatchObject({ ok: true });
   expect(checks["host"]).toMatchObject({ ok: true });
   expect(checks["key"]).toMatchObject({ ok: true });
 }, 60_000);
 
 it("the server ends within 2 s of losing its client, and the accepted task is found again", async () => {
-  const bench = await openBench({
+  const setup = await openFaultSetup({
     env: { TEST_FLUSH_MS: "700" },
     service: { processingMs: 60_000 },
     start: { nodeArgs },
   });
   for (const prompt of ["Slow one", "Slow two"]) {
     expect(
-      taskOf(await bench.server.call("generate_audio", { prompt, wait_seconds: 0 })).task_id,
+      taskOf(await setup.server.call("generate_audio", { prompt, wait_seconds: 0 })).task_id,
     ).not.toBeNull();
   }
   const beganAtMs = performance.now();
-  expect(await bench.server.end()).toMatchObject({ code: 0, signal: null });
+  expect(await setup.server.end()).toMatchObject({ code: 0, signal: null });
   expect(performance.now() - beganAtMs).toBeLessThan(2_000);
-  bench.service.processingMs = 0;
-  const next = await bench.another({ TEST_FLUSH_MS: "0" });
+  setup.service.processingMs = 0;
+  const next = await setup.another({ TEST_FLUSH_MS: "0" });
   expect(taskOf(await next.call("generate_audio", { prompt: "Slow one" }))).toMatchObject({
     status: "succeeded",
     replayed: true,
   });
-  expect(bench.service.count("create")).toBe(2);
+  expect(setup.service.count("create")).toBe(2);
 });

@@ -1,10 +1,10 @@
 /** A ledger in a folder that a program synchronises: doctor explains the risk and the remedy. */
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { closeBenchesAfterEach, openBench } from "../faults/bench.ts";
+import { closeAfterEach, openFaultSetup } from "../faults/fault-setup.ts";
 import { doctor } from "./scene.ts";
 
-closeBenchesAfterEach();
+closeAfterEach();
 
 it.each([
   "OneDrive - Example GmbH",
@@ -14,16 +14,16 @@ it.each([
   "Google Drive",
   "My Drive",
 ])("doctor warns of a state folder below %s", async (name) => {
-  const bench = await openBench();
-  const stateDir = join(bench.workplace.stateDir, name, "audio");
-  const { store } = await doctor(bench.workplace.env(bench.service, { AUDIO_STATE_DIR: stateDir }));
+  const setup = await openFaultSetup();
+  const stateDir = join(setup.workplace.stateDir, name, "audio");
+  const { store } = await doctor(setup.workplace.env(setup.service, { AUDIO_STATE_DIR: stateDir }));
   expect(store).toMatchObject({ ok: true });
   expect(store?.detail).toContain(`lies in ${name}, which copies files while they are written`);
   expect(store?.detail).toContain("set AUDIO_STATE_DIR");
 });
 
 it("doctor does not warn of an ordinary folder", async () => {
-  const bench = await openBench();
-  const { store } = await doctor(bench.workplace.env(bench.service));
+  const setup = await openFaultSetup();
+  const { store } = await doctor(setup.workplace.env(setup.service));
   expect(store?.detail).not.toMatch(/lies in|network/);
 });

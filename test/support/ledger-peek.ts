@@ -59,13 +59,13 @@ export class LedgerPeek {
     const identity = { origin, keyId: "nobody", processId: createProcessId() };
     const store = openSqliteStore({ stateDir, clock: systemClock, identity });
     const ledger = new Ledger(store, identity, systemClock, log);
-    await ledger.list({ accounts: "all", limit: 1 });
+    await ledger.list({ apiKeys: "all", limit: 1 });
     return new LedgerPeek(new DatabaseSync(file, { timeout: 5000 }), ledger);
   }
 
   /** Newest first. */
   async records(): Promise<TaskRecord[]> {
-    return await this.#ledger.list({ accounts: "all", limit: 1_000_000, includesParts: true });
+    return await this.#ledger.list({ apiKeys: "all", limit: 1_000_000, includesParts: true });
   }
 
   /** Records that take a place in flight. */

@@ -136,6 +136,15 @@ describe("the house", () => {
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
   });
 
+  it("uses no word that the glossary forbids in names", () => {
+    const forbidden = /\b(?!allSettled|background|foreground)\w*(?:settle|ground)\w*/gi;
+    const used = all.flatMap(({ path, text }) =>
+      [...text.matchAll(forbidden)].map(([name]) => `${path}: ${name}`),
+    );
+    expect(used).toEqual([]);
+    expect("#settled".match(forbidden)).toEqual(["settled"]);
+  });
+
   it("has no circular imports", () => {
     const importsOf = new Map(all.map(({ path, imports }) => [path, imports]));
     const finished = new Set<string>();

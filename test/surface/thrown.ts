@@ -7,14 +7,14 @@ import { fileFailure, notWritable } from "../../src/files/file-failure.ts";
 import { checkFileName } from "../../src/files/file-name.ts";
 import { decodeText } from "../../src/files/text-bytes.ts";
 import { canonicalInput } from "../../src/generation/canonical-input.ts";
+import { wrongFormatError } from "../../src/generation/find-saved.ts";
 import { goneError } from "../../src/generation/job/missing-task.ts";
-import { wrongFormatError } from "../../src/generation/saved-files.ts";
 import { taskFailed } from "../../src/generation/task-failed.ts";
 import { checkTaskId } from "../../src/generation/use-cases/find-record.ts";
 import { callTimedOut } from "../../src/generation/use-cases/generate.ts";
 import { planNarration } from "../../src/narration/plan/plan-narration.ts";
 import { findPartsByQuote } from "../../src/narration/plan/quotes.ts";
-import { aRecord } from "../ledger/a-record.ts";
+import { sampleRecord } from "../ledger/sample-record.ts";
 import { PATH, TASK_ID } from "./views.ts";
 
 function thrownBy(act: () => unknown): AudioError {
@@ -54,7 +54,7 @@ function ofNetwork(code: string): AudioError {
   throw new Error(`${code} is not a failure of the network`);
 }
 
-const record = aRecord({ taskId: TASK_ID });
+const record = sampleRecord({ taskId: TASK_ID });
 const file = { path: PATH, sizeBytes: 1, sha256: "", savedAtMs: 0, matchesFormat: false };
 const REFUNDED = { reserved_credits: 150, charged_credits: 0, refunded_credits: 150 };
 const taskError = { code: "generation_failed", message: "the text holds nothing that can be spoken" };
@@ -70,9 +70,9 @@ export const thrownErrors = (): AudioError[] => [
   refusal(409, "not_ready", "still processing", "content"),
   refusal(429, "rate_limit", "slow down", "query"),
   refusal(503, "api_unavailable", "closed for a moment", "query"),
-  taskFailed(aRecord({ taskId: TASK_ID, taskError, billing: REFUNDED })),
-  taskFailed(aRecord({ taskId: TASK_ID, taskError, billing: { ...REFUNDED, charged_credits: 150 } })),
-  taskFailed(aRecord({ taskId: TASK_ID, taskError, billing: null })),
+  taskFailed(sampleRecord({ taskId: TASK_ID, taskError, billing: REFUNDED })),
+  taskFailed(sampleRecord({ taskId: TASK_ID, taskError, billing: { ...REFUNDED, charged_credits: 150 } })),
+  taskFailed(sampleRecord({ taskId: TASK_ID, taskError, billing: null })),
   goneError(record),
   wrongFormatError(record, file),
   callTimedOut(null, { taskId: TASK_ID }),

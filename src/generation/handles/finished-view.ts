@@ -5,9 +5,9 @@ import { partsPath } from "../../files/output-folder.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { Handle } from "../../ledger/rules/handles.ts";
 import type { GenerationDeps } from "../deps.ts";
+import { findSaved } from "../find-saved.ts";
 import type { Jobs } from "../job/jobs.ts";
 import { waitForJob } from "../job/wait-for-job.ts";
-import { findSaved } from "../saved-files.ts";
 import { type TaskView, taskViewOf } from "../task-view.ts";
 import { viewOfSaved } from "../use-cases/saved-view.ts";
 

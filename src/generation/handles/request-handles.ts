@@ -13,7 +13,7 @@ import { describe } from "../job/phase.ts";
 import type { Call } from "../job/wait-for-job.ts";
 import type { TaskView } from "../task-view.ts";
 import type { NameRequest } from "../use-cases/file-names.ts";
-import type { Work } from "../use-cases/find-record.ts";
+import type { IdentifiedRequest } from "../use-cases/find-record.ts";
 import { generateWork } from "../use-cases/generate.ts";
 import { viewOfFinished } from "./finished-view.ts";
 import { HandleEnded, HandleRun, hasFailedAttempt, NoHandleNeeded, type OpenHandle } from "./handle-run.ts";
@@ -55,7 +55,7 @@ export class RequestHandles implements HandleOperations<TaskView> {
    * @returns the status of its handle once the ledger has it, or the view if nothing has to be made
    * @throws AudioError for refusals before the job starts
    */
-  async start(work: Work, request: NameRequest, call: Call): Promise<HandleOrView<TaskView>> {
+  async start(work: IdentifiedRequest, request: NameRequest, call: Call): Promise<HandleOrView<TaskView>> {
     call.signal.throwIfAborted();
     const opening = Promise.withResolvers<OpenHandle>();
     const saveOptions = { fileName: request.fileName, replace: request.replace ?? false };
@@ -119,7 +119,7 @@ export class RequestHandles implements HandleOperations<TaskView> {
     const { fileName } = handle.saveOptions;
     const run = new HandleRun(this.#deps, handle, handle.saveOptions, () => undefined);
     this.#running.set(handle.handle, { run, opened });
-    const work: Work = { input, writtenPrompt, take, fileName, isListed: true };
+    const work: IdentifiedRequest = { input, writtenPrompt, take, fileName, isListed: true };
     this.#follow(handle, run, generateWork(this.#deps, this.#jobs, work, handle.saveOptions, run.call()));
     return this.#working(opened);
   }

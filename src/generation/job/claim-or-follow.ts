@@ -3,7 +3,7 @@ import { Deadline } from "../../deadline.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import { describeCause } from "../../log.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { findSaved } from "../saved-files.ts";
+import { findSaved } from "../find-saved.ts";
 import type { Job, JobEnd } from "./job.ts";
 
 /**

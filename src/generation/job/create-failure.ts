@@ -24,11 +24,11 @@ const noSuchService = (error: AudioError): AudioError =>
  * Adds advice to the error if a repeated create is refused. The first create had no response, so the service may have
  * accepted it although it refused the second.
  */
-const mayHaveBeenAccepted = (error: AudioError, record: TaskRecord): AudioError =>
+const withEarlierSendAdvice = (error: AudioError, record: TaskRecord): AudioError =>
   new AudioError(error.code, error.message, {
     httpStatus: error.httpStatus,
     idempotencyKey: error.idempotencyKey,
-    remedy: `An earlier sending of this very request was never answered: it may have been accepted, with 150 credits reserved. Mend what is said above, then repeat the same call, or call download_audio with task_id ${handleOf(record)}: either finds that task and does not pay twice. Do not change text, settings or take instead.`,
+    remedy: `An earlier send of this request got no answer and may have been accepted, with 150 credits reserved. Fix the problem above, then repeat the same call, or call download_audio with task_id ${handleOf(record)}: both find that task and do not pay twice. Do not change text, settings or take instead.`,
   });
 
 /**
@@ -65,7 +65,7 @@ export async function handleCreateFailure(
   }
   if (decision.kind === "stop") {
     log.info(`the service refused a create: ${error.code}`);
-    if (job.record.mayHaveArrived) throw mayHaveBeenAccepted(known, job.record);
+    if (job.record.mayHaveArrived) throw withEarlierSendAdvice(known, job.record);
     throw known.code === "not_found" ? noSuchService(known) : known;
   }
   job.signal.throwIfAborted();

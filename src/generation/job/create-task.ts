@@ -25,7 +25,7 @@ export async function createTask(
   let lastError: AudioError | null = null;
   for (let tries = 1; !deadline.isOver; ) {
     job.signal.throwIfAborted();
-    const grant = await takeTurn(job, deps, deadline, onInFlightFull);
+    const grant = await waitForAdmission(job, deps, deadline, onInFlightFull);
     if (grant === null) break;
     if (grant.kind !== "admitted") {
       await reloadRecord(job, deps, grant);
@@ -47,7 +47,7 @@ export async function createTask(
 }
 
 /** Waits for admission; returns `null` if the recovery window ends first. */
-async function takeTurn(
+async function waitForAdmission(
   job: Job,
   { limits, clock }: GenerationDeps,
   deadline: Deadline,

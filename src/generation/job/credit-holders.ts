@@ -18,11 +18,11 @@ const MAX_PER_STATUS = IN_FLIGHT_TASKS + 1;
  */
 export async function creditHolders(refused: TaskRecord, deps: GenerationDeps): Promise<string[] | null> {
   const others = await otherRequests(refused, deps);
-  const holding = others.filter((other) => isHolding(other, deps));
+  const reservingRequests = others.filter((other) => isHolding(other, deps));
   const sentAtMs = refused.sentAtMs ?? Number.POSITIVE_INFINITY;
   const hasEnded = others.some(({ finishedAtMs }) => finishedAtMs !== null && finishedAtMs >= sentAtMs);
   if (hasEnded) return [];
-  return holding.length > 0 ? holding.map(({ recordId }) => recordId) : null;
+  return reservingRequests.length > 0 ? reservingRequests.map(({ recordId }) => recordId) : null;
 }
 
 /** Waits until one of the holders releases its credits, or the recovery window ends. */
@@ -51,7 +51,7 @@ function isHolding(record: TaskRecord, { clock, ledger }: GenerationDeps): boole
 
 async function otherRequests(refused: TaskRecord, { ledger }: GenerationDeps): Promise<TaskRecord[]> {
   const lists = await Promise.all(
-    RECORD_STATUSES.map((status) => ledger.list({ accounts: "own", status, limit: MAX_PER_STATUS })),
+    RECORD_STATUSES.map((status) => ledger.list({ apiKeys: "own", status, limit: MAX_PER_STATUS })),
   );
   return lists.flat().filter(({ recordId }) => recordId !== refused.recordId);
 }

@@ -105,7 +105,7 @@ export class Job {
    * Whether a new caller is probably repeating a call that its client gave up on: one that was cancelled, or that has
    * been open so long that its client may have dropped it. Each cancellation is reported only once.
    */
-  takeLikelyRetry(): boolean {
+  consumeLikelyRetry(): boolean {
     const wasCancelled = this.#wasCancelled;
     this.#wasCancelled = false;
     return wasCancelled || this.#clock.steadyMs() - this.#waitedForSinceMs >= SILENT_AFTER_MS;

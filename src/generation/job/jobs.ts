@@ -3,7 +3,7 @@ import { AudioError, type ErrorCode, internalError } from "../../errors.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import { toStoredError } from "../../ledger/stored-error.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { wrongFormatError } from "../saved-files.ts";
+import { wrongFormatError } from "../find-saved.ts";
 import { taskFailed } from "../task-failed.ts";
 import { claimOrFollow } from "./claim-or-follow.ts";
 import { createTask } from "./create-task.ts";
@@ -87,24 +87,24 @@ export class Jobs {
 
   async #drive(job: Job): Promise<JobEnd> {
     const { limits, ledger, log } = this.#deps;
-    const lease = { isHeld: false };
+    const lease = { isOwned: false };
     try {
       const claimed = await claimOrFollow(job, this.#deps);
       if (claimed.kind === "end") return claimed.end;
-      lease.isHeld = claimed.kind === "ours";
+      lease.isOwned = claimed.kind === "ours";
       return await this.#run(job, claimed.kind === "ours" ? claimed.hadFailed : false, lease);
     } catch (error) {
       if (job.signal.aborted) return { kind: "abandoned" };
       if (error instanceof NotWantedError) return { kind: "not_wanted" };
       if (!(error instanceof AudioError)) log.error("a job failed unexpectedly", error);
       const explained = explain(job, error);
-      if (lease.isHeld) await this.#storeRefusal(job, explained);
+      if (lease.isOwned) await this.#storeRefusal(job, explained);
       return { kind: "error", error: explained };
     } finally {
       limits.dropLease(job.record.recordId);
       const { recordId } = job.record;
       // If releasing fails, the lease expires by itself.
-      if (lease.isHeld) {
+      if (lease.isOwned) {
         await ledger.store.release(recordId).catch((cause: unknown) => log.debug(String(cause)));
       }
     }
@@ -128,7 +128,7 @@ export class Jobs {
    *
    * @param hadFailed an earlier attempt had failed, so this call creates at most one new task
    */
-  async #run(job: Job, hadFailed: boolean, lease: { isHeld: boolean }): Promise<JobEnd> {
+  async #run(job: Job, hadFailed: boolean, lease: { isOwned: boolean }): Promise<JobEnd> {
     const { clock, timing, limits } = this.#deps;
     let failure: FailureSeen = "before";
     let replayedFailures = 0;

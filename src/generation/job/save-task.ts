@@ -9,8 +9,10 @@ import { saveAudio } from "../../files/save-audio.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import type { ChangeOptions } from "../../ledger/ledger.ts";
 import type { GenerationDeps } from "../deps.ts";
+import { findSaved } from "../find-saved.ts";
 import { isNameAvailable } from "../name-owner.ts";
-import { findSaved, formatOf, wantedName } from "../saved-files.ts";
+import { formatOf } from "../stored-input.ts";
+import { wantedName } from "../wanted-name.ts";
 import type { Job } from "./job.ts";
 import { MISSES_UNTIL_GONE, markGone } from "./missing-task.ts";
 import { persist } from "./persist.ts";
@@ -40,7 +42,7 @@ const PERMANENT = new Set([
 export async function saveTask(
   job: Job,
   deps: GenerationDeps,
-  lease: { isHeld: boolean },
+  lease: { isOwned: boolean },
 ): Promise<SavedFile | null> {
   const { clock, timing, random } = deps;
   const recovery = new Deadline(clock, timing.recoveryMs);
@@ -79,15 +81,15 @@ export async function saveTask(
 async function saveOnce(
   job: Job,
   deps: GenerationDeps,
-  lease: { isHeld: boolean },
+  lease: { isOwned: boolean },
   keepsOtherFormat: boolean,
 ): Promise<SavedFile> {
   const { taskId } = job.record;
   if (taskId === null) throw new AudioError("invalid_request", "The record of this task holds no id.");
   const file = await downloadAndPublish(job, deps, taskId, keepsOtherFormat, async (published) => {
-    const options: ChangeOptions = lease.isHeld ? { lease: "release" } : {};
+    const options: ChangeOptions = lease.isOwned ? { lease: "release" } : {};
     await persist(job, deps, { kind: "saved", file: published }, options);
-    lease.isHeld = false;
+    lease.isOwned = false;
   });
   job.announce(`Saved ${file.path}`);
   return file;

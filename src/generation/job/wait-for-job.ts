@@ -17,8 +17,8 @@ export interface Call {
   readonly signal: AbortSignal;
   /** Time in which the call must return; never scaled. 0: the call does not wait for audio. */
   readonly waitMs: number;
-  /** @param share progress as a count, if it can be counted */
-  readonly onProgress: (message: string, share?: ProgressCount) => void;
+  /** @param count parts of a narration that are done; absent for a single request */
+  readonly onProgress: (message: string, count?: ProgressCount) => void;
   /** Set for a call that is answered as a task of the protocol's extension. */
   readonly handle?: CallHandle;
 }

@@ -11,8 +11,8 @@ import { MISSES_UNTIL_GONE, markGone } from "./missing-task.ts";
 import { persist } from "./persist.ts";
 
 /**
- * Polls until the task has ended. Before that, stops only on a 401, a confirmed 404, or the end of the recovery
- * window (also for an unavailable ledger). After any other response the task is polled again.
+ * Polls until the task has ended. Gives up only on a 401, on two 404s in a row, or when the recovery window ends. An
+ * unavailable ledger is retried for the same window. After any other response the task is polled again.
  *
  * @throws AudioError `not_found` (recorded), `invalid_api_key`, `store_unavailable`, or `wait_expired`
  */
@@ -39,7 +39,8 @@ export async function watchTask(job: Job, deps: GenerationDeps): Promise<void> {
       if (misses >= MISSES_UNTIL_GONE) throw await markGone(job, deps);
       failures += 1;
       const decision = decideRead(error, failures, deps.random);
-      // The poll interval is the pause between tries; only a longer backoff adds to it. A 429 has paused all reads.
+      // The poll interval is the pause between tries; only a longer backoff adds to it. After a 429, askService has
+      // already paused the reads of this process.
       const delayMs = "delayMs" in decision ? decision.delayMs * timing.scale : 0;
       extraMs = Math.max(0, delayMs - timing.pollIntervalMs);
       const untilMs = Math.max(nextPollMs + timing.pollIntervalMs, clock.steadyMs() + extraMs);

@@ -13,13 +13,14 @@ import { applyEvent } from "../../ledger/lifecycle.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import { fromStoredError } from "../../ledger/stored-error.ts";
 import type { GenerationDeps } from "../deps.ts";
+import { findSaved } from "../find-saved.ts";
 import { handleOf } from "../handle.ts";
 import { askService } from "../job/ask-service.ts";
 import type { Jobs } from "../job/jobs.ts";
 import { type Call, type OpenCall, openCall, waitForJob } from "../job/wait-for-job.ts";
-import { findSaved, wantedName } from "../saved-files.ts";
 import { taskFailed } from "../task-failed.ts";
 import type { TaskView } from "../task-view.ts";
+import { wantedName } from "../wanted-name.ts";
 import { saveUnderName } from "./file-names.ts";
 import { checkTaskId, emptyRecord, findRecordOfTask } from "./find-record.ts";
 import { callTimedOut } from "./generate.ts";
@@ -38,7 +39,7 @@ export interface DownloadRequest {
  * @throws AudioError `not_ready` while the task is unfinished, `task_failed`, `timeout` if the transfer outlasts the
  *   wait (it continues), and errors of saving
  */
-export async function download(
+export async function downloadTask(
   deps: GenerationDeps,
   jobs: Jobs,
   request: DownloadRequest,

@@ -10,7 +10,8 @@ import type { ReplacedFile, SavedFile } from "../../files/saved-file.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { isNameAvailable, type NameOwner, narrationWithFile, ownerOf } from "../name-owner.ts";
-import { storedInput, wantedName } from "../saved-files.ts";
+import { storedInput } from "../stored-input.ts";
+import { wantedName } from "../wanted-name.ts";
 
 type Deps = Pick<GenerationDeps, "folder" | "ledger" | "clock">;
 

@@ -7,12 +7,12 @@ import { idempotencyKey, recordId, workId } from "../../ledger/identity.ts";
 import { applyEvent, NO_TASK_YET } from "../../ledger/lifecycle.ts";
 import { flightOf, type TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
+import { findSaved } from "../find-saved.ts";
 import { recordIdOfHandle } from "../handle.ts";
 import { askService } from "../job/ask-service.ts";
-import { findSaved } from "../saved-files.ts";
 
 /** A request with everything that identifies it in the ledger. */
-export interface Work {
+export interface IdentifiedRequest {
   /** Canonical input, as sent. */
   readonly input: string;
   /** The prompt as the caller wrote it, if words of it are respelled; otherwise `null`. */
@@ -59,7 +59,10 @@ export function emptyRecord(
 }
 
 /** Creates a record for work that is new to this API key. */
-export function newRecord(deps: Pick<GenerationDeps, "ledger" | "clock">, work: Work): TaskRecord {
+export function newRecord(
+  deps: Pick<GenerationDeps, "ledger" | "clock">,
+  work: IdentifiedRequest,
+): TaskRecord {
   const { input, writtenPrompt, take, fileName, isListed } = work;
   const id = workId(deps.ledger.identity.origin, input, take);
   return emptyRecord(deps, {
@@ -81,7 +84,7 @@ export function newRecord(deps: Pick<GenerationDeps, "ledger" | "clock">, work: 
  */
 export async function findOrDraft(
   deps: GenerationDeps,
-  work: Work,
+  work: IdentifiedRequest,
   signal: AbortSignal,
   deadline?: Deadline,
 ): Promise<FoundRecord> {

@@ -8,11 +8,11 @@ import { NO_TASK_YET } from "../../ledger/lifecycle.ts";
 import { isOpen, type TaskRecord } from "../../ledger/record.ts";
 import { canonicalInput } from "../canonical-input.ts";
 import type { GenerationDeps } from "../deps.ts";
+import { findSaved } from "../find-saved.ts";
 import { NotWantedError } from "../job/job.ts";
 import type { Jobs } from "../job/jobs.ts";
 import { describe } from "../job/phase.ts";
 import { type OpenCall, waitForJob } from "../job/wait-for-job.ts";
-import { findSaved } from "../saved-files.ts";
 import { taskFailed } from "../task-failed.ts";
 import { newestExisting } from "./assign-files.ts";
 import { findOrDraft } from "./find-record.ts";
@@ -31,7 +31,7 @@ export interface SavedPart {
 }
 
 /** The operations of the workflow on the parts of narrations. */
-export interface PartWork {
+export interface PartOperations {
   /** Returns the record of the part; `null` if it was never requested. */
   find(request: PartRequest): Promise<TaskRecord | null>;
   /** Returns the part's audio if it is on this machine and unchanged. Does not ask the service. */

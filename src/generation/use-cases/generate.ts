@@ -23,11 +23,11 @@ import {
 import { explainCredits, lacksRemedy } from "../no-credits.ts";
 import { paceOfLedger } from "../pace.ts";
 import { respelledInput } from "../respelled-input.ts";
-import { storedInput } from "../saved-files.ts";
+import { storedInput } from "../stored-input.ts";
 import { taskFailed } from "../task-failed.ts";
 import { type TaskView, taskViewOf } from "../task-view.ts";
 import { chooseName, type NameRequest, saveUnderName } from "./file-names.ts";
-import { type FoundRecord, findOrDraft, newRecord, type Work } from "./find-record.ts";
+import { type FoundRecord, findOrDraft, type IdentifiedRequest, newRecord } from "./find-record.ts";
 import { findOtherPronunciation } from "./other-pronunciation.ts";
 import { viewOfSaved } from "./saved-view.ts";
 
@@ -41,17 +41,22 @@ export interface GenerateRequest {
 }
 
 /**
- * A job that ends without a result is started again at most this often. For example, a `finish` job ends so for a
- * create that joined it too late.
+ * How often a call starts a job for its request. A job may end without a result, for example if it was just ending
+ * when the call joined it.
  */
 const MAX_STARTS = 3;
 
 /**
- * Builds the work of a request, with all checks that need no ledger.
+ * Adds to a request what identifies it in the ledger, after all checks that need no ledger.
  *
  * @throws AudioError `invalid_file_name`, `request_too_large`
  */
-export function workOf({ input, pronunciations = [], take, fileName }: GenerateRequest): Work {
+export function identifiedRequest({
+  input,
+  pronunciations = [],
+  take,
+  fileName,
+}: GenerateRequest): IdentifiedRequest {
   if (fileName !== null) checkFileName(fileName);
   const { input: spoken, writtenPrompt, words } = respelledInput(input, pronunciations);
   return {
@@ -72,7 +77,7 @@ export function workOf({ input, pronunciations = [], take, fileName }: GenerateR
 export async function generateWork(
   deps: GenerationDeps,
   jobs: Jobs,
-  work: Work,
+  work: IdentifiedRequest,
   request: NameRequest,
   givenCall: Call,
 ): Promise<TaskView> {
@@ -96,7 +101,7 @@ export async function generateWork(
 
 async function search(
   deps: GenerationDeps,
-  work: Work,
+  work: IdentifiedRequest,
   call: OpenCall,
   idempotencyKey: string | null,
 ): Promise<FoundRecord> {
@@ -157,7 +162,7 @@ async function runRecord(
   const isEnough = call.waitMs > 0 ? () => false : () => isAnswered(job, deps.clock);
   // The client may give up as early as before, so the repeat returns a handle soon. The first call keeps its
   // wait.
-  const isRepeat = call.handle === undefined && !isNew && job.takeLikelyRetry();
+  const isRepeat = call.handle === undefined && !isNew && job.consumeLikelyRetry();
   const waiting = isRepeat ? withShorterWait(call, REPEAT_WAIT_MS, deps.clock) : call;
   const end = (await waitForJob(job, waiting, isEnough)) ?? (await waitUntilStored(job, call, deps));
   const replayed = wasKnown || (job.record.taskId !== null && (!isNew || job.newTasks === 0));

@@ -6,7 +6,7 @@ import { basename } from "node:path";
 import { MIME_TYPES } from "../../contract/audio-format.ts";
 import { firstCodePoints } from "../../contract/unicode.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { formatOf, storedInput } from "../saved-files.ts";
+import { formatOf, storedInput } from "../stored-input.ts";
 import { assignFiles, newestExisting } from "./assign-files.ts";
 
 const TITLE_CODE_POINTS = 60;
@@ -26,7 +26,7 @@ type Deps = Pick<GenerationDeps, "ledger" | "folder">;
 
 /** Lists the newest saved files that exist, each once. */
 export async function newestSaved({ ledger, folder }: Deps, limit: number): Promise<ListedFile[]> {
-  const records = await ledger.list({ accounts: "all", status: "succeeded", limit });
+  const records = await ledger.list({ apiKeys: "all", status: "succeeded", limit });
   const own = assignFiles(records);
   const found = await Promise.all(
     records.map(async (record): Promise<ListedFile | null> => {
@@ -49,6 +49,6 @@ export async function newestSaved({ ledger, folder }: Deps, limit: number): Prom
 }
 
 export async function newestTaskIds({ ledger }: Deps, limit: number): Promise<string[]> {
-  const records = await ledger.list({ accounts: "all", limit });
+  const records = await ledger.list({ apiKeys: "all", limit });
   return records.flatMap(({ taskId }) => (taskId === null ? [] : [taskId]));
 }

@@ -3,8 +3,8 @@ import { workId } from "../../ledger/identity.ts";
 import { originalInput, type TaskRecord } from "../../ledger/record.ts";
 import { canonicalInput } from "../canonical-input.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { findSaved } from "../saved-files.ts";
-import type { FoundRecord, Work } from "./find-record.ts";
+import { findSaved } from "../find-saved.ts";
+import type { FoundRecord, IdentifiedRequest } from "./find-record.ts";
 import type { PartRequest } from "./generate-part.ts";
 
 /** Whether the record was sent and did not fail. */
@@ -18,7 +18,7 @@ const isPaid = ({ status }: TaskRecord): boolean => status !== "waiting" && stat
  */
 export async function findOtherPronunciation(
   deps: GenerationDeps,
-  { input, writtenPrompt, take }: Work,
+  { input, writtenPrompt, take }: IdentifiedRequest,
   found: FoundRecord,
 ): Promise<FoundRecord | null> {
   const { record, file, notes } = found;

@@ -9,12 +9,12 @@ import type { TaskRecord } from "../../ledger/record.ts";
 import { fromStoredError } from "../../ledger/stored-error.ts";
 import type { ReadWaitReason } from "../../limits/limits.ts";
 import type { GenerationDeps } from "../deps.ts";
+import { findSaved } from "../find-saved.ts";
 import { type AskOptions, askService } from "../job/ask-service.ts";
 import type { Job, JobEnd } from "../job/job.ts";
 import type { Jobs } from "../job/jobs.ts";
 import { describe } from "../job/phase.ts";
 import { type Call, type OpenCall, openCall, waitForJob } from "../job/wait-for-job.ts";
-import { findSaved } from "../saved-files.ts";
 import { type TaskView, taskViewOf } from "../task-view.ts";
 import { checkTaskId, findRecordOfTask, noteOfEarlierTask } from "./find-record.ts";
 import { activityOf, callTimedOut } from "./generate.ts";
@@ -24,7 +24,7 @@ import { viewOfSaved } from "./saved-view.ts";
  * Reports the status of a task. If the call may wait, waits until the task has ended and its audio is saved (if this ledger
  * saves it), or until the wait is over. A failed task is a normal result.
  */
-export async function getTask(
+export async function queryTask(
   deps: GenerationDeps,
   jobs: Jobs,
   taskId: string,
@@ -178,9 +178,9 @@ async function getForeignTask(deps: GenerationDeps, taskId: string, call: OpenCa
       if (hasEnded || call.deadline.isOver || call.waitMs === 0) return viewOfForeign(seen, activity);
     } catch (error) {
       failures += 1;
-      if (isHeld(error) && task !== null) return viewOfForeign(task, error.message);
+      if (isOwnReadLimit(error) && task !== null) return viewOfForeign(task, error.message);
       const isFinal =
-        isHeld(error) ||
+        isOwnReadLimit(error) ||
         !(error instanceof AudioError) ||
         decideRead(error, failures, random).kind === "stop";
       if (call.signal.aborted || isFinal) throw error;
@@ -198,7 +198,7 @@ async function getForeignTask(deps: GenerationDeps, taskId: string, call: OpenCa
 /**
  * Whether the error is this process's read limit, which outlasts the call. A 429 of the service has an HTTP status.
  */
-const isHeld = (error: unknown): error is AudioError =>
+const isOwnReadLimit = (error: unknown): error is AudioError =>
   error instanceof AudioError && error.code === "rate_limit" && error.httpStatus === undefined;
 
 function viewOfForeign(task: ObservedTask, activity: string | null): TaskView {

@@ -10,7 +10,8 @@ import { goneOrChangedError, isIntact, readSaved } from "../../files/save-audio.
 import type { SavedFile } from "../../files/saved-file.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { findSaved, formatOf } from "../saved-files.ts";
+import { findSaved } from "../find-saved.ts";
+import { formatOf } from "../stored-input.ts";
 
 /** The largest resource. The stdio buffers of the official clients hold 10 MiB, and base64 adds a third. */
 const MAX_RESOURCE_BYTES = 7 * 1024 * 1024;

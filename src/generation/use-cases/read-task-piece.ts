@@ -3,7 +3,7 @@ import { MIME_TYPES } from "../../contract/audio-format.ts";
 import { isTaskId } from "../../contract/wire.ts";
 import type { Piece, PieceReader } from "../../files/read-piece.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { formatOf } from "../saved-files.ts";
+import { formatOf } from "../stored-input.ts";
 import { type AudioBytes, unknownResource } from "./read-audio.ts";
 
 /**

@@ -9,7 +9,7 @@ import type { RecordStatus, TaskRecord } from "../../ledger/record.ts";
 import { fromStoredError } from "../../ledger/stored-error.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { handleOf } from "../handle.ts";
-import { storedInput } from "../saved-files.ts";
+import { storedInput } from "../stored-input.ts";
 import { assignFiles, newestExisting } from "./assign-files.ts";
 
 const EXCERPT_CODE_POINTS = 80;
@@ -100,12 +100,12 @@ async function toListedTask(
 }
 
 /** Lists the ledger's tasks at this service, newest first. `unresolved`: sent, but the response was never received. */
-export async function listTasks(
+export async function listRecordedTasks(
   { ledger, folder }: Pick<GenerationDeps, "ledger" | "folder">,
   { status, query, limit }: ListRequest,
 ): Promise<ListedTask[]> {
   const max = query === null ? limit : MAX_SEARCHED;
-  const all = await ledger.list({ accounts: "all", status: status ?? undefined, limit: max });
+  const all = await ledger.list({ apiKeys: "all", status: status ?? undefined, limit: max });
   const records = (
     query === null ? all : all.filter((record) => containsWords(searchedTexts(record), query))
   ).slice(0, limit);

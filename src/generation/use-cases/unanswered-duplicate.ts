@@ -7,7 +7,7 @@ import { isRunningStatus } from "../../contract/audio-task.ts";
 import { workId } from "../../ledger/identity.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
-import type { Work } from "./find-record.ts";
+import type { IdentifiedRequest } from "./find-record.ts";
 
 /** After this time, the same words are probably a new request. */
 const WITHIN_MS = 10 * 60 * 1000;
@@ -40,11 +40,11 @@ export interface UnansweredDuplicate {
  */
 export async function findUnansweredDuplicate(
   { ledger, clock }: Pick<GenerationDeps, "ledger" | "clock">,
-  { input, take }: Work,
+  { input, take }: IdentifiedRequest,
 ): Promise<UnansweredDuplicate | null> {
   if ((await ledger.ofWork(workId(ledger.identity.origin, input, take))).length > 0) return null;
   const wanted = normalized(input);
-  const record = (await ledger.list({ accounts: "own", limit: MAX_COMPARED })).find(
+  const record = (await ledger.list({ apiKeys: "own", limit: MAX_COMPARED })).find(
     (other) =>
       other.take === take &&
       (other.status === "unresolved" || isRunningStatus(other.status)) &&

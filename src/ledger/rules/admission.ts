@@ -82,8 +82,8 @@ export function judgeAdmission(question: AdmissionQuestion, facts: AdmissionFact
   const { owner, expectedRevision, after, limits, sendId } = question;
   const { record, state, otherPlaces, countedCredits, isWanted, narration } = facts;
 
-  const heldBy = leaseOwner(record?.lease ?? null, nowMs);
-  const isLeaseLost = heldBy !== null && heldBy !== owner;
+  const leasedBy = leaseOwner(record?.lease ?? null, nowMs);
+  const isLeaseLost = leasedBy !== null && leasedBy !== owner;
   if (record?.revision !== expectedRevision || isLeaseLost) {
     return { kind: "conflict", value: record?.value, isLeaseLost };
   }

@@ -39,11 +39,11 @@ function placeEndMs(
 export function placeEndsMs(
   places: readonly InFlightPlace[],
   state: ApiKeyState,
-  lapse: PlaceDurations,
+  durations: PlaceDurations,
   nowMs: number,
 ): number[] {
   return places
-    .map((place) => placeEndMs(place, state, lapse, nowMs))
+    .map((place) => placeEndMs(place, state, durations, nowMs))
     .filter((endMs) => endMs > nowMs)
     .sort((one, other) => one - other);
 }
@@ -52,10 +52,10 @@ export function placeEndsMs(
 export function endedLongAgo(
   place: InFlightPlace,
   state: ApiKeyState,
-  lapse: PlaceDurations,
+  durations: PlaceDurations,
   nowMs: number,
 ): boolean {
-  return placeEndMs(place, state, lapse, nowMs) <= nowMs - MAX_IN_FLIGHT_MS;
+  return placeEndMs(place, state, durations, nowMs) <= nowMs - MAX_IN_FLIGHT_MS;
 }
 
 /** Returns the place in flight of a record after a write. The date of the place changes only if `flight` does. */

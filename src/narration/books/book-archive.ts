@@ -26,8 +26,9 @@ export function refuseBook(rule: string, cause?: unknown): AudioError {
   });
 }
 
-const SHOWN_UNITS = 120;
-export const shownName = (name: string): string => JSON.stringify(name.slice(0, SHOWN_UNITS).toWellFormed());
+const SHOWN_CODE_UNITS = 120;
+export const shownName = (name: string): string =>
+  JSON.stringify(name.slice(0, SHOWN_CODE_UNITS).toWellFormed());
 
 interface Entry {
   readonly method: number;

@@ -1,6 +1,6 @@
 /** Reads an EPUB as one text: its pages in order. Pages without headings get those of the table of contents. */
 import type { ReadText, SkippedList, SourceBlock } from "../plan/blocks.ts";
-import { markChapters } from "../plan/chapters/chapter-words.ts";
+import { markChapters } from "../plan/chapters/mark-chapters.ts";
 import { hasWords } from "../plan/characters.ts";
 import { collapseSpaces, HARD_BREAK, normaliseLines } from "../plan/normalise.ts";
 import { checkText } from "../plan/plan-narration.ts";
@@ -43,14 +43,14 @@ function withHeadings(blocks: readonly PageBlock[], contents: Contents): SourceB
 }
 
 /** A page with this much prose is read, even if the book calls it its contents or cover. */
-const PROSE_UNITS = 1000;
-const SENTENCE_UNITS = 60;
+const PROSE_CODE_UNITS = 1000;
+const SENTENCE_CODE_UNITS = 60;
 
 function hasProse({ blocks }: HtmlPage): boolean {
   const prose = blocks.flatMap(({ block }) =>
-    block.kind === "paragraph" && block.text.length >= SENTENCE_UNITS ? [block.text.length] : [],
+    block.kind === "paragraph" && block.text.length >= SENTENCE_CODE_UNITS ? [block.text.length] : [],
   );
-  return prose.reduce((sum, units) => sum + units, 0) >= PROSE_UNITS;
+  return prose.reduce((sum, units) => sum + units, 0) >= PROSE_CODE_UNITS;
 }
 
 /** Leaves a page out as a whole, with its first words as the example. */

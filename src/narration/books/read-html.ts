@@ -1,6 +1,6 @@
 /** Reads an HTML page as a text: only its article if it has one. */
 import type { ReadText, SkippedList, SourceBlock } from "../plan/blocks.ts";
-import { markChapters } from "../plan/chapters/chapter-words.ts";
+import { markChapters } from "../plan/chapters/mark-chapters.ts";
 import { normaliseLines } from "../plan/normalise.ts";
 import { withoutMarks } from "../plan/plain/bracket-marks.ts";
 import { isFrameEnd, isFrameStart } from "../plan/plain/ebook-frame.ts";

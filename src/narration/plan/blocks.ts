@@ -24,7 +24,7 @@ export interface ReadText {
   readonly author: string | null;
 }
 
-const EXCERPT_UNITS = 60;
+const EXCERPT_CODE_UNITS = 60;
 
 /** Counts what is not spoken, by kind, in the order of first occurrence. */
 export class SkippedList {
@@ -44,12 +44,12 @@ export class SkippedList {
 /** Returns the beginning of a text on one line, without splitting a surrogate pair. */
 export function excerptOf(text: string): string {
   const head = text
-    .slice(0, 4 * EXCERPT_UNITS)
+    .slice(0, 4 * EXCERPT_CODE_UNITS)
     .replace(/\s+/g, " ")
     .trim();
-  if (head.length <= EXCERPT_UNITS && text.length <= 4 * EXCERPT_UNITS) return head;
+  if (head.length <= EXCERPT_CODE_UNITS && text.length <= 4 * EXCERPT_CODE_UNITS) return head;
   return `${head
-    .slice(0, EXCERPT_UNITS)
+    .slice(0, EXCERPT_CODE_UNITS)
     .replace(/[\ud800-\udbff]$/, "")
     .trimEnd()}…`;
 }

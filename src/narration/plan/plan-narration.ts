@@ -18,7 +18,7 @@ const HEADING_PAUSE_SECONDS = 2;
 const RULE_PAUSE_SECONDS = 1.5;
 
 const LOST_CHARACTER = "\ufffd";
-const LOST_CONTEXT_UNITS = 30;
+const LOST_CONTEXT_CODE_UNITS = 30;
 
 /** Returns the pause before a run. Before a chapter, it is at least the pause between paragraphs. */
 function pauseAt(edge: RunBreak, pauseSeconds: number): number {
@@ -86,7 +86,9 @@ export function checkText(text: string): void {
   }
   const at = text.indexOf(LOST_CHARACTER);
   if (at === -1) return;
-  const place = text.slice(Math.max(0, at - LOST_CONTEXT_UNITS), at + LOST_CONTEXT_UNITS).toWellFormed();
+  const place = text
+    .slice(Math.max(0, at - LOST_CONTEXT_CODE_UNITS), at + LOST_CONTEXT_CODE_UNITS)
+    .toWellFormed();
   throw new AudioError(
     "invalid_request",
     `The text holds U+FFFD (${LOST_CHARACTER}), which stands for a character that was lost on the way here: ${JSON.stringify(place)}.`,

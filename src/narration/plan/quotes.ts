@@ -6,8 +6,8 @@ import { flowParagraph, normaliseLines } from "./normalise.ts";
 
 /** Number of ambiguous matches to show. */
 const SHOWN_MATCHES = 3;
-const CONTEXT_UNITS = 30;
-const SHOWN_QUOTE_UNITS = 60;
+const CONTEXT_CODE_UNITS = 30;
+const SHOWN_QUOTE_CODE_UNITS = 60;
 
 /** Normalises line breaks, white space and forms of accents for comparison. */
 const flat = (text: string): string => flowParagraph(normaliseLines(text).replace(/[\n\u2028]+/g, "\n"));
@@ -34,8 +34,8 @@ function refuse(quote: string, rule: string): never {
 /** Shows the quote with some words around it. */
 function inContext(text: string, quote: string): string {
   const at = text.indexOf(quote);
-  const from = Math.max(0, at - CONTEXT_UNITS);
-  const excerpt = text.slice(from, at + Math.min(quote.length, SHOWN_QUOTE_UNITS) + CONTEXT_UNITS);
+  const from = Math.max(0, at - CONTEXT_CODE_UNITS);
+  const excerpt = text.slice(from, at + Math.min(quote.length, SHOWN_QUOTE_CODE_UNITS) + CONTEXT_CODE_UNITS);
   return JSON.stringify(excerpt.toWellFormed().replaceAll("\ufffd", ""));
 }
 

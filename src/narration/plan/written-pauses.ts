@@ -46,8 +46,8 @@ const lineAfter = (text: string, at: number): string => /^[^\n\u2028]*/.exec(tex
 
 function isAtEdge(text: string, mark: RegExpMatchArray): boolean {
   const before = lineBefore(text, mark.index ?? 0);
-  const behind = lineAfter(text, (mark.index ?? 0) + mark[0].length);
-  return before.trim() === "" || behind.trim() === "" || ENDS_SENTENCE.test(before);
+  const after = lineAfter(text, (mark.index ?? 0) + mark[0].length);
+  return before.trim() === "" || after.trim() === "" || ENDS_SENTENCE.test(before);
 }
 
 /**

@@ -9,18 +9,18 @@ import { codePointLength, INVISIBLE_CHARACTERS } from "../../contract/unicode.ts
 import { AudioError } from "../../errors.ts";
 import { fileNameFault, givenName } from "../../files/file-name.ts";
 import { respelledNotes } from "../../pronunciation.ts";
-import { type PlanSettings, shortPartsRemarks, storedRules } from "../make-plan.ts";
-import { formatOfPlan, type StoredPlan } from "../narration-state.ts";
-import { numberSpans } from "../number-spans.ts";
 import { excerptOf } from "../plan/blocks.ts";
 import { hasWords } from "../plan/characters.ts";
 import { titleOf } from "../plan/narration-title.ts";
 import { normaliseLines } from "../plan/normalise.ts";
 import { type NarrationPlan, PLAN_VERSION, type PlannedPart, type Speaker } from "../plan/plan.ts";
 import { checkText } from "../plan/plan-narration.ts";
-import { edgesRemark, planRemarks } from "../plan-remarks.ts";
-import { type SpokenPart, spokenPart } from "../spoken-part.ts";
-import { unusedSettingsRemark } from "../unused-settings.ts";
+import { type PlanSettings, shortPartsRemarks, storedRules } from "../planning/make-plan.ts";
+import { edgesRemark, planRemarks } from "../planning/plan-remarks.ts";
+import { type SpokenPart, spokenPart } from "../planning/spoken-part.ts";
+import { unusedSettingsRemark } from "../planning/unused-settings.ts";
+import { formatOfPlan, type StoredPlan } from "../state/narration-state.ts";
+import { numberSpans } from "../views/number-spans.ts";
 import { COLUMNS, readSheet, refuseSheet, type Sheet, type SheetRow } from "./read-sheet.ts";
 
 const FAULTS_SHOWN = 10;

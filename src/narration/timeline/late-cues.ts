@@ -1,9 +1,9 @@
 /** Finds the cues of a narration that begin late: estimated before it is made, and measured in its file. */
 import type { Span } from "../../audio/join-request.ts";
-import type { PartWork } from "../../generation/use-cases/generate-part.ts";
-import type { NarrationProblem, NarrationState, StoredPlan } from "../narration-state.ts";
-import { partRequest } from "../part-request.ts";
-import type { PartSummary } from "../part-summary.ts";
+import type { PartOperations } from "../../generation/use-cases/generate-part.ts";
+import { partRequest } from "../driving/part-request.ts";
+import type { NarrationProblem, NarrationState, StoredPlan } from "../state/narration-state.ts";
+import type { PartSummary } from "../views/part-summary.ts";
 import { lateRemarks, overruns, type TimedPart } from "./lateness.ts";
 
 type Takes = Pick<NarrationState, "takes">;
@@ -27,7 +27,7 @@ function timedPart(plan: StoredPlan, state: Takes, index: number, lengthSeconds:
  * its length is computed from the known one.
  */
 export async function likelyLate(
-  work: Pick<PartWork, "find">,
+  work: Pick<PartOperations, "find">,
   plan: StoredPlan,
   state: Takes,
   records: PartSummary["records"],

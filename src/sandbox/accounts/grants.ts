@@ -1,4 +1,4 @@
-/** Implements the credit rules of grants: access, balance, reservation and settlement (docs/contract.md, Billing). */
+/** Implements the credit rules of grants: access, balance, reservation and charge (docs/contract.md, Billing). */
 import type { GrantTerms } from "./accounts-file.ts";
 
 /** A grant with its reserved and charged credits. The rest of `credits` is left for new tasks. */

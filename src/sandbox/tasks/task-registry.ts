@@ -1,4 +1,4 @@
-/** Stores all tasks. Reserves credits when a task is created, and settles them when it ends. */
+/** Stores all tasks. Reserves credits when a task is created, and charges or releases them when it ends. */
 import type { NormalizedAudioInput } from "../../contract/audio-input.ts";
 import { RESERVED_CREDITS } from "../../contract/billing.ts";
 import { IN_FLIGHT_TASKS } from "../../contract/service-limits.ts";
@@ -77,7 +77,7 @@ export class TaskRegistry {
     return { task, replayed: false };
   }
 
-  /** Ends a task and settles its credits. Does nothing if the task has already ended. */
+  /** Ends a task and charges or releases its credits. Does nothing if the task has already ended. */
   end(task: Task, ending: TaskEnding): void {
     if (!this.#open.delete(task)) return;
     task.state = ending;

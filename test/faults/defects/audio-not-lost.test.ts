@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type Bench, closeBenchesAfterEach, openBench } from "../bench.ts";
+import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";
 import { answerText, next } from "../wire.ts";
 import {
   codeOf,
@@ -16,20 +16,20 @@ import {
   textOf,
 } from "./outside.ts";
 
-closeBenchesAfterEach();
+closeAfterEach();
 
 /** An accepted task for which no call waits. */
-async function left(bench: Bench, prompt: string, more: Record<string, unknown> = {}): Promise<string> {
-  const task = taskOf(await bench.server.call("generate_audio", { prompt, wait_seconds: 0, ...more }));
+async function left(setup: FaultSetup, prompt: string, more: Record<string, unknown> = {}): Promise<string> {
+  const task = taskOf(await setup.server.call("generate_audio", { prompt, wait_seconds: 0, ...more }));
   return task.task_id ?? "";
 }
 
-async function bytesSaved(bench: Bench): Promise<Buffer> {
-  const [name] = await savedByItself(bench);
-  return await readFile(join(bench.workplace.outputDir, name ?? ""));
+async function bytesSaved(setup: FaultSetup): Promise<Buffer> {
+  const [name] = await savedByItself(setup);
+  return await readFile(join(setup.workplace.outputDir, name ?? ""));
 }
 
-function onlyTask({ service }: Bench): { id: string; audio: Buffer } {
+function onlyTask({ service }: FaultSetup): { id: string; audio: Buffer } {
   const [task, ...others] = service.tasks.values();
   if (task === undefined || others.length > 0) throw new Error(`${service.tasks.size} tasks were made`);
   return task;
@@ -41,21 +41,21 @@ describe("one stray 404", () => {
   it.each(["query", "content"] as const)(
     "to a %s is checked by another query, and the audio arrives",
     async (kind) => {
-      const bench = await openBench({ service: { processingMs: 60 } });
-      bench.misbehave(next(kind, (response, _, service) => service.refuse(response, 404, "not_found")));
+      const setup = await openFaultSetup({ service: { processingMs: 60 } });
+      setup.misbehave(next(kind, (response, _, service) => service.refuse(response, 404, "not_found")));
       const task = taskOf(
-        await bench.server.call("generate_audio", { prompt: "A stray answer", wait_seconds: 5 }),
+        await setup.server.call("generate_audio", { prompt: "A stray answer", wait_seconds: 5 }),
       );
       expect(task).toMatchObject({ status: "succeeded", audio: { path: expect.any(String) } });
-      expect(bench.service.tasks.size).toBe(1);
+      expect(setup.service.tasks.size).toBe(1);
     },
   );
 
   it("to a query without a waiting caller does not prevent the saving", async () => {
-    const bench = await openBench({ service: { processingMs: 60 } });
-    bench.misbehave(next("query", (response, _, service) => service.refuse(response, 404, "not_found")));
-    await left(bench, "A stray answer in the background");
-    expect(await bytesSaved(bench)).toEqual(onlyTask(bench).audio);
+    const setup = await openFaultSetup({ service: { processingMs: 60 } });
+    setup.misbehave(next("query", (response, _, service) => service.refuse(response, 404, "not_found")));
+    await left(setup, "A stray answer in the background");
+    expect(await bytesSaved(setup)).toEqual(onlyTask(setup).audio);
   });
 });
 
@@ -70,38 +70,38 @@ describe("a task that was given up after two 404s", () => {
     ["get_task", "after a restart"],
     ["download_audio", "after a restart"],
   ] as const)("is queried again by %s %s, and its audio is delivered free of charge", async (tool, where) => {
-    const bench = await openBench({ service: { processingMs: 60 } });
-    bench.misbehave(
+    const setup = await openFaultSetup({ service: { processingMs: 60 } });
+    setup.misbehave(
       next(
         "query",
         (response, _, service) => service.refuse(response, 404, "not_found"),
         Number.POSITIVE_INFINITY,
       ),
     );
-    const gone = await bench.server.call("generate_audio", { prompt: "Gone and back", wait_seconds: 5 });
+    const gone = await setup.server.call("generate_audio", { prompt: "Gone and back", wait_seconds: 5 });
     expect(codeOf(gone)).toBe("not_found");
-    bench.misbehave(undefined);
+    setup.misbehave(undefined);
     await pause(70);
-    const { id } = onlyTask(bench);
-    const server = where === "after a restart" ? await bench.another() : bench.server;
+    const { id } = onlyTask(setup);
+    const server = where === "after a restart" ? await setup.another() : setup.server;
     const args = tool === "generate_audio" ? { prompt: "Gone and back" } : { task_id: id };
     const wait = tool === "download_audio" ? {} : { wait_seconds: 5 };
     const task = taskOf(await server.call(tool, { ...args, ...wait }));
     expect(task).toMatchObject({ task_id: id, status: "succeeded", audio: { path: expect.any(String) } });
-    expect(bench.service.tasks.size).toBe(1);
+    expect(setup.service.tasks.size).toBe(1);
   });
 
   it("is shown in list_tasks, which suggests the free query before another take", async () => {
-    const bench = await openBench();
-    bench.misbehave(
+    const setup = await openFaultSetup();
+    setup.misbehave(
       next(
         "query",
         (response, _, service) => service.refuse(response, 404, "not_found"),
         Number.POSITIVE_INFINITY,
       ),
     );
-    await bench.server.call("generate_audio", { prompt: "Gone", wait_seconds: 5 });
-    const { next_step: nextStep } = await onlyRow(bench.server);
+    await setup.server.call("generate_audio", { prompt: "Gone", wait_seconds: 5 });
+    const { next_step: nextStep } = await onlyRow(setup.server);
     expect(nextStep).toMatch(/get_task|download_audio/);
     expect(nextStep).toMatch(/free/i);
   });
@@ -120,12 +120,12 @@ describe("an odd answer to a poll", () => {
     ["a 500", 500, {}],
     ["a 200 page", 200, { "content-type": "text/html" }],
   ])("(%s) does not prevent the saving of a task without a waiting caller", async (_, status, headers) => {
-    const bench = await openBench({ service: { processingMs: 100 } });
-    bench.misbehave(
+    const setup = await openFaultSetup({ service: { processingMs: 100 } });
+    setup.misbehave(
       next("query", (response) => answerText(response, status, "<p>not today</p>", headers), 3),
     );
-    await left(bench, "Odd words on the way");
-    expect(await bytesSaved(bench)).toEqual(onlyTask(bench).audio);
+    await left(setup, "Odd words on the way");
+    expect(await bytesSaved(setup)).toEqual(onlyTask(setup).audio);
   });
 
   it.each<[string, number, string]>([
@@ -133,41 +133,41 @@ describe("an odd answer to a poll", () => {
     ["a redirect", 302, "text/html"],
     ["a 402", 402, "application/json"],
   ])("(%s) to the content does not prevent it either", async (_, status, type) => {
-    const bench = await openBench();
-    bench.misbehave(
+    const setup = await openFaultSetup();
+    setup.misbehave(
       next(
         "content",
         (response) => answerText(response, status, "<p>no</p>", { "content-type": type, location: "/x" }),
         2,
       ),
     );
-    await left(bench, "Odd words at the audio");
-    expect(await bytesSaved(bench)).toEqual(onlyTask(bench).audio);
+    await left(setup, "Odd words at the audio");
+    expect(await bytesSaved(setup)).toEqual(onlyTask(setup).audio);
   });
 
   it("409 not_ready at the content of a task that had succeeded leads back to polling the task", async () => {
-    const bench = await openBench();
-    bench.misbehave(next("content", (response, _, service) => service.refuse(response, 409, "not_ready"), 3));
-    await left(bench, "Not quite ready");
-    expect(await bytesSaved(bench)).toEqual(onlyTask(bench).audio);
-    const kinds = bench.service.exchanges.map(({ kind }) => kind);
+    const setup = await openFaultSetup();
+    setup.misbehave(next("content", (response, _, service) => service.refuse(response, 409, "not_ready"), 3));
+    await left(setup, "Not quite ready");
+    expect(await bytesSaved(setup)).toEqual(onlyTask(setup).audio);
+    const kinds = setup.service.exchanges.map(({ kind }) => kind);
     const afterRefusal = kinds.slice(kinds.indexOf("content") + 1);
     expect(afterRefusal[0]).toBe("query");
   });
 
   it("409 not_ready, and then a failed task, is reported as a failure", async () => {
-    const bench = await openBench();
-    bench.misbehave((exchange, response, service) => {
+    const setup = await openFaultSetup();
+    setup.misbehave((exchange, response, service) => {
       if (exchange.kind !== "content") return false;
       for (const task of service.tasks.values()) task.status = "failed";
       service.refuse(response, 409, "not_ready");
       return true;
     });
-    const id = await left(bench, "Taken back");
-    await eventually("the failure", async () => (await onlyRow(bench.server)).status === "failed");
-    expect(taskOf(await bench.server.call("get_task", { task_id: id })).status).toBe("failed");
+    const id = await left(setup, "Taken back");
+    await eventually("the failure", async () => (await onlyRow(setup.server)).status === "failed");
+    expect(taskOf(await setup.server.call("get_task", { task_id: id })).status).toBe("failed");
     // The failed task was repeated once, at no cost. The audio of each of the two was requested once.
-    const asked = bench.service.exchanges.filter(({ kind }) => kind === "content");
+    const asked = setup.service.exchanges.filter(({ kind }) => kind === "content");
     expect(asked.length).toBe(new Set(asked.map(({ taskId }) => taskId)).size);
   });
 });
@@ -189,30 +189,30 @@ describe("one bad 200 to a download", () => {
       { "content-type": "application/octet-stream", "content-encoding": "gzip, gzip" },
     ],
   ])("(%s, for %s) is not kept, but the audio is", async (_, format, headers) => {
-    const bench = await openBench();
-    bench.misbehave(
+    const setup = await openFaultSetup();
+    setup.misbehave(
       next("content", (response) => {
         response.writeHead(200, { "content-length": Buffer.byteLength(PAGE), ...headers });
         response.end(PAGE);
       }),
     );
     const call = { prompt: "One bad answer", output_format: format, wait_seconds: 5 };
-    const task = taskOf(await bench.server.call("generate_audio", call));
-    expect(await readFile(task.audio?.path ?? "")).toEqual(onlyTask(bench).audio);
-    expect(await savedNames(bench)).toHaveLength(1);
+    const task = taskOf(await setup.server.call("generate_audio", call));
+    expect(await readFile(task.audio?.path ?? "")).toEqual(onlyTask(setup).audio);
+    expect(await savedNames(setup)).toHaveLength(1);
   });
 
   it("(a page without a type, for pcm) is not delivered as audio", async () => {
-    const bench = await openBench();
-    bench.misbehave(
+    const setup = await openFaultSetup();
+    setup.misbehave(
       next("content", (response) => {
         response.removeHeader("content-type");
         response.end(PAGE);
       }),
     );
     const call = { prompt: "A page without a name", output_format: "pcm", wait_seconds: 5 };
-    const task = taskOf(await bench.server.call("generate_audio", call));
-    expect(await readFile(task.audio?.path ?? "")).toEqual(onlyTask(bench).audio);
+    const task = taskOf(await setup.server.call("generate_audio", call));
+    expect(await readFile(task.audio?.path ?? "")).toEqual(onlyTask(setup).audio);
   });
 });
 
@@ -220,27 +220,27 @@ describe("bytes that are still not audio", () => {
   it.each(["generate_audio", "get_task", "download_audio"])(
     "are kept as .bin, and requested again by %s, which delivers the audio once it is available",
     async (tool) => {
-      const bench = await openBench();
-      bench.misbehave((exchange, response) => {
+      const setup = await openFaultSetup();
+      setup.misbehave((exchange, response) => {
         if (exchange.kind !== "content") return false;
         response.writeHead(200, { "content-type": "application/octet-stream" });
         response.end("no audio at all");
         return true;
       });
-      const refused = await bench.server.call("generate_audio", { prompt: "Never sound", wait_seconds: 5 });
+      const refused = await setup.server.call("generate_audio", { prompt: "Never sound", wait_seconds: 5 });
       expect(codeOf(refused)).toBe("unexpected_response");
       expect(textOf(refused)).toContain(".bin");
-      const fetched = bench.service.count("content");
+      const fetched = setup.service.count("content");
       expect(fetched).toBeGreaterThan(1);
-      const { id, audio } = onlyTask(bench);
+      const { id, audio } = onlyTask(setup);
       const args = tool === "generate_audio" ? { prompt: "Never sound" } : { task_id: id };
       const wait = tool === "download_audio" ? {} : { wait_seconds: 5 };
-      await bench.server.call(tool, { ...args, ...wait });
-      expect(bench.service.count("content")).toBeGreaterThan(fetched);
-      bench.misbehave(undefined);
-      const task = taskOf(await bench.server.call(tool, { ...args, ...wait }));
+      await setup.server.call(tool, { ...args, ...wait });
+      expect(setup.service.count("content")).toBeGreaterThan(fetched);
+      setup.misbehave(undefined);
+      const task = taskOf(await setup.server.call(tool, { ...args, ...wait }));
       expect(await readFile(task.audio?.path ?? "")).toEqual(audio);
-      expect(bench.service.tasks.size).toBe(1);
+      expect(setup.service.tasks.size).toBe(1);
     },
   );
 });
@@ -255,23 +255,23 @@ const renamed = (name: string): string =>
 // Machine names change with networks and containers, but the file on the disk stays the same.
 describe("a machine that has another name after a restart", () => {
   it("still delivers, lists and links every saved file", async () => {
-    const bench = await openBench({ start: { nodeArgs: ["--import", renamed("at-home")] } });
+    const setup = await openFaultSetup({ start: { nodeArgs: ["--import", renamed("at-home")] } });
     const first = taskOf(
-      await bench.server.call("generate_audio", { prompt: "Under any name", wait_seconds: 5 }),
+      await setup.server.call("generate_audio", { prompt: "Under any name", wait_seconds: 5 }),
     );
-    await bench.server.end();
-    const later = await bench.another({}, { nodeArgs: ["--import", renamed("at-work")] });
+    await setup.server.end();
+    const later = await setup.another({}, { nodeArgs: ["--import", renamed("at-work")] });
     expect((await onlyRow(later)).audio_path).toBe(first.audio?.path);
     for (const uri of [first.audio?.uri, `audio://tasks/${first.task_id}/content`]) {
       const answer = await later.request("resources/read", { uri });
       expect(answer.result, JSON.stringify(answer.error)).toBeDefined();
     }
-    const before = bench.service.exchanges.length;
+    const before = setup.service.exchanges.length;
     const again = taskOf(await later.call("generate_audio", { prompt: "Under any name", wait_seconds: 5 }));
     expect(again.audio?.path).toBe(first.audio?.path);
     const fetched = taskOf(await later.call("download_audio", { task_id: first.task_id }));
     expect(fetched.audio?.path).toBe(first.audio?.path);
-    expect(bench.service.exchanges.length).toBe(before);
+    expect(setup.service.exchanges.length).toBe(before);
   });
 });
 
@@ -288,18 +288,18 @@ const nothingToFetch = next(
 // A new key of the same account has access to the same tasks, and downloading them is free.
 describe("after a change of key on the same account", () => {
   it("the next step for a task of the other key is free, and names its id", async () => {
-    const bench = await openBench({ service: { apiKeys: [OLDER_KEY, NEWER_KEY] } });
-    bench.misbehave(nothingToFetch);
-    const id = await left(bench, "Listed under the new key");
-    await exchanged(bench, "content");
-    await bench.server.end();
-    bench.misbehave(undefined);
-    const later = await bench.another({ AUDIO_API_KEY: NEWER_KEY });
+    const setup = await openFaultSetup({ service: { apiKeys: [OLDER_KEY, NEWER_KEY] } });
+    setup.misbehave(nothingToFetch);
+    const id = await left(setup, "Listed under the new key");
+    await exchanged(setup, "content");
+    await setup.server.end();
+    setup.misbehave(undefined);
+    const later = await setup.another({ AUDIO_API_KEY: NEWER_KEY });
     const { next_step: nextStep } = await onlyRow(later);
     expect(nextStep).toMatch(/get_task|download_audio/);
     expect(nextStep).toContain(id);
     expect(nextStep).not.toMatch(/cost|pay/i);
     taskOf(await later.call("download_audio", { task_id: id }));
-    expect(await bytesSaved(bench)).toEqual(onlyTask(bench).audio);
+    expect(await bytesSaved(setup)).toEqual(onlyTask(setup).audio);
   });
 });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { TABLE_NAMES } from "../../../src/ledger/postgres/postgres-tables.ts";
 import { PostgresServer, whyNoPostgres } from "../../support/postgres-server.ts";
-import { type Bench, closeBenchesAfterEach, openBench } from "../bench.ts";
+import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";
 import { accepted, next } from "../wire.ts";
 import {
   codeOf,
@@ -19,158 +19,158 @@ import {
   textOf,
 } from "./outside.ts";
 
-closeBenchesAfterEach();
+closeAfterEach();
 
 /** The recovery window, during which the job waits for the ledger, is 39 s then. */
 const PATIENT = { AUDIO_TIME_SCALE: "0.01" };
 
-async function expectSaved(bench: Bench): Promise<void> {
-  const [name] = await savedByItself(bench, 1, 12_000);
-  const [task, ...others] = bench.service.tasks.values();
+async function expectSaved(setup: FaultSetup): Promise<void> {
+  const [name] = await savedByItself(setup, 1, 12_000);
+  const [task, ...others] = setup.service.tasks.values();
   expect(others).toEqual([]);
-  expect(await readFile(join(bench.workplace.outputDir, name ?? ""))).toEqual(task?.audio);
+  expect(await readFile(join(setup.workplace.outputDir, name ?? ""))).toEqual(task?.audio);
   const row = await eventually("its row", async () => {
-    const shown = await onlyRow(bench.server);
+    const shown = await onlyRow(setup.server);
     return shown.status === "succeeded" && shown.audio_path != null && shown;
   });
   expect(row.task_id).toBe(task?.id);
-  expect(bench.service.count("create")).toBe(1);
+  expect(setup.service.count("create")).toBe(1);
 }
 
 // A full disk, or a person who copies the file. Once the task id is known, the job waits until the ledger can be
 // written.
 describe("a state disk that is full for a second", () => {
   it("while the task runs does not prevent the saving", async () => {
-    const bench = await openBench({ env: PATIENT, service: { processingMs: 500 } });
-    taskOf(await bench.server.call("generate_audio", { prompt: "No room in the watch", wait_seconds: 0 }));
-    const empty = fillUp(ledgerFile(bench));
+    const setup = await openFaultSetup({ env: PATIENT, service: { processingMs: 500 } });
+    taskOf(await setup.server.call("generate_audio", { prompt: "No room in the watch", wait_seconds: 0 }));
+    const empty = fillUp(ledgerFile(setup));
     await pause(1000);
     empty();
-    await expectSaved(bench);
+    await expectSaved(setup);
   });
 
   it("between the send and the 202 loses no id", async () => {
-    const bench = await openBench({ env: PATIENT });
-    await bench.server.call("list_tasks", {});
-    const file = ledgerFile(bench);
+    const setup = await openFaultSetup({ env: PATIENT });
+    await setup.server.call("list_tasks", {});
+    const file = ledgerFile(setup);
     let empty = (): void => undefined;
-    bench.misbehave((exchange) => {
+    setup.misbehave((exchange) => {
       if (exchange.kind === "create") empty = fillUp(file);
       return false;
     });
-    const id = bench.server.begin("generate_audio", { prompt: "No room at the answer", wait_seconds: 20 });
-    await exchanged(bench, "create");
+    const id = setup.server.begin("generate_audio", { prompt: "No room at the answer", wait_seconds: 20 });
+    await exchanged(setup, "create");
     await pause(1000);
     empty();
-    expect(taskOf(await bench.server.outcomeOf(id)).status).toBe("succeeded");
-    await expectSaved(bench);
+    expect(taskOf(await setup.server.outcomeOf(id)).status).toBe("succeeded");
+    await expectSaved(setup);
   });
 
   it("between the send and the 202 is reported, with the id, to a call that does not wait", async () => {
-    const bench = await openBench({ env: PATIENT });
-    await bench.server.call("list_tasks", {});
-    const file = ledgerFile(bench);
+    const setup = await openFaultSetup({ env: PATIENT });
+    await setup.server.call("list_tasks", {});
+    const file = ledgerFile(setup);
     let empty = (): void => undefined;
-    bench.misbehave((exchange) => {
+    setup.misbehave((exchange) => {
       if (exchange.kind === "create") empty = fillUp(file);
       return false;
     });
-    const outcome = await bench.server.call("generate_audio", { prompt: "No room at all", wait_seconds: 0 });
-    expect(taskOf(outcome).task_id).toBe([...bench.service.tasks.keys()][0]);
+    const outcome = await setup.server.call("generate_audio", { prompt: "No room at all", wait_seconds: 0 });
+    expect(taskOf(outcome).task_id).toBe([...setup.service.tasks.keys()][0]);
     empty();
-    await expectSaved(bench);
+    await expectSaved(setup);
   });
 
   it("before anything was sent fails the call, and reserves nothing", async () => {
-    const bench = await openBench({ env: { ...PATIENT, AUDIO_CREDIT_BUDGET: "150" } });
-    await bench.server.call("list_tasks", {});
-    const empty = fillUp(ledgerFile(bench));
-    const refused = await bench.server.call("generate_audio", {
+    const setup = await openFaultSetup({ env: { ...PATIENT, AUDIO_CREDIT_BUDGET: "150" } });
+    await setup.server.call("list_tasks", {});
+    const empty = fillUp(ledgerFile(setup));
+    const refused = await setup.server.call("generate_audio", {
       prompt: "No room at first",
       wait_seconds: 5,
     });
     expect(codeOf(refused)).toBe("store_unavailable");
-    expect(bench.service.exchanges).toEqual([]);
+    expect(setup.service.exchanges).toEqual([]);
     empty();
-    taskOf(await bench.server.call("generate_audio", { prompt: "There is room now", wait_seconds: 5 }));
+    taskOf(await setup.server.call("generate_audio", { prompt: "There is room now", wait_seconds: 5 }));
   });
 });
 
 // A process writes again what it knows, even if somebody deleted it.
 describe("a record that was deleted while its job runs", () => {
   it("is written again from memory, with its id and its file", async () => {
-    const bench = await openBench({ env: PATIENT, service: { processingMs: 600 } });
-    taskOf(await bench.server.call("generate_audio", { prompt: "Wiped away", wait_seconds: 0 }));
-    ledgerFile(bench).exec("DELETE FROM agm_records");
-    await expectSaved(bench);
+    const setup = await openFaultSetup({ env: PATIENT, service: { processingMs: 600 } });
+    taskOf(await setup.server.call("generate_audio", { prompt: "Wiped away", wait_seconds: 0 }));
+    ledgerFile(setup).exec("DELETE FROM agm_records");
+    await expectSaved(setup);
   });
 });
 
 describe.skipIf(whyNoPostgres() !== undefined)("a PostgreSQL server that is down for a second", () => {
-  async function onPostgres(processingMs: number): Promise<{ bench: Bench; postgres: PostgresServer }> {
+  async function onPostgres(processingMs: number): Promise<{ setup: FaultSetup; postgres: PostgresServer }> {
     const postgres = await PostgresServer.start();
     onTestFinished(() => postgres.remove());
-    const bench = await openBench({
+    const setup = await openFaultSetup({
       env: { ...PATIENT, AUDIO_STORE_URL: postgres.url },
       service: { processingMs },
     });
-    await bench.server.call("list_tasks", {});
-    return { bench, postgres };
+    await setup.server.call("list_tasks", {});
+    return { setup, postgres };
   }
 
   it("and then hangs is named to a call that cannot wait, and the service is not blamed", async () => {
-    const { bench, postgres } = await onPostgres(0);
-    await bench.server.call("list_tasks", {});
+    const { setup, postgres } = await onPostgres(0);
+    await setup.server.call("list_tasks", {});
     postgres.freeze();
     for (const [tool, args] of [
       ["generate_audio", { prompt: "PostgreSQL is silent", wait_seconds: 1 }],
       ["get_task", { task_id: "unheard-of", wait_seconds: 1 }],
     ] as const) {
-      const outcome = await bench.server.call(tool, args);
+      const outcome = await setup.server.call(tool, args);
       expect(codeOf(outcome)).toBe("store_unavailable");
       expect(textOf(outcome)).toContain("PostgreSQL database postgres on 127.0.0.1");
     }
     postgres.thaw();
-    expect(bench.service.count("create")).toBe(0);
+    expect(setup.service.count("create")).toBe(0);
   });
 
   it.each(["killed", "frozen"])("(%s) while the task runs does not prevent the saving", async (how) => {
-    const { bench, postgres } = await onPostgres(500);
+    const { setup, postgres } = await onPostgres(500);
     taskOf(
-      await bench.server.call("generate_audio", { prompt: "PostgreSQL gone in the watch", wait_seconds: 0 }),
+      await setup.server.call("generate_audio", { prompt: "PostgreSQL gone in the watch", wait_seconds: 0 }),
     );
     if (how === "killed") await postgres.kill();
     else postgres.freeze();
     await pause(1000);
     if (how === "killed") await postgres.start();
     else postgres.thaw();
-    await expectSaved(bench);
+    await expectSaved(setup);
   });
 
   it("between the send and the 202 loses no id", async () => {
-    const { bench, postgres } = await onPostgres(0);
-    bench.misbehave(
+    const { setup, postgres } = await onPostgres(0);
+    setup.misbehave(
       next("create", async (response, exchange, service) => {
         accepted(service, exchange);
         await postgres.kill();
         service.answer(exchange, response);
       }),
     );
-    const id = bench.server.begin("generate_audio", {
+    const id = setup.server.begin("generate_audio", {
       prompt: "PostgreSQL gone at the answer",
       wait_seconds: 20,
     });
-    await exchanged(bench, "create");
+    await exchanged(setup, "create");
     await pause(1000);
     await postgres.start();
-    expect(taskOf(await bench.server.outcomeOf(id)).status).toBe("succeeded");
-    await expectSaved(bench);
+    expect(taskOf(await setup.server.outcomeOf(id)).status).toBe("succeeded");
+    await expectSaved(setup);
   });
 
   it("that loses all data while the task runs still gets the audio and its row", async () => {
-    const { bench, postgres } = await onPostgres(1000);
-    taskOf(await bench.server.call("generate_audio", { prompt: "PostgreSQL lost all", wait_seconds: 0 }));
+    const { setup, postgres } = await onPostgres(1000);
+    taskOf(await setup.server.call("generate_audio", { prompt: "PostgreSQL lost all", wait_seconds: 0 }));
     await postgres.command(`TRUNCATE ${TABLE_NAMES.join(", ")}`);
-    await expectSaved(bench);
+    await expectSaved(setup);
   });
 });

@@ -1,7 +1,7 @@
 /** Results are true: in time, about the right file, with a message that helps. */
 import { rm } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { type Bench, closeBenchesAfterEach, openBench } from "../bench.ts";
+import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";
 import { next } from "../wire.ts";
 import {
   codeOf,
@@ -15,7 +15,7 @@ import {
   textOf,
 } from "./outside.ts";
 
-closeBenchesAfterEach();
+closeAfterEach();
 
 const NEWER_KEY = "sk-newer-0123456789abcdef";
 const OLDER_KEY = "sk-older-0123456789abcdef";
@@ -30,27 +30,27 @@ async function secondsOf(work: () => Promise<unknown>): Promise<number> {
 async function underAnotherKey(
   prompt: string,
   env: Record<string, string> = {},
-): Promise<{ bench: Bench; id: string }> {
-  const bench = await openBench({ service: { apiKeys: [OLDER_KEY, NEWER_KEY] }, env });
-  bench.misbehave(
+): Promise<{ setup: FaultSetup; id: string }> {
+  const setup = await openFaultSetup({ service: { apiKeys: [OLDER_KEY, NEWER_KEY] }, env });
+  setup.misbehave(
     next(
       "content",
       (response, _, service) => service.refuse(response, 503, "api_unavailable"),
       Number.POSITIVE_INFINITY,
     ),
   );
-  const task = taskOf(await bench.server.call("generate_audio", { prompt, wait_seconds: 0 }));
-  await exchanged(bench, "content");
-  await bench.server.end();
-  return { bench, id: task.task_id ?? "" };
+  const task = taskOf(await setup.server.call("generate_audio", { prompt, wait_seconds: 0 }));
+  await exchanged(setup, "content");
+  await setup.server.end();
+  return { setup, id: task.task_id ?? "" };
 }
 
 // Finding, waiting and downloading share the time of one call.
 describe("a call with a window of 2 s ends in time, even if", () => {
   /** Answers after most of the call's time. The next answer never comes. */
-  function slowly(bench: Bench): void {
+  function slowly(setup: FaultSetup): void {
     let questions = 0;
-    bench.misbehave(async (exchange, response, service) => {
+    setup.misbehave(async (exchange, response, service) => {
       if (exchange.kind === "other") return false;
       questions += 1;
       if (questions === 1 && exchange.kind === "query") {
@@ -62,51 +62,51 @@ describe("a call with a window of 2 s ends in time, even if", () => {
   }
 
   it("generate_audio searches under another key before it waits", async () => {
-    const { bench } = await underAnotherKey("Searched for slowly");
-    slowly(bench);
-    const later = await bench.another({ AUDIO_API_KEY: NEWER_KEY });
+    const { setup } = await underAnotherKey("Searched for slowly");
+    slowly(setup);
+    const later = await setup.another({ AUDIO_API_KEY: NEWER_KEY });
     await later.call("list_voices", {});
     const call = { prompt: "Searched for slowly", wait_seconds: 2 };
     const seconds = await secondsOf(() => later.call("generate_audio", call));
     expect(seconds).toBeLessThan(3.1);
-    bench.service.dropConnections();
+    setup.service.dropConnections();
   });
 
   it.each(["get_task", "download_audio"])("%s looks for a task of another key first", async (tool) => {
-    const { bench, id } = await underAnotherKey("Looked for slowly", { AUDIO_WAIT_SECONDS: "2" });
-    slowly(bench);
-    const later = await bench.another({ AUDIO_API_KEY: NEWER_KEY });
+    const { setup, id } = await underAnotherKey("Looked for slowly", { AUDIO_WAIT_SECONDS: "2" });
+    slowly(setup);
+    const later = await setup.another({ AUDIO_API_KEY: NEWER_KEY });
     await later.call("list_voices", {});
     const wait = tool === "get_task" ? { wait_seconds: 2 } : {};
     const seconds = await secondsOf(() => later.call(tool, { task_id: id, ...wait }));
     expect(seconds).toBeLessThan(3.1);
-    bench.service.dropConnections();
+    setup.service.dropConnections();
   });
 
   it("download_audio fetches a task of another machine, whose audio never arrives", async () => {
-    const bench = await openBench({ env: { AUDIO_WAIT_SECONDS: "2" } });
-    const made = taskOf(await bench.server.call("generate_audio", { prompt: "Made here", wait_seconds: 2 }));
-    slowly(bench);
-    const elsewhere = await bench.another({ AUDIO_STATE_DIR: `${bench.workplace.stateDir}/elsewhere` });
+    const setup = await openFaultSetup({ env: { AUDIO_WAIT_SECONDS: "2" } });
+    const made = taskOf(await setup.server.call("generate_audio", { prompt: "Made here", wait_seconds: 2 }));
+    slowly(setup);
+    const elsewhere = await setup.another({ AUDIO_STATE_DIR: `${setup.workplace.stateDir}/elsewhere` });
     await elsewhere.call("list_voices", {});
     const args = { task_id: made.task_id, file_name: "elsewhere" };
     expect(await secondsOf(() => elsewhere.call("download_audio", args))).toBeLessThan(3.1);
-    bench.service.dropConnections();
+    setup.service.dropConnections();
   });
 });
 
 // A person deletes a file, and the next one gets its name: each link leads to its own bytes.
 describe("a file name that is used again after its file was deleted", () => {
   it("belongs to the newest task: every link just returned can be read, and the list gives the file to that one", async () => {
-    const bench = await openBench();
+    const setup = await openFaultSetup();
     for (const text of ["one", "two", "three", "four"]) {
       const call = { prompt: `Take of ${text}`, file_name: "again", wait_seconds: 5 };
-      const { audio, task_id: id } = taskOf(await bench.server.call("generate_audio", call));
+      const { audio, task_id: id } = taskOf(await setup.server.call("generate_audio", call));
       for (const uri of [audio?.uri, `audio://tasks/${id}/content`]) {
-        const answer = await bench.server.request("resources/read", { uri });
+        const answer = await setup.server.request("resources/read", { uri });
         expect(answer.result, `${text}: ${JSON.stringify(answer.error)}`).toBeDefined();
       }
-      const rows = await rowsOf(bench.server);
+      const rows = await rowsOf(setup.server);
       expect(rows.filter(({ audio_path: path }) => path != null).map(({ task_id: shown }) => shown)).toEqual([
         id,
       ]);
@@ -114,16 +114,16 @@ describe("a file name that is used again after its file was deleted", () => {
     }
     // The earlier file is downloaded again, at no cost, and the newest one stays unchanged.
     const first = taskOf(
-      await bench.server.call("generate_audio", { prompt: "Take of one", wait_seconds: 5 }),
+      await setup.server.call("generate_audio", { prompt: "Take of one", wait_seconds: 5 }),
     );
     expect(first.audio?.path).not.toMatch(/again\.mp3$/);
-    expect(bench.service.tasks.size).toBe(4);
+    expect(setup.service.tasks.size).toBe(4);
   });
 });
 
 /** Changes a stored record to what another version of the program would have written. */
-function rewrite(bench: Bench, from: string, to: string): void {
-  const { changes } = ledgerFile(bench)
+function rewrite(setup: FaultSetup, from: string, to: string): void {
+  const { changes } = ledgerFile(setup)
     .prepare("UPDATE agm_records SET value = replace(value, ?, ?)")
     .run(from, to);
   expect(Number(changes)).toBeGreaterThan(0);
@@ -136,27 +136,27 @@ describe("a stored request that today's rules would refuse", () => {
     ["a rate that is not offered any more", '\\"sample_rate\\":24000', '\\"sample_rate\\":23999'],
     ["a field of a newer version", '\\"speed\\"', '\\"tempo\\"'],
   ])("(%s) is listed, asked for and saved", async (_, from, to) => {
-    const bench = await openBench({ service: { processingMs: 300 } });
+    const setup = await openFaultSetup({ service: { processingMs: 300 } });
     const call = { prompt: "Asked for long ago", voice: "stokie_en", wait_seconds: 0 };
-    const { task_id: id } = taskOf(await bench.server.call("generate_audio", call));
-    await bench.server.end();
-    rewrite(bench, from, to);
-    const later = await bench.another();
+    const { task_id: id } = taskOf(await setup.server.call("generate_audio", call));
+    await setup.server.end();
+    rewrite(setup, from, to);
+    const later = await setup.another();
     const row = await onlyRow(later);
     expect(row).toMatchObject({ task_id: id, prompt_excerpt: "Asked for long ago" });
-    await savedByItself(bench);
+    await savedByItself(setup);
     const task = taskOf(await later.call("get_task", { task_id: id, wait_seconds: 5 }));
     expect(task.status).toBe("succeeded");
-    expect(bench.service.tasks.size).toBe(1);
+    expect(setup.service.tasks.size).toBe(1);
   });
 
   it("that cannot be read at all hides no others, and is not reported as an invalid argument", async () => {
-    const bench = await openBench();
-    await bench.server.call("generate_audio", { prompt: "The good one", wait_seconds: 5 });
-    await bench.server.call("generate_audio", { prompt: "The odd one", wait_seconds: 5 });
-    await bench.server.end();
-    rewrite(bench, '\\"prompt\\":\\"The odd one\\"', "odd");
-    const later = await bench.another();
+    const setup = await openFaultSetup();
+    await setup.server.call("generate_audio", { prompt: "The good one", wait_seconds: 5 });
+    await setup.server.call("generate_audio", { prompt: "The odd one", wait_seconds: 5 });
+    await setup.server.end();
+    rewrite(setup, '\\"prompt\\":\\"The odd one\\"', "odd");
+    const later = await setup.another();
     const listed = await later.call("list_tasks", {});
     expect(listed.isError, textOf(listed)).not.toBe(true);
     expect((await rowsOf(later)).map(({ prompt_excerpt: text }) => text)).toContain("The good one");
@@ -166,8 +166,8 @@ describe("a stored request that today's rules would refuse", () => {
 // Megabytes are downloaded only on an explicit request, because traffic may cost the user money.
 describe("audio that exceeds the size limit", () => {
   it("is not fetched again by list_tasks, only by a call for that task", async () => {
-    const bench = await openBench();
-    bench.misbehave(
+    const setup = await openFaultSetup();
+    setup.misbehave(
       next(
         "content",
         (response) => {
@@ -181,18 +181,18 @@ describe("audio that exceeds the size limit", () => {
       ),
     );
     const call = { prompt: "Too long a song", wait_seconds: 5 };
-    expect(codeOf(await bench.server.call("generate_audio", call))).toBe("too_large");
-    const later = await bench.another();
-    for (const server of [bench.server, bench.server, later, later]) {
+    expect(codeOf(await setup.server.call("generate_audio", call))).toBe("too_large");
+    const later = await setup.another();
+    for (const server of [setup.server, setup.server, later, later]) {
       await onlyRow(server);
       await pause(150);
     }
-    expect(bench.service.count("content")).toBe(1);
+    expect(setup.service.count("content")).toBe(1);
     const { task_id: id, next_step: nextStep } = await onlyRow(later);
     expect(nextStep).toContain("larger");
     expect(codeOf(await later.call("download_audio", { task_id: id }))).toBe("too_large");
-    expect(bench.service.count("content")).toBe(2);
-    expect(bench.service.tasks.size).toBe(1);
+    expect(setup.service.count("content")).toBe(2);
+    expect(setup.service.tasks.size).toBe(1);
   });
 });
 
@@ -207,13 +207,13 @@ const MISTAKE = `data:text/javascript,${encodeURIComponent(`
 // A bug of ours is reported at once, because repeats would not help.
 describe("a bug that throws before the request is sent", () => {
   it("is reported at once, as a fault of this server, and not retried", async () => {
-    const bench = await openBench({
+    const setup = await openFaultSetup({
       start: { nodeArgs: ["--import", MISTAKE] },
       env: { AUDIO_TIME_SCALE: "0.01" },
     });
     let outcome = "";
     const seconds = await secondsOf(async () => {
-      const refused = await bench.server.call("generate_audio", {
+      const refused = await setup.server.call("generate_audio", {
         prompt: "This meets a mistake of ours",
         wait_seconds: 3,
       });
@@ -222,7 +222,7 @@ describe("a bug that throws before the request is sent", () => {
     });
     expect(outcome).toBe("unexpected_response");
     expect(seconds).toBeLessThan(2);
-    expect(bench.service.exchanges).toEqual([]);
-    expect(bench.server.stderr).toContain("made by the test");
+    expect(setup.service.exchanges).toEqual([]);
+    expect(setup.server.stderr).toContain("made by the test");
   });
 });

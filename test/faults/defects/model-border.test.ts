@@ -3,16 +3,16 @@ import { describe, expect, it } from "vitest";
 import { VOICE_IDS } from "../../../src/contract/voices.ts";
 import { PART_BYTES, textOf as paragraphs } from "../../narration/narrator.ts";
 import { taskOf, textOf } from "../../support/workplace.ts";
-import { type Bench, closeBenchesAfterEach, openBench } from "../bench.ts";
+import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";
 import type { RawServer } from "../raw-server.ts";
 
-closeBenchesAfterEach();
+closeAfterEach();
 
 const spoken = { audioBytes: PART_BYTES, audioSeconds: 4 };
 
 /** A server whose client gave this name in the handshake. */
-async function greetedBy(bench: Bench, name: string, capabilities: unknown = {}): Promise<RawServer> {
-  const server = await bench.another({}, { isGreeted: false });
+async function greetedBy(setup: FaultSetup, name: string, capabilities: unknown = {}): Promise<RawServer> {
+  const server = await setup.another({}, { isGreeted: false });
   const clientInfo = { name, version: "1.0.0" };
   await server.request("initialize", { protocolVersion: "2025-11-25", capabilities, clientInfo });
   server.send({ jsonrpc: "2.0", method: "notifications/initialized" });
@@ -24,18 +24,18 @@ describe("a client that declares that it can ask its user", () => {
   const plan = { text: paragraphs("One", "Two"), output_format: "pcm" };
 
   it("and never does, gets the plan at the end of the call's wait", async () => {
-    const bench = await openBench({ service: spoken });
-    const server = await greetedBy(bench, "never-answers", forms);
+    const setup = await openFaultSetup({ service: spoken });
+    const server = await greetedBy(setup, "never-answers", forms);
     const outcome = await server.call("narrate", { ...plan, wait_seconds: 5 });
     expect(outcome.structuredContent).toMatchObject({ status: "planned" });
     expect(textOf(outcome)).toMatch(/a ceiling: about \d+ are charged, the rest is only held meanwhile/);
     expect(server.lines.join("\n")).toContain("elicitation/create");
-    expect(bench.service.exchanges).toEqual([]);
+    expect(setup.service.exchanges).toEqual([]);
   });
 
   it("is not asked by a call that does not wait", async () => {
-    const bench = await openBench({ service: spoken });
-    const server = await greetedBy(bench, "never-answers", forms);
+    const setup = await openFaultSetup({ service: spoken });
+    const server = await greetedBy(setup, "never-answers", forms);
     const outcome = await server.call("narrate", { ...plan, wait_seconds: 0 });
     expect(outcome.structuredContent).toMatchObject({ status: "planned" });
     expect(server.lines.join("\n")).not.toContain("elicitation/create");
@@ -53,7 +53,7 @@ describe("a line that nests 200,000 deep", () => {
       `{"jsonrpc":"2.0","id":77,"method":"tools/call","params":{"name":"list_voices","arguments":{"query":${deep("[", "]")}}}}`,
     ],
   ])("%s is refused like other invalid lines, and the server continues", async (_where, line) => {
-    const { server } = await openBench();
+    const { server } = await openFaultSetup();
     server.send(line);
     expect((await server.call("list_voices", {})).structuredContent).toMatchObject({
       count: VOICE_IDS.length,
@@ -65,7 +65,7 @@ describe("a line that nests 200,000 deep", () => {
   });
 
   it("in a string does not count as nesting", async () => {
-    const { server } = await openBench();
+    const { server } = await openFaultSetup();
     const outcome = await server.call("list_tasks", { query: `"\\${"[{".repeat(50)}\\"` });
     expect(outcome.isError).not.toBe(true);
   });
@@ -80,8 +80,8 @@ describe("audio that a call requests", () => {
   it.each(["@cline/core", "strands-agents-ts-sdk", "mcp-use", "MCPClient", "mcp-use (via a bridge 1.0)"])(
     "is omitted, with the reason, for %s, which would put it into the context",
     async (name) => {
-      const bench = await openBench({ service: { audioBytes: 600 } });
-      const outcome = await made(await greetedBy(bench, name));
+      const setup = await openFaultSetup({ service: { audioBytes: 600 } });
+      const outcome = await made(await greetedBy(setup, name));
       expect(outcome.content.map(({ type }) => type)).not.toContain("audio");
       expect(textOf(outcome)).toMatch(/^Saved .*\/out\/.*because this client would put its bytes/s);
       expect(outcome.structuredContent).toMatchObject({ message: expect.stringContaining("this client") });
@@ -92,8 +92,8 @@ describe("audio that a call requests", () => {
     [256 * 1024, true],
     [256 * 1024 + 1, false],
   ])("of %d bytes is sent to other clients: %s", async (audioBytes, isThere) => {
-    const bench = await openBench({ service: { audioBytes } });
-    const outcome = await made(await greetedBy(bench, "another"));
+    const setup = await openFaultSetup({ service: { audioBytes } });
+    const outcome = await made(await greetedBy(setup, "another"));
     expect(outcome.content.some(({ type }) => type === "audio")).toBe(isThere);
     if (!isThere) expect(textOf(outcome)).toMatch(/it has 262145 bytes, and at most 262144 go into one/);
     expect(outcome.isError).not.toBe(true);

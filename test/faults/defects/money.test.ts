@@ -1,6 +1,6 @@
 /** The ledger's sums are true: no reservation without a task, nothing counted twice, nothing lost. */
 import { describe, expect, it } from "vitest";
-import { closeBenchesAfterEach, openBench } from "../bench.ts";
+import { closeAfterEach, openFaultSetup } from "../fault-setup.ts";
 import type { RawServer } from "../raw-server.ts";
 import { accepted, next, sayAndHangUp } from "../wire.ts";
 import {
@@ -15,7 +15,7 @@ import {
   taskOf,
 } from "./outside.ts";
 
-closeBenchesAfterEach();
+closeAfterEach();
 
 const NEWER_KEY = "sk-newer-0123456789abcdef";
 const OLDER_KEY = "sk-older-0123456789abcdef";
@@ -39,48 +39,48 @@ describe("a request of two windows that the service refused to both", () => {
     [403, "purchase_required"],
     [400, "invalid_request"],
   ])("with %i keeps its reason and reserves no credits", async (status, code) => {
-    const bench = await openBench({ env: ROOM_FOR_ONE });
-    bench.misbehave(async (exchange, response, service) => {
+    const setup = await openFaultSetup({ env: ROOM_FOR_ONE });
+    setup.misbehave(async (exchange, response, service) => {
       if (exchange.kind !== "create") return false;
       await pause(400);
       service.refuse(response, status, code);
       return true;
     });
-    const other = await bench.another();
+    const other = await setup.another();
     const call = { prompt: "Nobody pays for this", wait_seconds: 5 };
     const both = await Promise.all([
-      bench.server.call("generate_audio", call),
+      setup.server.call("generate_audio", call),
       other.call("generate_audio", call),
     ]);
     expect(both.map(codeOf)).toEqual([code, code]);
     const [row] = await rowsOf(other);
     expect(row).toMatchObject({ status: "waiting", next_step: expect.stringContaining(`Refused (${code})`) });
     expect(row).not.toHaveProperty("credits");
-    bench.misbehave(undefined);
+    setup.misbehave(undefined);
     await expectRoom(other, "There is room for this");
   });
 
   it("reserves nothing, even if one call was cancelled", async () => {
-    const bench = await openBench({ env: ROOM_FOR_ONE });
-    bench.misbehave(async (exchange, response, service) => {
+    const setup = await openFaultSetup({ env: ROOM_FOR_ONE });
+    setup.misbehave(async (exchange, response, service) => {
       if (exchange.kind !== "create") return false;
       await pause(400);
       service.refuse(response, 402, "insufficient_credits");
       return true;
     });
-    const other = await bench.another();
+    const other = await setup.another();
     const call = { prompt: "Nobody pays for this", wait_seconds: 5 };
-    const first = bench.server.begin("generate_audio", call);
-    await exchanged(bench, "create");
+    const first = setup.server.begin("generate_audio", call);
+    await exchanged(setup, "create");
     const second = other.begin("generate_audio", call);
     await pause(150);
     other.cancel(second);
-    expect(codeOf(await bench.server.outcomeOf(first))).toBe("insufficient_credits");
+    expect(codeOf(await setup.server.outcomeOf(first))).toBe("insufficient_credits");
     await pause(300);
     const [row] = await rowsOf(other);
     expect(row).toMatchObject({ status: "waiting", next_step: expect.stringContaining("Refused") });
     expect(row).not.toHaveProperty("credits");
-    bench.misbehave(undefined);
+    setup.misbehave(undefined);
     await expectRoom(other, "There is room for this");
   });
 });
@@ -88,8 +88,8 @@ describe("a request of two windows that the service refused to both", () => {
 // A gateway may answer 503 although the create succeeded behind it.
 describe("a create that got a 503 and may have arrived nevertheless", () => {
   it("stays in the ledger when its call is cancelled: sent, and its 150 credits counted", async () => {
-    const bench = await openBench({ env: ROOM_FOR_ONE });
-    bench.misbehave(
+    const setup = await openFaultSetup({ env: ROOM_FOR_ONE });
+    setup.misbehave(
       next("create", (response, exchange, service) => {
         accepted(service, exchange);
         service.json(
@@ -100,18 +100,18 @@ describe("a create that got a 503 and may have arrived nevertheless", () => {
         );
       }),
     );
-    const id = bench.server.begin("generate_audio", { prompt: "Behind a gateway", wait_seconds: 20 });
-    await exchanged(bench, "create");
+    const id = setup.server.begin("generate_audio", { prompt: "Behind a gateway", wait_seconds: 20 });
+    await exchanged(setup, "create");
     await pause(100);
-    bench.server.cancel(id);
+    setup.server.cancel(id);
     await pause(50);
-    expect((await onlyRow(bench.server)).status).toBe("unresolved");
-    const another = await bench.server.call("generate_audio", { prompt: "A second one", wait_seconds: 1 });
+    expect((await onlyRow(setup.server)).status).toBe("unresolved");
+    const another = await setup.server.call("generate_audio", { prompt: "A second one", wait_seconds: 1 });
     expect(codeOf(another)).toBe("budget_exceeded");
-    expect(bench.service.tasks.size).toBe(1);
+    expect(setup.service.tasks.size).toBe(1);
     // The same request finds the existing task.
-    await expectRoom(bench.server, "Behind a gateway");
-    expect(bench.service.tasks.size).toBe(1);
+    await expectRoom(setup.server, "Behind a gateway");
+    expect(setup.service.tasks.size).toBe(1);
   });
 });
 
@@ -121,9 +121,9 @@ describe("a call whose tasks fail as soon as they are made", () => {
   it.each(["never answered the first time", "answered 503 the first time"])(
     "(%s) makes two, and ends as task_failed",
     async (how) => {
-      const bench = await openBench();
+      const setup = await openFaultSetup();
       const seen = new Set<string>();
-      bench.misbehave((exchange, response, service) => {
+      setup.misbehave((exchange, response, service) => {
         if (exchange.kind !== "create") return false;
         const task = accepted(service, exchange);
         task.status = "failed";
@@ -134,67 +134,67 @@ describe("a call whose tasks fail as soon as they are made", () => {
         else sayAndHangUp(response, "");
         return true;
       });
-      const outcome = await bench.server.call("generate_audio", { prompt: "Never to be", wait_seconds: 20 });
+      const outcome = await setup.server.call("generate_audio", { prompt: "Never to be", wait_seconds: 20 });
       expect(codeOf(outcome)).toBe("task_failed");
-      expect(bench.service.tasks.size).toBe(2);
+      expect(setup.service.tasks.size).toBe(2);
     },
   );
 
   // A create that is answered with a failed task looks like the replay of an earlier attempt. Such attempts are
   // skipped.
   it("stops after several new tasks that have already failed in the response to the create", async () => {
-    const bench = await openBench();
-    bench.misbehave((exchange, response, service) => {
+    const setup = await openFaultSetup();
+    setup.misbehave((exchange, response, service) => {
       if (exchange.kind !== "create") return false;
       const task = accepted(service, exchange);
       task.status = "failed";
       service.json(response, 202, service.view(task));
       return true;
     });
-    const outcome = await bench.server.call("generate_audio", { prompt: "Never to be", wait_seconds: 20 });
+    const outcome = await setup.server.call("generate_audio", { prompt: "Never to be", wait_seconds: 20 });
     expect(codeOf(outcome)).toBe("task_failed");
-    expect(bench.service.tasks.size).toBeLessThanOrEqual(8);
+    expect(setup.service.tasks.size).toBeLessThanOrEqual(8);
   });
 
   it("makes one new task if an earlier call's task has already failed", async () => {
-    const bench = await openBench();
-    bench.misbehave((exchange, _, service) => {
+    const setup = await openFaultSetup();
+    setup.misbehave((exchange, _, service) => {
       if (exchange.kind === "query") for (const task of service.tasks.values()) task.status = "failed";
       return false;
     });
     const call = { prompt: "Never to be", wait_seconds: 20 };
-    expect(codeOf(await bench.server.call("generate_audio", call))).toBe("task_failed");
-    expect(bench.service.tasks.size).toBe(2);
-    expect(codeOf(await bench.server.call("generate_audio", call))).toBe("task_failed");
-    expect(bench.service.tasks.size).toBe(3);
+    expect(codeOf(await setup.server.call("generate_audio", call))).toBe("task_failed");
+    expect(setup.service.tasks.size).toBe(2);
+    expect(codeOf(await setup.server.call("generate_audio", call))).toBe("task_failed");
+    expect(setup.service.tasks.size).toBe(3);
   });
 
   it("succeeds if the second task succeeds", async () => {
-    const bench = await openBench();
-    bench.misbehave(
+    const setup = await openFaultSetup();
+    setup.misbehave(
       next("create", (response, exchange, service) => {
         const task = accepted(service, exchange);
         task.status = "failed";
         service.json(response, 202, service.view(task));
       }),
     );
-    await expectRoom(bench.server, "The second is the one");
-    expect(bench.service.tasks.size).toBe(2);
+    await expectRoom(setup.server, "The second is the one");
+    expect(setup.service.tasks.size).toBe(2);
   });
 });
 
 // Two keys of one account have one bill: a task counts once, whichever keys have asked for it.
 describe("two keys of one account", () => {
   it("count a single charge for one audio, whichever key downloads it", async () => {
-    const bench = await openBench({
+    const setup = await openFaultSetup({
       service: { apiKeys: [OLDER_KEY, NEWER_KEY] },
       env: ROOM_FOR_ONE_AFTER_ONE,
     });
-    const first = taskOf(await bench.server.call("generate_audio", { prompt: "Paid once", wait_seconds: 5 }));
-    await bench.server.end();
-    const later = await bench.another({
+    const first = taskOf(await setup.server.call("generate_audio", { prompt: "Paid once", wait_seconds: 5 }));
+    await setup.server.end();
+    const later = await setup.another({
       AUDIO_API_KEY: NEWER_KEY,
-      AUDIO_OUTPUT_DIR: `${bench.workplace.outputDir}/other`,
+      AUDIO_OUTPUT_DIR: `${setup.workplace.outputDir}/other`,
     });
     const fetched = taskOf(await later.call("download_audio", { task_id: first.task_id }));
     expect(fetched.task_id).toBe(first.task_id);
@@ -202,11 +202,11 @@ describe("two keys of one account", () => {
   });
 
   it.each(["generate_audio", "get_task", "download_audio"])("count it once after %s, too", async (tool) => {
-    const bench = await openBench({
+    const setup = await openFaultSetup({
       service: { apiKeys: [OLDER_KEY, NEWER_KEY] },
       env: ROOM_FOR_ONE_AFTER_ONE,
     });
-    bench.misbehave(
+    setup.misbehave(
       next(
         "content",
         (response, _, service) => service.refuse(response, 503, "api_unavailable"),
@@ -214,39 +214,39 @@ describe("two keys of one account", () => {
       ),
     );
     const call = { prompt: "Paid once", wait_seconds: 0 };
-    const first = taskOf(await bench.server.call("generate_audio", call));
-    await exchanged(bench, "content");
-    await bench.server.end();
-    bench.misbehave(undefined);
-    const later = await bench.another({ AUDIO_API_KEY: NEWER_KEY });
+    const first = taskOf(await setup.server.call("generate_audio", call));
+    await exchanged(setup, "content");
+    await setup.server.end();
+    setup.misbehave(undefined);
+    const later = await setup.another({ AUDIO_API_KEY: NEWER_KEY });
     const args = tool === "generate_audio" ? call : { task_id: first.task_id };
     await later.call(tool, args);
-    await savedByItself(bench);
+    await savedByItself(setup);
     await expectRoom(later, "The next one");
     await expectNoRoom(later, "And no more than that");
   });
 
   it("that request one text at the same moment count its charge once", async () => {
-    const bench = await openBench({
+    const setup = await openFaultSetup({
       service: { apiKeys: [OLDER_KEY, NEWER_KEY], processingMs: 300 },
       env: { AUDIO_TIME_SCALE: "0.01" },
     });
-    bench.misbehave(async (exchange, response, service) => {
+    setup.misbehave(async (exchange, response, service) => {
       if (exchange.kind !== "create") return false;
       await pause(200);
       service.answer(exchange, response);
       return true;
     });
-    const other = await bench.another({ AUDIO_API_KEY: NEWER_KEY });
+    const other = await setup.another({ AUDIO_API_KEY: NEWER_KEY });
     const call = { prompt: "One text, two keys", wait_seconds: 20 };
     const both = await Promise.all([
-      bench.server.call("generate_audio", call),
+      setup.server.call("generate_audio", call),
       other.call("generate_audio", call),
     ]);
     const ids = both.map((outcome) => taskOf(outcome).task_id);
-    expect(bench.service.tasks.size).toBe(1);
+    expect(setup.service.tasks.size).toBe(1);
     expect(new Set(ids).size).toBe(1);
-    const later = await bench.another({ AUDIO_API_KEY: NEWER_KEY, AUDIO_CREDIT_BUDGET: "160" });
+    const later = await setup.another({ AUDIO_API_KEY: NEWER_KEY, AUDIO_CREDIT_BUDGET: "160" });
     await expectRoom(later, "Another text");
     await expectNoRoom(later, "And no more than that");
   });
@@ -257,50 +257,50 @@ describe("the file name of a call that was cancelled before it was sent", () => 
   it.each(["another name", "no name"])(
     "is not used when the same text is requested under %s",
     async (which) => {
-      const bench = await openBench();
-      bench.misbehave(next("create", (response, _, service) => service.refuse(response, 429, "rate_limit")));
-      const id = bench.server.begin("generate_audio", {
+      const setup = await openFaultSetup();
+      setup.misbehave(next("create", (response, _, service) => service.refuse(response, 429, "rate_limit")));
+      const id = setup.server.begin("generate_audio", {
         prompt: "Named anew",
         file_name: "first",
         wait_seconds: 20,
       });
-      await exchanged(bench, "create");
+      await exchanged(setup, "create");
       await pause(20);
-      bench.server.cancel(id);
+      setup.server.cancel(id);
       await pause(20);
       const name = which === "no name" ? {} : { file_name: "second" };
       const task = taskOf(
-        await bench.server.call("generate_audio", { prompt: "Named anew", ...name, wait_seconds: 5 }),
+        await setup.server.call("generate_audio", { prompt: "Named anew", ...name, wait_seconds: 5 }),
       );
-      const names = await savedNames(bench);
+      const names = await savedNames(setup);
       expect(names).toHaveLength(1);
       expect(names[0]).not.toContain("first");
       if (which !== "no name") expect(names).toEqual(["second.mp3"]);
       expect(task.audio?.path).toContain(names[0] ?? "?");
-      expect(bench.service.tasks.size).toBe(1);
+      expect(setup.service.tasks.size).toBe(1);
     },
   );
 
   it("is not used by a later process either", async () => {
-    const bench = await openBench();
-    bench.misbehave(
+    const setup = await openFaultSetup();
+    setup.misbehave(
       next("create", (response, _, service) => service.refuse(response, 429, "rate_limit"), 100),
     );
-    const id = bench.server.begin("generate_audio", {
+    const id = setup.server.begin("generate_audio", {
       prompt: "Named anew",
       file_name: "first",
       wait_seconds: 20,
     });
-    await exchanged(bench, "create");
-    bench.server.cancel(id);
+    await exchanged(setup, "create");
+    setup.server.cancel(id);
     await pause(20);
-    await bench.server.end();
-    bench.misbehave(undefined);
-    const later = await bench.another();
+    await setup.server.end();
+    setup.misbehave(undefined);
+    const later = await setup.another();
     await eventually("its turn", async () => {
       const call = { prompt: "Named anew", file_name: "second", wait_seconds: 5 };
       return taskOf(await later.call("generate_audio", call)).status === "succeeded";
     });
-    expect(await savedNames(bench)).toEqual(["second.mp3"]);
+    expect(await savedNames(setup)).toEqual(["second.mp3"]);
   });
 });

@@ -4,15 +4,15 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { openPeek } from "../../processes/team.ts";
 import { errorOf, taskOf, textOf } from "../../support/workplace.ts";
-import { closeBenchesAfterEach, openBench } from "../bench.ts";
+import { closeAfterEach, openFaultSetup } from "../fault-setup.ts";
 import { sayAndHangUp } from "../wire.ts";
 
-closeBenchesAfterEach();
+closeAfterEach();
 
 describe("a task that failed and was charged nevertheless", () => {
   it("is not retried automatically, and its cost is reported", async () => {
-    const bench = await openBench();
-    bench.misbehave((exchange, response, service) => {
+    const setup = await openFaultSetup();
+    setup.misbehave((exchange, response, service) => {
       if (exchange.kind !== "query") return false;
       const task = service.tasks.get(exchange.taskId ?? "");
       if (task === undefined) return false;
@@ -21,20 +21,20 @@ describe("a task that failed and was charged nevertheless", () => {
       service.json(response, 200, { ...service.view(task), billing });
       return true;
     });
-    const outcome = await bench.server.call("generate_audio", { prompt: "Charged for nothing" });
+    const outcome = await setup.server.call("generate_audio", { prompt: "Charged for nothing" });
     expect(errorOf(outcome).code).toBe("task_failed");
     expect(textOf(outcome)).toContain("charged 150 credits");
     expect(textOf(outcome)).not.toMatch(/cost nothing|Cost 0/);
-    expect(bench.service.tasks.size).toBe(1);
-    const shown = await bench.server.call("get_task", { task_id: errorOf(outcome).task_id });
+    expect(setup.service.tasks.size).toBe(1);
+    const shown = await setup.server.call("get_task", { task_id: errorOf(outcome).task_id });
     expect(textOf(shown)).not.toMatch(/Cost 0/);
   });
 });
 
 describe("a bill that breaks the contract", () => {
   const billed = (status: "failed" | "succeeded", billing: unknown) => async () => {
-    const bench = await openBench({ env: { AUDIO_CREDIT_BUDGET: "1000" } });
-    bench.misbehave((exchange, response, service) => {
+    const setup = await openFaultSetup({ env: { AUDIO_CREDIT_BUDGET: "1000" } });
+    setup.misbehave((exchange, response, service) => {
       if (exchange.kind !== "query") return false;
       const task = service.tasks.get(exchange.taskId ?? "");
       if (task === undefined) return false;
@@ -42,10 +42,10 @@ describe("a bill that breaks the contract", () => {
       service.json(response, 200, { ...service.view(task), billing });
       return true;
     });
-    const outcome = await bench.server.call("generate_audio", { prompt: "Billed oddly" });
-    expect(bench.service.tasks.size).toBe(1);
-    const peek = await openPeek(bench.workplace, bench.service);
-    const listed = textOf(await bench.server.call("list_tasks", {}));
+    const outcome = await setup.server.call("generate_audio", { prompt: "Billed oddly" });
+    expect(setup.service.tasks.size).toBe(1);
+    const peek = await openPeek(setup.workplace, setup.service);
+    const listed = textOf(await setup.server.call("list_tasks", {}));
     return { outcome, listed, counted: await peek.countedCredits() };
   };
 
@@ -80,8 +80,8 @@ describe("a refusal of the repetition of a send without an answer", () => {
   ])(
     "does not say with %s that nothing was charged, and the next step finds the task",
     async (status, code) => {
-      const bench = await openBench();
-      bench.misbehave((exchange, response, service) => {
+      const setup = await openFaultSetup();
+      setup.misbehave((exchange, response, service) => {
         if (exchange.kind !== "create") return false;
         if (exchange.ordinal > 1) service.refuse(response, status, code);
         else {
@@ -91,16 +91,16 @@ describe("a refusal of the repetition of a send without an answer", () => {
         return true;
       });
       const call = { prompt: "Taken, and refused after that" };
-      const outcome = await bench.server.call("generate_audio", call);
+      const outcome = await setup.server.call("generate_audio", call);
       expect(errorOf(outcome).code).toBe(code);
       expect(textOf(outcome)).toMatch(/may have been accepted.*does not pay twice.*Do not change/s);
       expect(textOf(outcome)).not.toMatch(/[Nn]othing was (sent|charged)/);
-      bench.misbehave(undefined);
+      setup.misbehave(undefined);
       const handle = /req-[0-9a-f]{32}/.exec(textOf(outcome))?.[0];
-      const found = taskOf(await bench.server.call("download_audio", { task_id: handle }));
+      const found = taskOf(await setup.server.call("download_audio", { task_id: handle }));
       if (found.audio === null)
-        expect(taskOf(await bench.server.call("generate_audio", call)).audio).not.toBeNull();
-      expect(bench.service.tasks.size).toBe(1);
+        expect(taskOf(await setup.server.call("generate_audio", call)).audio).not.toBeNull();
+      expect(setup.service.tasks.size).toBe(1);
     },
   );
 });
@@ -113,25 +113,25 @@ describe("one damaged cell of the ledger", () => {
   };
 
   it("does not prevent paid audio from being saved if it is the revision", async () => {
-    const bench = await openBench({ service: { processingMs: 500 } });
+    const setup = await openFaultSetup({ service: { processingMs: 500 } });
     const call = { prompt: "Its revision is off", wait_seconds: 0 };
-    taskOf(await bench.server.call("generate_audio", call));
-    damage(bench.workplace.stateDir, "UPDATE agm_records SET revision = revision + 5");
-    const task = taskOf(await bench.server.call("generate_audio", { ...call, wait_seconds: 20 }));
+    taskOf(await setup.server.call("generate_audio", call));
+    damage(setup.workplace.stateDir, "UPDATE agm_records SET revision = revision + 5");
+    const task = taskOf(await setup.server.call("generate_audio", { ...call, wait_seconds: 20 }));
     expect(task.audio).not.toBeNull();
-    expect(bench.service.count("create")).toBe(1);
+    expect(setup.service.count("create")).toBe(1);
   });
 
   it("neither hides other requests nor prevents new ones", async () => {
-    const bench = await openBench();
-    await bench.server.call("generate_audio", { prompt: "Damaged" });
+    const setup = await openFaultSetup();
+    await setup.server.call("generate_audio", { prompt: "Damaged" });
     damage(
-      bench.workplace.stateDir,
+      setup.workplace.stateDir,
       "UPDATE agm_records SET flight = 'lost', status = 'odd', spend_credits = 'many'",
     );
-    const sound = taskOf(await bench.server.call("generate_audio", { prompt: "Sound" }));
+    const sound = taskOf(await setup.server.call("generate_audio", { prompt: "Sound" }));
     expect(sound.status).toBe("succeeded");
-    const listed = await bench.server.call("list_tasks", {});
+    const listed = await setup.server.call("list_tasks", {});
     expect(listed.isError).not.toBe(true);
     expect(JSON.stringify(listed.structuredContent)).toContain("Sound");
   });

@@ -8,7 +8,7 @@ import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { onTestFinished } from "vitest";
 import { z } from "zod";
-import type { Bench } from "../bench.ts";
+import type { FaultSetup } from "../fault-setup.ts";
 import type { Outcome, RawServer } from "../raw-server.ts";
 
 const audio = z
@@ -86,16 +86,16 @@ export async function eventually<T>(
 }
 
 /** Names of complete files in the output folder. */
-export async function savedNames({ workplace }: Bench): Promise<string[]> {
+export async function savedNames({ workplace }: FaultSetup): Promise<string[]> {
   return (await workplace.outputNames()).filter((name) => !name.startsWith("."));
 }
 
 /** Audio for which no call waits any more is saved in the background. */
-export async function savedByItself(bench: Bench, count = 1, withinMs = 60_000): Promise<string[]> {
+export async function savedByItself(setup: FaultSetup, count = 1, withinMs = 60_000): Promise<string[]> {
   return await eventually(
     `${count} saved file(s)`,
     async () => {
-      const names = await savedNames(bench);
+      const names = await savedNames(setup);
       return names.length >= count && names;
     },
     withinMs,
@@ -104,15 +104,15 @@ export async function savedByItself(bench: Bench, count = 1, withinMs = 60_000):
 
 /** A request that has ended, as the service sees it. */
 export async function exchanged(
-  bench: Bench,
+  setup: FaultSetup,
   kind: "create" | "query" | "content",
   count = 1,
 ): Promise<void> {
-  await eventually(`${count} ${kind}`, () => bench.service.count(kind) >= count);
+  await eventually(`${count} ${kind}`, () => setup.service.count(kind) >= count);
 }
 
 /** The ledger file, which the test can damage or lock. */
-export function ledgerFile({ workplace }: Bench): DatabaseSync {
+export function ledgerFile({ workplace }: FaultSetup): DatabaseSync {
   const file = join(workplace.stateDir, "ledger.sqlite");
   if (!existsSync(file)) throw new Error("there is no ledger yet");
   const db = new DatabaseSync(file, { timeout: 5000 });

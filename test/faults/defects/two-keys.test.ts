@@ -1,37 +1,37 @@
 /** A new API key of the same account: tasks of the earlier key are found, downloaded by a call, and listed once. */
 import { expect, it } from "vitest";
 import { PART_BYTES } from "../../narration/narrator.ts";
-import { type Bench, closeBenchesAfterEach, openBench } from "../bench.ts";
+import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";
 import type { RawServer } from "../raw-server.ts";
 import { codeOf, eventually, exchanged, onlyRow, pause, taskOf } from "./outside.ts";
 
-closeBenchesAfterEach();
+closeAfterEach();
 
 const KEYS = ["sk-test-0123456789abcdef", "sk-test-fedcba9876543210"] as const;
 const CALL = { prompt: "Asked for under two keys", wait_seconds: 5 };
 
-const startLater = (bench: Bench): Promise<RawServer> => bench.another({ AUDIO_API_KEY: KEYS[1] });
+const startLater = (setup: FaultSetup): Promise<RawServer> => setup.another({ AUDIO_API_KEY: KEYS[1] });
 
 /** A task that still runs at the service when the process with the earlier key ends. */
-async function leftRunning(bench: Bench): Promise<string> {
-  bench.service.processingMs = 60_000;
-  const { task_id: id } = taskOf(await bench.server.call("generate_audio", { ...CALL, wait_seconds: 0 }));
+async function leftRunning(setup: FaultSetup): Promise<string> {
+  setup.service.processingMs = 60_000;
+  const { task_id: id } = taskOf(await setup.server.call("generate_audio", { ...CALL, wait_seconds: 0 }));
   if (typeof id !== "string") throw new Error("no task was made");
-  await bench.server.end();
-  bench.service.exchanges.length = 0;
+  await setup.server.end();
+  setup.service.exchanges.length = 0;
   return id;
 }
 
 it("a file that the earlier key made is found without asking the service", async () => {
-  const bench = await openBench({ service: { apiKeys: KEYS } });
-  const made = taskOf(await bench.server.call("generate_audio", CALL));
-  await bench.server.end();
-  bench.service.exchanges.length = 0;
-  const later = await startLater(bench);
+  const setup = await openFaultSetup({ service: { apiKeys: KEYS } });
+  const made = taskOf(await setup.server.call("generate_audio", CALL));
+  await setup.server.end();
+  setup.service.exchanges.length = 0;
+  const later = await startLater(setup);
   const found = taskOf(await later.call("generate_audio", CALL));
   expect(found.audio?.path).toBe(made.audio?.path);
   expect(taskOf(await later.call("get_task", { task_id: made.task_id })).audio?.path).toBe(made.audio?.path);
-  expect(bench.service.exchanges).toEqual([]);
+  expect(setup.service.exchanges).toEqual([]);
 });
 
 it.each([
@@ -40,94 +40,94 @@ it.each([
 ] as const)(
   "an open task is left alone until %s names it, and is in the list once",
   async (tool, argumentsOf) => {
-    const bench = await openBench({ service: { apiKeys: KEYS } });
-    const id = await leftRunning(bench);
-    const later = await startLater(bench);
+    const setup = await openFaultSetup({ service: { apiKeys: KEYS } });
+    const id = await leftRunning(setup);
+    const later = await startLater(setup);
     const open = await onlyRow(later);
     expect(open).toMatchObject({ status: "queued", task_id: id });
     expect(open.next_step).toMatch(/earlier API key.*get_task/);
     await pause(100);
-    expect(bench.service.exchanges).toEqual([]);
-    bench.service.processingMs = 0;
+    expect(setup.service.exchanges).toEqual([]);
+    setup.service.processingMs = 0;
     const done = taskOf(await later.call(tool, argumentsOf(id)));
     expect(done).toMatchObject({ status: "succeeded", task_id: id });
-    expect(bench.service.count("create")).toBe(0);
+    expect(setup.service.count("create")).toBe(0);
     expect(await onlyRow(later)).toMatchObject({ task_id: id, credits: 10, audio_path: done.audio?.path });
   },
 );
 
 it("a task that download_audio is asked for too early is fetched by itself afterwards", async () => {
-  const bench = await openBench({ service: { apiKeys: KEYS } });
-  const id = await leftRunning(bench);
-  const later = await startLater(bench);
+  const setup = await openFaultSetup({ service: { apiKeys: KEYS } });
+  const id = await leftRunning(setup);
+  const later = await startLater(setup);
   expect(codeOf(await later.call("download_audio", { task_id: id }))).toBe("not_ready");
-  bench.service.processingMs = 0;
+  setup.service.processingMs = 0;
   const row = await eventually("its file", async () => {
     const shown = await onlyRow(later);
     return typeof shown.audio_path === "string" && shown;
   });
   expect(row).toMatchObject({ status: "succeeded", task_id: id });
-  expect(bench.service.count("create")).toBe(0);
+  expect(setup.service.count("create")).toBe(0);
 });
 
 it("a plan without any sent request is found by its narration_id", async () => {
-  const bench = await openBench({ service: { apiKeys: KEYS } });
-  const planned = await bench.server.call("narrate", { text: "A plan of the earlier key." });
+  const setup = await openFaultSetup({ service: { apiKeys: KEYS } });
+  const planned = await setup.server.call("narrate", { text: "A plan of the earlier key." });
   const narration_id: unknown = planned.structuredContent?.["narration_id"];
-  await bench.server.end();
-  const later = await startLater(bench);
+  await setup.server.end();
+  const later = await startLater(setup);
   const found = await later.call("narrate", { narration_id });
   expect(found.structuredContent).toMatchObject({ narration_id, status: "planned" });
 });
 
 it("a lost answer is recovered by the same call, free of charge", async () => {
-  const bench = await openBench({ service: { apiKeys: KEYS } });
-  bench.misbehave((exchange, response, service) => {
+  const setup = await openFaultSetup({ service: { apiKeys: KEYS } });
+  setup.misbehave((exchange, response, service) => {
     if (exchange.kind !== "create") return false;
     service.accept(exchange);
     response.destroy();
     return true;
   });
-  void bench.server.call("generate_audio", CALL).catch(() => undefined);
-  await exchanged(bench, "create");
-  bench.server.child.kill("SIGKILL");
-  await bench.server.exited;
-  bench.misbehave(undefined);
-  const later = await startLater(bench);
+  void setup.server.call("generate_audio", CALL).catch(() => undefined);
+  await exchanged(setup, "create");
+  setup.server.child.kill("SIGKILL");
+  await setup.server.exited;
+  setup.misbehave(undefined);
+  const later = await startLater(setup);
   const unseen = await onlyRow(later);
   expect(unseen.status).toBe("unresolved");
   expect(unseen.next_step).toMatch(/earlier API key.*same generate_audio call/);
   expect(taskOf(await later.call("generate_audio", CALL)).status).toBe("succeeded");
-  expect(bench.service.tasks.size).toBe(1);
+  expect(setup.service.tasks.size).toBe(1);
 });
 
 it("a part whose answer was lost under one key and received under the other is shown as charged once", async () => {
-  const bench = await openBench({ service: { apiKeys: KEYS, audioBytes: PART_BYTES, audioSeconds: 4 } });
-  bench.misbehave((exchange, response, service) => {
+  const setup = await openFaultSetup({ service: { apiKeys: KEYS, audioBytes: PART_BYTES, audioSeconds: 4 } });
+  setup.misbehave((exchange, response, service) => {
     if (exchange.kind !== "create") return false;
     service.accept(exchange);
     response.destroy();
     return true;
   });
   const call = { text: "One part of two keys.", output_format: "pcm", max_credits: 500, wait_seconds: 5 };
-  void bench.server.call("narrate", call).catch(() => undefined);
-  await exchanged(bench, "create");
-  bench.server.child.kill("SIGKILL");
-  bench.misbehave(() => false);
-  const later = await startLater(bench);
+  void setup.server.call("narrate", call).catch(() => undefined);
+  await exchanged(setup, "create");
+  setup.server.child.kill("SIGKILL");
+  setup.misbehave(() => false);
+  const later = await startLater(setup);
   const made = await later.call("narrate", call);
   expect(made.structuredContent).toMatchObject({ status: "finished", credits: { charged: 10 } });
-  const again = await (await bench.another({ AUDIO_API_KEY: KEYS[0] })).call("narrate", call);
+  const again = await (await setup.another({ AUDIO_API_KEY: KEYS[0] })).call("narrate", call);
   expect(again.structuredContent).toMatchObject({ credits: { charged: 10, reserved: 0 } });
-  expect(bench.service.tasks.size).toBe(1);
+  expect(setup.service.tasks.size).toBe(1);
 });
 
 it("the task of another account is refused by its id, and remains theirs", async () => {
-  const bench = await openBench({ service: { apiKeys: KEYS, separateAccounts: true } });
-  const id = await leftRunning(bench);
-  const later = await startLater(bench);
+  const setup = await openFaultSetup({ service: { apiKeys: KEYS, separateAccounts: true } });
+  const id = await leftRunning(setup);
+  const later = await startLater(setup);
   expect(codeOf(await later.call("get_task", { task_id: id }))).toBe("not_found");
   expect(codeOf(await later.call("download_audio", { task_id: id }))).toBe("not_found");
   expect(await onlyRow(later)).toMatchObject({ status: "queued", task_id: id });
-  expect(bench.service.count("create")).toBe(0);
+  expect(setup.service.count("create")).toBe(0);
 });

@@ -10,7 +10,7 @@ import type { SlotRelease } from "../../../src/ledger/rules/api-key-state.ts";
 import { durabilityOf } from "../../../src/ledger/rules/durability.ts";
 import { type SqlEngine, sql } from "../../../src/ledger/store/sql-engine.ts";
 import { HandClock } from "../../support/hand-clock.ts";
-import { aRecord } from "../a-record.ts";
+import { sampleRecord } from "../sample-record.ts";
 import {
   type Actor,
   BUDGET_WINDOW_MS,
@@ -654,6 +654,6 @@ class Run {
   #draft(key: string, recordId: string): TaskRecord {
     const names = { recordId, workId: recordId, origin: this.#origin, keyId: key };
     // Parsed, so that the text is the same when it is read back.
-    return taskRecordSchema.parse(aRecord({ ...names, status: "waiting", taskId: null, revision: 0 }));
+    return taskRecordSchema.parse(sampleRecord({ ...names, status: "waiting", taskId: null, revision: 0 }));
   }
 }

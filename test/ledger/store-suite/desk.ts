@@ -12,7 +12,7 @@ import type {
 import { rowOf, type TaskRecord, taskRecordSchema } from "../../../src/ledger/record.ts";
 import type { Admission } from "../../../src/ledger/rules/admission.ts";
 import type { SlotRelease } from "../../../src/ledger/rules/api-key-state.ts";
-import { aRecord } from "../a-record.ts";
+import { sampleRecord } from "../sample-record.ts";
 
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
@@ -85,7 +85,7 @@ export class Desk {
   /** Builds a record of this account that is not stored yet, for its own work unless given. */
   record(changes: Partial<TaskRecord> = {}): TaskRecord {
     const { origin, keyId } = this;
-    return aRecord({
+    return sampleRecord({
       recordId: randomUUID(),
       workId: randomUUID(),
       origin,

@@ -17,14 +17,14 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
         desk.record({ createdAtMs: 2, isListed: false, status: "queued", files: [] }),
       );
       const all = async (): Promise<string[]> => [
-        ...idsOf(await desk.store().list({ accounts: "all", limit: 10 })),
-        ...idsOf(await desk.store().list({ accounts: "all", status: "queued", limit: 10 })),
+        ...idsOf(await desk.store().list({ apiKeys: "all", limit: 10 })),
+        ...idsOf(await desk.store().list({ apiKeys: "all", status: "queued", limit: 10 })),
       ];
       expect(await all()).not.toContain(part.recordId);
       expect(await all()).toContain(shown.recordId);
       const open = { openOnly: true, limit: 10 } as const;
-      expect(idsOf(await desk.store().list({ accounts: "own", ...open }))).toContain(part.recordId);
-      expect(idsOf(await desk.store().list({ accounts: "all", ...open }))).toContain(part.recordId);
+      expect(idsOf(await desk.store().list({ apiKeys: "own", ...open }))).toContain(part.recordId);
+      expect(idsOf(await desk.store().list({ apiKeys: "all", ...open }))).toContain(part.recordId);
       expect(idsOf(await desk.store().named(workName(part.workId)))).toEqual([part.recordId]);
       await desk.change(part, { isListed: true });
       expect(await all()).toContain(part.recordId);
@@ -187,19 +187,19 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       await stranger.put(stranger.record());
 
       const ids = async (query: Partial<Parameters<ReturnType<Desk["store"]>["list"]>[0]>): Promise<string> =>
-        idsOf(await desk.store().list({ accounts: "all", limit: 10, ...query }))
+        idsOf(await desk.store().list({ apiKeys: "all", limit: 10, ...query }))
           .map((id) => id.slice(-1))
           .join("");
       expect(await ids({})).toBe("54321");
       expect(await ids({ limit: 2 })).toBe("54");
-      expect(await ids({ accounts: "own" })).toBe("431");
-      expect(await ids({ accounts: "own", limit: 1 })).toBe("4");
+      expect(await ids({ apiKeys: "own" })).toBe("431");
+      expect(await ids({ apiKeys: "own", limit: 1 })).toBe("4");
       expect(await ids({ status: "succeeded" })).toBe("43");
-      expect(await ids({ status: "queued", accounts: "own" })).toBe("");
+      expect(await ids({ status: "queued", apiKeys: "own" })).toBe("");
       expect(await ids({ openOnly: true })).toBe("542");
       expect(await ids({ openOnly: true, limit: 1 })).toBe("5");
-      expect(await ids({ openOnly: true, accounts: "own" })).toBe("4");
-      expect(await ids({ openOnly: true, status: "succeeded", accounts: "own" })).toBe("4");
+      expect(await ids({ openOnly: true, apiKeys: "own" })).toBe("4");
+      expect(await ids({ openOnly: true, status: "succeeded", apiKeys: "own" })).toBe("4");
       expect(await ids({ openOnly: true, status: "failed" })).toBe("");
     });
 
@@ -209,12 +209,12 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       const ended = await desk.change(record, { status: "failed" });
       const { keyId, recordId } = record;
       const listed = { keyId, recordId, value: rowOf(ended).value };
-      expect(await desk.store().list({ accounts: "own", limit: 9 })).toEqual([listed]);
-      expect(await desk.store().list({ accounts: "own", status: "queued", limit: 9 })).toEqual([]);
-      expect(await desk.store().list({ accounts: "own", status: "failed", limit: 9 })).toEqual([listed]);
-      expect(await desk.store().list({ accounts: "own", openOnly: true, limit: 9 })).toEqual([]);
+      expect(await desk.store().list({ apiKeys: "own", limit: 9 })).toEqual([listed]);
+      expect(await desk.store().list({ apiKeys: "own", status: "queued", limit: 9 })).toEqual([]);
+      expect(await desk.store().list({ apiKeys: "own", status: "failed", limit: 9 })).toEqual([listed]);
+      expect(await desk.store().list({ apiKeys: "own", openOnly: true, limit: 9 })).toEqual([]);
       await desk.remove(ended);
-      expect(await desk.store().list({ accounts: "own", limit: 9 })).toEqual([]);
+      expect(await desk.store().list({ apiKeys: "own", limit: 9 })).toEqual([]);
     });
   });
 

@@ -3,7 +3,7 @@
  * deaths and retakes.
  */
 import fc from "fast-check";
-import type { FileProgress, PartState, Progress, Step } from "../../../src/narration/next-step.ts";
+import type { FileProgress, PartState, Progress, Step } from "../../../src/narration/driving/next-step.ts";
 import { checkStep, Violation } from "./promises.ts";
 
 export type Next = (progress: Progress) => Step;
@@ -96,8 +96,8 @@ class Narration {
       firstEqual: this.#texts.map((text) => this.#texts.indexOf(text)),
       files: this.#files,
       isHalted: this.#isHalted,
-      isUnsent: this.#isUnsent,
-      isFull: this.#isFull,
+      hasUnsentPart: this.#isUnsent,
+      isOutOfCredits: this.#isFull,
     };
   }
 

@@ -4,7 +4,7 @@ import {
   type FileProgress,
   type PartState,
   type Progress,
-} from "../../../src/narration/next-step.ts";
+} from "../../../src/narration/driving/next-step.ts";
 import type { DriverFaults, Next } from "./course.ts";
 
 interface PlantedFault {
@@ -30,7 +30,7 @@ export const plantedFaults: readonly PlantedFault[] = [
       const open = progress.parts.findIndex(
         (state, index) => state === "open" && progress.parts[progress.firstEqual[index] ?? index] === "open",
       );
-      const isHeld = progress.isHalted || progress.isUnsent || progress.isFull;
+      const isHeld = progress.isHalted || progress.hasUnsentPart || progress.isOutOfCredits;
       const hasRoom = !isHeld && working === 3 && open !== -1;
       return hasRoom ? { kind: "work", part: open } : decideNextStep(progress);
     },
@@ -43,12 +43,12 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     name: "the limit is ignored",
-    next: (progress) => decideNextStep({ ...progress, isFull: false }),
+    next: (progress) => decideNextStep({ ...progress, isOutOfCredits: false }),
     promises: ["nothing is begun that has no room"],
   },
   {
     name: "a part may overtake the one before it",
-    next: (progress) => decideNextStep({ ...progress, isUnsent: false }),
+    next: (progress) => decideNextStep({ ...progress, hasUnsentPart: false }),
     promises: ["nothing overtakes a part that is not sent yet"],
   },
   {
@@ -71,7 +71,11 @@ export const plantedFaults: readonly PlantedFault[] = [
       const step = decideNextStep(progress);
       const open = at(progress, "open");
       const isSent = step.kind === "work" && progress.parts[step.part] === "sent";
-      return isSent && open !== -1 && !progress.isHalted && !progress.isUnsent && !progress.isFull
+      return isSent &&
+        open !== -1 &&
+        !progress.isHalted &&
+        !progress.hasUnsentPart &&
+        !progress.isOutOfCredits
         ? { kind: "work", part: open }
         : step;
     },

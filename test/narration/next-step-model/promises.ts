@@ -1,5 +1,5 @@
 /** The promises of each next step of a narration, stated without the code that decides it. */
-import type { FileProgress, PartState, Progress, Step } from "../../../src/narration/next-step.ts";
+import type { FileProgress, PartState, Progress, Step } from "../../../src/narration/driving/next-step.ts";
 
 /** A broken promise; its message is the promise's name. */
 export class Violation extends Error {
@@ -35,7 +35,7 @@ const beginnable = (progress: Progress, state: PartState): number[] => {
 function canWork(progress: Progress): boolean {
   if (indexesOf(progress, "working").length >= MAX_AT_ONCE) return false;
   if (beginnable(progress, "sent").length > 0) return true;
-  const isHeld = progress.isHalted || progress.isUnsent || progress.isFull;
+  const isHeld = progress.isHalted || progress.hasUnsentPart || progress.isOutOfCredits;
   return !isHeld && beginnable(progress, "open").length > 0;
 }
 
@@ -56,8 +56,8 @@ function checkWork(progress: Progress, part: number): void {
   );
   if (state === "sent") return;
   demand(!progress.isHalted, "nothing is begun that was halted");
-  demand(!progress.isFull, "nothing is begun that has no room");
-  demand(!progress.isUnsent, "nothing overtakes a part that is not sent yet");
+  demand(!progress.isOutOfCredits, "nothing is begun that has no room");
+  demand(!progress.hasUnsentPart, "nothing overtakes a part that is not sent yet");
   demand(beginnable(progress, "sent").length === 0, "what was sent comes first");
   demand(beginnable(progress, "open")[0] === part, "parts begin in reading order");
 }

@@ -1,7 +1,7 @@
 /** Chapters keep the numbers of their headings, so that "chapters 3 to 5" means those. */
 import { describe, expect, it } from "vitest";
 import { chapterNumbers } from "../../../src/narration/plan/chapters/chapter-number.ts";
-import { planInput } from "../../../src/narration/plan-input.ts";
+import { planInput } from "../../../src/narration/planning/plan-input.ts";
 
 const numbersOf = (...titles: ReadonlyArray<string | null>) =>
   chapterNumbers(titles.map((title) => ({ title })));

@@ -1,6 +1,6 @@
 /** Pauses that a text or a call asks for. */
 import { describe, expect, it } from "vitest";
-import { makePlan } from "../../../src/narration/make-plan.ts";
+import { makePlan } from "../../../src/narration/planning/make-plan.ts";
 
 const TEXT = "One came first.\n\nTwo came later.\n\nThree came last.";
 const planned = (text: string, keepsPauses = false, pauseSeconds = 0.6, voices = {}) =>

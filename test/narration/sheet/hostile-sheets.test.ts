@@ -2,9 +2,9 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { AudioError } from "../../../src/errors.ts";
-import type { StoredPlan } from "../../../src/narration/narration-state.ts";
-import { storedPlanSchema } from "../../../src/narration/narration-state.ts";
-import { planInput } from "../../../src/narration/plan-input.ts";
+import { planInput } from "../../../src/narration/planning/plan-input.ts";
+import type { StoredPlan } from "../../../src/narration/state/narration-state.ts";
+import { storedPlanSchema } from "../../../src/narration/state/narration-state.ts";
 
 const OPTIONS = { settings: {}, voices: {}, pauseSeconds: 0.6, files: "one" } as const;
 

@@ -1,6 +1,6 @@
 /** Conversations about texts that are too long for one request: the price is stated before it is paid. */
 import { expect } from "vitest";
-import { hummed } from "../../support/hummed.ts";
+import { noiseSpeech } from "../../support/noise-speech.ts";
 import { hold } from "./conversations.ts";
 import { stageWithSandbox } from "./stage.ts";
 
@@ -30,7 +30,7 @@ hold("A text that is too long for one request", [
   {
     when: "2,100 characters: the instructions name the tool, which states the price first, and the call that pays it",
     fewestCalls: 2,
-    stage: (era) => stageWithSandbox(era, { speech: hummed, env: UNHURRIED }),
+    stage: (era) => stageWithSandbox(era, { speech: noiseSpeech, env: UNHURRIED }),
     play: async (stage) => {
       const assistant = await stage.enter();
       expect(assistant.instructions).toMatch(
@@ -44,7 +44,7 @@ hold("A text that is too long for one request", [
   {
     when: "subtitles of a film: the wrong tool names the right one, what is late is reported with its remedy, and one part is paid again",
     fewestCalls: 4,
-    stage: (era) => stageWithSandbox(era, { speech: hummed, env: UNHURRIED }),
+    stage: (era) => stageWithSandbox(era, { speech: noiseSpeech, env: UNHURRIED }),
     play: async (stage) => {
       const assistant = await stage.enter();
       const wrong = await assistant.call("generate_audio", { prompt: FILM });
@@ -63,7 +63,7 @@ hold("A text that is too long for one request", [
   {
     when: "chapters 2 to 3 of a book, please: the plan names the chapters, and the choice is priced before it is paid",
     fewestCalls: 3,
-    stage: (era) => stageWithSandbox(era, { speech: hummed, env: UNHURRIED }),
+    stage: (era) => stageWithSandbox(era, { speech: noiseSpeech, env: UNHURRIED }),
     play: async (stage) => {
       const assistant = await stage.enter();
       const whole = await assistant.call("narrate", { text: BOOK });

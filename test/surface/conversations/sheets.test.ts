@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { hummed } from "../../support/hummed.ts";
+import { noiseSpeech } from "../../support/noise-speech.ts";
 import { hold } from "./conversations.ts";
 import { type Era, type Stage, stageWithSandbox } from "./stage.ts";
 
@@ -14,7 +14,7 @@ const FORTY = Array.from(
 );
 
 async function stageWithSheet(era: Era, rows: readonly string[]): Promise<Stage> {
-  const stage = await stageWithSandbox(era, { speech: hummed });
+  const stage = await stageWithSandbox(era, { speech: noiseSpeech });
   const texts = join(stage.workplace.root, "texts");
   await mkdir(texts);
   await writeFile(join(texts, "lines.csv"), ["file,text,voice", ...rows].join("\n"));

@@ -1,24 +1,26 @@
 /** Parses the form of a heading: the kind of number, the word beside it, and whether a title follows. */
+import { CHAPTER_WORDS, OTHER_NUMBERED_WORDS, PART_WORDS } from "./chapter-words.ts";
 import { type NumeralStyle, numeralOf } from "./numerals.ts";
 
 export interface ChapterForm {
   /** The form that all headings of one sequence share. */
   readonly key: string;
   readonly value: number;
-  /** 1 for a part or a book, 2 for a chapter, 3 for a number without a word, 4 for a decimal number. */
-  readonly level: number;
+  readonly level: Level;
   /** `known`: a number beside a word for chapters; `other`: beside another word; `bare`: alone, or before a title. */
   readonly kind: "known" | "other" | "bare";
+  /** Whether the number stands before its word, as in `First Act`. */
+  readonly isNumberFirst: boolean;
   readonly style: NumeralStyle;
   readonly hasTitle: boolean;
-  /** The title behind a mark or white space that a sentence would not have; `""` without a title, `null` for any other. */
+  /** The title after a mark or white space that a sentence would not have; `""` without a title, `null` for any other. */
   readonly markedTitle: string | null;
 }
 
 /** Maximum length of a heading. It is long, because titles of old books are whole sentences. */
-const MAX_FORM_UNITS = 400;
-const MAX_BARE_UNITS = 100;
-const BARE_TITLE_UNITS = 80;
+const MAX_FORM_CODE_UNITS = 400;
+const MAX_BARE_CODE_UNITS = 100;
+const BARE_TITLE_CODE_UNITS = 80;
 /** Multiplier of the integer part: `2.1` becomes 201. */
 const DECIMAL_PARTS = 100;
 
@@ -29,18 +31,14 @@ export const isFirst = (value: number): boolean => value % DECIMAL_PARTS === 1;
 export const partBegunBy = (value: number): number | null =>
   value > DECIMAL_PARTS && isFirst(value) ? Math.floor(value / DECIMAL_PARTS) : null;
 
-const LEVELS: ReadonlyMap<string, number> = new Map([
-  ..."part book volume act article parte libro livro tomo volumen acto ato artículo artigo bagian buku jilid pasal"
-    .split(" ")
-    .map((word) => [word, 1] as const),
-  ..."chapter chap letter stave canto scene section adventure fable lecture sermon essay capítulo capitulo cap carta escena cena aventura sección seção bab surat adegan babak"
-    .split(" ")
-    .map((word) => [word, 2] as const),
-]);
+/** What the number of a heading counts. */
+export const LEVEL = { part: 1, chapter: 2, bare: 3, decimal: 4 } as const;
+export type Level = (typeof LEVEL)[keyof typeof LEVEL];
 
-/** Numbered items that are not headings. */
-const NO_HEADING =
-  /^(?:fig|figs|figure|figura|figures|table|tables|tabla|tabela|tabel|gambar|plate|illustration|exhibit|note|notes|nota|page|pages|pág|hal|line|verse|item|question|answer|speaker|image|photo|example|ejemplo|exemplo|contoh|january|february|march|april|may|june|july|august|september|october|november|december|enero|febrero|marzo|abril|mayo|junio|julio|agosto|octubre|the|and|but|act's|mr|dr|no)$/;
+function levelOfWord(word: string): Level | undefined {
+  if (PART_WORDS.has(word)) return LEVEL.part;
+  return CHAPTER_WORDS.has(word) ? LEVEL.chapter : undefined;
+}
 
 const numberOf = (furtherWords: number): string =>
   `(?:\\d{1,4}(?:st|nd|rd|th|[ºª°])?|[IVXLCDMivxlcdm]{1,12}|(?:the )?\\p{L}{2,14}(?:[ -](?:(?:y|Y|e|E|and|AND) )?\\p{L}{2,12}){${furtherWords}})`;
@@ -69,22 +67,26 @@ const FRAMED =
   /^(?:(?<dashes>[-–—]{1,3}) ?(?<number>[IVXLC]{1,9}) ?[-–—]{1,3}|\[ ?(?<inner>\d{1,3}|[IVXLC]{1,9}) ?\])$/;
 const BARE_WORD = /^\p{Lu}[\p{L} -]{2,24}\.?$/u;
 
-function worded(groups: Readonly<Record<string, string | undefined>>, position: string): ChapterForm | null {
+function worded(
+  groups: Readonly<Record<string, string | undefined>>,
+  isNumberFirst: boolean,
+): ChapterForm | null {
   const word = (groups["word"] ?? "").toLowerCase();
   const number = numeralOf(groups["number"] ?? "");
   // `XVII. One Night` begins with its number; "One" belongs to the title.
   const isNumber = numeralOf(groups["word"] ?? "")?.style === "roman";
-  if (number === null || isNumber || NO_HEADING.test(word)) return null;
+  if (number === null || isNumber || OTHER_NUMBERED_WORDS.has(word)) return null;
   const name = word === "chap" ? "chapter" : word;
-  const level = LEVELS.get(name);
+  const level = levelOfWord(name);
   const title = groups["title"] ?? groups["bareTitle"];
-  if (level === undefined && (title?.length ?? 0) > BARE_TITLE_UNITS) return null;
+  if (level === undefined && (title?.length ?? 0) > BARE_TITLE_CODE_UNITS) return null;
   return {
-    key: `${position} ${name}`,
+    key: `${isNumberFirst ? "number, word" : "word, number"}: ${name}`,
     value: number.value,
-    level: level ?? 2,
+    level: level ?? LEVEL.chapter,
     kind: level === undefined ? "other" : "known",
     style: number.style,
+    isNumberFirst,
     hasTitle: title !== undefined,
     markedTitle: groups["bareTitle"] === undefined ? (title ?? "") : null,
   };
@@ -96,13 +98,13 @@ function cjk(line: string): ChapterForm | null {
   const number = numeralOf(groups["number"] ?? groups["scrollNumber"] ?? "");
   const word = groups["word"] ?? groups["scroll"] ?? "";
   if (number === null) return null;
-  const level = /[部卷巻篇編幕]/.test(word) ? 1 : 2;
   return {
     key: `第${word}`,
     value: number.value,
-    level,
+    level: levelOfWord(word) ?? LEVEL.chapter,
     kind: "known",
     style: number.style,
+    isNumberFirst: false,
     hasTitle: groups["title"] !== "",
     markedTitle: groups["title"] === "" || groups["mark"] !== "" ? (groups["title"] ?? "") : null,
   };
@@ -111,32 +113,34 @@ function cjk(line: string): ChapterForm | null {
 /** Parses `1.1) What it is`, a heading below a chapter. */
 function decimal(line: string): ChapterForm | null {
   const { part, number, mark, title } = DECIMAL.exec(line)?.groups ?? {};
-  if (title === undefined || title.length > BARE_TITLE_UNITS) return null;
+  if (title === undefined || title.length > BARE_TITLE_CODE_UNITS) return null;
   return {
     key: `decimal ${mark} title`,
     value: Number(part) * DECIMAL_PARTS + Number(number),
-    level: 4,
+    level: LEVEL.decimal,
     kind: "bare",
     style: "figures",
+    isNumberFirst: false,
     hasTitle: true,
     markedTitle: title,
   };
 }
 
 function bare(line: string): ChapterForm | null {
-  if (line.length > MAX_BARE_UNITS) return null;
+  if (line.length > MAX_BARE_CODE_UNITS) return null;
   const { groups } = BARE.exec(line) ?? {};
   const number = numeralOf(groups?.["number"] ?? (BARE_WORD.test(line) ? line.replace(/\.$/, "") : ""));
   if (number === null || (groups === undefined && number.style !== "words")) return null;
   const title = groups?.["title"];
-  if ((title?.length ?? 0) > BARE_TITLE_UNITS) return null;
+  if ((title?.length ?? 0) > BARE_TITLE_CODE_UNITS) return null;
   const key = `${number.style} ${groups?.["mark"] ?? ""} ${title === undefined ? "alone" : "title"}`;
   return {
     key,
     value: number.value,
-    level: 3,
+    level: LEVEL.bare,
     kind: "bare",
     style: number.style,
+    isNumberFirst: false,
     hasTitle: title !== undefined,
     markedTitle: title ?? "",
   };
@@ -150,9 +154,10 @@ function framed(line: string): ChapterForm | null {
   return {
     key: `${style} ${dashes} alone`,
     value,
-    level: 3,
+    level: LEVEL.bare,
     kind: "bare",
     style,
+    isNumberFirst: false,
     hasTitle: false,
     markedTitle: "",
   };
@@ -161,14 +166,14 @@ function framed(line: string): ChapterForm | null {
 /** @param line with single spaces */
 export function formOf(line: string): ChapterForm | null {
   // Headings do not begin with a small letter. Most lines of wrapped text do.
-  if (line.length > MAX_FORM_UNITS || !/^[^\p{Ll}]/u.test(line)) return null;
+  if (line.length > MAX_FORM_CODE_UNITS || !/^[^\p{Ll}]/u.test(line)) return null;
   for (const pattern of WORD_FIRST) {
     const { groups } = pattern.exec(line) ?? {};
-    const form = groups === undefined ? null : worded(groups, "before");
+    const form = groups === undefined ? null : worded(groups, false);
     if (form !== null) return form;
   }
   const last = WORD_LAST.exec(line)?.groups;
-  const ordinal = last === undefined ? null : worded(last, "behind");
+  const ordinal = last === undefined ? null : worded(last, true);
   if (ordinal !== null && ordinal.kind === "known") return ordinal;
   return cjk(line) ?? decimal(line) ?? framed(line) ?? bare(line);
 }

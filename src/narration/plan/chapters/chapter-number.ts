@@ -2,7 +2,7 @@
  * Numbers the chapters of a plan, for lists and callers. Evidence: sequence. If headings count from 1, as in a novel
  * with a title page and a preface, chapter 3 is the heading with the number 3.
  */
-import { formOf } from "./chapter-forms.ts";
+import { formOf, LEVEL } from "./chapter-forms.ts";
 
 type Sections = ReadonlyArray<{ readonly title: string | null }>;
 
@@ -14,7 +14,7 @@ const COUNTED_SHARE = 0.5;
  * Levels of numbered headings, the likeliest chapters first: numbers beside a word for chapters, bare numbers,
  * numbers beside a word for parts.
  */
-const LEVELS = [2, 3, 1];
+const LEVEL_PREFERENCE = [LEVEL.chapter, LEVEL.bare, LEVEL.part];
 
 /** Returns 0 for the text before the first heading, 1 for the first heading, and so on. */
 export const chapterPosition = (sections: Sections, index: number): number =>
@@ -24,7 +24,7 @@ export const chapterPosition = (sections: Sections, index: number): number =>
 function statedNumbers(sections: Sections): ReadonlyMap<number, number> | null {
   const forms = sections.map(({ title }) => (title === null ? null : formOf(title)));
   const titled = sections.filter(({ title }) => title !== null).length;
-  for (const level of LEVELS) {
+  for (const level of LEVEL_PREFERENCE) {
     const stated = forms.flatMap((form, index) =>
       form?.level === level ? [[index, form.value] as const] : [],
     );

@@ -6,7 +6,7 @@
 import type { SourceBlock } from "../blocks.ts";
 import { isCjk } from "../characters.ts";
 import { collapseSpaces } from "../normalise.ts";
-import { type ChapterForm, formOf, isFirst, partBegunBy } from "./chapter-forms.ts";
+import { type ChapterForm, formOf, isFirst, LEVEL, partBegunBy } from "./chapter-forms.ts";
 
 interface Member extends ChapterForm {
   /** Index of its block. */
@@ -22,20 +22,17 @@ export interface Sequences {
   readonly contents: ReadonlySet<number>;
 }
 
-const MAX_MEMBER_UNITS = 400;
+const MAX_MEMBER_CODE_UNITS = 400;
 /** Minimum text between two numbers. With less, they belong to a list. */
-const LISTED_UNITS = 120;
+const LISTED_CODE_UNITS = 120;
 /** Minimum text below a heading that is only a number, to exclude verses and steps. */
-const BARE_UNITS = 400;
+const BARE_CODE_UNITS = 400;
 /** Minimum text below a number inside chapters such as `CHAPTER I`. With less, the numbers are stanzas of a song. */
-const BARE_BELOW_CHAPTERS_UNITS = 800;
-const OTHER_UNITS = 200;
+const BARE_BELOW_CHAPTERS_CODE_UNITS = 800;
+const OTHER_CODE_UNITS = 200;
 /** Weight of a Chinese character relative to a letter. */
 const CJK_WEIGHT = 3;
 
-const BARE_LEVEL = 3;
-/** The smaller minimum for numbers such as 1.1, because they are rare in prose. */
-const DECIMAL_LEVEL = 4;
 const MIN_OTHER = 3;
 const MIN_BARE = 2;
 const MIN_FIGURES = 3;
@@ -73,7 +70,7 @@ function membersOf(
   for (const [at, block] of blocks.entries()) {
     if (block.kind !== "paragraph" || contents.has(at)) continue;
     const form =
-      block.text.length > MAX_MEMBER_UNITS + 100
+      block.text.length > MAX_MEMBER_CODE_UNITS + 100
         ? null
         : formOf(collapseSpaces(block.text.replace(/[\s\u2028]+/g, " ")));
     if (form !== null) members.push({ ...form, at });
@@ -117,7 +114,7 @@ function proseBefore(blocks: readonly SourceBlock[], members: ReadonlySet<number
     const isProse =
       block.kind === "paragraph" &&
       !members.has(at) &&
-      (block.text.length > LISTED_UNITS || ENDS_SENTENCE.test(block.text.slice(-20)));
+      (block.text.length > LISTED_CODE_UNITS || ENDS_SENTENCE.test(block.text.slice(-20)));
     const text = isProse ? block.text : "";
     const weight = text !== "" && isCjk(text.trim().charAt(0)) ? CJK_WEIGHT : 1;
     before[at + 1] = (before[at] ?? 0) + weight * text.length;
@@ -144,7 +141,7 @@ export function findSequences(blocks: readonly SourceBlock[]): Sequences {
 
   for (const [key, all] of Map.groupBy(members, (member) => member.key)) {
     const runs = runsOf(all);
-    const isBelowChapters = hasChapters && all[0]?.level === BARE_LEVEL;
+    const isBelowChapters = hasChapters && all[0]?.level === LEVEL.bare;
     const lastRuns = new Map(runs.map((run, number) => [run[0]?.value ?? 0, number]));
     const accepted: Member[][] = [];
     let unlisted = 0;
@@ -153,26 +150,26 @@ export function findSequences(blocks: readonly SourceBlock[]): Sequences {
       if (run.length === 1) {
         unlisted += 1;
         const [only] = run;
-        if (isTwice && only !== undefined && (only.level === DECIMAL_LEVEL || contents.has(only.at + 1)))
+        if (isTwice && only !== undefined && (only.level === LEVEL.decimal || contents.has(only.at + 1)))
           listed.add(only.at);
         continue;
       }
       const end = runs[number + 1]?.[0]?.at ?? blocks.length;
       const gaps = run.map(({ at }, index) => between(at, run[index + 1]?.at ?? end));
       const isKnown = run[0]?.kind === "known" && !isTwice;
-      const min = isKnown ? 1 : LISTED_UNITS;
+      const min = isKnown ? 1 : LISTED_CODE_UNITS;
       if (median(gaps.slice(0, -1)) < min) {
         for (const { at } of run) listed.add(at);
         continue;
       }
       unlisted += run.length;
-      const isStanzas = isBelowChapters && median(gaps.slice(0, -1)) < BARE_BELOW_CHAPTERS_UNITS;
+      const isStanzas = isBelowChapters && median(gaps.slice(0, -1)) < BARE_BELOW_CHAPTERS_CODE_UNITS;
       if (isSequence(run, gaps) && !isStanzas) accepted.push(run);
     }
     const count = accepted.reduce((sum, run) => sum + run.length, 0);
     const [first] = all;
     if (count === 0 || first === undefined) continue;
-    const isDecimal = first.level === DECIMAL_LEVEL;
+    const isDecimal = first.level === LEVEL.decimal;
     if (first.kind !== "known" && count < MEMBERS_SHARE * unlisted) continue;
     const tooLong = long.get(key) ?? 0;
     if (first.kind === "bare" && first.hasTitle && tooLong > LONG_SHARE * (count + tooLong)) continue;
@@ -186,7 +183,7 @@ export function findSequences(blocks: readonly SourceBlock[]): Sequences {
     const below = headings.get(member.at + 1);
     if (
       member.kind === "bare" &&
-      below?.level === DECIMAL_LEVEL &&
+      below?.level === LEVEL.decimal &&
       partBegunBy(below.value) === member.value
     ) {
       headings.set(member.at, member);
@@ -200,12 +197,12 @@ function isSequence(run: readonly Member[], gaps: readonly number[]): boolean {
   if (first === undefined) return false;
   const mean = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length;
   if (first.kind === "known") return true;
-  if (first.kind === "other") return run.length >= MIN_OTHER && mean >= OTHER_UNITS;
-  if (first.level === DECIMAL_LEVEL) return isFirst(first.value) && mean >= OTHER_UNITS;
+  if (first.kind === "other") return run.length >= MIN_OTHER && mean >= OTHER_CODE_UNITS;
+  if (first.level === LEVEL.decimal) return isFirst(first.value) && mean >= OTHER_CODE_UNITS;
   const min = !isFirst(first.value)
     ? MIN_UNFINISHED
     : first.style === "figures" || first.hasTitle
       ? MIN_FIGURES
       : MIN_BARE;
-  return run.length >= min && mean >= BARE_UNITS;
+  return run.length >= min && mean >= BARE_CODE_UNITS;
 }

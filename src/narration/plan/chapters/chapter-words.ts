@@ -1,105 +1,141 @@
-/** Finds chapter headings in a text without markup, if they cannot be mistaken for sentences. */
-import type { SourceBlock } from "../blocks.ts";
-import { collapseSpaces, HARD_BREAK } from "../normalise.ts";
-import { formOf } from "./chapter-forms.ts";
-import { findSequences } from "./chapter-sequences.ts";
-import { joinTitlesBelow } from "./titles-below.ts";
-import { NO_TITLES, titleKey, type UnnumberedTitles } from "./unnumbered-titles.ts";
+/** The words by which headings are recognised, by language. A further language needs an entry here alone. */
 
-interface ChapterHeading {
-  /** 1 for a part or a book, 2 for a chapter. */
-  readonly level: number;
+interface ChapterWords {
+  /** Words beside the number of a part, which contains chapters: `Book One`. */
+  readonly parts?: string;
+  /** Words beside the number of a chapter: `Chapter IV`. */
+  readonly chapters?: string;
+  /** Words beside a number that is not the number of a heading: `Figure 2`, `May 5`. */
+  readonly otherNumbered?: string;
+  /** Headings that have no number. */
+  readonly unnumbered?: readonly string[];
+  /** Titles of a table of contents. */
+  readonly contents?: readonly string[];
+  /** The last line of a book. */
+  readonly ends?: readonly string[];
+  /** The numbers from 1 upwards, without a gap. */
+  readonly cardinals?: string;
+  readonly ordinals?: string;
+  readonly feminineOrdinals?: string;
+  /** The numbers 20, 30 and so on, without a gap. */
+  readonly tens?: string;
+  readonly ordinalTens?: string;
+  /** Other spellings of numbers. */
+  readonly otherNumbers?: Readonly<Record<string, number>>;
 }
 
-const MAX_HEADING_UNITS = 100;
+/** The service's languages, and others of which only some words are known. All words are in lower case. */
+const WORDS_BY_LANGUAGE = {
+  en: {
+    parts: "part book volume act article",
+    chapters: "chapter chap letter stave canto scene section adventure fable lecture sermon essay",
+    otherNumbered:
+      "fig figs figure figures table tables plate illustration exhibit note notes page pages line verse item question answer speaker image photo example january february march april may june july august september october november december the and but act's mr dr no",
+    unnumbered: [
+      "chapter the last",
+      ..."prologue epilogue preface foreword introduction afterword appendix".split(" "),
+    ],
+    contents: ["contents", "table of contents"],
+    ends: ["the end", "finis"],
+    cardinals:
+      "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen",
+    ordinals:
+      "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth",
+    tens: "twenty thirty forty fifty sixty seventy eighty ninety hundred",
+    ordinalTens: "twentieth thirtieth fortieth fiftieth sixtieth seventieth eightieth ninetieth",
+  },
+  es: {
+    parts: "parte libro tomo volumen acto artículo",
+    chapters: "capítulo capitulo cap carta canto escena aventura sección",
+    otherNumbered: "figura tabla nota pág ejemplo enero febrero marzo abril mayo junio julio agosto octubre",
+    unnumbered: "prólogo epílogo prefacio introducción".split(" "),
+    contents: "índice indice contenido sumario".split(" "),
+    ends: ["fin"],
+    cardinals:
+      "uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis diecisiete dieciocho diecinueve",
+    ordinals:
+      "primero segundo tercero cuarto quinto sexto séptimo octavo noveno décimo undécimo duodécimo decimotercero decimocuarto decimoquinto decimosexto decimoséptimo decimoctavo decimonoveno",
+    feminineOrdinals: "primera segunda tercera cuarta quinta sexta séptima octava novena décima",
+    tens: "veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa cien",
+    ordinalTens: "vigésimo trigésimo cuadragésimo",
+    otherNumbers: { primer: 1, tercer: 3, ciento: 100 },
+  },
+  pt: {
+    parts: "parte livro tomo volume ato artigo",
+    chapters: "capítulo capitulo cap carta canto cena aventura seção",
+    otherNumbered: "figura tabela nota pág exemplo",
+    unnumbered: "prólogo epílogo prefácio introdução posfácio".split(" "),
+    contents: "índice indice conteúdo sumário".split(" "),
+    ends: ["fim"],
+    cardinals:
+      "um dois três quatro cinco seis sete oito nove dez onze doze treze catorze quinze dezesseis dezessete dezoito dezenove",
+    ordinals: "primeiro segundo terceiro quarto quinto sexto sétimo oitavo nono décimo",
+    feminineOrdinals: "primeira segunda terceira quarta quinta sexta sétima oitava nona décima",
+    tens: "vinte trinta quarenta cinquenta sessenta setenta oitenta noventa cem",
+    otherNumbers: { quatorze: 14, cento: 100 },
+  },
+  id: {
+    parts: "bagian buku jilid pasal",
+    chapters: "bab surat adegan babak",
+    otherNumbered: "tabel gambar hal contoh",
+    unnumbered: ["prolog", "epilog", "prakata", "kata pengantar", "pendahuluan", "penutup"],
+    contents: ["daftar isi"],
+    ends: ["tamat"],
+    cardinals: "satu dua tiga empat lima enam tujuh delapan sembilan sepuluh sebelas",
+    ordinals: "pertama kedua ketiga keempat kelima keenam ketujuh kedelapan kesembilan kesepuluh kesebelas",
+  },
+  zh: {
+    parts: "部 卷 篇 幕",
+    chapters: "章 回 节 節 话 集 夜",
+    unnumbered: "序章 序 序言 前言 楔子 引子 尾声 尾聲 后记 後記".split(" "),
+    contents: ["目录", "目錄"],
+    ends: ["完", "终"],
+  },
+  ja: {
+    parts: "部 巻 篇 編 幕",
+    chapters: "章 回 節 話 夜",
+    unnumbered: "プロローグ エピローグ 終章 はじめに おわりに あとがき まえがき".split(" "),
+    contents: ["目次", "もくじ"],
+    ends: ["終"],
+  },
+  de: { contents: ["inhalt"] },
+  nl: { contents: ["inhoud"] },
+  fr: { contents: ["table des matières"] },
+} as const satisfies Readonly<Record<string, ChapterWords>>;
 
-/** Headings without a number. */
-const ALONE =
-  /^(?:chapter the last|prologue|epilogue|preface|foreword|introduction|afterword|appendix|prólogo|epílogo|prefacio|introducción|prefácio|introdução|posfácio|prolog|epilog|prakata|kata pengantar|pendahuluan|penutup|序章|序|序言|前言|楔子|引子|尾声|尾聲|后记|後記|プロローグ|エピローグ|終章|はじめに|おわりに|あとがき|まえがき)[.:。：]?$/i;
+const LANGUAGES: readonly ChapterWords[] = Object.values(WORDS_BY_LANGUAGE);
 
-/** Marks that no chapter title ends with. */
-const ENDS_LIKE_TEXT = /[.。…,，;；:：]$/;
+/** Splits a list of words; an absent list has none. */
+const listed = (words: string | undefined): readonly string[] => words?.split(" ") ?? [];
 
-function levelOf(line: string): { readonly level: number; readonly title: string } | null {
-  if (line.length > MAX_HEADING_UNITS) return null;
-  if (ALONE.test(line)) return { level: 2, title: "" };
-  const form = formOf(line);
-  if (form?.kind !== "known" || form.key.startsWith("behind") || form.markedTitle === null) return null;
-  return ENDS_LIKE_TEXT.test(form.markedTitle) ? null : { level: form.level, title: form.markedTitle };
-}
+/** Words beside the number of a part. */
+export const PART_WORDS: ReadonlySet<string> = new Set(LANGUAGES.flatMap(({ parts }) => listed(parts)));
+/** Words beside the number of a chapter. */
+export const CHAPTER_WORDS: ReadonlySet<string> = new Set(
+  LANGUAGES.flatMap(({ chapters }) => listed(chapters)),
+);
+/** Words beside the number of something else, such as a figure or a day. */
+export const OTHER_NUMBERED_WORDS: ReadonlySet<string> = new Set(
+  LANGUAGES.flatMap(({ otherNumbered }) => listed(otherNumbered)),
+);
+/** Headings that have no number. */
+export const UNNUMBERED_HEADINGS: readonly string[] = LANGUAGES.flatMap(({ unnumbered = [] }) => unnumbered);
+/** Titles of a table of contents. */
+export const CONTENTS_TITLES: ReadonlySet<string> = new Set(
+  LANGUAGES.flatMap(({ contents = [] }) => contents),
+);
+/** Last lines of books. */
+export const END_LINES: ReadonlySet<string> = new Set(LANGUAGES.flatMap(({ ends = [] }) => ends));
 
-/**
- * Whether the first line is long, as in most paragraphs. Such a paragraph is not a heading and needs no further
- * check.
- */
-const LONG_FIRST_LINE = new RegExp(`^[^\\n\\u2028]{${MAX_HEADING_UNITS}}\\S`);
-
-/** Parses a heading of one line, or of two with the title below the number; `null` for any other text. */
-function chapterHeading(text: string): ChapterHeading | null {
-  if (LONG_FIRST_LINE.test(text.trimStart())) return null;
-  const lines = text.split(/[\n\u2028]+/).map(collapseSpaces);
-  const [first = "", second, third] = lines.filter((line) => line !== "");
-  const heading = levelOf(first);
-  if (heading === null || third !== undefined) return null;
-  if (second === undefined) return { level: heading.level };
-  const isTitle = heading.title === "" && second.length <= MAX_HEADING_UNITS && !ENDS_LIKE_TEXT.test(second);
-  return isTitle ? { level: heading.level } : null;
-}
-
-/** Puts the number of a heading on its first line, and its title on the second. */
-function headingText(text: string): string {
-  const [first = "", ...more] = text.trim().split(/\s*[\n\u2028]\s*/);
-  if (more.length === 0) return first;
-  const isNumberAlone =
-    levelOf(collapseSpaces(first))?.title === "" || formOf(collapseSpaces(first))?.hasTitle === false;
-  return isNumberAlone ? `${first}${HARD_BREAK}${more.join("\n")}` : [first, ...more].join("\n");
-}
-
-/** The key of acts, which are divided into scenes and not into chapters with titles. */
-const ACT = / (?:act|acto|ato|babak)$/;
-
-/** Returns the last position of each title. An earlier occurrence is an entry of a table of contents. */
-function lastOccurrences(blocks: readonly SourceBlock[], { keys }: UnnumberedTitles): ReadonlySet<number> {
-  const last = new Map<string, number>();
-  for (const [at, block] of blocks.entries()) {
-    if (keys.size === 0 || block.kind !== "paragraph" || block.text.length > 2 * MAX_HEADING_UNITS) continue;
-    const key = titleKey(block.text);
-    if (keys.has(key)) last.set(key, at);
-  }
-  return new Set(last.values());
-}
-
-/**
- * Turns paragraphs into headings. A heading directly above another of its level is an entry of a table of contents,
- * and stays a paragraph. So does a heading without text below it.
- *
- * @param titles titles without a number; those that are set off from the text count if no chapter has a number
- */
-export function markChapters(
-  blocks: readonly SourceBlock[],
-  titles: UnnumberedTitles = NO_TITLES,
-): SourceBlock[] {
-  const { headings: sequence, listed, contents } = findSequences(blocks);
-  const forms = [...sequence.values()];
-  const hasWord = forms.some(({ kind }) => kind !== "bare");
-  const hasChapters = forms.some(({ level, key }) => level > 1 || ACT.test(key));
-  const titled = lastOccurrences(blocks, hasChapters && !titles.areListed ? NO_TITLES : titles);
-  const headings = blocks.map((block, index) => {
-    if (block.kind !== "paragraph" || listed.has(index) || contents.has(index)) return null;
-    const form = sequence.get(index);
-    if (form !== undefined) return { level: form.kind === "bare" && !hasWord ? form.level - 1 : form.level };
-    if (titled.has(index) && !(hasChapters && sequence.has(index - 1))) return { level: 2 };
-    // The "Epilogue" in a table of contents stands below the last chapter there.
-    return listed.has(index - 1) ? null : chapterHeading(block.text);
-  });
-  const marked = blocks.map((block, index): SourceBlock => {
-    const heading = headings[index] ?? null;
-    const next = headings[index + 1] ?? null;
-    const isAboveContents = contents.has(index + 1) && (contents.has(index - 1) || !sequence.has(index));
-    const isListed = isAboveContents || (next !== null && next.level <= (heading?.level ?? 0));
-    if (block.kind !== "paragraph" || heading === null || isListed || index === blocks.length - 1)
-      return block;
-    return { kind: "heading", level: heading.level, text: headingText(block.text) };
-  });
-  return joinTitlesBelow(marked);
-}
+/** The value of each word that is a number, from 1 to 100. */
+export const NUMBER_WORDS: ReadonlyMap<string, number> = new Map(
+  LANGUAGES.flatMap(({ cardinals, ordinals, feminineOrdinals, tens, ordinalTens, otherNumbers = {} }) => [
+    ...[cardinals, ordinals, feminineOrdinals].flatMap((words) =>
+      listed(words).map((word, at) => [word, at + 1] as const),
+    ),
+    ...[tens, ordinalTens].flatMap((words) =>
+      listed(words).map((word, at) => [word, (at + 2) * 10] as const),
+    ),
+    ...Object.entries(otherNumbers),
+  ]),
+);

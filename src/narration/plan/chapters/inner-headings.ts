@@ -8,7 +8,7 @@ import { hasWords, isCjk } from "../characters.ts";
 import { collapseSpaces } from "../normalise.ts";
 import { formOf } from "./chapter-forms.ts";
 
-const MAX_HEADING_UNITS = 80;
+const MAX_HEADING_CODE_UNITS = 80;
 const MIN_HEADINGS = 2;
 const ENDS_SENTENCE = /[.!?…。！？][”’"'»」』)）]*\s*$/;
 const BEGINS = /^\s*[\p{Lu}\p{Lo}\d]/u;
@@ -18,7 +18,7 @@ const isBlank = (line: string | undefined): boolean => line === undefined || !/\
 /** Whether a line is a number alone that ends its paragraph, such as `第三章` below the name of a website. */
 function closesParagraph(lines: readonly string[], at: number): boolean {
   const [above, line = "", below] = [lines[at - 1], lines[at], lines[at + 1]];
-  if (isBlank(above) || !isBlank(below) || line.length > MAX_HEADING_UNITS || !BEGINS.test(line))
+  if (isBlank(above) || !isBlank(below) || line.length > MAX_HEADING_CODE_UNITS || !BEGINS.test(line))
     return false;
   const form = formOf(collapseSpaces(line).trim());
   const isApart = isCjk(line.trim().charAt(0)) || ENDS_SENTENCE.test(above ?? "") || !hasWords(above ?? "");
@@ -37,7 +37,7 @@ export function separateHeadings(text: string): string {
   const lines = text.split("\n");
   const isHeading = (at: number): boolean => {
     const line = lines[at] ?? "";
-    if (line.length > MAX_HEADING_UNITS || !BEGINS.test(line)) return false;
+    if (line.length > MAX_HEADING_CODE_UNITS || !BEGINS.test(line)) return false;
     return formOf(collapseSpaces(line).trim())?.kind === "known";
   };
   const found = new Set<number>();

@@ -1,67 +1,5 @@
 /** Parses chapter numbers: figures, Roman, Chinese, and words of the service's languages, including ordinals. */
-
-const WORDS: Readonly<Record<string, readonly string[]>> = {
-  en: "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split(
-    " ",
-  ),
-  enth: "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth".split(
-    " ",
-  ),
-  es: "uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis diecisiete dieciocho diecinueve".split(
-    " ",
-  ),
-  esth: "primero segundo tercero cuarto quinto sexto séptimo octavo noveno décimo undécimo duodécimo decimotercero decimocuarto decimoquinto decimosexto decimoséptimo decimoctavo decimonoveno".split(
-    " ",
-  ),
-  pt: "um dois três quatro cinco seis sete oito nove dez onze doze treze catorze quinze dezesseis dezessete dezoito dezenove".split(
-    " ",
-  ),
-  ptth: "primeiro segundo terceiro quarto quinto sexto sétimo oitavo nono décimo".split(" "),
-  id: "satu dua tiga empat lima enam tujuh delapan sembilan sepuluh sebelas".split(" "),
-  idth: "pertama kedua ketiga keempat kelima keenam ketujuh kedelapan kesembilan kesepuluh kesebelas".split(
-    " ",
-  ),
-};
-
-const TENS: ReadonlyArray<readonly [words: string, tens: number]> = [
-  ["twenty twentieth veinte vigésimo vinte", 20],
-  ["thirty thirtieth treinta trigésimo trinta", 30],
-  ["forty fortieth cuarenta cuadragésimo quarenta", 40],
-  ["fifty fiftieth cincuenta cinquenta", 50],
-  ["sixty sixtieth sesenta sessenta", 60],
-  ["seventy seventieth setenta", 70],
-  ["eighty eightieth ochenta oitenta", 80],
-  ["ninety ninetieth noventa", 90],
-  ["hundred ciento cien cento cem", 100],
-];
-
-const VALUES = new Map<string, number>();
-for (const words of Object.values(WORDS)) {
-  for (const [index, word] of words.entries()) VALUES.set(word, index + 1);
-}
-for (const [words, value] of TENS) for (const word of words.split(" ")) VALUES.set(word, value);
-for (const [word, value] of [
-  ["primera", 1],
-  ["segunda", 2],
-  ["tercera", 3],
-  ["cuarta", 4],
-  ["quinta", 5],
-  ["sexta", 6],
-  ["séptima", 7],
-  ["octava", 8],
-  ["novena", 9],
-  ["décima", 10],
-  ["primer", 1],
-  ["tercer", 3],
-  ["primeira", 1],
-  ["terceira", 3],
-  ["quarta", 4],
-  ["sétima", 7],
-  ["oitava", 8],
-  ["nona", 9],
-  ["quatorze", 14],
-] as const)
-  VALUES.set(word, value);
+import { NUMBER_WORDS } from "./chapter-words.ts";
 
 /** Maximum number of words in one number, as in `veinte y dos`, `vinte e um`, `dua puluh`. */
 const MAX_TOKENS = 4;
@@ -78,7 +16,7 @@ function wordsValue(text: string): number | null {
     if (token === "puluh") value *= 10;
     else if (token === "belas") value += 10;
     else {
-      const one = VALUES.get(token);
+      const one = NUMBER_WORDS.get(token);
       if (one === undefined) return null;
       value = one === 100 && value > 0 && value < 10 ? value * 100 : value + one;
     }

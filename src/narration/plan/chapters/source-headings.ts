@@ -16,7 +16,7 @@ const WIKI = /^(={2,5}) *([^=\n]{1,100}?) *\1$/;
 /** Texinfo underlines chapters with stars. */
 const UNDERLINE = /^(\*|=|-|~){3,}$/;
 const MIN_UNDERLINED = 2;
-const SLACK_UNITS = 3;
+const SLACK_CODE_UNITS = 3;
 
 /**
  * Finds headings in plain text that are underlined, or between `==`. Evidence: form (the line below is about as long,
@@ -33,7 +33,7 @@ export function markUnderlined(text: string): string {
     if (wiki !== undefined) return wiki;
     const mark = UNDERLINE.exec(lines[at + 1] ?? "")?.[1];
     const isAlone = at === 0 || lines[at - 1] === "";
-    const isAsLong = Math.abs(line.length - (lines[at + 1] ?? "").length) <= SLACK_UNITS;
+    const isAsLong = Math.abs(line.length - (lines[at + 1] ?? "").length) <= SLACK_CODE_UNITS;
     if (mark === undefined || !isAlone || !isAsLong || !/^[\p{L}\p{N}]/u.test(line)) return 0;
     return mark === "*" ? 1 : (mark === "=" ? 1 : 2) + belowStars;
   });

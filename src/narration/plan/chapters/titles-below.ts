@@ -6,7 +6,7 @@ import type { SourceBlock } from "../blocks.ts";
 import { collapseSpaces, HARD_BREAK } from "../normalise.ts";
 import { formOf } from "./chapter-forms.ts";
 
-const MAX_TITLE_UNITS = 100;
+const MAX_TITLE_CODE_UNITS = 100;
 /**
  * Minimum share of numbers with a title below. With a smaller share, a short paragraph below is the beginning of the
  * text.
@@ -24,7 +24,7 @@ const SPOKEN = /^["“«„「『—–].*[.。][”’"'»」』]?$/;
 function isTitle(block: SourceBlock | undefined): boolean {
   if (block?.kind !== "paragraph") return false;
   const text = block.text.trim();
-  if (text === "" || text.length > MAX_TITLE_UNITS || text.includes(HARD_BREAK)) return false;
+  if (text === "" || text.length > MAX_TITLE_CODE_UNITS || text.includes(HARD_BREAK)) return false;
   const isInCapitals = /\p{Lu}/u.test(text) && !/\p{Ll}/u.test(text);
   return (
     isInCapitals || (/^["“«„「『]?[\p{Lu}\p{Lo}\d]/u.test(text) && !SPOKEN.test(text) && !SENTENCE.test(text))

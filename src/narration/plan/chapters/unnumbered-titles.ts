@@ -4,27 +4,24 @@
  */
 import { hasWords } from "../characters.ts";
 import { collapseSpaces } from "../normalise.ts";
+import { CONTENTS_TITLES, END_LINES } from "./chapter-words.ts";
 
-const MAX_TITLE_UNITS = 80;
+const MAX_TITLE_CODE_UNITS = 80;
 const MIN_TITLES = 3;
 /** Minimum share of the listed lines that must stand above a text of their own. */
 const FOUND_SHARE = 0.5;
 const MAX_CONTENTS_LINES = 400;
 /** Minimum text between most titles. Verses and lists have less. */
-const LISTED_TEXT_UNITS = 400;
-const SPACED_TEXT_UNITS = 1000;
+const LISTED_TEXT_CODE_UNITS = 400;
+const SPACED_TEXT_CODE_UNITS = 1000;
 /** Blank lines above a title in capitals, and above any other. */
 const CAPITALS_BLANK_LINES = 2;
 const OTHER_BLANK_LINES = 3;
 
-const CONTENTS =
-  /^(?:table of )?contents$|^(?:índice|indice|contenido|conteúdo|sumario|sumário|daftar isi|inhalt|inhoud|table des matières|目录|目錄|目次|もくじ)$/;
 /** What surrounds an entry: bullets, numbers, leaders and the page. */
 const AROUND_ENTRY = /^(?:[*•·-]\s+)?(?:(?:\d{1,3}|[ivxlc]{1,9})[.):]?\s+)?|[\s.·…,;:]*[\s.…]\d{1,4}$/g;
 /** What no title ends with. */
 const ENDS_LIKE_TEXT = /[,;:：、，；。！？][”」』]?\s*$/;
-/** Lines at the end of a book. */
-const END = /^(?:the end|finis|fin|fim|tamat|完|终|終)$/;
 
 interface Line {
   readonly key: string;
@@ -51,7 +48,7 @@ function shortLines(text: string): Line[] {
   let blankAbove = OTHER_BLANK_LINES;
   for (const [at, line] of all.entries()) {
     const isBlank = !/\S/.test(line);
-    if (!isBlank && line.length <= MAX_TITLE_UNITS && hasWords(line)) {
+    if (!isBlank && line.length <= MAX_TITLE_CODE_UNITS && hasWords(line)) {
       const isAlone = (at === 0 || blankAbove > 0) && !/\S/.test(all[at + 1] ?? "");
       const isInCapitals = /\p{Lu}{2}/u.test(line) && !/\p{Ll}/u.test(line);
       const endsLikeText = ENDS_LIKE_TEXT.test(line);
@@ -71,7 +68,7 @@ function haveText(titles: readonly Line[], end: number, leastUnits: number): boo
 
 /** Returns the titles that a table of contents lists and that stand alone below it. */
 function listedTitles(lines: readonly Line[], end: number): Line[] {
-  const start = 1 + lines.findIndex(({ key }) => CONTENTS.test(key));
+  const start = 1 + lines.findIndex(({ key }) => CONTENTS_TITLES.has(key));
   if (start === 0) return [];
   const lastAlone = new Map(lines.flatMap((line, at) => (line.isAlone ? [[line.key, at]] : [])));
   const found = new Map<string, number>();
@@ -89,7 +86,7 @@ function listedTitles(lines: readonly Line[], end: number): Line[] {
     .sort((one, other) => one - other)
     .flatMap((at) => lines[at] ?? []);
   const isTable = titles.length >= Math.max(MIN_TITLES, FOUND_SHARE * (lastEntry - first + 1));
-  return isTable && haveText(titles, end, LISTED_TEXT_UNITS) ? titles : [];
+  return isTable && haveText(titles, end, LISTED_TEXT_CODE_UNITS) ? titles : [];
 }
 
 /** Returns the lines that are set off from the text above them. Of several in a row, only the last. */
@@ -98,14 +95,14 @@ function spacedTitles(lines: readonly Line[], end: number): Line[] {
     ({ key, isAlone, isInCapitals, endsLikeText, blankAbove }) =>
       isAlone &&
       !endsLikeText &&
-      !CONTENTS.test(key) &&
-      !END.test(key) &&
+      !CONTENTS_TITLES.has(key) &&
+      !END_LINES.has(key) &&
       blankAbove >= (isInCapitals ? CAPITALS_BLANK_LINES : OTHER_BLANK_LINES),
   );
   const titles = apart.filter(
-    ({ offset }, at) => (apart[at + 1]?.offset ?? end) - offset > LISTED_TEXT_UNITS,
+    ({ offset }, at) => (apart[at + 1]?.offset ?? end) - offset > LISTED_TEXT_CODE_UNITS,
   );
-  const isSequence = titles.length >= MIN_TITLES && haveText(titles, end, SPACED_TEXT_UNITS);
+  const isSequence = titles.length >= MIN_TITLES && haveText(titles, end, SPACED_TEXT_CODE_UNITS);
   return isSequence ? titles : [];
 }
 

@@ -41,7 +41,7 @@ const isTitle = (word: string): boolean =>
 
 /** The number of a list item or a chapter at the beginning of a paragraph. */
 const ENUMERATOR = /^[([]?(?:\d{1,3}(?:\.\d{1,3}){0,3}|[IVXLC]{1,7})$/;
-const MAX_ENUMERATOR_UNITS = 16;
+const MAX_ENUMERATOR_CODE_UNITS = 16;
 
 /**
  * Whether a single full stop belongs to an abbreviation, and therefore does not end a sentence.
@@ -51,7 +51,7 @@ const MAX_ENUMERATOR_UNITS = 16;
  * @param next the first letter, digit or mark after the white space
  */
 export function isAbbreviation(text: string, stop: number, next: string): boolean {
-  if (stop <= MAX_ENUMERATOR_UNITS && ENUMERATOR.test(text.slice(0, stop))) return true;
+  if (stop <= MAX_ENUMERATOR_CODE_UNITS && ENUMERATOR.test(text.slice(0, stop))) return true;
   const word = wordBefore(text, stop).replace(/^['’.]+/, "");
   if (word === "") return false;
   if (OR_END.has(word) || OR_END.has(word.toLowerCase())) return !/\p{Lu}/u.test(next);

@@ -10,17 +10,17 @@ const CJK_TERMINATOR = /[。！？．｡]/;
 const CJK_OPENER = /[“‘「『（【《〈]/;
 const HIRAGANA = /[\u3041-\u309f]/;
 
-/** A run of terminators, and the closing marks behind it. */
+/** A run of terminators, and the closing marks after it. */
 interface End {
   readonly run: string;
   readonly closers: string;
   /** Index of the first terminator. */
   readonly at: number;
-  /** Index behind the closing marks. */
+  /** Index after the closing marks. */
   readonly after: number;
 }
 
-/** Whether the sentence continues behind a quotation, as in `「…。」と言った`. */
+/** Whether the sentence continues after a quotation, as in `「…。」と言った`. */
 const goesOn = (closers: string, next: string): boolean => closers !== "" && HIRAGANA.test(next);
 
 function endsSentence(text: string, { run, closers, at, after }: End): boolean {

@@ -1,7 +1,7 @@
 /** Divides text that is too long for one part into clauses, words, graphemes, and at last code points. */
 import { CLOSERS } from "../characters.ts";
 
-/** Latin marks need white space behind them, because `1,000` and `10:30` are one word. */
+/** Latin marks need white space after them, because `1,000` and `10:30` are one word. */
 const CLAUSE_END = new RegExp(
   `(?:[,;:][${CLOSERS}]*(?=\\s)|[，、；：][${CLOSERS}]*|[—–]+(?=\\s)|\\s[—–](?=\\S)|—+)\\s*`,
   "g",

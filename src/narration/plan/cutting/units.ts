@@ -88,13 +88,13 @@ class Breaker {
 }
 
 /** Maximum length of a title in characters. Most sentences are longer. */
-const MAX_ANNOUNCING_UNITS = 80;
+const MAX_ANNOUNCING_CODE_UNITS = 80;
 /** Paragraphs in a row that may announce the next. More of them are a list, of which only the last item may. */
 const MAX_ANNOUNCING_ROW = 3;
 
 /** Whether a paragraph belongs to the next one: a numeral, a line in capitals, or a short paragraph without a final mark. Evidence: form. */
 const announces = (text: string): boolean =>
-  text.length <= MAX_ANNOUNCING_UNITS &&
+  text.length <= MAX_ANNOUNCING_CODE_UNITS &&
   !text.includes("\n") &&
   (/[\p{L}\p{N}]$/u.test(text) ||
     /^[IVXLC\d]{1,7}[.)]?$/.test(text) ||

@@ -27,7 +27,7 @@ const DEEP_MARKERS = new RegExp(`^((?:${MARKER}){${MAX_NESTING}})(?:${MARKER})+`
 const DEEP_INDENTATION = /^([ \t]{72})[ \t]+/gm;
 
 /** Maximum length of a piece that is parsed at once, because unclosed marks take quadratic time. */
-const MAX_INLINE_UNITS = 2000;
+const MAX_INLINE_CODE_UNITS = 2000;
 /** Where a piece may end: at a line, a sentence or a word; otherwise anywhere. */
 const PIECE_ENDS = [/^[\s\S]*\n/, /^[\s\S]*[.!?。！？]["”’)]*\s?/, /^[\s\S]*\s/];
 
@@ -46,21 +46,21 @@ function* piecesOf(source: string, max: number, ends: readonly RegExp[] = PIECE_
 }
 
 /** Maximum length of a block. In longer blocks, the library overflows the stack or fills the memory. */
-const MAX_BLOCK_UNITS = 100_000;
+const MAX_BLOCK_CODE_UNITS = 100_000;
 const BLOCK_ENDS = [/^[\s\S]*\n(?=\S)/, ...PIECE_ENDS];
 /** Blocks that lose their meaning when they are divided: fenced code, HTML, tables. */
 const WHOLE = /^ {0,3}(?:`{3}|~{3}|<)|^ {0,3}\|?[ :]*-[-: ]*\|/m;
 
 /** Divides a text for parsing, but only if a run without a blank line is too long. */
 function stretchesOf(source: string): string[] {
-  if (source.length <= MAX_BLOCK_UNITS) return [source];
+  if (source.length <= MAX_BLOCK_CODE_UNITS) return [source];
   const stretches: string[] = [];
   let open: string[] = [];
   for (const block of source.split("\n\n")) {
-    const isWhole = block.length <= MAX_BLOCK_UNITS || WHOLE.test(block);
+    const isWhole = block.length <= MAX_BLOCK_CODE_UNITS || WHOLE.test(block);
     for (const [index, piece] of (isWhole
       ? [block]
-      : [...piecesOf(block, MAX_BLOCK_UNITS, BLOCK_ENDS)]
+      : [...piecesOf(block, MAX_BLOCK_CODE_UNITS, BLOCK_ENDS)]
     ).entries()) {
       if (index > 0) {
         stretches.push(open.join("\n\n"));
@@ -89,7 +89,7 @@ function tokensOf(source: string): readonly Token[] {
     lexer.blockTokens(source, lexer.tokens);
     for (const { src, tokens } of lexer.inlineQueue) {
       if (src === "" || MARKS.test(src))
-        for (const piece of piecesOf(src, MAX_INLINE_UNITS)) lexer.inlineTokens(piece, tokens);
+        for (const piece of piecesOf(src, MAX_INLINE_CODE_UNITS)) lexer.inlineTokens(piece, tokens);
       // Skip the library for paragraphs without markup, as most are.
       else tokens.push({ type: "text", raw: src, text: src, escaped: false });
     }

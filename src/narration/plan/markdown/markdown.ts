@@ -1,7 +1,7 @@
 /** Reads Markdown: what a listener should hear of it, and what is left out (docs/reference-narrations.md, Plan of a narration). */
 import type { MarkedToken, Token, Tokens } from "marked";
 import type { ReadText, SkippedList, SourceBlock } from "../blocks.ts";
-import { markChapters } from "../chapters/chapter-words.ts";
+import { markChapters } from "../chapters/mark-chapters.ts";
 import { unnumberedTitles } from "../chapters/unnumbered-titles.ts";
 import { hasWords } from "../characters.ts";
 import { HARD_BREAK, normaliseLines } from "../normalise.ts";
@@ -29,10 +29,8 @@ const capitalised = (word: string): string => word.charAt(0).toUpperCase() + wor
 /** An unclosed comment would hide the rest of the text without a report, so it is read as text. */
 function withoutComments(html: string): string {
   const [before = "", ...comments] = html.split("<!--");
-  const behind = comments.map(
-    (comment) => /-->(?<words>[\s\S]*)/.exec(comment)?.groups?.["words"] ?? comment,
-  );
-  return [before, ...behind].join(" ");
+  const after = comments.map((comment) => /-->(?<words>[\s\S]*)/.exec(comment)?.groups?.["words"] ?? comment);
+  return [before, ...after].join(" ");
 }
 
 class Reader {

@@ -7,10 +7,10 @@ import type { SkippedList } from "../blocks.ts";
 import { HARD_BREAK } from "../normalise.ts";
 
 const MIN_LINES = 3;
-const WIDE_GAP_UNITS = 4;
+const WIDE_GAP_CODE_UNITS = 4;
 const TAB_UNITS = 8;
 /** Wider than any page. */
-const MAX_LINE_UNITS = 400;
+const MAX_LINE_CODE_UNITS = 400;
 const GAP = /(?<=\S)(?: {2,}|[ \t]*\t[ \t]*)(?=\S)/g;
 const RULER_MARKS = /^[ \t]*[-=+]{2}[-=+ \t]*$/;
 const STROKE_BOUNDS = /[ \t+]+|(?<==)-(?==)/;
@@ -24,7 +24,7 @@ const separator = (_: string, at: number, row: string): string =>
   /[,;:.!?]/.test(row.charAt(at - 1)) ? " " : ", ";
 
 const isRuler = (line: string): boolean =>
-  line.length <= MAX_LINE_UNITS &&
+  line.length <= MAX_LINE_CODE_UNITS &&
   RULER_MARKS.test(line) &&
   line.split(STROKE_BOUNDS).filter((stroke) => stroke.length > 1).length > 1;
 
@@ -38,7 +38,7 @@ function gapsOf(line: string): Map<number, number> {
   return new Map(
     [...wide.matchAll(GAP)].map(({ index, 0: gap }) => [
       index + gap.length,
-      gap.includes("\t") ? WIDE_GAP_UNITS : gap.length,
+      gap.includes("\t") ? WIDE_GAP_CODE_UNITS : gap.length,
     ]),
   );
 }
@@ -48,7 +48,7 @@ function isAligned(block: readonly string[]): boolean {
   if (lines.length < MIN_LINES) return false;
   let common: Map<number, number> | null = null;
   for (const line of lines) {
-    if (line.length > MAX_LINE_UNITS || LIST_MARK.test(line)) return false;
+    if (line.length > MAX_LINE_CODE_UNITS || LIST_MARK.test(line)) return false;
     const gaps = gapsOf(line);
     const widths: ReadonlyMap<number, number> = common ?? gaps;
     common = new Map(
@@ -59,7 +59,7 @@ function isAligned(block: readonly string[]): boolean {
     );
     if (common.size === 0) return false;
   }
-  return [...(common?.values() ?? [])].some((width) => width >= WIDE_GAP_UNITS);
+  return [...(common?.values() ?? [])].some((width) => width >= WIDE_GAP_CODE_UNITS);
 }
 
 /** @param text with `\n` for line ends */

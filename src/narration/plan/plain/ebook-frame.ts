@@ -8,7 +8,7 @@ import type { SkippedList } from "../blocks.ts";
 const START = /^\s*\*{3}\s*START OF TH(?:E|IS) PROJECT GUTENBERG EBOOK\b/i;
 const END = /^\s*\*{3}\s*END OF TH(?:E|IS) PROJECT GUTENBERG EBOOK\b/i;
 
-/** Whether the book begins behind this line. */
+/** Whether the book begins after this line. */
 export const isFrameStart = (line: string): boolean => START.test(line);
 /** Whether the book ends before this line. */
 export const isFrameEnd = (line: string): boolean => END.test(line);
@@ -18,10 +18,10 @@ const LAST_LINE = /^\s*End of (?:the |this )?Project Gutenberg/i;
 const PRODUCED =
   /^(?:Produced by|E-?text prepared by|This e-?book was produced|Transcribed from|Prepared by)\b/i;
 
-const MAX_HEADER_UNITS = 20_000;
+const MAX_HEADER_CODE_UNITS = 20_000;
 const MAX_FRAME_LINES = 1000;
-const MAX_LICENCE_UNITS = 40_000;
-const MAX_PRODUCED_UNITS = 600;
+const MAX_LICENCE_CODE_UNITS = 40_000;
+const MAX_PRODUCED_CODE_UNITS = 600;
 /** The most lines of one marker, because a long title is wrapped. */
 const MAX_MARKER_LINES = 4;
 
@@ -53,7 +53,7 @@ function bookText(lines: readonly string[], skipped: SkippedList): string {
     .join("\n")
     .replace(/^\s+/, "");
   const [first = ""] = text.split(/\n\s*\n/, 1);
-  if (!PRODUCED.test(first) || first.length > MAX_PRODUCED_UNITS) return text;
+  if (!PRODUCED.test(first) || first.length > MAX_PRODUCED_CODE_UNITS) return text;
   skipped.add("ebook_frame", first);
   return text.slice(first.length);
 }
@@ -94,7 +94,7 @@ export function withoutEbookFrame(text: string, skipped: SkippedList): Ebook {
     if (isStart) {
       const isHeader =
         isShort &&
-        before.length <= (hasMarker ? MAX_LICENCE_UNITS : MAX_HEADER_UNITS) &&
+        before.length <= (hasMarker ? MAX_LICENCE_CODE_UNITS : MAX_HEADER_CODE_UNITS) &&
         (NAME.test(before) || before.trim() === "");
       if (!isHeader) {
         isBook = true;
@@ -112,7 +112,7 @@ export function withoutEbookFrame(text: string, skipped: SkippedList): Ebook {
   if (!hasMarker) return none;
   const rest = lines.slice(from).join("\n");
   if (isBook) books.push(bookText(lines.slice(from), skipped));
-  else if (rest.length <= MAX_LICENCE_UNITS) {
+  else if (rest.length <= MAX_LICENCE_CODE_UNITS) {
     if (rest.trim() !== "") skipped.add("ebook_frame", rest.trim());
   } else books.push(rest);
   return { text: books.join("\n\n"), title, author };

@@ -59,7 +59,7 @@ const FREE_SHARE = 0.25;
 const CJK_FREE_SHARE = 0.75;
 const CJK_ENDS = /[。！？；]$/;
 /** Lines of verse are rarely longer, lines of a page rarely shorter. */
-const NARROW_UNITS = 60;
+const NARROW_CODE_UNITS = 60;
 
 /** Whether numbers belong to nested lists: each begins a list or continues an open one. */
 function isNumbered(numbers: readonly number[]): boolean {
@@ -99,10 +99,10 @@ function isVerse(lines: readonly string[], isIndented: boolean): boolean {
   const further = lines.slice(1);
   const capitals = share(further, CAPITAL);
   if (isIndented && capitals === 1 && !MARK.test(lines[0] ?? "")) {
-    return lines.every(({ length }) => length < NARROW_UNITS);
+    return lines.every(({ length }) => length < NARROW_CODE_UNITS);
   }
   if (lines.length < MIN_VERSE_LINES) return false;
-  const isNarrow = lines.every(({ length }) => length < NARROW_UNITS);
+  const isNarrow = lines.every(({ length }) => length < NARROW_CODE_UNITS);
   if (isNarrow && capitals === 1 && lines.length > MIN_VERSE_LINES) return true;
   const isFree = freeBreaks(lines) >= FREE_SHARE * further.length;
   if (further.every((line) => isCjk(line.charAt(0))))
@@ -115,9 +115,9 @@ const indentationOf = (paragraph: string): number =>
     .split("\n")
     .reduce((min, line) => (/\S/.test(line) ? Math.min(min, /^ */.exec(line)?.[0].length ?? 0) : min), 99);
 
-const INDENTED_UNITS = 2;
+const INDENTED_CODE_UNITS = 2;
 /** Maximum length of a poem or a list. Longer blocks without blank lines are prose. */
-const MAX_UNITS = 100_000;
+const MAX_PARAGRAPH_CODE_UNITS = 100_000;
 
 /** The beginning of a paragraph or of speech in Chinese and Japanese. */
 const INDENTED_LINE = /^\u3000/;
@@ -141,7 +141,7 @@ const MIN_HEAD_LINES = 3;
 
 /** Whether a paragraph begins with such a heading, and all its other lines are indented deeper. */
 function hasHeadLine(paragraph: string): boolean {
-  if (!paragraph.includes("\n") || paragraph.length > MAX_UNITS) return false;
+  if (!paragraph.includes("\n") || paragraph.length > MAX_PARAGRAPH_CODE_UNITS) return false;
   const [first = "", ...further] = paragraph.replace(/^\n+/, "").trimEnd().split("\n");
   const depth = first.search(/\S/);
   const [second = ""] = further;
@@ -217,7 +217,7 @@ const MIN_VERSE_PARAGRAPHS = 5;
 /** Share of the lines of a text of verse that begin with a capital letter or a dash. */
 const VERSE_BEGIN = new RegExp(`${CAPITAL.source}|^[-–—]`, "u");
 const VERSE_BEGIN_SHARE = 0.6;
-const MAX_VERSE_UNITS = 200;
+const MAX_VERSE_CODE_UNITS = 200;
 
 /** Joins a continued line of verse to the line above. It begins with a small letter and is indented deeper. */
 function joinWrappedLines(paragraph: string): string[] {
@@ -225,7 +225,7 @@ function joinWrappedLines(paragraph: string): string[] {
   const min = indentationOf(paragraph);
   const joined: string[] = [];
   for (const line of raw) {
-    const isDeeper = line.search(/\S/) >= min + INDENTED_UNITS;
+    const isDeeper = line.search(/\S/) >= min + INDENTED_CODE_UNITS;
     if (joined.length > 0 && isDeeper && SMALL.test(line.trim()))
       joined.push(`${joined.pop()} ${line.trim()}`);
     else joined.push(line.trim());
@@ -240,7 +240,7 @@ function joinWrappedLines(paragraph: string): string[] {
 function isStanza(lines: readonly string[]): boolean {
   return (
     share(lines.slice(1), VERSE_BEGIN) >= VERSE_BEGIN_SHARE &&
-    lines.every(({ length }) => length <= MAX_VERSE_UNITS)
+    lines.every(({ length }) => length <= MAX_VERSE_CODE_UNITS)
   );
 }
 
@@ -254,12 +254,12 @@ export function keepLines(paragraphs: readonly string[]): string[] {
     return isWrappedPair(paragraph, lines, pageWidth);
   };
   const kinds = paragraphs.map((paragraph): { readonly kept: string | null; readonly isVerse?: boolean } => {
-    if (!paragraph.includes("\n") || paragraph.length > MAX_UNITS) return { kept: paragraph };
+    if (!paragraph.includes("\n") || paragraph.length > MAX_PARAGRAPH_CODE_UNITS) return { kept: paragraph };
     const lines = linesOf(paragraph);
     if (lines.length < 2) return { kept: paragraph };
     const items = listLines(lines);
     if (items !== null) return { kept: items.join(HARD_BREAK) };
-    const isIndented = isAnyFlush && indentationOf(paragraph) >= INDENTED_UNITS;
+    const isIndented = isAnyFlush && indentationOf(paragraph) >= INDENTED_CODE_UNITS;
     const isKept = isVerse(lines, isIndented) && !isFilledTwo(paragraph, lines);
     return { kept: null, isVerse: isKept };
   });

@@ -14,7 +14,7 @@ const MIN_NAMED_PAGES = 2;
 const MIN_BARE_PAGES = 3;
 const INTERRUPTED_SHARE = 0.3;
 const MIN_HEADS = 3;
-const MAX_HEAD_UNITS = 80;
+const MAX_HEAD_CODE_UNITS = 80;
 const HEAD_DISTANCE = 4;
 const TITLED_PAGE = /^\s*(?:\d{1,4}\s+(\p{Lu}[^\p{Ll}\n]{3,60})|(\p{Lu}[^\p{Ll}\n]{3,60}?)\s+\d{1,4})\s*$/u;
 
@@ -28,7 +28,7 @@ const LEADER =
   /[ \t]*(?:(?:\.{4,}|(?:[ \t]\.){4,}|·{4,})[ \t]*(?=[\p{L}\p{N}$€£]\S{0,20}\s*$)|…{2,}[ \t]*(?=\d{1,4}\s*$))/u;
 const MIN_LEADERS = 2;
 /** Longer than any line of a page. */
-const MAX_LINE_UNITS = 400;
+const MAX_LINE_CODE_UNITS = 400;
 
 const ENDS_SENTENCE = /[.!?…:;。！？”’"'»」』)）\]]\s*$/;
 
@@ -46,7 +46,7 @@ function addTo(lists: Map<string, number[]>, key: string, value: number): void {
   else list.push(value);
 }
 
-class Page {
+class PrintedText {
   readonly #lines: string[];
   readonly #skipped: SkippedList;
   readonly #dropped = new Set<number>();
@@ -80,13 +80,13 @@ class Page {
     return !ENDS_SENTENCE.test(this.#lines[above] ?? "") && /^\s*\p{Ll}/u.test(this.#lines[below] ?? "");
   }
 
-  dropPages(): void {
+  dropPageNumbers(): void {
     const named: Array<{ at: number; page: number }> = [];
     const bare: Array<{ at: number; page: number }> = [];
     const footers: number[] = [];
     const titled = new Map<string, number[]>();
     for (const [at, line] of this.#lines.entries()) {
-      if (line.length > MAX_HEAD_UNITS + 20 || !/\d/.test(line)) continue;
+      if (line.length > MAX_HEAD_CODE_UNITS + 20 || !/\d/.test(line)) continue;
       const page = NAMED_PAGE.exec(line)
         ?.slice(1)
         .find((number) => number !== undefined);
@@ -96,8 +96,8 @@ class Page {
       else if (number !== undefined && isBlank(this.#lines[at - 1]) && isBlank(this.#lines[at + 1])) {
         bare.push({ at, page: Number(number) });
       } else {
-        const [, behind, before] = TITLED_PAGE.exec(line) ?? [];
-        const head = (behind ?? before ?? "").trim();
+        const [, after, before] = TITLED_PAGE.exec(line) ?? [];
+        const head = (after ?? before ?? "").trim();
         if (/\p{Lu}{2}/u.test(head)) addTo(titled, head, at);
       }
     }
@@ -123,7 +123,7 @@ class Page {
       for (const step of [1, -1] as const) {
         const near = this.#neighbour(at, step);
         const line = near === null ? "" : (this.#lines[near] ?? "").trim();
-        if (near === null || line.length > MAX_HEAD_UNITS || !this.#isAlone(near)) continue;
+        if (near === null || line.length > MAX_HEAD_CODE_UNITS || !this.#isAlone(near)) continue;
         if (ENDS_SENTENCE.test(line) || !/^[\p{Lu}\p{Lo}\p{N}]/u.test(line)) continue;
         const key = line.replace(/\d+/g, "#").replace(/\s+/g, " ");
         addTo(heads, key, near);
@@ -137,7 +137,7 @@ class Page {
     const names = new Set(this.#lines.flatMap((line) => MANUAL_HEAD.exec(line)?.[1] ?? []));
     if (names.size === 0) return null;
     for (const [at, line] of this.#lines.entries()) {
-      if (names.has(MANUAL_FOOT.exec(line.slice(-MAX_HEAD_UNITS))?.[1] ?? "")) this.#drop(at);
+      if (names.has(MANUAL_FOOT.exec(line.slice(-MAX_HEAD_CODE_UNITS))?.[1] ?? "")) this.#drop(at);
     }
     return [...names][0] ?? null;
   }
@@ -189,7 +189,8 @@ function tableLines(groups: ReadonlyArray<readonly string[][]>): string[] {
 function withoutFrames(text: string, skipped: SkippedList): string {
   if (!/[|+\u2500-\u257f]/.test(text)) return text;
   const lines = text.split("\n");
-  const matches = (form: RegExp, line: string): boolean => line.length <= MAX_LINE_UNITS && form.test(line);
+  const matches = (form: RegExp, line: string): boolean =>
+    line.length <= MAX_LINE_CODE_UNITS && form.test(line);
   if (lines.filter((line) => matches(ROW, line) || matches(FRAME, line)).length < 2) return text;
   const out: string[] = [];
   let groups: string[][][] = [];
@@ -213,7 +214,7 @@ function withoutFrames(text: string, skipped: SkippedList): string {
 function withoutLeaders(text: string, skipped: SkippedList): string {
   if (!/\.{4}|\. \. \. \.|……|····/.test(text)) return text;
   const lines = text.split("\n");
-  const isLeader = (line: string): boolean => line.length <= MAX_LINE_UNITS && LEADER.test(line);
+  const isLeader = (line: string): boolean => line.length <= MAX_LINE_CODE_UNITS && LEADER.test(line);
   if (lines.filter(isLeader).length < MIN_LEADERS) return text;
   return lines
     .map((line) => {
@@ -232,8 +233,8 @@ export function withoutPageFurniture(
   text: string,
   skipped: SkippedList,
 ): { readonly text: string; readonly title: string | null } {
-  const page = new Page(text, skipped);
-  page.dropPages();
+  const page = new PrintedText(text, skipped);
+  page.dropPageNumbers();
   page.dropHeads();
   const title = page.dropManualHeads();
   return { text: withoutLeaders(readColumns(withoutFrames(page.text(), skipped), skipped), skipped), title };

@@ -1,8 +1,8 @@
 /** Reads plain text: paragraphs between blank lines, whose line breaks come from the width of the page. */
 
 import type { ReadText, SkippedList, SourceBlock } from "../blocks.ts";
-import { markChapters } from "../chapters/chapter-words.ts";
 import { separateHeadings } from "../chapters/inner-headings.ts";
+import { markChapters } from "../chapters/mark-chapters.ts";
 import { headingOf, markUnderlined } from "../chapters/source-headings.ts";
 import { NO_TITLES, unnumberedTitles } from "../chapters/unnumbered-titles.ts";
 import { normaliseLines } from "../normalise.ts";

@@ -38,7 +38,7 @@ export function withoutCues(text: string, skipped: SkippedList): string {
       at += 1;
       words.push((lines[at] ?? "").replace(STYLES, ""));
     }
-    // Skip the blank line behind a cue.
+    // Skip the blank line after a cue.
     at += 1;
     skipped.add("time_code", line.trim());
     const isPause =

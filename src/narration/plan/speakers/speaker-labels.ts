@@ -10,10 +10,10 @@ import { collapseSpaces, HARD_BREAK, normaliseLines } from "../normalise.ts";
 import type { Speaker, Voices } from "../plan.ts";
 import { dialogueNames, type VoicelessName } from "./unvoiced-dialogue.ts";
 
-const MAX_NAME_UNITS = 100;
+const MAX_NAME_CODE_UNITS = 100;
 const COLON = /[:：]/;
-const LABEL = new RegExp(`^\\s*([^:：\\n${HARD_BREAK}]{1,${MAX_NAME_UNITS}})[:：]\\s*`);
-/** A direction in brackets behind the name. */
+const LABEL = new RegExp(`^\\s*([^:：\\n${HARD_BREAK}]{1,${MAX_NAME_CODE_UNITS}})[:：]\\s*`);
+/** A direction in brackets after the name. */
 const MANNER = /\s*[([（][^()[\]（）]{1,60}[)\]）]\s*$/;
 /** A label as in `Algernon. Did you hear …`, or a name alone on its line. */
 const DOTTED = /^\s*((?:(?:MRS?|DR|ST|Mrs?|Dr|St)\. )?\p{Lu}[\p{L}\p{M}'’ -]{0,30})\.(?:\s+|$)/u;
@@ -169,10 +169,10 @@ export class SpeakerLabels {
       counts.set(key, (counts.get(key) ?? 0) + 1);
     };
     for (const text of paragraphs) {
-      const head = text.slice(0, 2 * MAX_NAME_UNITS);
+      const head = text.slice(0, 2 * MAX_NAME_CODE_UNITS);
       const [, dotted] = DOTTED.exec(head) ?? [];
       const [, alone] =
-        ALONE.exec(head) ?? (text.length < MAX_NAME_UNITS ? ONLY_NAME.exec(text) : null) ?? [];
+        ALONE.exec(head) ?? (text.length < MAX_NAME_CODE_UNITS ? ONLY_NAME.exec(text) : null) ?? [];
       if (alone !== undefined && !SCENE.test(alone)) count("alone", alone);
       else if (dotted !== undefined) count("dotted", dotted);
     }
@@ -276,7 +276,7 @@ export class SpeakerLabels {
 
   /** Finds a label at the beginning of a line: one of `voices`, or one that repetition revealed. */
   #labelOf(line: string, isFirst: boolean): Label | null {
-    const head = line.slice(0, 2 * MAX_NAME_UNITS);
+    const head = line.slice(0, 2 * MAX_NAME_CODE_UNITS);
     const [colon = "", name = ""] = LABEL.exec(head) ?? [];
     for (const tried of [name, name.replace(MANNER, "")]) {
       const key = this.#keyOf(tried);
@@ -284,7 +284,7 @@ export class SpeakerLabels {
     }
     if (!isFirst) return null;
     const forms = [
-      ["alone", ALONE.exec(head) ?? (line.length < MAX_NAME_UNITS ? ONLY_NAME.exec(line) : null)],
+      ["alone", ALONE.exec(head) ?? (line.length < MAX_NAME_CODE_UNITS ? ONLY_NAME.exec(line) : null)],
       ["dotted", DOTTED.exec(head)],
     ] as const;
     for (const [form, match] of forms) {
@@ -299,8 +299,8 @@ export class SpeakerLabels {
 
   #brokenRule(key: string): string | null {
     if (key === "") return "must not be empty";
-    if (key.length > MAX_NAME_UNITS) return `must be at most ${MAX_NAME_UNITS} characters long`;
-    if (COLON.test(key)) return "must not contain a colon: the one behind the name is not part of it";
+    if (key.length > MAX_NAME_CODE_UNITS) return `must be at most ${MAX_NAME_CODE_UNITS} characters long`;
+    if (COLON.test(key)) return "must not contain a colon: the one after the name is not part of it";
     if (this.#voices.has(key)) return "stands there twice (upper and lower case are alike)";
     return null;
   }

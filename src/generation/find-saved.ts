@@ -1,0 +1,44 @@
+/** Finds the saved copy of a task's audio on this machine and verifies it. */
+import { basename } from "node:path";
+import { AudioError } from "../errors.ts";
+import { isIntact } from "../files/save-audio.ts";
+import type { SavedFile } from "../files/saved-file.ts";
+import type { TaskRecord } from "../ledger/record.ts";
+import type { GenerationDeps } from "./deps.ts";
+import { formatOf } from "./stored-input.ts";
+import { wantedName } from "./wanted-name.ts";
+
+/**
+ * Finds an unchanged copy of the audio on this machine, by size and hash. Prefers files that match their format,
+ * then files with the wanted name.
+ *
+ * @param fileName as given by the caller, with or without extension; `null` for any
+ */
+export async function findSaved(
+  deps: Pick<GenerationDeps, "folder">,
+  record: TaskRecord,
+  fileName: string | null,
+): Promise<SavedFile | null> {
+  const wanted = fileName === null ? null : wantedName(record, fileName);
+  const rank = (file: SavedFile): number =>
+    (file.matchesFormat ? 0 : 2) + (wanted === null || basename(file.path) === wanted ? 0 : 1);
+  const ordered = [...record.files].reverse().sort((a, b) => rank(a) - rank(b));
+  for (const file of ordered) {
+    if (await isIntact(file, deps.folder.root)) return file;
+  }
+  return null;
+}
+
+/** The error for bytes that do not match their format: they are paid for and kept, but not returned as audio. */
+export function wrongFormatError(record: TaskRecord, file: SavedFile): AudioError {
+  return new AudioError(
+    "unexpected_response",
+    `The service delivered bytes that are not ${formatOf(record).format}; they are kept as ${file.path}.`,
+    {
+      taskId: record.taskId ?? undefined,
+      idempotencyKey: record.idempotencyKey ?? undefined,
+      remedy:
+        "Tell the user where the file is and that its content is not the audio format asked for. Asking again with the same arguments costs nothing and gives the same; another take costs credits.",
+    },
+  );
+}

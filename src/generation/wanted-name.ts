@@ -1,0 +1,12 @@
+/** Decides the name under which the audio of a record is saved, before numbers for names that are taken. */
+import { automaticName } from "../files/automatic-name.ts";
+import { givenName } from "../files/file-name.ts";
+import type { TaskRecord } from "../ledger/record.ts";
+import { formatOf, storedInput } from "./stored-input.ts";
+
+/** Returns the full file name for a caller's `file_name`, or an automatic name without one. */
+export function wantedName(record: TaskRecord, fileName: string | null): string {
+  const { format } = formatOf(record);
+  if (fileName !== null) return givenName(fileName, format);
+  return automaticName(format, storedInput(record)?.prompt ?? null, record.taskId ?? "task");
+}

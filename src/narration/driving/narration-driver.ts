@@ -1,0 +1,475 @@
+/** Drives one narration in one process: takes the lease, does each next step, and writes the end. */
+import { DamagedPartError } from "../../audio/part-errors.ts";
+import { AudioError, type ErrorCode, internalError } from "../../errors.ts";
+import { NotWantedError } from "../../generation/job/job.ts";
+import type { PartOperations, PartRequest } from "../../generation/use-cases/generate-part.ts";
+import { hasChangedChoice } from "../state/changes.ts";
+import type {
+  NarrationFile,
+  NarrationProblem,
+  NarrationState,
+  StoredPlan,
+} from "../state/narration-state.ts";
+import { chargeOf, type PartStatus, partStatusOf, summarizeParts } from "../views/part-summary.ts";
+import { type JoinedFiles, plannedFiles } from "./joined-files.ts";
+import { NarrationLease, type NarrationLeaseDeps } from "./narration-lease.ts";
+import { decideNextStep, type FileProgress, type PartState, type Step } from "./next-step.ts";
+import { partRequest, type VerifiedPart } from "./part-request.ts";
+import {
+  concernsOnePart,
+  joinProblems,
+  MAX_JOBS_PER_PART,
+  problemOf,
+  unusableAudio,
+} from "./stop-reasons.ts";
+
+export interface NarrationDriverDeps extends NarrationLeaseDeps {
+  readonly parts: PartOperations;
+  readonly joined: JoinedFiles;
+}
+
+/** Errors that may disappear when a running part ends, because most of its reservation returns then. */
+const NO_ROOM: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["budget_exceeded", "max_credits_reached"]);
+
+const INITIAL_STATES: Readonly<Record<PartStatus, PartState>> = {
+  open: "open",
+  running: "sent",
+  saved: "saved",
+  failed: "open",
+};
+
+export class NarrationDriver {
+  readonly narrationId: string;
+  /** Resolves when the narration has ended, or when another process drives it. Never rejects. */
+  readonly end: Promise<void>;
+  readonly #deps: NarrationDriverDeps;
+  readonly #lease: NarrationLease;
+  /** Another process has taken the lease, because this process renewed the lease too late. */
+  hasLostLease = false;
+  /** Aborts when this process no longer drives the narration. */
+  readonly #leaving = new AbortController();
+  readonly #listeners = new Set<() => void>();
+  #news = Promise.withResolvers<void>();
+  /** The state that was read last. */
+  #state: NarrationState | null = null;
+  /** The state at the last inspection of the parts. */
+  #seen: NarrationState | null = null;
+  #parts: PartState[] = [];
+  #firstEqual: readonly number[] = [];
+  #files: FileProgress[] = [];
+  readonly #working = new Map<number, AbortController>();
+  /** Controllers of running parts whose create was not sent yet. */
+  readonly #unsent = new Set<AbortController>();
+  readonly #tries = new Map<number, number>();
+  readonly #problems = new Map<number, NarrationProblem>();
+  /** Parts whose audio was downloaded again because it was missing or damaged. Each is downloaded again once. */
+  readonly #fetchedAgain = new Set<number>();
+  /** Parts whose unknown status was reported. */
+  readonly #unknownStatuses = new Set<number>();
+  /** Why the narration ends before all parts are saved. */
+  blockingProblem: NarrationProblem | null = null;
+  #isFull = false;
+
+  constructor(deps: NarrationDriverDeps, narrationId: string) {
+    this.#deps = deps;
+    this.narrationId = narrationId;
+    this.#lease = new NarrationLease(deps, narrationId);
+    this.end = this.#drive()
+      .catch((error: unknown) => deps.log.error("a narration's driver failed unexpectedly", error))
+      .finally(() => this.#announce());
+  }
+
+  /** Calls the listener after each saved part, each change and the end. */
+  listen(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Ends without writing to the ledger. Accepted tasks are saved by their own jobs. */
+  leave(): void {
+    this.#leaving.abort(new Error("the narration was left"));
+    this.#stopParts();
+    this.#wake();
+  }
+
+  /** Adopts the changes of a call, unless a newer state was read already. */
+  refresh(state: NarrationState): void {
+    const before = this.#state;
+    if (before !== null && state.asks < before.asks) return;
+    this.#state = state;
+    if (state.status !== "running") this.#stopParts();
+    if (before?.maxCredits !== state.maxCredits) this.#isFull = false;
+    this.#wake();
+    this.#announce();
+  }
+
+  #wake(): void {
+    this.#news.resolve();
+  }
+
+  #announce(): void {
+    for (const listener of [...this.#listeners]) listener();
+  }
+
+  /** Drops creates that were not sent, and waits for those that were. */
+  #stopParts(): void {
+    for (const controller of this.#working.values()) controller.abort(new Error("the narration was stopped"));
+  }
+
+  async #drive(): Promise<void> {
+    if (!(await this.#lease.acquire(this.#leaving.signal))) return;
+    const kept = new AbortController();
+    const keeping = this.#lease.keep(() => this.#readLease(), kept.signal);
+    try {
+      await this.#work();
+    } catch (error) {
+      if (this.#leaving.signal.aborted) return;
+      this.#halt(error);
+      await this.#finish(false);
+    } finally {
+      this.#stopParts();
+      kept.abort();
+      await keeping;
+      await this.#lease.release();
+    }
+  }
+
+  async #work(): Promise<void> {
+    const { plan, state } = await this.#deps.repository.get(this.narrationId);
+    this.refresh(state);
+    for (;;) {
+      this.#news = Promise.withResolvers<void>();
+      await this.#readParts(plan);
+      if (this.#leaving.signal.aborted) return;
+      const step = this.#next();
+      if (step.kind === "work") this.#begin(plan, step.part);
+      else if (step.kind === "join") await this.#join(plan, step);
+      else if (step.kind === "wait") await this.#news.promise;
+      else if (await this.#finish(step.isWhole)) return;
+    }
+  }
+
+  #next(): Step {
+    return decideNextStep({
+      parts: this.#parts,
+      firstEqual: this.#firstEqual,
+      files: this.#files,
+      isHalted: this.blockingProblem !== null || this.#state?.status !== "running",
+      hasUnsentPart: this.#unsent.size > 0,
+      isOutOfCredits: this.#isFull,
+    });
+  }
+
+  /** Inspects all parts again if a call has requested the narration again, or other takes or names. */
+  async #readParts(plan: StoredPlan): Promise<void> {
+    const { repository, parts, clock } = this.#deps;
+    const [state, seen] = [this.#state, this.#seen];
+    if (state === null || (seen !== null && !hasChangedChoice(seen, state))) return;
+    this.#seen = state;
+    this.blockingProblem = null;
+    this.#isFull = false;
+    this.#problems.clear();
+    this.#unknownStatuses.clear();
+    this.#tries.clear();
+    this.#fetchedAgain.clear();
+    const partSummary = await summarizeParts(parts, plan, state, await repository.bill(this.narrationId));
+    const requests = plan.parts.map((_, index) => JSON.stringify(partRequest(plan, state, index)));
+    for (const [index, controller] of [...this.#working]) {
+      const isSame = seen !== null && JSON.stringify(partRequest(plan, seen, index)) === requests[index];
+      if (isSame && !controller.signal.aborted) continue;
+      controller.abort(new Error("another take was chosen"));
+      this.#working.delete(index);
+    }
+    const firsts = new Map<string, number>();
+    this.#firstEqual = requests.map((request, index) => {
+      const first = firsts.get(request) ?? index;
+      firsts.set(request, first);
+      return first;
+    });
+    this.#parts = partSummary.statuses.map((status, index) => {
+      if (this.#working.has(index)) return "working";
+      return status === "failed" && state.skipsFailed ? "skipped" : INITIAL_STATES[status];
+    });
+    this.#files = plannedFiles(plan).map(({ parts: indexes }) => ({ parts: indexes, made: null }));
+    if (state.status !== "running") return;
+    const savedParts = this.#savedParts;
+    const begun = { begunAtMs: clock.wallMs(), savedAtBegin: savedParts, lastSavedAtMs: null, savedParts };
+    await this.#change((before) => ({ ...before, problems: [], ...begun }));
+  }
+
+  get #savedParts(): number {
+    return this.#parts.filter((part) => part === "saved").length;
+  }
+
+  /** Changes the state, unless a call has changed it meanwhile; that change comes first. */
+  async #change(change: (before: NarrationState) => NarrationState): Promise<boolean> {
+    const seen = this.#seen;
+    const state = await this.#deps.repository.change(this.narrationId, (before) =>
+      seen !== null && hasChangedChoice(seen, before) ? before : change(before),
+    );
+    this.refresh(state);
+    return seen === null || !hasChangedChoice(seen, state);
+  }
+
+  #begin(plan: StoredPlan, part: number): void {
+    const state = this.#seen;
+    if (state === null) return;
+    const controller = new AbortController();
+    const isSent = this.#parts[part] === "sent";
+    this.#parts[part] = "working";
+    this.#working.set(part, controller);
+    const isHalted = this.blockingProblem !== null || this.#state?.status !== "running";
+    const work =
+      isSent && isHalted ? this.#awaitSent(plan, state, part) : this.#create(plan, state, part, controller);
+    if (!isSent) this.#unsent.add(controller);
+    const end = async (outcome: PartState | "full"): Promise<void> => {
+      this.#unsent.delete(controller);
+      // Another take may have been chosen meanwhile.
+      if (this.#working.get(part) !== controller) return;
+      this.#working.delete(part);
+      this.#isFull = outcome === "full" && this.#working.size > 0;
+      this.#setPartState(part, outcome === "full" ? "open" : outcome);
+      if (outcome === "saved") await this.#noteSaved();
+    };
+    void work
+      .catch((error: unknown): PartState => {
+        this.#halt(error);
+        return "open";
+      })
+      .then(end)
+      .finally(() => this.#wake());
+  }
+
+  /** Equal parts are one task, so they share its status. */
+  #setPartState(part: number, outcome: PartState): void {
+    const first = this.#firstEqual[part];
+    this.#firstEqual.forEach((other, index) => {
+      if (other === first && (index === part || !this.#working.has(index))) this.#parts[index] = outcome;
+    });
+  }
+
+  async #create(
+    plan: StoredPlan,
+    state: NarrationState,
+    part: number,
+    controller: AbortController,
+  ): Promise<PartState | "full"> {
+    const { parts } = this.#deps;
+    const { signal } = controller;
+    const onSent = (): void => {
+      if (this.#unsent.delete(controller)) this.#wake();
+    };
+    const request = partRequest(plan, state, part);
+    const onUnknownStatus = (message: string): void => void this.#reportUnknownStatus(part, message);
+    try {
+      await parts.generate(request, { signal, narrationId: this.narrationId, onSent, onUnknownStatus });
+      return "saved";
+    } catch (error) {
+      // The narration was stopped, or another process has its lease.
+      if (error instanceof NotWantedError) await this.#readLease();
+      if (signal.aborted || error instanceof NotWantedError) return await this.#stateOf(plan, state, part);
+      const known = error instanceof AudioError ? error : internalError(error);
+      // If no other part runs, nothing will release credits, so the narration ends.
+      if (NO_ROOM.has(known.code) && this.#working.size > 1) return "full";
+      if (await this.#mayTryAgain(plan, state, part, known)) return "open";
+      if (!concernsOnePart(known)) {
+        this.#halt(known);
+        return "open";
+      }
+      this.#problems.set(part, await this.#problemOfPart(request, part, known));
+      return state.skipsFailed ? "skipped" : "failed";
+    }
+  }
+
+  async #problemOfPart(request: PartRequest, part: number, error: AudioError): Promise<NarrationProblem> {
+    const record = await this.#deps.parts.find(request);
+    const isPaid = record !== null && (record.status === "succeeded" || record.isGone);
+    return isPaid ? unusableAudio(error.message, part) : problemOf(error, part);
+  }
+
+  async #awaitSent(plan: StoredPlan, state: NarrationState, part: number): Promise<PartState> {
+    await this.#deps.parts.finish(partRequest(plan, state, part), { signal: this.#leaving.signal });
+    const status = await this.#stateOf(plan, state, part);
+    // This driver has already waited for the task. Another process works on it now, and saves its audio.
+    return status === "sent" ? "open" : status;
+  }
+
+  async #stateOf(plan: StoredPlan, state: NarrationState, part: number): Promise<PartState> {
+    const record = await this.#deps.parts.find(partRequest(plan, state, part));
+    return INITIAL_STATES[partStatusOf(record)];
+  }
+
+  /** Renews the lease and adopts changes; leaves if another process has the lease. */
+  async #readLease(): Promise<void> {
+    const state = await this.#lease.readState();
+    if (state !== null) {
+      this.refresh(state);
+      return;
+    }
+    this.hasLostLease = !this.#leaving.signal.aborted;
+    this.leave();
+  }
+
+  /** Allows one more try after a refunded failure. */
+  async #mayTryAgain(
+    plan: StoredPlan,
+    state: NarrationState,
+    part: number,
+    { code }: AudioError,
+  ): Promise<boolean> {
+    const tries = (this.#tries.get(part) ?? 0) + 1;
+    this.#tries.set(part, tries);
+    if (code !== "task_failed" || tries >= MAX_JOBS_PER_PART) return false;
+    const record = await this.#deps.parts.find(partRequest(plan, state, part));
+    return record === null || chargeOf(record) === 0;
+  }
+
+  /** Reported at once, because the part may stay unreadable for an hour. */
+  async #reportUnknownStatus(part: number, message: string): Promise<void> {
+    if (this.#unknownStatuses.has(part)) return;
+    this.#unknownStatuses.add(part);
+    const problem = { part, code: "unexpected_response", message };
+    await this.#change((before) => ({ ...before, problems: [...before.problems, problem] })).catch(
+      (cause: unknown) => this.#deps.log.debug(`a problem could not be written: ${String(cause)}`),
+    );
+  }
+
+  /** Stores the number of saved parts, for lists and other processes. */
+  async #noteSaved(): Promise<void> {
+    const { clock, log } = this.#deps;
+    const figures = { savedParts: this.#savedParts, lastSavedAtMs: clock.wallMs() };
+    await this.#change((before) => ({ ...before, ...figures })).catch((cause: unknown) =>
+      log.debug(`how a narration stands could not be written: ${String(cause)}`),
+    );
+  }
+
+  /** Joins a file of saved parts. A part whose audio is missing is no longer counted as saved. */
+  async #join(
+    plan: StoredPlan,
+    { file: index, parts, isWhole }: Extract<Step, { kind: "join" }>,
+  ): Promise<void> {
+    const state = this.#seen;
+    const file = plannedFiles(plan)[index];
+    if (state === null || file === undefined) return;
+    try {
+      const sources: VerifiedPart[] = [];
+      for (const part of parts) {
+        const source = await this.#partFile(plan, state, part, isWhole);
+        if (source === null) return;
+        sources.push(source);
+      }
+      const { narrationId } = this;
+      const { signal } = this.#leaving;
+      const order = { narrationId, plan, state, file, parts: sources, isWhole, signal };
+      const made = await this.#deps.joined.make(order);
+      // Record the file even if a call has requested another one meanwhile. A later file may replace it.
+      const now = await this.#deps.repository.change(narrationId, (before) => ({
+        ...before,
+        files: withFile(before.files, made),
+      }));
+      this.refresh(now);
+      if (!hasChangedChoice(state, now))
+        this.#files[index] = { parts: file.parts, made: isWhole ? "whole" : "incomplete" };
+    } catch (error) {
+      if (this.#leaving.signal.aborted) return;
+      const damaged = error instanceof DamagedPartError ? parts[error.part] : undefined;
+      const problems = joinProblems(error, parts);
+      if (damaged !== undefined && !this.#fetchedAgain.has(damaged))
+        await this.#fetchAgain(plan, state, damaged);
+      else if (problems !== null) this.#giveUp(problems);
+      else {
+        this.#halt(error);
+        this.#files[index] = { parts: file.parts, made: "failed" };
+      }
+    }
+  }
+
+  /**
+   * Finds the audio of a saved part. For a whole file, a deleted one is downloaded again, free of charge.
+   *
+   * @returns `null` if it is not available, so that the part no longer counts as saved
+   */
+  async #partFile(
+    plan: StoredPlan,
+    state: NarrationState,
+    part: number,
+    mayFetch: boolean,
+  ): Promise<VerifiedPart | null> {
+    const { parts } = this.#deps;
+    const request = partRequest(plan, state, part);
+    const saved = await parts.saved(request);
+    if (saved !== null) return { index: part, ...saved };
+    const record = await parts.find(request);
+    if (this.#fetchedAgain.has(part)) {
+      this.#giveUp([unusableAudio("Its audio was fetched again, and cannot be read all the same.", part)]);
+      return null;
+    }
+    this.#fetchedAgain.add(part);
+    if (!mayFetch || partStatusOf(record) !== "saved") {
+      this.#setPartState(part, "open");
+      return null;
+    }
+    try {
+      const call = { signal: this.#leaving.signal, narrationId: this.narrationId };
+      return { index: part, ...(await parts.generate(request, call)) };
+    } catch (error) {
+      if (!(error instanceof AudioError && concernsOnePart(error))) throw error;
+      this.#giveUp([await this.#problemOfPart(request, part, error)]);
+      return null;
+    }
+  }
+
+  /** Downloads a damaged part again. The present file stays until the new one is saved. */
+  async #fetchAgain(plan: StoredPlan, state: NarrationState, part: number): Promise<void> {
+    this.#fetchedAgain.add(part);
+    const call = { signal: this.#leaving.signal, narrationId: this.narrationId, forcesDownload: true };
+    await this.#deps.parts.generate(partRequest(plan, state, part), call).catch((error: unknown) => {
+      // The part is then reported as damaged.
+      this.#deps.log.debug(`a damaged part could not be fetched again: ${String(error)}`);
+    });
+  }
+
+  #giveUp(problems: readonly NarrationProblem[]): void {
+    for (const problem of problems) {
+      if (problem.part === null) continue;
+      this.#problems.set(problem.part, problem);
+      this.#setPartState(problem.part, this.#seen?.skipsFailed === true ? "skipped" : "failed");
+    }
+  }
+
+  /** Creates no further tasks; accepted ones are completed. */
+  #halt(error: unknown): void {
+    if (!(error instanceof AudioError)) this.#deps.log.error("a narration failed unexpectedly", error);
+    this.blockingProblem ??= problemOf(error instanceof AudioError ? error : internalError(error), null);
+    this.#stopParts();
+  }
+
+  /** @returns `false` if a call has requested something else meanwhile */
+  async #finish(isWhole: boolean): Promise<boolean> {
+    const leftOut = this.#parts.flatMap((part, index) =>
+      part === "skipped" && !this.#problems.has(index) ? [leftOutProblem(index)] : [],
+    );
+    const ofParts = [...this.#problems.values(), ...leftOut].sort((one, other) => at(one) - at(other));
+    const problems = [...(this.blockingProblem === null ? [] : [this.blockingProblem]), ...ofParts];
+    const savedParts = this.#savedParts;
+    return await this.#change((before) => {
+      const end = { status: isWhole ? "finished" : "stopped", problems } as const;
+      // A stop by a call stays the reason for the end, unless the file is whole.
+      return { ...before, savedParts, ...(before.status === "running" || isWhole ? end : {}) };
+    });
+  }
+}
+
+/** Reports a part that the file lacks, in every view of the narration. */
+const leftOutProblem = (part: number): NarrationProblem => ({
+  part,
+  code: "left_out",
+  message: "It is left out.",
+});
+
+const at = ({ part }: NarrationProblem): number => part ?? -1;
+
+const withFile = (files: readonly NarrationFile[], made: NarrationFile): NarrationFile[] =>
+  [...files.filter(({ section }) => section !== made.section), made].sort(
+    (one, other) => (one.section ?? 0) - (other.section ?? 0),
+  );

@@ -1,0 +1,95 @@
+/** The drivers of this process, one for each narration that it drives. Calls wait here for their progress. */
+import { Deadline } from "../../deadline.ts";
+import type { Call } from "../../generation/job/wait-for-job.ts";
+import type { NarrationState } from "../state/narration-state.ts";
+import { progressOf } from "../views/narration-messages.ts";
+import { statusOf } from "../views/narration-view.ts";
+import { NarrationDriver, type NarrationDriverDeps } from "./narration-driver.ts";
+
+/** Interval at which a call reads a narration that another process drives. */
+const FOLLOW_MS = 1000;
+
+export class NarrationDrivers {
+  readonly #deps: NarrationDriverDeps;
+  readonly #drivers = new Map<string, NarrationDriver>();
+  #isClosed = false;
+
+  constructor(deps: NarrationDriverDeps) {
+    this.#deps = deps;
+  }
+
+  has(narrationId: string): boolean {
+    return this.#drivers.has(narrationId);
+  }
+
+  /** Passes a changed state to the driver, if there is one. */
+  refresh(narrationId: string, state: NarrationState): void {
+    this.#drivers.get(narrationId)?.refresh(state);
+  }
+
+  /** Drives the narration in this process until it ends. Waits if another process has the lease. */
+  start(narrationId: string): void {
+    if (this.#isClosed) return;
+    const running = this.#drivers.get(narrationId);
+    if (running !== undefined) {
+      // The running driver may be about to end without having seen this request.
+      void running.end
+        .then(async () => await this.#startAgain(narrationId))
+        .catch((error: unknown) => this.#deps.log.debug(String(error)));
+      return;
+    }
+    const driver = new NarrationDriver(this.#deps, narrationId);
+    this.#drivers.set(narrationId, driver);
+    void driver.end.then(() => {
+      this.#drivers.delete(narrationId);
+      // The other driver may end early, and this process still wants the narration.
+      if (driver.hasLostLease) this.start(narrationId);
+    });
+  }
+
+  async #startAgain(narrationId: string): Promise<void> {
+    if (this.has(narrationId) || this.#isClosed) return;
+    const { state } = await this.#deps.repository.entry(narrationId);
+    if (state.status === "running") this.start(narrationId);
+  }
+
+  /** Waits while any process drives the narration, at most until the call's wait ends. */
+  async wait(narrationId: string, call: Call): Promise<void> {
+    const { repository, clock } = this.#deps;
+    const deadline = new Deadline(clock, call.waitMs);
+    for (;;) {
+      call.signal.throwIfAborted();
+      const entry = await repository.entry(narrationId);
+      const driver = this.#drivers.get(narrationId);
+      if (statusOf(entry) !== "running" && driver === undefined) return;
+      const { chargedCredits } = await repository.bill(narrationId);
+      const { savedParts, totalParts } = entry.state;
+      const progress = progressOf(entry.state, chargedCredits, clock.wallMs());
+      call.onProgress(progress, { done: savedParts, total: totalParts });
+      if (deadline.isOver) return;
+      await this.waitForChange(driver, Math.min(FOLLOW_MS, deadline.leftMs), call.signal);
+    }
+  }
+
+  /** Resolves with the next event of the driver, or after an interval, because another process may drive it. */
+  async waitForChange(driver: NarrationDriver | undefined, ms: number, signal: AbortSignal): Promise<void> {
+    const answered = new AbortController();
+    const sleeping = this.#deps.clock
+      .sleep(ms, AbortSignal.any([signal, answered.signal]))
+      .catch(() => undefined);
+    let stopListening = (): void => undefined;
+    const news = new Promise<void>((resolve) => {
+      if (driver !== undefined) stopListening = driver.listen(resolve);
+    });
+    await Promise.race([sleeping, news]);
+    stopListening();
+    answered.abort();
+  }
+
+  /** Ends all drivers without writing to the ledger. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const driver of this.#drivers.values()) driver.leave();
+    await Promise.all([...this.#drivers.values()].map(({ end }) => end));
+  }
+}

@@ -1,0 +1,77 @@
+/** One process's lease of a narration: acquired, renewed, checked before anything is sent, and released. */
+import type { Clock } from "../../clock.ts";
+import type { Log } from "../../log.ts";
+import type { ProcessId } from "../../process-id.ts";
+import { withoutEndedProcesses } from "../handles/narration-callers.ts";
+import type { NarrationRepository } from "../state/narration-repository.ts";
+import type { NarrationState } from "../state/narration-state.ts";
+
+/** Interval at which the lease is renewed and changes of other processes are read. */
+const READ_INTERVAL_MS = 1000;
+
+export interface NarrationLeaseDeps {
+  readonly repository: NarrationRepository;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly processId: ProcessId;
+  readonly leaseTtlMs: number;
+}
+
+export class NarrationLease {
+  readonly #deps: NarrationLeaseDeps;
+  readonly #narrationId: string;
+
+  constructor(deps: NarrationLeaseDeps, narrationId: string) {
+    this.#deps = deps;
+    this.#narrationId = narrationId;
+  }
+
+  /**
+   * Waits for the lease as long as the narration is wanted, because the process that drives it may end.
+   *
+   * @param signal aborts when nobody in this process waits any more
+   * @returns `false` if this process does not drive the narration
+   */
+  async acquire(signal: AbortSignal): Promise<boolean> {
+    const { repository, clock, processId } = this.#deps;
+    for (let hasWaited = false; ; hasWaited = true) {
+      if (await this.#renew()) {
+        // Requests of the previous lease owner ended with that process.
+        if (hasWaited)
+          await repository.change(this.#narrationId, (before) => withoutEndedProcesses(before, processId));
+        return true;
+      }
+      if ((await repository.entry(this.#narrationId)).state.status !== "running") return false;
+      await clock.sleep(READ_INTERVAL_MS, signal).catch(() => undefined);
+      if (signal.aborted) return false;
+    }
+  }
+
+  /** Renews the lease. @returns the state; `null`: another process has the lease */
+  async readState(): Promise<NarrationState | null> {
+    return (await this.#renew()) ? (await this.#deps.repository.entry(this.#narrationId)).state : null;
+  }
+
+  /** Calls `read` at an interval until the signal aborts, also while the ledger is unavailable. */
+  async keep(read: () => Promise<void>, signal: AbortSignal): Promise<void> {
+    const { clock, leaseTtlMs, log } = this.#deps;
+    while (!signal.aborted) {
+      await clock.sleep(Math.min(leaseTtlMs / 3, READ_INTERVAL_MS), signal).catch(() => undefined);
+      if (signal.aborted) return;
+      await read().catch((error: unknown) =>
+        log.debug(`the lease of a narration could not be renewed: ${String(error)}`),
+      );
+    }
+  }
+
+  /** If releasing fails, the lease expires by itself. */
+  async release(): Promise<void> {
+    const { repository, log } = this.#deps;
+    await repository.release(this.#narrationId).catch((cause: unknown) => log.debug(String(cause)));
+  }
+
+  async #renew(): Promise<boolean> {
+    const { repository, processId, leaseTtlMs } = this.#deps;
+    return await repository.acquireLease(this.#narrationId, processId, leaseTtlMs);
+  }
+}

@@ -1,0 +1,100 @@
+/** Decides what a narration's driver does next. Pure, so that tests can check every state. */
+
+export type PartState =
+  /** No task was created. */
+  | "open"
+  /** Its create was sent, but this process does not wait for the task. */
+  | "sent"
+  /** This process makes it. */
+  | "working"
+  | "saved"
+  /** The part failed for good, and the whole file needs it. */
+  | "failed"
+  /** The part failed, and the caller asked to leave it out. */
+  | "skipped";
+
+/** One file of the narration: the whole of it, or one chapter. */
+export interface FileProgress {
+  /** Indexes of the file's parts in the plan, in reading order. */
+  readonly parts: readonly number[];
+  /** The result of joining since the last inspection of the parts; `incomplete` means that parts are missing. */
+  readonly made: "whole" | "incomplete" | "failed" | null;
+}
+
+export interface Progress {
+  readonly parts: readonly PartState[];
+  /** For each part, the first part with the same text, settings and take; both are one task. */
+  readonly firstEqual: readonly number[];
+  readonly files: readonly FileProgress[];
+  /** Whether nothing may be created: the narration was stopped, or an error prevents it. */
+  readonly isHalted: boolean;
+  /** Whether a started part is not sent yet, so that the next one might overtake it. */
+  readonly hasUnsentPart: boolean;
+  /** Whether the limit allows no create until a running part ends. */
+  readonly isOutOfCredits: boolean;
+}
+
+export type Step =
+  /** Creates the part, or waits for it if its create was sent. */
+  | { readonly kind: "work"; readonly part: number }
+  | {
+      readonly kind: "join";
+      readonly file: number;
+      readonly parts: readonly number[];
+      readonly isWhole: boolean;
+    }
+  /** Waits until a part ends, or a call changes the narration. */
+  | { readonly kind: "wait" }
+  | { readonly kind: "end"; readonly isWhole: boolean };
+
+/** The service runs two tasks at a time; a third part is ready for the next free place in flight. */
+const MAX_CONCURRENT_PARTS = 3;
+
+/**
+ * Sent parts come first, because their credits are reserved. All others start in reading order, so that the paid
+ * parts are the beginning of the text. A file is joined as soon as its parts are saved.
+ */
+export function decideNextStep(progress: Progress): Step {
+  const { parts, files } = progress;
+  const workingParts = parts.filter((state) => state === "working").length;
+  const part = workingParts < MAX_CONCURRENT_PARTS ? nextPart(progress) : -1;
+  if (part !== -1) return { kind: "work", part };
+  const whole = files.findIndex(
+    ({ made, ...file }) => (made === null || made === "incomplete") && isComplete(file, parts),
+  );
+  if (whole !== -1) return joinStep(progress, whole, true);
+  if (workingParts > 0) return { kind: "wait" };
+  const incomplete = files.findIndex((file) => file.made === null && hasSaved(file, parts));
+  if (incomplete !== -1) return joinStep(progress, incomplete, false);
+  return { kind: "end", isWhole: files.every((file) => file.made === "whole" || isSkipped(file, parts)) };
+}
+
+function nextPart({
+  parts,
+  firstEqual,
+  isHalted,
+  hasUnsentPart: isUnsent,
+  isOutOfCredits: isFull,
+}: Progress): number {
+  const atWork = new Set(parts.flatMap((state, index) => (state === "working" ? [firstEqual[index]] : [])));
+  const first = (wanted: PartState): number =>
+    parts.findIndex((state, index) => state === wanted && !atWork.has(firstEqual[index]));
+  const sent = first("sent");
+  return sent !== -1 || isHalted || isUnsent || isFull ? sent : first("open");
+}
+
+const hasSaved = (file: Pick<FileProgress, "parts">, parts: readonly PartState[]): boolean =>
+  file.parts.some((part) => parts[part] === "saved");
+
+const isSkipped = (file: Pick<FileProgress, "parts">, parts: readonly PartState[]): boolean =>
+  file.parts.every((part) => parts[part] === "skipped");
+
+const isComplete = (file: Pick<FileProgress, "parts">, parts: readonly PartState[]): boolean =>
+  hasSaved(file, parts) && file.parts.every((part) => parts[part] === "saved" || parts[part] === "skipped");
+
+const joinStep = ({ files, parts }: Progress, file: number, isWhole: boolean): Step => ({
+  kind: "join",
+  file,
+  parts: files[file]?.parts.filter((part) => parts[part] === "saved") ?? [],
+  isWhole,
+});

@@ -1,0 +1,57 @@
+/** Decides which failures of a part end a narration's run, and which concern only that part. */
+
+import { DamagedPartError, PartsDifferError } from "../../audio/part-errors.ts";
+import { IN_CLIENT_SETTINGS } from "../../client-settings.ts";
+import { RESERVED_CREDITS } from "../../contract/billing.ts";
+import type { AudioError, ErrorCode } from "../../errors.ts";
+import type { NarrationProblem } from "../state/narration-state.ts";
+
+/** Faults of one text or one audio; all other parts may succeed. */
+const PART_ERROR_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "task_failed",
+  "invalid_request",
+  "request_too_large",
+  "idempotency_conflict",
+  "unexpected_response",
+  "too_large",
+  "not_found",
+]);
+
+export const concernsOnePart = (error: AudioError): boolean => PART_ERROR_CODES.has(error.code);
+
+/** Maximum number of jobs for a part in a run. The first job makes up to two attempts, the second job one. */
+export const MAX_JOBS_PER_PART = 2;
+
+/** Advice that the error itself does not give. */
+const ADVICE: Partial<Readonly<Record<ErrorCode, string>>> = {
+  insufficient_credits: `At least ${RESERVED_CREDITS} credits must be available: each task holds ${RESERVED_CREDITS} whatever its length, and returns the rest.`,
+  invalid_api_key: `AUDIO_API_KEY has to be an active key of the account, ${IN_CLIENT_SETTINGS}; then the server has to be restarted.`,
+};
+
+export function problemOf(error: AudioError, part: number | null): NarrationProblem {
+  const remedy = error.remedy ?? ADVICE[error.code];
+  return { part, code: error.code, message: `${error.message}${remedy === undefined ? "" : ` ${remedy}`}` };
+}
+
+/** Builds the problem of a paid part whose audio is missing or cannot be joined. Only another take helps. */
+export const unusableAudio = (message: string, part: number | null): NarrationProblem => ({
+  part,
+  code: "audio_unusable",
+  message,
+});
+
+/** Converts an error of joining to problems of single parts; `null` for other errors. */
+export function joinProblems(error: unknown, partIndexes: readonly number[]): NarrationProblem[] | null {
+  if (error instanceof PartsDifferError) {
+    return error.differences.map(({ part, property, value, usual, usualPart }) => ({
+      part: partIndexes[part] ?? null,
+      code: "parts_differ",
+      message: `Its audio has ${property} ${value}, and part ${(partIndexes[usualPart] ?? 0) + 1} has ${usual}; one file cannot hold both. The parts are kept.`,
+    }));
+  }
+  if (error instanceof DamagedPartError) {
+    const part = partIndexes[error.part] ?? null;
+    return [unusableAudio(`Its audio is damaged: ${error.why}.`, part)];
+  }
+  return null;
+}

@@ -1,0 +1,74 @@
+/** Answers handles of narrations in any process: status, continuation and cancellation. */
+import type { Clock } from "../../clock.ts";
+import {
+  type HandleOperations,
+  type HandleStatus,
+  handleStatus,
+  type WorkingStatus,
+} from "../../generation/handles/handle-status.ts";
+import type { LedgerStore } from "../../ledger/ledger-store.ts";
+import type { Handle } from "../../ledger/rules/handles.ts";
+import type { ProcessId } from "../../process-id.ts";
+import type { NarrationDrivers } from "../driving/narration-drivers.ts";
+import type { ComputeFigures, NarrationRepository } from "../state/narration-repository.ts";
+import { type NarrationState, narrationHandleEndSchema } from "../state/narration-state.ts";
+import { describeCancelled, progressOf } from "../views/narration-messages.ts";
+import { type NarrationView, viewWith } from "../views/narration-view.ts";
+import { handleCancelled, withoutEndedProcesses } from "./narration-callers.ts";
+
+export interface NarrationHandlesDeps {
+  readonly repository: NarrationRepository;
+  readonly computeFigures: ComputeFigures;
+  readonly clock: Pick<Clock, "wallMs">;
+  readonly store: Pick<LedgerStore, "handle">;
+  readonly processId: ProcessId;
+  readonly drivers: Pick<NarrationDrivers, "has" | "start" | "refresh">;
+}
+
+export class NarrationHandles implements HandleOperations<NarrationView> {
+  readonly #deps: NarrationHandlesDeps;
+
+  constructor(deps: NarrationHandlesDeps) {
+    this.#deps = deps;
+  }
+
+  async getStatus(asked: Handle): Promise<HandleStatus<NarrationView>> {
+    const { repository, store, processId: self, drivers } = this.#deps;
+    const narrationId = asked.targetId;
+    const known = await repository.get(narrationId);
+    const { state, leaseOwner } = known;
+    // If the narration has ended since the handle was read, the handle has ended too.
+    const handle = state.status === "running" ? asked : ((await store.handle(asked.handle)) ?? asked);
+    if (handle.end === null) {
+      if (state.status === "running" && leaseOwner === null && !drivers.has(narrationId)) {
+        // The narration's process has ended, but the agreed limit still applies.
+        await repository.change(narrationId, (before) => withoutEndedProcesses(before, self));
+        drivers.start(narrationId);
+      }
+      return await this.working(handle, state);
+    }
+    const end = narrationHandleEndSchema.parse(handle.end);
+    if (end.kind === "cancelled")
+      return handleStatus(handle, { kind: "cancelled", message: describeCancelled(end) });
+    const { status, problems, files, figures } = end;
+    const view = viewWith({ ...known, state: { ...state, status, problems, files } }, figures);
+    return handleStatus(handle, { kind: "done", view });
+  }
+
+  async cancel({ handle, targetId }: Handle): Promise<void> {
+    const { repository, clock, computeFigures, drivers } = this.#deps;
+    const figures = await computeFigures(await repository.get(targetId));
+    const { state } = await repository.changeHandle(targetId, (before, open) =>
+      handleCancelled(before, open, handle, { figures, atMs: clock.wallMs() }),
+    );
+    drivers.refresh(targetId, state);
+  }
+
+  /** Builds the answer to a call that has opened or joined this handle. */
+  async working(handle: Handle, state: NarrationState): Promise<WorkingStatus> {
+    const { repository, clock } = this.#deps;
+    const { chargedCredits } = await repository.bill(handle.targetId);
+    const message = progressOf(state, chargedCredits, clock.wallMs());
+    return handleStatus(handle, { kind: "working", message }, state.begunAtMs ?? 0);
+  }
+}

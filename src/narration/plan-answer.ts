@@ -1,8 +1,0 @@
-/** The answer of the planning thread: a plan, or the reason for none. */
-import { z } from "zod";
-import { storedPlanSchema } from "./narration-state.ts";
-
-export const planAnswerSchema = z.discriminatedUnion("isPlanned", [
-  z.object({ isPlanned: z.literal(true), plan: storedPlanSchema }),
-  z.object({ isPlanned: z.literal(false), message: z.string(), remedy: z.string().optional() }),
-]);

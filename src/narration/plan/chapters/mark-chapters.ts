@@ -1,0 +1,106 @@
+/** Finds chapter headings in a text without markup, if they cannot be mistaken for sentences. */
+import type { SourceBlock } from "../blocks.ts";
+import { collapseSpaces, HARD_BREAK } from "../normalise.ts";
+import { formOf, LEVEL } from "./chapter-forms.ts";
+import { findSequences } from "./chapter-sequences.ts";
+import { UNNUMBERED_HEADINGS } from "./chapter-words.ts";
+import { joinTitlesBelow } from "./titles-below.ts";
+import { NO_TITLES, titleKey, type UnnumberedTitles } from "./unnumbered-titles.ts";
+
+interface ChapterHeading {
+  /** 1 for a part or a book, 2 for a chapter. */
+  readonly level: number;
+}
+
+const MAX_HEADING_CODE_UNITS = 100;
+
+const UNNUMBERED = new RegExp(`^(?:${UNNUMBERED_HEADINGS.join("|")})[.:。：]?$`, "i");
+
+/** Marks that no chapter title ends with. */
+const ENDS_LIKE_TEXT = /[.。…,，;；:：]$/;
+
+function levelOf(line: string): { readonly level: number; readonly title: string } | null {
+  if (line.length > MAX_HEADING_CODE_UNITS) return null;
+  if (UNNUMBERED.test(line)) return { level: LEVEL.chapter, title: "" };
+  const form = formOf(line);
+  if (form?.kind !== "known" || form.isNumberFirst || form.markedTitle === null) return null;
+  return ENDS_LIKE_TEXT.test(form.markedTitle) ? null : { level: form.level, title: form.markedTitle };
+}
+
+/**
+ * Whether the first line is long, as in most paragraphs. Such a paragraph is not a heading and needs no further
+ * check.
+ */
+const LONG_FIRST_LINE = new RegExp(`^[^\\n\\u2028]{${MAX_HEADING_CODE_UNITS}}\\S`);
+
+/** Parses a heading of one line, or of two with the title below the number; `null` for any other text. */
+function chapterHeading(text: string): ChapterHeading | null {
+  if (LONG_FIRST_LINE.test(text.trimStart())) return null;
+  const lines = text.split(/[\n\u2028]+/).map(collapseSpaces);
+  const [first = "", second, third] = lines.filter((line) => line !== "");
+  const heading = levelOf(first);
+  if (heading === null || third !== undefined) return null;
+  if (second === undefined) return { level: heading.level };
+  const isTitle =
+    heading.title === "" && second.length <= MAX_HEADING_CODE_UNITS && !ENDS_LIKE_TEXT.test(second);
+  return isTitle ? { level: heading.level } : null;
+}
+
+/** Puts the number of a heading on its first line, and its title on the second. */
+function headingText(text: string): string {
+  const [first = "", ...more] = text.trim().split(/\s*[\n\u2028]\s*/);
+  if (more.length === 0) return first;
+  const isNumberAlone =
+    levelOf(collapseSpaces(first))?.title === "" || formOf(collapseSpaces(first))?.hasTitle === false;
+  return isNumberAlone ? `${first}${HARD_BREAK}${more.join("\n")}` : [first, ...more].join("\n");
+}
+
+/** The key of acts, which are divided into scenes and not into chapters with titles. */
+const ACT = / (?:act|acto|ato|babak)$/;
+
+/** Returns the last position of each title. An earlier occurrence is an entry of a table of contents. */
+function lastOccurrences(blocks: readonly SourceBlock[], { keys }: UnnumberedTitles): ReadonlySet<number> {
+  const last = new Map<string, number>();
+  for (const [at, block] of blocks.entries()) {
+    if (keys.size === 0 || block.kind !== "paragraph" || block.text.length > 2 * MAX_HEADING_CODE_UNITS)
+      continue;
+    const key = titleKey(block.text);
+    if (keys.has(key)) last.set(key, at);
+  }
+  return new Set(last.values());
+}
+
+/**
+ * Turns paragraphs into headings. A heading directly above another of its level is an entry of a table of contents,
+ * and stays a paragraph. So does a heading without text below it.
+ *
+ * @param titles titles without a number; those that are set off from the text count if no chapter has a number
+ */
+export function markChapters(
+  blocks: readonly SourceBlock[],
+  titles: UnnumberedTitles = NO_TITLES,
+): SourceBlock[] {
+  const { headings: sequence, listed, contents } = findSequences(blocks);
+  const forms = [...sequence.values()];
+  const hasWord = forms.some(({ kind }) => kind !== "bare");
+  const hasChapters = forms.some(({ level, key }) => level > 1 || ACT.test(key));
+  const titled = lastOccurrences(blocks, hasChapters && !titles.areListed ? NO_TITLES : titles);
+  const headings = blocks.map((block, index) => {
+    if (block.kind !== "paragraph" || listed.has(index) || contents.has(index)) return null;
+    const form = sequence.get(index);
+    if (form !== undefined) return { level: form.kind === "bare" && !hasWord ? form.level - 1 : form.level };
+    if (titled.has(index) && !(hasChapters && sequence.has(index - 1))) return { level: 2 };
+    // The "Epilogue" in a table of contents stands below the last chapter there.
+    return listed.has(index - 1) ? null : chapterHeading(block.text);
+  });
+  const marked = blocks.map((block, index): SourceBlock => {
+    const heading = headings[index] ?? null;
+    const next = headings[index + 1] ?? null;
+    const isAboveContents = contents.has(index + 1) && (contents.has(index - 1) || !sequence.has(index));
+    const isListed = isAboveContents || (next !== null && next.level <= (heading?.level ?? 0));
+    if (block.kind !== "paragraph" || heading === null || isListed || index === blocks.length - 1)
+      return block;
+    return { kind: "heading", level: heading.level, text: headingText(block.text) };
+  });
+  return joinTitlesBelow(marked);
+}

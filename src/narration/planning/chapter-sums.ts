@@ -1,0 +1,41 @@
+/** Computes length and remaining price of each chapter of a plan. */
+
+import { chapterNumbers } from "../plan/chapters/chapter-number.ts";
+import type { PartEstimate } from "../views/part-summary.ts";
+
+export interface ChapterSum {
+  /**
+   * The number as {@link chapterNumbers} counts it; `null` for a heading without a number among numbered chapters.
+   */
+  readonly number: number | null;
+  /** `null` for the text before the first heading. */
+  readonly title: string | null;
+  readonly seconds: number;
+  /** What the chapter's parts will cost. Paid parts cost nothing more. */
+  readonly credits: number;
+}
+
+/** Returns nothing if the text has fewer than two chapters. */
+export function chapterSums(
+  sections: ReadonlyArray<{ readonly title: string | null }>,
+  parts: ReadonlyArray<{ readonly section: number }>,
+  estimates: readonly PartEstimate[],
+): ChapterSum[] {
+  if (sections.length < 2) return [];
+  const numbers = chapterNumbers(sections);
+  const sums = sections.map(({ title }, index) => ({
+    number: numbers[index] ?? null,
+    title,
+    seconds: 0,
+    credits: 0,
+  }));
+  for (const [index, { section }] of parts.entries()) {
+    const sum = sums[section];
+    if (sum === undefined) continue;
+    const { seconds = 0, credits = 0 } = estimates[index] ?? {};
+    sum.seconds += seconds;
+    sum.credits += credits;
+  }
+  // Chapters that were not chosen have no parts.
+  return sums.filter(({ seconds }) => seconds > 0);
+}

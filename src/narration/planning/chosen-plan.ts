@@ -1,0 +1,57 @@
+/** Chooses chapters of a narration that is already planned, so that its text need not be sent again. */
+import { AudioError } from "../../errors.ts";
+import { chosenSections, partsOfSections, shownChapter } from "../plan/chapters/chosen-chapters.ts";
+import type { PlannedSection } from "../plan/plan.ts";
+import type { StoredPlan } from "../state/narration-state.ts";
+import { isAboutWholeText, shortPartsRemarks } from "./make-plan.ts";
+import { chosenRemark, inheritedRemarks, titleOfChosen } from "./plan-remarks.ts";
+
+/**
+ * Equals the plan of the same text with the same `chapters`.
+ *
+ * @param wanted in the syntax of `chosenSections`
+ * @throws AudioError `invalid_request` for a sheet, a chapter that does not exist, or chapters with nothing to speak
+ */
+export function chosenPlan(plan: StoredPlan, wanted: string): StoredPlan {
+  if (plan.files === "rows") {
+    throw new AudioError("invalid_request", "A sheet has rows and no chapters. Nothing was sent.");
+  }
+  const sections = plan.sections.map(({ title, level = null }) => ({ title, level }));
+  const chosen = chosenSections(sections, wanted);
+  checkPlanned(plan, sections, chosen);
+  if (chosen.length === sections.length) return plan;
+  const parts = partsOfSections(plan.parts, chosen);
+  const { wholeTitle: whole = plan.title } = plan;
+  return {
+    ...plan,
+    title: titleOfChosen(whole, { sections, chosen }),
+    wholeTitle: whole,
+    parts,
+    remarks: [
+      ...chosenRemark({ sections, chosen }),
+      ...inheritedRemarks(plan.remarks, { parts }),
+      ...shortPartsRemarks({ parts }),
+    ],
+    unspoken: plan.unspoken.map(isAboutWholeText),
+  };
+}
+
+/**
+ * @throws AudioError `invalid_request` for a chapter that the plan does not contain, because it was made for other
+ *   chapters
+ */
+function checkPlanned(
+  plan: StoredPlan,
+  sections: readonly PlannedSection[],
+  chosen: readonly number[],
+): void {
+  if (plan.wholeTitle === undefined) return;
+  const planned = new Set(plan.parts.map(({ section }) => section));
+  const missing = chosen.find((section) => !planned.has(section));
+  if (missing === undefined) return;
+  throw new AudioError(
+    "invalid_request",
+    `This narration holds only some chapters of its text, and not ${shownChapter(sections, missing)}. Nothing was sent.`,
+    { remedy: "Give the text or file again, with chapters." },
+  );
+}

@@ -1,0 +1,215 @@
+/** Changes single passages of a planned text, so that only the parts that contain them are made anew. */
+import { MAX_PROMPT_CODE_POINTS } from "../../contract/service-limits.ts";
+import { codePointLength } from "../../contract/unicode.ts";
+import { AudioError } from "../../errors.ts";
+import type { Pronunciation } from "../../pronunciation.ts";
+import { excerptOf } from "../plan/blocks.ts";
+import { hasWords } from "../plan/characters.ts";
+import { split } from "../plan/cutting/split.ts";
+import { PARAGRAPH_JOINT } from "../plan/cutting/units.ts";
+import { readReplacement } from "../plan/plan-narration.ts";
+import type { NarrationState, StoredPart, StoredPlan } from "../state/narration-state.ts";
+import { shortPartsRemarks } from "./make-plan.ts";
+import { inheritedRemarks } from "./plan-remarks.ts";
+import { spokenPart } from "./spoken-part.ts";
+
+export interface Edit {
+  /** Words that occur exactly once in the narration. */
+  readonly quote: string;
+  /** Empty to delete the words. */
+  readonly replacement: string;
+}
+
+/** Groups of equivalent marks, because people type other forms than the text has. */
+const SAME_MARKS: readonly string[] = ["'‘’‚′`´", '"“”„«»″', "-‐‑–—−"];
+
+const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+
+/** Matches the quote with any white space, quotation marks and dashes. */
+function patternOf(quote: string): RegExp {
+  const words = quote.normalize("NFC").trim().split(/\s+/);
+  const forms = words.map((word) =>
+    Array.from(word, (character) => {
+      const marks = SAME_MARKS.find((all) => all.includes(character));
+      return marks === undefined ? escaped(character) : `[${escaped(marks)}]`;
+    }).join(""),
+  );
+  return new RegExp(forms.join("\\s+"), "gu");
+}
+
+function refuse(quote: string, rule: string): never {
+  throw new AudioError(
+    "invalid_request",
+    `edits: the quote ${JSON.stringify(excerptOf(quote))} ${rule}. Nothing was sent.`,
+    {
+      remedy:
+        "Quote some words in a row that stand once in the text, as they are spoken, without marks of Markdown; more words make a quote unique.",
+    },
+  );
+}
+
+/** A longer quote is an error. A longer replacement is a text of its own, which is planned in a thread. */
+const MAX_QUOTE_CODE_UNITS = 2000;
+const MAX_REPLACEMENT_CODE_UNITS = 50_000;
+
+function edited(texts: readonly string[], { quote, replacement }: Edit): string[] {
+  if (quote.length > MAX_QUOTE_CODE_UNITS) refuse(quote, `is longer than ${MAX_QUOTE_CODE_UNITS} characters`);
+  if (replacement.length > MAX_REPLACEMENT_CODE_UNITS) {
+    refuse(quote, `has a replacement of more than ${MAX_REPLACEMENT_CODE_UNITS} characters`);
+  }
+  if (!hasWords(quote)) refuse(quote, "must hold a letter or a digit");
+  const pattern = patternOf(quote);
+  const count = texts.reduce((sum, text) => sum + [...text.matchAll(pattern)].length, 0);
+  if (count === 0) {
+    const isOverAnEnd = pattern.test(texts.join(PARAGRAPH_JOINT));
+    refuse(quote, isOverAnEnd ? "extends beyond the end of a part" : "stands nowhere in this narration");
+  }
+  if (count > 1) refuse(quote, `stands ${count} times in this narration, and must stand there once`);
+  return texts.map((text) => text.replace(pattern, () => replacement));
+}
+
+/**
+ * Reads a replacement in the same way as the narration's text. Rows of a sheet and cues are spoken as they are
+ * written.
+ */
+function spokenReplacement({ quote, replacement }: Edit, plan: StoredPlan): string {
+  const isVerbatim =
+    plan.files === "rows" || plan.parts.some(({ startSeconds }) => startSeconds !== undefined);
+  if (isVerbatim || replacement.trim() === "") return replacement;
+  const words = readReplacement(replacement.trim());
+  const label = /^\s*([^:：\n]{1,40})[:：]/.exec(replacement)?.[1]?.trim().toLowerCase();
+  const isLabelled =
+    label !== undefined && plan.parts.some(({ speaker }) => speaker?.toLowerCase() === label);
+  if (words === null || isLabelled) {
+    throw new AudioError(
+      "invalid_request",
+      `edits: the replacement of ${JSON.stringify(excerptOf(quote))} is more than words: an edit cannot make a heading, a pause, another speaker or code. Nothing was sent.`,
+      { remedy: "Give words alone, or narrate the changed text: only the parts that differ are paid for." },
+    );
+  }
+  // White space at the ends of the replacement separates it from the words around it.
+  const [before = "", after = ""] = [/^\s+/.exec(replacement)?.[0], /\s+$/.exec(replacement)?.[0]];
+  return before + words + after;
+}
+
+/** An edited heading is spoken, and renames its chapter. */
+function editedTitles(plan: StoredPlan, texts: readonly string[]): StoredPlan["sections"] {
+  return plan.sections.map((section, index) => {
+    const first = plan.parts.findIndex((part) => part.section === index);
+    const [before, after] = [plan.parts[first]?.text, texts[first]];
+    const [heading = ""] = after?.split(PARAGRAPH_JOINT) ?? [];
+    const wasHeading = section.title !== null && before?.split(PARAGRAPH_JOINT)[0] === section.title;
+    return wasHeading && hasWords(heading) ? { ...section, title: heading.replaceAll("\n", " ") } : section;
+  });
+}
+
+const BRACKETS = /[[(（［][^[\]()（）［］]{1,60}[\])）］]/u;
+
+const CHANGED = "It says now: ";
+const EDITS_SHOWN = 3;
+const CONTEXT_CODE_UNITS = 20;
+
+/** Shows the new words of an edit in their sentence, so that a wrong quote is noticed before it is paid for. */
+function changedWords(parts: readonly StoredPart[], replacement: string): string[] {
+  const words = replacement.trim();
+  const text = words === "" ? undefined : parts.find((part) => part.text.includes(words))?.text;
+  if (text === undefined) return [];
+  const at = text.indexOf(words);
+  const [from, to] = [Math.max(0, at - CONTEXT_CODE_UNITS), at + words.length + CONTEXT_CODE_UNITS];
+  const shown = excerptOf(text.slice(from, to).toWellFormed());
+  return [`${CHANGED}${from === 0 ? "" : "…"}${JSON.stringify(shown)}.`];
+}
+
+/** Reports what a listener may not expect of the new words of edits. */
+function editedRemarks(
+  remarks: readonly string[],
+  parts: readonly StoredPart[],
+  edits: readonly Edit[],
+): string[] {
+  const brackets = edits.flatMap(({ replacement }) => BRACKETS.exec(replacement)?.[0] ?? []);
+  return [
+    ...edits.slice(0, EDITS_SHOWN).flatMap(({ replacement }) => changedWords(parts, replacement)),
+    ...inheritedRemarks(
+      remarks.filter((remark) => !remark.startsWith(CHANGED)),
+      { parts },
+    ),
+    ...shortPartsRemarks({ parts }),
+    ...(brackets.length === 0
+      ? []
+      : [`Brackets in a replacement are spoken: ${JSON.stringify(brackets[0])}.`]),
+  ];
+}
+
+/**
+ * Returns the plan with the passages changed. Divides parts that get too long, and drops parts without words. All
+ * other parts stay identical.
+ *
+ * @param takes the chosen takes; an edited part keeps its speed
+ * @throws AudioError `invalid_request` for a quote that does not occur exactly once, or if nothing is left to speak
+ */
+export function editedPlan(
+  plan: StoredPlan,
+  edits: readonly Edit[],
+  pronunciations: readonly Pronunciation[],
+  takes: NarrationState["takes"] = [],
+): StoredPlan {
+  const rules = mergedRules(pronunciations, plan.pronunciations ?? []);
+  const texts = edits
+    .map((edit) => ({ quote: edit.quote, replacement: spokenReplacement(edit, plan) }))
+    .reduce<readonly string[]>(
+      edited,
+      plan.parts.map(({ text }) => text),
+    );
+  /** The time of a dropped part. The next part of its cue begins then. */
+  let time: Pick<StoredPart, "startSeconds" | "cue"> = {};
+  const parts = plan.parts.flatMap((original, index) => {
+    const part = original.startSeconds === undefined ? { ...original, ...time } : original;
+    const text = (texts[index] ?? "").trim();
+    time = {};
+    if (text === part.text) return [part];
+    if (hasWords(text)) {
+      const speed = takes.find((retake) => retake.part === index)?.speed;
+      const settings = speed === undefined ? part.settings : { ...part.settings, speed };
+      return divided({ ...part, ...(settings === undefined ? {} : { settings }), text }, plan, rules);
+    }
+    if (part.startSeconds !== undefined) time = { startSeconds: part.startSeconds, cue: part.cue };
+    return [];
+  });
+  if (parts.length === 0) {
+    throw new AudioError("invalid_request", "The edits leave nothing to speak. Nothing was sent.");
+  }
+  return {
+    ...plan,
+    ...(rules.length === 0 ? {} : { pronunciations: rules }),
+    sections: editedTitles(plan, texts),
+    parts,
+    remarks: editedRemarks(plan.remarks, parts, edits),
+  };
+}
+
+/** Rules of the call take precedence over those with which the narration was made. */
+function mergedRules(call: readonly Pronunciation[], earlier: readonly Pronunciation[]): Pronunciation[] {
+  const keyOf = ({ word, language }: Pronunciation): string => JSON.stringify([word, language]);
+  const known = new Set(call.map(keyOf));
+  return [...call, ...earlier.filter((rule) => !known.has(keyOf(rule)))];
+}
+
+/** Longer parts are divided as the planner divides them. */
+const MAX_SECONDS = 90;
+
+function divided(part: StoredPart, plan: StoredPlan, pronunciations: readonly Pronunciation[]): StoredPart[] {
+  const { settings, pauseSeconds } = plan;
+  const options = { settings, pronunciations };
+  const { part: whole } = spokenPart(part, options);
+  if (whole.estimatedSeconds <= MAX_SECONDS && codePointLength(part.text) <= MAX_PROMPT_CODE_POINTS) {
+    return [whole];
+  }
+  const speed = part.settings?.speed ?? settings.speed ?? 1;
+  const stretches = split(part.text.split(PARAGRAPH_JOINT), speed);
+  return stretches.map(({ text, endsParagraph }, at) => {
+    const isLast = at === stretches.length - 1;
+    const pauseAfterSeconds = isLast ? part.pauseAfterSeconds : endsParagraph ? pauseSeconds : 0;
+    const { startSeconds: _, cue: __, ...untimed } = part;
+    return spokenPart({ ...(at === 0 ? part : untimed), text, pauseAfterSeconds }, options).part;
+  });
+}

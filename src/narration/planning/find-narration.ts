@@ -1,0 +1,135 @@
+/** Finds the narration that a call means, and plans it if it is new. */
+import type { Clock } from "../../clock.ts";
+import { AudioError } from "../../errors.ts";
+import { checkFileName } from "../../files/file-name.ts";
+import type { InputText } from "../../files/input-format.ts";
+import type { OutputFolder } from "../../files/output-folder.ts";
+import type { Pronunciation } from "../../pronunciation.ts";
+import { secretRefused } from "../../redaction.ts";
+import { checkRoomForNames, stemOf } from "../driving/joined-files.ts";
+import type { NarrateChanges } from "../state/changes.ts";
+import { inheritedTakes } from "../state/inherited-takes.ts";
+import { isNarrationId, narrationIdOf } from "../state/narration-id.ts";
+import type { KnownNarration, NarrationRepository } from "../state/narration-repository.ts";
+import { type StoredPlan, withRemarks } from "../state/narration-state.ts";
+import type { Edit } from "./edits.ts";
+import type { PlanSettings } from "./make-plan.ts";
+
+export type NarrateSource =
+  /** An edit of a narration: a new narration that shares the unchanged parts. */
+  | {
+      readonly kind: "edited";
+      readonly narrationId: string;
+      readonly edits: readonly Edit[];
+      readonly pronunciations: readonly Pronunciation[];
+    }
+  /** Some chapters of a narration: a new narration of these parts. */
+  | { readonly kind: "chosen"; readonly narrationId: string; readonly chapters: string }
+  /** @param fileName the name of the file that was read; absent for a text */
+  | {
+      readonly kind: "text";
+      readonly source: InputText;
+      readonly fileName?: string;
+      readonly options: PlanSettings;
+    }
+  /** @param mayGoOn whether to continue, within its limit, a narration whose process has ended */
+  | { readonly kind: "narration"; readonly narrationId: string; readonly mayGoOn?: boolean };
+
+/** A narration, and whether this call has planned it for the first time. */
+export type FoundNarration = KnownNarration & { readonly isNew?: true };
+
+export interface FindNarrationDeps {
+  readonly repository: NarrationRepository;
+  /** Origin of the service, which is part of a narration's id. */
+  readonly origin: string;
+  readonly folder: OutputFolder;
+  readonly clock: Pick<Clock, "wallMs">;
+  /** Whether a text contains the API key or a password of the settings. */
+  readonly holdsSecret: (text: string) => boolean;
+}
+
+/** @throws AudioError `invalid_request` for a text that is not an id; `not_found`, `store_unavailable` */
+async function known(repository: NarrationRepository, narrationId: string): Promise<KnownNarration> {
+  if (isNarrationId(narrationId)) return await repository.get(narrationId);
+  throw new AudioError(
+    "invalid_request",
+    "narration_id must be an id that narrate returned: nar_ and 32 letters and digits.",
+  );
+}
+
+/** Makes the plan of a source. Loads each planner on first use, because most calls need none. */
+async function planOf(
+  repository: NarrationRepository,
+  source: Exclude<NarrateSource, { kind: "narration" }>,
+): Promise<StoredPlan> {
+  if (source.kind === "text") {
+    const { planText } = await import("./plan-text.ts");
+    const plan = await planText(source.source, source.options);
+    return source.fileName === undefined ? plan : { ...plan, sourceName: source.fileName };
+  }
+  const { plan, state } = await known(repository, source.narrationId);
+  const { remarks, unspoken } = state;
+  const current = { ...plan, remarks, unspoken };
+  if (source.kind === "chosen") {
+    const { chosenPlan } = await import("./chosen-plan.ts");
+    return chosenPlan(current, source.chapters);
+  }
+  const { editedPlan } = await import("./edits.ts");
+  return editedPlan(current, source.edits, source.pronunciations, state.takes);
+}
+
+/** An edited narration has the name of the first one, so that it can replace that file. */
+async function nameOfEdit(repository: NarrationRepository, narrationId: string): Promise<string | null> {
+  const { plan, state } = await repository.get(narrationId);
+  return plan.files === "rows" ? state.fileName : stemOf(narrationId, plan, state);
+}
+
+/**
+ * Finds the narration of a source; plans and stores it if it is new.
+ *
+ * @throws AudioError `invalid_request`, `not_found`, `store_unavailable`
+ */
+export async function findNarration(deps: FindNarrationDeps, source: NarrateSource): Promise<FoundNarration> {
+  const { repository, origin, clock, holdsSecret } = deps;
+  if (source.kind === "narration") return await known(repository, source.narrationId);
+  const plan = await planOf(repository, source);
+  // Check the planned text, because markup, entities or invisible characters may hide a secret in the input.
+  if (holdsSecret(JSON.stringify(plan))) throw secretRefused("The text, as it is read, holds");
+  const narrationId = narrationIdOf(origin, plan);
+  const takes = await inheritedTakes(repository, plan);
+  if (await repository.knows(narrationId)) {
+    await repository.change(narrationId, (state) => {
+      const current = withRemarks(state, plan);
+      // Adopts takes that were chosen after the first plan, unless somebody has already agreed to that plan.
+      const isOpen = state.status === "planned" && JSON.stringify(state.takes) !== JSON.stringify(takes);
+      return isOpen ? { ...current, takes } : current;
+    });
+    return await repository.get(narrationId);
+  }
+  const fileName = source.kind === "edited" ? await nameOfEdit(repository, source.narrationId) : null;
+  await repository.begin(narrationId, plan, { takes, fileName, createdAtMs: clock.wallMs() });
+  return { ...(await repository.get(narrationId)), isNew: true };
+}
+
+/**
+ * Finds the narration of a call, and checks its file names before anything is sent.
+ *
+ * @throws AudioError as {@link findNarration} does, and `invalid_file_name`
+ */
+export async function findChecked(
+  deps: FindNarrationDeps,
+  source: NarrateSource,
+  { fileName, maxCredits }: NarrateChanges,
+): Promise<FoundNarration> {
+  if (fileName !== null) checkFileName(fileName);
+  if (fileName !== null && deps.holdsSecret(fileName)) throw secretRefused("The file name holds");
+  const found = await findNarration(deps, source);
+  const { state } = found;
+  if (maxCredits !== null) {
+    await checkRoomForNames(deps.folder, {
+      ...found,
+      state: { ...state, fileName: fileName ?? state.fileName },
+    });
+  }
+  return found;
+}

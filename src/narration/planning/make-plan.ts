@@ -1,0 +1,261 @@
+/** Makes the plan of a request: parts, settings, and remarks about what will not be spoken. */
+import { MINIMUM_CHARGE_CREDITS, MINIMUM_CHARGE_SECONDS } from "../../contract/billing.ts";
+import { INVISIBLE_CHARACTERS } from "../../contract/unicode.ts";
+import { AudioError } from "../../errors.ts";
+import type { TextFormat } from "../../files/input-format.ts";
+import { type Pronunciation, respelledNotes } from "../../pronunciation.ts";
+import type { ReadText, SkippedList } from "../plan/blocks.ts";
+import { withChapters } from "../plan/chapters/chosen-chapters.ts";
+import { titleOf } from "../plan/narration-title.ts";
+import { isSubtitles } from "../plan/plain/time-codes.ts";
+import {
+  MAX_PARTS,
+  type NarrationPlan,
+  type PlannedPart,
+  type Skipped,
+  type SkippedKind,
+  type Speaker,
+  type Voices,
+} from "../plan/plan.ts";
+import { planDocument, planNarration } from "../plan/plan-narration.ts";
+import type { NarrationSettings, StoredPart, StoredPlan } from "../state/narration-state.ts";
+import { planTimeline } from "../timeline/plan-timeline.ts";
+import { chosenRemark, edgesRemark, planRemarks, titleOfChosen } from "./plan-remarks.ts";
+import { type SpokenPart, spokenPart } from "./spoken-part.ts";
+import { unusedSettingsRemark } from "./unused-settings.ts";
+
+export interface PlanSettings {
+  readonly settings: NarrationSettings;
+  readonly voices: Voices;
+  readonly pronunciations?: readonly Pronunciation[];
+  readonly pauseSeconds: number;
+  /** Each pause between paragraphs is as long as `pauseSeconds`, which costs more parts. */
+  readonly keepsPauses?: boolean;
+  readonly files: "one" | "chapters";
+  /** The chapters to narrate, in the syntax of `chosenSections`; absent for all. */
+  readonly chapters?: string | undefined;
+}
+
+/** A text, or a function that reads another kind of file into blocks, and lists what it leaves out. */
+export type ProseText =
+  | { readonly text: string; readonly format: TextFormat | "srt" | "vtt" }
+  | { readonly read: (skipped: SkippedList) => ReadText };
+
+/** Checked first, because planning so many headings would take minutes. */
+function checkHeadings(text: string, format: TextFormat): void {
+  if (format !== "markdown") return;
+  const headings = text.match(/^ {0,3}#{1,6}\s/gm)?.length ?? 0;
+  if (headings <= MAX_PARTS) return;
+  throw new AudioError(
+    "invalid_request",
+    `The text has ${headings} headings, each of which would be a part of its own; a narration has at most ${MAX_PARTS} parts. Nothing was sent.`,
+  );
+}
+
+/** One or two short parts are not worth a remark. */
+const MIN_REPORTED_SHORT_PARTS = 3;
+const MAX_VOICELESS = 5;
+
+const SKIPPED: Readonly<Record<SkippedKind, readonly [one: string, many: string]>> = {
+  front_matter: ["the front matter", "blocks of front matter"],
+  html: ["a piece of HTML", "pieces of HTML"],
+  code: ["a block of code", "blocks of code"],
+  math: [
+    "a formula, which may leave a gap in its sentence",
+    "formulas, which may leave gaps in their sentences",
+  ],
+  latex: ["a command of LaTeX", "commands of LaTeX"],
+  template: ["a template tag", "template tags"],
+  emoji: ["a code of an emoji", "codes of emoji"],
+  badge: ["a badge", "badges"],
+  footnote: ["a footnote", "footnotes"],
+  ebook_frame: [
+    "what the publisher puts around the book",
+    "pieces of what the publisher puts around the book",
+  ],
+  time_code: ["a time code", "time codes"],
+  ruby: ["a reading in 《》", "readings in 《》"],
+  note: ["a note of the transcriber", "notes of the transcriber"],
+  table_frame: ["the frame of a table", "lines of tables’ frames"],
+  mail_header: ["a line of a mail’s header", "lines of mails’ headers"],
+  leader: ["a dot leader", "dot leaders"],
+  page_mark: ["a page number or running head", "page numbers and running heads"],
+  illustration: ["the mark of an illustration", "marks of illustrations"],
+  reference: ["the mark of a note", "marks of notes"],
+  sound: ["a sound in brackets", "sounds in brackets"],
+  script_mark: ["a transition of a script", "transitions of a script"],
+  direction: ["a stage direction", "stage directions"],
+  song: ["a line that is sung", "lines that are sung"],
+  empty_cue: ["a cue without text", "cues without text"],
+  repeat: ["a line that repeats the cue above", "lines that repeat the cue above"],
+  no_time: ["a line above the first time", "lines above the first time"],
+  image: ["an image without words", "images without words"],
+  navigation: ["a menu or frame of the page", "pieces of menus and of the page’s frame"],
+  aside: ["a box beside the text", "boxes beside the text"],
+  book_matter: ["a table of contents, index, cover or imprint", "pages of contents, index, cover or imprint"],
+  hidden: ["what the page hides", "pieces that the page hides"],
+  no_words: ["a line without letters or digits", "lines without letters or digits"],
+};
+
+/**
+ * @param isChosen whether chapters were chosen, because the count of what is left out includes the other chapters
+ */
+const NOT_SPOKEN = "Not spoken: ";
+
+function skippedRemark({ kind, count, excerpt }: Skipped): string {
+  const [one, many] = SKIPPED[kind];
+  return `${NOT_SPOKEN}${count === 1 ? one : `${count} ${many}`} (${JSON.stringify(excerpt)}).`;
+}
+
+/** Rewords a remark about what is not spoken for chosen chapters, because it counts the whole text. */
+export const isAboutWholeText = (unspoken: string): string =>
+  unspoken.replace(NOT_SPOKEN, "Not spoken of the whole text: ");
+
+/** Reports short parts, such as turns of a dialogue, because each costs the minimum charge. */
+export function shortPartsRemarks({
+  parts,
+}: {
+  readonly parts: ReadonlyArray<{ readonly estimatedSeconds: number }>;
+}): string[] {
+  const count = parts.filter(({ estimatedSeconds }) => estimatedSeconds < MINIMUM_CHARGE_SECONDS).length;
+  if (count < MIN_REPORTED_SHORT_PARTS) return [];
+  const rule = `${MINIMUM_CHARGE_CREDITS} credits, the least that is charged`;
+  return [`${count} parts are shorter than ${MINIMUM_CHARGE_SECONDS} s and cost ${rule}, each.`];
+}
+
+/** Reports what kept pauses cost. */
+function pausesRemark(
+  { parts, hasWrittenPauses }: NarrationPlan,
+  { parts: unbroken }: NarrationPlan,
+  keepsPauses: boolean,
+): string[] {
+  return [
+    ...(hasWrittenPauses === true ? ["Written pauses such as [pause 2s] are kept as silence."] : []),
+    ...paragraphPauses(parts, unbroken, keepsPauses),
+  ];
+}
+
+function paragraphPauses(
+  parts: readonly PlannedPart[],
+  unbroken: readonly PlannedPart[],
+  keepsPauses: boolean,
+): string[] {
+  if (keepsPauses && parts.length === 1) {
+    return [
+      "pause_seconds makes no pause: the text is one paragraph. A blank line between two divides them.",
+    ];
+  }
+  if (parts.length === unbroken.length) return [];
+  const sum = (all: readonly PlannedPart[]): number =>
+    all.reduce((credits, { estimatedCredits }) => credits + estimatedCredits, 0);
+  return [
+    `${parts.length} parts instead of ${unbroken.length}: about ${Math.round(sum(parts))} credits instead of ${Math.round(sum(unbroken))}, because a pause is silence between parts.`,
+  ];
+}
+
+const soundOf = ({ voice, speed, pitch, volume }: Speaker): string =>
+  JSON.stringify([voice, speed, pitch, volume]);
+
+/** Names the speaker of a part, unless several names share the same voice and settings. */
+function speakerOf({ voice, settings }: PlannedPart, voices: Voices): Pick<StoredPart, "speaker"> {
+  if (voice === undefined) return {};
+  const sound = soundOf({ ...settings, voice });
+  const names = Object.entries(voices).flatMap(([name, given]) =>
+    soundOf(typeof given === "string" ? { voice: given } : given) === sound ? [name] : [],
+  );
+  return names.length === 1 ? { speaker: names[0] } : {};
+}
+
+/** Converts a planned part to its stored form. A part without respelled words keeps the planner's estimate. */
+function storedPart(planned: PlannedPart, options: PlanSettings): SpokenPart {
+  const { voice = null, settings, ...part } = planned;
+  const own = settings === undefined ? {} : { settings };
+  const spoken = spokenPart({ ...part, voice, ...speakerOf(planned, options.voices), ...own }, options);
+  if (spoken.part.spoken !== undefined) return spoken;
+  const { estimatedSeconds, estimatedCredits } = planned;
+  return { part: { ...spoken.part, estimatedSeconds, estimatedCredits }, words: [] };
+}
+
+/** The plan before chapters are chosen. `unbroken` is the same plan, made without pauses between its parts. */
+interface WholePlan {
+  readonly plan: NarrationPlan;
+  readonly unbroken?: NarrationPlan;
+  readonly remarks: readonly string[];
+}
+
+function wholePlan(source: ProseText, options: PlanSettings): WholePlan {
+  const { settings, voices, pauseSeconds, keepsPauses } = options;
+  const speed = settings.speed ?? 1;
+  const request = { speed, pauseSeconds, voices };
+  if ("read" in source) {
+    const plan = planDocument(source.read, { ...request, keepsPauses });
+    return { plan, unbroken: keepsPauses === true ? planDocument(source.read, request) : plan, remarks: [] };
+  }
+  const { text, format } = source;
+  if (format === "srt" || format === "vtt" || isSubtitles(text)) {
+    const kind = format === "srt" || format === "vtt" ? format : null;
+    const { plan, remarks } = planTimeline({ text, kind, speed, voices });
+    return { plan, remarks: [...remarks, ...unusedSettingsRemark(options, "each cue has its own time")] };
+  }
+  checkHeadings(text, format);
+  const plan = planNarration({ text, format, ...request, keepsPauses });
+  const unbroken = keepsPauses === true ? planNarration({ text, format, ...request }) : plan;
+  return { plan, unbroken, remarks: [] };
+}
+
+/** Plans the whole text, or the chosen chapters. */
+function planOf(source: ProseText, options: PlanSettings): WholePlan {
+  const { chapters } = options;
+  const { plan, unbroken = plan, remarks } = wholePlan(source, options);
+  if (chapters === undefined) return { plan, unbroken, remarks };
+  return { plan: withChapters(plan, chapters), unbroken: withChapters(unbroken, chapters), remarks };
+}
+
+export const storedRules = ({ pronunciations = [] }: PlanSettings): Pick<StoredPlan, "pronunciations"> =>
+  pronunciations.length === 0 ? {} : { pronunciations: [...pronunciations] };
+
+/** @throws AudioError `invalid_request` if there is nothing to speak */
+export function makePlan(source: ProseText, options: PlanSettings): StoredPlan {
+  const { settings, pauseSeconds, files } = options;
+  const { plan, unbroken = plan, remarks } = planOf(source, options);
+  const silent = plan.silentSpeakers.map(
+    (name) => `No line begins with ${JSON.stringify(name)} and a colon: nobody speaks with that voice.`,
+  );
+  const voiceless = (plan.voicelessNames ?? [])
+    .slice(0, MAX_VOICELESS)
+    .map(
+      ({ name, count }) =>
+        `${name} begins ${count} ${count === 1 ? "line" : "lines"} and has no voice in voices: the name will be spoken.`,
+    );
+  const title = titleOf(plan).replaceAll(INVISIBLE_CHARACTERS, " ").trim();
+  const spoken = plan.parts.map((part) => storedPart(part, options));
+  const parts = spoken.map(({ part }) => part);
+  return {
+    version: 1,
+    settings,
+    pauseSeconds,
+    files,
+    title: titleOfChosen(title, plan),
+    ...(plan.chosen === undefined ? {} : { wholeTitle: title }),
+    ...(plan.author === undefined
+      ? {}
+      : { author: plan.author.replaceAll(INVISIBLE_CHARACTERS, " ").trim() }),
+    sections: plan.sections.map(({ title, level }) => (level === null ? { title } : { title, level })),
+    parts,
+    ...storedRules(options),
+    remarks: [
+      ...remarks,
+      ...chosenRemark(plan),
+      edgesRemark(plan),
+      ...pausesRemark(plan, unbroken, options.keepsPauses === true),
+      ...respelledNotes([...new Set(spoken.flatMap(({ words }) => words))]),
+      ...planRemarks(plan, settings.voice),
+      ...silent,
+      ...voiceless,
+      ...shortPartsRemarks(plan),
+    ],
+    unspoken: plan.skipped
+      .map(skippedRemark)
+      .map((sentence) => (plan.chosen === undefined ? sentence : isAboutWholeText(sentence))),
+  };
+}

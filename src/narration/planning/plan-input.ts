@@ -1,0 +1,32 @@
+/** Plans an input by its kind. The reader of each kind is loaded on first use. */
+import { AudioError } from "../../errors.ts";
+import type { InputText } from "../../files/input-format.ts";
+import type { StoredPlan } from "../state/narration-state.ts";
+import type { PlanSettings, ProseText } from "./make-plan.ts";
+
+/** @throws AudioError `invalid_request` if there is nothing to speak, or the content cannot be spoken */
+export async function planInput(input: InputText, settings: PlanSettings): Promise<StoredPlan> {
+  if (input.format === "sheet") {
+    if (settings.chapters !== undefined) {
+      throw new AudioError("invalid_request", "A sheet has rows and no chapters. Nothing was sent.", {
+        remedy: "Leave chapters out, or ask the user for a sheet of the rows that are wanted.",
+      });
+    }
+    const { planSheet } = await import("../sheet/plan-sheet.ts");
+    return planSheet(input.text, settings);
+  }
+  const { makePlan } = await import("./make-plan.ts");
+  return makePlan(await runningText(input), settings);
+}
+
+async function runningText(input: Exclude<InputText, { format: "sheet" }>): Promise<ProseText> {
+  if (input.format === "html") {
+    const { readHtml } = await import("../books/read-html.ts");
+    return { read: (skipped) => readHtml(input.text, skipped) };
+  }
+  if (input.format === "epub") {
+    const { readEpub } = await import("../books/read-epub.ts");
+    return { read: (skipped) => readEpub(input.bytes, skipped) };
+  }
+  return input;
+}

@@ -1,0 +1,112 @@
+/** Remarks on a plan before it is paid: chosen chapters, language, and how much each speaker says. */
+import { languageNotes } from "../../text-language.ts";
+import { excerptOf } from "../plan/blocks.ts";
+import { chapterNumbers } from "../plan/chapters/chapter-number.ts";
+import { shownChapter } from "../plan/chapters/chosen-chapters.ts";
+import type { NarrationPlan } from "../plan/plan.ts";
+import { numberSpans } from "../views/number-spans.ts";
+
+const VOICES_SHOWN = 10;
+
+const MAX_NAMED_CHAPTERS = 5;
+
+/** `Moby-Dick, chapters 3 to 5`. Chapters without a number are named by their titles. */
+export function titleOfChosen(
+  title: string,
+  { sections, chosen }: Pick<NarrationPlan, "sections" | "chosen">,
+): string {
+  if (chosen === undefined) return title;
+  const all = chapterNumbers(sections);
+  const numbers = chosen.flatMap((index) => all[index] ?? []);
+  const titles = chosen.flatMap((index) =>
+    all[index] === null ? [excerptOf(sections[index]?.title ?? "")] : [],
+  );
+  const named =
+    numbers.length === 0 ? [] : [`${numbers.length === 1 ? "chapter" : "chapters"} ${numberSpans(numbers)}`];
+  return [title, ...titles.slice(0, MAX_NAMED_CHAPTERS), ...named].join(", ");
+}
+
+/** Names the chosen chapters by number and title. */
+export function chosenRemark({ sections, chosen }: Pick<NarrationPlan, "sections" | "chosen">): string[] {
+  if (chosen === undefined) return [];
+  const count = sections.filter(({ title }) => title !== null).length;
+  const named = chosen.slice(0, MAX_NAMED_CHAPTERS).map((index) => shownChapter(sections, index));
+  const rest = chosen.length - named.length;
+  return [`Of ${count} chapters: ${named.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}.`];
+}
+
+function languageRemarks({ parts }: NarrationPlan, voice: string | undefined): string[] {
+  const texts = new Map<string, string>();
+  for (const part of parts) {
+    const id = part.voice ?? voice ?? "";
+    texts.set(id, `${texts.get(id) ?? ""}${part.text}\n`.slice(0, 20_000));
+  }
+  return [...texts].flatMap(([id, text]) => languageNotes(text, id));
+}
+
+function voicesRemark({ parts }: NarrationPlan, voice: string | undefined): string[] {
+  const seconds = new Map<string, number>();
+  for (const part of parts) {
+    const id = part.voice ?? voice ?? "the narration’s own voice";
+    seconds.set(id, (seconds.get(id) ?? 0) + part.estimatedSeconds);
+  }
+  if (seconds.size < 2) return [];
+  const all = [...seconds.values()].reduce((sum, one) => sum + one, 0);
+  const shares = [...seconds]
+    .sort(([, one], [, other]) => other - one)
+    .slice(0, VOICES_SHOWN)
+    .map(([id, one]) => `${id} ${Math.round((100 * one) / all)} %`);
+  return [`Spoken by ${shares.join(", ")}.`];
+}
+
+/** The beginning of every remark of {@link edgesRemark}. */
+const EDGES_BEGIN = "It begins ";
+
+/** Shows how the text begins and ends, so that a truncated or wrong file is noticed before it is paid for. */
+export function edgesRemark({ parts }: { readonly parts: readonly { readonly text: string }[] }): string {
+  const flat = parts.map(({ text }) => text.replace(/\s+/g, " "));
+  const last = flat.at(-1) ?? "";
+  const [end = last] = /(?<= |^).{1,60}$/u.exec(last) ?? [];
+  const ending = end === last ? end : `…${end}`;
+  return `${EDGES_BEGIN}${JSON.stringify(excerptOf(flat[0] ?? ""))} and ends ${JSON.stringify(ending)}.`;
+}
+
+const FRONT_BEGIN = "Before the first chapter, ";
+
+/** Remarks with prices or shares of the whole text, which are wrong for a plan that is derived from another one. */
+const WHOLE_TEXT_REMARKS =
+  /parts are shorter than |^\d+ parts instead of |^Spoken by |^Of \d+ chapters: |^Before the first chapter, /;
+
+/** Keeps the remarks that are also true of a derived plan, and shows how its text begins and ends. */
+export function inheritedRemarks(
+  remarks: readonly string[],
+  plan: { readonly parts: readonly { readonly text: string }[] },
+): string[] {
+  const edges = edgesRemark(plan);
+  return remarks
+    .filter((remark) => !WHOLE_TEXT_REMARKS.test(remark))
+    .map((remark) => (remark.startsWith(EDGES_BEGIN) ? edges : remark));
+}
+
+/** Minimum length of the text before the first heading that is mentioned, and the minimum number of headings. */
+const FRONT_SECONDS = 60;
+const MIN_FRONT_SECTIONS = 4;
+
+/** Says how much is spoken before the first chapter, because a table of contents may take minutes. */
+function frontRemark({ parts, sections, chosen }: NarrationPlan): string[] {
+  if (chosen !== undefined || sections[0]?.title !== null || sections.length < MIN_FRONT_SECTIONS) return [];
+  const front = parts.filter(({ section }) => section === 0);
+  const seconds = front.reduce((sum, { estimatedSeconds }) => sum + estimatedSeconds, 0);
+  if (seconds < FRONT_SECONDS) return [];
+  const length = `about ${Math.round(seconds / 60)} min`;
+  return [
+    `${FRONT_BEGIN}${length} are spoken, such as a title page or a table of contents; chapters "1-last" leaves them out.`,
+  ];
+}
+
+/** @param voice of the narration; absent for the service's default */
+export const planRemarks = (plan: NarrationPlan, voice: string | undefined): string[] => [
+  ...languageRemarks(plan, voice),
+  ...frontRemark(plan),
+  ...voicesRemark(plan, voice),
+];

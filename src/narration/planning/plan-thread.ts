@@ -1,0 +1,93 @@
+/** Plans a long text in a worker thread, because a book or a hostile file would block every other call for seconds. */
+import { Worker } from "node:worker_threads";
+import { AudioError, internalError } from "../../errors.ts";
+import type { InputText } from "../../files/input-format.ts";
+import type { StoredPlan } from "../state/narration-state.ts";
+import type { PlanSettings } from "./make-plan.ts";
+import { planAnswerSchema } from "./plan-answer.ts";
+
+/** Five novels take 3 s. The rest is reserve for busy machines; a call may take 20 s. */
+const LIMIT_MS = 15_000;
+const MEMORY_MIB = 1024;
+
+/** In the bundle, this code is in a chunk, and the worker is a file beside the bin. */
+const workerUrl = (): URL =>
+  new URL(import.meta.url.endsWith(".ts") ? "./plan-worker.ts" : "../plan-worker.js", import.meta.url);
+
+function tooMuch(what: string, cause?: unknown): AudioError {
+  return new AudioError("invalid_request", `Planning the text ${what}. Nothing was sent.`, {
+    remedy:
+      "Split the file into several, by chapters, and narrate each; a text of this size without chapters or paragraphs may not be prose.",
+    cause,
+  });
+}
+
+const codeOf = (error: unknown): unknown =>
+  error instanceof Error && "code" in error ? error.code : undefined;
+
+function startWorker(workerData: unknown): Worker {
+  return new Worker(workerUrl(), {
+    workerData,
+    // Drop the parent's flags, such as a test runner's loader.
+    execArgv: [],
+    resourceLimits: { maxOldGenerationSizeMb: MEMORY_MIB },
+  });
+}
+
+/** Each thread may take {@link MEMORY_MIB}, so further texts wait for one of these. */
+const MAX_THREADS = 2;
+let threads = 0;
+const waiting: Array<() => void> = [];
+
+async function takeThread(): Promise<void> {
+  if (threads === MAX_THREADS) await new Promise<void>((resolve) => waiting.push(resolve));
+  else threads += 1;
+}
+
+function releaseThread(): void {
+  const next = waiting.shift();
+  if (next === undefined) threads -= 1;
+  else next();
+}
+
+/** @throws AudioError what planning throws; `invalid_request` when it takes too long or too much memory */
+export async function planInThread(source: InputText, settings: PlanSettings): Promise<StoredPlan> {
+  await takeThread();
+  try {
+    return await planAlone(source, settings);
+  } finally {
+    releaseThread();
+  }
+}
+
+async function planAlone(source: InputText, settings: PlanSettings): Promise<StoredPlan> {
+  let worker: Worker;
+  try {
+    worker = startWorker({ source, settings });
+  } catch (error) {
+    // Under `node --permission` a process may not be allowed to start threads.
+    if (codeOf(error) !== "ERR_ACCESS_DENIED") throw error;
+    const { planInput } = await import("./plan-input.ts");
+    return await planInput(source, settings);
+  }
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    const answer = await new Promise<unknown>((resolve, reject) => {
+      timer = setTimeout(() => reject(tooMuch(`took longer than ${LIMIT_MS / 1000} s`)), LIMIT_MS);
+      worker.on("message", resolve);
+      worker.on("error", (error) => {
+        const isMemory = codeOf(error) === "ERR_WORKER_OUT_OF_MEMORY";
+        reject(
+          isMemory ? tooMuch(`took more than ${MEMORY_MIB} MiB of memory`, error) : internalError(error),
+        );
+      });
+      worker.on("exit", (code) => reject(internalError(new Error(`the planning thread ended with ${code}`))));
+    });
+    const parsed = planAnswerSchema.parse(answer);
+    if (parsed.isPlanned) return parsed.plan;
+    throw new AudioError("invalid_request", parsed.message, { remedy: parsed.remedy });
+  } finally {
+    clearTimeout(timer);
+    await worker.terminate();
+  }
+}

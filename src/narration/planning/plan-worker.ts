@@ -1,0 +1,17 @@
+/** Runs in the planning thread: plans one text, posts the plan or the refusal, and ends. */
+import { parentPort, workerData } from "node:worker_threads";
+import type { z } from "zod";
+import { AudioError } from "../../errors.ts";
+import type { planAnswerSchema } from "./plan-answer.ts";
+import { planInput } from "./plan-input.ts";
+
+async function answer(): Promise<z.input<typeof planAnswerSchema>> {
+  try {
+    return { isPlanned: true, plan: await planInput(workerData.source, workerData.settings) };
+  } catch (error) {
+    if (!(error instanceof AudioError)) throw error;
+    return { isPlanned: false, message: error.message, remedy: error.remedy };
+  }
+}
+
+parentPort?.postMessage(await answer());

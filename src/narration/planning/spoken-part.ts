@@ -1,0 +1,32 @@
+/** Applies pronunciations to a part: the text to send, and its estimate. */
+import { chargeForSeconds } from "../../contract/billing.ts";
+import { estimateSeconds } from "../../contract/estimate.ts";
+import { respelledInput } from "../../generation/respelled-input.ts";
+import type { Pronunciation } from "../../pronunciation.ts";
+import type { NarrationSettings, StoredPart } from "../state/narration-state.ts";
+
+export interface SpokenPart {
+  readonly part: StoredPart;
+  /** The words that are respelled. */
+  readonly words: readonly string[];
+}
+
+/** @throws AudioError `invalid_request` if the pronunciations make it longer than the service allows */
+export function spokenPart(
+  { spoken: _, ...part }: Omit<StoredPart, "estimatedSeconds" | "estimatedCredits">,
+  {
+    settings,
+    pronunciations = [],
+  }: { readonly settings: NarrationSettings; readonly pronunciations?: readonly Pronunciation[] },
+): SpokenPart {
+  const { text } = part;
+  const { input, words } = respelledInput(
+    { prompt: text, voice: part.voice ?? settings.voice },
+    pronunciations,
+  );
+  const speed = part.settings?.speed ?? settings.speed ?? 1;
+  const estimatedSeconds = estimateSeconds(input.prompt) / speed;
+  const spoken = input.prompt === text ? {} : { spoken: input.prompt };
+  const estimatedCredits = chargeForSeconds(estimatedSeconds);
+  return { part: { ...part, ...spoken, estimatedSeconds, estimatedCredits }, words };
+}

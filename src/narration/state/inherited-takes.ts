@@ -1,0 +1,42 @@
+/** Keeps chosen takes across an edit, for the parts that it does not change. */
+import { canonicalInput } from "../../generation/canonical-input.ts";
+import { inputOf } from "./narration-id.ts";
+import type { NarrationRepository } from "./narration-repository.ts";
+import type { NarrationState, StoredPart, StoredPlan } from "./narration-state.ts";
+
+/** Number of newest narrations that are searched, because an edit usually follows soon. */
+const MAX_SEARCHED_NARRATIONS = 20;
+
+/** The keys of a part: its request alone, and its request with its time. */
+function keysOf(plan: StoredPlan, part: StoredPart): readonly [input: string, timed: string] {
+  const input = canonicalInput(inputOf(plan, part));
+  return [input, `${input} at ${part.startSeconds}`];
+}
+
+/** Finds the takes of a new narration: those that the newest narrations chose for the same parts. */
+export async function inheritedTakes(
+  repository: NarrationRepository,
+  plan: StoredPlan,
+): Promise<NarrationState["takes"]> {
+  const chosen = new Map<string, Pick<NarrationState["takes"][number], "take" | "speed">>();
+  for (const { narrationId, state } of await repository.newest(MAX_SEARCHED_NARRATIONS)) {
+    // Skip narrations that were only planned, because nobody agreed to their takes.
+    if (state.takes.length === 0 || state.status === "planned") continue;
+    const { plan: other } = await repository.get(narrationId);
+    for (const { part: index, ...choice } of state.takes) {
+      const part = other.parts[index];
+      if (part === undefined) continue;
+      // The newest choice applies.
+      for (const key of keysOf(other, part)) if (!chosen.has(key)) chosen.set(key, choice);
+    }
+  }
+  if (chosen.size === 0) return [];
+  const keys = plan.parts.map((part) => keysOf(plan, part));
+  const counts = new Map<string, number>();
+  for (const [input] of keys) counts.set(input, (counts.get(input) ?? 0) + 1);
+  return keys.flatMap(([input, timed], index) => {
+    // The times distinguish cues with equal words.
+    const choice = chosen.get(timed) ?? (counts.get(input) === 1 ? chosen.get(input) : undefined);
+    return choice === undefined ? [] : [{ part: index, ...choice }];
+  });
+}

@@ -1,0 +1,27 @@
+/** Computes the bill of a narration: the tasks that were sent for it, each counted once. */
+import { RESERVED_CREDITS } from "../../contract/billing.ts";
+import type { BillLine } from "../../ledger/rules/bill.ts";
+
+export interface NarrationBill {
+  /** Charges by work id. */
+  readonly chargedByWork: ReadonlyMap<string, number>;
+  readonly chargedCredits: number;
+  /** Credits that running tasks hold. */
+  readonly reservedCredits: number;
+}
+
+/** @param lines one line for each task */
+export function narrationBill(lines: readonly BillLine[]): NarrationBill {
+  const running = lines.filter(({ isInFlight }) => isInFlight).length;
+  const chargedByWork = new Map(
+    lines.map(({ workName, credits, isInFlight }) => [
+      workName,
+      isInFlight ? Math.max(0, credits - RESERVED_CREDITS) : credits,
+    ]),
+  );
+  return {
+    chargedByWork,
+    chargedCredits: [...chargedByWork.values()].reduce((sum, credits) => sum + credits, 0),
+    reservedCredits: running * RESERVED_CREDITS,
+  };
+}

@@ -1,0 +1,40 @@
+/** Derives the id of a narration: equal text, settings, pauses and files at one origin make the same narration. */
+import { createHash } from "node:crypto";
+import type { AudioInput } from "../../contract/audio-input.ts";
+import { canonicalInput } from "../../generation/canonical-input.ts";
+import { PLAN_VERSION } from "../plan/plan.ts";
+import type { StoredPart, StoredPlan } from "./narration-state.ts";
+
+const PREFIX = "nar_";
+const DIGITS = 32;
+const PATTERN = /^nar_[0-9a-f]{32}$/;
+
+export const isNarrationId = (text: string): boolean => PATTERN.test(text);
+
+/** Builds the input of one part's task. */
+export function inputOf({ settings }: Pick<StoredPlan, "settings">, part: StoredPart): AudioInput {
+  return {
+    ...settings,
+    ...part.settings,
+    prompt: part.spoken ?? part.text,
+    voice: part.voice ?? settings.voice,
+  };
+}
+
+/** The limit, the file name and the chosen takes are not part of the id. */
+export function narrationIdOf(origin: string, plan: StoredPlan): string {
+  const hash = createHash("sha256");
+  const add = (text: string): void => void hash.update(`${Buffer.byteLength(text)}:`).update(text);
+  add(origin);
+  add(`${PLAN_VERSION}`);
+  add(plan.files);
+  for (const part of plan.parts) {
+    add(canonicalInput(inputOf(plan, part)));
+    add(`${part.pauseAfterSeconds} ${part.section}`);
+    if (part.startSeconds !== undefined) add(`at ${part.startSeconds}`);
+  }
+  for (const [index, { fileName }] of plan.sections.entries()) {
+    if (fileName !== undefined) add(`${index} ${fileName}`);
+  }
+  return `${PREFIX}${hash.digest("hex").slice(0, DIGITS)}`;
+}

@@ -1,0 +1,206 @@
+/** Reads, begins and changes narrations in the ledger. Each change applies to the state that it was computed from. */
+import { AudioError } from "../../errors.ts";
+import type { Handle } from "../../ledger/rules/handles.ts";
+import type { NarrationStore, StoredNarration } from "../../ledger/store/narration-store.ts";
+import type { ProcessId } from "../../process-id.ts";
+import { isProcessGone } from "../../process-id.ts";
+import { endedByState, withoutCallers } from "../handles/narration-callers.ts";
+import { type NarrationBill, narrationBill } from "./narration-bill.ts";
+import {
+  type NarrationFigures,
+  type NarrationFile,
+  type NarrationState,
+  narrationStateSchema,
+  newState,
+  parseStored,
+  type StoredPlan,
+  storedPlanSchema,
+} from "./narration-state.ts";
+
+/** Number of cached plans; each may be as long as a book. */
+const MAX_PLANS = 4;
+
+/** More consecutive conflicts than concurrent changes can explain. */
+const MAX_CONFLICTS = 20;
+
+export interface NarrationEntry {
+  readonly narrationId: string;
+  readonly state: NarrationState;
+  /** The living process that drives it. */
+  readonly leaseOwner: ProcessId | null;
+}
+
+export interface KnownNarration extends NarrationEntry {
+  readonly plan: StoredPlan;
+}
+
+/** Computes the figures of a narration's parts. */
+export type ComputeFigures = (known: KnownNarration) => Promise<NarrationFigures>;
+
+const readOnly: ComputeFigures = () => Promise.reject(new Error("this repository is read-only"));
+
+export class NarrationRepository {
+  readonly #store: NarrationStore;
+  readonly #wallMs: () => number;
+  readonly #computeFigures: ComputeFigures;
+  /** A cache, because plans never change and may be long. */
+  readonly #plans = new Map<string, StoredPlan>();
+
+  /** @param computeFigures stored when a handle ends; absent for read-only use */
+  constructor(store: NarrationStore, wallMs: () => number, computeFigures: ComputeFigures = readOnly) {
+    this.#store = store;
+    this.#wallMs = wallMs;
+    this.#computeFigures = computeFigures;
+  }
+
+  /** Stores a plan under its id; a known one is unchanged. */
+  async begin(
+    narrationId: string,
+    plan: StoredPlan,
+    first: Pick<NarrationState, "takes" | "fileName" | "createdAtMs">,
+  ): Promise<void> {
+    await this.#store.begin({
+      narrationId,
+      plan: JSON.stringify(plan),
+      state: JSON.stringify({ ...newState(plan, first.createdAtMs), ...first }),
+      createdAtMs: first.createdAtMs,
+    });
+  }
+
+  async knows(narrationId: string): Promise<boolean> {
+    return (await this.#store.read(narrationId)) !== undefined;
+  }
+
+  /** @throws AudioError `not_found`, `store_unavailable` */
+  async get(narrationId: string): Promise<KnownNarration> {
+    const entry = await this.entry(narrationId);
+    return { ...entry, plan: await this.#plan(narrationId) };
+  }
+
+  /** Reads the lease owner and the state, without the plan. */
+  async entry(narrationId: string): Promise<NarrationEntry> {
+    const stored = await this.#store.read(narrationId);
+    if (stored === undefined) throw unknown(narrationId);
+    return entryOf(stored);
+  }
+
+  /** Finds a saved file by its number, from 1. @throws AudioError `not_found`, `store_unavailable` */
+  async file(narrationId: string, number: number): Promise<NarrationFile> {
+    const file = (await this.entry(narrationId)).state.files[number - 1];
+    if (file !== undefined) return file;
+    throw new AudioError("not_found", "The narration has no such file.");
+  }
+
+  /**
+   * Changes the state. If another process has changed it since it was read, the change is computed again.
+   *
+   * @param change returns the same object if there is nothing to change; `open` has the handles that have not ended
+   * @returns the stored state
+   */
+  async change(
+    narrationId: string,
+    change: (state: NarrationState, open: readonly Handle[]) => NarrationState,
+  ): Promise<NarrationState> {
+    const changed = await this.changeHandle(narrationId, (before, open) => ({
+      state: change(before, open),
+      handle: null,
+    }));
+    return changed.state;
+  }
+
+  /** Changes the state as {@link change} does, and opens or ends a handle in the same transaction. */
+  async changeHandle<Changed extends Handle | null>(
+    narrationId: string,
+    change: (state: NarrationState, open: readonly Handle[]) => { state: NarrationState; handle: Changed },
+  ): Promise<{ readonly state: NarrationState; readonly handle: Changed }> {
+    for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {
+      const stored = await this.#store.read(narrationId);
+      if (stored === undefined) throw unknown(narrationId);
+      const before = stateOf(stored);
+      const changed = change(before, stored.handles);
+      const { handle } = changed;
+      const state = withoutCallers(changed.state);
+      const others = stored.handles.filter((open) => open.handle !== handle?.handle);
+      const ended = await this.#endedHandles(narrationId, state, others);
+      const handles = handle === null ? ended : [handle, ...ended];
+      if (state === before && handles.length === 0) return { state, handle };
+      const { revision } = stored;
+      if (await this.#store.write(narrationId, revision, JSON.stringify(state), handles)) {
+        return { state, handle };
+      }
+    }
+    throw new AudioError("store_unavailable", "The ledger stayed busy with the same narration.", {
+      retryable: true,
+    });
+  }
+
+  async #endedHandles(
+    narrationId: string,
+    state: NarrationState,
+    open: readonly Handle[],
+  ): Promise<Handle[]> {
+    if (state.status === "running" || open.length === 0) return [];
+    const known = { narrationId, plan: await this.#plan(narrationId), state, leaseOwner: null };
+    return endedByState(open, state, { figures: await this.#computeFigures(known), atMs: this.#wallMs() });
+  }
+
+  async bill(narrationId: string): Promise<NarrationBill> {
+    return narrationBill(await this.#store.bill(narrationId));
+  }
+
+  /** Takes or renews the lease. @returns whether it is this process's */
+  async acquireLease(narrationId: string, processId: ProcessId, leaseTtlMs: number): Promise<boolean> {
+    const current = await this.#store.acquireLease({ narrationId, leaseTtlMs });
+    if (current === processId) return true;
+    if (current === null || !isProcessGone(current)) return false;
+    return (await this.#store.acquireLease({ narrationId, leaseTtlMs, replacing: current })) === processId;
+  }
+
+  async release(narrationId: string): Promise<void> {
+    await this.#store.release(narrationId);
+  }
+
+  /** Lists narrations, newest first. Skips an unreadable one, which must not hide the others. */
+  async newest(limit: number): Promise<NarrationEntry[]> {
+    const known: NarrationEntry[] = [];
+    for (const stored of await this.#store.newest(limit)) {
+      try {
+        known.push(entryOf(stored));
+      } catch (error) {
+        if (!(error instanceof AudioError)) throw error;
+      }
+    }
+    return known;
+  }
+
+  async #plan(narrationId: string): Promise<StoredPlan> {
+    const known = this.#plans.get(narrationId);
+    if (known !== undefined) return known;
+    const text = await this.#store.plan(narrationId);
+    if (text === undefined) throw unknown(narrationId);
+    const plan = parseStored(storedPlanSchema, text, narrationId);
+    const [oldest] = this.#plans.keys();
+    if (this.#plans.size >= MAX_PLANS && oldest !== undefined) this.#plans.delete(oldest);
+    this.#plans.set(narrationId, plan);
+    return plan;
+  }
+}
+
+const stateOf = ({ narrationId, state }: StoredNarration): NarrationState =>
+  parseStored(narrationStateSchema, state, narrationId);
+
+const livingLeaseOwner = ({ leaseOwner }: StoredNarration): ProcessId | null =>
+  leaseOwner === null || isProcessGone(leaseOwner) ? null : leaseOwner;
+
+const entryOf = (stored: StoredNarration): NarrationEntry => ({
+  narrationId: stored.narrationId,
+  state: stateOf(stored),
+  leaseOwner: livingLeaseOwner(stored),
+});
+
+function unknown(narrationId: string): AudioError {
+  return new AudioError("not_found", `No narration of this service is called ${narrationId}.`, {
+    remedy:
+      "list_tasks shows the narrations of this ledger. Called with the same text and settings, narrate finds it too, and pays for nothing twice.",
+  });
+}

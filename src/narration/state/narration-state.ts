@@ -1,0 +1,280 @@
+/** The stored form of a narration: the plan, which never changes, and the state, which does. */
+import { z } from "zod";
+import type { OutputFormat } from "../../contract/audio-format.ts";
+import { REQUEST_FIELDS, SETTING_NAMES, schemasOf } from "../../contract/request-fields.ts";
+import { LANGUAGES } from "../../contract/voices.ts";
+import { AudioError } from "../../errors.ts";
+
+/** Increased if an older version would misread what a newer one stores. */
+const STORED_VERSION = 1;
+
+/** Settings that all parts share. Each part adds its text and its speaker's voice. */
+export const narrationSettingsSchema = z.object(schemasOf(SETTING_NAMES)).partial();
+export type NarrationSettings = z.infer<typeof narrationSettingsSchema>;
+
+const plannedPartSchema = z.object({
+  text: z.string(),
+  /** The respelled text that is sent in place of the text. */
+  spoken: z.string().optional(),
+  voice: REQUEST_FIELDS.voice.schema.nullable(),
+  /** The speaker's name for captions, if only one speaker has this voice. */
+  speaker: z.string().optional(),
+  /** The speaker's settings, which replace the narration's. */
+  settings: narrationSettingsSchema.strict().optional(),
+  section: z.int().nonnegative(),
+  pauseAfterSeconds: z.number().nonnegative(),
+  /** Start time in the timeline of subtitles. */
+  startSeconds: z.number().nonnegative().optional(),
+  cue: z.string().optional(),
+  estimatedSeconds: z.number().nonnegative(),
+  estimatedCredits: z.number().nonnegative(),
+});
+
+/** Remarks on a text, in whole sentences. */
+const remarksSchema = z.object({
+  /** Remarks that are shown before anything is paid. */
+  remarks: z.array(z.string()),
+  /** What is not spoken; also reported with the finished files. */
+  unspoken: z.array(z.string()),
+});
+
+const pronunciationSchema = z.object({
+  word: z.string(),
+  say: z.string(),
+  language: z.enum(LANGUAGES).nullable(),
+});
+
+export const storedPlanSchema = z.object({
+  version: z.literal(STORED_VERSION),
+  /** Strict, because an older version must not ignore a setting that it does not know, and pay for wrong parts. */
+  settings: narrationSettingsSchema.strict(),
+  /** Silence between two parts at the end of a paragraph. */
+  pauseSeconds: z.number().nonnegative(),
+  /** `rows`: each row of a sheet is a file. */
+  files: z.enum(["one", "chapters", "rows"]),
+  /** The title: the first heading, or the first words. */
+  title: z.string(),
+  /** Title of the whole text, if the plan contains only some of its chapters. */
+  wholeTitle: z.string().optional(),
+  /** Name of the file that the text was read from, which a person may search for. */
+  sourceName: z.string().optional(),
+  /** The author that the text itself names. */
+  author: z.string().optional(),
+  sections: z.array(
+    z.object({
+      title: z.string().nullable(),
+      /** Level of the section's heading, 1 (the highest) to 6. */
+      level: z.int().positive().optional(),
+      /** Number of its row in a sheet, whose header is row 1. */
+      row: z.int().positive().optional(),
+      /** The file name that the sheet gives, if any. */
+      fileName: z.string().optional(),
+    }),
+  ),
+  parts: z.array(plannedPartSchema).min(1),
+  /** The pronunciation rules of the narration. An edit applies them to its new words. */
+  pronunciations: z.array(pronunciationSchema).optional(),
+  ...remarksSchema.shape,
+});
+export type StoredPlan = z.infer<typeof storedPlanSchema>;
+export type StoredPart = StoredPlan["parts"][number];
+
+/** The service's default format (docs/contract.md, AudioInput). */
+export const formatOfPlan = ({ settings }: Pick<StoredPlan, "settings">): OutputFormat =>
+  settings.output_format ?? "mp3";
+
+const problemSchema = z.object({
+  /** Index of the part; `null` for the narration as a whole. */
+  part: z.int().nonnegative().nullable(),
+  code: z.string(),
+  message: z.string(),
+});
+export type NarrationProblem = z.infer<typeof problemSchema>;
+
+const savedTextSchema = z.object({
+  path: z.string(),
+  sizeBytes: z.int().nonnegative(),
+  sha256: z.string(),
+});
+
+const narrationFileSchema = z.object({
+  path: z.string(),
+  sizeBytes: z.int().nonnegative(),
+  sha256: z.string(),
+  savedAtMs: z.number(),
+  matchesFormat: z.boolean(),
+  durationSeconds: z.number().positive(),
+  /** Index of its chapter; `null` for the whole narration. */
+  section: z.int().nonnegative().nullable(),
+  /** The title of its chapter. */
+  chapter: z.string().nullable(),
+  captions: savedTextSchema.nullable(),
+  /** The captions as SubRip, beside `captions` as WebVTT. */
+  srt: savedTextSchema.optional(),
+  chapters: savedTextSchema.nullable(),
+  /** The requested name, if it was taken and a number was added. */
+  takenName: z.string().nullable(),
+  /** A hash of the parts, pauses and name that the file was made from. */
+  madeFrom: z.string(),
+  /** Whether the narration ended before all its parts were saved. */
+  isIncomplete: z.boolean(),
+  /** Indexes of parts that the file lacks. */
+  missingParts: z.array(z.int().nonnegative()),
+  /** Parts that a person should listen to. */
+  doubtfulParts: z.array(problemSchema),
+});
+export type NarrationFile = z.infer<typeof narrationFileSchema>;
+
+const count = z.int().nonnegative();
+const amount = z.number().nonnegative();
+/** The figures of a narration that callers get. */
+const figuresSchema = z.object({
+  parts: z.object({ total: count, saved: count, running: count, failed: count, alreadyPaid: count }),
+  credits: z.object({
+    estimate: amount,
+    charged: amount,
+    reserved: amount,
+    /** `null` until a call gives a limit. */
+    max: amount.nullable(),
+    suggestedMax: amount,
+    /** The likely charge of running tasks. */
+    toCome: amount,
+  }),
+  seconds: z.object({
+    /** Estimated seconds of audio. */
+    estimate: amount,
+    saved: amount,
+    /** Estimated seconds until it is finished; `null` if it does not run. */
+    left: amount.nullable(),
+  }),
+  /** Parts with another take than the first. */
+  otherTakes: count,
+});
+export type NarrationFigures = Readonly<z.infer<typeof figuresSchema>>;
+
+/** How the handle of a narration ended. */
+export const narrationHandleEndSchema = z.discriminatedUnion("kind", [
+  z.object({
+    kind: z.literal("cancelled"),
+    figures: figuresSchema,
+    /** Whether the narration continues, because other calls want it too. */
+    isLeftRunning: z.boolean(),
+  }),
+  /** The status of the narration at that time. It may have continued since. */
+  z.object({
+    kind: z.literal("ended"),
+    status: z.enum(["planned", "stopped", "finished"]),
+    problems: z.array(problemSchema),
+    files: z.array(narrationFileSchema),
+    figures: figuresSchema,
+  }),
+]);
+export type NarrationHandleEnd = z.infer<typeof narrationHandleEndSchema>;
+
+const retakeSchema = z.object({
+  part: z.int().nonnegative(),
+  take: z.int().positive(),
+  /** Replaces the plan's speed. */
+  speed: REQUEST_FIELDS.speed.schema.optional(),
+});
+
+export const NARRATION_STATUSES = ["planned", "running", "stopped", "finished"] as const;
+
+export const narrationStateSchema = z.object({
+  version: z.literal(STORED_VERSION),
+  status: z.enum(NARRATION_STATUSES),
+  /** Maximum cost of the narration; `null` until a call gives a limit. */
+  maxCredits: z.number().nonnegative().nullable(),
+  /** Parts with another take than the first, or with their own speed. */
+  takes: z.array(retakeSchema),
+  /** How often calls have started the narration. A driver must not end a narration that was started again meanwhile. */
+  asks: z.int().nonnegative(),
+  /**
+   * Processes with a call without a handle since the narration began to run. While one of these processes lives, the
+   * narration continues, even if all handles are cancelled.
+   */
+  callerProcesses: z.array(z.string()).default([]),
+  skipsFailed: z.boolean(),
+  /** Whether the latest call lets its files take the names of unchanged files that this server has saved. */
+  replaces: z.boolean().default(false),
+  fileName: z.string().nullable(),
+  problems: z.array(problemSchema),
+  files: z.array(narrationFileSchema),
+  /** Stored here for lists, which do not read the plan. */
+  title: z.string(),
+  /** Remarks on the latest text, because texts with equal parts may leave out different things. */
+  ...remarksSchema.shape,
+  totalParts: z.int().positive(),
+  savedParts: z.int().nonnegative(),
+  createdAtMs: z.number(),
+  /**
+   * When the narration last began to run. The pace is computed from this time and the number of parts saved then.
+   */
+  begunAtMs: z.number().nullable(),
+  savedAtBegin: z.int().nonnegative(),
+  /** When the narration last saved a part since it began to run; `null` before the first part. */
+  lastSavedAtMs: z.number().nullable().default(null),
+});
+export type NarrationState = z.infer<typeof narrationStateSchema>;
+
+export const newState = (
+  { title, parts, remarks, unspoken }: StoredPlan,
+  createdAtMs: number,
+): NarrationState => ({
+  version: STORED_VERSION,
+  status: "planned",
+  maxCredits: null,
+  takes: [],
+  asks: 0,
+  callerProcesses: [],
+  skipsFailed: false,
+  replaces: false,
+  fileName: null,
+  problems: [],
+  files: [],
+  title,
+  remarks,
+  unspoken,
+  totalParts: parts.length,
+  savedParts: 0,
+  createdAtMs,
+  begunAtMs: null,
+  savedAtBegin: 0,
+  lastSavedAtMs: null,
+});
+
+/**
+ * Replaces the remarks by those of a changed text that has the same parts. Returns the same object if nothing
+ * differs.
+ */
+export function withRemarks(
+  state: NarrationState,
+  { remarks, unspoken }: Pick<StoredPlan, "remarks" | "unspoken">,
+): NarrationState {
+  const isSame = JSON.stringify([state.remarks, state.unspoken]) === JSON.stringify([remarks, unspoken]);
+  return isSame ? state : { ...state, remarks, unspoken };
+}
+
+/** @throws AudioError `store_unavailable` if the stored value is invalid */
+export function parseStored<T>(schema: z.ZodType<T>, text: string, narrationId: string): T {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    value = undefined;
+  }
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const version = z.looseObject({ version: z.number() }).safeParse(value).data?.version ?? 0;
+  const isNewer =
+    version > STORED_VERSION || parsed.error.issues.some(({ code }) => code === "unrecognized_keys");
+  throw new AudioError(
+    "store_unavailable",
+    `What the ledger holds of ${narrationId} ${isNewer ? "was written by a newer version of this server" : "is damaged"}.`,
+    {
+      remedy: isNewer
+        ? "Update this server; nothing is lost."
+        : "Call narrate with the text again: parts that were paid for are found by their text, and are not paid again.",
+    },
+  );
+}

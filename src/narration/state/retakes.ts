@@ -1,0 +1,77 @@
+/** Chooses another take of a part, which is named by a quote of its text. */
+
+import { speedOf, takeOf } from "../driving/part-request.ts";
+import { findPartsByQuote } from "../plan/quotes.ts";
+import type { NarrationState, StoredPlan } from "./narration-state.ts";
+
+export interface Retake {
+  /** Words of exactly one part, `cue 12` of subtitles, or `row 5` of a sheet. */
+  readonly quote: string;
+  /**
+   * Number of the take, so that a repeated call pays nothing; 1 returns to the first take, at no cost. Absent to keep
+   * the present take at another speed, or without a speed for {@link USUAL_RETAKE}.
+   */
+  readonly take?: number | undefined;
+  /** Speed of the part; absent for the plan's speed. */
+  readonly speed?: number | undefined;
+}
+
+/** A retake without a number means the second take, because a quote alone asks for another one. */
+export const USUAL_RETAKE = 2;
+
+/** Whether a retake leaves its number to {@link USUAL_RETAKE}. */
+export const isUsualRetake = ({ take, speed }: Retake): boolean => take === undefined && speed === undefined;
+
+/**
+ * Stores chosen takes with the narration. The cost of replaced takes stays on its bill.
+ *
+ * @returns the same object if nothing changes
+ * @throws AudioError `invalid_request` if a quote matches no part, or several
+ */
+export function applyRetakes(
+  state: NarrationState,
+  plan: StoredPlan,
+  retakes: readonly Retake[],
+): NarrationState {
+  let after = state;
+  for (const retake of retakes) {
+    const numbered = numberedParts(plan, retake.quote);
+    const parts = numbered.length === 0 ? findPartsByQuote(plan.parts, retake.quote) : numbered;
+    for (const part of parts) {
+      const take = isUsualRetake(retake) ? USUAL_RETAKE : (retake.take ?? takeOf(after, part));
+      after = retaken(after, part, take, retake.speed);
+    }
+  }
+  return after;
+}
+
+/**
+ * Finds the parts of "cue 12" or "row 5". Quotes do not suffice, because cues and rows are short and often have equal
+ * words.
+ */
+function numberedParts({ parts, sections }: StoredPlan, quote: string): number[] {
+  const [, kind, number] = /^\s*(cue|row)\s+(\d+)\s*$/i.exec(quote) ?? [];
+  if (kind === undefined) return [];
+  const isCue = kind.toLowerCase() === "cue";
+  return parts.flatMap(({ cue, section }, index) => {
+    const own = isCue ? cue : sections[section]?.row?.toString();
+    return own === number ? [index] : [];
+  });
+}
+
+function retaken(
+  before: NarrationState,
+  part: number,
+  take: number,
+  speed: number | undefined,
+): NarrationState {
+  if (takeOf(before, part) === take && speedOf(before, part) === speed) return before;
+  const others = before.takes.filter((retake) => retake.part !== part);
+  return {
+    ...before,
+    takes:
+      take === 1 && speed === undefined
+        ? others
+        : [...others, { part, take, ...(speed === undefined ? {} : { speed }) }],
+  };
+}

@@ -1,0 +1,119 @@
+/** Describes narrations as rows of the list of tasks. */
+import { basename } from "node:path";
+import { containsWords } from "../../contract/search-words.ts";
+import { newestExisting } from "../../generation/use-cases/assign-files.ts";
+import type { KnownNarration, NarrationEntry, NarrationRepository } from "../state/narration-repository.ts";
+import type { NarrationFile, StoredPlan } from "../state/narration-state.ts";
+import { statusOf } from "./narration-view.ts";
+
+export interface ListedNarration {
+  readonly narrationId: string;
+  readonly status: ReturnType<typeof statusOf>;
+  readonly title: string;
+  readonly createdAtMs: number;
+  readonly credits: number;
+  readonly savedParts: number;
+  readonly totalParts: number;
+  readonly paths: readonly string[];
+  /** The files of the row. */
+  readonly files: readonly NarrationFile[];
+  /** Whether the narration ended with its process. The next call then continues it. */
+  readonly isInterrupted: boolean;
+  /** Paths of saved files that no longer exist. */
+  readonly missingPaths: readonly string[];
+  readonly audioSeconds: number | null;
+}
+
+/** Counts the parts of a narration that are saved now. */
+type CountSaved = (known: KnownNarration) => Promise<number>;
+
+/** @param root of the output folder */
+export async function listedNarration(
+  repository: Pick<NarrationRepository, "bill">,
+  entry: NarrationEntry,
+  root: string,
+): Promise<ListedNarration> {
+  const { narrationId, state } = entry;
+  const { chargedCredits } = await repository.bill(narrationId);
+  const seconds = state.files.reduce((sum, { durationSeconds }) => sum + durationSeconds, 0);
+  const isThere = await Promise.all(
+    state.files.map(async (file) => (await newestExisting([file], root)) !== null),
+  );
+  const pathsThat = (there: boolean): string[] =>
+    state.files.flatMap(({ path }, index) => (isThere[index] === there ? [path] : []));
+  return {
+    narrationId,
+    status: statusOf(entry),
+    title: state.title,
+    createdAtMs: state.createdAtMs,
+    credits: Math.round(chargedCredits),
+    savedParts: state.savedParts,
+    totalParts: state.totalParts,
+    paths: pathsThat(true),
+    files: state.files.filter((_, index) => isThere[index]),
+    isInterrupted: statusOf(entry) !== state.status,
+    missingPaths: pathsThat(false),
+    audioSeconds: state.files.length === 0 ? null : Math.round(seconds * 1000) / 1000,
+  };
+}
+
+/** Number of narrations that a query searches. */
+export const MAX_SEARCHED = 500;
+
+/** Lists narrations that contain every word of the query, newest first. */
+export async function listedNarrations(
+  repository: NarrationRepository,
+  root: string,
+  countSaved: CountSaved,
+  { query, limit }: { readonly query: string | null; readonly limit: number },
+): Promise<ListedNarration[]> {
+  const found: ListedNarration[] = [];
+  for (const entry of await repository.newest(query === null ? limit : MAX_SEARCHED)) {
+    if (found.length === limit) break;
+    if (
+      query !== null &&
+      !containsWords(searched(entry, (await repository.get(entry.narrationId)).plan), query)
+    )
+      continue;
+    const row = await listedNarration(repository, entry, root);
+    // Parts that were running when the narration stopped are saved later. No driver updates the state then.
+    const isStopped = row.status === "stopped";
+    found.push(
+      isStopped ? { ...row, savedParts: await countSaved(await repository.get(row.narrationId)) } : row,
+    );
+  }
+  return found;
+}
+
+/** Texts that a query searches: title, text, requested name and names of files. */
+const searched = ({ state }: NarrationEntry, { parts, sourceName = "" }: StoredPlan): string[] => [
+  sourceName,
+  state.title,
+  state.fileName ?? "",
+  ...state.files.map(({ path }) => basename(path)),
+  ...parts.map(({ text }) => text),
+];
+
+/** Names the next call to make, with its arguments. */
+export function nextStepOf({
+  narrationId,
+  status,
+  isInterrupted,
+  missingPaths,
+  credits,
+}: ListedNarration): string {
+  switch (status) {
+    case "planned":
+      return `Nothing was sent. narrate with narration_id ${narrationId} says its price.`;
+    case "running":
+      return `narrate with narration_id ${narrationId} waits for it.`;
+    case "stopped":
+      return isInterrupted
+        ? `The process that ran it has ended; narrate with narration_id ${narrationId} goes on, within the limit that was agreed.`
+        : `narrate with narration_id ${narrationId} says why, and how to go on.`;
+    case "finished":
+      return missingPaths.length === 0
+        ? "None; it is saved."
+        : `narrate with narration_id ${narrationId} and max_credits ${Math.max(1, credits)} joins it again, free.`;
+  }
+}

@@ -1,0 +1,384 @@
+/** Every sentence about a narration: its status, its cost, and the next call. */
+import { basename, dirname } from "node:path";
+import { MINIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "../../contract/billing.ts";
+import { CREATES_PER_WINDOW, LIMIT_WINDOW_SECONDS } from "../../contract/service-limits.ts";
+import { excerptOf } from "../plan/blocks.ts";
+import type { NarrationHandleEnd, NarrationState } from "../state/narration-state.ts";
+import { USUAL_RETAKE } from "../state/retakes.ts";
+import { type NarrationView, secondsLeft } from "./narration-view.ts";
+import { numberSpans } from "./number-spans.ts";
+
+const plural = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`;
+
+type CancelledEnd = Extract<NarrationHandleEnd, { kind: "cancelled" }>;
+
+/** "52 min", "40 s", "3 h 20 min". */
+export function formatDuration(seconds: number): string {
+  if (seconds < 100) return `${Math.round(seconds)} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 100) return `${minutes} min`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** Describes the progress of a running narration in one line. */
+export function progressOf(state: NarrationState, chargedCredits: number, nowMs: number): string {
+  const left = secondsLeft(state, state.savedParts, nowMs);
+  const time = state.savedParts < state.totalParts ? `; about ${formatDuration(left)} left` : "";
+  return `Part ${state.savedParts} of ${state.totalParts} saved; ${Math.round(chargedCredits)} credits${time}`;
+}
+
+/** The final answer of a cancelled task. */
+export function describeCancelled({ figures, isLeftRunning }: CancelledEnd): string {
+  const { parts, credits } = figures;
+  const stood = `By then ${parts.saved} of ${plural(parts.total, "part")} ${parts.saved === 1 ? "was" : "were"} saved and ${credits.charged} credits charged`;
+  const repeat =
+    "The same call begins a new task, which goes on from what is saved and pays for nothing twice.";
+  return isLeftRunning
+    ? `Cancelled: nothing more is created for this task. ${stood}. Another call had asked for the same narration, so it went on for that one, within its max_credits. ${repeat}`
+    : `Cancelled: nothing more is created for this task. ${stood}; requests already sent are completed, charged as usual and saved. ${repeat}`;
+}
+
+function describeProblems({ problems, parts }: NarrationView): string[] {
+  const shown = problems.slice(0, MAX_PROBLEMS).map(({ part, excerpt, message }) => {
+    const where = part === null ? "" : `Part ${part + 1} (${JSON.stringify(excerpt)}): `;
+    return `${where}${message}`;
+  });
+  const others = problems.slice(MAX_PROBLEMS).flatMap(({ part }) => (part === null ? [] : [part]));
+  const rest = [...new Set(others)].sort((one, other) => one - other);
+  return rest.length === 0
+    ? shown
+    : [...shown, `There are problems with ${partNumbers(rest, parts.total)}, too.`];
+}
+
+const MAX_PROBLEMS = 5;
+
+/** Names the folder and the first files of a sheet, because there may be a thousand. */
+function describeSheetFiles({ files }: Pick<NarrationView, "files">): string {
+  const [first] = files;
+  if (first === undefined) return "";
+  const names = files.slice(0, FILES_SHOWN).map(({ path }) => basename(path));
+  const rest = files.length - names.length;
+  const seconds = files.reduce((sum, { durationSeconds }) => sum + durationSeconds, 0);
+  const list = `${names.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
+  return `Saved ${plural(files.length, "file")} in ${dirname(first.path)}: ${list} (${formatDuration(seconds)} in all).`;
+}
+
+const FILES_SHOWN = 3;
+
+function describeFiles({ isSheet, files, parts }: NarrationView): string {
+  if (isSheet) return describeSheetFiles({ files });
+  const paths = files.map(
+    ({ path, durationSeconds, isIncomplete, missingParts, captions, srt, chapters }) => {
+      const kind = isIncomplete ? ", incomplete" : "";
+      const held = missingParts.length === 0 ? "" : `, without ${partNumbers(missingParts, parts.total)}`;
+      const beside = [
+        ...(captions === null ? [] : [`, captions ${captions.path}`]),
+        ...(srt === undefined ? [] : [`, ${srt.path}`]),
+        ...(chapters === null ? [] : [`, chapters ${chapters.path}`]),
+      ];
+      return `${path} (${formatDuration(durationSeconds)}${kind}${held})${beside.join("")}`;
+    },
+  );
+  return paths.length === 0 ? "" : `Saved ${paths.join("; ")}.`;
+}
+
+/** Describes the files for the structured form, which lists their paths in a field. */
+export function describeFilesBriefly({ isSheet, files, parts }: NarrationView): string {
+  if (isSheet) return describeSheetFiles({ files });
+  if (files.length === 0) return "";
+  const lacking = files.flatMap(({ isIncomplete, missingParts }, index) => {
+    const file = `file ${index + 1}${isIncomplete ? " (incomplete)" : ""}`;
+    return missingParts.length === 0 ? [] : [`${file} without ${partNumbers(missingParts, parts.total)}`];
+  });
+  return lacking.length === 0 ? "Saved." : `Saved, ${lacking.join(", ")}.`;
+}
+
+/** Reports the parts that are not in a file yet. Parts that a joined file lacks are reported with that file. */
+function describeUnjoinedParts({ status, files, parts, unjoinedParts }: NarrationView): string {
+  const lacked = new Set(files.flatMap(({ missingParts }) => missingParts));
+  const others = unjoinedParts.filter((part) => !lacked.has(part));
+  if (status === "planned" || status === "running" || others.length === 0) return "";
+  return `Not in any file: ${partNumbers(others, parts.total)}.`;
+}
+
+/** A file counts as missing if it was moved, or is on another machine. */
+function describeMissingFiles({ missingPaths }: NarrationView): string {
+  if (missingPaths.length === 0) return "";
+  const it = missingPaths.length === 1 ? "It" : "They";
+  const shown = missingPaths.slice(0, MAX_PROBLEMS).join(", ");
+  const others = missingPaths.length > MAX_PROBLEMS ? ` and ${missingPaths.length - MAX_PROBLEMS} more` : "";
+  return `Not on this machine (any more): ${shown}${others}. ${it} can be joined again from the saved parts, free.`;
+}
+
+/** Reports files that got a number because their name was taken. */
+function describeNumberedNames({ files, replaces }: NarrationView): string {
+  const taken = files.flatMap(({ takenName }) => (takenName === null ? [] : [JSON.stringify(takenName)]));
+  if (taken.length === 0) return "";
+  const names = taken.slice(0, MAX_PROBLEMS).join(", ");
+  const others = taken.length > MAX_PROBLEMS ? ` and ${taken.length - MAX_PROBLEMS} more` : "";
+  const hint = replaces
+    ? "This server did not save that file, or it has changed since."
+    : "With replace true it takes the name of a file that this server saved and that is unchanged.";
+  return taken.length === 1
+    ? `A file named ${names} was there already, so a number was added. ${hint}`
+    : `Files named ${names}${others} were there already, so numbers were added. ${hint}`;
+}
+
+/** Reports captions and chapter files that were edited, moved or replaced. */
+function describeChangedCompanions({ changedPaths }: NarrationView): string {
+  if (changedPaths.length === 0) return "";
+  const [are, they] = changedPaths.length === 1 ? ["is", "it"] : ["are", "they"];
+  return `${changedPaths.join(", ")} ${are} not there (any more) as ${they} ${they === "it" ? "was" : "were"} saved.`;
+}
+
+/** Running tasks are charged even if the narration ends. */
+function describeComingCosts({ credits }: NarrationView): string[] {
+  const tasks = Math.round(credits.reserved / RESERVED_CREDITS);
+  if (tasks === 0) return [];
+  const are = tasks === 1 ? "1 part that is" : `${tasks} parts that are`;
+  return [
+    `${are} already with the service will still be charged, about ${credits.toCome} credits, and saved.`,
+  ];
+}
+
+/** Announces the file of a narration that was just stopped, which is joined after the call returns. */
+function announceJoinedFile({ isSheet, problems, files, parts, credits }: NarrationView): string[] {
+  const isToJoin = problems[0]?.code === "stopped" && files.length === 0 && !isSheet;
+  if (!isToJoin || (parts.saved === 0 && credits.reserved === 0)) return [];
+  return [
+    "What is saved is joined to one file, with (incomplete) in its name; the narration_id alone names it.",
+  ];
+}
+
+/** "part 3", "parts 1 to 3 and 7", counted from 1. */
+function partNumbers(indexes: readonly number[], total: number): string {
+  const list = numberSpans(indexes.map((index) => index + 1));
+  return `${indexes.length === 1 ? "part" : "parts"} ${list} of ${total}`;
+}
+
+function describePlan(view: NarrationView): string {
+  const { parts, credits, seconds } = view;
+  const takes =
+    view.otherTakes === 0 ? "" : ` ${plural(view.otherTakes, "part")} in another take than the first.`;
+  if (credits.charged > 0) {
+    const toCome = credits.estimate - credits.charged;
+    return `A plan: ${plural(parts.total - parts.saved, "part")} to be made for about ${toCome} credits, beside the ${credits.charged} charged for it so far; max_credits counts both.${takes} Nothing was sent or charged.`;
+  }
+  if (parts.saved === parts.total) {
+    return `A plan of ${plural(parts.total, "part")}, about ${formatDuration(seconds.estimate)} of audio, all of it paid for already. Nothing was sent or charged.`;
+  }
+  const paid =
+    parts.alreadyPaid === 0
+      ? ""
+      : ` ${plural(parts.alreadyPaid, "part")} of them ${parts.alreadyPaid === 1 ? "is" : "are"} paid for already.`;
+  return `A plan of ${plural(parts.total, "part")}: about ${formatDuration(seconds.estimate)} of audio for about ${credits.estimate} credits.${paid}${takes}${describeMakingTime(parts.total - parts.saved)} Nothing was sent or charged.`;
+}
+
+/** Says how long the service's limit makes a narration take, if that is longer than a person expects. */
+function describeMakingTime(missing: number): string {
+  const seconds = missing * (LIMIT_WINDOW_SECONDS / CREATES_PER_WINDOW);
+  if (seconds < LONG_WORK_SECONDS) return "";
+  return ` Making it takes ${formatDuration(seconds)} or more, because the service takes ${CREATES_PER_WINDOW} tasks a minute.`;
+}
+
+const LONG_WORK_SECONDS = 120;
+
+/** "40 to 90 s", "2 to 9 min", "12 credits". */
+function range(values: readonly number[], unit: string): string {
+  const min = Math.round(Math.min(...values));
+  const max = Math.round(Math.max(...values));
+  return min === max ? `${min} ${unit}` : `${min} to ${max} ${unit}`;
+}
+
+const SHORT_CHAPTER_SECONDS = 120;
+
+/** Sums up the chapters of a plan, because a list of many shows only the first ones. */
+function summarizeChapters({ chapters: all }: NarrationView): string {
+  const chapters = all.filter(({ title }) => title !== null);
+  const [first, last] = [chapters[0]?.title, chapters.at(-1)?.title];
+  if (chapters.length < 2 || !first || !last) return "";
+  const seconds = chapters.map((chapter) => chapter.seconds);
+  const isShort = seconds.every((one) => one < SHORT_CHAPTER_SECONDS);
+  const minutes = seconds.map((one) => one / 60);
+  const length = isShort ? range(seconds, "s") : range(minutes, "min");
+  const prices = chapters.map(({ credits }) => credits);
+  const price = Math.max(...prices) === 0 ? "" : ` and ${range(prices, "credits")}`;
+  return `${chapters.length} chapters, from ${JSON.stringify(excerptOf(first))} to ${JSON.stringify(excerptOf(last))}, each of ${length}${price}.`;
+}
+
+const MAX_CHAPTERS_SHOWN = 30;
+
+/** The chapters of a plan with number, length and price; the structured form has them in a field. */
+export function listChapters({ chapters }: NarrationView): string {
+  if (chapters.length === 0) return "";
+  const rows = chapters
+    .slice(0, MAX_CHAPTERS_SHOWN)
+    .map(
+      ({ number, title, seconds, credits }) =>
+        `${number === null ? "" : `${number} `}${title === null ? "(before the first heading)" : JSON.stringify(excerptOf(title))} ${formatDuration(seconds)} ${Math.round(credits)}`,
+    );
+  const rest = chapters.length - rows.length;
+  const [first = 1, second] = chapters.flatMap(({ number }) => number ?? []);
+  const example = second === first + 1 ? `${first}-${second}` : `${first}, ${second}`;
+  const hint = second === undefined ? "" : ` The argument chapters narrates some of them: "${example}".`;
+  return `Chapters with length and credits: ${rows.join("; ")}${rest > 0 ? `; and ${rest} more` : ""}.${hint}`;
+}
+
+const RESERVATION_RULE = `each part holds ${RESERVED_CREDITS} credits until it ends`;
+
+/** Explains what a limit below the suggested one does: it ends the narration early, or leaves room for one part at a time. */
+function describeLowLimit(limit: number, view: NarrationView): string {
+  const { estimate, suggestedMax } = view.credits;
+  if (isEnough(limit, view)) {
+    return `max_credits ${limit} makes it slow, or ends it early if it comes out longer, because ${RESERVATION_RULE}; ${suggestedMax} does neither.`;
+  }
+  const why = limit < estimate ? `about ${estimate} credits are needed` : RESERVATION_RULE;
+  return `max_credits ${limit} is likely to end it early, because ${why}; ${suggestedMax} is not.`;
+}
+
+/** Whether a limit covers the likely charge and the reservation of the last part. */
+function isEnough(limit: number, { credits, parts }: NarrationView): boolean {
+  const likely = credits.estimate - MINIMUM_CHARGE_CREDITS + RESERVED_CREDITS;
+  const max = credits.charged + RESERVED_CREDITS * (parts.total - parts.saved);
+  return limit >= Math.min(likely, max);
+}
+
+function soFar({ parts, credits }: NarrationView): string {
+  return `${parts.saved} of ${plural(parts.total, "part")} saved, ${credits.charged} credits charged${credits.reserved > 0 ? `, ${credits.reserved} reserved` : ""}.`;
+}
+
+/**
+ * Describes the status and its reason, without the next step.
+ *
+ * @param saved the sentence about saved files, which the structured form lists in a separate field
+ */
+export function narrationMessage(view: NarrationView, saved = describeFiles(view)): string {
+  const { status, remarks, unspoken } = view;
+  const ofText =
+    status === "planned"
+      ? [summarizeChapters(view), ...remarks, ...unspoken]
+      : status === "running"
+        ? []
+        : unspoken;
+  const files = status === "finished" || describeFiles(view) === "" ? "" : saved;
+  const words = [
+    headOf(view, saved),
+    files,
+    describeUnjoinedParts(view),
+    describeNumberedNames(view),
+    describeMissingFiles(view),
+    describeChangedCompanions(view),
+    ...describeProblems(view),
+    ...ofText,
+  ];
+  return words.filter((sentence) => sentence !== "").join(" ");
+}
+
+function headOf(view: NarrationView, saved: string): string {
+  switch (view.status) {
+    case "planned":
+      return view.refusedLimit === null
+        ? describePlan(view)
+        : `${describePlan(view)} ${describeLowLimit(view.refusedLimit, view)}`;
+    case "running": {
+      const left = view.seconds.left === null ? "" : ` About ${formatDuration(view.seconds.left)} left.`;
+      const { max } = view.credits;
+      const early =
+        max === null || isEnough(max, view)
+          ? ""
+          : ` It is likely to stop early, because ${RESERVATION_RULE}.`;
+      return `Running: ${soFar(view)}${left} It goes on by itself, up to ${max} credits in all, as long as this server runs.${early}`;
+    }
+    case "stopped": {
+      const ended = view.problems.length === 0 ? ["The process that ran it has ended."] : [];
+      return [
+        `Stopped: ${soFar(view)}`,
+        ...ended,
+        ...describeComingCosts(view),
+        ...announceJoinedFile(view),
+      ].join(" ");
+    }
+    case "finished":
+      return [saved, describeCost(view)].filter((sentence) => sentence !== "").join(" ");
+  }
+}
+
+function describeCost({ isRepeat, hasUsualRetake, chargedByCall, credits, parts }: NarrationView): string {
+  if (isRepeat) {
+    const retake = hasUsualRetake
+      ? ` A retake without take is take ${USUAL_RETAKE}, which is in the file already; take ${USUAL_RETAKE + 1} makes another one.`
+      : "";
+    return `Cost ${credits.charged} credits in all (nothing for this call).${retake}`;
+  }
+  const paid = parts.alreadyPaid > 0 ? `; ${plural(parts.alreadyPaid, "part")} had been paid for before` : "";
+  const here = chargedByCall === null ? "" : `, ${chargedByCall} of them for this call`;
+  return `Cost ${credits.charged} credits in all${here}${paid}.`;
+}
+
+/** Names the next call to make, with its arguments. */
+export function narrationNextStep(view: NarrationView): string {
+  const call = `call narrate with narration_id ${view.narrationId}`;
+  const sentence = stepOf(view, call);
+  return capital(sentence);
+}
+
+const capital = (words: string): string => `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
+
+const describeRepeats = ({ toRepeat }: NarrationView): string =>
+  toRepeat.length === 0 ? "" : `, with ${toRepeat.join(" and ")}`;
+
+function stepOf(view: NarrationView, call: string): string {
+  switch (view.status) {
+    case "planned":
+      if (view.parts.saved === view.parts.total) {
+        return `${call} and max_credits ${Math.max(1, view.credits.charged)}: everything is paid for, so it costs nothing.`;
+      }
+      if (view.refusedLimit !== null) {
+        return `Ask the user which limit to take. ${capital(call)} and max_credits ${view.credits.suggestedMax}${describeRepeats(view)}; with max_credits ${view.refusedLimit} it starts all the same, and what is paid for is joined.`;
+      }
+      return `Tell the user length and price. When they agree: ${call} and max_credits ${view.credits.suggestedMax}${describeRepeats(view)}, a ceiling: about ${view.credits.estimate} are charged${view.credits.charged > 0 ? " in all" : ""}, the rest is only held meanwhile.`;
+    case "running":
+      return `${call}: it waits, and says how it stands.`;
+    case "stopped":
+      return stoppedStep(view, call);
+    case "finished":
+      if (view.missingPaths.length > 0) {
+        return `Tell the user. If it is wanted here: ${call} and max_credits ${Math.max(1, view.credits.charged)}: it costs nothing.`;
+      }
+      if (view.isSheet) return "Tell the user the folder and how many files there are.";
+      return `${view.files.length === 1 ? "Tell the user the path." : "Tell the user the paths."}${lateStep(view, call)}`;
+  }
+}
+
+/** Suggests a higher speed for cues that begin late. */
+function lateStep({ problems, credits }: NarrationView, call: string): string {
+  const late = problems.filter(({ code }) => code === "late");
+  if (late.length === 0) return "";
+  const max = credits.charged + RESERVED_CREDITS * late.length;
+  return ` If the late cues matter: ${call} and max_credits ${max}, with the retakes or edits that are named; those parts are paid for again.`;
+}
+
+const UNUSABLE: ReadonlySet<string> = new Set(["audio_unusable", "parts_differ"]);
+
+function stoppedStep(view: NarrationView, call: string): string {
+  const [first] = view.problems;
+  const { max, suggestedMax } = view.credits;
+  const isAgreed = first?.part === null && max !== null && isEnough(max, view);
+  const goOn = `${call} and max_credits ${isAgreed ? max : suggestedMax}: it goes on where it stopped, and pays for nothing twice.`;
+  if (first === undefined) {
+    if (max === null) return goOn;
+    return `${call}: it goes on where it stopped, within the ${max} credits that were agreed, and pays for nothing twice.`;
+  }
+  // Repeating the call would not help, because the audio itself is bad.
+  if (UNUSABLE.has(first.code)) {
+    return `Ask the user whether to pay for that part again. If so: ${call}, max_credits ${view.credits.suggestedMax}, and retakes with a quote of it and its next take, such as 2. With skip_failed true it is joined without that part, free.`;
+  }
+  if (first.part !== null) {
+    return `${goOn.slice(0, -1)}; it tries only what is missing. With skip_failed true it is joined without those parts.`;
+  }
+  if (first.code === "stopped") return `Tell the user that it is stopped. If they want to go on: ${goOn}`;
+  if (first.code === "max_credits_reached" || first.code === "cancelled") {
+    return `Ask the user whether to go on. If so: ${goOn}`;
+  }
+  return `Tell the user what prevents it. When it is fixed: ${goOn}`;
+}

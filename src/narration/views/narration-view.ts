@@ -1,0 +1,215 @@
+/** The view of a narration that callers get: figures, files and problems. */
+import { MIME_TYPES } from "../../contract/audio-format.ts";
+import { RESERVED_CREDITS } from "../../contract/billing.ts";
+import { CREATES_PER_WINDOW, LIMIT_WINDOW_SECONDS } from "../../contract/service-limits.ts";
+import { firstCodePoints } from "../../contract/unicode.ts";
+import { newestExisting } from "../../generation/use-cases/assign-files.ts";
+import { changedCompanions } from "../driving/joined-files.ts";
+import { type ChapterSum, chapterSums } from "../planning/chapter-sums.ts";
+import type { KnownNarration, NarrationEntry } from "../state/narration-repository.ts";
+import {
+  formatOfPlan,
+  type NarrationFigures,
+  type NarrationFile,
+  type NarrationProblem,
+  type NarrationState,
+  type StoredPlan,
+} from "../state/narration-state.ts";
+import type { PartSummary } from "./part-summary.ts";
+
+export type NarrationStatus = NarrationState["status"];
+
+export interface NarrationView extends NarrationFigures {
+  readonly narrationId: string;
+  readonly status: NarrationStatus;
+  readonly title: string;
+  /** Whether it is a sheet, which may have a thousand files. */
+  readonly isSheet: boolean;
+  /** Estimated length and remaining price of each chapter of a plan; empty for a text with fewer than two. */
+  readonly chapters: readonly ChapterSum[];
+  /** Each with the number of its row, if it is one of a sheet. */
+  readonly files: ReadonlyArray<
+    NarrationFile & { readonly mimeType: string; readonly row?: number | undefined }
+  >;
+  readonly problems: ReadonlyArray<NarrationProblem & { readonly excerpt: string | null }>;
+  /** Remarks on the plan, in whole sentences. */
+  readonly remarks: readonly string[];
+  /** What is not spoken, in whole sentences. */
+  readonly unspoken: readonly string[];
+  /** Indexes of parts that no file contains; empty without files. */
+  readonly unjoinedParts: readonly number[];
+  /** Whether the narration was finished before this call, which then cost nothing. */
+  readonly isRepeat: boolean;
+  /** Arguments of a call without a limit. The next call must repeat them, because they are not stored. */
+  readonly toRepeat: readonly string[];
+  /** Whether its files replace older files of the same names. */
+  readonly replaces: boolean;
+  /** Whether a retake of the call named no take. */
+  readonly hasUsualRetake: boolean;
+  /** The charge of this call, if it changed a finished narration; `null` if the call made the whole narration. */
+  readonly chargedByCall: number | null;
+  /** Paths of saved files that were moved, deleted, or are on another machine. */
+  readonly missingPaths: readonly string[];
+  /** Companion files that changed since they were saved. */
+  readonly changedPaths: readonly string[];
+  /** A limit that was refused because it is below the suggested one; `null` if no limit was refused. */
+  readonly refusedLimit: number | null;
+}
+
+const EXCERPT_CODE_POINTS = 60;
+
+/** Factor for parts that become longer than estimated. */
+const ESTIMATE_MARGIN = 1.2;
+
+/**
+ * The likely charges with room for longer parts, plus the reservations of the last two tasks, so that two tasks can
+ * run until the end. Never more than the missing tasks can cost.
+ */
+function suggestedMax(charged: number, toCome: number, missingTasks: number): number {
+  if (missingTasks === 0) return charged;
+  const likely = Math.ceil(ESTIMATE_MARGIN * toCome) + 2 * RESERVED_CREDITS;
+  return charged + Math.min(likely, RESERVED_CREDITS * missingTasks);
+}
+
+/** The best possible pace over minutes. The first parts may be created at once. */
+const MIN_SECONDS_PER_PART = LIMIT_WINDOW_SECONDS / CREATES_PER_WINDOW;
+
+/**
+ * Estimates the remaining time from the pace up to the last saved part, and before that from the best possible pace.
+ * It never grows while nothing is saved. If a part takes longer than expected, at least half of the estimate still
+ * counts as remaining.
+ */
+export function secondsLeft(state: NarrationState, saved: number, nowMs: number): number {
+  const { begunAtMs, lastSavedAtMs, savedAtBegin, totalParts } = state;
+  const done = saved - savedAtBegin;
+  const begun = begunAtMs ?? nowMs;
+  const pacedAt = lastSavedAtMs ?? begun;
+  const isPaced = done > 0 && pacedAt > begun;
+  const pace = isPaced ? (pacedAt - begun) / 1000 / done : MIN_SECONDS_PER_PART;
+  const missing = totalParts - saved;
+  const left = Math.max(missing * pace, (missing - CREATES_PER_WINDOW) * MIN_SECONDS_PER_PART);
+  const passed = Math.max(0, nowMs - pacedAt) / 1000;
+  return Math.round(Math.max(left - passed, left / 2));
+}
+
+/** A narration that is stored as running but has no driver was interrupted by the end of its process. */
+export function statusOf({ state, leaseOwner }: NarrationEntry): NarrationStatus {
+  return state.status === "running" && leaseOwner === null ? "stopped" : state.status;
+}
+
+export function narrationViewOf(
+  known: KnownNarration,
+  partSummary: PartSummary,
+  nowMs: number,
+): NarrationView {
+  const { plan } = known;
+  const view = viewWith(known, figuresOf(known, partSummary, nowMs));
+  if (view.status !== "planned" || view.isSheet) return view;
+  return { ...view, chapters: chapterSums(plan.sections, plan.parts, partSummary.estimates) };
+}
+
+export function figuresOf(known: KnownNarration, partSummary: PartSummary, nowMs: number): NarrationFigures {
+  const { state } = known;
+  const count = (status: PartSummary["statuses"][number]): number =>
+    partSummary.statuses.filter((other) => other === status).length;
+  const saved = count("saved");
+  const charged = Math.round(partSummary.chargedCredits);
+  return {
+    parts: {
+      total: state.totalParts,
+      saved,
+      running: count("running"),
+      failed: count("failed"),
+      alreadyPaid: partSummary.alreadyPaid,
+    },
+    credits: {
+      estimate: partSummary.estimatedCredits,
+      charged,
+      reserved: partSummary.reservedCredits,
+      max: state.maxCredits,
+      // The suggestion never falls below an earlier limit, because following it would lower that limit.
+      suggestedMax: Math.max(
+        suggestedMax(charged, partSummary.estimatedCredits - charged, partSummary.missingTasks) +
+          partSummary.strayCredits,
+        statusOf(known) === "stopped" ? (state.maxCredits ?? 0) : 0,
+      ),
+      toCome: partSummary.toComeCredits,
+    },
+    seconds: {
+      estimate: Math.round(partSummary.estimatedSeconds),
+      saved: Math.round(partSummary.savedSeconds),
+      left: statusOf(known) === "running" ? secondsLeft(state, saved, nowMs) : null,
+    },
+    otherTakes: state.takes.length,
+  };
+}
+
+/** @param figures the current figures, or those stored when a handle ended */
+export function viewWith(known: KnownNarration, figures: NarrationFigures): NarrationView {
+  const { narrationId, plan, state } = known;
+  const status = statusOf(known);
+  const mimeType = MIME_TYPES[formatOfPlan(plan)];
+  return {
+    narrationId,
+    status,
+    title: state.title,
+    isSheet: plan.files === "rows",
+    chapters: [],
+    ...figures,
+    files: state.files.map((file) => ({
+      ...file,
+      mimeType,
+      row: file.section === null ? undefined : plan.sections[file.section]?.row,
+    })),
+    // Failures come first, then parts that a person should listen to.
+    problems: [...state.problems, ...state.files.flatMap(({ doubtfulParts }) => doubtfulParts)].map(
+      (problem) => ({
+        ...problem,
+        excerpt:
+          problem.part === null
+            ? null
+            : firstCodePoints(plan.parts[problem.part]?.text ?? "", EXCERPT_CODE_POINTS),
+      }),
+    ),
+    remarks: state.remarks,
+    unspoken: state.unspoken,
+    unjoinedParts: unjoinedParts(plan, state),
+    isRepeat: false,
+    toRepeat: [],
+    replaces: state.replaces,
+    hasUsualRetake: false,
+    chargedByCall: null,
+    missingPaths: [],
+    changedPaths: [],
+    refusedLimit: null,
+  };
+}
+
+function unjoinedParts(plan: StoredPlan, { files }: NarrationState): number[] {
+  if (files.length === 0) return [];
+  const sections = new Map(files.map(({ section, missingParts }) => [section, new Set(missingParts)]));
+  return plan.parts.flatMap(({ section }, index) => {
+    const missing = sections.get(null) ?? sections.get(section);
+    return missing === undefined || missing.has(index) ? [index] : [];
+  });
+}
+
+/** @param root of the output folder */
+export async function withoutMissing(view: NarrationView, root: string): Promise<NarrationView> {
+  const paths = await Promise.all(view.files.map((file) => newestExisting([file], root)));
+  const files = view.files.filter((_, index) => paths[index] !== null);
+  const changed = (await Promise.all(files.map((file) => changedCompanions(file, root)))).flat();
+  const unchanged = <Saved extends { readonly path: string }>(saved: Saved | null): Saved | null =>
+    saved === null || changed.includes(saved.path) ? null : saved;
+  return {
+    ...view,
+    files: files.map((file) => ({
+      ...file,
+      captions: unchanged(file.captions),
+      srt: unchanged(file.srt ?? null) ?? undefined,
+      chapters: unchanged(file.chapters),
+    })),
+    changedPaths: changed,
+    missingPaths: view.files.filter((_, index) => paths[index] === null).map(({ path }) => path),
+  };
+}

@@ -1,0 +1,33 @@
+/** Renders the parts of a narration as a table for people and models. */
+import { firstCodePoints } from "../../contract/unicode.ts";
+import type { NarrationPart } from "../narrations.ts";
+import { narrationMessage } from "./narration-messages.ts";
+import type { NarrationView } from "./narration-view.ts";
+
+const EXCERPT_CODE_POINTS = 60;
+
+const HEAD = ["part", "status", "take", "task_id", "credits", "seconds", "chapter", "text"] as const;
+
+/** Puts text on one line, and escapes the characters that end a cell. */
+const cell = (text: string): string => text.replaceAll(/\s+/g, " ").replaceAll("|", "\\|");
+
+function row({ number, status, take, record, chapter, text }: NarrationPart): string {
+  const excerpt = firstCodePoints(text, EXCERPT_CODE_POINTS);
+  const cells = [
+    `${number}`,
+    status,
+    `${take}`,
+    record?.taskId ?? "",
+    record?.billing?.charged_credits?.toString() ?? "",
+    record?.audioSeconds?.toString() ?? "",
+    chapter ?? "",
+    excerpt === text ? text : `${excerpt}…`,
+  ];
+  return `| ${cells.map(cell).join(" | ")} |`;
+}
+
+/** Renders Markdown: the title, a line that begins with the status, then one row for each part. */
+export function partsTable(view: NarrationView, parts: readonly NarrationPart[]): string {
+  const table = [`| ${HEAD.join(" | ")} |`, `|${" --- |".repeat(HEAD.length)}`, ...parts.map(row)];
+  return `${cell(view.title)}\n\n${view.status}. ${cell(narrationMessage(view))}\n\n${table.join("\n")}\n`;
+}

@@ -1,0 +1,49 @@
+/**
+ * A write that was delayed on the network while another process took over is refused, because the stored record is
+ * newer.
+ */
+import { expect, it } from "vitest";
+import { PostgresServer, whyNoPostgres } from "../../support/postgres-server.ts";
+import { closeAfterEach, openFaultSetup } from "../fault-setup.ts";
+import type { RawServer } from "../raw-server.ts";
+import { onlyRow, pause, taskOf, wireTo } from "./outside.ts";
+
+closeAfterEach();
+
+/** A lease expires 3 s after its owner's last heartbeat in tests; it was 15 s in 0.1.0, at every scale. */
+const OUTLASTS_THE_LEASE = { wait_seconds: 19 };
+
+it.skipIf(whyNoPostgres() !== undefined)(
+  "a write that arrives after another process has acquired the lease is refused",
+  { timeout: 40_000 },
+  async ({ onTestFinished }) => {
+    const postgres = await PostgresServer.start();
+    onTestFinished(() => postgres.remove());
+    const wire = await wireTo(postgres);
+    const setup = await openFaultSetup({ env: { AUDIO_STORE_URL: wire.url } });
+    await setup.server.call("list_tasks", {});
+    let letGo = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      wire.onSent = (bytes) => {
+        if (!/status\\*":\\*"queued/.test(bytes)) return undefined;
+        wire.onSent = undefined;
+        resolve();
+        return new Promise<void>((go) => {
+          letGo = go;
+        });
+      };
+    });
+    const call = { prompt: "Written late", ...OUTLASTS_THE_LEASE };
+    setup.server.begin("generate_audio", call);
+    await held;
+    setup.server.child.kill("SIGSTOP");
+    const other: RawServer = await setup.another({ AUDIO_STORE_URL: postgres.url });
+    const task = taskOf(await other.call("generate_audio", call));
+    letGo();
+    await pause(200);
+    const row = await onlyRow(other);
+    setup.server.child.kill("SIGCONT");
+    expect(row).toMatchObject({ status: "succeeded", task_id: task.task_id, audio_path: task.audio?.path });
+    expect(setup.service.tasks.size).toBe(1);
+  },
+);

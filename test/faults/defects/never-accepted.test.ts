@@ -1,0 +1,18 @@
+/** The advice when the recovery window ends before the service has accepted a request. */
+import { expect, it } from "vitest";
+import { closeAfterEach, openFaultSetup } from "../fault-setup.ts";
+import { codeOf, textOf } from "./outside.ts";
+
+closeAfterEach();
+
+it("a request that the service never accepted is to be repeated, because there is no task id to query", async () => {
+  const setup = await openFaultSetup();
+  setup.misbehave((_exchange, response, service) => {
+    service.refuse(response, 429, "rate_limit");
+    return true;
+  });
+  const outcome = await setup.server.call("generate_audio", { prompt: "Not today", wait_seconds: 15 });
+  expect(codeOf(outcome)).toBe("wait_expired");
+  expect(textOf(outcome)).toContain("Repeat the same call later");
+  expect(textOf(outcome)).not.toMatch(/task_id|get_task/);
+});

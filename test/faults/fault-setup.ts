@@ -1,0 +1,143 @@
+/**
+ * Sets up what a test of a fault needs: service, folders and server. Checks the promises that hold after every fault.
+ */
+import { readdir, readFile } from "node:fs/promises";
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
+import { type CountingOptions, CountingService, type Interceptor } from "../support/counting-service.ts";
+import { COMPILED, createWorkplace, type Workplace } from "../support/workplace.ts";
+import { filesBelow, spellingsOf } from "./promises.ts";
+import { RawServer, type StartOptions } from "./raw-server.ts";
+
+/** Limits, polls and backoffs are a thousand times shorter; the recovery window becomes 3.9 s. */
+const FASTEST = { AUDIO_TIME_SCALE: "0.001", AUDIO_LOG_LEVEL: "debug", ...COMPILED };
+
+export interface FaultSetup {
+  readonly service: CountingService;
+  readonly workplace: Workplace;
+  readonly server: RawServer;
+  /** Starts another process with the same folders. */
+  another(env?: Record<string, string>, options?: StartOptions): Promise<RawServer>;
+  /** Answers the given exchanges in place of the service. */
+  misbehave(interceptor: Interceptor | undefined): void;
+}
+
+export interface FaultSetupOptions {
+  readonly service?: CountingOptions;
+  readonly env?: Record<string, string>;
+  readonly start?: StartOptions;
+  /** The service's address for the server, if it is not the service itself. */
+  readonly baseUrl?: string;
+}
+
+interface Opened {
+  readonly bench: FaultSetup;
+  readonly servers: RawServer[];
+}
+
+const benches: Opened[] = [];
+
+/** A bench for one test; see {@link closeAfterEach}. */
+export async function openFaultSetup(options: FaultSetupOptions = {}): Promise<FaultSetup> {
+  const opened = await open(options);
+  benches.push(opened);
+  return opened.bench;
+}
+
+/** One bench for all tests of a `describe`. Each test starts with a service without faults and without tasks. */
+export function shareFaultSetup(options: FaultSetupOptions = {}): () => FaultSetup {
+  let opened: Opened | undefined;
+  const bench = (): FaultSetup => {
+    if (opened === undefined) throw new Error("the bench is open only while tests run");
+    return opened.bench;
+  };
+  beforeAll(async () => {
+    opened = await open(options);
+  });
+  beforeEach(() => {
+    const { service } = bench();
+    service.intercept = undefined;
+    service.processingMs = options.service?.processingMs ?? 0;
+    service.exchanges.length = 0;
+    service.tasks.clear();
+    service.byKey.clear();
+  });
+  afterAll(async () => {
+    if (opened !== undefined) await closeBench(opened);
+  });
+  return bench;
+}
+
+async function open(options: FaultSetupOptions): Promise<Opened> {
+  const service = await CountingService.start(options.service);
+  const workplace = await createWorkplace();
+  const address = { baseUrl: options.baseUrl ?? service.baseUrl, apiKey: service.apiKey };
+  const servers: RawServer[] = [];
+  const another = async (env: Record<string, string> = {}, start?: StartOptions): Promise<RawServer> => {
+    const all = workplace.env(address, { ...FASTEST, ...options.env, ...env });
+    const server = await RawServer.start(all, { cwd: workplace.root, ...start });
+    servers.push(server);
+    return server;
+  };
+  const bench: FaultSetup = {
+    service,
+    workplace,
+    server: await another({}, options.start),
+    another,
+    misbehave: (interceptor) => {
+      service.intercept = interceptor;
+    },
+  };
+  return { bench, servers };
+}
+
+/** The API key is in no file, no file name and no line of any stream (docs/reference.md, Security). */
+export async function expectKeyNowhere(bench: FaultSetup, servers: readonly RawServer[]): Promise<void> {
+  const needles = spellingsOf(bench.service.apiKey);
+  for (const server of servers) {
+    for (const needle of needles) {
+      expect(server.stderr).not.toContain(needle);
+      expect(server.lines.join("\n")).not.toContain(needle);
+    }
+  }
+  for (const path of await filesBelow(bench.workplace.root)) {
+    const bytes = await readFile(path).catch(() => Buffer.alloc(0));
+    for (const needle of needles) {
+      expect(path).not.toContain(needle);
+      expect(bytes.includes(needle), `the key in ${path}`).toBe(false);
+    }
+  }
+}
+
+/**
+ * Checks what holds after every fault: stdout contained only protocol, the server exited with 0, nothing is outside
+ * the two folders, there is no partial file, and the key is nowhere.
+ */
+async function closeBench({ bench, servers }: Opened): Promise<void> {
+  try {
+    for (const server of servers) {
+      const wasRunning = server.child.exitCode === null && server.child.signalCode === null;
+      const exit = await server.end();
+      expect(server.strays).toEqual([]);
+      if (wasRunning) expect(exit).toMatchObject({ code: 0, signal: null });
+    }
+    const names = await readdir(bench.workplace.root);
+    expect(names.filter((name) => name !== "out" && name !== "state")).toEqual([]);
+    const wasKilled = servers.some((server) => server.child.signalCode !== null);
+    if (!wasKilled) {
+      const output = await bench.workplace.outputNames();
+      expect(output.filter((name) => name.startsWith("."))).toEqual([]);
+    }
+    await expectKeyNowhere(bench, servers);
+  } finally {
+    for (const { child } of servers) child.kill("SIGKILL");
+    await bench.service.stop();
+    await bench.workplace.remove();
+  }
+}
+
+/** Every file calls this once. It closes what its tests opened, and checks the promises. */
+export function closeAfterEach(): void {
+  afterEach(async () => {
+    for (const entry of benches.splice(0)) await closeBench(entry);
+  });
+}

@@ -1,0 +1,51 @@
+/** How long a job waits for a slot that never becomes free (docs/reference-requests.md, A call's wait: up to 65 minutes). */
+import { expect, it, onTestFinished } from "vitest";
+import type { AudioError } from "../../src/errors.ts";
+import { createGeneration } from "../../src/generation/generation.ts";
+import { makeDeps, silentService } from "./bundle.ts";
+
+const MINUTE_MS = 60_000;
+
+it("a job without a free slot gives up after 65 minutes, unsent and retryable", async () => {
+  const { clock, deps } = await makeDeps(silentService);
+  let isLeft = false;
+  const generation = createGeneration({
+    ...deps,
+    limits: {
+      ...deps.limits,
+      admitCreate: ({ signal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener("abort", () => {
+            isLeft = true;
+            reject(signal.reason);
+          });
+        }),
+    },
+  });
+  onTestFinished(() => generation.close());
+  // Longer than the manual clock advances while a busy machine opens the ledger.
+  const call = { signal: new AbortController().signal, waitMs: 24 * 60 * MINUTE_MS, onProgress: () => {} };
+  let end: AudioError | undefined;
+  const done = generation
+    .generate({ input: { prompt: "Never its turn" }, take: 1, fileName: null }, call)
+    .catch((error: AudioError) => {
+      end = error;
+    });
+  await expect
+    .poll(
+      async () => {
+        // Meanwhile, opening the ledger and the folder takes real time.
+        await clock.advance(MINUTE_MS);
+        return end?.code;
+      },
+      { interval: 1, timeout: 25_000 },
+    )
+    .toBe("wait_expired");
+  await done;
+  expect(end?.retryable).toBe(true);
+  expect(end?.idempotencyKey).toMatch(/^agm1-/);
+  expect(isLeft).toBe(true);
+  const [record, ...others] = await deps.ledger.list({ apiKeys: "all", limit: 5 });
+  expect(record).toMatchObject({ status: "waiting", send: null, spend: null });
+  expect(others).toEqual([]);
+});

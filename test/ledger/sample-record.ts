@@ -1,0 +1,41 @@
+/** A complete record for tests that need one, whatever it contains. */
+import type { TaskRecord } from "../../src/ledger/record.ts";
+
+export function sampleRecord(changes: Partial<TaskRecord> = {}): TaskRecord {
+  return {
+    revision: 1,
+    recordId: "record-1",
+    workId: "work-1",
+    keyId: "account",
+    origin: "https://service.example",
+    input: '{"prompt":"Grüße, 世界 🎧 \\u2028 :base64:"}',
+    writtenPrompt: null,
+    take: 1,
+    attempt: 1,
+    idempotencyKey: "key",
+    status: "processing",
+    send: null,
+    refusal: null,
+    mayHaveArrived: false,
+    taskId: "task-1",
+    isGone: false,
+    isTooLarge: false,
+    billing: null,
+    audioSeconds: null,
+    output: null,
+    taskError: null,
+    spend: null,
+    earlierTaskIds: [],
+    earlierCredits: 0,
+    fileName: null,
+    isListed: true,
+    replaces: null,
+    files: [],
+    createdAtMs: 1_800_000_000_000,
+    sentAtMs: null,
+    acceptedAtMs: null,
+    finishedAtMs: null,
+    polledAtMs: null,
+    ...changes,
+  };
+}

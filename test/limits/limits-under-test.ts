@@ -1,0 +1,195 @@
+/**
+ * One account's limits on a real ledger, with a manual clock: several processes, each with a store that can fail.
+ */
+import { onTestFinished } from "vitest";
+import type { ObservedTask } from "../../src/api/read-task.ts";
+import { AudioError } from "../../src/errors.ts";
+import { Ledger } from "../../src/ledger/ledger.ts";
+import type { LedgerIdentity, LedgerStore } from "../../src/ledger/ledger-store.ts";
+import type { TaskEvent } from "../../src/ledger/lifecycle.ts";
+import type { TaskRecord } from "../../src/ledger/record.ts";
+import {
+  type CreateOutcome,
+  createLimits,
+  type Limits,
+  type LimitsOptions,
+} from "../../src/limits/limits.ts";
+import { BUDGET_WINDOW_MS, limitTiming } from "../../src/limits/timing.ts";
+import { createLog } from "../../src/log.ts";
+import { sampleRecord } from "../ledger/sample-record.ts";
+import { HandClock } from "../support/hand-clock.ts";
+import { scratchFolder } from "../support/scratch.ts";
+import { openSqliteStore } from "../support/sqlite-ledger.ts";
+
+export const never = new AbortController().signal;
+/** How long a slot counts. */
+export const { windowMs: WINDOW_MS } = limitTiming(1);
+const ORIGIN = "https://service.example";
+
+export type AdmittedCreate = Extract<CreateOutcome, { kind: "admitted" }>;
+type Changes = Partial<Pick<LimitsOptions, "timeScale" | "creditBudget">>;
+
+/** `away`: no operation arrives. `answers_lost`: every operation arrives, but no answer returns. */
+type Trouble = "none" | "away" | "answers_lost";
+
+/** A store, or a part of it, whose faults a test switches on and off. */
+function troubled<T extends object>(inner: T, trouble: () => Trouble): T {
+  const lost = (): AudioError => new AudioError("store_unavailable", "gone", { retryable: true });
+  return new Proxy(inner, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name);
+      if (typeof member !== "function") return member;
+      return async (...args: unknown[]): Promise<unknown> => {
+        const now = trouble();
+        if (now === "away") throw lost();
+        const answer: unknown = await Reflect.apply(member, target, args);
+        if (now === "answers_lost") throw lost();
+        return answer;
+      };
+    },
+  });
+}
+
+/** One process: its store, its ledger, its limits. */
+export class Process {
+  readonly limits: Limits;
+  readonly ledger: Ledger;
+  trouble: Trouble = "none";
+  /** Names of the admitted creates, in order. */
+  readonly admitted: string[] = [];
+  readonly waiting: string[] = [];
+  readonly #clock: HandClock;
+
+  constructor(store: LedgerStore, identity: LedgerIdentity, clock: HandClock, changes: Changes) {
+    const log = createLog("silent", (text) => text);
+    this.#clock = clock;
+    this.ledger = new Ledger(
+      troubled(store, () => this.trouble),
+      identity,
+      clock,
+      log,
+    );
+    this.limits = createLimits({
+      ledger: this.ledger,
+      clock,
+      log,
+      timeScale: 1,
+      creditBudget: null,
+      ...changes,
+    });
+  }
+
+  /** A record for its own work, claimed by this process. */
+  async claim(name: string, changes: Partial<TaskRecord> = {}): Promise<TaskRecord> {
+    const { origin, keyId } = this.ledger.identity;
+    const names = { recordId: name, workId: `work of ${name}`, origin, keyId };
+    const draft = sampleRecord({ ...names, status: "waiting", taskId: null, revision: 0, ...changes });
+    return (await this.ledger.claim(draft)).record;
+  }
+
+  /** Requests the admission of a claimed record, and records its name when it is admitted. */
+  async order(
+    record: TaskRecord,
+    signal: AbortSignal = never,
+    narrationId: () => string | null = () => null,
+  ): Promise<CreateOutcome> {
+    const name = record.recordId;
+    const onWaiting = (reason: string): void => void this.waiting.push(`${name} ${reason}`);
+    const grant = await this.limits.admitCreate({ record, signal, narrationId, onWaiting });
+    if (grant.kind === "admitted") this.admitted.push(name);
+    return grant;
+  }
+
+  /** Claims a record and requests its admission. */
+  async ask(name: string, signal: AbortSignal = never): Promise<AdmittedCreate> {
+    const grant = await this.order(await this.claim(name), signal);
+    if (grant.kind !== "admitted") throw new Error(`${name} is ${grant.kind}`);
+    return grant;
+  }
+
+  /** The service accepted it. */
+  async accept(grant: AdmittedCreate): Promise<TaskRecord> {
+    return await this.#answered(grant, this.#observed(grant.record, { status: "queued" }));
+  }
+
+  /** The service refused it definitively. */
+  async refuse(grant: AdmittedCreate): Promise<void> {
+    await this.#answered(grant, { kind: "notAccepted", sendId: grant.sendId });
+    this.limits.retryCreates();
+  }
+
+  /** No response arrived. */
+  async leaveUnanswered({ sendId }: AdmittedCreate): Promise<void> {
+    this.limits.endHeartbeat(sendId);
+    await this.ledger.store.releaseSlot({ sendId, outcome: "counts" });
+  }
+
+  /** The task has ended, and this process has seen that. */
+  async end(record: TaskRecord, chargedCredits: number): Promise<void> {
+    const billing: ObservedTask["billing"] = {
+      reserved_credits: 150,
+      charged_credits: chargedCredits,
+      refunded_credits: null,
+    };
+    const event = this.#observed(record, { status: "succeeded", billing });
+    await this.limits.writeUntilStored("an end", () => this.ledger.apply(record, event));
+    this.limits.retryCreates();
+  }
+
+  /** A create and its task, from admission to end, without passing time. */
+  async createWhole(name: string): Promise<void> {
+    await this.end(await this.accept(await this.ask(name)), 12);
+  }
+
+  async spent(): Promise<number> {
+    return await this.ledger.store.spentCredits(BUDGET_WINDOW_MS);
+  }
+
+  #observed(record: TaskRecord, changes: Partial<ObservedTask>): TaskEvent {
+    const task: ObservedTask = {
+      taskId: `task of ${record.recordId}`,
+      status: "queued",
+      billing: null,
+      audioSeconds: null,
+      output: null,
+      error: null,
+      oddities: [],
+      ...changes,
+    };
+    return { kind: "observed", attempt: record.attempt, task, atMs: this.#clock.wallMs() };
+  }
+
+  async #answered({ record, sendId }: AdmittedCreate, event: TaskEvent): Promise<TaskRecord> {
+    this.limits.endHeartbeat(sendId);
+    const slot = { sendId, outcome: "counts" } as const;
+    let stored: TaskRecord | null = record;
+    await this.limits.writeUntilStored("an answer", async () => {
+      stored = await this.ledger.apply(record, event, { slot });
+    });
+    return stored ?? record;
+  }
+}
+
+export interface LimitsUnderTest extends Process {
+  readonly clock: HandClock;
+  /** Another process on the same ledger, with the same account unless given. */
+  another(changes?: Changes, keyId?: string): Process;
+}
+
+export function startLimits(changes: Changes = {}): LimitsUnderTest {
+  const clock = new HandClock();
+  const stateDir = scratchFolder();
+  let processes = 0;
+  const another = (more: Changes = {}, keyId = "account"): Process => {
+    processes += 1;
+    const identity = { origin: ORIGIN, keyId, processId: `process ${processes}` };
+    const store = openSqliteStore({ stateDir, clock, identity });
+    const process = new Process(store, identity, clock, { ...changes, ...more });
+    onTestFinished(async () => {
+      await process.limits.close();
+      await store.close();
+    });
+    return process;
+  };
+  return Object.assign(another(), { clock, another });
+}

@@ -1,0 +1,348 @@
+/**
+ * One round of changing calls for a narration: two processes with two keys, calls from both, and what each answer
+ * promised.
+ */
+import { readdir, readFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { CountingService } from "../support/counting-service.ts";
+import { TaskClient } from "../support/task-client.ts";
+import { createWorkplace, FAST, type Workplace } from "../support/workplace.ts";
+import { type NarrationOutput, narrationOutput, PART_BYTES, textOf } from "./narrator.ts";
+
+type Wish =
+  /** A call with a limit, possibly with another take of one part. */
+  | {
+      readonly kind: "allow";
+      readonly credits: number;
+      readonly retake: readonly [part: number, take: number] | null;
+    }
+  | { readonly kind: "stop" | "look" | "task" | "cancel-task" | "kill" | "suspend" | "other-key" };
+
+interface Step {
+  readonly wish: Wish;
+  readonly server: 0 | 1;
+  /** How long its call waits. */
+  readonly waitSeconds: number;
+  /** How long after its begin its process is killed, or its call cancelled; `null`: it is answered. */
+  readonly endsAfterMs: number | null;
+  readonly isKilled: boolean;
+  readonly pauseMs: number;
+}
+
+export interface RoundPlan {
+  readonly round: number;
+  readonly parts: number;
+  readonly processingMs: number;
+  readonly steps: readonly Step[];
+}
+
+const API_KEYS = ["sk-test-0123456789abcdef", "sk-test-fedcba9876543210"] as const;
+const ENOUGH_CREDITS = 100_000;
+const CHARGE_CREDITS = 10;
+const RESERVED_CREDITS = 150;
+const PAUSE_BYTES = 0.6 * 24_000 * 2;
+const ENDS_WITHIN_MS = 15_000;
+/** A lease lasts 0.3 s at this time scale. */
+const PAST_THE_LEASE_MS = 400;
+
+function drawWish(random: () => number, parts: number): Wish {
+  const drawn = random();
+  if (drawn < 0.5) {
+    const credits = random() < 0.3 ? ENOUGH_CREDITS : 150 + Math.floor(random() * parts * 60);
+    const isRetake = random() < 0.3;
+    return {
+      kind: "allow",
+      credits,
+      retake: isRetake ? [Math.floor(random() * parts), 2 + Math.floor(random() * 2)] : null,
+    };
+  }
+  const kinds = [
+    "stop",
+    "stop",
+    "look",
+    "look",
+    "task",
+    "cancel-task",
+    "kill",
+    "suspend",
+    "other-key",
+  ] as const;
+  return { kind: kinds[Math.floor(random() * kinds.length)] ?? "look" };
+}
+
+/** The plans of a seed, all drawn before the first round. */
+export function roundPlans(rounds: number, random: () => number): RoundPlan[] {
+  return Array.from({ length: rounds }, (_, index) => {
+    const parts = 3 + Math.floor(random() * 4);
+    const steps = Array.from({ length: 4 + Math.floor(random() * 6) }, (): Step => {
+      const isCutShort = random() < 0.2;
+      return {
+        wish: drawWish(random, parts),
+        server: random() < 0.5 ? 0 : 1,
+        waitSeconds: random() < 0.6 ? 0 : 1 + Math.floor(random() * 20),
+        endsAfterMs: isCutShort ? Math.floor(random() * 60) : null,
+        isKilled: random() < 0.5,
+        pauseMs: Math.floor(random() * 150),
+      };
+    });
+    return { round: index + 1, parts, processingMs: 20 + Math.floor(random() * 200), steps };
+  });
+}
+
+class WishRound {
+  readonly faults: string[] = [];
+  readonly #plan: RoundPlan;
+  readonly #service: CountingService;
+  readonly #workplace: Workplace;
+  readonly #store: Record<string, string>;
+  readonly #keys: [number, number] = [0, 0];
+  readonly #servers: TaskClient[] = [];
+  readonly #text: string;
+  readonly #takes: Map<number, number> = new Map();
+  /** With the key that opened each one, because other keys do not know it. */
+  readonly #handles = new Map<string, number>();
+  /** The credits that creates may reach: the limit of the last answer, or what was already on its way. */
+  #mostCredits = 0;
+  /** The limits of unanswered calls, which may or may not apply. */
+  #maybeCredits = 0;
+  #isPromised = false;
+  #kills = 0;
+  #narrationId: string | null = null;
+
+  constructor(
+    plan: RoundPlan,
+    service: CountingService,
+    workplace: Workplace,
+    store: Record<string, string>,
+  ) {
+    this.#plan = plan;
+    this.#service = service;
+    this.#workplace = workplace;
+    this.#store = store;
+    this.#text = textOf(...Array.from({ length: plan.parts }, (_, index) => `Part ${index}`));
+    service.intercept = (exchange) => {
+      if (exchange.kind !== "create" || service.byKey.has(exchange.key ?? "")) return false;
+      const credits = this.#committedCredits() + RESERVED_CREDITS;
+      const most = Math.max(this.#mostCredits, this.#maybeCredits);
+      if (credits > most) this.faults.push(`a create comes to ${credits} credits where ${most} are allowed`);
+      return false;
+    };
+  }
+
+  /** What the service's tasks are charged or reserve at this moment. */
+  #committedCredits(): number {
+    const { inFlight, tasks } = this.#service;
+    return inFlight * RESERVED_CREDITS + (tasks.size - inFlight) * CHARGE_CREDITS;
+  }
+
+  #server(at: number): TaskClient {
+    const key = API_KEYS[this.#keys[at === 0 ? 0 : 1]] ?? API_KEYS[0];
+    const { baseUrl } = this.#service;
+    this.#servers[at] ??= new TaskClient(
+      this.#workplace.env({ baseUrl, apiKey: key }, { ...FAST, ...this.#store }),
+    );
+    return this.#servers[at];
+  }
+
+  /** A call of a client that does not support tasks. */
+  async #narrate(at: number, args: Record<string, unknown>): Promise<NarrationOutput> {
+    const { result } = await this.#server(at).request("tools/call", { name: "narrate", arguments: args }, {});
+    if (result?.["isError"] === true) throw new Error(JSON.stringify(result["content"]));
+    return narrationOutput.parse(result?.["structuredContent"]);
+  }
+
+  async #kill(at: number): Promise<void> {
+    this.#kills += 1;
+    await this.#servers[at]?.kill();
+    delete this.#servers[at];
+    this.#isPromised = false;
+  }
+
+  async #changeKey(at: 0 | 1): Promise<void> {
+    await this.#servers[at]?.close();
+    delete this.#servers[at];
+    this.#keys[at] = 1 - this.#keys[at];
+    this.#isPromised = false;
+  }
+
+  #arguments({ wish, waitSeconds }: Step): Record<string, unknown> {
+    const id = this.#narrationId;
+    const what = id === null ? { text: this.#text, output_format: "pcm" } : { narration_id: id };
+    const shared = { ...what, wait_seconds: waitSeconds };
+    if (wish.kind === "stop") return { ...shared, stop: true };
+    if (wish.kind !== "allow") return shared;
+    const { credits, retake } = wish;
+    const retakes = retake === null ? {} : { retakes: [{ quote: quoteOf(retake[0]), take: retake[1] }] };
+    return { ...shared, max_credits: credits, ...retakes };
+  }
+
+  async step(step: Step): Promise<void> {
+    const { wish, server: at, pauseMs } = step;
+    if (wish.kind === "kill") await this.#kill(at);
+    else if (wish.kind === "suspend") await suspended(this.#server(at).pid);
+    else if (wish.kind === "other-key") await this.#changeKey(at);
+    else if (wish.kind === "task") await this.#askAsTask(at);
+    else if (wish.kind === "cancel-task") await this.#cancelTask(at);
+    else await this.#call(step);
+    await sleep(pauseMs);
+  }
+
+  async #askAsTask(at: 0 | 1): Promise<void> {
+    this.#maybeCredits = ENOUGH_CREDITS;
+    this.#isPromised = false;
+    const args = { text: this.#text, output_format: "pcm", max_credits: ENOUGH_CREDITS };
+    const answer = await this.#server(at).call("narrate", args);
+    if (typeof answer["taskId"] === "string") this.#handles.set(answer["taskId"], this.#keys[at] ?? 0);
+    this.#mostCredits = ENOUGH_CREDITS;
+  }
+
+  async #cancelTask(at: 0 | 1): Promise<void> {
+    const [handle] = [...this.#handles].find(([, key]) => key === this.#keys[at]) ?? [];
+    if (handle === undefined) return;
+    this.#isPromised = false;
+    await this.#server(at).cancel(handle);
+  }
+
+  async #call(step: Step): Promise<void> {
+    const { wish, server: at, endsAfterMs, isKilled } = step;
+    const server = this.#server(at);
+    if (wish.kind === "allow") {
+      this.#maybeCredits = Math.max(this.#maybeCredits, wish.credits);
+      if (wish.retake !== null) this.#takes.set(...wish.retake);
+    }
+    // A call without a limit continues only with the agreed one.
+    if (wish.kind !== "look") this.#isPromised = false;
+    const answered = this.#narrate(at, this.#arguments(step));
+    const id = server.lastId;
+    if (endsAfterMs === null) {
+      this.#note(wish, await answered);
+      return;
+    }
+    this.#isPromised = false;
+    answered.catch(() => undefined);
+    await sleep(endsAfterMs);
+    if (isKilled) await this.#kill(at);
+    else server.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id } });
+  }
+
+  /** An answer states what applies from now on. */
+  #note(wish: Wish, seen: NarrationOutput): void {
+    const { narration_id, credits, status } = seen;
+    this.#narrationId = narration_id;
+    const onTheirWay = credits.charged + credits.reserved;
+    if (wish.kind === "stop") {
+      if (status === "running") this.faults.push("a narration runs after it was stopped");
+      this.#mostCredits = onTheirWay;
+      this.#maybeCredits = 0;
+    }
+    if (wish.kind === "allow" && status !== "planned") {
+      this.#mostCredits = Math.max(wish.credits, onTheirWay);
+      this.#maybeCredits = 0;
+    }
+    this.#isPromised = status === "running";
+  }
+
+  /** In the end, one call requests the whole narration. Earlier promises have had their time. */
+  async finish(): Promise<void> {
+    if (this.#isPromised) await this.#keepsItsPromise();
+    this.#maybeCredits = ENOUGH_CREDITS;
+    const retakes = [...this.#takes].map(([part, take]) => ({ quote: quoteOf(part), take }));
+    const args = { text: this.#text, output_format: "pcm", max_credits: ENOUGH_CREDITS, retakes };
+    let seen: NarrationOutput | null = null;
+    for (let tries = 0; tries < 6 && seen?.status !== "finished"; tries += 1) {
+      seen = await this.#narrate(0, { ...args, wait_seconds: 20 });
+    }
+    await this.#compare(seen);
+    for (const [handle, key] of this.#handles) {
+      if (this.#keys[1] !== key) await this.#changeKey(1);
+      const { status } = await this.#server(1).look(handle);
+      if (status === "working") this.faults.push(`the task ${handle} works for ever`);
+    }
+  }
+
+  /** A narration ends without further calls: the list shows it as ended, and repeats nothing. */
+  async #keepsItsPromise(): Promise<void> {
+    const giveUpAtMs = performance.now() + ENDS_WITHIN_MS;
+    for (;;) {
+      const call = { name: "list_tasks", arguments: {} };
+      const rows = JSON.stringify((await this.#server(1).request("tools/call", call, {})).result);
+      if (!rows.includes('"status":"running"')) return;
+      if (performance.now() > giveUpAtMs) {
+        this.faults.push(`what was promised is never done: ${rows}`);
+        return;
+      }
+      await sleep(200);
+    }
+  }
+
+  async #compare(seen: NarrationOutput | null): Promise<void> {
+    const expectSame = (what: string, actual: unknown, expected: unknown): void => {
+      if (actual !== expected) this.faults.push(`${what}: ${String(actual)} instead of ${String(expected)}`);
+    };
+    expectSame("status", `${seen?.status} ${JSON.stringify(seen?.problems)}`, "finished []");
+    const tasks = [...this.#service.tasks.values()];
+    // A task that no part needs any more, and whose answer nobody received, is in doubt: its reservation is shown.
+    const { charged = 0, reserved = 0 } = seen?.credits ?? {};
+    const paid = tasks.length * CHARGE_CREDITS;
+    const isCounted = charged <= paid && paid <= charged + reserved;
+    if (!isCounted) this.faults.push(`${charged} charged and ${reserved} held where ${paid} were paid`);
+    const sounds = Array.from({ length: this.#plan.parts }, (_, part) => {
+      const all = tasks.filter(({ body }) => body.includes(quoteOf(part)));
+      return all.map(({ audio }) => audio);
+    });
+    const bytes = await readFile(seen?.files[0]?.path ?? "none").catch(() => Buffer.alloc(0));
+    const { parts } = this.#plan;
+    expectSame("bytes", bytes.length, parts * PART_BYTES + (parts - 1) * PAUSE_BYTES);
+    for (const [part, all] of sounds.entries()) {
+      const from = part * (PART_BYTES + PAUSE_BYTES);
+      const heard = bytes.subarray(from, from + PART_BYTES);
+      const isOne = all.some((sound) => sound.equals(heard));
+      expectSame(`sound of part ${part}`, isOne, true);
+    }
+    const left = (await readdir(this.#workplace.outputDir)).filter((name) => name.includes("(incomplete)"));
+    // A process that is killed between saving a file and recording it leaves the file.
+    if (left.length > this.#kills) this.faults.push(`left behind: ${left.join(", ")}`);
+  }
+
+  async close(): Promise<void> {
+    for (const server of this.#servers) await server?.close();
+  }
+}
+
+const quoteOf = (part: number): string => `Part ${part} begins`;
+
+async function suspended(pid: number): Promise<void> {
+  process.kill(pid, "SIGSTOP");
+  await sleep(PAST_THE_LEASE_MS);
+  process.kill(pid, "SIGCONT");
+}
+
+/**
+ * Runs one plan and checks each create, each answer and the result.
+ *
+ * @param storeUrl of a PostgreSQL without data of another round; `null`: the ledger is a file
+ * @throws Error naming everything that exceeded a limit, was promised and not done, or is missing in the file
+ */
+export async function runChangingCallsRound(plan: RoundPlan, storeUrl: string | null = null): Promise<void> {
+  const service = await CountingService.start({
+    processingMs: plan.processingMs,
+    audioBytes: PART_BYTES,
+    audioSeconds: 4,
+    soundOfTheirOwn: true,
+    apiKeys: API_KEYS,
+    limitScale: 0.01,
+  });
+  const workplace = await createWorkplace();
+  const store: Record<string, string> = storeUrl === null ? {} : { AUDIO_STORE_URL: storeUrl };
+  const round = new WishRound(plan, service, workplace, store);
+  try {
+    for (const step of plan.steps) await round.step(step);
+    await round.finish();
+    if (service.limited > 0) round.faults.push(`${service.limited} answers were 429`);
+    if (round.faults.length > 0) throw new Error(round.faults.join("; "));
+  } finally {
+    await round.close();
+    await service.stop();
+    await workplace.remove();
+  }
+}
