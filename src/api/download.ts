@@ -30,9 +30,9 @@ interface MinimumProgress {
  */
 const MIN_PROGRESS: MinimumProgress = { bytes: 64 * 1024, withinMs: 64_000 };
 
-/** The most attempts in a row that may end without a new byte. */
+/** The most requests in a row that may end without a new byte. */
 const MAX_FAILURES_AT_ONE_OFFSET = 5;
-/** The most attempts in a row that may break and together bring fewer than {@link MinimumProgress.bytes}. */
+/** The most requests in a row that may break and together bring fewer than {@link MinimumProgress.bytes}. */
 const MAX_SLOW_FAILURES = 30;
 
 export interface DownloadOptions {
@@ -73,7 +73,7 @@ export async function downloadInto(
   let stretchFrom = 0;
   for (;;) {
     const furthestBefore = transfer.furthestBytes;
-    const failure = await transfer.attempt();
+    const failure = await transfer.requestRest();
     if (failure === null) return { sizeBytes: sink.size };
     const furthest = transfer.furthestBytes;
     failuresAtOneOffset = furthest > furthestBefore ? 1 : failuresAtOneOffset + 1;
@@ -104,17 +104,17 @@ function isHarmlessAtEnd(error: AudioError): boolean {
   return stale === null || stale.totalBytes !== null;
 }
 
-/** The state that the attempts of one download share. */
+/** The state that the requests of one download share. */
 class Transfer {
   readonly #sink: ByteSink;
   readonly #open: OpenContent;
   readonly #options: DownloadOptions;
-  /** The highest offset that any attempt reached, because a restart is not progress. */
+  /** The highest offset that any request reached, because a restart is not progress. */
   furthestBytes = 0;
   /** The size of the whole audio, once an answer has stated it; `null` before. */
   #totalBytes: number | null = null;
   /**
-   * The size at which an attempt ended without proof that the audio is complete. If the next attempt ends at the same
+   * The size at which a request ended without proof that the audio is complete. If the next request ends at the same
    * size, it counts as complete.
    */
   #unconfirmedBytes: number | null = null;
@@ -128,10 +128,10 @@ class Transfer {
   /**
    * Sends one request from the end of the sink.
    *
-   * @returns `null` if the audio is complete, else the error that another attempt may resolve
+   * @returns `null` if the audio is complete, else the error that another request may resolve
    * @throws permanent errors
    */
-  async attempt(): Promise<AudioError | null> {
+  async requestRest(): Promise<AudioError | null> {
     let response: ContentResponse;
     try {
       response = await this.#open(this.#sink.size, this.#options.signal);
@@ -216,7 +216,7 @@ class Transfer {
   }
 
   /**
-   * Classifies a failure. Returns `null` if the audio is complete anyway, or the error if another attempt may help.
+   * Classifies a failure. Returns `null` if the audio is complete anyway, or the error if another request may help.
    *
    * @throws a permanent error
    */

@@ -53,16 +53,16 @@ export function mayHaveArrived(error: AudioError): boolean {
 /**
  * Jittered exponential backoff from 1 s to 30 s.
  *
- * @param attempt 1 after the first failure
+ * @param failures how often the request has failed so far, at least 1
  * @param random in [0, 1)
  */
-export function backoffMs(attempt: number, random: () => number): number {
-  const ceiling = Math.min(MAX_BACKOFF_MS, MIN_BACKOFF_MS * 2 ** Math.max(0, Math.min(attempt, 16)));
+export function backoffMs(failures: number, random: () => number): number {
+  const ceiling = Math.min(MAX_BACKOFF_MS, MIN_BACKOFF_MS * 2 ** Math.max(0, Math.min(failures, 16)));
   return MIN_BACKOFF_MS + random() * (ceiling - MIN_BACKOFF_MS);
 }
 
 /** Retries with the same key and body, unless the answer would always be the same (docs/contract.md, Idempotency). */
-export function decideCreate(error: AudioError, attempt: number, random: () => number): CreateDecision {
+export function decideCreate(error: AudioError, failures: number, random: () => number): CreateDecision {
   switch (error.code) {
     case "rate_limit":
     case "concurrency_limit":
@@ -72,33 +72,33 @@ export function decideCreate(error: AudioError, attempt: number, random: () => n
       const asked = error.retryAfterSeconds;
       return {
         kind: "unavailable",
-        delayMs: asked === undefined ? backoffMs(attempt, random) : asked * 1000,
+        delayMs: asked === undefined ? backoffMs(failures, random) : asked * 1000,
       };
     }
     case "network_error":
     case "timeout":
     case "unexpected_response":
       if (!error.retryable) return { kind: "stop" };
-      return { kind: "retry", delayMs: backoffMs(attempt, random), neverSent: wasNeverSent(error) };
+      return { kind: "retry", delayMs: backoffMs(failures, random), neverSent: wasNeverSent(error) };
     default:
       return { kind: "stop" };
   }
 }
 
 /** Decides for queries and downloads, which are always safe to repeat. 401 and 404 stop. */
-export function decideRead(error: AudioError, attempt: number, random: () => number): ReadDecision {
-  return error.code === "not_ready" ? { kind: "not_ready" } : decideCreate(error, attempt, random);
+export function decideRead(error: AudioError, failures: number, random: () => number): ReadDecision {
+  return error.code === "not_ready" ? { kind: "not_ready" } : decideCreate(error, failures, random);
 }
 
 /**
  * Returns how long a download pauses after a break: as long as a 503 states, otherwise the backoff.
  *
- * @param attempt 1 after the first break
+ * @param failures how often the download has broken so far, at least 1
  * @param random in [0, 1)
  */
-export function pauseAfterBreakMs(error: AudioError, attempt: number, random: () => number): number {
-  const decision = decideRead(error, attempt, random);
-  return "delayMs" in decision ? decision.delayMs : backoffMs(attempt, random);
+export function pauseAfterBreakMs(error: AudioError, failures: number, random: () => number): number {
+  const decision = decideRead(error, failures, random);
+  return "delayMs" in decision ? decision.delayMs : backoffMs(failures, random);
 }
 
 /**

@@ -35,14 +35,14 @@ export async function composeWorkflow(
   const ledger = await openLedger({ config, address, processId: createProcessId(), log, clock });
   const { timeScale, creditBudget } = config;
   const limits = createLimits({ ledger, clock, log, timeScale, creditBudget });
-  const parts = openPartsFolder(folder, clock);
-  void folder.sweepStaleTemporaryFiles().then(() => parts.sweepStaleTemporaryFiles());
+  const partsFolder = openPartsFolder(folder, clock);
+  void folder.sweepStaleTemporaryFiles().then(() => partsFolder.sweepStaleTemporaryFiles());
   const generation = createGeneration({
     service: createService(address, { proxy: config.proxy, deadlines }),
     limits,
     ledger,
     folder,
-    parts,
+    parts: partsFolder,
     clock,
     log,
     timing: timingFor(config),

@@ -6,7 +6,7 @@ import { readFolder } from "./folder-setting.ts";
 
 /**
  * Reads settings and collects their faults, so that a person sees all faults at once. No method throws. An invalid
- * value is replaced by the default, but {@link Reader.folder} returns null.
+ * value is replaced by the default, but {@link Reader.path} returns null.
  */
 export class Reader {
   readonly faults: ConfigFault[] = [];
@@ -55,11 +55,11 @@ export class Reader {
   }
 
   /**
-   * Reads a folder. Returns null for an invalid value, because the default would be a folder that nobody chose.
+   * Reads an absolute path. Returns null for an invalid value, because the default would be a path that nobody chose.
    *
    * @param isNeeded true if it is a fault that both the value and the default are missing
    */
-  folder(name: string, fallback: string | null, isNeeded = true): string | null {
+  path(name: string, fallback: string | null, isNeeded = true): string | null {
     const isGiven = this.text(name) !== undefined;
     const { folder, fault } = readFolder(this.surroundings, name);
     if (fault !== null && (isGiven || (fallback === null && isNeeded))) this.faults.push(fault);

@@ -32,11 +32,11 @@ export function readSettings(reader: Reader, { storeUrl, isLoopback }: EarlierSe
   return {
     timeScale: readTimeScale(reader, isLoopback),
     /** The output folder; null if the value is invalid or no home folder allows a default. Both are faults. */
-    outputDir: reader.folder("AUDIO_OUTPUT_DIR", home === null ? null : join(home, "audio-generation")),
+    outputDir: reader.path("AUDIO_OUTPUT_DIR", home === null ? null : join(home, "audio-generation")),
     /** The state folder; null if invalid or without a default. A missing default is not a fault with a database. */
-    stateDir: reader.folder("AUDIO_STATE_DIR", defaultStateFolder(env, platform, home), storeUrl === null),
+    stateDir: reader.path("AUDIO_STATE_DIR", defaultStateFolder(env, platform, home), storeUrl === null),
     /** The folder of input files; null means that no file may be read. */
-    inputDir: reader.folder("AUDIO_INPUT_DIR", null, false),
+    inputDir: reader.path("AUDIO_INPUT_DIR", null, false),
     defaultVoice: reader.choice("AUDIO_DEFAULT_VOICE", VOICE_IDS) ?? null,
     voiceNotes: readFileSetting(reader, "AUDIO_VOICE_NOTES", readVoiceNotes, NO_VOICE_NOTES),
     pronunciations: readFileSetting(reader, "AUDIO_PRONUNCIATIONS", readPronunciations, NO_PRONUNCIATIONS),
@@ -84,7 +84,7 @@ function readFileSetting<T extends object>(
   read: (path: string) => T | string,
   none: T,
 ): T {
-  const path = reader.folder(name, null, false);
+  const path = reader.path(name, null, false);
   if (path === null) return none;
   const value = read(path);
   if (typeof value !== "string") return value;

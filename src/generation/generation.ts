@@ -3,15 +3,15 @@ import { AudioError } from "../errors.ts";
 import { createPieceReader, type Piece, type RecordedFile } from "../files/read-piece.ts";
 import { readSaved } from "../files/save-audio.ts";
 import type { SavedFile } from "../files/saved-file.ts";
-import type { Handle } from "../ledger/rules/handles.ts";
+import type { CallHandle } from "../ledger/rules/handles.ts";
 import type { Spending } from "../limits/limits.ts";
 import type { GenerationDeps } from "./deps.ts";
-import { handleOf } from "./handle.ts";
 import type { HandleOperations, HandleOrView } from "./handles/handle-status.ts";
 import type { RequestHandles } from "./handles/request-handles.ts";
 import { Jobs } from "./job/jobs.ts";
 import type { Call } from "./job/wait-for-job.ts";
 import { paceOfLedger } from "./pace.ts";
+import { handleOf } from "./request-handle.ts";
 import { Resumer } from "./resume.ts";
 import type { SavedAudio, TaskView } from "./task-view.ts";
 import { type DownloadRequest, downloadTask } from "./use-cases/download-task.ts";
@@ -41,7 +41,7 @@ export interface Generation {
   handles(): Promise<{
     start(request: GenerateRequest, call: Call): Promise<HandleOrView<TaskView>>;
     /** Finds a handle of this API key, for a request or a narration; `null` if there is none. */
-    find(handle: string): Promise<Handle | null>;
+    find(handle: string): Promise<CallHandle | null>;
     readonly work: HandleOperations<TaskView>;
   }>;
   getTask(taskId: string, call: Call): Promise<TaskView>;

@@ -3,7 +3,7 @@ import type { OutputFormat } from "../contract/audio-format.ts";
 import type { Billing, TaskStatus } from "../contract/audio-task.ts";
 import type { SavedFile } from "../files/saved-file.ts";
 import type { TaskRecord } from "../ledger/record.ts";
-import { handleOf } from "./handle.ts";
+import { handleOf } from "./request-handle.ts";
 import { formatOf, storedInput } from "./stored-input.ts";
 
 /** Audio on disk. */

@@ -19,11 +19,11 @@ import {
 import { billedCredits } from "./rules/bill.ts";
 import type { Durability } from "./rules/durability.ts";
 import {
+  type CallHandle,
   cancelledHandle,
   endedByWaiting,
   endedHandle,
   type FailedAttempt,
-  type Handle,
   type HandleDraft,
   type HandleEnd,
   handleTarget,
@@ -383,7 +383,7 @@ export class LedgerStore {
   }
 
   /** Returns a handle of this API key; `null` if there is none. */
-  async handle(handle: string): Promise<Handle | null> {
+  async handle(handle: string): Promise<CallHandle | null> {
     const [rows] = await this.#options.engine.read([findHandle(this.#viewer, handle)]);
     return handleRows(rows)[0] ?? null;
   }
@@ -397,9 +397,9 @@ export class LedgerStore {
   /**
    * Opens a handle for a record, or returns an open one with the same options; `null` if there is no such record.
    */
-  openHandle(draft: HandleDraft, saveOptions: SaveOptions): Promise<Handle | null> {
+  openHandle(draft: HandleDraft, saveOptions: SaveOptions): Promise<CallHandle | null> {
     const { keyId, targetId } = draft;
-    return this.#transact<Handle | null>({
+    return this.#transact<CallHandle | null>({
       durability: "power_cut",
       load: [...loadRow({ keyId, recordId: targetId }), findOpenHandles(this.#viewer, targetId)],
       decide: (rows) => {
@@ -416,7 +416,7 @@ export class LedgerStore {
    *
    * @returns the handle as stored now
    */
-  cancelHandle(handle: Handle, atMs: number): Promise<Handle> {
+  cancelHandle(handle: CallHandle, atMs: number): Promise<CallHandle> {
     const { keyId, targetId } = handle;
     return this.#changeHandle(handle, loadRow({ keyId, recordId: targetId }), (stored, rows) =>
       cancelledHandle(stored, handleTarget(loadedRow(rows).stored?.value), atMs),
@@ -428,15 +428,15 @@ export class LedgerStore {
    *
    * @returns the handle, with the end that was written first
    */
-  endHandle(handle: Handle, end: HandleEnd, atMs: number): Promise<Handle> {
+  endHandle(handle: CallHandle, end: HandleEnd, atMs: number): Promise<CallHandle> {
     return this.#changeHandle(handle, [], (stored) => endedHandle(stored, end, atMs));
   }
 
   #changeHandle(
-    known: Handle,
+    known: CallHandle,
     load: readonly Statement[],
-    change: (stored: Handle, rows: readonly Rows[]) => Handle,
-  ): Promise<Handle> {
+    change: (stored: CallHandle, rows: readonly Rows[]) => CallHandle,
+  ): Promise<CallHandle> {
     return this.#transact({
       durability: "power_cut",
       load: [...load, findHandle(this.#viewer, known.handle)],

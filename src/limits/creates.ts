@@ -60,7 +60,7 @@ export class Creates {
       clock: options.clock,
       ask: (order) => this.#ask(order),
       failsAll: (error) => !(error instanceof AudioError && ONE_CREATE.has(error.code)),
-      returnGrant: (outcome) => this.releaseUnused(outcome),
+      releaseUnused: (outcome) => this.releaseUnused(outcome),
       // A repeat goes first, because it already has its place in flight. If it waited behind a job that waits for
       // that place, both would wait forever.
       rank: ({ record, narrationId }) => {
@@ -111,7 +111,7 @@ export class Creates {
   async #ask({ record, narrationId, isForHandles }: CreateOrder): Promise<Answer<CreateOutcome, WaitReason>> {
     const { ledger, creditBudget, timing, pauses, housekeeping } = this.#options;
     const pausedMs = pauses.leftMs("creates");
-    if (pausedMs > 0) return { refused: "paused", waitMs: Math.ceil(pausedMs) };
+    if (pausedMs > 0) return { waitFor: "paused", waitMs: Math.ceil(pausedMs) };
     const sendId = randomUUID();
     const admission = await ledger
       .admit(
@@ -134,10 +134,10 @@ export class Creates {
     switch (admission.kind) {
       case "admitted":
         housekeeping.markPending(sendId);
-        return { granted: { ...admission, sendId } };
+        return { outcome: { ...admission, sendId } };
       case "changed":
       case "not_wanted":
-        return { granted: admission };
+        return { outcome: admission };
       case "over_limit":
         throw overLimit(admission.maxCredits, admission.billedCredits);
       case "over_budget":
@@ -149,7 +149,7 @@ export class Creates {
         const maxMs =
           reason === "paused" || reason === "rate" ? Number.POSITIVE_INFINITY : timing.inFlightPollMs;
         const waitMs = Math.max(1, Math.ceil(Math.min(maxMs, admission.waitMs)));
-        return { refused: reason, waitMs };
+        return { waitFor: reason, waitMs };
       }
     }
   }

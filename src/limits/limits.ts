@@ -44,8 +44,8 @@ export interface Limits {
    * and the milliseconds until the next try.
    *
    * @throws AudioError `budget_exceeded`, at once; `store_unavailable` if the store is lost, for every waiting
-   *   create. The signal's reason when it aborts: the create then leaves the queue, and an admission that was just
-   *   granted is released.
+   *   create. The signal's reason when it aborts: the create then leaves the queue, and an admission that has just
+   *   been made is released.
    */
   admitCreate(order: CreateOrder & { readonly signal: AbortSignal }): Promise<CreateOutcome>;
   /** Releases an admission for which nothing was sent. Never rejects. */

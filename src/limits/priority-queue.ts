@@ -1,43 +1,43 @@
-/** An in-process queue: first come, first served within a rank. Only the head asks for its grant. */
+/** An in-process queue: first come, first served within a rank. Only the head asks whether it may go on. */
 import type { Clock } from "../clock.ts";
 import { Wakeup } from "./wakeup.ts";
 
-/** The answer to a request: the grant, or the reason for the refusal and when to ask again. */
-export type Answer<Grant, Reason> =
-  | { readonly granted: Grant }
-  | { readonly refused: Reason; readonly waitMs: number };
+/** The answer to a request: its outcome, or why it has to wait and when to ask again. */
+export type Answer<Outcome, Reason> =
+  | { readonly outcome: Outcome }
+  | { readonly waitFor: Reason; readonly waitMs: number };
 
-export interface PriorityQueueOptions<Request, Grant, Reason> {
+export interface PriorityQueueOptions<Request, Outcome, Reason> {
   readonly clock: Clock;
   /**
    * Asks for the request at the head. A rejection fails that request, and also all behind it if `failsAll`
    * returns true.
    */
-  ask(request: Request): Promise<Answer<Grant, Reason>>;
+  ask(request: Request): Promise<Answer<Outcome, Reason>>;
   failsAll(error: unknown): boolean;
-  /** Receives a grant whose caller has left the queue meanwhile. */
-  returnGrant(grant: Grant): Promise<void>;
+  /** Receives an outcome whose caller has left the queue meanwhile. */
+  releaseUnused(outcome: Outcome): Promise<void>;
   /** The lowest rank goes first. Called again for each choice, because a rank may change while its request waits. */
   rank(request: Request): number;
   onWaiting(request: Request, reason: Reason, waitMs: number): void;
 }
 
-interface Waiter<Request, Grant> {
+interface Waiter<Request, Outcome> {
   readonly request: Request;
-  readonly resolve: (grant: Grant) => void;
+  readonly resolve: (outcome: Outcome) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** A queue in which only the first request asks for its grant. All others wait behind it. */
-export class PriorityQueue<Request, Grant, Reason> {
-  readonly #options: PriorityQueueOptions<Request, Grant, Reason>;
+/** A queue in which only the first request asks whether it may go on. All others wait behind it. */
+export class PriorityQueue<Request, Outcome, Reason> {
+  readonly #options: PriorityQueueOptions<Request, Outcome, Reason>;
   readonly #wakeup: Wakeup;
-  #waiters: Array<Waiter<Request, Grant>> = [];
+  #waiters: Array<Waiter<Request, Outcome>> = [];
   #isServing = false;
   #serving: Promise<void> = Promise.resolve();
   #blocked: { readonly reason: Reason; readonly untilMs: number } | undefined;
 
-  constructor(options: PriorityQueueOptions<Request, Grant, Reason>) {
+  constructor(options: PriorityQueueOptions<Request, Outcome, Reason>) {
     this.#options = options;
     this.#wakeup = new Wakeup(options.clock);
   }
@@ -51,8 +51,8 @@ export class PriorityQueue<Request, Grant, Reason> {
     this.#wakeup.signal();
   }
 
-  /** Waits for a grant. If the signal aborts, leaves the queue and rejects with its reason. */
-  enter(request: Request, signal: AbortSignal): Promise<Grant> {
+  /** Waits for an outcome. If the signal aborts, leaves the queue and rejects with its reason. */
+  enter(request: Request, signal: AbortSignal): Promise<Outcome> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) {
         reject(signal.reason);
@@ -62,11 +62,11 @@ export class PriorityQueue<Request, Grant, Reason> {
         signal.removeEventListener("abort", onAbort);
         this.#waiters = this.#waiters.filter((other) => other !== waiter);
       };
-      const waiter: Waiter<Request, Grant> = {
+      const waiter: Waiter<Request, Outcome> = {
         request,
-        resolve: (grant) => {
+        resolve: (outcome) => {
           leave();
-          resolve(grant);
+          resolve(outcome);
         },
         reject: (error) => {
           leave();
@@ -88,12 +88,12 @@ export class PriorityQueue<Request, Grant, Reason> {
     this.#wakeup.signal();
   }
 
-  /** Resolves when the queue is empty, nothing is being asked for, and unused grants have been returned. */
+  /** Resolves when the queue is empty, nothing is being asked for, and unused outcomes have been released. */
   async idle(): Promise<void> {
     await this.#serving;
   }
 
-  #join(waiter: Waiter<Request, Grant>): void {
+  #join(waiter: Waiter<Request, Outcome>): void {
     const { onWaiting, clock } = this.#options;
     const isAlone = this.#waiters.length === 0;
     this.#waiters.push(waiter);
@@ -104,7 +104,7 @@ export class PriorityQueue<Request, Grant, Reason> {
     if (!this.#isServing) this.#serving = this.#serve();
   }
 
-  #first(): Waiter<Request, Grant> | undefined {
+  #first(): Waiter<Request, Outcome> | undefined {
     const { rank } = this.#options;
     let first = this.#waiters[0];
     for (const waiter of this.#waiters) {
@@ -120,12 +120,12 @@ export class PriorityQueue<Request, Grant, Reason> {
       this.#wakeup.reset();
       try {
         const answer = await this.#options.ask(head.request);
-        if ("granted" in answer) {
+        if ("outcome" in answer) {
           this.#blocked = undefined;
-          if (this.#waiters.includes(head)) head.resolve(answer.granted);
-          else await this.#options.returnGrant(answer.granted);
+          if (this.#waiters.includes(head)) head.resolve(answer.outcome);
+          else await this.#options.releaseUnused(answer.outcome);
         } else {
-          await this.waitToAskAgain(answer.refused, answer.waitMs);
+          await this.waitToAskAgain(answer.waitFor, answer.waitMs);
         }
       } catch (error) {
         this.#blocked = undefined;

@@ -65,7 +65,7 @@ export class Reads {
       ask: async () => ask(),
       failsAll: () => true,
       // An unused read is not returned, because it counts until its window ends.
-      returnGrant: async () => {},
+      releaseUnused: async () => {},
       rank: () => 0,
       onWaiting: ({ onWaiting }, reason, waitMs) => {
         if (reason !== "pace") onWaiting?.(reason, waitMs);
@@ -77,25 +77,25 @@ export class Reads {
     const { clock, timing } = this.#options;
     const gapMs = pollGapMs(this.#used(), timing.windowMs);
     const waitMs = this.#lastPollMs + gapMs - clock.steadyMs();
-    if (waitMs > 0) return { refused: "pace", waitMs: Math.ceil(waitMs) };
+    if (waitMs > 0) return { waitFor: "pace", waitMs: Math.ceil(waitMs) };
     const answer = this.#ask(maxPolls);
-    if ("granted" in answer) this.#lastPollMs = clock.steadyMs();
+    if ("outcome" in answer) this.#lastPollMs = clock.steadyMs();
     return answer;
   }
 
   #ask(maxReads: number): Answer<Read, ReadWaitReason> {
     const { clock, timing, pauses } = this.#options;
     const pausedMs = pauses.leftMs("reads");
-    if (pausedMs > 0) return { refused: "paused", waitMs: Math.ceil(pausedMs) };
+    if (pausedMs > 0) return { waitFor: "paused", waitMs: Math.ceil(pausedMs) };
     if (this.#used() < maxReads) {
       const read = { atMs: clock.steadyMs() };
       this.#reads.push(read);
-      return { granted: read };
+      return { outcome: read };
     }
     const newestFirst = this.#reads.map(({ atMs }) => atMs).sort((one, other) => other - one);
     const blockingMs = newestFirst[maxReads - 1] ?? clock.steadyMs();
     const waitMs = blockingMs + timing.windowMs - clock.steadyMs();
-    return { refused: "rate", waitMs: Math.max(1, Math.ceil(waitMs)) };
+    return { waitFor: "rate", waitMs: Math.max(1, Math.ceil(waitMs)) };
   }
 
   /** Returns the number of reads in the window. */

@@ -2,10 +2,10 @@
 import { describe, expect, it } from "vitest";
 import { rowOf } from "../../src/ledger/record.ts";
 import {
+  type CallHandle,
   cancelledHandle,
   endedByWaiting,
   endedHandle,
-  type Handle,
   type HandleTarget,
   handleTarget,
   openedHandle,
@@ -19,13 +19,13 @@ const SENT: HandleTarget = { ...WAITING, status: "unresolved" };
 const FAILED: HandleTarget = { status: "failed", attempt: 1, taskId: "task-1" };
 
 function open(
-  handles: readonly Handle[],
+  handles: readonly CallHandle[],
   {
     handle = "new",
     target = WAITING,
     saveOptions = SAVE_OPTIONS,
   }: { handle?: string; target?: HandleTarget; saveOptions?: SaveOptions } = {},
-): Handle {
+): CallHandle {
   const draft = { handle, keyId: "account", targetId: "record", openedAtMs: 10 };
   return openedHandle(handles, target, draft, saveOptions);
 }

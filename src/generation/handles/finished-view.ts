@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { Deadline } from "../../deadline.ts";
 import { partsPath } from "../../files/output-folder.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
-import type { Handle } from "../../ledger/rules/handles.ts";
+import type { CallHandle } from "../../ledger/rules/handles.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../find-saved.ts";
 import type { Jobs } from "../job/jobs.ts";
@@ -24,7 +24,7 @@ export async function viewOfFinished(
   deps: GenerationDeps,
   jobs: Jobs,
   record: TaskRecord,
-  saveOptions: Handle["saveOptions"],
+  saveOptions: CallHandle["saveOptions"],
 ): Promise<TaskView> {
   const { fileName, replayed } = saveOptions;
   const file = await findSaved(deps, record, fileName);

@@ -1,9 +1,9 @@
 /** Runs a request in the background for a handle. No caller waits for it; its result is read through the handle. */
 import { randomUUID } from "node:crypto";
 import type { TaskRecord } from "../../ledger/record.ts";
-import type { Handle, SaveOptions } from "../../ledger/rules/handles.ts";
+import type { CallHandle, SaveOptions } from "../../ledger/rules/handles.ts";
 import type { GenerationDeps } from "../deps.ts";
-import type { Call, CallHandle } from "../job/wait-for-job.ts";
+import type { Call, HandleCall } from "../job/wait-for-job.ts";
 import { taskFailed } from "../task-failed.ts";
 
 /** Thrown if the request needs no handle. The request is then answered as for clients without tasks. */
@@ -18,7 +18,7 @@ export class HandleEnded extends Error {
 
 /** A handle and its record. */
 export interface OpenHandle {
-  readonly handle: Handle;
+  readonly handle: CallHandle;
   readonly record: TaskRecord;
 }
 
@@ -32,13 +32,13 @@ const RECOVERY_WINDOWS = 6;
 export const hasFailedAttempt = ({ record, handle }: OpenHandle): boolean =>
   record.status === "failed" && record.attempt >= handle.attempt;
 
-export class HandleRun implements CallHandle {
+export class HandleRun implements HandleCall {
   readonly isResumed: boolean;
   readonly #deps: GenerationDeps;
   readonly #onOpened: (opened: OpenHandle) => void;
   readonly #saveOptions: SaveOptions;
   readonly #abort = new AbortController();
-  #handle: Handle | null;
+  #handle: CallHandle | null;
 
   /**
    * @param known a handle that another process worked for; `null`: this run opens one
@@ -46,7 +46,7 @@ export class HandleRun implements CallHandle {
    */
   constructor(
     deps: GenerationDeps,
-    known: Handle | null,
+    known: CallHandle | null,
     saveOptions: SaveOptions,
     onOpened: (opened: OpenHandle) => void,
   ) {

@@ -1,6 +1,6 @@
 /** The status of a handle as reported to clients. */
 import type { AudioError } from "../../errors.ts";
-import type { Handle } from "../../ledger/rules/handles.ts";
+import type { CallHandle } from "../../ledger/rules/handles.ts";
 
 /** The status of a handle. `View` is the data that the result is rendered from. */
 export type HandleStatus<View> = {
@@ -30,9 +30,9 @@ export interface HandleOperations<View> {
    * @returns `null` if the ledger no longer has its record
    * @throws AudioError `store_unavailable`; the handle is unaffected
    */
-  getStatus(handle: Handle): Promise<HandleStatus<View> | null>;
+  getStatus(handle: CallHandle): Promise<HandleStatus<View> | null>;
   /** Cancels the handle unless it has ended. @throws AudioError `store_unavailable` */
-  cancel(handle: Handle): Promise<void>;
+  cancel(handle: CallHandle): Promise<void>;
 }
 
 /**
@@ -41,7 +41,7 @@ export interface HandleOperations<View> {
  * @param changedAtMs time of the last change of the handle's record
  */
 export function handleStatus<Kind>(
-  { handle, openedAtMs, endedAtMs }: Handle,
+  { handle, openedAtMs, endedAtMs }: CallHandle,
   kind: Kind,
   changedAtMs = 0,
 ): Kind & { readonly handle: string; readonly createdAtMs: number; readonly updatedAtMs: number } {

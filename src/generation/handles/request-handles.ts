@@ -1,7 +1,7 @@
 /** Starts, reports and cancels requests by their handles, in any process. */
 import { AudioError, internalError } from "../../errors.ts";
 import {
-  type Handle,
+  type CallHandle,
   type HandleEnd,
   type RequestEnd,
   requestEndSchema,
@@ -83,7 +83,7 @@ export class RequestHandles implements HandleOperations<TaskView> {
     }
   }
 
-  async getStatus(handle: Handle): Promise<HandleStatus<TaskView> | null> {
+  async getStatus(handle: CallHandle): Promise<HandleStatus<TaskView> | null> {
     const running = this.#running.get(handle.handle);
     // Another process may have cancelled the handle.
     if (handle.end?.kind === "cancelled") running?.run.abort();
@@ -101,7 +101,7 @@ export class RequestHandles implements HandleOperations<TaskView> {
     return claimed.isOurs && !this.#running.has(handle.handle) ? this.#resume(now) : this.#working(now);
   }
 
-  async cancel(known: Handle): Promise<void> {
+  async cancel(known: CallHandle): Promise<void> {
     const { ledger, clock } = this.#deps;
     const { handle, end } = await ledger.store.cancelHandle(known, clock.wallMs());
     if (end?.kind === "cancelled") this.#running.get(handle)?.run.abort();
@@ -125,7 +125,7 @@ export class RequestHandles implements HandleOperations<TaskView> {
   }
 
   /** Stores how the run ends. If storing fails, the next status request resumes the handle. */
-  #follow({ handle, targetId }: Handle, run: HandleRun, view: Promise<TaskView>): void {
+  #follow({ handle, targetId }: CallHandle, run: HandleRun, view: Promise<TaskView>): void {
     const { ledger, log } = this.#deps;
     view
       .then(

@@ -5,7 +5,7 @@ import type { TaskRecord } from "../../ledger/record.ts";
 import type { SlotRelease } from "../../ledger/rules/api-key-state.ts";
 import type { CreateOutcome } from "../../limits/limits.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { handleOf } from "../handle.ts";
+import { handleOf } from "../request-handle.ts";
 import { creditHolders, waitForCredits } from "./credit-holders.ts";
 import type { Job } from "./job.ts";
 

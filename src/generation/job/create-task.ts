@@ -25,14 +25,14 @@ export async function createTask(
   let lastError: AudioError | null = null;
   for (let tries = 1; !deadline.isOver; ) {
     job.signal.throwIfAborted();
-    const grant = await waitForAdmission(job, deps, deadline, onInFlightFull);
-    if (grant === null) break;
-    if (grant.kind !== "admitted") {
-      await reloadRecord(job, deps, grant);
+    const outcome = await waitForAdmission(job, deps, deadline, onInFlightFull);
+    if (outcome === null) break;
+    if (outcome.kind !== "admitted") {
+      await reloadRecord(job, deps, outcome);
       if (job.record.taskId !== null) return "elsewhere";
       continue;
     }
-    lastError = await send(job, deps, grant, tries);
+    lastError = await send(job, deps, outcome, tries);
     tries += 1;
     if (job.record.taskId !== null) return "answered";
   }
@@ -61,7 +61,7 @@ async function waitForAdmission(
   );
   const signal = AbortSignal.any([job.signal, expiry.signal]);
   try {
-    const grant = await limits.admitCreate({
+    const outcome = await limits.admitCreate({
       record: job.record,
       // A create that may have arrived is always completed, because its credits may already be reserved.
       narrationId: () => (job.mayHaveBeenSent ? null : job.narrationId),
@@ -73,9 +73,9 @@ async function waitForAdmission(
       },
     });
     // The caller may have cancelled while the ledger was writing. Nothing has been sent yet.
-    if (job.signal.aborted) await limits.releaseUnused(grant);
+    if (job.signal.aborted) await limits.releaseUnused(outcome);
     job.signal.throwIfAborted();
-    return grant;
+    return outcome;
   } catch (error) {
     if (expiry.signal.aborted && !job.signal.aborted) return null;
     throw error;
@@ -88,19 +88,19 @@ async function waitForAdmission(
 async function reloadRecord(
   job: Job,
   { ledger }: GenerationDeps,
-  grant: Exclude<CreateOutcome, AdmittedCreate>,
+  outcome: Exclude<CreateOutcome, AdmittedCreate>,
 ): Promise<void> {
-  if (grant.kind === "not_wanted") throw new NotWantedError("nobody wants the create any more");
-  if (grant.isLeaseLost) job.stop();
+  if (outcome.kind === "not_wanted") throw new NotWantedError("nobody wants the create any more");
+  if (outcome.isLeaseLost) job.stop();
   job.signal.throwIfAborted();
-  if (grant.record === null) {
+  if (outcome.record === null) {
     // Another process had stored this request, the service refused it, and the record was deleted. Claim the request
     // again.
     const { record, isOurs } = await ledger.claim(job.record);
     if (!isOurs) job.stop();
     job.signal.throwIfAborted();
     job.record = record;
-  } else job.record = grant.record;
+  } else job.record = outcome.record;
 }
 
 /**
@@ -111,33 +111,33 @@ async function reloadRecord(
 async function send(
   job: Job,
   deps: GenerationDeps,
-  grant: AdmittedCreate,
+  admitted: AdmittedCreate,
   tries: number,
 ): Promise<AudioError | null> {
   const { service, limits, clock } = deps;
-  job.record = grant.record;
-  const { input, idempotencyKey: key, attempt } = grant.record;
+  job.record = admitted.record;
+  const { input, idempotencyKey: key, attempt } = admitted.record;
   if (input === null || key === null) {
-    await limits.releaseUnused(grant);
+    await limits.releaseUnused(admitted);
     throw new AudioError("not_found", "This record holds no request that could be sent.");
   }
   const hadBeenSent = job.mayHaveBeenSent;
   job.mayHaveBeenSent = true;
   // No await between here and the request, so a cancellation is either before the send or after it.
   job.setPhase({ kind: "sending", sinceMs: clock.steadyMs(), before: job.phase });
-  const slot: SlotRelease = { sendId: grant.sendId, outcome: "counts" };
+  const slot: SlotRelease = { sendId: admitted.sendId, outcome: "counts" };
   let task: ObservedTask;
   try {
     task = await service.create(input, key, job.sendSignal);
   } catch (error) {
-    limits.endHeartbeat(grant.sendId);
+    limits.endHeartbeat(admitted.sendId);
     if (!(error instanceof AudioError)) {
       await limits.writeUntilStored("the end of a create", () => deps.ledger.store.releaseSlot(slot));
       throw error;
     }
-    return await handleCreateFailure(job, deps, grant, error, tries, hadBeenSent);
+    return await handleCreateFailure(job, deps, admitted, error, tries, hadBeenSent);
   }
-  limits.endHeartbeat(grant.sendId);
+  limits.endHeartbeat(admitted.sendId);
   for (const oddity of task.oddities) deps.log.warn(`task ${task.taskId}: ${oddity}`);
   // Do not count a failed task in the response to the first send, because an earlier call made it under the same key.
   // After a send without a response, the failed task may be this job's own.

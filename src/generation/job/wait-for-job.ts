@@ -20,11 +20,11 @@ export interface Call {
   /** @param count parts of a narration that are done; absent for a single request */
   readonly onProgress: (message: string, count?: ProgressCount) => void;
   /** Set for a call that is answered as a task of the protocol's extension. */
-  readonly handle?: CallHandle;
+  readonly handle?: HandleCall;
 }
 
 /** The step of a call with a handle that runs before the call's job starts. */
-export interface CallHandle {
+export interface HandleCall {
   /**
    * Whether another process started the work of this handle. An attempt that has failed then counts as made for this
    * handle, and is not repeated.

@@ -8,8 +8,8 @@ import { applyEvent, NO_TASK_YET } from "../../ledger/lifecycle.ts";
 import { flightOf, type TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../find-saved.ts";
-import { recordIdOfHandle } from "../handle.ts";
 import { askService } from "../job/ask-service.ts";
+import { recordIdOfHandle } from "../request-handle.ts";
 
 /** A request with everything that identifies it in the ledger. */
 export interface IdentifiedRequest {

@@ -8,7 +8,7 @@ import { workId, workName } from "../../ledger/identity.ts";
 import type { RecordStatus, TaskRecord } from "../../ledger/record.ts";
 import { fromStoredError } from "../../ledger/stored-error.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { handleOf } from "../handle.ts";
+import { handleOf } from "../request-handle.ts";
 import { storedInput } from "../stored-input.ts";
 import { assignFiles, newestExisting } from "./assign-files.ts";
 

@@ -1,4 +1,4 @@
-/** Handles: calls answered as tasks of the protocol's extension. Decides when one is shared, wanted or ended. Pure. */
+/** Call handles: those of calls answered as tasks of the protocol's extension. Decides when one is shared, wanted or ended. Pure. */
 import { z } from "zod";
 import type { KeyId } from "../identity.ts";
 import { RECORD_STATUSES } from "../record.ts";
@@ -19,7 +19,7 @@ export const handleEndSchema = z.looseObject({ kind: z.string() });
 export type HandleEnd = z.infer<typeof handleEndSchema>;
 
 /** All times are wall-clock times. */
-export interface Handle {
+export interface CallHandle {
   /** Random, so that it cannot be guessed. */
   readonly handle: string;
   readonly kind: "request" | "narration";
@@ -62,19 +62,19 @@ export function handleTarget(value: string | undefined): HandleTarget | null {
   }
 }
 
-export const isWanted = ({ endedAtMs, cancelAskedAtMs }: Handle): boolean =>
+export const isWanted = ({ endedAtMs, cancelAskedAtMs }: CallHandle): boolean =>
   endedAtMs === null && cancelAskedAtMs === null;
 
 /** A new handle's row without the fields that its target determines. */
-export type HandleDraft = Pick<Handle, "handle" | "keyId" | "targetId" | "openedAtMs">;
+export type HandleDraft = Pick<CallHandle, "handle" | "keyId" | "targetId" | "openedAtMs">;
 
 /** Returns the open handle with the same options, otherwise a new one. */
 export function openedHandle(
-  open: readonly Handle[],
+  open: readonly CallHandle[],
   { status, attempt, taskId }: HandleTarget,
   draft: HandleDraft,
   { fileName, replace }: SaveOptions,
-): Handle {
+): CallHandle {
   const hasFailed = status === "failed";
   const shared = open.find(
     (handle) =>
@@ -98,11 +98,11 @@ export function openedHandle(
 }
 
 /** Ends a handle. Leaves a handle that has ended unchanged. */
-export const endedHandle = (handle: Handle, end: HandleEnd, endedAtMs: number): Handle =>
+export const endedHandle = (handle: CallHandle, end: HandleEnd, endedAtMs: number): CallHandle =>
   handle.endedAtMs === null ? { ...handle, end, endedAtMs } : handle;
 
 /** Cancels a handle. It ends at once if its record was not sent, otherwise when the record waits again. */
-export function cancelledHandle(handle: Handle, target: HandleTarget | null, atMs: number): Handle {
+export function cancelledHandle(handle: CallHandle, target: HandleTarget | null, atMs: number): CallHandle {
   if (!isWanted(handle)) return handle;
   const isUnsent = target === null || target.status === "waiting";
   const asked = { ...handle, cancelAskedAtMs: atMs };
@@ -121,7 +121,7 @@ export interface FailedAttempt {
  *
  * @param failed the attempt that a new call replaces
  */
-export function endedByWaiting(open: readonly Handle[], failed: FailedAttempt | null): Handle[] {
+export function endedByWaiting(open: readonly CallHandle[], failed: FailedAttempt | null): CallHandle[] {
   return open.flatMap((handle) => {
     if (failed !== null && handle.attempt <= failed.attempt) {
       return [endedHandle(handle, { kind: "error", error: failed.error }, failed.atMs)];

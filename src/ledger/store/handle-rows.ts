@@ -1,6 +1,6 @@
 /** Parses rows of handles, and builds the statements that read and write them. */
 import { z } from "zod";
-import { type Handle, handleEndSchema, saveOptionsSchema } from "../rules/handles.ts";
+import { type CallHandle, handleEndSchema, saveOptionsSchema } from "../rules/handles.ts";
 import { type Viewer, visibleCondition } from "./narration-rows.ts";
 import { readableRows } from "./record-rows.ts";
 import { type Rows, type Statement, sql } from "./sql-engine.ts";
@@ -27,7 +27,7 @@ const handleRow = z
     end_value: z.string().transform(parsed).pipe(handleEndSchema).nullable(),
   })
   .transform(
-    (row): Handle => ({
+    (row): CallHandle => ({
       handle: row.handle,
       kind: row.kind,
       keyId: row.key_id,
@@ -41,7 +41,7 @@ const handleRow = z
     }),
   );
 
-export const handleRows = (rows: Rows = []): Handle[] => readableRows(handleRow, rows);
+export const handleRows = (rows: Rows = []): CallHandle[] => readableRows(handleRow, rows);
 
 /** Selects a handle of this API key. */
 export const findHandle = ({ keyId }: Pick<Viewer, "keyId">, handle: string): Statement =>
@@ -58,7 +58,7 @@ export const findOpenHandles = ({ keyId, machineId }: Viewer, targetId: string):
   );
 
 /** Writes a handle. The end that was stored first stays, even if a write is repeated. */
-export const saveHandle = (row: Handle): Statement =>
+export const saveHandle = (row: CallHandle): Statement =>
   sql(
     `INSERT INTO agm_handles (handle, kind, key_id, target_id, opened_at_ms, attempt, save_options, cancel_asked_at_ms,
        ended_at_ms, end_value)

@@ -6,7 +6,7 @@ import type Keyv from "keyv";
 import { z } from "zod";
 import type { ProcessId } from "../../process-id.ts";
 import { type BillLine, billByWork } from "../rules/bill.ts";
-import type { Handle } from "../rules/handles.ts";
+import type { CallHandle } from "../rules/handles.ts";
 import { acquiredLease, leaseOwner } from "../rules/lease.ts";
 import { findOpenHandles, handleRows, saveHandle } from "./handle-rows.ts";
 import {
@@ -33,7 +33,7 @@ export interface StoredNarration {
 
 export interface ReadNarration extends StoredNarration {
   /** The narration's handles that have not ended. */
-  readonly handles: readonly Handle[];
+  readonly handles: readonly CallHandle[];
 }
 
 export interface NewNarration {
@@ -114,7 +114,7 @@ export class NarrationStore {
     narrationId: string,
     expectedRevision: number,
     state: string,
-    handles: readonly Handle[] = [],
+    handles: readonly CallHandle[] = [],
   ): Promise<boolean> {
     const saved = handles.map(saveHandle);
     // Durable, because the state holds what the narration may cost.
@@ -192,7 +192,7 @@ export class NarrationStore {
     decide: (
       row: NarrationRow | undefined,
       nowMs: number,
-      handles: readonly Handle[],
+      handles: readonly CallHandle[],
     ) => { readonly result: T; readonly save?: readonly Statement[] },
   ): Promise<T> {
     const { engine, viewer } = this.#options;

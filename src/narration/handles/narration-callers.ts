@@ -1,6 +1,6 @@
 /** Tracks the calls and handles that want a narration, and what a cancellation changes. Pure. */
 
-import { endedHandle, type Handle, type HandleDraft, isWanted } from "../../ledger/rules/handles.ts";
+import { type CallHandle, endedHandle, type HandleDraft, isWanted } from "../../ledger/rules/handles.ts";
 import { isProcessGone, isProcessHere, type ProcessId } from "../../process-id.ts";
 import type { NarrationFigures, NarrationHandleEnd, NarrationState } from "../state/narration-state.ts";
 
@@ -11,7 +11,7 @@ const CANCELLED = {
 } as const;
 
 /** Returns the open handle of the key, because all callers share it while it runs; otherwise a new one. */
-export function openNarrationHandle(open: readonly Handle[], draft: HandleDraft): Handle {
+export function openNarrationHandle(open: readonly CallHandle[], draft: HandleDraft): CallHandle {
   const shared = open.find((handle) => isWanted(handle) && handle.keyId === draft.keyId);
   if (shared !== undefined) return shared;
   const saveOptions = { fileName: null, replace: false, replayed: false };
@@ -55,10 +55,10 @@ export interface MomentOfEnd {
 
 /** Ends the handles of a narration that no longer runs. */
 export function endedByState(
-  open: readonly Handle[],
+  open: readonly CallHandle[],
   { status, problems, files }: NarrationState,
   { atMs, figures }: MomentOfEnd,
-): Handle[] {
+): CallHandle[] {
   if (status === "running") return [];
   const end: NarrationHandleEnd = { kind: "ended", status, problems, files, figures };
   return open.map((handle) => endedHandle(handle, end, atMs));
@@ -67,10 +67,10 @@ export function endedByState(
 /** Cancels a handle. The narration stops unless another call or handle still wants it. */
 export function handleCancelled(
   state: NarrationState,
-  open: readonly Handle[],
+  open: readonly CallHandle[],
   cancelled: string,
   { atMs, figures }: MomentOfEnd,
-): { readonly state: NarrationState; readonly handle: Handle | null } {
+): { readonly state: NarrationState; readonly handle: CallHandle | null } {
   const handle = open.find((other) => other.handle === cancelled);
   if (handle === undefined) return { state, handle: null };
   const isLeftRunning = state.callerProcesses.some(isAlive) || open.length > 1;
@@ -81,7 +81,7 @@ export function handleCancelled(
 /** Cancels a process's calls without a handle. The narration stops unless a handle or another process still wants it. */
 export function callCancelled(
   state: NarrationState,
-  open: readonly Handle[],
+  open: readonly CallHandle[],
   caller: ProcessId,
 ): NarrationState {
   const callerProcesses = state.callerProcesses.filter((other) => other !== caller && isAlive(other));

@@ -7,7 +7,7 @@ import {
   type WorkingStatus,
 } from "../../generation/handles/handle-status.ts";
 import type { LedgerStore } from "../../ledger/ledger-store.ts";
-import type { Handle } from "../../ledger/rules/handles.ts";
+import type { CallHandle } from "../../ledger/rules/handles.ts";
 import type { ProcessId } from "../../process-id.ts";
 import type { NarrationDrivers } from "../driving/narration-drivers.ts";
 import type { ComputeFigures, NarrationRepository } from "../state/narration-repository.ts";
@@ -32,7 +32,7 @@ export class NarrationHandles implements HandleOperations<NarrationView> {
     this.#deps = deps;
   }
 
-  async getStatus(asked: Handle): Promise<HandleStatus<NarrationView>> {
+  async getStatus(asked: CallHandle): Promise<HandleStatus<NarrationView>> {
     const { repository, store, processId: self, drivers } = this.#deps;
     const narrationId = asked.targetId;
     const known = await repository.get(narrationId);
@@ -55,7 +55,7 @@ export class NarrationHandles implements HandleOperations<NarrationView> {
     return handleStatus(handle, { kind: "done", view });
   }
 
-  async cancel({ handle, targetId }: Handle): Promise<void> {
+  async cancel({ handle, targetId }: CallHandle): Promise<void> {
     const { repository, clock, computeFigures, drivers } = this.#deps;
     const figures = await computeFigures(await repository.get(targetId));
     const { state } = await repository.changeHandle(targetId, (before, open) =>
@@ -65,7 +65,7 @@ export class NarrationHandles implements HandleOperations<NarrationView> {
   }
 
   /** Builds the answer to a call that has opened or joined this handle. */
-  async working(handle: Handle, state: NarrationState): Promise<WorkingStatus> {
+  async working(handle: CallHandle, state: NarrationState): Promise<WorkingStatus> {
     const { repository, clock } = this.#deps;
     const { chargedCredits } = await repository.bill(handle.targetId);
     const message = progressOf(state, chargedCredits, clock.wallMs());

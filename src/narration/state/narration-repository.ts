@@ -1,6 +1,6 @@
 /** Reads, begins and changes narrations in the ledger. Each change applies to the state that it was computed from. */
 import { AudioError } from "../../errors.ts";
-import type { Handle } from "../../ledger/rules/handles.ts";
+import type { CallHandle } from "../../ledger/rules/handles.ts";
 import type { NarrationStore, StoredNarration } from "../../ledger/store/narration-store.ts";
 import type { ProcessId } from "../../process-id.ts";
 import { isProcessGone } from "../../process-id.ts";
@@ -99,7 +99,7 @@ export class NarrationRepository {
    */
   async change(
     narrationId: string,
-    change: (state: NarrationState, open: readonly Handle[]) => NarrationState,
+    change: (state: NarrationState, open: readonly CallHandle[]) => NarrationState,
   ): Promise<NarrationState> {
     const changed = await this.changeHandle(narrationId, (before, open) => ({
       state: change(before, open),
@@ -109,9 +109,12 @@ export class NarrationRepository {
   }
 
   /** Changes the state as {@link change} does, and opens or ends a handle in the same transaction. */
-  async changeHandle<Changed extends Handle | null>(
+  async changeHandle<Changed extends CallHandle | null>(
     narrationId: string,
-    change: (state: NarrationState, open: readonly Handle[]) => { state: NarrationState; handle: Changed },
+    change: (
+      state: NarrationState,
+      open: readonly CallHandle[],
+    ) => { state: NarrationState; handle: Changed },
   ): Promise<{ readonly state: NarrationState; readonly handle: Changed }> {
     for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {
       const stored = await this.#store.read(narrationId);
@@ -137,8 +140,8 @@ export class NarrationRepository {
   async #endedHandles(
     narrationId: string,
     state: NarrationState,
-    open: readonly Handle[],
-  ): Promise<Handle[]> {
+    open: readonly CallHandle[],
+  ): Promise<CallHandle[]> {
     if (state.status === "running" || open.length === 0) return [];
     const known = { narrationId, plan: await this.#plan(narrationId), state, leaseOwner: null };
     return endedByState(open, state, { figures: await this.#computeFigures(known), atMs: this.#wallMs() });

@@ -2,7 +2,7 @@
 import { ProtocolError, ProtocolErrorCode, type ServerContext } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import type { HandleOperations, HandleStatus } from "../../generation/handles/handle-status.ts";
-import type { Handle } from "../../ledger/rules/handles.ts";
+import type { CallHandle } from "../../ledger/rules/handles.ts";
 import { renderNarration } from "../../tools/narrate.ts";
 import { renderTask } from "../../tools/task-output.ts";
 import type { ToolResult } from "../../tools/tool.ts";
@@ -56,7 +56,7 @@ export async function answerTask(
 
 interface TaskRequest {
   readonly method: TaskMethod;
-  readonly handle: Handle;
+  readonly handle: CallHandle;
   readonly deps: ServerDeps;
   readonly context: ServerContext;
   readonly client: Client;

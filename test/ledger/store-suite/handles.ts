@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type { TaskRecord } from "../../../src/ledger/record.ts";
-import type { Handle, SaveOptions } from "../../../src/ledger/rules/handles.ts";
+import type { CallHandle, SaveOptions } from "../../../src/ledger/rules/handles.ts";
 import { type Desk, reasonOf, type StoreBench } from "./desk.ts";
 
 const SAVE_OPTIONS: SaveOptions = { fileName: null, replace: false };
@@ -20,7 +20,7 @@ async function opened(
   desk: Desk,
   { keyId, recordId: targetId }: TaskRecord,
   saveOptions = SAVE_OPTIONS,
-): Promise<Handle> {
+): Promise<CallHandle> {
   const draft = { handle: randomUUID(), keyId, targetId, openedAtMs: 10 };
   const handle = await desk.store().openHandle(draft, saveOptions);
   if (handle === null) throw new Error("not opened");
@@ -113,7 +113,7 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => Desk): voi
       const { narrations } = desk.store();
       const narrationId = `nar_${randomUUID()}`;
       await narrations.begin({ narrationId, plan: "{}", state: "planned", createdAtMs: 1 });
-      const handle: Handle = {
+      const handle: CallHandle = {
         handle: randomUUID(),
         kind: "narration",
         keyId: desk.keyId,

@@ -2,7 +2,7 @@
 import { MINIMUM_CHARGE_SECONDS } from "../../../contract/billing.ts";
 import { MAX_PROMPT_CODE_POINTS } from "../../../contract/service-limits.ts";
 import { Ranks } from "./rank.ts";
-import { PARAGRAPH_JOINT, sizeOf, type Unit, unitsOf } from "./units.ts";
+import { GAP, PARAGRAPH_JOINT, sizeOf, type Unit, unitsOf } from "./units.ts";
 
 /** Longer parts would save less than two per cent, and the service may cut off a part of two minutes. */
 const MAX_SECONDS = 90;
@@ -81,14 +81,16 @@ function firstWhere(from: number, to: number, holds: (index: number) => boolean)
 }
 
 /**
- * Chooses the deepest gap of a range with at least `minMs` on both sides. Among equal gaps, chooses the first by
- * rank, then the most central.
+ * Chooses the best gap of a range with at least `minMs` on both sides. Among equal gaps, chooses the first by rank,
+ * then the most central.
  */
 function chooseCut(row: UnitSequence, ranks: Ranks, from: number, to: number, minMs: number): number | null {
   const first = firstWhere(from + 1, to, (cut) => row.speechMs(from, cut) >= minMs);
   const end = firstWhere(first, to, (cut) => row.speechMs(cut, to) < minMs);
-  let gap = 8;
-  for (let cut = first; cut < end && gap > 1; cut += 1) gap = Math.min(gap, row.gaps[cut] ?? 8);
+  let gap = Number.POSITIVE_INFINITY;
+  for (let cut = first; cut < end && gap > GAP.paragraph; cut += 1) {
+    gap = Math.min(gap, row.gaps[cut] ?? Number.POSITIVE_INFINITY);
+  }
   const imbalance = (cut: number): number => Math.abs(row.speechMs(from, cut) - row.speechMs(cut, to));
   let best: number | null = null;
   for (let cut = first; cut < end; cut += 1) {

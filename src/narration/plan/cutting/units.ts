@@ -4,11 +4,18 @@ import { MAX_PROMPT_CODE_POINTS } from "../../../contract/service-limits.ts";
 import { sentenceStarts } from "./sentences.ts";
 import { clauseStarts, codePointStarts, graphemeStarts, wordStarts } from "./smaller-pieces.ts";
 
-/**
- * What a cut before a unit separates: 1 paragraphs, 2 sentences, 3 sentences inside a quotation, 4 clauses, 5 words,
- * 6 graphemes, 7 a paragraph from the one that introduces it.
- */
-export type GapClass = 1 | 2 | 3 | 4 | 5 | 6 | 7;
+/** What a cut before a unit separates. The smaller the number, the better the cut. */
+export const GAP = {
+  paragraph: 1,
+  sentence: 2,
+  sentenceInQuotation: 3,
+  clause: 4,
+  word: 5,
+  grapheme: 6,
+  /** Between a paragraph and the one that announces it. */
+  announced: 7,
+} as const;
+export type Gap = (typeof GAP)[keyof typeof GAP];
 
 /** A piece of a paragraph, without trailing white space. */
 export interface Unit extends SpokenSize {
@@ -16,7 +23,7 @@ export interface Unit extends SpokenSize {
   readonly paragraph: number;
   readonly start: number;
   readonly end: number;
-  readonly gapBefore: GapClass;
+  readonly gapBefore: Gap;
 }
 
 /** Paragraphs of one part are sent with a blank line between them. */
@@ -25,14 +32,14 @@ export const PARAGRAPH_JOINT = "\n\n";
 export const sizeOf = (text: string, start = 0, end = text.length): SpokenSize =>
   spokenSize(text.slice(start, end));
 
-/** How a piece that does not fit is divided further, class by class. */
-const BREAKERS: ReadonlyArray<readonly [gap: GapClass, starts: (text: string) => number[]]> = [
-  [2, sentenceStarts],
-  [4, clauseStarts],
-  [5, wordStarts],
-  [6, graphemeStarts],
+/** How a piece that does not fit is divided further, from the best gaps to the worst. */
+const BREAKERS: ReadonlyArray<readonly [gap: Gap, starts: (text: string) => number[]]> = [
+  [GAP.sentence, sentenceStarts],
+  [GAP.clause, clauseStarts],
+  [GAP.word, wordStarts],
+  [GAP.grapheme, graphemeStarts],
   // Divides a grapheme only if it alone is too long for a task.
-  [6, (grapheme) => codePointStarts(grapheme, MAX_PROMPT_CODE_POINTS)],
+  [GAP.grapheme, (grapheme) => codePointStarts(grapheme, MAX_PROMPT_CODE_POINTS)],
 ];
 
 /** Returns the end of a range without its trailing white space. */
@@ -63,7 +70,7 @@ class Breaker {
   }
 
   /** @param level index of the next of {@link BREAKERS} */
-  break(paragraph: number, start: number, end: number, gapBefore: GapClass, level: number): void {
+  break(paragraph: number, start: number, end: number, gapBefore: Gap, level: number): void {
     const text = this.#paragraphs[paragraph] ?? "";
     const { speechMs, codePoints } = sizeOf(text, start, end);
     const breaker = BREAKERS[level];
@@ -79,9 +86,9 @@ class Breaker {
     for (const next of starts) {
       const to = start + next;
       const last = trimmedEnd(text, from, to);
-      const inner = gap === 2 && depth > 0 ? 3 : gap;
+      const inner = gap === GAP.sentence && depth > 0 ? GAP.sentenceInQuotation : gap;
       if (last > from) this.break(paragraph, from, last, from === start ? gapBefore : inner, level + 1);
-      if (gap === 2) depth = Math.max(0, depth + openQuotations(text.slice(from, to)));
+      if (gap === GAP.sentence) depth = Math.max(0, depth + openQuotations(text.slice(from, to)));
       from = to;
     }
   }
@@ -120,7 +127,7 @@ export function unitsOf(paragraphs: readonly string[], max: SpokenSize): Unit[] 
   const breaker = new Breaker(paragraphs, max);
   const flags = announcing(paragraphs);
   for (const [index, text] of paragraphs.entries()) {
-    breaker.break(index, 0, text.length, flags[index - 1] === true ? 7 : 1, 0);
+    breaker.break(index, 0, text.length, flags[index - 1] === true ? GAP.announced : GAP.paragraph, 0);
   }
   return breaker.units;
 }
