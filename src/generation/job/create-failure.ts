@@ -28,7 +28,7 @@ const withEarlierSendAdvice = (error: AudioError, record: TaskRecord): AudioErro
   new AudioError(error.code, error.message, {
     httpStatus: error.httpStatus,
     idempotencyKey: error.idempotencyKey,
-    remedy: `An earlier send of this request got no answer and may have been accepted, with 150 credits reserved. Fix the problem above, then repeat the same call, or call download_audio with task_id ${handleOf(record)}: both find that task and do not pay twice. Do not change text, settings or take instead.`,
+    remedy: `An earlier send of this request got no answer and may have been accepted, with 150 credits reserved. Fix the problem above, then repeat the same call, or call download_audio with task_id ${handleOf(record)}: either finds that task and does not pay twice. Do not change text, settings or take instead.`,
   });
 
 /**

@@ -40,7 +40,7 @@ const SENTENCES: Readonly<Record<HoldReason, (left: string, soFar: string) => st
   paused: (left) => `The service asked for a pause; about ${left} to go.`,
   unavailable: (left) => `The service is unavailable; trying again in about ${left}.`,
   credits: (_left, soFar) =>
-    `The remaining credits are reserved by running tasks${soFar}; it is tried again as soon as one of them ends.`,
+    `The remaining credits are held by tasks that run${soFar}; it is tried again as soon as one of them ends.`,
   reads_rate: (left) =>
     `The service cannot be asked for about ${left}: its limit of 60 queries a minute is reached.`,
   reads_paused: (left) => `The service cannot be asked for about ${left}: it asked for a pause.`,
