@@ -147,11 +147,7 @@ async function checkService(config: Config, address: ServiceAddress): Promise<Ch
     if (code === "rate_limit") {
       return [host, failed("key", "not tested: the service asks for a pause", "Try again in a minute.")];
     }
-    const untested = failed(
-      "key",
-      "not tested: the host did not answer as it should",
-      "Mend the host first.",
-    );
+    const untested = failed("key", "not tested: the host did not answer as it should", "Fix the host first.");
     return [await hostFault(config, address, signal.aborted ? timedOut(address) : error), untested];
   } finally {
     await service.close();
@@ -188,11 +184,11 @@ function runtimeName({ node, bun, deno }: NodeJS.ProcessVersions): string {
 async function runChecks(config: Config, env: Environment): Promise<Check[]> {
   const node = passed("node", `${runtimeName(process.versions)} runs audio-generation-mcp ${VERSION}`);
   const unknown = ["host", "key"].map((name) =>
-    failed(name, "not tested: the address or the key cannot be used", "Mend the settings first."),
+    failed(name, "not tested: the address or the key cannot be used", "Fix the settings first."),
   );
   await initMachineId(config.stateDir);
   const untested = (name: string) =>
-    failed(name, "not tested: there is no folder", "Mend the settings first.");
+    failed(name, "not tested: there is no folder", "Fix the settings first.");
   const others = Promise.all([
     config.outputDir === null ? untested("output folder") : checkFolder(config),
     config.service === null ? unknown : checkService(config, config.service),

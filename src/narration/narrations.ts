@@ -249,7 +249,7 @@ export class NarrationWorkflow implements Narrations {
     return owner === null ? null : { narrationId: null, file: owner.file, companions: null };
   }
 
-  /** Reports paid parts that are made anew because pronunciations changed. */
+  /** Reports paid parts that are made again because pronunciations changed. */
   async partsToMakeAgain({ plan, state }: KnownNarration): Promise<string[]> {
     let count = 0;
     for (const index of plan.parts.keys()) {

@@ -53,7 +53,7 @@ describe("without a home folder", () => {
     const checks = await doctor({ ...NO_HOME, ...ADDRESS, AUDIO_OUTPUT_DIR: "~/audio" }, { nodeArgs });
     expect(checks["setting AUDIO_OUTPUT_DIR"]?.detail).toContain("nothing to take for ~");
     expect(checks["setting AUDIO_STATE_DIR"]?.detail).toContain("no home folder");
-    expect(checks["output folder"]).toMatchObject({ ok: false, fix: "Mend the settings first." });
+    expect(checks["output folder"]).toMatchObject({ ok: false, fix: "Fix the settings first." });
   });
 });
 

@@ -1,4 +1,4 @@
-/** Changes single passages of a planned text, so that only the parts that contain them are made anew. */
+/** Changes single passages of a planned text, so that only the parts that contain them are made again. */
 import { MAX_PROMPT_CODE_POINTS } from "../../contract/service-limits.ts";
 import { codePointLength } from "../../contract/unicode.ts";
 import { AudioError } from "../../errors.ts";

@@ -49,7 +49,7 @@ interface Loaded {
 
 /**
  * Runs a WASI command any number of times, each time from the same initial state. The 18 MB of memory are reset
- * between runs, because allocating them anew would take about half the time of a short run.
+ * between runs, because allocating them again would take about half the time of a short run.
  */
 export class Program {
   readonly #module: WebAssembly.Module;
