@@ -10,7 +10,7 @@ const MAX_RETRY_AFTER_SECONDS = 600;
 /** The decision after a failed create. `limited`: wait, then take a slot again. `unavailable`: a 503. */
 export type CreateDecision =
   | { readonly kind: "stop" }
-  | { readonly kind: "retry"; readonly delayMs: number; readonly neverSent: boolean }
+  | { readonly kind: "retry"; readonly delayMs: number }
   | { readonly kind: "limited"; readonly retryAfterSeconds: number }
   | { readonly kind: "unavailable"; readonly delayMs: number };
 
@@ -79,7 +79,7 @@ export function decideCreate(error: AudioError, failures: number, random: () => 
     case "timeout":
     case "unexpected_response":
       if (!error.retryable) return { kind: "stop" };
-      return { kind: "retry", delayMs: backoffMs(failures, random), neverSent: wasNeverSent(error) };
+      return { kind: "retry", delayMs: backoffMs(failures, random) };
     default:
       return { kind: "stop" };
   }

@@ -1,4 +1,4 @@
-/** Saves one audio under its name: whole and verified, or not at all. */
+/** Saves one audio file under its name: complete and verified, or not at all. */
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import type { ByteSink } from "../api/download.ts";
@@ -16,14 +16,6 @@ import { publishReplacing } from "./replace.ts";
 import type { ReplacedFile, SavedFile } from "./saved-file.ts";
 import { createTemporaryFile, removeIfPresent, type TemporaryFile } from "./temporary-file.ts";
 
-export {
-  copyToName,
-  goneOrChangedError,
-  isIntact,
-  precheckFileName,
-  readSaved,
-} from "./saved-copies.ts";
-
 /** The umask and the folder decide what other users of this machine may do with a file. */
 const FILE_MODE = 0o644;
 
@@ -37,7 +29,7 @@ export interface SaveRequest {
   readonly replaces?: ReplacedFile | null;
   readonly format: OutputFormat;
   /** Writes the whole audio to the sink, or throws. */
-  readonly download: (sink: ByteSink) => Promise<unknown>;
+  readonly writeAudio: (sink: ByteSink) => Promise<unknown>;
   readonly clock: Pick<Clock, "wallMs">;
   /** Keeps bytes that do not match their format. Otherwise they are discarded with an error, and downloaded once more. */
   readonly keepsOtherFormat: boolean;
@@ -48,10 +40,10 @@ export interface SaveRequest {
 }
 
 /**
- * Downloads into a hidden temporary file beside the target, verifies it and publishes it without overwriting
+ * Writes into a hidden temporary file beside the target, verifies it and publishes it without overwriting
  * (docs/reference-files.md, Saving). Adopts an existing file with the same name and bytes. Leaves nothing behind on failure.
  *
- * @throws AudioError `disk_full`, `output_not_writable`, or whatever the download throws
+ * @throws AudioError `disk_full`, `output_not_writable`, or whatever `writeAudio` throws
  */
 export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
   try {
@@ -66,7 +58,7 @@ export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
     };
     try {
       const sink = new AudioSink(temporary);
-      await request.download(sink);
+      await request.writeAudio(sink);
       // Some file systems have no permission bits.
       await temporary.handle.chmod(FILE_MODE & ~process.umask()).catch(() => {});
       const digest = await sink.finish();

@@ -1,7 +1,7 @@
 /** Finds the saved copy of a task's audio on this machine and verifies it. */
 import { basename } from "node:path";
 import { AudioError } from "../errors.ts";
-import { isIntact } from "../files/save-audio.ts";
+import { isIntact } from "../files/saved-copies.ts";
 import type { SavedFile } from "../files/saved-file.ts";
 import type { TaskRecord } from "../ledger/record.ts";
 import type { GenerationDeps } from "./deps.ts";

@@ -1,7 +1,7 @@
 /** The entry point of the generation workflow: builds one object with a method for each use case. */
 import { AudioError } from "../errors.ts";
 import { createPieceReader, type Piece, type RecordedFile } from "../files/read-piece.ts";
-import { readSaved } from "../files/save-audio.ts";
+import { readSaved } from "../files/saved-copies.ts";
 import type { SavedFile } from "../files/saved-file.ts";
 import type { CallHandle } from "../ledger/rules/handles.ts";
 import type { Spending } from "../limits/limits.ts";
@@ -42,7 +42,7 @@ export interface Generation {
     start(request: GenerateRequest, call: Call): Promise<HandleOrView<TaskView>>;
     /** Finds a handle of this API key, for a request or a narration; `null` if there is none. */
     find(handle: string): Promise<CallHandle | null>;
-    readonly work: HandleOperations<TaskView>;
+    readonly operations: HandleOperations<TaskView>;
   }>;
   getTask(taskId: string, call: Call): Promise<TaskView>;
   download(request: DownloadRequest, call: Call): Promise<TaskView>;
@@ -78,9 +78,9 @@ export function createGeneration(deps: GenerationDeps): Generation {
   return {
     generate: async (request, call) => {
       resumer.schedule();
-      const work = identifiedRequest(request);
-      const duplicate = await findUnansweredDuplicate(deps, work);
-      if (duplicate === null) return await generateWork(deps, jobs, work, request, call);
+      const identified = identifiedRequest(request);
+      const duplicate = await findUnansweredDuplicate(deps, identified);
+      if (duplicate === null) return await generateWork(deps, jobs, identified, request, call);
       const view = await queryTask(deps, jobs, duplicate.record.taskId ?? handleOf(duplicate.record), call);
       return { ...view, notes: [...view.notes, duplicate.note] };
     },
@@ -89,11 +89,11 @@ export function createGeneration(deps: GenerationDeps): Generation {
       handles ??= import("./handles/request-handles.ts").then(
         (module) => new module.RequestHandles(deps, jobs),
       );
-      const work = await handles;
+      const operations = await handles;
       return {
-        start: (request, call) => work.start(identifiedRequest(request), request, call),
-        find: (handle) => deps.ledger.store.handle(handle),
-        work,
+        start: (request, call) => operations.start(identifiedRequest(request), request, call),
+        find: (handle) => deps.ledger.store.findHandle(handle),
+        operations,
       };
     },
     getTask: (taskId, call) => {

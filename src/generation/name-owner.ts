@@ -1,7 +1,7 @@
 /** Finds the record or narration that owns a file name in the output folder. */
 import { join } from "node:path";
 import { otherSpellings } from "../files/real-path.ts";
-import { isIntact } from "../files/save-audio.ts";
+import { isIntact } from "../files/saved-copies.ts";
 import type { SavedFile } from "../files/saved-file.ts";
 import type { TaskRecord } from "../ledger/record.ts";
 import type { GenerationDeps } from "./deps.ts";
@@ -27,10 +27,10 @@ export async function ownerOf({ ledger, folder }: Deps, name: string): Promise<N
 }
 
 /**
- * Whether a record's audio may be saved under this name. False if an intact file of another request or take has the
- * name, so two takes never share a file, even with equal bytes.
+ * Whether no intact file of another request or take has this name, so that two takes never share a file, even with
+ * equal bytes. Publishing checks files that the ledger does not know.
  */
-export async function isNameAvailable(
+export async function isNameFreeOfOtherRecords(
   deps: Deps,
   { workId, replaces, files }: TaskRecord,
   name: string,

@@ -34,7 +34,7 @@ import {
 import { acquiredLease, type Lease, releasedLease, renewedLease } from "./rules/lease.ts";
 import { endedLongAgo, placeAfterWrite } from "./rules/places.ts";
 import { lastQuarterBefore, SPEND_RETENTION_MS } from "./rules/spend.ts";
-import { findHandle, findOpenHandles, handleRows, saveHandle } from "./store/handle-rows.ts";
+import { handleRows, saveHandle, selectHandle, selectOpenHandles } from "./store/handle-rows.ts";
 import { DOCUMENT_KEYV_OPTIONS, KeyvDocuments } from "./store/keyv-documents.ts";
 import {
   addToBill,
@@ -272,7 +272,7 @@ export class LedgerStore {
       locksOrigin: write.keepsSpend !== true,
       load: [
         ...loadRow(write, after?.names),
-        ...(isWaiting ? [findOpenHandles(this.#viewer, write.recordId)] : []),
+        ...(isWaiting ? [selectOpenHandles(this.#viewer, write.recordId)] : []),
       ],
       decide: (rows, before, nowMs) => {
         const state = slot === undefined ? before : withReleasedSlot(before, slot, nowMs);
@@ -323,7 +323,7 @@ export class LedgerStore {
           keyId,
         ),
         sumSince(origin, lastQuarterBefore(wallMs, budget?.windowMs ?? 0)),
-        findOpenHandles(this.#viewer, recordId),
+        selectOpenHandles(this.#viewer, recordId),
         ...(narrationId === null ? [] : [loadBill(this.#viewer, narrationId)]),
       ],
       decide: (rows, before, nowMs, narration) => {
@@ -383,14 +383,14 @@ export class LedgerStore {
   }
 
   /** Returns a handle of this API key; `null` if there is none. */
-  async handle(handle: string): Promise<CallHandle | null> {
-    const [rows] = await this.#options.engine.read([findHandle(this.#viewer, handle)]);
+  async findHandle(handle: string): Promise<CallHandle | null> {
+    const [rows] = await this.#options.engine.read([selectHandle(this.#viewer, handle)]);
     return handleRows(rows)[0] ?? null;
   }
 
   /** Whether the record has an open handle that was not cancelled. */
   async hasWantedHandle(recordId: string): Promise<boolean> {
-    const [rows] = await this.#options.engine.read([findOpenHandles(this.#viewer, recordId)]);
+    const [rows] = await this.#options.engine.read([selectOpenHandles(this.#viewer, recordId)]);
     return handleRows(rows).some(isWanted);
   }
 
@@ -401,7 +401,7 @@ export class LedgerStore {
     const { keyId, targetId } = draft;
     return this.#transact<CallHandle | null>({
       durability: "power_cut",
-      load: [...loadRow({ keyId, recordId: targetId }), findOpenHandles(this.#viewer, targetId)],
+      load: [...loadRow({ keyId, recordId: targetId }), selectOpenHandles(this.#viewer, targetId)],
       decide: (rows) => {
         const target = handleTarget(loadedRow(rows).stored?.value);
         if (target === null) return { result: null };
@@ -439,7 +439,7 @@ export class LedgerStore {
   ): Promise<CallHandle> {
     return this.#transact({
       durability: "power_cut",
-      load: [...load, findHandle(this.#viewer, known.handle)],
+      load: [...load, selectHandle(this.#viewer, known.handleId)],
       decide: (rows) => {
         const [stored] = handleRows(rows.at(-1));
         if (stored === undefined) return { result: known };

@@ -77,8 +77,8 @@ export class Creates {
     return await this.#queue.enter(order, signal);
   }
 
-  /** Asks again for the create at the head, because a place in flight may have become free. */
-  retryNow(): void {
+  /** Asks again for the create at the head of the queue, because a place in flight may have become free. */
+  wake(): void {
     this.#queue.wake();
   }
 
@@ -96,7 +96,7 @@ export class Creates {
   async #releaseAdmission(record: TaskRecord, sendId: string): Promise<void> {
     const { housekeeping, ledger } = this.#options;
     housekeeping.clearPending(sendId);
-    await housekeeping.writeUntilStored("an unused admission", () => ledger.releaseAdmission(record, sendId));
+    await housekeeping.writeNowOrLater("an unused admission", () => ledger.releaseAdmission(record, sendId));
     this.#queue.wake();
   }
 

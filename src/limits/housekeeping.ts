@@ -1,4 +1,4 @@
-/** Sends heartbeats while slots are pending or leases are held, and retries reports that the store did not take. */
+/** Sends heartbeats while slots are pending or leases are held, and retries writes that the store did not take. */
 import type { Clock } from "../clock.ts";
 import { describeCause, type Log } from "../log.ts";
 import { Ticker } from "./ticker.ts";
@@ -44,7 +44,7 @@ export class Housekeeping {
     });
   }
 
-  /** Marks a slot as pending until `unwatch`. */
+  /** Marks a create as pending, so that heartbeats are sent for it until {@link clearPending}. */
   markPending(sendId: string): void {
     this.#pending.add(sendId);
     this.#heartbeat.start();
@@ -64,12 +64,9 @@ export class Housekeeping {
     this.#leases.delete(recordId);
   }
 
-  /**
-   * Writes a fact to the store. After a failure, retries at each heartbeat, because no caller could act on the
-   * error.
-   */
-  writeUntilStored(what: string, write: () => Promise<unknown>): Promise<void> {
-    const attempt = async (): Promise<void> => {
+  /** See `Limits.writeNowOrLater`. */
+  writeNowOrLater(what: string, write: () => Promise<unknown>): Promise<void> {
+    const tryOnce = async (): Promise<void> => {
       try {
         await write();
       } catch (error) {
@@ -78,12 +75,12 @@ export class Housekeeping {
         this.#heartbeat.start();
       }
     };
-    const run = attempt();
+    const run = tryOnce();
     this.#running.add(run);
     return run.finally(() => this.#running.delete(run));
   }
 
-  /** Stops the heartbeats. Resolves after the running reports. */
+  /** Stops the heartbeats. Resolves after the running writes. */
   async close(): Promise<void> {
     this.#heartbeat.close();
     this.#renewal.close();
@@ -97,16 +94,16 @@ export class Housekeeping {
         await write();
         this.#unwritten.delete(write);
       } catch (error) {
-        this.#options.log.debug(`still owed to the store: ${describeCause(error)}`);
+        this.#options.log.debug(`still not written to the store: ${describeCause(error)}`);
       }
     }
     if (this.#pending.size > 0) await this.#sendHeartbeat();
   }
 
   async #sendHeartbeat(): Promise<void> {
-    const held = [...this.#leases.keys()];
+    const leased = [...this.#leases.keys()];
     try {
-      for (const recordId of await this.#options.heartbeat(held)) {
+      for (const recordId of await this.#options.heartbeat(leased)) {
         const onLost = this.#leases.get(recordId);
         this.#leases.delete(recordId);
         onLost?.();

@@ -50,8 +50,8 @@ export interface Limits {
   admitCreate(order: CreateOrder & { readonly signal: AbortSignal }): Promise<CreateOutcome>;
   /** Releases an admission for which nothing was sent. Never rejects. */
   releaseUnused(outcome: CreateOutcome): Promise<void>;
-  /** Ends the heartbeats of an admission, because its create has ended, with or without success. */
-  endHeartbeat(sendId: string): void;
+  /** Marks the create of an admission as ended, with or without success, so that it needs no further heartbeats. */
+  clearPending(sendId: string): void;
   /**
    * Runs one query or download within this process's 60 reads in 60 s. Does not coordinate with other processes,
    * because a 429 on a read costs nothing and only pauses the reads of this process. Polls slow down once half of the
@@ -67,15 +67,16 @@ export interface Limits {
   /** Returns the credits that all keys of the origin have spent, and the rest of the budget. */
   spending(): Promise<Spending>;
   /** Asks again for waiting creates, because a task has left its place in flight. */
-  retryCreates(): void;
+  wakeCreates(): void;
   /** Renews the lease of a record until it is dropped. Calls `onLost` when another process has acquired it. */
   keepLease(recordId: string, onLost: () => void): void;
   dropLease(recordId: string): void;
   /**
-   * Writes a fact to the store, and retries until it succeeds, because no caller could act on the error. Never
-   * rejects.
+   * Writes a fact to the store, for facts whose caller could not act on an error. Resolves after the first try, and
+   * never rejects. If that try fails, the write is tried again at each heartbeat, until it succeeds or the process
+   * closes. So the caller must not assume that the fact is stored.
    */
-  writeUntilStored(what: string, write: () => Promise<unknown>): Promise<void>;
+  writeNowOrLater(what: string, write: () => Promise<unknown>): Promise<void>;
   /** Stops heartbeats and rejects all waiting requests. The store stays open. */
   close(): Promise<void>;
 }
@@ -109,22 +110,22 @@ export function createLimits(options: LimitsOptions): Limits {
       return { today: today ?? 0, last7Days: last7Days ?? 0, last30Days: last30Days ?? 0, budget };
     },
     releaseUnused: (outcome) => creates.releaseUnused(outcome),
-    endHeartbeat: (sendId) => housekeeping.clearPending(sendId),
+    clearPending: (sendId) => housekeeping.clearPending(sendId),
     read: (signal, run, readOptions = {}) => reads.run(signal, run, readOptions),
     async pause(limitClass, retryAfterSeconds) {
       const ms = retryAfterSeconds * 1000 * timeScale;
       const endsAtMs = clock.steadyMs() + ms;
       pauses.set(limitClass, ms);
       if (limitClass === "reads") return;
-      await housekeeping.writeUntilStored("a pause", async () => {
+      await housekeeping.writeNowOrLater("a pause", async () => {
         const leftMs = endsAtMs - clock.steadyMs();
         if (leftMs > 0) await store.pause(leftMs);
       });
     },
-    retryCreates: () => creates.retryNow(),
+    wakeCreates: () => creates.wake(),
     keepLease: (recordId, onLost) => housekeeping.keepLease(recordId, onLost),
     dropLease: (recordId) => housekeeping.dropLease(recordId),
-    writeUntilStored: (what, write) => housekeeping.writeUntilStored(what, write),
+    writeNowOrLater: (what, write) => housekeeping.writeNowOrLater(what, write),
     async close() {
       const closing = new AudioError("store_unavailable", "The server is stopping; nothing was sent.", {
         retryable: true,

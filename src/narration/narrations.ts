@@ -34,10 +34,10 @@ import {
 import {
   choosesOtherFiles,
   type NarrateChanges,
-  previewed,
-  requested,
-  resumed,
-  stopped,
+  previewOf,
+  withRequest,
+  withResume,
+  withStop,
 } from "./state/changes.ts";
 import {
   type ComputeFigures,
@@ -185,10 +185,10 @@ export class NarrationWorkflow implements Narrations {
     const { narrationId: targetId, plan } = known;
     const { clock, ledger } = this.#deps;
     const { keyId } = ledger.identity;
-    const draft = { handle: randomUUID(), keyId, targetId, openedAtMs: clock.wallMs() };
+    const draft = { handleId: randomUUID(), keyId, targetId, openedAtMs: clock.wallMs() };
     const { state, handle } = await this.#storeAndDrive(
       known,
-      (before) => requested(before, changes, plan),
+      (before) => withRequest(before, changes, plan),
       draft,
     );
     if (handle === null) throw new Error("a handle was asked for, and not opened");
@@ -249,15 +249,15 @@ export class NarrationWorkflow implements Narrations {
     return owner === null ? null : { narrationId: null, file: owner.file, companions: null };
   }
 
-  /** Reports paid parts that are made again because pronunciations changed. */
-  async partsToMakeAgain({ plan, state }: KnownNarration): Promise<string[]> {
+  /** Reports paid parts that would be made again because pronunciations changed; `null` if there are none. */
+  async #changedPronunciationRemark({ plan, state }: KnownNarration): Promise<string | null> {
     let count = 0;
     for (const index of plan.parts.keys()) {
       if (await this.#deps.parts.hasOtherPronunciation(partRequest(plan, state, index))) count += 1;
     }
-    if (count === 0) return [];
+    if (count === 0) return null;
     const which = count === 1 ? "1 part that is paid for was" : `${count} parts that are paid for were`;
-    return [`${which} spoken with other pronunciations, and would be made anew.`];
+    return `${which} spoken with other pronunciations, and would be made anew.`;
   }
 
   async #currentView(narrationId: string, changes: NarrateChanges): Promise<NarrationView> {
@@ -266,19 +266,20 @@ export class NarrationWorkflow implements Narrations {
     // A driver that has just begun may not have its lease yet.
     const ownLease = this.#drivers.has(narrationId) ? ledger.identity.processId : null;
     const known = { ...stored, leaseOwner: stored.leaseOwner ?? ownLease };
-    const state = previewed(known.state, changes, known.plan);
+    const state = previewOf(known.state, changes, known.plan);
     const partSummary = await this.#partSummaryOf({ ...known, state });
     const view = narrationViewOf({ ...known, state }, partSummary, clock.wallMs());
     const shown = await withoutMissing(view, folder.root);
     if (shown.status !== "planned") return shown;
     const late = await likelyLate(parts, known.plan, state, partSummary.records);
+    const respelled = await this.#changedPronunciationRemark(known);
     return {
       ...shown,
       toRepeat: [
         ...(state === stored.state ? [] : ["the same retakes"]),
         ...(changes.replaces ? ["replace true"] : []),
       ],
-      remarks: [...shown.remarks, ...late, ...(await this.partsToMakeAgain(known))],
+      remarks: [...shown.remarks, ...late, ...(respelled === null ? [] : [respelled])],
     };
   }
 
@@ -297,7 +298,9 @@ export class NarrationWorkflow implements Narrations {
     const view = await this.#currentView(known.narrationId, changes);
     if (maxCredits < view.credits.suggestedMax) return { ...view, refusedLimit: maxCredits };
     if (known.isNew !== true) return null;
-    return view.remarks.some(isLanguageNote) || (await this.partsToMakeAgain(known)).length > 0 ? view : null;
+    const needsConsent =
+      view.remarks.some(isLanguageNote) || (await this.#changedPronunciationRemark(known)) !== null;
+    return needsConsent ? view : null;
   }
 
   /** Stores what a call wants, and starts to drive it. @param draft the handle for a call that is answered with one */
@@ -325,12 +328,12 @@ export class NarrationWorkflow implements Narrations {
     const { narrationId, plan, state } = known;
     const { fileName, maxCredits } = changes;
     if (changes.stop) {
-      await this.#storeAndDrive(known, stopped);
+      await this.#storeAndDrive(known, withStop);
       return;
     }
     if (maxCredits !== null) {
       const { processId } = this.#deps.ledger.identity;
-      await this.#storeAndDrive(known, (before) => withCaller(requested(before, changes, plan), processId));
+      await this.#storeAndDrive(known, (before) => withCaller(withRequest(before, changes, plan), processId));
       return;
     }
     const isNamed = fileName !== null && fileName !== state.fileName;
@@ -340,7 +343,7 @@ export class NarrationWorkflow implements Narrations {
     if (isInterrupted && source.kind === "narration" && source.mayGoOn === true) {
       await this.#storeAndDrive(known, named);
     } else if (state.status === "finished" ? isNamed : await this.#isReadyToJoin(known)) {
-      await this.#storeAndDrive(known, (before) => resumed(named(before)));
+      await this.#storeAndDrive(known, (before) => withResume(named(before)));
     } else if (isNamed) {
       this.#drivers.refresh(narrationId, await this.#repository.change(narrationId, named));
     }

@@ -38,7 +38,6 @@ describe("after a failed create", () => {
       expect(decideCreate(failure(code, { retryable: true }), 1, half)).toEqual({
         kind: "retry",
         delayMs: 1500,
-        neverSent: false,
       });
       expect(decideCreate(failure(code, { retryable: false }), 1, half)).toEqual({ kind: "stop" });
     },
@@ -46,7 +45,7 @@ describe("after a failed create", () => {
 
   it("reports whether the request was never sent", () => {
     const unsent = failure("network_error", { retryable: true, cause: new UnsentRequest("x") });
-    expect(decideCreate(unsent, 1, half)).toMatchObject({ kind: "retry", neverSent: true });
+    expect(decideCreate(unsent, 1, half)).toMatchObject({ kind: "retry" });
     expect(wasNeverSent(unsent.withIds({ taskId: "t" }))).toBe(true);
     expect(wasNeverSent(Object.assign(new Error("x"), { code: "ECONNRESET" }))).toBe(false);
     expect(wasNeverSent(undefined)).toBe(false);

@@ -26,13 +26,13 @@ it.each([
     { voice: "felix_zh" },
     "The text seems to be in English, which the voice felix_zh does not speak.",
   ],
-])("that %s", async (_, prompt, settings, note) => {
+])("a text in a language that %s is reported with its audio", async (_, prompt, settings, note) => {
   const outcome = await driver.call("generate_audio", { prompt, ...settings, wait_seconds: 40 });
   expect(textOf(outcome)).toContain(note);
   expect(taskOf(outcome).message).toContain(note);
 });
 
-it("is not reported if the voice speaks it, or the text is too short to detect", async () => {
+it("the language of a text is not reported if the voice speaks it, or the text is too short to detect", async () => {
   for (const call of [
     { prompt: ENGLISH, voice: "sophie_en_zh" },
     { prompt: ENGLISH },

@@ -41,7 +41,7 @@ function save(
     replaces: replaced,
     keepsOtherFormat: true,
     format: "mp3",
-    download: (sink) => sink.write(more.download ?? NEW),
+    writeAudio: (sink) => sink.write(more.download ?? NEW),
     clock: { wallMs: () => 0 },
     ...(makeLink === undefined ? {} : { makeLink }),
   });

@@ -54,7 +54,7 @@ function request(folder: OutputFolder, changes: Partial<SaveRequest> = {}): Save
     fileName: "story.mp3",
     keepsOtherFormat: true,
     format: "mp3",
-    download: bringing(AUDIO),
+    writeAudio: bringing(AUDIO),
     clock,
     ...changes,
   };
@@ -90,7 +90,7 @@ describe("saved audio", () => {
       await bringing(AUDIO, 101)(sink);
       expect(sink.size).toBe(AUDIO.byteLength);
     };
-    const file = await saveAudio(request(folder, { download }));
+    const file = await saveAudio(request(folder, { writeAudio: download }));
     expect(file.sha256).toBe(sha256(AUDIO));
     expect(readFileSync(file.path).equals(AUDIO)).toBe(true);
   });
@@ -104,7 +104,7 @@ describe("saved audio", () => {
       during = await listing(folder.root);
       mode = statSync(join(folder.root, during[0] ?? "")).mode & 0o777;
     };
-    await saveAudio(request(folder, { download }));
+    await saveAudio(request(folder, { writeAudio: download }));
     expect(during).toEqual([
       expect.stringMatching(/^\.audio-generation-[0-9a-f]{16}\.\d+\.[0-9a-f]{12}\.part$/),
     ]);
@@ -168,7 +168,7 @@ describe.each([
     const each = Array.from({ length: 12 }, (_, index) =>
       Buffer.concat([AUDIO, Buffer.from(`take ${index}`)]),
     );
-    const free = await Promise.all(each.map((bytes) => save(folder, { download: bringing(bytes) })));
+    const free = await Promise.all(each.map((bytes) => save(folder, { writeAudio: bringing(bytes) })));
     expect(new Set(free.map(({ path }) => path)).size).toBe(12);
     for (const file of free) expect(sha256(readFileSync(file.path))).toBe(file.sha256);
     expect(await listing(folder.root)).toHaveLength(12);
@@ -273,16 +273,16 @@ describe("audio that does not look like its format", () => {
   it("gets another name if the given one is taken", async () => {
     const folder = await newOutputFolder();
     writeFileSync(join(folder.root, "story.bin"), "else");
-    const file = await saveAudio(request(folder, { download: bringing(Buffer.from("no audio")) }));
+    const file = await saveAudio(request(folder, { writeAudio: bringing(Buffer.from("no audio")) }));
     expect(file).toMatchObject({ path: join(folder.root, "story-2.bin"), matchesFormat: false });
   });
 
   it("cannot be detected for pcm, except when it is empty", async () => {
     const folder = await newOutputFolder();
     const pcm = { format: "pcm", fileName: "story.pcm" } as const;
-    const file = await saveAudio(request(folder, { ...pcm, download: bringing(Buffer.from([1, 2])) }));
+    const file = await saveAudio(request(folder, { ...pcm, writeAudio: bringing(Buffer.from([1, 2])) }));
     expect(file).toMatchObject({ path: join(folder.root, "story.pcm"), matchesFormat: true });
-    const empty = await saveAudio(request(folder, { ...pcm, download: async () => {} }));
+    const empty = await saveAudio(request(folder, { ...pcm, writeAudio: async () => {} }));
     expect(empty).toMatchObject({ path: join(folder.root, "story.bin"), matchesFormat: false });
   });
 });
@@ -295,14 +295,14 @@ describe("a failure", () => {
       await sink.write(AUDIO);
       throw failure;
     };
-    await expect(saveAudio(request(folder, { download }))).rejects.toBe(failure);
+    await expect(saveAudio(request(folder, { writeAudio: download }))).rejects.toBe(failure);
     expect(await listing(folder.root)).toEqual([]);
   });
 
   it("from another connection is not reported as one of the folder", async () => {
     const refused = Object.assign(new Error("refused"), { code: "EACCES", syscall: "connect" });
     const download = (): Promise<void> => Promise.reject(refused);
-    await expect(saveAudio(request(await newOutputFolder(), { download }))).rejects.toBe(refused);
+    await expect(saveAudio(request(await newOutputFolder(), { writeAudio: download }))).rejects.toBe(refused);
   });
 
   it.each([
@@ -313,7 +313,7 @@ describe("a failure", () => {
   ])("of the disk, %s, is output_not_writable and names the code", async (_what, facts) => {
     const failing = Object.assign(new Error("refused"), facts);
     const download = (): Promise<void> => Promise.reject(failing);
-    const failure = await failureOf(saveAudio(request(await newOutputFolder(), { download })));
+    const failure = await failureOf(saveAudio(request(await newOutputFolder(), { writeAudio: download })));
     expect(failure.code).toBe("output_not_writable");
     expect(failure.message).toContain(`(${facts.code})`);
   });
@@ -321,7 +321,7 @@ describe("a failure", () => {
   it("from a connection, in any call, is not reported as one of the folder", async () => {
     const reset = Object.assign(new Error("reset"), { code: "ECONNRESET", syscall: "read" });
     const download = (): Promise<void> => Promise.reject(reset);
-    await expect(saveAudio(request(await newOutputFolder(), { download }))).rejects.toBe(reset);
+    await expect(saveAudio(request(await newOutputFolder(), { writeAudio: download }))).rejects.toBe(reset);
   });
 
   it("to write is output_not_writable", async () => {
@@ -341,7 +341,9 @@ describe("a failure", () => {
       renameSync(path, join(base, "moved"));
       symlinkSync(elsewhere, path);
     };
-    expect((await failureOf(saveAudio(request(folder, { download })))).code).toBe("output_not_writable");
+    expect((await failureOf(saveAudio(request(folder, { writeAudio: download })))).code).toBe(
+      "output_not_writable",
+    );
     expect(await listing(elsewhere)).toEqual([]);
   });
 
@@ -355,7 +357,9 @@ describe("a failure", () => {
       unlinkSync(join(folder.root, name));
       symlinkSync(outside, join(folder.root, name));
     };
-    expect((await failureOf(saveAudio(request(folder, { download })))).code).toBe("output_not_writable");
+    expect((await failureOf(saveAudio(request(folder, { writeAudio: download })))).code).toBe(
+      "output_not_writable",
+    );
     expect(await listing(folder.root)).toEqual([]);
     expect(readFileSync(outside, "utf8")).toBe("ID3 secret");
   });

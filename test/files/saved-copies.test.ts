@@ -5,7 +5,8 @@ import { mkdirSync, readFileSync, renameSync, symlinkSync, unlinkSync, writeFile
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import type { OutputFolder } from "../../src/files/output-folder.ts";
-import { copyToName, isIntact, precheckFileName, readSaved, saveAudio } from "../../src/files/save-audio.ts";
+import { saveAudio } from "../../src/files/save-audio.ts";
+import { copyToName, isIntact, precheckFileName, readSaved } from "../../src/files/saved-copies.ts";
 import type { SavedFile } from "../../src/files/saved-file.ts";
 import { failureOf } from "../api/failure.ts";
 import { listing, newFolder, newOutputFolder, removeFolders } from "./folders.ts";
@@ -21,7 +22,7 @@ async function saved(bytes: Buffer = AUDIO): Promise<{ folder: OutputFolder; fil
     fileName: "story.mp3",
     keepsOtherFormat: true,
     format: "mp3",
-    download: (sink) => sink.write(bytes),
+    writeAudio: (sink) => sink.write(bytes),
     clock: { wallMs: () => 0 },
   });
   return { folder, file };

@@ -63,7 +63,7 @@ function brokenRule(
       facts.failure = "in_response";
       record = { ...record, status: answer.status, billing: bill(answer.isRefunded ? 0 : 100) };
     } else {
-      facts.failure = "watching";
+      facts.failure = "meanwhile";
       const status = answer.status === "queued" ? "succeeded" : answer.status;
       record = { ...record, status, billing: bill(answer.isRefunded ? 0 : 100) };
     }

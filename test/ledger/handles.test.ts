@@ -26,7 +26,7 @@ function open(
     saveOptions = SAVE_OPTIONS,
   }: { handle?: string; target?: HandleTarget; saveOptions?: SaveOptions } = {},
 ): CallHandle {
-  const draft = { handle, keyId: "account", targetId: "record", openedAtMs: 10 };
+  const draft = { handleId: handle, keyId: "account", targetId: "record", openedAtMs: 10 };
   return openedHandle(handles, target, draft, saveOptions);
 }
 
@@ -35,21 +35,21 @@ const only = open([], { handle: "one" });
 describe("a handle", () => {
   it("is shared by calls for the same request and options, and by no others", () => {
     expect(open([only])).toBe(only);
-    expect(open([only], { saveOptions: { fileName: "x", replace: false } }).handle).toBe("new");
-    expect(open([only], { saveOptions: { fileName: null, replace: true } }).handle).toBe("new");
+    expect(open([only], { saveOptions: { fileName: "x", replace: false } }).handleId).toBe("new");
+    expect(open([only], { saveOptions: { fileName: null, replace: true } }).handleId).toBe("new");
   });
 
   it("ends at once if it is cancelled before the send, and is no longer shared", () => {
     const cancelled = cancelledHandle(only, WAITING, 900);
     expect(cancelled).toMatchObject({ end: { kind: "cancelled" }, endedAtMs: 900 });
     expect(cancelledHandle(cancelled, WAITING, 950)).toBe(cancelled);
-    expect(open([cancelled]).handle).toBe("new");
+    expect(open([cancelled]).handleId).toBe("new");
   });
 
   it("ends only once the service has certainly not accepted its create", () => {
     const asked = cancelledHandle(only, SENT, 900);
     expect(asked).toMatchObject({ end: null, cancelAskedAtMs: 900 });
-    expect(open([asked], { target: SENT }).handle).toBe("new");
+    expect(open([asked], { target: SENT }).handleId).toBe("new");
     expect(endedByWaiting([asked, open([], { handle: "two" })], null)).toEqual([
       { ...asked, end: { kind: "cancelled" }, endedAtMs: 900 },
     ]);

@@ -151,14 +151,14 @@ async function create(at: number): Promise<void> {
     await sleep(Math.random() * 15);
     const arrivedAtMs = systemClock.steadyMs();
     await sleep(Math.random() * 15);
-    limits.endHeartbeat(sendId);
+    limits.clearPending(sendId);
     const slot = { sendId, outcome: "counts" } as const;
     const accepted = await ledger.apply(record, seen(record, "queued"), { slot });
     await sleep(30 + Math.random() * 40);
     const endedAtMs = systemClock.steadyMs();
     if (accepted === null) throw new Error("the accepted record is gone");
     await ledger.apply(accepted, seen(accepted, "succeeded"));
-    limits.retryCreates();
+    limits.wakeCreates();
     tell({ created: record.recordId, arrivedAtMs, endedAtMs });
   } catch (error) {
     tell({ refused: error instanceof Error && "code" in error ? error.code : String(error) });

@@ -290,9 +290,9 @@ describe("while the store is unreachable", () => {
     const subject = startLimits();
     const other = subject.another();
     for (const name of ["x", "y"]) await other.ask(name);
-    await other.limits.writeUntilStored("poison", () => Promise.reject(new Error("never")));
+    await other.limits.writeNowOrLater("poison", () => Promise.reject(new Error("never")));
     let reported = 0;
-    await other.limits.writeUntilStored("what fails once", async () => {
+    await other.limits.writeNowOrLater("what fails once", async () => {
       reported += 1;
       if (reported === 1) throw new Error("not yet");
     });

@@ -115,12 +115,12 @@ export class Process {
   /** The service refused it definitively. */
   async refuse(grant: AdmittedCreate): Promise<void> {
     await this.#answered(grant, { kind: "notAccepted", sendId: grant.sendId });
-    this.limits.retryCreates();
+    this.limits.wakeCreates();
   }
 
   /** No response arrived. */
   async leaveUnanswered({ sendId }: AdmittedCreate): Promise<void> {
-    this.limits.endHeartbeat(sendId);
+    this.limits.clearPending(sendId);
     await this.ledger.store.releaseSlot({ sendId, outcome: "counts" });
   }
 
@@ -132,8 +132,8 @@ export class Process {
       refunded_credits: null,
     };
     const event = this.#observed(record, { status: "succeeded", billing });
-    await this.limits.writeUntilStored("an end", () => this.ledger.apply(record, event));
-    this.limits.retryCreates();
+    await this.limits.writeNowOrLater("an end", () => this.ledger.apply(record, event));
+    this.limits.wakeCreates();
   }
 
   /** A create and its task, from admission to end, without passing time. */
@@ -160,10 +160,10 @@ export class Process {
   }
 
   async #answered({ record, sendId }: AdmittedCreate, event: TaskEvent): Promise<TaskRecord> {
-    this.limits.endHeartbeat(sendId);
+    this.limits.clearPending(sendId);
     const slot = { sendId, outcome: "counts" } as const;
     let stored: TaskRecord | null = record;
-    await this.limits.writeUntilStored("an answer", async () => {
+    await this.limits.writeNowOrLater("an answer", async () => {
       stored = await this.ledger.apply(record, event, { slot });
     });
     return stored ?? record;

@@ -74,7 +74,7 @@ export class HandleRun implements HandleCall {
 
   async prepare(asked: TaskRecord): Promise<TaskRecord> {
     if (this.#handle === null) return await this.#open(asked);
-    const handle = await this.#deps.ledger.store.handle(this.#handle.handle);
+    const handle = await this.#deps.ledger.store.findHandle(this.#handle.handleId);
     if (handle === null || handle.endedAtMs !== null) throw new HandleEnded("the handle has ended");
     // A further attempt needs a new call.
     if (hasFailedAttempt({ record: asked, handle })) throw taskFailed(asked);
@@ -88,7 +88,7 @@ export class HandleRun implements HandleCall {
     // Claim the record before opening the handle, so that no other process sends it in between.
     const { record } = await ledger.claim(asked);
     const { keyId, recordId: targetId } = record;
-    const draft = { handle: randomUUID(), keyId, targetId, openedAtMs: clock.wallMs() };
+    const draft = { handleId: randomUUID(), keyId, targetId, openedAtMs: clock.wallMs() };
     this.#handle = await ledger.store.openHandle(draft, this.#saveOptions);
     if (this.#handle === null) throw new NoHandleNeeded("the ledger has lost the record");
     this.#onOpened({ handle: this.#handle, record });

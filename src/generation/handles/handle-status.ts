@@ -4,7 +4,7 @@ import type { CallHandle } from "../../ledger/rules/handles.ts";
 
 /** The status of a handle. `View` is the data that the result is rendered from. */
 export type HandleStatus<View> = {
-  readonly handle: string;
+  readonly handleId: string;
   /** Wall clock time. */
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
@@ -41,10 +41,10 @@ export interface HandleOperations<View> {
  * @param changedAtMs time of the last change of the handle's record
  */
 export function handleStatus<Kind>(
-  { handle, openedAtMs, endedAtMs }: CallHandle,
+  { handleId, openedAtMs, endedAtMs }: CallHandle,
   kind: Kind,
   changedAtMs = 0,
-): Kind & { readonly handle: string; readonly createdAtMs: number; readonly updatedAtMs: number } {
+): Kind & { readonly handleId: string; readonly createdAtMs: number; readonly updatedAtMs: number } {
   const updatedAtMs = endedAtMs ?? Math.max(openedAtMs, changedAtMs);
-  return { handle, createdAtMs: openedAtMs, updatedAtMs, ...kind };
+  return { handleId, createdAtMs: openedAtMs, updatedAtMs, ...kind };
 }

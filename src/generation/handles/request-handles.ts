@@ -12,7 +12,7 @@ import type { Jobs } from "../job/jobs.ts";
 import { describe } from "../job/phase.ts";
 import type { Call } from "../job/wait-for-job.ts";
 import type { TaskView } from "../task-view.ts";
-import type { NameRequest } from "../use-cases/file-names.ts";
+import type { NameRequest } from "../use-cases/chosen-names.ts";
 import type { IdentifiedRequest } from "../use-cases/find-record.ts";
 import { generateWork } from "../use-cases/generate.ts";
 import { viewOfFinished } from "./finished-view.ts";
@@ -61,9 +61,9 @@ export class RequestHandles implements HandleOperations<TaskView> {
     const saveOptions = { fileName: request.fileName, replace: request.replace ?? false };
     const run = new HandleRun(this.#deps, null, saveOptions, (opened) => {
       opening.resolve(opened);
-      const { handle } = opened.handle;
-      if (this.#running.has(handle)) throw new HandleEnded("an earlier call works for the handle");
-      this.#running.set(handle, { run, opened });
+      const { handleId } = opened.handle;
+      if (this.#running.has(handleId)) throw new HandleEnded("an earlier call works for the handle");
+      this.#running.set(handleId, { run, opened });
     });
     const cancel = (): void => run.abort();
     call.signal.addEventListener("abort", cancel, { once: true });
@@ -84,7 +84,7 @@ export class RequestHandles implements HandleOperations<TaskView> {
   }
 
   async getStatus(handle: CallHandle): Promise<HandleStatus<TaskView> | null> {
-    const running = this.#running.get(handle.handle);
+    const running = this.#running.get(handle.handleId);
     // Another process may have cancelled the handle.
     if (handle.end?.kind === "cancelled") running?.run.abort();
     const record = (await this.#deps.ledger.get(handle.targetId)) ?? running?.opened.record;
@@ -98,13 +98,13 @@ export class RequestHandles implements HandleOperations<TaskView> {
     // The process that holds the record's lease works for the handle. If no process holds it, this one resumes it.
     const claimed = await this.#deps.ledger.claim(record);
     const now = { handle, record: claimed.record };
-    return claimed.isOurs && !this.#running.has(handle.handle) ? this.#resume(now) : this.#working(now);
+    return claimed.isOurs && !this.#running.has(handle.handleId) ? this.#resume(now) : this.#working(now);
   }
 
   async cancel(known: CallHandle): Promise<void> {
     const { ledger, clock } = this.#deps;
-    const { handle, end } = await ledger.store.cancelHandle(known, clock.wallMs());
-    if (end?.kind === "cancelled") this.#running.get(handle)?.run.abort();
+    const { handleId, end } = await ledger.store.cancelHandle(known, clock.wallMs());
+    if (end?.kind === "cancelled") this.#running.get(handleId)?.run.abort();
   }
 
   /** From now on, does not store the outcome of runs, because the shutdown ends them. */
@@ -118,22 +118,22 @@ export class RequestHandles implements HandleOperations<TaskView> {
     if (input === null || take === null) throw new Error("a handle of a request that is not known");
     const { fileName } = handle.saveOptions;
     const run = new HandleRun(this.#deps, handle, handle.saveOptions, () => undefined);
-    this.#running.set(handle.handle, { run, opened });
+    this.#running.set(handle.handleId, { run, opened });
     const work: IdentifiedRequest = { input, writtenPrompt, take, fileName, isListed: true };
     this.#follow(handle, run, generateWork(this.#deps, this.#jobs, work, handle.saveOptions, run.call()));
     return this.#working(opened);
   }
 
   /** Stores how the run ends. If storing fails, the next status request resumes the handle. */
-  #follow({ handle, targetId }: CallHandle, run: HandleRun, view: Promise<TaskView>): void {
+  #follow({ handleId, targetId }: CallHandle, run: HandleRun, view: Promise<TaskView>): void {
     const { ledger, log } = this.#deps;
     view
       .then(
-        ({ audio }) => this.#write(handle, run, audio === null ? null : { kind: "done" }),
-        (thrown: unknown) => this.#write(handle, run, this.#endOfError(thrown, run)),
+        ({ audio }) => this.#write(handleId, run, audio === null ? null : { kind: "done" }),
+        (thrown: unknown) => this.#write(handleId, run, this.#endOfError(thrown, run)),
       )
       .finally(async () => {
-        if (this.#running.get(handle)?.run === run) this.#running.delete(handle);
+        if (this.#running.get(handleId)?.run === run) this.#running.delete(handleId);
         const isUndriven = !this.#isClosed && this.#jobs.running(targetId) === undefined;
         if (isUndriven) await ledger.store.release(targetId);
       })
@@ -150,9 +150,9 @@ export class RequestHandles implements HandleOperations<TaskView> {
     return isTransient ? null : { kind: "error", error: toStoredError(error) };
   }
 
-  async #write(handle: string, run: HandleRun, end: RequestEnd | null): Promise<void> {
+  async #write(handleId: string, run: HandleRun, end: RequestEnd | null): Promise<void> {
     const { ledger, clock } = this.#deps;
-    const running = this.#running.get(handle);
+    const running = this.#running.get(handleId);
     if (end === null || running?.run !== run || this.#isClosed) return;
     const { opened } = running;
     const record = end.kind === "error" ? await ledger.get(opened.record.recordId) : null;
@@ -178,7 +178,7 @@ export class RequestHandles implements HandleOperations<TaskView> {
   /** Describes a running handle with the sentence that a waiting call shows as progress. */
   #working({ handle, record }: OpenHandle): WorkingStatus {
     const job = this.#jobs.running(record.recordId);
-    const kind = this.#running.has(handle.handle) ? "starting" : "following";
+    const kind = this.#running.has(handle.handleId) ? "starting" : "following";
     const message = describe(job?.phase ?? { kind }, job?.record ?? record, this.#deps.clock);
     const { sentAtMs, acceptedAtMs, polledAtMs, finishedAtMs } = record;
     const heardAtMs = Math.max(sentAtMs ?? 0, acceptedAtMs ?? 0, polledAtMs ?? 0, finishedAtMs ?? 0);

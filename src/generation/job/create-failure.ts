@@ -57,10 +57,10 @@ export async function handleCreateFailure(
     job.unansweredAttempt = record.attempt;
     // We got a response (503), so a cancelled job may stop instead of sending again.
     if (decision.kind === "unavailable" && !hadBeenSent) job.clearSent();
-    await limits.writeUntilStored("the end of a create", () => ledger.store.releaseSlot(slot));
+    await limits.writeNowOrLater("the end of a create", () => ledger.store.releaseSlot(slot));
   } else {
     job.record = (await recordNotAccepted(job, deps, { kind: "notAccepted", sendId }, slot)) ?? job.record;
-    limits.retryCreates();
+    limits.wakeCreates();
     if (!hadBeenSent) job.clearSent();
   }
   if (decision.kind === "stop") {
@@ -100,7 +100,7 @@ async function recordNotAccepted(
 ): Promise<Job["record"] | null> {
   const { record } = job;
   let stored: Job["record"] | null = record;
-  await limits.writeUntilStored("that a create was not taken", async () => {
+  await limits.writeNowOrLater("that a create was not taken", async () => {
     stored = await ledger.apply(record, event, { slot });
   });
   return stored;

@@ -130,14 +130,14 @@ async function send(
   try {
     task = await service.create(input, key, job.sendSignal);
   } catch (error) {
-    limits.endHeartbeat(admitted.sendId);
+    limits.clearPending(admitted.sendId);
     if (!(error instanceof AudioError)) {
-      await limits.writeUntilStored("the end of a create", () => deps.ledger.store.releaseSlot(slot));
+      await limits.writeNowOrLater("the end of a create", () => deps.ledger.store.releaseSlot(slot));
       throw error;
     }
     return await handleCreateFailure(job, deps, admitted, error, tries, hadBeenSent);
   }
-  limits.endHeartbeat(admitted.sendId);
+  limits.clearPending(admitted.sendId);
   for (const oddity of task.oddities) deps.log.warn(`task ${task.taskId}: ${oddity}`);
   // Do not count a failed task in the response to the first send, because an earlier call made it under the same key.
   // After a send without a response, the failed task may be this job's own.

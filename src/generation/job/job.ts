@@ -47,6 +47,8 @@ export class Job {
    * early.
    */
   mayHaveBeenSent = false;
+  /** Whether this process has the lease of the record. */
+  ownsLease = false;
   readonly end: Promise<JobEnd>;
   readonly #clock: Pick<Clock, "steadyMs">;
   readonly #abort = new AbortController();

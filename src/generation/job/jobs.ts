@@ -87,24 +87,23 @@ export class Jobs {
 
   async #drive(job: Job): Promise<JobEnd> {
     const { limits, ledger, log } = this.#deps;
-    const lease = { isOwned: false };
     try {
       const claimed = await claimOrFollow(job, this.#deps);
       if (claimed.kind === "end") return claimed.end;
-      lease.isOwned = claimed.kind === "ours";
-      return await this.#run(job, claimed.kind === "ours" ? claimed.hadFailed : false, lease);
+      job.ownsLease = claimed.kind === "ours";
+      return await this.#run(job, claimed.kind === "ours" ? claimed.hadFailed : false);
     } catch (error) {
       if (job.signal.aborted) return { kind: "abandoned" };
       if (error instanceof NotWantedError) return { kind: "not_wanted" };
       if (!(error instanceof AudioError)) log.error("a job failed unexpectedly", error);
       const explained = explain(job, error);
-      if (lease.isOwned) await this.#storeRefusal(job, explained);
+      if (job.ownsLease) await this.#storeRefusal(job, explained);
       return { kind: "error", error: explained };
     } finally {
       limits.dropLease(job.record.recordId);
       const { recordId } = job.record;
       // If releasing fails, the lease expires by itself.
-      if (lease.isOwned) {
+      if (job.ownsLease) {
         await ledger.store.release(recordId).catch((cause: unknown) => log.debug(String(cause)));
       }
     }
@@ -118,7 +117,7 @@ export class Jobs {
     const { ledger, limits, clock } = this.#deps;
     if (job.purpose !== "create" || job.record.status !== "waiting" || TRANSIENT.has(error.code)) return;
     const event = { kind: "refused", error: toStoredError(error), atMs: clock.wallMs() } as const;
-    await limits.writeUntilStored("the refusal of a request", async () => {
+    await limits.writeNowOrLater("the refusal of a request", async () => {
       job.record = (await ledger.apply(job.record, event)) ?? job.record;
     });
   }
@@ -128,14 +127,14 @@ export class Jobs {
    *
    * @param hadFailed an earlier attempt had failed, so this call creates at most one new task
    */
-  async #run(job: Job, hadFailed: boolean, lease: { isOwned: boolean }): Promise<JobEnd> {
+  async #run(job: Job, hadFailed: boolean): Promise<JobEnd> {
     const { clock, timing, limits } = this.#deps;
     let failure: FailureSeen = "before";
     let replayedFailures = 0;
     for (;;) {
       const { purpose, mayRetryFailedAttempt, newTasks } = job;
       const action = nextAction(job.record, {
-        mayCreate: purpose === "create" && (failure !== "watching" || (await this.#isRepeatWanted(job))),
+        mayCreate: purpose === "create" && (failure !== "meanwhile" || (await this.#isRepeatWanted(job))),
         isOfNarration: job.narrationId !== null,
         mayRetryFailedAttempt,
         failure,
@@ -145,10 +144,11 @@ export class Jobs {
       });
       switch (action.kind) {
         case "send":
+          // If another process made the task, a failure happened while this job waited for it.
           failure =
             (await createTask(job, this.#deps, this.#onInFlightFull)) === "answered"
               ? "in_response"
-              : "watching";
+              : "meanwhile";
           break;
         case "newAttempt": {
           if (action.isSameCall) job.announce("The task failed and was refunded; trying once more.");
@@ -160,11 +160,11 @@ export class Jobs {
         }
         case "watch":
           await watchTask(job, this.#deps);
-          failure = "watching";
-          limits.retryCreates();
+          failure = "meanwhile";
+          limits.wakeCreates();
           break;
         case "save": {
-          const file = await saveTask(job, this.#deps, lease);
+          const file = await saveTask(job, this.#deps);
           if (file === null) {
             // The service revoked `succeeded`, so poll again after the usual interval.
             await clock.sleep(timing.pollIntervalMs, job.signal);

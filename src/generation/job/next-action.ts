@@ -24,8 +24,8 @@ export type FailureSeen =
    * call.
    */
   | "in_response"
-  /** This job or another process saw the task fail. */
-  | "watching";
+  /** The task failed while this job ran. */
+  | "meanwhile";
 
 export interface JobFacts {
   /** The job may send creates, and a caller still wants its task. */
@@ -81,7 +81,7 @@ function mayTryAgain(record: TaskRecord, facts: JobFacts): boolean {
         facts.replayedFailures < MAX_REPLAYED_FAILURES &&
         (facts.newTasks === 0 ? mayStartNewAttempt(facts) : mayRepeat(facts))
       );
-    case "watching":
+    case "meanwhile":
       return isRefunded(record) && mayRepeat(facts);
   }
 }

@@ -10,7 +10,7 @@ import type { SavedFile } from "../../files/saved-file.ts";
 import type { ChangeOptions } from "../../ledger/ledger.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../find-saved.ts";
-import { isNameAvailable } from "../name-owner.ts";
+import { isNameFreeOfOtherRecords } from "../name-owner.ts";
 import { formatOf } from "../stored-input.ts";
 import { wantedName } from "../wanted-name.ts";
 import type { Job } from "./job.ts";
@@ -34,16 +34,11 @@ const PERMANENT = new Set([
  * Saves the job's audio unless it is already saved here. Broken transfers and unexpected responses are retried
  * until the recovery window ends.
  *
- * @param lease released together with the last write if it is held
  * @returns `null` if the service revokes `succeeded`, so the task must be watched again
  * @throws AudioError `disk_full`, `output_not_writable`, `too_large`, `not_found`, `invalid_api_key`, or the last
  *   failure
  */
-export async function saveTask(
-  job: Job,
-  deps: GenerationDeps,
-  lease: { isOwned: boolean },
-): Promise<SavedFile | null> {
+export async function saveTask(job: Job, deps: GenerationDeps): Promise<SavedFile | null> {
   const { clock, timing, random } = deps;
   const recovery = new Deadline(clock, timing.recoveryMs);
   const existing = await findSaved(deps, job.record, job.record.fileName);
@@ -54,7 +49,7 @@ export async function saveTask(
     try {
       job.setPhase({ kind: "saving", trouble });
       // Bytes that are not audio may come from a proxy, so they are kept only if a second try gives the same.
-      return await saveOnce(job, deps, lease, failures > 1 || existing !== null);
+      return await saveOnce(job, deps, failures > 1 || existing !== null);
     } catch (error) {
       if (job.signal.aborted || !(error instanceof AudioError)) throw error;
       trouble = error;
@@ -78,18 +73,14 @@ export async function saveTask(
   }
 }
 
-async function saveOnce(
-  job: Job,
-  deps: GenerationDeps,
-  lease: { isOwned: boolean },
-  keepsOtherFormat: boolean,
-): Promise<SavedFile> {
+async function saveOnce(job: Job, deps: GenerationDeps, keepsOtherFormat: boolean): Promise<SavedFile> {
   const { taskId } = job.record;
   if (taskId === null) throw new AudioError("invalid_request", "The record of this task holds no id.");
   const file = await downloadAndPublish(job, deps, taskId, keepsOtherFormat, async (published) => {
-    const options: ChangeOptions = lease.isOwned ? { lease: "release" } : {};
+    // The last write of the record releases the lease, too.
+    const options: ChangeOptions = job.ownsLease ? { lease: "release" } : {};
     await persist(job, deps, { kind: "saved", file: published }, options);
-    lease.isOwned = false;
+    job.ownsLease = false;
   });
   job.announce(`Saved ${file.path}`);
   return file;
@@ -107,12 +98,12 @@ async function downloadAndPublish(
     whenPublished,
     folder: record.isListed ? deps.folder : deps.parts,
     fileName: wantedName(record, record.fileName),
-    mayBeNamed: (name) => isNameAvailable(deps, record, name),
+    mayBeNamed: (name) => isNameFreeOfOtherRecords(deps, record, name),
     replaces: record.replaces,
     keepsOtherFormat,
     format: formatOf(record).format,
     clock: deps.clock,
-    download: (sink) =>
+    writeAudio: (sink) =>
       downloadInto(sink, (fromByte, signal) => openContent(job, deps, taskId, fromByte, signal), {
         maxBytes: MAX_AUDIO_BYTES,
         clock: deps.clock,

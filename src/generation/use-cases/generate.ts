@@ -26,7 +26,7 @@ import { respelledInput } from "../respelled-input.ts";
 import { storedInput } from "../stored-input.ts";
 import { taskFailed } from "../task-failed.ts";
 import { type TaskView, taskViewOf } from "../task-view.ts";
-import { chooseName, type NameRequest, saveUnderName } from "./file-names.ts";
+import { chooseName, type NameRequest, saveUnderName } from "./chosen-names.ts";
 import { type FoundRecord, findOrDraft, type IdentifiedRequest, newRecord } from "./find-record.ts";
 import { findOtherPronunciation } from "./other-pronunciation.ts";
 import { viewOfSaved } from "./saved-view.ts";

@@ -6,7 +6,7 @@ import { AudioError } from "../../errors.ts";
 import { hasContent } from "../../files/file-content.ts";
 import type { Piece, PieceReader } from "../../files/read-piece.ts";
 import { otherSpellings } from "../../files/real-path.ts";
-import { goneOrChangedError, isIntact, readSaved } from "../../files/save-audio.ts";
+import { goneOrChangedError, isIntact, readSaved } from "../../files/saved-copies.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";

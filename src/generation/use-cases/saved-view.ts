@@ -3,7 +3,7 @@ import type { SavedFile } from "../../files/saved-file.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { type TaskView, taskViewOf, type ViewFacts } from "../task-view.ts";
-import { type NameRequest, numberNote } from "./file-names.ts";
+import { type NameRequest, numberNote } from "./chosen-names.ts";
 import { identicalNote } from "./identical-takes.ts";
 
 /**

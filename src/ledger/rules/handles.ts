@@ -21,7 +21,7 @@ export type HandleEnd = z.infer<typeof handleEndSchema>;
 /** All times are wall-clock times. */
 export interface CallHandle {
   /** Random, so that it cannot be guessed. */
-  readonly handle: string;
+  readonly handleId: string;
   readonly kind: "request" | "narration";
   readonly keyId: KeyId;
   /** The id of the record or the narration. */
@@ -66,7 +66,7 @@ export const isWanted = ({ endedAtMs, cancelAskedAtMs }: CallHandle): boolean =>
   endedAtMs === null && cancelAskedAtMs === null;
 
 /** A new handle's row without the fields that its target determines. */
-export type HandleDraft = Pick<CallHandle, "handle" | "keyId" | "targetId" | "openedAtMs">;
+export type HandleDraft = Pick<CallHandle, "handleId" | "keyId" | "targetId" | "openedAtMs">;
 
 /** Returns the open handle with the same options, otherwise a new one. */
 export function openedHandle(

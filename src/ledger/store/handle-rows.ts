@@ -28,7 +28,7 @@ const handleRow = z
   })
   .transform(
     (row): CallHandle => ({
-      handle: row.handle,
+      handleId: row.handle,
       kind: row.kind,
       keyId: row.key_id,
       targetId: row.target_id,
@@ -44,11 +44,11 @@ const handleRow = z
 export const handleRows = (rows: Rows = []): CallHandle[] => readableRows(handleRow, rows);
 
 /** Selects a handle of this API key. */
-export const findHandle = ({ keyId }: Pick<Viewer, "keyId">, handle: string): Statement =>
+export const selectHandle = ({ keyId }: Pick<Viewer, "keyId">, handle: string): Statement =>
   sql("SELECT * FROM agm_handles WHERE handle = ? AND key_id = ?", handle, keyId);
 
 /** Selects the handles of a record or a narration that have not ended, oldest first. */
-export const findOpenHandles = ({ keyId, machineId }: Viewer, targetId: string): Statement =>
+export const selectOpenHandles = ({ keyId, machineId }: Viewer, targetId: string): Statement =>
   sql(
     `SELECT * FROM agm_handles WHERE target_id = ? AND ended_at_ms IS NULL AND ${visibleCondition("agm_handles")}
      ORDER BY opened_at_ms, handle`,
@@ -66,7 +66,7 @@ export const saveHandle = (row: CallHandle): Statement =>
      ON CONFLICT (handle) DO UPDATE SET cancel_asked_at_ms = excluded.cancel_asked_at_ms,
        ended_at_ms = excluded.ended_at_ms, end_value = excluded.end_value
      WHERE agm_handles.ended_at_ms IS NULL`,
-    row.handle,
+    row.handleId,
     row.kind,
     row.keyId,
     row.targetId,

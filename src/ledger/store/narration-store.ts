@@ -8,7 +8,7 @@ import type { ProcessId } from "../../process-id.ts";
 import { type BillLine, billByWork } from "../rules/bill.ts";
 import type { CallHandle } from "../rules/handles.ts";
 import { acquiredLease, leaseOwner } from "../rules/lease.ts";
-import { findOpenHandles, handleRows, saveHandle } from "./handle-rows.ts";
+import { handleRows, saveHandle, selectOpenHandles } from "./handle-rows.ts";
 import {
   billLines,
   loadBill,
@@ -199,7 +199,7 @@ export class NarrationStore {
     return engine.transact({
       durability,
       locks: [selectNarration(viewer, narrationId, engine.forUpdate)],
-      load: [findOpenHandles(viewer, narrationId)],
+      load: [selectOpenHandles(viewer, narrationId)],
       decide: ({ locked: [rows = []], loaded: [handles], steadyMs }) => {
         const row = rows[0] === undefined ? undefined : toNarrationRow(rows[0]);
         const { result, save = [] } = decide(row, steadyMs, handleRows(handles));

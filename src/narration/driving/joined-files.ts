@@ -12,7 +12,8 @@ import { extendedName, givenName, numberedName } from "../../files/file-name.ts"
 import { LAST_NUMBER } from "../../files/next-name.ts";
 import type { OutputFolder } from "../../files/output-folder.ts";
 import { planReplacement } from "../../files/plan-replacement.ts";
-import { isIntact, precheckFileName, saveAudio } from "../../files/save-audio.ts";
+import { saveAudio } from "../../files/save-audio.ts";
+import { isIntact, precheckFileName } from "../../files/saved-copies.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import { removeIfPresent } from "../../files/temporary-file.ts";
 import { formatOf } from "../../generation/stored-input.ts";
@@ -281,7 +282,7 @@ async function joinParts(deps: JoinDeps, order: JoinOrder): Promise<Omit<Narrati
     keepsOtherFormat: false,
     format,
     clock,
-    download: async (sink) => {
+    writeAudio: async (sink) => {
       const write = (bytes: Uint8Array): Promise<void> => sink.write(bytes);
       const leads = await leadsOf(format, sources, signal);
       const placed = sources.map(({ startSeconds, ...source }, at) => ({

@@ -44,16 +44,15 @@ export class NarrationDriver {
   readonly end: Promise<void>;
   readonly #deps: NarrationDriverDeps;
   readonly #lease: NarrationLease;
-  /** Another process has taken the lease, because this process renewed the lease too late. */
-  hasLostLease = false;
+  #hasLostLease = false;
   /** Aborts when this process no longer drives the narration. */
   readonly #leaving = new AbortController();
   readonly #listeners = new Set<() => void>();
   #news = Promise.withResolvers<void>();
-  /** The state that was read last. */
+  /** The newest state that is known. */
   #state: NarrationState | null = null;
   /** The state at the last inspection of the parts. */
-  #seen: NarrationState | null = null;
+  #inspected: NarrationState | null = null;
   #parts: PartState[] = [];
   #firstEqual: readonly number[] = [];
   #files: FileProgress[] = [];
@@ -67,8 +66,8 @@ export class NarrationDriver {
   /** Parts whose unknown status was reported. */
   readonly #unknownStatuses = new Set<number>();
   /** Why the narration ends before all parts are saved. */
-  blockingProblem: NarrationProblem | null = null;
-  #isFull = false;
+  #blockingProblem: NarrationProblem | null = null;
+  #isOutOfCredits = false;
 
   constructor(deps: NarrationDriverDeps, narrationId: string) {
     this.#deps = deps;
@@ -77,6 +76,11 @@ export class NarrationDriver {
     this.end = this.#drive()
       .catch((error: unknown) => deps.log.error("a narration's driver failed unexpectedly", error))
       .finally(() => this.#announce());
+  }
+
+  /** Whether another process has acquired the lease, because this process renewed it too late. */
+  get hasLostLease(): boolean {
+    return this.#hasLostLease;
   }
 
   /** Calls the listener after each saved part, each change and the end. */
@@ -98,7 +102,7 @@ export class NarrationDriver {
     if (before !== null && state.asks < before.asks) return;
     this.#state = state;
     if (state.status !== "running") this.#stopParts();
-    if (before?.maxCredits !== state.maxCredits) this.#isFull = false;
+    if (before?.maxCredits !== state.maxCredits) this.#isOutOfCredits = false;
     this.#wake();
     this.#announce();
   }
@@ -119,13 +123,13 @@ export class NarrationDriver {
   async #drive(): Promise<void> {
     if (!(await this.#lease.acquire(this.#leaving.signal))) return;
     const kept = new AbortController();
-    const keeping = this.#lease.keep(() => this.#readLease(), kept.signal);
+    const keeping = this.#lease.keep(() => this.#renewOrLeave(), kept.signal);
     try {
       await this.#work();
     } catch (error) {
       if (this.#leaving.signal.aborted) return;
-      this.#halt(error);
-      await this.#finish(false);
+      this.#stopCreating(error);
+      await this.#storeEnd(false);
     } finally {
       this.#stopParts();
       kept.abort();
@@ -145,7 +149,7 @@ export class NarrationDriver {
       if (step.kind === "work") this.#begin(plan, step.part);
       else if (step.kind === "join") await this.#join(plan, step);
       else if (step.kind === "wait") await this.#news.promise;
-      else if (await this.#finish(step.isWhole)) return;
+      else if (await this.#storeEnd(step.isWhole)) return;
     }
   }
 
@@ -154,20 +158,20 @@ export class NarrationDriver {
       parts: this.#parts,
       firstEqual: this.#firstEqual,
       files: this.#files,
-      isHalted: this.blockingProblem !== null || this.#state?.status !== "running",
+      isHalted: this.#blockingProblem !== null || this.#state?.status !== "running",
       hasUnsentPart: this.#unsent.size > 0,
-      isOutOfCredits: this.#isFull,
+      isOutOfCredits: this.#isOutOfCredits,
     });
   }
 
   /** Inspects all parts again if a call has requested the narration again, or other takes or names. */
   async #readParts(plan: StoredPlan): Promise<void> {
     const { repository, parts, clock } = this.#deps;
-    const [state, seen] = [this.#state, this.#seen];
+    const [state, seen] = [this.#state, this.#inspected];
     if (state === null || (seen !== null && !hasChangedChoice(seen, state))) return;
-    this.#seen = state;
-    this.blockingProblem = null;
-    this.#isFull = false;
+    this.#inspected = state;
+    this.#blockingProblem = null;
+    this.#isOutOfCredits = false;
     this.#problems.clear();
     this.#unknownStatuses.clear();
     this.#tries.clear();
@@ -203,7 +207,7 @@ export class NarrationDriver {
 
   /** Changes the state, unless a call has changed it meanwhile; that change comes first. */
   async #change(change: (before: NarrationState) => NarrationState): Promise<boolean> {
-    const seen = this.#seen;
+    const seen = this.#inspected;
     const state = await this.#deps.repository.change(this.narrationId, (before) =>
       seen !== null && hasChangedChoice(seen, before) ? before : change(before),
     );
@@ -212,28 +216,28 @@ export class NarrationDriver {
   }
 
   #begin(plan: StoredPlan, part: number): void {
-    const state = this.#seen;
+    const state = this.#inspected;
     if (state === null) return;
     const controller = new AbortController();
     const isSent = this.#parts[part] === "sent";
     this.#parts[part] = "working";
     this.#working.set(part, controller);
-    const isHalted = this.blockingProblem !== null || this.#state?.status !== "running";
+    const isHalted = this.#blockingProblem !== null || this.#state?.status !== "running";
     const work =
       isSent && isHalted ? this.#awaitSent(plan, state, part) : this.#create(plan, state, part, controller);
     if (!isSent) this.#unsent.add(controller);
-    const end = async (outcome: PartState | "full"): Promise<void> => {
+    const end = async (outcome: PartState | "out_of_credits"): Promise<void> => {
       this.#unsent.delete(controller);
       // Another take may have been chosen meanwhile.
       if (this.#working.get(part) !== controller) return;
       this.#working.delete(part);
-      this.#isFull = outcome === "full" && this.#working.size > 0;
-      this.#setPartState(part, outcome === "full" ? "open" : outcome);
+      this.#isOutOfCredits = outcome === "out_of_credits" && this.#working.size > 0;
+      this.#setPartState(part, outcome === "out_of_credits" ? "open" : outcome);
       if (outcome === "saved") await this.#noteSaved();
     };
     void work
       .catch((error: unknown): PartState => {
-        this.#halt(error);
+        this.#stopCreating(error);
         return "open";
       })
       .then(end)
@@ -253,7 +257,7 @@ export class NarrationDriver {
     state: NarrationState,
     part: number,
     controller: AbortController,
-  ): Promise<PartState | "full"> {
+  ): Promise<PartState | "out_of_credits"> {
     const { parts } = this.#deps;
     const { signal } = controller;
     const onSent = (): void => {
@@ -266,14 +270,14 @@ export class NarrationDriver {
       return "saved";
     } catch (error) {
       // The narration was stopped, or another process has its lease.
-      if (error instanceof NotWantedError) await this.#readLease();
+      if (error instanceof NotWantedError) await this.#renewOrLeave();
       if (signal.aborted || error instanceof NotWantedError) return await this.#stateOf(plan, state, part);
       const known = error instanceof AudioError ? error : internalError(error);
       // If no other part runs, nothing will release credits, so the narration ends.
-      if (NO_ROOM.has(known.code) && this.#working.size > 1) return "full";
+      if (NO_ROOM.has(known.code) && this.#working.size > 1) return "out_of_credits";
       if (await this.#mayTryAgain(plan, state, part, known)) return "open";
       if (!concernsOnePart(known)) {
-        this.#halt(known);
+        this.#stopCreating(known);
         return "open";
       }
       this.#problems.set(part, await this.#problemOfPart(request, part, known));
@@ -299,14 +303,14 @@ export class NarrationDriver {
     return INITIAL_STATES[partStatusOf(record)];
   }
 
-  /** Renews the lease and adopts changes; leaves if another process has the lease. */
-  async #readLease(): Promise<void> {
+  /** Renews the lease and adopts the stored state. Leaves if another process has the lease. */
+  async #renewOrLeave(): Promise<void> {
     const state = await this.#lease.readState();
     if (state !== null) {
       this.refresh(state);
       return;
     }
-    this.hasLostLease = !this.#leaving.signal.aborted;
+    this.#hasLostLease = !this.#leaving.signal.aborted;
     this.leave();
   }
 
@@ -348,7 +352,7 @@ export class NarrationDriver {
     plan: StoredPlan,
     { file: index, parts, isWhole }: Extract<Step, { kind: "join" }>,
   ): Promise<void> {
-    const state = this.#seen;
+    const state = this.#inspected;
     const file = plannedFiles(plan)[index];
     if (state === null || file === undefined) return;
     try {
@@ -376,9 +380,9 @@ export class NarrationDriver {
       const problems = joinProblems(error, parts);
       if (damaged !== undefined && !this.#fetchedAgain.has(damaged))
         await this.#fetchAgain(plan, state, damaged);
-      else if (problems !== null) this.#giveUp(problems);
+      else if (problems !== null) this.#markFailed(problems);
       else {
-        this.#halt(error);
+        this.#stopCreating(error);
         this.#files[index] = { parts: file.parts, made: "failed" };
       }
     }
@@ -401,7 +405,9 @@ export class NarrationDriver {
     if (saved !== null) return { index: part, ...saved };
     const record = await parts.find(request);
     if (this.#fetchedAgain.has(part)) {
-      this.#giveUp([unusableAudio("Its audio was fetched again, and cannot be read all the same.", part)]);
+      this.#markFailed([
+        unusableAudio("Its audio was fetched again, and cannot be read all the same.", part),
+      ]);
       return null;
     }
     this.#fetchedAgain.add(part);
@@ -414,7 +420,7 @@ export class NarrationDriver {
       return { index: part, ...(await parts.generate(request, call)) };
     } catch (error) {
       if (!(error instanceof AudioError && concernsOnePart(error))) throw error;
-      this.#giveUp([await this.#problemOfPart(request, part, error)]);
+      this.#markFailed([await this.#problemOfPart(request, part, error)]);
       return null;
     }
   }
@@ -429,28 +435,32 @@ export class NarrationDriver {
     });
   }
 
-  #giveUp(problems: readonly NarrationProblem[]): void {
+  #markFailed(problems: readonly NarrationProblem[]): void {
     for (const problem of problems) {
       if (problem.part === null) continue;
       this.#problems.set(problem.part, problem);
-      this.#setPartState(problem.part, this.#seen?.skipsFailed === true ? "skipped" : "failed");
+      this.#setPartState(problem.part, this.#inspected?.skipsFailed === true ? "skipped" : "failed");
     }
   }
 
-  /** Creates no further tasks; accepted ones are completed. */
-  #halt(error: unknown): void {
+  /** Sends no further creates; accepted tasks are completed. */
+  #stopCreating(error: unknown): void {
     if (!(error instanceof AudioError)) this.#deps.log.error("a narration failed unexpectedly", error);
-    this.blockingProblem ??= problemOf(error instanceof AudioError ? error : internalError(error), null);
+    this.#blockingProblem ??= problemOf(error instanceof AudioError ? error : internalError(error), null);
     this.#stopParts();
   }
 
-  /** @returns `false` if a call has requested something else meanwhile */
-  async #finish(isWhole: boolean): Promise<boolean> {
+  /**
+   * Stores the end, with the problems that led to it.
+   *
+   * @returns `false` if a call has requested something else meanwhile
+   */
+  async #storeEnd(isWhole: boolean): Promise<boolean> {
     const leftOut = this.#parts.flatMap((part, index) =>
       part === "skipped" && !this.#problems.has(index) ? [leftOutProblem(index)] : [],
     );
     const ofParts = [...this.#problems.values(), ...leftOut].sort((one, other) => at(one) - at(other));
-    const problems = [...(this.blockingProblem === null ? [] : [this.blockingProblem]), ...ofParts];
+    const problems = [...(this.#blockingProblem === null ? [] : [this.#blockingProblem]), ...ofParts];
     const savedParts = this.#savedParts;
     return await this.#change((before) => {
       const end = { status: isWhole ? "finished" : "stopped", problems } as const;

@@ -69,18 +69,13 @@ export function decideNextStep(progress: Progress): Step {
   return { kind: "end", isWhole: files.every((file) => file.made === "whole" || isSkipped(file, parts)) };
 }
 
-function nextPart({
-  parts,
-  firstEqual,
-  isHalted,
-  hasUnsentPart: isUnsent,
-  isOutOfCredits: isFull,
-}: Progress): number {
+function nextPart({ parts, firstEqual, isHalted, hasUnsentPart, isOutOfCredits }: Progress): number {
   const atWork = new Set(parts.flatMap((state, index) => (state === "working" ? [firstEqual[index]] : [])));
   const first = (wanted: PartState): number =>
     parts.findIndex((state, index) => state === wanted && !atWork.has(firstEqual[index]));
   const sent = first("sent");
-  return sent !== -1 || isHalted || isUnsent || isFull ? sent : first("open");
+  const mayBeginNew = !isHalted && !hasUnsentPart && !isOutOfCredits;
+  return sent !== -1 || !mayBeginNew ? sent : first("open");
 }
 
 const hasSaved = (file: Pick<FileProgress, "parts">, parts: readonly PartState[]): boolean =>

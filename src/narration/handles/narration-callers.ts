@@ -71,7 +71,7 @@ export function handleCancelled(
   cancelled: string,
   { atMs, figures }: MomentOfEnd,
 ): { readonly state: NarrationState; readonly handle: CallHandle | null } {
-  const handle = open.find((other) => other.handle === cancelled);
+  const handle = open.find((other) => other.handleId === cancelled);
   if (handle === undefined) return { state, handle: null };
   const isLeftRunning = state.callerProcesses.some(isAlive) || open.length > 1;
   const end: NarrationHandleEnd = { kind: "cancelled", figures, isLeftRunning };

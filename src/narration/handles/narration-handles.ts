@@ -20,7 +20,7 @@ export interface NarrationHandlesDeps {
   readonly repository: NarrationRepository;
   readonly computeFigures: ComputeFigures;
   readonly clock: Pick<Clock, "wallMs">;
-  readonly store: Pick<LedgerStore, "handle">;
+  readonly store: Pick<LedgerStore, "findHandle">;
   readonly processId: ProcessId;
   readonly drivers: Pick<NarrationDrivers, "has" | "start" | "refresh">;
 }
@@ -38,7 +38,7 @@ export class NarrationHandles implements HandleOperations<NarrationView> {
     const known = await repository.get(narrationId);
     const { state, leaseOwner } = known;
     // If the narration has ended since the handle was read, the handle has ended too.
-    const handle = state.status === "running" ? asked : ((await store.handle(asked.handle)) ?? asked);
+    const handle = state.status === "running" ? asked : ((await store.findHandle(asked.handleId)) ?? asked);
     if (handle.end === null) {
       if (state.status === "running" && leaseOwner === null && !drivers.has(narrationId)) {
         // The narration's process has ended, but the agreed limit still applies.
@@ -55,11 +55,11 @@ export class NarrationHandles implements HandleOperations<NarrationView> {
     return handleStatus(handle, { kind: "done", view });
   }
 
-  async cancel({ handle, targetId }: CallHandle): Promise<void> {
+  async cancel({ handleId, targetId }: CallHandle): Promise<void> {
     const { repository, clock, computeFigures, drivers } = this.#deps;
     const figures = await computeFigures(await repository.get(targetId));
     const { state } = await repository.changeHandle(targetId, (before, open) =>
-      handleCancelled(before, open, handle, { figures, atMs: clock.wallMs() }),
+      handleCancelled(before, open, handleId, { figures, atMs: clock.wallMs() }),
     );
     drivers.refresh(targetId, state);
   }

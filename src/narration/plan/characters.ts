@@ -13,6 +13,9 @@ export const CLOSERS = "”’\"'»」』)）\\]】》〉›";
 /** Marks that may precede the first word of a sentence, including dialogue dashes. */
 export const OPENERS = "“‘„\"'«‹「『(（\\[【《〈¿¡—–-";
 
+/** The end of a sentence, with the marks that close a quotation or a bracket. */
+export const ENDS_SENTENCE = /[.!?…。！？][”’"'»」』)）]*\s*$/;
+
 export const isCjk = (character: string): boolean => CJK.test(character);
 
 /** Whether a line break between two characters is removed without a space. */

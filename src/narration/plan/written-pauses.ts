@@ -21,7 +21,8 @@ const MARK = new RegExp(
   `[[(]\\s*(?:(?:${WORD})[\\s:]+(?<figure>${FIGURE})\\s*(?<unit>${UNIT})?|(?<figureFirst>${FIGURE})[\\s-]*(?<unitFirst>${UNIT})[\\s-]+(?:${WORD}))\\s*[\\])]`,
   "giu",
 );
-const ENDS_SENTENCE = new RegExp(`[.!?…。！？—:：][${CLOSERS}*_]*\\s*$`, "u");
+/** The end of a sentence, or what announces another: a colon or a dash. */
+const ENDS_STATEMENT = new RegExp(`[.!?…。！？—:：][${CLOSERS}*_]*\\s*$`, "u");
 const BREAK_TAG = /<break\s+time\s*=\s*["']?(\d{1,6}(?:\.\d{1,3})?)(ms|s)["']?\s*\/?>/gi;
 
 /** Writes the tag for pauses of SSML as a mark, because tags of HTML are left out. */
@@ -47,7 +48,7 @@ const lineAfter = (text: string, at: number): string => /^[^\n\u2028]*/.exec(tex
 function isAtEdge(text: string, mark: RegExpMatchArray): boolean {
   const before = lineBefore(text, mark.index ?? 0);
   const after = lineAfter(text, (mark.index ?? 0) + mark[0].length);
-  return before.trim() === "" || after.trim() === "" || ENDS_SENTENCE.test(before);
+  return before.trim() === "" || after.trim() === "" || ENDS_STATEMENT.test(before);
 }
 
 /**

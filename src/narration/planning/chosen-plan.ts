@@ -3,7 +3,7 @@ import { AudioError } from "../../errors.ts";
 import { chosenSections, partsOfSections, shownChapter } from "../plan/chapters/chosen-chapters.ts";
 import type { PlannedSection } from "../plan/plan.ts";
 import type { StoredPlan } from "../state/narration-state.ts";
-import { isAboutWholeText, shortPartsRemarks } from "./make-plan.ts";
+import { asRemarkOnWholeText, shortPartsRemarks } from "./make-plan.ts";
 import { chosenRemark, inheritedRemarks, titleOfChosen } from "./plan-remarks.ts";
 
 /**
@@ -32,7 +32,7 @@ export function chosenPlan(plan: StoredPlan, wanted: string): StoredPlan {
       ...inheritedRemarks(plan.remarks, { parts }),
       ...shortPartsRemarks({ parts }),
     ],
-    unspoken: plan.unspoken.map(isAboutWholeText),
+    unspoken: plan.unspoken.map(asRemarkOnWholeText),
   };
 }
 

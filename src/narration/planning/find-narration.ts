@@ -48,8 +48,8 @@ export interface FindNarrationDeps {
   readonly holdsSecret: (text: string) => boolean;
 }
 
-/** @throws AudioError `invalid_request` for a text that is not an id; `not_found`, `store_unavailable` */
-async function known(repository: NarrationRepository, narrationId: string): Promise<KnownNarration> {
+/** Reads a stored narration. @throws AudioError `invalid_request` for a text that is not an id; `not_found`, `store_unavailable` */
+async function loadById(repository: NarrationRepository, narrationId: string): Promise<KnownNarration> {
   if (isNarrationId(narrationId)) return await repository.get(narrationId);
   throw new AudioError(
     "invalid_request",
@@ -67,7 +67,7 @@ async function planOf(
     const plan = await planText(source.source, source.options);
     return source.fileName === undefined ? plan : { ...plan, sourceName: source.fileName };
   }
-  const { plan, state } = await known(repository, source.narrationId);
+  const { plan, state } = await loadById(repository, source.narrationId);
   const { remarks, unspoken } = state;
   const current = { ...plan, remarks, unspoken };
   if (source.kind === "chosen") {
@@ -91,7 +91,7 @@ async function nameOfEdit(repository: NarrationRepository, narrationId: string):
  */
 export async function findNarration(deps: FindNarrationDeps, source: NarrateSource): Promise<FoundNarration> {
   const { repository, origin, clock, holdsSecret } = deps;
-  if (source.kind === "narration") return await known(repository, source.narrationId);
+  if (source.kind === "narration") return await loadById(repository, source.narrationId);
   const plan = await planOf(repository, source);
   // Check the planned text, because markup, entities or invisible characters may hide a secret in the input.
   if (holdsSecret(JSON.stringify(plan))) throw secretRefused("The text, as it is read, holds");

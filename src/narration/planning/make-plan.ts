@@ -97,9 +97,6 @@ const SKIPPED: Readonly<Record<SkippedKind, readonly [one: string, many: string]
   no_words: ["a line without letters or digits", "lines without letters or digits"],
 };
 
-/**
- * @param isChosen whether chapters were chosen, because the count of what is left out includes the other chapters
- */
 const NOT_SPOKEN = "Not spoken: ";
 
 function skippedRemark({ kind, count, excerpt }: Skipped): string {
@@ -107,8 +104,8 @@ function skippedRemark({ kind, count, excerpt }: Skipped): string {
   return `${NOT_SPOKEN}${count === 1 ? one : `${count} ${many}`} (${JSON.stringify(excerpt)}).`;
 }
 
-/** Rewords a remark about what is not spoken for chosen chapters, because it counts the whole text. */
-export const isAboutWholeText = (unspoken: string): string =>
+/** Rewords a remark about what is not spoken if chapters were chosen, because it counts the other chapters, too. */
+export const asRemarkOnWholeText = (unspoken: string): string =>
   unspoken.replace(NOT_SPOKEN, "Not spoken of the whole text: ");
 
 /** Reports short parts, such as turns of a dialogue, because each costs the minimum charge. */
@@ -256,6 +253,6 @@ export function makePlan(source: ProseText, options: PlanSettings): StoredPlan {
     ],
     unspoken: plan.skipped
       .map(skippedRemark)
-      .map((sentence) => (plan.chosen === undefined ? sentence : isAboutWholeText(sentence))),
+      .map((sentence) => (plan.chosen === undefined ? sentence : asRemarkOnWholeText(sentence))),
   };
 }

@@ -19,8 +19,12 @@ export interface NarrateChanges {
 const STOPPED = { part: null, code: "stopped", message: "It was stopped, as asked for." } as const;
 
 /** The state after a call that wants the narration made. */
-export function requested(before: NarrationState, changes: NarrateChanges, plan: StoredPlan): NarrationState {
-  return resumed({
+export function withRequest(
+  before: NarrationState,
+  changes: NarrateChanges,
+  plan: StoredPlan,
+): NarrationState {
+  return withResume({
     ...applyRetakes(before, plan, changes.retakes),
     skipsFailed: changes.skipsFailed ?? before.skipsFailed,
     replaces: changes.replaces,
@@ -30,7 +34,7 @@ export function requested(before: NarrationState, changes: NarrateChanges, plan:
 }
 
 /** The state of a narration that is to be made or joined, with its present choices. */
-export const resumed = (before: NarrationState): NarrationState => ({
+export const withResume = (before: NarrationState): NarrationState => ({
   ...before,
   asks: before.asks + 1,
   status: "running",
@@ -38,14 +42,14 @@ export const resumed = (before: NarrationState): NarrationState => ({
 });
 
 /** The state after a call with `stop: true`. */
-export const stopped = (before: NarrationState): NarrationState =>
+export const withStop = (before: NarrationState): NarrationState =>
   before.status === "running" ? { ...before, status: "stopped", problems: [STOPPED] } : before;
 
 /**
  * Previews a call that only asks: the state with the takes that it names, as a plan. Returns the same object
  * if these are the chosen ones.
  */
-export function previewed(before: NarrationState, changes: NarrateChanges, plan: StoredPlan): NarrationState {
+export function previewOf(before: NarrationState, changes: NarrateChanges, plan: StoredPlan): NarrationState {
   const after = applyRetakes(before, plan, changes.retakes);
   return after === before ? before : { ...after, status: "planned", files: [], problems: [] };
 }
@@ -53,7 +57,7 @@ export function previewed(before: NarrationState, changes: NarrateChanges, plan:
 /** Whether a call wants other files than the existing ones. */
 export function choosesOtherFiles(state: NarrationState, changes: NarrateChanges, plan: StoredPlan): boolean {
   const isToRename = changes.replaces && state.files.some(({ takenName }) => takenName !== null);
-  return isToRename || hasChangedChoice(state, { ...requested(state, changes, plan), asks: state.asks });
+  return isToRename || hasChangedChoice(state, { ...withRequest(state, changes, plan), asks: state.asks });
 }
 
 /** Whether a call has changed the narration since a run has read it: chosen other takes or another name, or asked to continue. */

@@ -123,7 +123,7 @@ export class NarrationRepository {
       const changed = change(before, stored.handles);
       const { handle } = changed;
       const state = withoutCallers(changed.state);
-      const others = stored.handles.filter((open) => open.handle !== handle?.handle);
+      const others = stored.handles.filter((open) => open.handleId !== handle?.handleId);
       const ended = await this.#endedHandles(narrationId, state, others);
       const handles = handle === null ? ended : [handle, ...ended];
       if (state === before && handles.length === 0) return { state, handle };

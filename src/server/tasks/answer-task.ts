@@ -37,14 +37,14 @@ export async function answerTask(
     deps.tools.assertConfigured();
     const { taskId } = named.data;
     if (!handleFormat.safeParse(taskId).success) return throwUnknown();
-    const { find, work } = await (await deps.tools.generation()).handles();
+    const { find, operations } = await (await deps.tools.generation()).handles();
     const handle = (await find(taskId)) ?? throwUnknown();
     const asked = { method, handle, deps, context, client };
     if (handle.kind === "narration") {
       return await answer(asked, (await deps.tools.narrations()).handles, renderNarration);
     }
     // `isFirstSuccess` is always true here, because repeated requests must get the same result.
-    return await answer(asked, work, (view) => renderTask(view, { isFirstSuccess: () => true }));
+    return await answer(asked, operations, (view) => renderTask(view, { isFirstSuccess: () => true }));
   } catch (thrown) {
     if (thrown instanceof ProtocolError) throw thrown;
     const error = asAudioError(thrown, params, []);
@@ -64,14 +64,14 @@ interface TaskRequest {
 
 async function answer<View>(
   { method, handle, deps, context, client }: TaskRequest,
-  work: HandleOperations<View>,
+  operations: HandleOperations<View>,
   render: (view: View) => ToolResult,
 ): Promise<Record<string, unknown>> {
   if (method === "tasks/cancel") {
-    await work.cancel(handle);
+    await operations.cancel(handle);
     return {};
   }
-  const status: HandleStatus<View> = (await work.getStatus(handle)) ?? throwUnknown();
+  const status: HandleStatus<View> = (await operations.getStatus(handle)) ?? throwUnknown();
   // Tasks of this server never ask for input, so updates are ignored.
   if (method === "tasks/update") return {};
   return await detailedTask(status, deps.redact, async () => {

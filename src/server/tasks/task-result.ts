@@ -6,13 +6,13 @@ import type { Redact } from "../../redaction.ts";
 /** The interval at which clients should ask. Short, because a request only reads the ledger. */
 const POLL_INTERVAL_MS = 1000;
 
-type Head = Pick<HandleStatus<unknown>, "handle" | "createdAtMs" | "updatedAtMs">;
+type Head = Pick<HandleStatus<unknown>, "handleId" | "createdAtMs" | "updatedAtMs">;
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 
 /** The fields of every task. `ttlMs` is `null`, because handles do not expire. */
-const taskFields = ({ handle, createdAtMs, updatedAtMs }: Head) => ({
-  taskId: handle,
+const taskFields = ({ handleId, createdAtMs, updatedAtMs }: Head) => ({
+  taskId: handleId,
   createdAt: iso(createdAtMs),
   lastUpdatedAt: iso(updatedAtMs),
   ttlMs: null,

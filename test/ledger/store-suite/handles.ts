@@ -21,7 +21,7 @@ async function opened(
   { keyId, recordId: targetId }: TaskRecord,
   saveOptions = SAVE_OPTIONS,
 ): Promise<CallHandle> {
-  const draft = { handle: randomUUID(), keyId, targetId, openedAtMs: 10 };
+  const draft = { handleId: randomUUID(), keyId, targetId, openedAtMs: 10 };
   const handle = await desk.store().openHandle(draft, saveOptions);
   if (handle === null) throw new Error("not opened");
   return handle;
@@ -35,14 +35,14 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => Desk): voi
       const handle = await opened(desk, record);
       expect(await opened(desk, record)).toEqual(handle);
       expect(await opened(desk, record, { ...SAVE_OPTIONS, fileName: "a" })).not.toEqual(handle);
-      expect(await desk.store("another").handle(handle.handle)).toEqual(handle);
-      expect(await desk.neighbour().store().handle(handle.handle)).toBeNull();
-      expect(await desk.store().handle(randomUUID())).toBeNull();
+      expect(await desk.store("another").findHandle(handle.handleId)).toEqual(handle);
+      expect(await desk.neighbour().store().findHandle(handle.handleId)).toBeNull();
+      expect(await desk.store().findHandle(randomUUID())).toBeNull();
     });
 
     it("is not opened for a missing record", async () => {
       const { keyId, ...desk } = newDesk().record();
-      const draft = { handle: randomUUID(), keyId, targetId: desk.recordId, openedAtMs: 10 };
+      const draft = { handleId: randomUUID(), keyId, targetId: desk.recordId, openedAtMs: 10 };
       expect(await newDesk().store().openHandle(draft, SAVE_OPTIONS)).toBeNull();
     });
 
@@ -77,7 +77,7 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => Desk): voi
       const unanswered = await desk.stored(record);
       if (unanswered === undefined) throw new Error("not stored");
       await desk.change(unanswered, { status: "waiting", spend: null });
-      expect(await desk.store().handle(handle.handle)).toMatchObject({ end: { kind: "cancelled" } });
+      expect(await desk.store().findHandle(handle.handleId)).toMatchObject({ end: { kind: "cancelled" } });
     });
 
     it("ends once, even if the end is written twice", async () => {
@@ -99,11 +99,11 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => Desk): voi
       const error = { code: "task_failed", message: "lost" };
       const again = { status: "waiting", taskId: null, attempt: 2 } as const;
       await desk.write(failed, again, { failed: { attempt: 1, error, atMs: 70 } });
-      expect(await desk.store().handle(handle.handle)).toMatchObject({
+      expect(await desk.store().findHandle(handle.handleId)).toMatchObject({
         end: { kind: "error", error },
         endedAtMs: 70,
       });
-      expect(await desk.store().handle(next.handle)).toEqual(next);
+      expect(await desk.store().findHandle(next.handleId)).toEqual(next);
     });
   });
 
@@ -114,7 +114,7 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => Desk): voi
       const narrationId = `nar_${randomUUID()}`;
       await narrations.begin({ narrationId, plan: "{}", state: "planned", createdAtMs: 1 });
       const handle: CallHandle = {
-        handle: randomUUID(),
+        handleId: randomUUID(),
         kind: "narration",
         keyId: desk.keyId,
         targetId: narrationId,
@@ -126,16 +126,16 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => Desk): voi
         end: null,
       };
       expect(await narrations.write(narrationId, 7, "running", [handle])).toBe(false);
-      expect(await desk.store().handle(handle.handle)).toBeNull();
+      expect(await desk.store().findHandle(handle.handleId)).toBeNull();
       expect(await narrations.write(narrationId, 1, "running", [handle])).toBe(true);
       expect((await narrations.read(narrationId))?.handles).toEqual([handle]);
       // Another process wrote an identical state. The handle of this one is kept all the same.
-      const other = { ...handle, handle: randomUUID() };
+      const other = { ...handle, handleId: randomUUID() };
       expect(await narrations.write(narrationId, 1, "running", [other])).toBe(true);
       const ended = { ...handle, end: { kind: "ended", status: "finished" }, endedAtMs: 20 };
       expect(await narrations.write(narrationId, 2, "finished", [ended])).toBe(true);
       expect((await narrations.read(narrationId))?.handles).toEqual([other]);
-      expect(await desk.store().handle(handle.handle)).toEqual(ended);
+      expect(await desk.store().findHandle(handle.handleId)).toEqual(ended);
     });
   });
 }

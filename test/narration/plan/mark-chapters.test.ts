@@ -10,18 +10,18 @@ const isHeading = (text: string): boolean =>
 
 const TITLE = `Chapter 2: ${"a".repeat(89)}`;
 
-describe("the heading of a chapter", () => {
+describe("a paragraph", () => {
   it.each([
-    ["a hundred characters", TITLE, true],
-    ["one more", `${TITLE}a`, false],
-    ["white space around them", `${" ".repeat(40)}${TITLE}${" ".repeat(120)}`, true],
-    ["empty lines around them", `\n \n${" ".repeat(40)}${TITLE}  \n\n`, true],
-    ["one more, and white space", `${" ".repeat(120)}${TITLE}a${" ".repeat(120)}`, false],
-    ["a title of a hundred characters below it", `Chapter 2\n${"a".repeat(100)}`, true],
-    ["a longer title below it", `Chapter 2\n${"a".repeat(101)}`, false],
-    ["a third line", "Chapter 2\nThe Pool\nof Tears", false],
-    ["nothing", "", false],
-  ])("has %s", (_what, text, expected) => {
+    ["a hundred characters", true, TITLE],
+    ["a hundred and one characters", false, `${TITLE}a`],
+    ["a hundred characters and white space around them", true, `${" ".repeat(40)}${TITLE}${" ".repeat(120)}`],
+    ["a hundred characters and empty lines around them", true, `\n \n${" ".repeat(40)}${TITLE}  \n\n`],
+    ["a hundred and one characters and white space", false, `${" ".repeat(120)}${TITLE}a${" ".repeat(120)}`],
+    ["a number and a title of a hundred characters below", true, `Chapter 2\n${"a".repeat(100)}`],
+    ["a number and a longer title below", false, `Chapter 2\n${"a".repeat(101)}`],
+    ["a third line", false, "Chapter 2\nThe Pool\nof Tears"],
+    ["no character", false, ""],
+  ])("with %s is a heading: %s", (_what, expected, text) => {
     expect(isHeading(text)).toBe(expected);
   });
 });

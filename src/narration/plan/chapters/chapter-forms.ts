@@ -21,15 +21,17 @@ export interface ChapterForm {
 const MAX_FORM_CODE_UNITS = 400;
 const MAX_BARE_CODE_UNITS = 100;
 const BARE_TITLE_CODE_UNITS = 80;
-/** Multiplier of the integer part: `2.1` becomes 201. */
-const DECIMAL_PARTS = 100;
+/** The chapter's number counts this much in a decimal number: `2.1` becomes 201. */
+const CHAPTER_FACTOR = 100;
 
 /** 1, 1.1, 2.1. */
-export const isFirst = (value: number): boolean => value % DECIMAL_PARTS === 1;
+export const isFirst = (value: number): boolean => value % CHAPTER_FACTOR === 1;
 
-/** Returns the 2 of 2.1, which may be a heading just above; `null` for other numbers. */
-export const partBegunBy = (value: number): number | null =>
-  value > DECIMAL_PARTS && isFirst(value) ? Math.floor(value / DECIMAL_PARTS) : null;
+/**
+ * Returns the chapter that a decimal number opens: 2 for 2.1. `null` unless it is the first number of its chapter.
+ */
+export const chapterOpenedBy = (value: number): number | null =>
+  value > CHAPTER_FACTOR && isFirst(value) ? Math.floor(value / CHAPTER_FACTOR) : null;
 
 /** What the number of a heading counts. */
 export const LEVEL = { part: 1, chapter: 2, bare: 3, decimal: 4 } as const;
@@ -67,7 +69,7 @@ const FRAMED =
   /^(?:(?<dashes>[-–—]{1,3}) ?(?<number>[IVXLC]{1,9}) ?[-–—]{1,3}|\[ ?(?<inner>\d{1,3}|[IVXLC]{1,9}) ?\])$/;
 const BARE_WORD = /^\p{Lu}[\p{L} -]{2,24}\.?$/u;
 
-function worded(
+function wordForm(
   groups: Readonly<Record<string, string | undefined>>,
   isNumberFirst: boolean,
 ): ChapterForm | null {
@@ -92,7 +94,7 @@ function worded(
   };
 }
 
-function cjk(line: string): ChapterForm | null {
+function cjkForm(line: string): ChapterForm | null {
   const { groups } = CJK.exec(line) ?? {};
   if (groups === undefined) return null;
   const number = numeralOf(groups["number"] ?? groups["scrollNumber"] ?? "");
@@ -111,12 +113,12 @@ function cjk(line: string): ChapterForm | null {
 }
 
 /** Parses `1.1) What it is`, a heading below a chapter. */
-function decimal(line: string): ChapterForm | null {
+function decimalForm(line: string): ChapterForm | null {
   const { part, number, mark, title } = DECIMAL.exec(line)?.groups ?? {};
   if (title === undefined || title.length > BARE_TITLE_CODE_UNITS) return null;
   return {
     key: `decimal ${mark} title`,
-    value: Number(part) * DECIMAL_PARTS + Number(number),
+    value: Number(part) * CHAPTER_FACTOR + Number(number),
     level: LEVEL.decimal,
     kind: "bare",
     style: "figures",
@@ -126,7 +128,7 @@ function decimal(line: string): ChapterForm | null {
   };
 }
 
-function bare(line: string): ChapterForm | null {
+function bareForm(line: string): ChapterForm | null {
   if (line.length > MAX_BARE_CODE_UNITS) return null;
   const { groups } = BARE.exec(line) ?? {};
   const number = numeralOf(groups?.["number"] ?? (BARE_WORD.test(line) ? line.replace(/\.$/, "") : ""));
@@ -146,7 +148,7 @@ function bare(line: string): ChapterForm | null {
   };
 }
 
-function framed(line: string): ChapterForm | null {
+function framedForm(line: string): ChapterForm | null {
   const { dashes = "[", number, inner = number } = FRAMED.exec(line)?.groups ?? {};
   const numeral = inner === undefined ? null : numeralOf(inner);
   if (numeral === null) return null;
@@ -169,11 +171,11 @@ export function formOf(line: string): ChapterForm | null {
   if (line.length > MAX_FORM_CODE_UNITS || !/^[^\p{Ll}]/u.test(line)) return null;
   for (const pattern of WORD_FIRST) {
     const { groups } = pattern.exec(line) ?? {};
-    const form = groups === undefined ? null : worded(groups, false);
+    const form = groups === undefined ? null : wordForm(groups, false);
     if (form !== null) return form;
   }
   const last = WORD_LAST.exec(line)?.groups;
-  const ordinal = last === undefined ? null : worded(last, true);
+  const ordinal = last === undefined ? null : wordForm(last, true);
   if (ordinal !== null && ordinal.kind === "known") return ordinal;
-  return cjk(line) ?? decimal(line) ?? framed(line) ?? bare(line);
+  return cjkForm(line) ?? decimalForm(line) ?? framedForm(line) ?? bareForm(line);
 }

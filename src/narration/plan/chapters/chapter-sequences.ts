@@ -6,7 +6,7 @@
 import type { SourceBlock } from "../blocks.ts";
 import { isCjk } from "../characters.ts";
 import { collapseSpaces } from "../normalise.ts";
-import { type ChapterForm, formOf, isFirst, LEVEL, partBegunBy } from "./chapter-forms.ts";
+import { type ChapterForm, chapterOpenedBy, formOf, isFirst, LEVEL } from "./chapter-forms.ts";
 
 interface Member extends ChapterForm {
   /** Index of its block. */
@@ -17,7 +17,7 @@ export interface Sequences {
   /** Headings by the index of their block. */
   readonly headings: ReadonlyMap<number, ChapterForm>;
   /** Blocks that are entries of a table of contents or a list, and therefore not headings. */
-  readonly listed: ReadonlySet<number>;
+  readonly contentsEntries: ReadonlySet<number>;
   /** Paragraphs that contain several entries of a table of contents. */
   readonly contents: ReadonlySet<number>;
 }
@@ -29,14 +29,16 @@ const LISTED_CODE_UNITS = 120;
 const BARE_CODE_UNITS = 400;
 /** Minimum text below a number inside chapters such as `CHAPTER I`. With less, the numbers are stanzas of a song. */
 const BARE_BELOW_CHAPTERS_CODE_UNITS = 800;
-const OTHER_CODE_UNITS = 200;
+/** Minimum mean text below a number beside a word that is not known, or below a decimal number. */
+const UNKNOWN_WORD_CODE_UNITS = 200;
 /** Weight of a Chinese character relative to a letter. */
 const CJK_WEIGHT = 3;
 
-const MIN_OTHER = 3;
-const MIN_BARE = 2;
+/** Fewest headings in a run, by their form. The more such numbers mean other things in a text, the more it takes. */
+const MIN_UNKNOWN_WORDS = 3;
+const MIN_ROMAN_OR_WORDS = 2;
 const MIN_FIGURES = 3;
-const MIN_UNFINISHED = 4;
+const MIN_NOT_FROM_ONE = 4;
 /**
  * Minimum share of the paragraphs of one form that must be in the sequence. With a smaller share, none is a heading.
  */
@@ -105,7 +107,7 @@ function runsOf(members: readonly Member[]): Member[][] {
 }
 
 /** Marks that end sentences, but not titles in a table of contents. */
-const ENDS_SENTENCE = /[.!?…。！？:：][”’"'»」』)）]*\s*$/;
+const ENDS_SENTENCE_OR_COLON = /[.!?…。！？:：][”’"'»」』)）]*\s*$/;
 
 /** Sums the characters of prose before each block, so that the length of any range is one subtraction. */
 function proseBefore(blocks: readonly SourceBlock[], members: ReadonlySet<number>): Float64Array {
@@ -114,7 +116,7 @@ function proseBefore(blocks: readonly SourceBlock[], members: ReadonlySet<number
     const isProse =
       block.kind === "paragraph" &&
       !members.has(at) &&
-      (block.text.length > LISTED_CODE_UNITS || ENDS_SENTENCE.test(block.text.slice(-20)));
+      (block.text.length > LISTED_CODE_UNITS || ENDS_SENTENCE_OR_COLON.test(block.text.slice(-20)));
     const text = isProse ? block.text : "";
     const weight = text !== "" && isCjk(text.trim().charAt(0)) ? CJK_WEIGHT : 1;
     before[at + 1] = (before[at] ?? 0) + weight * text.length;
@@ -127,6 +129,64 @@ function median(values: readonly number[]): number {
   return sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
 }
 
+interface Judgement {
+  /** Runs whose members are headings. */
+  readonly accepted: Member[][];
+  /** Number of members that are no entries of a table of contents. */
+  readonly unlistedCount: number;
+}
+
+/**
+ * Decides which runs of numbers of one form are headings. Adds those of a table of contents
+ * or a list to `contentsEntries`.
+ *
+ * @param proseBetween length of the prose from one block to another
+ * @param isBelowChapters whether they are bare numbers in a text whose chapters have a word
+ */
+function judgeRuns(
+  runs: ReadonlyArray<Member[]>,
+  proseBetween: (from: number, to: number) => number,
+  {
+    contents,
+    contentsEntries,
+    endOfText,
+    isBelowChapters,
+  }: {
+    readonly contents: ReadonlySet<number>;
+    readonly contentsEntries: Set<number>;
+    readonly endOfText: number;
+    readonly isBelowChapters: boolean;
+  },
+): Judgement {
+  const lastRunFrom = new Map(runs.map((run, index) => [run[0]?.value ?? 0, index]));
+  const accepted: Member[][] = [];
+  let unlistedCount = 0;
+  for (const [index, run] of runs.entries()) {
+    const isRepeatedLater = (lastRunFrom.get(run[0]?.value ?? 0) ?? 0) > index;
+    if (run.length === 1) {
+      unlistedCount += 1;
+      const [only] = run;
+      // A single number that a later run repeats is an entry, if its form is rare in prose or a table follows.
+      const isEntry = only?.level === LEVEL.decimal || contents.has((only?.at ?? -2) + 1);
+      if (isRepeatedLater && only !== undefined && isEntry) contentsEntries.add(only.at);
+      continue;
+    }
+    const end = runs[index + 1]?.[0]?.at ?? endOfText;
+    const gaps = run.map(({ at }, member) => proseBetween(at, run[member + 1]?.at ?? end));
+    const usualGap = median(gaps.slice(0, -1));
+    // Numbers beside a word for chapters need no prose between them, unless they come again.
+    const isKnown = run[0]?.kind === "known" && !isRepeatedLater;
+    if (usualGap < (isKnown ? 1 : LISTED_CODE_UNITS)) {
+      for (const { at } of run) contentsEntries.add(at);
+      continue;
+    }
+    unlistedCount += run.length;
+    const isStanzas = isBelowChapters && usualGap < BARE_BELOW_CHAPTERS_CODE_UNITS;
+    if (isSequence(run, gaps) && !isStanzas) accepted.push(run);
+  }
+  return { accepted, unlistedCount };
+}
+
 export function findSequences(blocks: readonly SourceBlock[]): Sequences {
   const contents = new Set<number>();
   for (const [at, block] of blocks.entries()) {
@@ -134,62 +194,41 @@ export function findSequences(blocks: readonly SourceBlock[]): Sequences {
   }
   const { members, long } = membersOf(blocks, contents);
   const prose = proseBefore(blocks, new Set([...contents, ...members.map(({ at }) => at)]));
+  const proseBetween = (from: number, to: number): number => (prose[to] ?? 0) - (prose[from] ?? 0);
   const hasChapters = members.some(({ kind }) => kind === "known");
   const headings = new Map<number, ChapterForm>();
-  const listed = new Set<number>();
-  const between = (from: number, to: number): number => (prose[to] ?? 0) - (prose[from] ?? 0);
+  const contentsEntries = new Set<number>();
 
   for (const [key, all] of Map.groupBy(members, (member) => member.key)) {
-    const runs = runsOf(all);
-    const isBelowChapters = hasChapters && all[0]?.level === LEVEL.bare;
-    const lastRuns = new Map(runs.map((run, number) => [run[0]?.value ?? 0, number]));
-    const accepted: Member[][] = [];
-    let unlisted = 0;
-    for (const [number, run] of runs.entries()) {
-      const isTwice = (lastRuns.get(run[0]?.value ?? 0) ?? 0) > number;
-      if (run.length === 1) {
-        unlisted += 1;
-        const [only] = run;
-        if (isTwice && only !== undefined && (only.level === LEVEL.decimal || contents.has(only.at + 1)))
-          listed.add(only.at);
-        continue;
-      }
-      const end = runs[number + 1]?.[0]?.at ?? blocks.length;
-      const gaps = run.map(({ at }, index) => between(at, run[index + 1]?.at ?? end));
-      const isKnown = run[0]?.kind === "known" && !isTwice;
-      const min = isKnown ? 1 : LISTED_CODE_UNITS;
-      if (median(gaps.slice(0, -1)) < min) {
-        for (const { at } of run) listed.add(at);
-        continue;
-      }
-      unlisted += run.length;
-      const isStanzas = isBelowChapters && median(gaps.slice(0, -1)) < BARE_BELOW_CHAPTERS_CODE_UNITS;
-      if (isSequence(run, gaps) && !isStanzas) accepted.push(run);
-    }
-    const count = accepted.reduce((sum, run) => sum + run.length, 0);
     const [first] = all;
-    if (count === 0 || first === undefined) continue;
+    if (first === undefined) continue;
+    const runs = runsOf(all);
+    const { accepted, unlistedCount } = judgeRuns(runs, proseBetween, {
+      contents,
+      contentsEntries,
+      endOfText: blocks.length,
+      isBelowChapters: hasChapters && first.level === LEVEL.bare,
+    });
+    const count = accepted.reduce((sum, run) => sum + run.length, 0);
+    if (count === 0) continue;
     const isDecimal = first.level === LEVEL.decimal;
-    if (first.kind !== "known" && count < MEMBERS_SHARE * unlisted) continue;
+    if (first.kind !== "known" && count < MEMBERS_SHARE * unlistedCount) continue;
     const tooLong = long.get(key) ?? 0;
     if (first.kind === "bare" && first.hasTitle && tooLong > LONG_SHARE * (count + tooLong)) continue;
     // A last act with a single scene belongs to the sequence of the others.
     const found =
-      first.kind === "known" || isDecimal ? runs.filter((run) => !listed.has(run[0]?.at ?? -1)) : accepted;
+      first.kind === "known" || isDecimal
+        ? runs.filter((run) => !contentsEntries.has(run[0]?.at ?? -1))
+        : accepted;
     if (isDecimal && found.flat().length < MIN_FIGURES) continue;
     for (const member of found.flat()) headings.set(member.at, member);
   }
   for (const member of members) {
     const below = headings.get(member.at + 1);
-    if (
-      member.kind === "bare" &&
-      below?.level === LEVEL.decimal &&
-      partBegunBy(below.value) === member.value
-    ) {
-      headings.set(member.at, member);
-    }
+    const isOpened = below?.level === LEVEL.decimal && chapterOpenedBy(below.value) === member.value;
+    if (member.kind === "bare" && isOpened) headings.set(member.at, member);
   }
-  return { headings, listed, contents };
+  return { headings, contentsEntries, contents };
 }
 
 function isSequence(run: readonly Member[], gaps: readonly number[]): boolean {
@@ -197,12 +236,12 @@ function isSequence(run: readonly Member[], gaps: readonly number[]): boolean {
   if (first === undefined) return false;
   const mean = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length;
   if (first.kind === "known") return true;
-  if (first.kind === "other") return run.length >= MIN_OTHER && mean >= OTHER_CODE_UNITS;
-  if (first.level === LEVEL.decimal) return isFirst(first.value) && mean >= OTHER_CODE_UNITS;
+  if (first.kind === "other") return run.length >= MIN_UNKNOWN_WORDS && mean >= UNKNOWN_WORD_CODE_UNITS;
+  if (first.level === LEVEL.decimal) return isFirst(first.value) && mean >= UNKNOWN_WORD_CODE_UNITS;
   const min = !isFirst(first.value)
-    ? MIN_UNFINISHED
+    ? MIN_NOT_FROM_ONE
     : first.style === "figures" || first.hasTitle
       ? MIN_FIGURES
-      : MIN_BARE;
+      : MIN_ROMAN_OR_WORDS;
   return run.length >= min && mean >= BARE_CODE_UNITS;
 }

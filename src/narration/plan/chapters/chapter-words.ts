@@ -106,17 +106,17 @@ const WORDS_BY_LANGUAGE = {
 const LANGUAGES: readonly ChapterWords[] = Object.values(WORDS_BY_LANGUAGE);
 
 /** Splits a list of words; an absent list has none. */
-const listed = (words: string | undefined): readonly string[] => words?.split(" ") ?? [];
+const splitWords = (words: string | undefined): readonly string[] => words?.split(" ") ?? [];
 
 /** Words beside the number of a part. */
-export const PART_WORDS: ReadonlySet<string> = new Set(LANGUAGES.flatMap(({ parts }) => listed(parts)));
+export const PART_WORDS: ReadonlySet<string> = new Set(LANGUAGES.flatMap(({ parts }) => splitWords(parts)));
 /** Words beside the number of a chapter. */
 export const CHAPTER_WORDS: ReadonlySet<string> = new Set(
-  LANGUAGES.flatMap(({ chapters }) => listed(chapters)),
+  LANGUAGES.flatMap(({ chapters }) => splitWords(chapters)),
 );
 /** Words beside the number of something else, such as a figure or a day. */
 export const OTHER_NUMBERED_WORDS: ReadonlySet<string> = new Set(
-  LANGUAGES.flatMap(({ otherNumbered }) => listed(otherNumbered)),
+  LANGUAGES.flatMap(({ otherNumbered }) => splitWords(otherNumbered)),
 );
 /** Headings that have no number. */
 export const UNNUMBERED_HEADINGS: readonly string[] = LANGUAGES.flatMap(({ unnumbered = [] }) => unnumbered);
@@ -131,10 +131,10 @@ export const END_LINES: ReadonlySet<string> = new Set(LANGUAGES.flatMap(({ ends 
 export const NUMBER_WORDS: ReadonlyMap<string, number> = new Map(
   LANGUAGES.flatMap(({ cardinals, ordinals, feminineOrdinals, tens, ordinalTens, otherNumbers = {} }) => [
     ...[cardinals, ordinals, feminineOrdinals].flatMap((words) =>
-      listed(words).map((word, at) => [word, at + 1] as const),
+      splitWords(words).map((word, at) => [word, at + 1] as const),
     ),
     ...[tens, ordinalTens].flatMap((words) =>
-      listed(words).map((word, at) => [word, (at + 2) * 10] as const),
+      splitWords(words).map((word, at) => [word, (at + 2) * 10] as const),
     ),
     ...Object.entries(otherNumbers),
   ]),

@@ -4,13 +4,12 @@
  * its title, stays as it is, and so do lines of a table of contents.
  */
 
-import { hasWords, isCjk } from "../characters.ts";
+import { ENDS_SENTENCE, hasWords, isCjk } from "../characters.ts";
 import { collapseSpaces } from "../normalise.ts";
 import { formOf } from "./chapter-forms.ts";
 
 const MAX_HEADING_CODE_UNITS = 80;
 const MIN_HEADINGS = 2;
-const ENDS_SENTENCE = /[.!?…。！？][”’"'»」』)）]*\s*$/;
 const BEGINS = /^\s*[\p{Lu}\p{Lo}\d]/u;
 
 const isBlank = (line: string | undefined): boolean => line === undefined || !/\S/.test(line);

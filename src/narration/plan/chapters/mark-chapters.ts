@@ -1,7 +1,7 @@
 /** Finds chapter headings in a text without markup, if they cannot be mistaken for sentences. */
 import type { SourceBlock } from "../blocks.ts";
 import { collapseSpaces, HARD_BREAK } from "../normalise.ts";
-import { formOf, LEVEL } from "./chapter-forms.ts";
+import { type ChapterForm, formOf, LEVEL } from "./chapter-forms.ts";
 import { findSequences } from "./chapter-sequences.ts";
 import { UNNUMBERED_HEADINGS } from "./chapter-words.ts";
 import { joinTitlesBelow } from "./titles-below.ts";
@@ -17,14 +17,14 @@ const MAX_HEADING_CODE_UNITS = 100;
 const UNNUMBERED = new RegExp(`^(?:${UNNUMBERED_HEADINGS.join("|")})[.:。：]?$`, "i");
 
 /** Marks that no chapter title ends with. */
-const ENDS_LIKE_TEXT = /[.。…,，;；:：]$/;
+const NO_TITLE_END = /[.。…,，;；:：]$/;
 
 function levelOf(line: string): { readonly level: number; readonly title: string } | null {
   if (line.length > MAX_HEADING_CODE_UNITS) return null;
   if (UNNUMBERED.test(line)) return { level: LEVEL.chapter, title: "" };
   const form = formOf(line);
   if (form?.kind !== "known" || form.isNumberFirst || form.markedTitle === null) return null;
-  return ENDS_LIKE_TEXT.test(form.markedTitle) ? null : { level: form.level, title: form.markedTitle };
+  return NO_TITLE_END.test(form.markedTitle) ? null : { level: form.level, title: form.markedTitle };
 }
 
 /**
@@ -42,7 +42,7 @@ function chapterHeading(text: string): ChapterHeading | null {
   if (heading === null || third !== undefined) return null;
   if (second === undefined) return { level: heading.level };
   const isTitle =
-    heading.title === "" && second.length <= MAX_HEADING_CODE_UNITS && !ENDS_LIKE_TEXT.test(second);
+    heading.title === "" && second.length <= MAX_HEADING_CODE_UNITS && !NO_TITLE_END.test(second);
   return isTitle ? { level: heading.level } : null;
 }
 
@@ -71,6 +71,13 @@ function lastOccurrences(blocks: readonly SourceBlock[], { keys }: UnnumberedTit
 }
 
 /**
+ * Returns the level of a heading. If no heading has a word such as "Chapter", bare numbers are the chapters, and
+ * decimal numbers stand directly below them.
+ */
+const levelOfHeading = ({ kind, level }: ChapterForm, hasWord: boolean): number =>
+  kind === "bare" && !hasWord ? level - 1 : level;
+
+/**
  * Turns paragraphs into headings. A heading directly above another of its level is an entry of a table of contents,
  * and stays a paragraph. So does a heading without text below it.
  *
@@ -80,18 +87,18 @@ export function markChapters(
   blocks: readonly SourceBlock[],
   titles: UnnumberedTitles = NO_TITLES,
 ): SourceBlock[] {
-  const { headings: sequence, listed, contents } = findSequences(blocks);
+  const { headings: sequence, contentsEntries, contents } = findSequences(blocks);
   const forms = [...sequence.values()];
   const hasWord = forms.some(({ kind }) => kind !== "bare");
   const hasChapters = forms.some(({ level, key }) => level > 1 || ACT.test(key));
-  const titled = lastOccurrences(blocks, hasChapters && !titles.areListed ? NO_TITLES : titles);
+  const titled = lastOccurrences(blocks, hasChapters && !titles.areInContents ? NO_TITLES : titles);
   const headings = blocks.map((block, index) => {
-    if (block.kind !== "paragraph" || listed.has(index) || contents.has(index)) return null;
+    if (block.kind !== "paragraph" || contentsEntries.has(index) || contents.has(index)) return null;
     const form = sequence.get(index);
-    if (form !== undefined) return { level: form.kind === "bare" && !hasWord ? form.level - 1 : form.level };
-    if (titled.has(index) && !(hasChapters && sequence.has(index - 1))) return { level: 2 };
+    if (form !== undefined) return { level: levelOfHeading(form, hasWord) };
+    if (titled.has(index) && !(hasChapters && sequence.has(index - 1))) return { level: LEVEL.chapter };
     // The "Epilogue" in a table of contents stands below the last chapter there.
-    return listed.has(index - 1) ? null : chapterHeading(block.text);
+    return contentsEntries.has(index - 1) ? null : chapterHeading(block.text);
   });
   const marked = blocks.map((block, index): SourceBlock => {
     const heading = headings[index] ?? null;

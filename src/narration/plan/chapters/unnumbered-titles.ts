@@ -21,7 +21,7 @@ const OTHER_BLANK_LINES = 3;
 /** What surrounds an entry: bullets, numbers, leaders and the page. */
 const AROUND_ENTRY = /^(?:[*•·-]\s+)?(?:(?:\d{1,3}|[ivxlc]{1,9})[.):]?\s+)?|[\s.·…,;:]*[\s.…]\d{1,4}$/g;
 /** What no title ends with. */
-const ENDS_LIKE_TEXT = /[,;:：、，；。！？][”」』]?\s*$/;
+const NO_ENTRY_END = /[,;:：、，；。！？][”」』]?\s*$/;
 
 interface Line {
   readonly key: string;
@@ -51,7 +51,7 @@ function shortLines(text: string): Line[] {
     if (!isBlank && line.length <= MAX_TITLE_CODE_UNITS && hasWords(line)) {
       const isAlone = (at === 0 || blankAbove > 0) && !/\S/.test(all[at + 1] ?? "");
       const isInCapitals = /\p{Lu}{2}/u.test(line) && !/\p{Ll}/u.test(line);
-      const endsLikeText = ENDS_LIKE_TEXT.test(line);
+      const endsLikeText = NO_ENTRY_END.test(line);
       lines.push({ key: titleKey(line), offset, blankAbove, isAlone, isInCapitals, endsLikeText });
     }
     blankAbove = isBlank ? blankAbove + 1 : 0;
@@ -110,10 +110,10 @@ export interface UnnumberedTitles {
   /** The {@link titleKey} of each title; empty if nothing shows that they are titles. */
   readonly keys: ReadonlySet<string>;
   /** Whether a table of contents lists them all. */
-  readonly areListed: boolean;
+  readonly areInContents: boolean;
 }
 
-export const NO_TITLES: UnnumberedTitles = { keys: new Set(), areListed: false };
+export const NO_TITLES: UnnumberedTitles = { keys: new Set(), areInContents: false };
 
 /** @param text plain text with `\n` for line ends */
 export function unnumberedTitles(text: string): UnnumberedTitles {
@@ -123,5 +123,5 @@ export function unnumberedTitles(text: string): UnnumberedTitles {
   // The table of contents may spell a title differently. Such a title counts if it is set off from the text as the
   // others are.
   const titles = listed.every((line) => spaced.includes(line)) ? spaced : listed;
-  return { keys: new Set(titles.map(({ key }) => key)), areListed: titles === listed };
+  return { keys: new Set(titles.map(({ key }) => key)), areInContents: titles === listed };
 }

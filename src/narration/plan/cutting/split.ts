@@ -84,17 +84,24 @@ function firstWhere(from: number, to: number, holds: (index: number) => boolean)
  * Chooses the best gap of a range with at least `minMs` on both sides. Among equal gaps, chooses the first by rank,
  * then the most central.
  */
-function chooseCut(row: UnitSequence, ranks: Ranks, from: number, to: number, minMs: number): number | null {
-  const first = firstWhere(from + 1, to, (cut) => row.speechMs(from, cut) >= minMs);
-  const end = firstWhere(first, to, (cut) => row.speechMs(cut, to) < minMs);
+function chooseCut(
+  sequence: UnitSequence,
+  ranks: Ranks,
+  from: number,
+  to: number,
+  minMs: number,
+): number | null {
+  const first = firstWhere(from + 1, to, (cut) => sequence.speechMs(from, cut) >= minMs);
+  const end = firstWhere(first, to, (cut) => sequence.speechMs(cut, to) < minMs);
   let gap = Number.POSITIVE_INFINITY;
   for (let cut = first; cut < end && gap > GAP.paragraph; cut += 1) {
-    gap = Math.min(gap, row.gaps[cut] ?? Number.POSITIVE_INFINITY);
+    gap = Math.min(gap, sequence.gaps[cut] ?? Number.POSITIVE_INFINITY);
   }
-  const imbalance = (cut: number): number => Math.abs(row.speechMs(from, cut) - row.speechMs(cut, to));
+  const imbalance = (cut: number): number =>
+    Math.abs(sequence.speechMs(from, cut) - sequence.speechMs(cut, to));
   let best: number | null = null;
   for (let cut = first; cut < end; cut += 1) {
-    if (row.gaps[cut] !== gap) continue;
+    if (sequence.gaps[cut] !== gap) continue;
     const order = best === null ? -1 : ranks.compare(cut, best);
     if (best === null || order < 0 || (order === 0 && imbalance(cut) < imbalance(best))) best = cut;
   }
@@ -102,24 +109,31 @@ function chooseCut(row: UnitSequence, ranks: Ranks, from: number, to: number, mi
 }
 
 /** Chooses a cut with 20 seconds on both sides, or at least the seconds of the minimum charge. */
-function firstCut(row: UnitSequence, ranks: Ranks, from: number, to: number, speed: number): number | null {
+function firstCut(
+  sequence: UnitSequence,
+  ranks: Ranks,
+  from: number,
+  to: number,
+  speed: number,
+): number | null {
   for (const seconds of [MIN_SECONDS, MINIMUM_CHARGE_SECONDS, 0]) {
-    const cut = chooseCut(row, ranks, from, to, seconds * 1000 * speed);
+    const cut = chooseCut(sequence, ranks, from, to, seconds * 1000 * speed);
     if (cut !== null) return cut;
   }
   return null;
 }
 
 /** Computes the first unit of each part, in order. */
-function cutsOf(row: UnitSequence, ranks: Ranks, speed: number): number[] {
+function cutsOf(sequence: UnitSequence, ranks: Ranks, speed: number): number[] {
   const maxMs = MAX_SECONDS * 1000 * speed;
   const starts: number[] = [];
   // A stack of open ranges, leftmost on top, instead of recursion, which a hostile text could make too deep.
-  const open: Array<readonly [from: number, to: number]> = [[0, row.units.length]];
+  const open: Array<readonly [from: number, to: number]> = [[0, sequence.units.length]];
   for (let range = open.pop(); range !== undefined; range = open.pop()) {
     const [from, to] = range;
-    const fits = row.speechMs(from, to) <= maxMs && row.codePoints(from, to) <= MAX_PROMPT_CODE_POINTS;
-    const cut = fits ? null : firstCut(row, ranks, from, to, speed);
+    const fits =
+      sequence.speechMs(from, to) <= maxMs && sequence.codePoints(from, to) <= MAX_PROMPT_CODE_POINTS;
+    const cut = fits ? null : firstCut(sequence, ranks, from, to, speed);
     if (cut === null) starts.push(from);
     else open.push([cut, to], [from, cut]);
   }
@@ -138,16 +152,16 @@ export function split(paragraphs: readonly string[], speed: number): PartText[] 
     codePoints: Math.floor((MAX_PROMPT_CODE_POINTS * MAX_UNIT_SECONDS) / MAX_SECONDS),
   };
   const units = unitsOf(paragraphs, max);
-  const row = new UnitSequence(units, paragraphs);
+  const sequence = new UnitSequence(units, paragraphs);
   const textOf = (unit: Unit | undefined): string =>
     unit === undefined ? "" : (paragraphs[unit.paragraph] ?? "").slice(unit.start, unit.end);
   const ranks = new Ranks(units.length, (index) => textOf(units[index]).slice(0, RANKED_CHARACTERS));
-  const starts = cutsOf(row, ranks, speed);
+  const starts = cutsOf(sequence, ranks, speed);
   return starts.map((from, index) => {
     const to = starts[index + 1] ?? units.length;
     return {
       text: textOfRange(paragraphs, units.slice(from, to)),
-      speechMs: row.speechMs(from, to),
+      speechMs: sequence.speechMs(from, to),
       endsParagraph: units[to]?.paragraph !== units[to - 1]?.paragraph,
     };
   });

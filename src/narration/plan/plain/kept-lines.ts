@@ -3,7 +3,7 @@
  * a page. Evidence: form (list marks, indentation) and share. In text that was wrapped at a width, the first word of a line never
  * had room on the line before; in verse and lists it often had. Without evidence, lines are joined.
  */
-import { isCjk, OPENERS } from "../characters.ts";
+import { ENDS_SENTENCE, isCjk, OPENERS } from "../characters.ts";
 import { HARD_BREAK } from "../normalise.ts";
 
 const linesOf = (text: string): string[] =>
@@ -130,7 +130,6 @@ const SPEECH_LINE = /^[「『（―—]/;
 const LINES_SHARE = 0.5;
 const ENDING_SHARE = 0.6;
 const MIN_LINES = 3;
-const ENDS_SENTENCE = /[.!?…。！？][”’"'»」』)）]*\s*$/;
 
 /**
  * A heading of a manual page, above a deeper block: without small letters, and with room for the next word. Evidence:

@@ -30,7 +30,7 @@ const MIN_LEADERS = 2;
 /** Longer than any line of a page. */
 const MAX_LINE_CODE_UNITS = 400;
 
-const ENDS_SENTENCE = /[.!?…:;。！？”’"'»」』)）\]]\s*$/;
+const ENDS_CLAUSE = /[.!?…:;。！？”’"'»」』)）\]]\s*$/;
 
 const isBlank = (line: string | undefined): boolean => line === undefined || !/\S/.test(line);
 
@@ -77,7 +77,7 @@ class PrintedText {
     const above = this.#neighbour(at, -1);
     const below = this.#neighbour(at, 1);
     if (above === null || below === null) return false;
-    return !ENDS_SENTENCE.test(this.#lines[above] ?? "") && /^\s*\p{Ll}/u.test(this.#lines[below] ?? "");
+    return !ENDS_CLAUSE.test(this.#lines[above] ?? "") && /^\s*\p{Ll}/u.test(this.#lines[below] ?? "");
   }
 
   dropPageNumbers(): void {
@@ -124,7 +124,7 @@ class PrintedText {
         const near = this.#neighbour(at, step);
         const line = near === null ? "" : (this.#lines[near] ?? "").trim();
         if (near === null || line.length > MAX_HEAD_CODE_UNITS || !this.#isAlone(near)) continue;
-        if (ENDS_SENTENCE.test(line) || !/^[\p{Lu}\p{Lo}\p{N}]/u.test(line)) continue;
+        if (ENDS_CLAUSE.test(line) || !/^[\p{Lu}\p{Lo}\p{N}]/u.test(line)) continue;
         const key = line.replace(/\d+/g, "#").replace(/\s+/g, " ");
         addTo(heads, key, near);
       }
@@ -153,7 +153,7 @@ class PrintedText {
         continue;
       }
       if (hasGap && !isBlank(line)) {
-        const isInside = !ENDS_SENTENCE.test(lastOf(out)) && /^\s*\p{Ll}/u.test(line);
+        const isInside = !ENDS_CLAUSE.test(lastOf(out)) && /^\s*\p{Ll}/u.test(line);
         while (isInside && out.length > 0 && isBlank(out.at(-1))) out.pop();
         if (!isInside) out.push("");
         hasGap = false;

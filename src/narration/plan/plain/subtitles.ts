@@ -3,12 +3,12 @@
  * cues share. `../timeline/` reads a text that consists of subtitles. Evidence: form, at least two cues.
  */
 import type { SkippedList } from "../blocks.ts";
+import { ENDS_SENTENCE } from "../characters.ts";
 import { containsCues, cueTimes } from "./time-codes.ts";
 
 const NUMBER = /^\s*\d{1,6}\s*$/;
 const HEADER = /^\s*(?:WEBVTT\b.*|NOTE\b.*|STYLE|REGION)\s*$/;
 const STYLES = /<\/?(?:[bicuv]|lang|ruby|rt|font)\b[^<>]{0,100}>|<[\d:.]{5,12}>|\{\\[^{}]{0,40}\}/gi;
-const ENDS_SENTENCE = /[.!?…。！？][”’"'»」』)）]*$/;
 const LONG_PAUSE_SECONDS = 1.5;
 
 /** @param text with `\n` for line ends */

@@ -5,11 +5,11 @@ import { isNumbered, numberedName, wrongFormatName } from "../../files/file-name
 import { LAST_NUMBER } from "../../files/next-name.ts";
 import { partsPath } from "../../files/output-folder.ts";
 import { planReplacement } from "../../files/plan-replacement.ts";
-import { copyToName, precheckFileName } from "../../files/save-audio.ts";
+import { copyToName, precheckFileName } from "../../files/saved-copies.ts";
 import type { ReplacedFile, SavedFile } from "../../files/saved-file.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { isNameAvailable, type NameOwner, narrationWithFile, ownerOf } from "../name-owner.ts";
+import { isNameFreeOfOtherRecords, type NameOwner, narrationWithFile, ownerOf } from "../name-owner.ts";
 import { storedInput } from "../stored-input.ts";
 import { wantedName } from "../wanted-name.ts";
 
@@ -105,7 +105,7 @@ export async function saveUnderName(
   const replaces = replace ? await findReplaced(deps, record, file, name) : null;
   if (replaces !== null) await deps.ledger.apply(record, { kind: "replacementPlanned", replaced: replaces });
   const mayBeNamed = (tried: string): Promise<boolean> =>
-    isNameAvailable(deps, { ...record, replaces }, tried);
+    isNameFreeOfOtherRecords(deps, { ...record, replaces }, tried);
   const named = await copyToName(file, deps.folder, name, { replaces, mayBeNamed });
   if (named.path === file.path) return file;
   // Store the time, because it decides which record owns a name that was used more than once.
