@@ -255,7 +255,7 @@ describe("audio that does not look like its format", () => {
     async (format) => {
       const folder = await newOutputFolder();
       const bytes = Buffer.from("<html>not audio</html>");
-      const changes = { format, fileName: "story.ext", download: bringing(bytes) };
+      const changes = { format, fileName: "story.ext", writeAudio: bringing(bytes) };
       const file = await saveAudio(request(folder, changes));
       expect(file).toMatchObject({ path: join(folder.root, "story.bin"), matchesFormat: false });
       expect(readFileSync(file.path).equals(bytes)).toBe(true);
@@ -264,7 +264,7 @@ describe("audio that does not look like its format", () => {
 
   it("is dropped, to be fetched again, unless it must be kept", async () => {
     const folder = await newOutputFolder();
-    const changes = { keepsOtherFormat: false, download: bringing(Buffer.from("<html>not audio</html>")) };
+    const changes = { keepsOtherFormat: false, writeAudio: bringing(Buffer.from("<html>not audio</html>")) };
     const failure = await failureOf(saveAudio(request(folder, changes)));
     expect(failure).toMatchObject({ code: "unexpected_response", retryable: true });
     expect(await listing(folder.root)).toEqual([]);
@@ -379,14 +379,14 @@ const CHILD = `
   const { saveAudio } = await import(process.argv[2]);
   const folder = await openOutputFolder(process.argv[3]);
   const piece = Buffer.alloc(16384, "ID3");
-  // More bytes than the buffer holds, so that the disk stops the download.
+  // More bytes than the buffer holds, so that the disk stops the write.
   const pieces = process.argv[4] === "write" ? 128 : 16;
-  const download = async (sink) => {
+  const writeAudio = async (sink) => {
     for (let n = 0; n < pieces; n += 1) await sink.write(piece);
     console.log("written");
     if (process.argv[4] === "hang") await new Promise((resolve) => setTimeout(resolve, 60000));
   };
-  const request = { folder, fileName: "a.mp3", nameIsGiven: true, keepsUnsound: true, format: "mp3", download, clock: { wallMs: Date.now } };
+  const request = { folder, fileName: "a.mp3", keepsOtherFormat: true, format: "mp3", writeAudio, clock: { wallMs: Date.now } };
   for (let n = 0; process.argv[4] === "many"; n += 1) {
     const fileName = "take-" + process.pid + "-" + n + ".mp3";
     await saveAudio({ ...request, fileName, makeLink: noLinks });

@@ -64,10 +64,10 @@ describe("a handle", () => {
   it("keeps the failure of its attempt when a new call continues, and continues during a free repeat", () => {
     const error = { code: "task_failed", message: "lost" };
     const next = open([only], { handle: "next", target: FAILED });
-    expect(next).toMatchObject({ handle: "next", attempt: 2, saveOptions: { replayed: false } });
+    expect(next).toMatchObject({ handleId: "next", attempt: 2, saveOptions: { replayed: false } });
     expect(endedByWaiting([only, next], null)).toEqual([]);
     expect(endedByWaiting([only, next], { attempt: 1, error, atMs: 70 })).toMatchObject([
-      { handle: "one", endedAtMs: 70, end: { kind: "error", error } },
+      { handleId: "one", endedAtMs: 70, end: { kind: "error", error } },
     ]);
   });
 
