@@ -50,7 +50,7 @@ export function parseUnsatisfiedRange(header: string | undefined): number | null
   return readInteger(/^bytes[ \t]+\*\/(\d{1,15})$/i.exec(header?.trim() ?? "")?.[1]);
 }
 
-const refuse = (response: HttpResponse, message: string, cause?: Error): AudioError => {
+const refusedContentError = (response: HttpResponse, message: string, cause?: Error): AudioError => {
   response.discard();
   return new AudioError("unexpected_response", message, {
     httpStatus: response.status,
@@ -80,10 +80,13 @@ function refuseForeign(response: HttpResponse): void {
   const encoding = response.header("content-encoding");
   const isEncoded = encoding !== undefined && encoding.trim().toLowerCase() !== "identity";
   if (isEncoded || !PLAIN_CODINGS.test(response.header("transfer-encoding") ?? "")) {
-    throw refuse(response, "The audio came compressed, which was not asked for.");
+    throw refusedContentError(response, "The audio came compressed, which was not asked for.");
   }
   if (!AUDIO_TYPE.test(response.header("content-type") ?? "")) {
-    throw refuse(response, "The service answered the download with something that is not said to be audio.");
+    throw refusedContentError(
+      response,
+      "The service answered the download with something that is not said to be audio.",
+    );
   }
 }
 
@@ -115,21 +118,25 @@ export function readContent(response: HttpResponse, fromByte: number): ContentRe
   const range = parseContentRange(response.header("content-range"));
   const misfit = "The service sent another part of the audio than was asked for.";
   if (range === null || range.firstByte !== fromByte) {
-    throw refuse(response, misfit, new StaleBytes("Content-Range does not fit the request"));
+    throw refusedContentError(response, misfit, new StaleBytes("Content-Range does not fit the request"));
   }
   const rangeBytes = range.lastByte - range.firstByte + 1;
   if (lengthBytes !== null && lengthBytes !== rangeBytes) {
-    throw refuse(response, misfit, new StaleBytes("Content-Range contradicts Content-Length"));
+    throw refusedContentError(response, misfit, new StaleBytes("Content-Range contradicts Content-Length"));
   }
   const body = atMost(response.body, rangeBytes, () =>
-    refuse(response, "The service sent more bytes than it announced.", new StaleBytes("surplus bytes")),
+    refusedContentError(
+      response,
+      "The service sent more bytes than it announced.",
+      new StaleBytes("surplus bytes"),
+    ),
   );
   const { firstByte, totalBytes } = range;
   return { start: firstByte, totalBytes, body, isEndUnmarked: totalBytes === null, discard };
 }
 
 /** Creates the error for a 416, with the stated size in its cause. */
-export function unsatisfiedRange(response: HttpResponse, taskId: string): AudioError {
+export function unsatisfiedRangeError(response: HttpResponse, taskId: string): AudioError {
   const totalBytes = parseUnsatisfiedRange(response.header("content-range"));
   response.discard();
   return new AudioError("unexpected_response", "The service has no such part of the audio (HTTP 416).", {

@@ -88,12 +88,13 @@ export async function downloadInto(
   }
 }
 
-const broken = (message: string): AudioError => new AudioError("network_error", message, { retryable: true });
+const brokenTransferError = (message: string): AudioError =>
+  new AudioError("network_error", message, { retryable: true });
 
-const stalled = (): AudioError =>
+const stalledError = (): AudioError =>
   new AudioError("timeout", "The audio came too slowly to go on waiting for it.", { retryable: true });
 
-const emptyAudio = (): AudioError =>
+const emptyAudioError = (): AudioError =>
   new AudioError("unexpected_response", "The service sent empty audio.", { retryable: true });
 
 /**
@@ -144,7 +145,7 @@ class Transfer {
         if (this.#sink.size > 0) await this.#startOver();
         // A body from offset 0 is usable after a restart; any other has to be requested again.
         if (response.start !== 0)
-          return broken("The service sent another part of the audio than was asked for.");
+          return brokenTransferError("The service sent another part of the audio than was asked for.");
       }
       this.#totalBytes = response.totalBytes ?? this.#totalBytes;
       this.#refuseTooLarge(this.#totalBytes ?? 0);
@@ -179,7 +180,7 @@ class Transfer {
       const askedAtMs = clock.steadyMs();
       let step: IteratorResult<Uint8Array>;
       try {
-        step = await withDeadline({ clock, ms: leftMs, timeoutError: stalled }, () => chunks.next());
+        step = await withDeadline({ clock, ms: leftMs, timeoutError: stalledError }, () => chunks.next());
       } catch (error) {
         signal.throwIfAborted();
         return error;
@@ -190,7 +191,7 @@ class Transfer {
       this.#refuseTooLarge(sizeAfter);
       if (this.#totalBytes !== null && sizeAfter > this.#totalBytes) {
         await this.#startOver();
-        return broken("The service sent more bytes than it announced.");
+        return brokenTransferError("The service sent more bytes than it announced.");
       }
       await this.#sink.write(step.value);
       this.furthestBytes = Math.max(this.furthestBytes, this.#sink.size);
@@ -204,15 +205,17 @@ class Transfer {
 
   #judgeEnd(response: ContentResponse): AudioError | null {
     const sizeBytes = this.#sink.size;
-    if (sizeBytes === 0) return emptyAudio();
+    if (sizeBytes === 0) return emptyAudioError();
     if (this.#totalBytes !== null) {
-      return sizeBytes === this.#totalBytes ? null : broken("The audio ended before its announced length.");
+      return sizeBytes === this.#totalBytes
+        ? null
+        : brokenTransferError("The audio ended before its announced length.");
     }
     if (response.isEndUnmarked !== true || this.#unconfirmedBytes === sizeBytes) return null;
     // Request the bytes after the end, because only the size that a 416 states distinguishes the end from a broken
     // connection.
     this.#unconfirmedBytes = sizeBytes;
-    return broken("The end of the audio could not be distinguished from a broken connection.");
+    return brokenTransferError("The end of the audio could not be distinguished from a broken connection.");
   }
 
   /**

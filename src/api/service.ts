@@ -9,7 +9,7 @@ import {
   isTaskId,
 } from "../contract/wire.ts";
 import { AudioError } from "../errors.ts";
-import { type ContentResponse, readContent, unsatisfiedRange } from "./content.ts";
+import { type ContentResponse, readContent, unsatisfiedRangeError } from "./content.ts";
 import { readJson, UnreadableBody } from "./json-body.ts";
 import { type ObservedTask, readTask } from "./read-task.ts";
 import { type Operation, rejectionError } from "./rejection.ts";
@@ -134,7 +134,7 @@ class HttpService implements Service {
       if (response.status !== 200) throw await this.#rejection(response, signal, "query", taskId);
       const task = await this.#readTask(response, taskId);
       if (task.taskId === taskId) return task;
-      throw unexpected(response, "The service answered the query with another task.", taskId);
+      throw unexpectedResponseError(response, "The service answered the query with another task.", taskId);
     });
   }
 
@@ -152,7 +152,7 @@ class HttpService implements Service {
     } as const;
     return await this.#transport.exchange(request, async (response) => {
       if (response.status === 200 || response.status === 206) return readContent(response, fromByte);
-      if (response.status === 416) throw unsatisfiedRange(response, taskId);
+      if (response.status === 416) throw unsatisfiedRangeError(response, taskId);
       throw await this.#rejection(response, signal, "content", taskId);
     });
   }
@@ -177,13 +177,14 @@ class HttpService implements Service {
       body = await readJson(response);
     } catch (error) {
       if (!(error instanceof UnreadableBody)) throw error;
-      throw unexpected(response, `The service's answer ${error.message}.`, taskId, error);
+      throw unexpectedResponseError(response, `The service's answer ${error.message}.`, taskId, error);
     }
     const task = readTask(body, this.#guard);
-    if (task === null) throw unexpected(response, "The service's answer is not a task with an id.", taskId);
+    if (task === null)
+      throw unexpectedResponseError(response, "The service's answer is not a task with an id.", taskId);
     // Refuse an id that contains the API key, because the key would get into URLs, results and the ledger.
     if (this.#guard.holdsKey(task.taskId)) {
-      throw unexpected(response, "The service's answer names a task by the API key.", taskId);
+      throw unexpectedResponseError(response, "The service's answer names a task by the API key.", taskId);
     }
     return task;
   }
@@ -225,7 +226,12 @@ class HttpService implements Service {
   }
 }
 
-function unexpected(response: HttpResponse, what: string, taskId?: string, cause?: unknown): AudioError {
+function unexpectedResponseError(
+  response: HttpResponse,
+  what: string,
+  taskId?: string,
+  cause?: unknown,
+): AudioError {
   return new AudioError("unexpected_response", what, {
     httpStatus: response.status,
     retryable: true,

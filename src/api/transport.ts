@@ -67,7 +67,7 @@ export interface Transport {
   close(): Promise<void>;
 }
 
-const stopping = (): AudioError =>
+const stoppingError = (): AudioError =>
   new AudioError("network_error", "The program is stopping.", {
     cause: new UnsentRequest("the program was stopping"),
   });
@@ -90,7 +90,7 @@ export function createTransport(
     return await withDeadline(limit, async (signal) => {
       const failure = (error: unknown): unknown =>
         signal.aborted ? signal.reason : networkFailure(error, base.host, isSent);
-      if (isClosed) throw stopping();
+      if (isClosed) throw stoppingError();
       agent ??= openAgent(proxy, deadlines.connectMs);
       const client = (await agent).compose(
         beforeWriting(() => {

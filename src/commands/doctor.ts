@@ -148,13 +148,13 @@ async function checkService(config: Config, address: ServiceAddress): Promise<Ch
       return [host, failed("key", "not tested: the service asks for a pause", "Try again in a minute.")];
     }
     const untested = failed("key", "not tested: the host did not answer as it should", "Fix the host first.");
-    return [await hostFault(config, address, signal.aborted ? timedOut(address) : error), untested];
+    return [await hostFault(config, address, signal.aborted ? timedOutError(address) : error), untested];
   } finally {
     await service.close();
   }
 }
 
-const timedOut = ({ baseUrl }: ServiceAddress): AudioError =>
+const timedOutError = ({ baseUrl }: ServiceAddress): AudioError =>
   new AudioError("timeout", `${new URL(baseUrl).host} did not answer within ${DEADLINE_MS / 1000} seconds.`);
 
 /** Checks the proxy first, because a host behind a dead proxy looks like a dead host. */

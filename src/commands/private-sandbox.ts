@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { systemClock } from "../clock.ts";
 import type { Config, ServiceAddress } from "../config/config.ts";
 import { AudioError } from "../errors.ts";
-import { fileFailure } from "../files/file-failure.ts";
+import { fileError } from "../files/file-failure.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
 import { initMachineId } from "../ledger/machine-id.ts";
 import { createProcessId, isProcessGone } from "../process-id.ts";
@@ -83,7 +83,7 @@ async function makeStateDir(parent: string): Promise<string> {
     await removeStaleFolders(parent);
     return await mkdtemp(join(parent, `sandbox-${createProcessId()}-`));
   } catch (error) {
-    const shown = fileFailure(error, parent);
+    const shown = fileError(error, parent);
     if (!(shown instanceof AudioError)) throw error;
     throw new AudioError(
       "store_unavailable",

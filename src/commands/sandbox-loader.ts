@@ -12,7 +12,7 @@ const isMissingPackage = (error: unknown): boolean =>
  * The error for missing packages. The message names the settings of a client, too, because users of the .mcpb bundle
  * have no terminal.
  */
-function missing(names: readonly string[]): CommandError {
+function missingPackagesError(names: readonly string[]): CommandError {
   return new CommandError(
     `the sandbox needs packages that are not installed here (${names.join(", ")}). The package ${manifest.name}-sandbox brings them: in your client's settings file (Claude Desktop: Settings, Developer, Edit Config) replace this server's entry by { "command": "npx", "args": ["-y", "${manifest.name}-sandbox"] } and restart the client; in Claude Code run "claude mcp add audio-generation -- npx -y ${manifest.name}-sandbox". In a copy of the source: npm ci`,
   );
@@ -32,11 +32,11 @@ export async function loadSandbox(): Promise<typeof import("../sandbox/sandbox.t
       return true;
     }
   });
-  if (absent.length > 0) throw missing(absent);
+  if (absent.length > 0) throw missingPackagesError(absent);
   try {
     return await import("../sandbox/sandbox.ts");
   } catch (error) {
-    if (isMissingPackage(error)) throw missing(SANDBOX_PACKAGES);
+    if (isMissingPackage(error)) throw missingPackagesError(SANDBOX_PACKAGES);
     throw error;
   }
 }

@@ -48,7 +48,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 const escaped = (text: string): string => text.replace(/[&<>"']/g, (letter) => ENTITIES[letter] ?? letter);
 
 /** Isolates untrusted text, so that its bidirectional characters do not affect other text. */
-const isolated = (text: string): string => `<bdi>${escaped(text)}</bdi>`;
+const isolate = (text: string): string => `<bdi>${escaped(text)}</bdi>`;
 
 const STYLES = `:root{color-scheme:light dark;--ink:light-dark(#1d1c1a,#f1efea);--dim:light-dark(#5d5a54,#b3aea4);--line:light-dark(#dedbd3,#45423c);--bar:light-dark(#b4532a,#ec9a6d)}
 body{margin:0 auto;max-width:60rem;padding:1.5rem 1rem 4rem;font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:light-dark(#fff,#201f1d)}
@@ -124,7 +124,7 @@ function fileOf(path: string): string {
   const player = PLAYABLE.test(path)
     ? `<audio controls preload="none" src="${uri}" aria-label="${escaped(path)}"></audio>`
     : "";
-  return `<p><a href="${uri}"><code>${isolated(path)}</code></a></p>${player}`;
+  return `<p><a href="${uri}"><code>${isolate(path)}</code></a></p>${player}`;
 }
 
 function article(entry: PageEntry): string {
@@ -150,9 +150,9 @@ function article(entry: PageEntry): string {
     ...(take === 1 ? [] : [`take ${take}`]),
     id,
   ];
-  const gone = missingPaths.map((path) => `<p class="facts">File gone: <code>${isolated(path)}</code></p>`);
-  const step = paths.length > 0 ? "" : `<p class="facts">Next: ${isolated(next)}</p>`;
-  return `<article><p>${isolated(what)}</p><p class="facts">${escaped(facts.join(" · "))}</p>${paths.map(fileOf).join("")}${gone.join("")}${step}</article>`;
+  const gone = missingPaths.map((path) => `<p class="facts">File gone: <code>${isolate(path)}</code></p>`);
+  const step = paths.length > 0 ? "" : `<p class="facts">Next: ${isolate(next)}</p>`;
+  return `<article><p>${isolate(what)}</p><p class="facts">${escaped(facts.join(" · "))}</p>${paths.map(fileOf).join("")}${gone.join("")}${step}</article>`;
 }
 
 /**

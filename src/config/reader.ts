@@ -68,5 +68,5 @@ export class Reader {
 }
 
 /** Returns a check that accepts numbers from `minimum` to `maximum`, both included. */
-export const between = (minimum: number, maximum: number) => (value: number) =>
+export const isBetween = (minimum: number, maximum: number) => (value: number) =>
   value >= minimum && value <= maximum;

@@ -6,7 +6,7 @@ import { defaultStateFolder } from "../environment.ts";
 import { LOG_LEVELS } from "../log.ts";
 import { readProxy } from "./connections.ts";
 import { NO_PRONUNCIATIONS, readPronunciations } from "./pronunciations-file.ts";
-import { between, type Reader } from "./reader.ts";
+import { isBetween, type Reader } from "./reader.ts";
 import { NO_VOICE_NOTES, readVoiceNotes } from "./voice-notes.ts";
 
 /** Decides when clients get links to saved files beside the paths. `auto`: clients that are known to show links. */
@@ -42,7 +42,7 @@ export function readSettings(reader: Reader, { storeUrl, isLoopback }: EarlierSe
     pronunciations: readFileSetting(reader, "AUDIO_PRONUNCIATIONS", readPronunciations, NO_PRONUNCIATIONS),
     captions: reader.choice("AUDIO_CAPTIONS", CAPTION_FILES) ?? "vtt",
     resourceLinks: reader.choice("AUDIO_RESOURCE_LINKS", RESOURCE_LINKS) ?? "auto",
-    waitSeconds: reader.number("AUDIO_WAIT_SECONDS", 45, between(0, 3600), "a number from 0 to 3600"),
+    waitSeconds: reader.number("AUDIO_WAIT_SECONDS", 45, isBetween(0, 3600), "a number from 0 to 3600"),
     pollIntervalSeconds: readPollInterval(reader, isLoopback),
     creditBudget: readBudget(reader),
     logLevel: reader.choice("AUDIO_LOG_LEVEL", LOG_LEVELS) ?? "warn",
@@ -52,7 +52,7 @@ export function readSettings(reader: Reader, { storeUrl, isLoopback }: EarlierSe
 
 function readTimeScale(reader: Reader, isLoopback: boolean | null): number {
   const name = "AUDIO_TIME_SCALE";
-  const timeScale = reader.number(name, 1, between(0.001, 1), "a number from 0.001 to 1");
+  const timeScale = reader.number(name, 1, isBetween(0.001, 1), "a number from 0.001 to 1");
   // An unknown address (null) is not a fault here, because it is reported as a fault of its own.
   if (timeScale !== 1 && isLoopback === false) {
     reader.fault(name, `${name} is for tests against this machine only.`, `Unset ${name}.`);
@@ -63,7 +63,7 @@ function readTimeScale(reader: Reader, isLoopback: boolean | null): number {
 function readPollInterval(reader: Reader, isLoopback: boolean | null): number {
   const shortest = isLoopback === false ? POLL_INTERVAL_SECONDS : 0.01;
   const rule = `a number from ${shortest} to 3600${isLoopback ? "" : " (shorter ones only for a service on this machine)"}`;
-  const accepts = between(shortest, 3600);
+  const accepts = isBetween(shortest, 3600);
   return reader.number("AUDIO_POLL_INTERVAL_SECONDS", POLL_INTERVAL_SECONDS, accepts, rule);
 }
 

@@ -8,7 +8,7 @@ const MAX_CHARACTERS = 40;
 const ID_DIGITS = 8;
 
 /** Keeps letters, digits, Chinese and Japanese characters; drops accents; replaces everything else by single hyphens. */
-function plain(text: string): string {
+function plainText(text: string): string {
   return (
     text
       .normalize("NFKD")
@@ -22,7 +22,7 @@ function plain(text: string): string {
 
 /** Takes as many whole words as fit; cuts a first word that is too long by itself. */
 export function firstWords(text: string): string {
-  const [first = "", ...others] = plain(text).split("-");
+  const [first = "", ...others] = plainText(text).split("-");
   let words = firstCodePoints(first, MAX_CHARACTERS);
   for (const word of others) {
     if (words.length + 1 + word.length > MAX_CHARACTERS) break;

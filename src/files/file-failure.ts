@@ -56,7 +56,7 @@ function isFileFailure(error: unknown, code: string): error is Error {
  * @returns `disk_full` or `output_not_writable`, with the system's code, known or not;
  *   any other error unchanged
  */
-export function fileFailure(error: unknown, folder: string): unknown {
+export function fileError(error: unknown, folder: string): unknown {
   const code = systemCode(error);
   if (code === undefined || !isFileFailure(error, code)) return error;
   if (FULL.has(code)) {
@@ -64,9 +64,9 @@ export function fileFailure(error: unknown, folder: string): unknown {
       cause: error,
     });
   }
-  return notWritable(folder, systemReason(error) ?? code, error);
+  return notWritableError(folder, systemReason(error) ?? code, error);
 }
 
-export function notWritable(folder: string, reason: string, cause?: unknown): AudioError {
+export function notWritableError(folder: string, reason: string, cause?: unknown): AudioError {
   return new AudioError("output_not_writable", `Audio cannot be saved in ${folder}: ${reason}.`, { cause });
 }

@@ -11,7 +11,7 @@ import { systemCode } from "./file-failure.ts";
 import { EXTENSIONS_IN_WORDS, formatOfName, type InputText, maxBytesOf, readInput } from "./input-format.ts";
 import { realPath } from "./real-path.ts";
 import { NO_FOLLOW } from "./temporary-file.ts";
-import { refuseInput, tooLong } from "./text-bytes.ts";
+import { refusedInputError, tooLongError } from "./text-bytes.ts";
 
 const SETTING = "AUDIO_INPUT_DIR";
 
@@ -48,7 +48,11 @@ async function unreadable(error: unknown, name: string, root: string): Promise<A
   const code = systemCode(error) ?? "unknown";
   const rule = REASONS[code] ?? `cannot be read (${code})`;
   const hint = code === "ENOENT" ? await namesIn(root) : undefined;
-  return refuseInput(name, rule, hint && `${hint} Name one of its files, or ask the user to put it there.`);
+  return refusedInputError(
+    name,
+    rule,
+    hint && `${hint} Name one of its files, or ask the user to put it there.`,
+  );
 }
 
 /** The real path of the folder itself. */
@@ -77,8 +81,8 @@ export async function describeInputFolder(folder: string): Promise<string> {
   return await namesIn(await realRoot(folder));
 }
 
-const outside = (name: string, folder: string): AudioError =>
-  refuseInput(
+const outsideError = (name: string, folder: string): AudioError =>
+  refusedInputError(
     name,
     `is outside of ${folder}, the only folder that files are read from (setting ${SETTING})`,
     "Ask the user to copy the file into that folder, or give the text itself.",
@@ -87,16 +91,16 @@ const outside = (name: string, folder: string): AudioError =>
 /** Resolves a path by its text alone, because on Windows even looking at `\\\\host\\share` contacts that host. */
 function pathInside(folder: string, file: string, name: string): string {
   if (file.trim() === "" || file.includes("\0") || !file.isWellFormed()) {
-    throw refuseInput(name, "is not a path of a file");
+    throw refusedInputError(name, "is not a path of a file");
   }
   const path = resolve(folder, file);
   const way = relative(folder, path);
   if (way === "" || way === ".." || way.startsWith(`..${sep}`) || isAbsolute(way)) {
-    throw outside(name, folder);
+    throw outsideError(name, folder);
   }
   // On Windows, `notes.txt:hidden.txt` names an alternate data stream.
-  if (sep === "\\" && way.includes(":")) throw refuseInput(name, "is not a path of a file");
-  if (formatOfName(path) === null) throw refuseInput(name, `is no ${EXTENSIONS_IN_WORDS} file`);
+  if (sep === "\\" && way.includes(":")) throw refusedInputError(name, "is not a path of a file");
+  if (formatOfName(path) === null) throw refusedInputError(name, `is no ${EXTENSIONS_IN_WORDS} file`);
   return path;
 }
 
@@ -129,18 +133,18 @@ async function isOpenedInside(handle: FileHandle, path: string, root: string): P
  */
 async function openInside(path: string, root: string, name: string): Promise<FileHandle> {
   const real = await realPath(path);
-  if (!(await isInside(real, root))) throw outside(name, root);
+  if (!(await isInside(real, root))) throw outsideError(name, root);
   if (formatOfName(real) === null)
-    throw refuseInput(name, `leads to a file that is no ${EXTENSIONS_IN_WORDS}`);
+    throw refusedInputError(name, `leads to a file that is no ${EXTENSIONS_IN_WORDS}`);
   // Opening a device may have effects, so the kind is checked before opening too.
-  if (!(await lstat(real)).isFile()) throw refuseInput(name, "is not a regular file");
+  if (!(await lstat(real)).isFile()) throw refusedInputError(name, "is not a regular file");
   const handle = await open(real, constants.O_RDONLY | NO_FOLLOW | (constants.O_NONBLOCK ?? 0));
   try {
     const opened = await handle.stat();
-    if (!opened.isFile()) throw refuseInput(name, "is not a regular file");
-    if (!(await isOpenedInside(handle, path, root))) throw outside(name, root);
+    if (!opened.isFile()) throw refusedInputError(name, "is not a regular file");
+    if (!(await isOpenedInside(handle, path, root))) throw outsideError(name, root);
     const maxBytes = maxBytesOf(formatOfName(path) ?? "plain");
-    if (opened.size > maxBytes) throw tooLong(name, maxBytes);
+    if (opened.size > maxBytes) throw tooLongError(name, maxBytes);
     return handle;
   } catch (error) {
     await handle.close();

@@ -3,7 +3,7 @@ import { lstat, mkdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { type Clock, systemClock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
-import { fileFailure, notWritable, systemCode } from "./file-failure.ts";
+import { fileError, notWritableError, systemCode } from "./file-failure.ts";
 import { isOtherSpelling, realPath } from "./real-path.ts";
 import { createTemporaryFile, removeIfPresent, sweepTemporaryFiles } from "./temporary-file.ts";
 
@@ -78,7 +78,7 @@ async function exists(path: string): Promise<boolean> {
 export async function assertInPlace(root: string): Promise<string> {
   const real = await realPath(root);
   if (real === root || (await isOtherSpelling(root, real))) return real;
-  throw notWritable(root, "the path now leads somewhere else");
+  throw notWritableError(root, "the path now leads somewhere else");
 }
 
 /**
@@ -115,7 +115,7 @@ function folderAt(given: string, clock: Pick<Clock, "wallMs">): OutputFolder {
       try {
         await makeThere();
       } catch (error) {
-        throw fileFailure(error, root);
+        throw fileError(error, root);
       }
     },
     async ensureWritable() {
@@ -129,7 +129,7 @@ function folderAt(given: string, clock: Pick<Clock, "wallMs">): OutputFolder {
           await removeIfPresent(probe.path);
         }
       } catch (error) {
-        throw fileFailure(error, root);
+        throw fileError(error, root);
       }
     },
     async sweepStaleTemporaryFiles() {

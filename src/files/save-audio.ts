@@ -7,7 +7,7 @@ import { looksLikeFormat, type OutputFormat } from "../contract/audio-format.ts"
 import { AudioError } from "../errors.ts";
 import { AudioSink } from "./audio-sink.ts";
 import type { FileDigest } from "./file-content.ts";
-import { fileFailure, notWritable, systemCode } from "./file-failure.ts";
+import { fileError, notWritableError, systemCode } from "./file-failure.ts";
 import { wrongFormatName } from "./file-name.ts";
 import { nextName } from "./next-name.ts";
 import { assertInPlace, type OutputFolder } from "./output-folder.ts";
@@ -65,7 +65,7 @@ export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
       await assertOwn(temporary, root);
       await close();
       const matchesFormat = digest.sizeBytes > 0 && looksLikeFormat(request.format, sink.head);
-      if (!matchesFormat && !request.keepsOtherFormat) throw wrongFormat(request.format);
+      if (!matchesFormat && !request.keepsOtherFormat) throw unexpectedFormatError(request.format);
       const name = await nameFor(request, temporary.path, digest, matchesFormat);
       const file = { path: join(root, name), ...digest, savedAtMs: request.clock.wallMs(), matchesFormat };
       await syncFolder(root);
@@ -76,11 +76,11 @@ export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
       await removeIfPresent(temporary.path);
     }
   } catch (error) {
-    throw fileFailure(error, request.folder.root);
+    throw fileError(error, request.folder.root);
   }
 }
 
-function wrongFormat(format: OutputFormat): AudioError {
+function unexpectedFormatError(format: OutputFormat): AudioError {
   return new AudioError("unexpected_response", `The service delivered bytes that are not ${format}.`, {
     retryable: true,
   });
@@ -89,12 +89,13 @@ function wrongFormat(format: OutputFormat): AudioError {
 /** Throws unless the temporary file is the one that was written to, in the same folder. */
 async function assertOwn({ path, handle }: TemporaryFile, root: string): Promise<void> {
   const found = lstat(path).catch((error) => {
-    if (systemCode(error) === "ENOENT") throw notWritable(root, "the file was removed while it was written");
+    if (systemCode(error) === "ENOENT")
+      throw notWritableError(root, "the file was removed while it was written");
     throw error;
   });
   const [stats, own] = await Promise.all([found, handle.stat(), assertInPlace(root)]);
   if (!stats.isFile() || stats.ino !== own.ino)
-    throw notWritable(root, "the file was replaced while it was written");
+    throw notWritableError(root, "the file was replaced while it was written");
 }
 
 /** Publishes under the requested name, or the next free one. */

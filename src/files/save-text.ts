@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { AudioSink } from "./audio-sink.ts";
 import type { FileDigest } from "./file-content.ts";
-import { fileFailure } from "./file-failure.ts";
+import { fileError } from "./file-failure.ts";
 import { nextName } from "./next-name.ts";
 import { assertInPlace, type OutputFolder } from "./output-folder.ts";
 import { publish, syncFolder } from "./publish.ts";
@@ -41,6 +41,6 @@ export async function saveText(folder: OutputFolder, fileName: string, text: str
       await removeIfPresent(temporary.path);
     }
   } catch (error) {
-    throw fileFailure(error, root);
+    throw fileError(error, root);
   }
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { AudioError } from "../errors.ts";
 import { AudioSink } from "./audio-sink.ts";
 import { digestOf, type FileDigest, hasContent, isInside, openRegular } from "./file-content.ts";
-import { fileFailure, systemCode } from "./file-failure.ts";
+import { fileError, systemCode } from "./file-failure.ts";
 import { wrongFormatName } from "./file-name.ts";
 import { nextName } from "./next-name.ts";
 import { assertInPlace, type OutputFolder } from "./output-folder.ts";
@@ -31,7 +31,7 @@ export async function precheckFileName(folder: OutputFolder, fileName: string): 
   } catch (error) {
     const code = systemCode(error);
     if (code === "ENOENT") return "free";
-    if (code !== "ENAMETOOLONG") throw fileFailure(error, folder.root);
+    if (code !== "ENAMETOOLONG") throw fileError(error, folder.root);
     throw new AudioError(
       "invalid_file_name",
       "file_name is too long for the file system of the output folder.",
@@ -129,7 +129,7 @@ export async function copyToName(
       await removeIfPresent(temporary.path);
     }
   } catch (error) {
-    throw fileFailure(error, root);
+    throw fileError(error, root);
   } finally {
     await source.close();
   }

@@ -5,12 +5,12 @@ import { AudioError } from "../errors.ts";
 export const MAX_TEXT_FILE_BYTES = 8 * 1024 * 1024;
 
 /** A refusal that names the input and the rule that it breaks. */
-export function refuseInput(name: string, rule: string, remedy?: string): AudioError {
+export function refusedInputError(name: string, rule: string, remedy?: string): AudioError {
   return new AudioError("invalid_request", `${name} ${rule}. Nothing was sent.`, { remedy });
 }
 
-export function tooLong(name: string, maxBytes: number): AudioError {
-  return refuseInput(name, `is larger than ${maxBytes / 1024 / 1024} MiB, the most that is read`);
+export function tooLongError(name: string, maxBytes: number): AudioError {
+  return refusedInputError(name, `is larger than ${maxBytes / 1024 / 1024} MiB, the most that is read`);
 }
 
 /**
@@ -30,7 +30,7 @@ export async function readStream(
   for await (const chunk of stream) {
     if (!(chunk instanceof Uint8Array)) throw new TypeError("a stream of bytes was expected");
     sizeBytes += chunk.byteLength;
-    if (sizeBytes > maxBytes) throw tooLong(name, maxBytes);
+    if (sizeBytes > maxBytes) throw tooLongError(name, maxBytes);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks, sizeBytes);
@@ -73,7 +73,7 @@ function probableEncoding(bytes: Uint8Array): string | null {
  *   NUL character
  */
 export function decodeText(bytes: Uint8Array, name: string): string {
-  if (bytes.byteLength === 0) throw refuseInput(name, "is empty");
+  if (bytes.byteLength === 0) throw refusedInputError(name, "is empty");
   const encoding = encodingOf(bytes);
   let text: string;
   try {
@@ -81,16 +81,19 @@ export function decodeText(bytes: Uint8Array, name: string): string {
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     if (encoding !== "utf-8") {
-      throw refuseInput(name, "is not valid UTF-16, which its byte order mark promises", SAVE_AS_UTF8);
+      throw refusedInputError(name, "is not valid UTF-16, which its byte order mark promises", SAVE_AS_UTF8);
     }
     const probable = probableEncoding(bytes);
-    if (probable === null) throw refuseInput(name, "is not text in UTF-8", SAVE_AS_UTF8);
-    throw refuseInput(
+    if (probable === null) throw refusedInputError(name, "is not text in UTF-8", SAVE_AS_UTF8);
+    throw refusedInputError(
       name,
       `is not text in UTF-8; it seems to be in ${probable}`,
       `Ask the user to open the file as ${probable} and to save it as UTF-8, or give the text itself.`,
     );
   }
   if (!text.includes("\0")) return text;
-  throw refuseInput(name, "holds NUL characters, so it is not text (or UTF-16 without its byte order mark)");
+  throw refusedInputError(
+    name,
+    "holds NUL characters, so it is not text (or UTF-16 without its byte order mark)",
+  );
 }

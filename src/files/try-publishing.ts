@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import { hasContent } from "./file-content.ts";
-import { fileFailure, notWritable } from "./file-failure.ts";
+import { fileError, notWritableError } from "./file-failure.ts";
 import type { OutputFolder } from "./output-folder.ts";
 import { publish } from "./publish.ts";
 import { createTemporaryFile, flushToDisk, removeIfPresent, temporaryPath } from "./temporary-file.ts";
@@ -30,12 +30,12 @@ export async function tryPublishing(folder: OutputFolder): Promise<void> {
       };
       await publish(draft.path, root, basename(target), digest);
       if (!(await hasContent(target, digest)))
-        throw notWritable(root, "a file that was saved cannot be read back");
+        throw notWritableError(root, "a file that was saved cannot be read back");
     } finally {
       await removeIfPresent(draft.path);
       await removeIfPresent(target);
     }
   } catch (error) {
-    throw fileFailure(error, root);
+    throw fileError(error, root);
   }
 }

@@ -9,7 +9,7 @@ import { publish, syncFolder } from "./publish.ts";
 import { retryWhileLocked } from "./retry-while-locked.ts";
 import { createTemporaryFile, removeIfPresent } from "./temporary-file.ts";
 
-const refused = (path: string, why: string): AudioError =>
+const refusedError = (path: string, why: string): AudioError =>
   new AudioError("output_not_writable", `${path} ${why}; it stays as it is. Name another file.`);
 
 /** Checks that the path is free, or holds a file that begins with the marker. @throws AudioError for anything else */
@@ -19,14 +19,14 @@ async function existingContent(path: string, marker: string): Promise<"nothing" 
     throw error;
   });
   if (stats === null) return "nothing";
-  if (stats.isSymbolicLink()) throw refused(path, "is a symbolic link");
+  if (stats.isSymbolicLink()) throw refusedError(path, "is a symbolic link");
   const handle = stats.isFile() ? await openRegular(path) : null;
-  if (handle === null) throw refused(path, "is not a file that can be read");
+  if (handle === null) throw refusedError(path, "is not a file that can be read");
   try {
     const wanted = Buffer.from(marker);
     const head = Buffer.alloc(wanted.byteLength);
     await handle.read(head, 0, head.byteLength, 0);
-    if (!head.equals(wanted)) throw refused(path, "was not written by this command");
+    if (!head.equals(wanted)) throw refusedError(path, "was not written by this command");
     return "ours";
   } finally {
     await handle.close();
@@ -52,7 +52,7 @@ export async function writeGeneratedPage(file: string, marker: string, text: str
       const digest = await sink.finish();
       if (before === "ours") await retryWhileLocked(() => rename(temporary.path, path));
       else if ((await publish(temporary.path, folder, basename(path), digest)) === "taken") {
-        throw refused(path, "has just been made by somebody else");
+        throw refusedError(path, "has just been made by somebody else");
       }
       await syncFolder(folder);
       return path;

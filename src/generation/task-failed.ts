@@ -15,7 +15,7 @@ function failureReason({ taskError }: TaskRecord): string {
     : `. The service says: ${quoteServiceText(words)}`;
 }
 
-export function taskFailed(record: TaskRecord): AudioError {
+export function taskFailedError(record: TaskRecord): AudioError {
   const cost =
     record.billing === null
       ? `The service stated no bill that can be read, so up to ${RESERVED_CREDITS} credits may be charged for it.`

@@ -173,7 +173,7 @@ export class Ledger {
       expectedRevision = stored === null || isOdd ? null : stored.revision;
       current = stored ?? current;
     }
-    throw unavailable("The ledger stayed busy with the same record.");
+    throw unavailableError("The ledger stayed busy with the same record.");
   }
 
   /**
@@ -214,7 +214,7 @@ export class Ledger {
       }
       current = stored;
     }
-    throw unavailable("The ledger stayed busy with the same record.");
+    throw unavailableError("The ledger stayed busy with the same record.");
   }
 
   /**
@@ -243,5 +243,5 @@ const nextRevision = ({ revision }: TaskRecord): number =>
 const keepsSpend = (before: TaskRecord, after: TaskRecord): boolean =>
   before.status === after.status && before.taskId === after.taskId && before.spend === after.spend;
 
-const unavailable = (message: string): AudioError =>
+const unavailableError = (message: string): AudioError =>
   new AudioError("store_unavailable", message, { retryable: true });

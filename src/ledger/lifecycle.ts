@@ -72,7 +72,7 @@ export const NO_TASK_YET = {
 
 /** Returns the record as if its attempt had never been sent. */
 export function withoutSend(record: TaskRecord): TaskRecord {
-  const spend = earlier(record, record.spend?.atMs ?? record.createdAtMs);
+  const spend = earlierSpend(record, record.spend?.atMs ?? record.createdAtMs);
   return { ...record, ...NO_TASK_YET, spend };
 }
 
@@ -146,7 +146,7 @@ function notAccepted(record: TaskRecord, event: TaskEvent & { kind: "notAccepted
   return withoutSend(record);
 }
 
-const earlier = ({ earlierCredits: credits }: TaskRecord, atMs: number): TaskRecord["spend"] =>
+const earlierSpend = ({ earlierCredits: credits }: TaskRecord, atMs: number): TaskRecord["spend"] =>
   credits === 0 ? null : { credits, atMs };
 
 function observed(record: TaskRecord, event: TaskEvent & { kind: "observed" }): TaskRecord {

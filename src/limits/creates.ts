@@ -105,7 +105,7 @@ export class Creates {
     const { creditBudget, ledger } = this.#options;
     if (creditBudget === null || record.status === "unresolved") return;
     const spent = await ledger.store.spentCredits(BUDGET_WINDOW_MS);
-    if (spent + RESERVED_CREDITS > creditBudget) throw overBudget(creditBudget, spent);
+    if (spent + RESERVED_CREDITS > creditBudget) throw overBudgetError(creditBudget, spent);
   }
 
   async #ask({ record, narrationId, isForHandles }: CreateOrder): Promise<Answer<CreateOutcome, WaitReason>> {
@@ -139,10 +139,10 @@ export class Creates {
       case "not_wanted":
         return { outcome: admission };
       case "over_limit":
-        throw overLimit(admission.maxCredits, admission.billedCredits);
+        throw overLimitError(admission.maxCredits, admission.billedCredits);
       case "over_budget":
         // The cost of this record's earlier attempts counts, too.
-        throw overBudget(creditBudget ?? 0, admission.countedCredits + record.earlierCredits);
+        throw overBudgetError(creditBudget ?? 0, admission.countedCredits + record.earlierCredits);
       case "held": {
         const { reason } = admission;
         // Poll, because this process is not notified when another process's task ends.
@@ -155,13 +155,13 @@ export class Creates {
   }
 }
 
-const overLimit = (maxCredits: number, billed: number): AudioError =>
+const overLimitError = (maxCredits: number, billed: number): AudioError =>
   new AudioError(
     "max_credits_reached",
     `max_credits of ${maxCredits} leaves no room for another part: ${Math.round(billed)} are charged or reserved, and each part reserves ${RESERVED_CREDITS} until its own charge is known.`,
   );
 
-function overBudget(budget: number, counted: number): AudioError {
+function overBudgetError(budget: number, counted: number): AudioError {
   return new AudioError(
     "budget_exceeded",
     `The credit budget of ${budget} for any 24 hours leaves no room for another task: ${counted} credits are reserved or charged, and each new task reserves ${RESERVED_CREDITS}. Nothing was sent.`,

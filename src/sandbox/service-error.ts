@@ -27,10 +27,11 @@ export function errorBody(code: string, message: string): { error: { code: strin
   return { error: { code, message } };
 }
 
-export const invalidRequest = (message: string): ServiceError => new ServiceError("invalid_request", message);
+export const invalidRequestError = (message: string): ServiceError =>
+  new ServiceError("invalid_request", message);
 
-export const notFound = (): ServiceError =>
+export const notFoundError = (): ServiceError =>
   new ServiceError("not_found", "There is nothing here for this account.");
 
-export const rateLimited = (): ServiceError =>
+export const rateLimitedError = (): ServiceError =>
   new ServiceError("rate_limit", "Too many requests for this account in a minute. Wait before trying again.");

@@ -3,13 +3,13 @@ import { networkFailure } from "../../src/api/network-failure.ts";
 import { type Operation, rejectionError } from "../../src/api/rejection.ts";
 import { serviceReason } from "../../src/api/service-text.ts";
 import { AudioError } from "../../src/errors.ts";
-import { fileFailure, notWritable } from "../../src/files/file-failure.ts";
+import { fileError, notWritableError } from "../../src/files/file-failure.ts";
 import { checkFileName } from "../../src/files/file-name.ts";
 import { decodeText } from "../../src/files/text-bytes.ts";
 import { canonicalInput } from "../../src/generation/canonical-input.ts";
 import { wrongFormatError } from "../../src/generation/find-saved.ts";
 import { goneError } from "../../src/generation/job/missing-task.ts";
-import { taskFailed } from "../../src/generation/task-failed.ts";
+import { taskFailedError } from "../../src/generation/task-failed.ts";
 import { checkTaskId } from "../../src/generation/use-cases/find-record.ts";
 import { callTimedOut } from "../../src/generation/use-cases/generate.ts";
 import { planNarration } from "../../src/narration/plan/plan-narration.ts";
@@ -40,7 +40,7 @@ function refusal(status: number, code: string, message: string, operation: Opera
 }
 
 function ofSystem(code: string): AudioError {
-  const failure = fileFailure(
+  const failure = fileError(
     Object.assign(new Error(code), { code, errno: -1, syscall: "open" }),
     "/home/someone/audio-generation",
   );
@@ -70,9 +70,11 @@ export const thrownErrors = (): AudioError[] => [
   refusal(409, "not_ready", "still processing", "content"),
   refusal(429, "rate_limit", "slow down", "query"),
   refusal(503, "api_unavailable", "closed for a moment", "query"),
-  taskFailed(sampleRecord({ taskId: TASK_ID, taskError, billing: REFUNDED })),
-  taskFailed(sampleRecord({ taskId: TASK_ID, taskError, billing: { ...REFUNDED, charged_credits: 150 } })),
-  taskFailed(sampleRecord({ taskId: TASK_ID, taskError, billing: null })),
+  taskFailedError(sampleRecord({ taskId: TASK_ID, taskError, billing: REFUNDED })),
+  taskFailedError(
+    sampleRecord({ taskId: TASK_ID, taskError, billing: { ...REFUNDED, charged_credits: 150 } }),
+  ),
+  taskFailedError(sampleRecord({ taskId: TASK_ID, taskError, billing: null })),
   goneError(record),
   wrongFormatError(record, file),
   callTimedOut(null, { taskId: TASK_ID }),
@@ -84,7 +86,7 @@ export const thrownErrors = (): AudioError[] => [
   thrownBy(() => findPartsByQuote([{ text: "A rose." }, { text: "A rose is a rose." }], "A rose")),
   thrownBy(() => findPartsByQuote([{ text: "A rose." }], "a lily")),
   thrownBy(() => decodeText(Buffer.from([0xe9]), 'file "notes.txt"')),
-  notWritable("/home/someone/audio-generation", "the path now leads somewhere else"),
+  notWritableError("/home/someone/audio-generation", "the path now leads somewhere else"),
   ofSystem("ENOSPC"),
   ofSystem("EACCES"),
   ofSystem("EIO"),

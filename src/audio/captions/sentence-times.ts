@@ -10,7 +10,7 @@ export interface SentenceTime {
 }
 
 /** Divides the time between two known edges by weight. Returns the edges in between, in seconds. */
-function proportional(weights: readonly number[], startSeconds: number, endSeconds: number): number[] {
+function divideInProportion(weights: readonly number[], startSeconds: number, endSeconds: number): number[] {
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   let passed = 0;
   return weights.slice(0, -1).map((weight) => {
@@ -44,7 +44,7 @@ export function sentenceTimes(
     const silence = edge < found.length ? found[edge] : undefined;
     if (edge < found.length && silence === undefined) continue;
     const endSeconds = silence?.startSeconds ?? lengthSeconds;
-    const inner = proportional(weights.slice(first, edge + 1), startSeconds, endSeconds);
+    const inner = divideInProportion(weights.slice(first, edge + 1), startSeconds, endSeconds);
     const starts = [startSeconds, ...inner];
     starts.forEach((start, index) => {
       times.push({ startSeconds: start, endSeconds: inner[index] ?? endSeconds, isHeard: index === 0 });

@@ -4,7 +4,7 @@ import type { TaskRecord } from "../../ledger/record.ts";
 import type { CallHandle, SaveOptions } from "../../ledger/rules/handles.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { Call, HandleCall } from "../job/wait-for-job.ts";
-import { taskFailed } from "../task-failed.ts";
+import { taskFailedError } from "../task-failed.ts";
 
 /** Thrown if the request needs no handle. The request is then answered as for clients without tasks. */
 export class NoHandleNeeded extends Error {
@@ -77,7 +77,7 @@ export class HandleRun implements HandleCall {
     const handle = await this.#deps.ledger.store.findHandle(this.#handle.handleId);
     if (handle === null || handle.endedAtMs !== null) throw new HandleEnded("the handle has ended");
     // A further attempt needs a new call.
-    if (hasFailedAttempt({ record: asked, handle })) throw taskFailed(asked);
+    if (hasFailedAttempt({ record: asked, handle })) throw taskFailedError(asked);
     return asked;
   }
 

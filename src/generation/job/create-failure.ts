@@ -12,7 +12,7 @@ import type { Job } from "./job.ts";
 export type AdmittedCreate = Extract<CreateOutcome, { kind: "admitted" }>;
 
 /** A 404 in response to a create means a wrong address, because no task exists yet. */
-const noSuchService = (error: AudioError): AudioError =>
+const noSuchServiceError = (error: AudioError): AudioError =>
   new AudioError("not_found", error.message, {
     httpStatus: error.httpStatus,
     idempotencyKey: error.idempotencyKey,
@@ -66,7 +66,7 @@ export async function handleCreateFailure(
   if (decision.kind === "stop") {
     log.info(`the service refused a create: ${error.code}`);
     if (job.record.mayHaveArrived) throw withEarlierSendAdvice(known, job.record);
-    throw known.code === "not_found" ? noSuchService(known) : known;
+    throw known.code === "not_found" ? noSuchServiceError(known) : known;
   }
   job.signal.throwIfAborted();
   if (decision.kind === "limited") {

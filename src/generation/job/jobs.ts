@@ -4,7 +4,7 @@ import type { TaskRecord } from "../../ledger/record.ts";
 import { toStoredError } from "../../ledger/stored-error.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { wrongFormatError } from "../find-saved.ts";
-import { taskFailed } from "../task-failed.ts";
+import { taskFailedError } from "../task-failed.ts";
 import { claimOrFollow } from "./claim-or-follow.ts";
 import { createTask } from "./create-task.ts";
 import { Job, type JobEnd, type JobPurpose, NotWantedError } from "./job.ts";
@@ -96,7 +96,7 @@ export class Jobs {
       if (job.signal.aborted) return { kind: "abandoned" };
       if (error instanceof NotWantedError) return { kind: "not_wanted" };
       if (!(error instanceof AudioError)) log.error("a job failed unexpectedly", error);
-      const explained = explain(job, error);
+      const explained = explainedError(job, error);
       if (job.ownsLease) await this.#storeRefusal(job, explained);
       return { kind: "error", error: explained };
     } finally {
@@ -154,7 +154,7 @@ export class Jobs {
           if (action.isSameCall) job.announce("The task failed and was refunded; trying once more.");
           if (failure === "in_response") replayedFailures += 1;
           const { attempt: failedAttempt } = job.record;
-          const error = action.isSameCall ? undefined : toStoredError(taskFailed(job.record));
+          const error = action.isSameCall ? undefined : toStoredError(taskFailedError(job.record));
           job.record = await persist(job, this.#deps, { kind: "attemptBegun", failedAttempt, error });
           break;
         }
@@ -197,7 +197,7 @@ export class Jobs {
   }
 }
 
-function explain(job: Job, error: unknown): AudioError {
+function explainedError(job: Job, error: unknown): AudioError {
   const known = error instanceof AudioError ? error : internalError(error);
   return known.withIds({
     taskId: job.record.taskId ?? undefined,

@@ -40,7 +40,7 @@ export async function persist(
     } catch (error) {
       const isStoreUnavailable = error instanceof AudioError && error.code === "store_unavailable";
       if (!isStoreUnavailable) throw error;
-      if (giveUp.isOver || job.signal.aborted) throw notWritten(error);
+      if (giveUp.isOver || job.signal.aborted) throw notWrittenError(error);
       log.warn("the ledger cannot be written; what is known is kept in memory and written later", error);
       // Callers see the new state while the write is retried.
       job.record = applyEvent(known, event);
@@ -52,7 +52,7 @@ export async function persist(
 }
 
 /** Replaces the usual remedy, which says that nothing was sent. */
-function notWritten({ message, cause }: AudioError): AudioError {
+function notWrittenError({ message, cause }: AudioError): AudioError {
   return new AudioError("store_unavailable", message, {
     retryable: true,
     remedy:

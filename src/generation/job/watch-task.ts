@@ -46,7 +46,7 @@ export async function watchTask(job: Job, deps: GenerationDeps): Promise<void> {
       const untilMs = Math.max(nextPollMs + timing.pollIntervalMs, clock.steadyMs() + extraMs);
       job.setPhase({ kind: "retrying", error, untilMs });
     }
-    if (recovery.isOver && isRunning(job)) throw waitExpired(job);
+    if (recovery.isOver && isRunning(job)) throw waitExpiredError(job);
     if (extraMs > 0) await clock.sleep(extraMs, job.signal);
     // Polls keep a fixed grid, so the duration of a query causes no drift. Missed polls are skipped.
     nextPollMs = Math.max(nextPollMs + timing.pollIntervalMs, clock.steadyMs());
@@ -74,7 +74,7 @@ async function poll(job: Job, deps: GenerationDeps): Promise<ObservedTask> {
   return task;
 }
 
-function waitExpired({ record: { taskId } }: Job): AudioError {
+function waitExpiredError({ record: { taskId } }: Job): AudioError {
   return new AudioError("wait_expired", `Task ${taskId ?? "?"} did not end within the recovery window.`, {
     retryable: true,
     taskId: taskId ?? undefined,

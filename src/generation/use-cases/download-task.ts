@@ -18,7 +18,7 @@ import { askService } from "../job/ask-service.ts";
 import type { Jobs } from "../job/jobs.ts";
 import { type Call, type OpenCall, openCall, waitForJob } from "../job/wait-for-job.ts";
 import { handleOf } from "../request-handle.ts";
-import { taskFailed } from "../task-failed.ts";
+import { taskFailedError } from "../task-failed.ts";
 import type { TaskView } from "../task-view.ts";
 import { wantedName } from "../wanted-name.ts";
 import { saveUnderName } from "./chosen-names.ts";
@@ -66,13 +66,13 @@ export async function downloadTask(
     known.taskId === null
       ? await resendUnresolved(jobs, known, call)
       : await refresh(deps, jobs, known, call);
-  if (record.status === "failed") throw taskFailed(record);
-  if (record.status !== "succeeded") throw notReady(record);
+  if (record.status === "failed") throw taskFailedError(record);
+  if (record.status !== "succeeded") throw notReadyError(record);
   await deps.folder.ensureWritable();
   return await downloadAudio(deps, jobs, await setFileName(deps, jobs, record, fileName), fileName, call);
 }
 
-function notReady(record: Pick<TaskRecord, "taskId" | "status" | "recordId">): AudioError {
+function notReadyError(record: Pick<TaskRecord, "taskId" | "status" | "recordId">): AudioError {
   const id = record.taskId ?? handleOf(record);
   return new AudioError("not_ready", `Task ${id} is still ${record.status}.`, {
     retryable: true,
@@ -83,7 +83,7 @@ function notReady(record: Pick<TaskRecord, "taskId" | "status" | "recordId">): A
 /** Sends a request without a response again. A request that was never sent needs a generate_audio call. */
 async function resendUnresolved(jobs: Jobs, record: TaskRecord, call: OpenCall): Promise<TaskRecord> {
   if (record.status !== "unresolved") {
-    if (jobs.running(record.recordId) !== undefined) throw notReady(record);
+    if (jobs.running(record.recordId) !== undefined) throw notReadyError(record);
     if (record.refusal !== null) throw fromStoredError(record.refusal.error);
     throw new AudioError("not_ready", "This request has not been accepted yet, so there is no audio of it.", {
       taskId: handleOf(record),
@@ -167,7 +167,7 @@ async function downloadAudio(
     case "error":
       throw end.error;
     case "failed":
-      throw taskFailed(end.record);
+      throw taskFailedError(end.record);
     case "abandoned":
     case "not_wanted":
     case undefined: {

@@ -13,7 +13,7 @@ import { NotWantedError } from "../job/job.ts";
 import type { Jobs } from "../job/jobs.ts";
 import { describe } from "../job/phase.ts";
 import { type OpenCall, waitForJob } from "../job/wait-for-job.ts";
-import { taskFailed } from "../task-failed.ts";
+import { taskFailedError } from "../task-failed.ts";
 import { newestExisting } from "./assign-files.ts";
 import { findOrDraft } from "./find-record.ts";
 
@@ -169,7 +169,7 @@ export async function generatePart(
       case "saved":
         return { record: end.record, file: end.file };
       case "failed":
-        throw taskFailed(end.record);
+        throw taskFailedError(end.record);
       case "error":
         throw end.error;
       case "not_wanted":

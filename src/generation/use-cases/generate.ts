@@ -24,7 +24,7 @@ import { explainCredits, lacksRemedy } from "../no-credits.ts";
 import { paceOfLedger } from "../pace.ts";
 import { respelledInput } from "../respelled-input.ts";
 import { storedInput } from "../stored-input.ts";
-import { taskFailed } from "../task-failed.ts";
+import { taskFailedError } from "../task-failed.ts";
 import { type TaskView, taskViewOf } from "../task-view.ts";
 import { chooseName, type NameRequest, saveUnderName } from "./chosen-names.ts";
 import { type FoundRecord, findOrDraft, type IdentifiedRequest, newRecord } from "./find-record.ts";
@@ -176,7 +176,7 @@ async function runRecord(
       return await viewOfSaved(deps, end.record, { replayed, file: named, notes }, request);
     }
     case "failed":
-      throw taskFailed(end.record);
+      throw taskFailedError(end.record);
     case "error":
       throw await withCost(deps, end.error, job.record);
     case "abandoned":

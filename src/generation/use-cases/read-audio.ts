@@ -23,7 +23,7 @@ export interface AudioBytes {
 
 const TASK_URI = /^audio:\/\/tasks\/([^/]+)\/content$/;
 
-export function unknownResource(): AudioError {
+export function unknownResourceError(): AudioError {
   return new AudioError("not_found", "No audio of this ledger has that address.", {
     remedy: "Use the uri of a resource_link, or audio://tasks/{task_id}/content of a finished, saved task.",
   });
@@ -85,7 +85,7 @@ async function locateSpelling(deps: GenerationDeps, path: string): Promise<Locat
  */
 export async function readAudio(deps: GenerationDeps, uri: string): Promise<AudioBytes> {
   const located = await locate(deps, uri);
-  if (located === null) throw unknownResource();
+  if (located === null) throw unknownResourceError();
   const { record, file } = located;
   const bytes = await readSaved(file, deps.folder.root, MAX_RESOURCE_BYTES);
   return {

@@ -4,7 +4,7 @@ import { isTaskId } from "../../contract/wire.ts";
 import type { Piece, PieceReader } from "../../files/read-piece.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { formatOf } from "../stored-input.ts";
-import { type AudioBytes, unknownResource } from "./read-audio.ts";
+import { type AudioBytes, unknownResourceError } from "./read-audio.ts";
 
 /**
  * Reads a piece of the newest unchanged copy; prefers copies that match their format.
@@ -18,7 +18,7 @@ export async function readPiece(
   taskId: string,
   piece: Piece,
 ): Promise<AudioBytes> {
-  if (!isTaskId(taskId)) throw unknownResource();
+  if (!isTaskId(taskId)) throw unknownResourceError();
   for (const record of await deps.ledger.ofTask(taskId)) {
     const files = record.files.toReversed().sort((a, b) => Number(b.matchesFormat) - Number(a.matchesFormat));
     for (const file of files) {
@@ -27,5 +27,5 @@ export async function readPiece(
       if (bytes !== null) return { bytes, mimeType };
     }
   }
-  throw unknownResource();
+  throw unknownResourceError();
 }

@@ -9,7 +9,7 @@ import { AudioError } from "../../errors.ts";
 import { describeCause, type Log } from "../../log.ts";
 import { type Rows, type SqlEngine, type Statement, sql, type Transaction } from "../store/sql-engine.ts";
 import { PostgresConnection } from "./postgres-connection.ts";
-import { isReadOnly, isTransient, LostConnection, NoAnswerError, postgresFault } from "./postgres-faults.ts";
+import { isReadOnly, isTransient, LostConnection, NoAnswerError, postgresError } from "./postgres-faults.ts";
 import { prepareTables, TABLE_NAMES } from "./postgres-tables.ts";
 
 /** How long a server may be unavailable before a call reports it. */
@@ -96,7 +96,7 @@ export class PostgresEngine implements SqlEngine {
   get trouble(): AudioError | null {
     const silentMs = performance.now() - Math.max(this.#waitingSinceMs, this.#answeredAtMs);
     return this.#waiting > 0 && silentMs > SILENCE_MS
-      ? postgresFault(this.description, this.#lastError)
+      ? postgresError(this.description, this.#lastError)
       : null;
   }
 
@@ -172,7 +172,7 @@ export class PostgresEngine implements SqlEngine {
       this.#reportedAtMs > this.#answeredAtMs && performance.now() - this.#reportedAtMs < OUTAGE_KNOWN_MS;
     // When the server is reported as unreachable, all calls that were waiting for it fail at once.
     if (isOutageKnown && askedAtMs <= this.#reportedAtMs)
-      throw postgresFault(this.description, this.#lastError);
+      throw postgresError(this.description, this.#lastError);
     // Count time without an answer from the last answer, because waiting for this process's own work proves nothing.
     const startedAtMs = isOutageKnown ? performance.now() : Math.max(askedAtMs, this.#answeredAtMs);
     const untilMs = startedAtMs + (isOutageKnown ? SINGLE_TRY_MS : RETRY_MS);
@@ -184,7 +184,7 @@ export class PostgresEngine implements SqlEngine {
         const isOver = isOutageKnown || performance.now() >= untilMs - MIN_TRY_MS;
         if (!isTransient(error) || isOver) {
           if (this.#answeredAtMs <= startedAtMs) this.#reportedAtMs = performance.now();
-          throw postgresFault(this.description, error);
+          throw postgresError(this.description, error);
         }
         this.#log.debug(`the ledger's database is asked again: ${describeCause(error)}`);
         // This timer keeps the process alive, unlike the clock's, because a write under way must not be cut off.

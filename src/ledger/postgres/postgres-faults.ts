@@ -159,7 +159,7 @@ export const isTransient = (error: unknown): boolean => messageOf(error)?.isTran
  */
 export const isReadOnly = (error: unknown): boolean => serverError.safeParse(error).data?.code === READ_ONLY;
 
-export function otherPostgresLayout(description: string): AudioError {
+export function otherPostgresLayoutError(description: string): AudioError {
   return new AudioError(
     "store_unavailable",
     `The ${description} holds a ledger of another version of this program, with other tables.`,
@@ -170,7 +170,7 @@ export function otherPostgresLayout(description: string): AudioError {
   );
 }
 
-export const foreignTables = (description: string): AudioError =>
+export const foreignTablesError = (description: string): AudioError =>
   unavailable(description, FOREIGN, undefined);
 
 /**
@@ -178,7 +178,7 @@ export const foreignTables = (description: string): AudioError =>
  *
  * @param description names the database, without credentials
  */
-export function postgresFault(description: string, error: unknown): AudioError {
+export function postgresError(description: string, error: unknown): AudioError {
   if (error instanceof AudioError) return error;
   const message = error instanceof Error ? error.message : "the reason is unknown";
   const unknown = {

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { LAYOUT_VERSION, TABLES } from "../store/schema.ts";
 import { sql } from "../store/sql-engine.ts";
 import type { PostgresConnection } from "./postgres-connection.ts";
-import { foreignTables, otherPostgresLayout } from "./postgres-faults.ts";
+import { foreignTablesError, otherPostgresLayoutError } from "./postgres-faults.ts";
 
 /** The lock ("AuGM") for creating tables, because two processes may start at once on an empty database. */
 const CREATION_LOCK = 0x4175474d;
@@ -50,8 +50,9 @@ export async function prepareTables(
       untilMs,
     );
   } else if (!known.some(({ tablename }) => tablename === "agm_layout")) {
-    throw foreignTables(description);
+    throw foreignTablesError(description);
   }
   const [layout] = await connection.run([sql("SELECT version FROM agm_layout")], untilMs);
-  if (versionRows.parse(layout?.rows)[0]?.version !== LAYOUT_VERSION) throw otherPostgresLayout(description);
+  if (versionRows.parse(layout?.rows)[0]?.version !== LAYOUT_VERSION)
+    throw otherPostgresLayoutError(description);
 }

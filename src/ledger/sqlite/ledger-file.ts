@@ -17,7 +17,7 @@ import { dirname, join } from "node:path";
 import type * as NodeSqlite from "node:sqlite";
 import { systemReason } from "../../files/file-failure.ts";
 import { LAYOUT_VERSION, TABLES } from "../store/schema.ts";
-import { damagedFile, unusableFolder } from "./sqlite-faults.ts";
+import { damagedFileError, unusableFolderError } from "./sqlite-faults.ts";
 
 /** Marks the file as this program's ("AuGM"), so that it never writes into another program's database. */
 export const APPLICATION_ID = 0x4175474d;
@@ -44,14 +44,14 @@ function ensureFolder(folder: string): void {
     nearest = dirname(nearest);
   }
   if (!statSync(nearest).isDirectory()) {
-    throw unusableFolder(folder, `${nearest === folder ? "it" : nearest} is a file, not a folder`);
+    throw unusableFolderError(folder, `${nearest === folder ? "it" : nearest} is a file, not a folder`);
   }
   try {
     accessSync(nearest, constants.W_OK | constants.X_OK);
   } catch (error) {
     const lack =
       nearest === folder ? "it cannot be written" : `it does not exist, and ${nearest} cannot be written`;
-    throw unusableFolder(folder, `${lack}: ${systemReason(error)}`, error);
+    throw unusableFolderError(folder, `${lack}: ${systemReason(error)}`, error);
   }
   for (const path of missing) {
     try {
@@ -126,7 +126,7 @@ export function prepareLedgerFile(sqlite: typeof NodeSqlite, stateDir: string): 
   ensureFolder(stateDir);
   const file = join(stateDir, LEDGER_FILE_NAME);
   if (!existsSync(file)) createFile(sqlite, file);
-  if (statSync(file).size === 0) throw damagedFile(file);
+  if (statSync(file).size === 0) throw damagedFileError(file);
   tightenFile(file);
   return file;
 }

@@ -11,7 +11,7 @@ import { LAYOUT_VERSION } from "../store/schema.ts";
 import { type Rows, type SqlEngine, type Statement, sql, type Transaction } from "../store/sql-engine.ts";
 import { APPLICATION_ID, LEDGER_FILE_NAME, prepareLedgerFile } from "./ledger-file.ts";
 import { loadSqlite } from "./load-sqlite.ts";
-import { foreignFile, isBusy, otherSqliteLayout, sqliteFault } from "./sqlite-faults.ts";
+import { foreignFileError, isBusy, otherSqliteLayoutError, sqliteError } from "./sqlite-faults.ts";
 import { folderWarnings } from "./state-folder.ts";
 
 /** How long SQLite itself waits for a lock, which blocks the whole process. Longer waits sleep between tries. */
@@ -46,9 +46,9 @@ class Connection {
     this.#db = new sqlite.DatabaseSync(this.#file, { timeout: BLOCKING_WAIT_MS });
     try {
       const header = (pragma: string) => headerSchema.parse(this.#prepare(`PRAGMA ${pragma}`).get());
-      if (header("application_id").application_id !== APPLICATION_ID) throw foreignFile(this.#file);
+      if (header("application_id").application_id !== APPLICATION_ID) throw foreignFileError(this.#file);
       const { user_version } = header("user_version");
-      if (user_version !== LAYOUT_VERSION) throw otherSqliteLayout(this.#file);
+      if (user_version !== LAYOUT_VERSION) throw otherSqliteLayoutError(this.#file);
       this.#db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
     } catch (error) {
       this.#db.close();
@@ -183,7 +183,7 @@ export class SqliteEngine implements SqlEngine {
         return result;
       } catch (error) {
         const waitedMs = performance.now() - startedAtMs;
-        if (!isBusy(error) || waitedMs >= LOCK_WAIT_MS) throw sqliteFault(this.#file, error);
+        if (!isBusy(error) || waitedMs >= LOCK_WAIT_MS) throw sqliteError(this.#file, error);
         // This timer keeps the process alive, unlike the clock's, because a write under way must not be cut off.
         await pause(2 + Math.random() * 20);
       }

@@ -26,7 +26,7 @@ export function isBusy(error: unknown): boolean {
   return code === SQLITE_BUSY || code === SQLITE_LOCKED;
 }
 
-export function damagedFile(file: string, cause?: unknown): AudioError {
+export function damagedFileError(file: string, cause?: unknown): AudioError {
   return new AudioError("store_unavailable", `The ledger file ${file} is damaged and was left as it is.`, {
     remedy: `Restore it from a backup, or move it (with ${file}-wal and ${file}-shm) out of the way. ${NOT_TWICE}`,
     cause,
@@ -38,20 +38,20 @@ export function damagedFile(file: string, cause?: unknown): AudioError {
  *
  * @param why follows a colon in the message
  */
-export function unusableFolder(folder: string, why: string, cause?: unknown): AudioError {
+export function unusableFolderError(folder: string, why: string, cause?: unknown): AudioError {
   return new AudioError("store_unavailable", `The state folder ${folder} cannot be used: ${why}.`, {
     remedy: "Set AUDIO_STATE_DIR to a folder of your own that can be written, or fix the fault named above.",
     cause,
   });
 }
 
-export function foreignFile(file: string): AudioError {
+export function foreignFileError(file: string): AudioError {
   return new AudioError("store_unavailable", `${file} is another program's database, not a ledger.`, {
     remedy: "Set AUDIO_STATE_DIR to a folder of its own.",
   });
 }
 
-export function otherSqliteLayout(file: string): AudioError {
+export function otherSqliteLayoutError(file: string): AudioError {
   return new AudioError(
     "store_unavailable",
     `The ledger file ${file} was written by another version of this program, with other tables.`,
@@ -66,10 +66,11 @@ const lacksTable = (error: unknown): boolean =>
   error instanceof Error && /^no such (?:table|column)/.test(error.message);
 
 /** Converts any failure of the file or its folder to the one error that callers see. */
-export function sqliteFault(file: string, error: unknown): AudioError {
+export function sqliteError(file: string, error: unknown): AudioError {
   if (error instanceof AudioError) return error;
   const code = resultCode(error);
-  if (code === SQLITE_CORRUPT || code === SQLITE_NOTADB || lacksTable(error)) return damagedFile(file, error);
+  if (code === SQLITE_CORRUPT || code === SQLITE_NOTADB || lacksTable(error))
+    return damagedFileError(file, error);
   if (code === SQLITE_BUSY || code === SQLITE_LOCKED) {
     return new AudioError("store_unavailable", `The ledger file ${file} stayed locked by another process.`, {
       retryable: true,

@@ -18,7 +18,7 @@ const DEFLATED = 8;
 const ENCRYPTED_FLAG = 1;
 
 /** @param rule the broken rule, as a clause about the book */
-export function refuseBook(rule: string, cause?: unknown): AudioError {
+export function refusedBookError(rule: string, cause?: unknown): AudioError {
   return new AudioError("invalid_request", `The EPUB ${rule}. Nothing was sent.`, {
     cause,
     remedy:
@@ -38,14 +38,14 @@ interface Entry {
   readonly at: number;
 }
 
-const damaged = (cause?: unknown): AudioError =>
-  refuseBook("is damaged: its ZIP archive cannot be unpacked", cause);
+const damagedBookError = (cause?: unknown): AudioError =>
+  refusedBookError("is damaged: its ZIP archive cannot be unpacked", cause);
 
 /** Refuses names that leave the archive. They are never written to a disk, but mark a hostile file. */
 function checkName(name: string): void {
   const isOutside =
     name.startsWith("/") || /^[A-Za-z]:/.test(name) || name.includes("\\") || name.split("/").includes("..");
-  if (isOutside) throw refuseBook(`holds a file whose name leads out of it (${shownName(name)})`);
+  if (isOutside) throw refusedBookError(`holds a file whose name leads out of it (${shownName(name)})`);
 }
 
 export class BookArchive {
@@ -58,7 +58,8 @@ export class BookArchive {
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const end = this.#endOfDirectory();
     const count = this.#bytes.readUInt16LE(end + 10);
-    if (count > MAX_ENTRIES) throw refuseBook(`holds ${count} files, and at most ${MAX_ENTRIES} are read`);
+    if (count > MAX_ENTRIES)
+      throw refusedBookError(`holds ${count} files, and at most ${MAX_ENTRIES} are read`);
     let at = this.#bytes.readUInt32LE(end + 16);
     for (let index = 0; index < count; index += 1) at = this.#readEntry(at);
   }
@@ -77,28 +78,28 @@ export class BookArchive {
     if (entry === undefined) return null;
     const content = this.#unpack(entry);
     this.#leftBytes -= content.byteLength;
-    if (content.byteLength !== entry.unpackedBytes || crc32(content) !== entry.crc) throw damaged();
+    if (content.byteLength !== entry.unpackedBytes || crc32(content) !== entry.crc) throw damagedBookError();
     return content;
   }
 
   #unpack({ at, method, packedBytes, unpackedBytes }: Entry): Buffer {
-    if (unpackedBytes > this.#leftBytes) throw tooLarge();
+    if (unpackedBytes > this.#leftBytes) throw tooLargeError();
     const start = this.#startOfContent(at);
-    if (start + packedBytes > this.#bytes.byteLength) throw damaged();
+    if (start + packedBytes > this.#bytes.byteLength) throw damagedBookError();
     const packed = this.#bytes.subarray(start, start + packedBytes);
     if (method === STORED) return packed;
-    if (method !== DEFLATED) throw refuseBook("is packed in a way that is not read");
+    if (method !== DEFLATED) throw refusedBookError("is packed in a way that is not read");
     try {
       // Allow one byte more than announced, which reveals a wrong size.
       return inflateRawSync(packed, { maxOutputLength: unpackedBytes + 1 });
     } catch (error) {
-      throw damaged(error);
+      throw damagedBookError(error);
     }
   }
 
   #startOfContent(at: number): number {
     if (at + LOCAL_BYTES > this.#bytes.byteLength || this.#bytes.readUInt32LE(at) !== LOCAL_SIGNATURE) {
-      throw damaged();
+      throw damagedBookError();
     }
     return at + LOCAL_BYTES + this.#bytes.readUInt16LE(at + 26) + this.#bytes.readUInt16LE(at + 28);
   }
@@ -108,24 +109,25 @@ export class BookArchive {
     for (let at = last; at >= Math.max(0, last - MAX_COMMENT_BYTES); at -= 1) {
       if (this.#bytes.readUInt32LE(at) === END_SIGNATURE) return at;
     }
-    throw refuseBook("is damaged, or no EPUB: its ZIP archive has no end");
+    throw refusedBookError("is damaged, or no EPUB: its ZIP archive has no end");
   }
 
   /** @returns the offset of the next entry */
   #readEntry(at: number): number {
     const bytes = this.#bytes;
-    if (at + ENTRY_BYTES > bytes.byteLength || bytes.readUInt32LE(at) !== ENTRY_SIGNATURE) throw damaged();
+    if (at + ENTRY_BYTES > bytes.byteLength || bytes.readUInt32LE(at) !== ENTRY_SIGNATURE)
+      throw damagedBookError();
     const nameBytes = bytes.readUInt16LE(at + 28);
     const endOfName = at + ENTRY_BYTES + nameBytes;
     const next = endOfName + bytes.readUInt16LE(at + 30) + bytes.readUInt16LE(at + 32);
-    if (next > bytes.byteLength) throw damaged();
+    if (next > bytes.byteLength) throw damagedBookError();
     const name = bytes.toString("utf8", at + ENTRY_BYTES, endOfName);
     checkName(name);
     if ((bytes.readUInt16LE(at + 8) & ENCRYPTED_FLAG) !== 0) {
-      throw refuseBook("is encrypted with a password, and is not read");
+      throw refusedBookError("is encrypted with a password, and is not read");
     }
     if (this.#entries.has(name)) {
-      throw refuseBook(`holds two files named ${shownName(name)}, so nobody knows which is meant`);
+      throw refusedBookError(`holds two files named ${shownName(name)}, so nobody knows which is meant`);
     }
     this.#entries.set(name, {
       method: bytes.readUInt16LE(at + 10),
@@ -138,5 +140,7 @@ export class BookArchive {
   }
 }
 
-const tooLarge = (): AudioError =>
-  refuseBook(`is larger than ${MAX_UNPACKED_BYTES / MIB} MiB when it is unpacked, the most that is read`);
+const tooLargeError = (): AudioError =>
+  refusedBookError(
+    `is larger than ${MAX_UNPACKED_BYTES / MIB} MiB when it is unpacked, the most that is read`,
+  );

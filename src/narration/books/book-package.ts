@@ -1,7 +1,7 @@
 /** Reads the metadata of an EPUB: title, author, order of pages, and table of contents. */
 import { Parser } from "htmlparser2";
 import { decodeText } from "../../files/text-bytes.ts";
-import { type BookArchive, refuseBook, shownName } from "./book-archive.ts";
+import { type BookArchive, refusedBookError, shownName } from "./book-archive.ts";
 
 const CONTAINER = "META-INF/container.xml";
 const ENCRYPTION = "META-INF/encryption.xml";
@@ -92,7 +92,7 @@ export function textIn(archive: BookArchive, path: string): string | null {
   if (bytes.byteLength === 0) return "";
   const text = decodeText(bytes, `The EPUB's ${shownName(path)}`);
   if (!OWN_ENTITIES.test(text)) return text;
-  throw refuseBook(`defines entities of its own in ${shownName(path)}, which are not resolved`);
+  throw refusedBookError(`defines entities of its own in ${shownName(path)}, which are not resolved`);
 }
 
 function partsOf(href: string): { readonly file: string; readonly id: string | null } {
@@ -110,7 +110,7 @@ function partsOf(href: string): { readonly file: string; readonly id: string | n
  * @throws AudioError `invalid_request` for a reference that leaves the book
  */
 function resolvePath(from: string, file: string): string {
-  const outside = (): Error => refuseBook(`names ${shownName(file)}, which lies outside of it`);
+  const outside = (): Error => refusedBookError(`names ${shownName(file)}, which lies outside of it`);
   if (/^[a-z][a-z\d+.-]*:|^\/|\\/i.test(file)) throw outside();
   const path = from.split("/").slice(0, -1);
   for (const step of file.split("/")) {
@@ -122,7 +122,7 @@ function resolvePath(from: string, file: string): string {
 }
 
 function refuseProtected(archive: BookArchive): void {
-  const refusal = refuseBook("is protected against copying, so its text cannot be read");
+  const refusal = refusedBookError("is protected against copying, so its text cannot be read");
   if (RIGHTS.some((path) => archive.has(path))) throw refusal;
   const xml = textIn(archive, ENCRYPTION);
   if (xml === null) return;
@@ -139,7 +139,7 @@ function refuseProtected(archive: BookArchive): void {
 
 function packagePath(archive: BookArchive): string {
   const xml = textIn(archive, CONTAINER);
-  if (xml === null) throw refuseBook(`has no ${CONTAINER}, so it is not an EPUB`);
+  if (xml === null) throw refusedBookError(`has no ${CONTAINER}, so it is not an EPUB`);
   const paths: string[] = [];
   readXml(xml, {
     open: (name, attributes) => {
@@ -147,7 +147,7 @@ function packagePath(archive: BookArchive): string {
     },
   });
   const [path] = paths;
-  if (path === undefined) throw refuseBook(`names no package in ${CONTAINER}`);
+  if (path === undefined) throw refusedBookError(`names no package in ${CONTAINER}`);
   return resolvePath("", path);
 }
 
@@ -156,7 +156,7 @@ export function readPackage(archive: BookArchive): BookPackage {
   refuseProtected(archive);
   const path = packagePath(archive);
   const xml = textIn(archive, path);
-  if (xml === null) throw refuseBook(`names ${shownName(path)}, which is not in it`);
+  if (xml === null) throw refusedBookError(`names ${shownName(path)}, which is not in it`);
   const items = new Map<string, Item>();
   const spine: Array<{ readonly id: string; readonly isLinear: boolean }> = [];
   const titles: string[] = [];
@@ -188,14 +188,14 @@ export function readPackage(archive: BookArchive): BookPackage {
   const pages = spine.flatMap(({ id, isLinear }): Page[] => {
     const item = items.get(id);
     if (item === undefined)
-      throw refuseBook(`has a page ${shownName(id)} in its order that it does not name`);
+      throw refusedBookError(`has a page ${shownName(id)} in its order that it does not name`);
     // Some books state a wrong type for a page.
     if (/^(?:image|audio|video|font)\/|css|javascript|pdf/.test(item.type)) return [];
     const page = resolvePath(path, item.path);
-    if (!archive.has(page)) throw refuseBook(`names ${shownName(page)}, which is not in it`);
+    if (!archive.has(page)) throw refusedBookError(`names ${shownName(page)}, which is not in it`);
     return [{ path: page, isLinear, isMatter: item.isNav || matter.has(item.path) }];
   });
-  if (pages.length === 0) throw refuseBook("names no pages in an order");
+  if (pages.length === 0) throw refusedBookError("names no pages in an order");
   const nav = [...items.values()].find(({ isNav }) => isNav);
   const ncx = items.get(tocId ?? "") ?? [...items.values()].find(({ type }) => type.includes("ncx"));
   return {

@@ -25,7 +25,7 @@ type Contents = BookPackage["contents"];
 const sameWords = (text: string): string => collapseSpaces(text.replaceAll(HARD_BREAK, " ")).toLowerCase();
 
 /** Makes a heading from an entry of the table of contents. It replaces a paragraph with the same words. */
-function headed(label: string, level: number, paragraph: SourceBlock | undefined): SourceBlock[] {
+function withHeading(label: string, level: number, paragraph: SourceBlock | undefined): SourceBlock[] {
   const heading: SourceBlock = { kind: "heading", level: Math.min(level, MAX_LEVEL), text: label };
   if (paragraph === undefined) return [heading];
   const isSame = paragraph.kind === "paragraph" && sameWords(paragraph.text) === sameWords(label);
@@ -38,7 +38,7 @@ function withHeadings(blocks: readonly PageBlock[], contents: Contents): SourceB
   if (plain.some(({ kind }) => kind === "heading")) return plain;
   return blocks.flatMap(({ block, ids }, index) => {
     const entry = contents.find(({ id }) => (id === null ? index === 0 : ids.includes(id)));
-    return entry === undefined ? [block] : headed(entry.label, entry.level, block);
+    return entry === undefined ? [block] : withHeading(entry.label, entry.level, block);
   });
 }
 

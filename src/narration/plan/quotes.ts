@@ -10,7 +10,7 @@ const CONTEXT_CODE_UNITS = 30;
 const SHOWN_QUOTE_CODE_UNITS = 60;
 
 /** Normalises line breaks, white space and forms of accents for comparison. */
-const flat = (text: string): string => flowParagraph(normaliseLines(text).replace(/[\n\u2028]+/g, "\n"));
+const flatten = (text: string): string => flowParagraph(normaliseLines(text).replace(/[\n\u2028]+/g, "\n"));
 
 const SAME_MARKS: ReadonlyArray<readonly [form: RegExp, plain: string]> = [
   [/[‘’‚′`´]/g, "'"],
@@ -21,7 +21,7 @@ const SAME_MARKS: ReadonlyArray<readonly [form: RegExp, plain: string]> = [
 ];
 
 /** Normalises a text as people type it: straight quotation marks, lower case, no Markdown. */
-const typed = (text: string): string =>
+const asTyped = (text: string): string =>
   SAME_MARKS.reduce((form, [mark, plain]) => form.replace(mark, plain), text).toLowerCase();
 
 function refuse(quote: string, rule: string): never {
@@ -49,10 +49,10 @@ export function findPartsByQuote(
   parts: ReadonlyArray<{ readonly text: string; readonly voice?: string | null | undefined }>,
   quote: string,
 ): number[] {
-  const wanted = flat(quote);
+  const wanted = flatten(quote);
   if (!hasWords(wanted)) refuse(quote, "must hold a letter or a digit");
-  const texts = parts.map(({ text }) => flat(text));
-  for (const form of [(text: string) => text, typed]) {
+  const texts = parts.map(({ text }) => flatten(text));
+  for (const form of [(text: string) => text, asTyped]) {
     const forms = texts.map(form);
     const wantedForm = form(wanted);
     const found = forms.flatMap((text, index) => (text.includes(wantedForm) ? [index] : []));
@@ -67,7 +67,7 @@ export function findPartsByQuote(
       `stands in ${found.length} different parts, and must stand in one (${shown.join("; ")}${found.length > SHOWN_MATCHES ? "; …" : ""})`,
     );
   }
-  if (typed(texts.join(" ")).includes(typed(wanted))) {
+  if (asTyped(texts.join(" ")).includes(asTyped(wanted))) {
     refuse(quote, "extends beyond the end of a part; quote words of the one part that is meant");
   }
   return refuse(quote, "stands in no part of this narration");

@@ -52,7 +52,7 @@ function refuse(quote: string, rule: string): never {
 const MAX_QUOTE_CODE_UNITS = 2000;
 const MAX_REPLACEMENT_CODE_UNITS = 50_000;
 
-function edited(texts: readonly string[], { quote, replacement }: Edit): string[] {
+function applyEdit(texts: readonly string[], { quote, replacement }: Edit): string[] {
   if (quote.length > MAX_QUOTE_CODE_UNITS) refuse(quote, `is longer than ${MAX_QUOTE_CODE_UNITS} characters`);
   if (replacement.length > MAX_REPLACEMENT_CODE_UNITS) {
     refuse(quote, `has a replacement of more than ${MAX_REPLACEMENT_CODE_UNITS} characters`);
@@ -157,7 +157,7 @@ export function editedPlan(
   const texts = edits
     .map((edit) => ({ quote: edit.quote, replacement: spokenReplacement(edit, plan) }))
     .reduce<readonly string[]>(
-      edited,
+      applyEdit,
       plan.parts.map(({ text }) => text),
     );
   /** The time of a dropped part. The next part of its cue begins then. */

@@ -14,7 +14,7 @@ const MEMORY_MIB = 1024;
 const workerUrl = (): URL =>
   new URL(import.meta.url.endsWith(".ts") ? "./plan-worker.ts" : "../plan-worker.js", import.meta.url);
 
-function tooMuch(what: string, cause?: unknown): AudioError {
+function tooMuchError(what: string, cause?: unknown): AudioError {
   return new AudioError("invalid_request", `Planning the text ${what}. Nothing was sent.`, {
     remedy:
       "Split the file into several, by chapters, and narrate each; a text of this size without chapters or paragraphs may not be prose.",
@@ -73,12 +73,12 @@ async function planAlone(source: InputText, settings: PlanSettings): Promise<Sto
   let timer: NodeJS.Timeout | undefined;
   try {
     const answer = await new Promise<unknown>((resolve, reject) => {
-      timer = setTimeout(() => reject(tooMuch(`took longer than ${LIMIT_MS / 1000} s`)), LIMIT_MS);
+      timer = setTimeout(() => reject(tooMuchError(`took longer than ${LIMIT_MS / 1000} s`)), LIMIT_MS);
       worker.on("message", resolve);
       worker.on("error", (error) => {
         const isMemory = codeOf(error) === "ERR_WORKER_OUT_OF_MEMORY";
         reject(
-          isMemory ? tooMuch(`took more than ${MEMORY_MIB} MiB of memory`, error) : internalError(error),
+          isMemory ? tooMuchError(`took more than ${MEMORY_MIB} MiB of memory`, error) : internalError(error),
         );
       });
       worker.on("exit", (code) => reject(internalError(new Error(`the planning thread ended with ${code}`))));

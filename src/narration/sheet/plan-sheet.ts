@@ -21,7 +21,7 @@ import { type SpokenPart, spokenPart } from "../planning/spoken-part.ts";
 import { unusedSettingsRemark } from "../planning/unused-settings.ts";
 import { formatOfPlan, type StoredPlan } from "../state/narration-state.ts";
 import { numberSpans } from "../views/number-spans.ts";
-import { COLUMNS, readSheet, refuseSheet, type Sheet, type SheetRow } from "./read-sheet.ts";
+import { COLUMNS, readSheet, refusedSheetError, type Sheet, type SheetRow } from "./read-sheet.ts";
 
 const FAULTS_SHOWN = 10;
 const SPANS_SHOWN = 10;
@@ -53,7 +53,7 @@ class RowFaults {
       .map(([fault, rows]) => `${listRows(rows)}: ${fault}`)
       .join("; ");
     const rest = faults.length - FAULTS_SHOWN;
-    throw refuseSheet(`cannot be narrated yet. ${shown}${rest > 0 ? `; and ${rest} more` : ""}`);
+    throw refusedSheetError(`cannot be narrated yet. ${shown}${rest > 0 ? `; and ${rest} more` : ""}`);
   }
 }
 
@@ -227,7 +227,7 @@ export function planSheet(source: string, options: PlanSettings): StoredPlan {
   const planned = rows.flatMap((row, section) => plannedRow(row, section, options, faults));
   checkFileNames(rows, format, faults);
   faults.refuse();
-  if (rows.length === 0) throw refuseSheet("has no row with a text");
+  if (rows.length === 0) throw refusedSheetError("has no row with a text");
   const parts = planned.map(({ spoken }) => spoken.part);
   const plan: NarrationPlan = {
     version: PLAN_VERSION,

@@ -40,7 +40,7 @@ export interface Sheet {
 
 const ROW_NUMBERS_REMEDY = "Ask the user to correct the sheet, in which the header is row 1, and call again.";
 
-export function refuseSheet(fault: string, remedy = ROW_NUMBERS_REMEDY): AudioError {
+export function refusedSheetError(fault: string, remedy = ROW_NUMBERS_REMEDY): AudioError {
   return new AudioError("invalid_request", `The sheet ${fault}. Nothing was sent.`, { remedy });
 }
 
@@ -57,7 +57,7 @@ function recordsOf(text: string, separator: Separator, max: number): string[][] 
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     const row = typeof error["records"] === "number" ? error["records"] + 1 : null;
-    throw refuseSheet(
+    throw refusedSheetError(
       error.code === "CSV_QUOTE_NOT_CLOSED"
         ? `opens a quotation mark that never closes${row === null ? "" : `, in row ${row}`}`
         : `cannot be read as CSV (${excerptOf(error.message)})`,
@@ -78,7 +78,7 @@ function separatorOf(text: string): Separator | null {
   if (found !== undefined) return found.separator;
   if (widest?.names.length === 1 && widest.names[0] === "text") return null;
   const shown = (widest?.names ?? []).slice(0, SHOWN_COLUMNS).map((name) => JSON.stringify(excerptOf(name)));
-  throw refuseSheet(
+  throw refusedSheetError(
     `has no column "text" in its first row, which holds ${shown.join(", ")}`,
     `Ask the user for a header row with the column text, and perhaps ${COLUMNS.slice(1).join(", ")}.`,
   );
@@ -91,19 +91,19 @@ export function readSheet(text: string): Sheet {
   const separator = separatorOf(text);
   const [header = [], ...records] = recordsOf(text, separator ?? "\t", MAX_LINES + 1);
   if (records.length >= MAX_LINES) {
-    throw refuseSheet(
+    throw refusedSheetError(
       `has ${withThousands(MAX_LINES)} rows or more; at most ${withThousands(MAX_ROWS)} are taken`,
     );
   }
   const names = header.map(nameOf);
   const twice = COLUMNS.find((column) => names.indexOf(column) !== names.lastIndexOf(column));
-  if (twice !== undefined) throw refuseSheet(`has two columns ${JSON.stringify(twice)}`);
+  if (twice !== undefined) throw refusedSheetError(`has two columns ${JSON.stringify(twice)}`);
   const filled = records
     .map((cells, index) => ({ cells, number: index + 2 }))
     .filter(({ cells }) => isFilled(cells));
-  if (filled.length === 0) throw refuseSheet("has no rows below its header");
+  if (filled.length === 0) throw refusedSheetError("has no rows below its header");
   if (filled.length > MAX_ROWS) {
-    throw refuseSheet(
+    throw refusedSheetError(
       `has ${withThousands(filled.length)} rows; at most ${withThousands(MAX_ROWS)} are taken`,
       "Ask the user to divide it into several files, each with the header.",
     );

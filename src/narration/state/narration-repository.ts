@@ -80,7 +80,7 @@ export class NarrationRepository {
   /** Reads the lease owner and the state, without the plan. */
   async entry(narrationId: string): Promise<NarrationEntry> {
     const stored = await this.#store.read(narrationId);
-    if (stored === undefined) throw unknown(narrationId);
+    if (stored === undefined) throw unknownNarrationError(narrationId);
     return entryOf(stored);
   }
 
@@ -118,7 +118,7 @@ export class NarrationRepository {
   ): Promise<{ readonly state: NarrationState; readonly handle: Changed }> {
     for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {
       const stored = await this.#store.read(narrationId);
-      if (stored === undefined) throw unknown(narrationId);
+      if (stored === undefined) throw unknownNarrationError(narrationId);
       const before = stateOf(stored);
       const changed = change(before, stored.handles);
       const { handle } = changed;
@@ -180,7 +180,7 @@ export class NarrationRepository {
     const known = this.#plans.get(narrationId);
     if (known !== undefined) return known;
     const text = await this.#store.plan(narrationId);
-    if (text === undefined) throw unknown(narrationId);
+    if (text === undefined) throw unknownNarrationError(narrationId);
     const plan = parseStored(storedPlanSchema, text, narrationId);
     const [oldest] = this.#plans.keys();
     if (this.#plans.size >= MAX_PLANS && oldest !== undefined) this.#plans.delete(oldest);
@@ -201,7 +201,7 @@ const entryOf = (stored: StoredNarration): NarrationEntry => ({
   leaseOwner: livingLeaseOwner(stored),
 });
 
-function unknown(narrationId: string): AudioError {
+function unknownNarrationError(narrationId: string): AudioError {
   return new AudioError("not_found", `No narration of this service is called ${narrationId}.`, {
     remedy:
       "list_tasks shows the narrations of this ledger. Called with the same text and settings, narrate finds it too, and pays for nothing twice.",

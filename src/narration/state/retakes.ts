@@ -39,7 +39,7 @@ export function applyRetakes(
     const parts = numbered.length === 0 ? findPartsByQuote(plan.parts, retake.quote) : numbered;
     for (const part of parts) {
       const take = isUsualRetake(retake) ? USUAL_RETAKE : (retake.take ?? takeOf(after, part));
-      after = retaken(after, part, take, retake.speed);
+      after = withRetake(after, part, take, retake.speed);
     }
   }
   return after;
@@ -59,7 +59,7 @@ function numberedParts({ parts, sections }: StoredPlan, quote: string): number[]
   });
 }
 
-function retaken(
+function withRetake(
   before: NarrationState,
   part: number,
   take: number,

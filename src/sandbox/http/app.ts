@@ -5,7 +5,7 @@ import fastify, {
   type FastifyReply,
   type FastifyRequest,
 } from "fastify";
-import { errorBody, invalidRequest, notFound, ServiceError } from "../service-error.ts";
+import { errorBody, invalidRequestError, notFoundError, ServiceError } from "../service-error.ts";
 import { authenticate, requireAccount } from "./authentication.ts";
 import { contentRoute } from "./content-route.ts";
 import { createRoute } from "./create-route.ts";
@@ -23,7 +23,7 @@ const REQUEST_TIMEOUT_MS = 60_000;
 function asServiceError(error: FastifyError, site: Site): ServiceError {
   if (error instanceof ServiceError) return error;
   if (error.statusCode !== undefined && error.statusCode < 500) {
-    return invalidRequest("The request could not be understood.");
+    return invalidRequestError("The request could not be understood.");
   }
   site.onFault(error);
   return new ServiceError("temporarily_unavailable", "The service is temporarily unavailable.");
@@ -49,7 +49,7 @@ export function buildHttpApp(site: Site): FastifyInstance {
   });
   readBodies(app);
   app.setErrorHandler<FastifyError>((error, _request, reply) => refuse(asServiceError(error, site), reply));
-  app.setNotFoundHandler((_request: FastifyRequest, reply: FastifyReply) => refuse(notFound(), reply));
+  app.setNotFoundHandler((_request: FastifyRequest, reply: FastifyReply) => refuse(notFoundError(), reply));
   faultsRoute(app, site.faults);
   app.register(async (api) => {
     authenticate(api, site.directory, site.faults);

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { type AudioInput, audioInputSchema, normalizeAudioInput } from "../../contract/audio-input.ts";
 import { GENERATIONS_PATH, IDEMPOTENCY_KEY_HEADER, IDEMPOTENCY_KEY_PATTERN } from "../../contract/wire.ts";
-import { invalidRequest, rateLimited } from "../service-error.ts";
+import { invalidRequestError, rateLimitedError } from "../service-error.ts";
 import { taskView } from "../tasks/task.ts";
 import { callerOf } from "./authentication.ts";
 import { jsonOf, requireJsonContentType } from "./request-body.ts";
@@ -11,9 +11,9 @@ import type { Site } from "./site.ts";
 
 function idempotencyKeyOf(request: FastifyRequest): string {
   const key = request.headers[IDEMPOTENCY_KEY_HEADER];
-  if (key === undefined) throw invalidRequest("The Idempotency-Key header is required.");
+  if (key === undefined) throw invalidRequestError("The Idempotency-Key header is required.");
   if (typeof key !== "string" || !IDEMPOTENCY_KEY_PATTERN.test(key)) {
-    throw invalidRequest("The Idempotency-Key must be 1 to 128 characters of A-Z a-z 0-9 . _ : -");
+    throw invalidRequestError("The Idempotency-Key must be 1 to 128 characters of A-Z a-z 0-9 . _ : -");
   }
   return key;
 }
@@ -24,7 +24,7 @@ function audioInputOf(request: FastifyRequest): AudioInput {
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const field = issue === undefined ? "" : z.core.toDotPath(issue.path);
-  throw invalidRequest(`${field === "" ? "The body" : field}: ${issue?.message ?? "is not valid"}`);
+  throw invalidRequestError(`${field === "" ? "The body" : field}: ${issue?.message ?? "is not valid"}`);
 }
 
 /**
@@ -40,7 +40,7 @@ export function createRoute(app: FastifyInstance, site: Site): void {
     const idempotencyKey = idempotencyKeyOf(request);
     requireJsonContentType(request);
     const input = normalizeAudioInput(audioInputOf(request));
-    if (!site.limits.admitCreate(account.id)) throw rateLimited();
+    if (!site.limits.admitCreate(account.id)) throw rateLimitedError();
     const { task, replayed } = site.tasks.createOrReplay(account, idempotencyKey, input);
     if (!replayed) site.generator.start(task);
     return reply.code(202).send(taskView(task, site.baseUrl()));

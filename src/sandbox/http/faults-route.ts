@@ -1,7 +1,7 @@
 /** Serves POST /sandbox/faults, which is outside the contract and needs no API key (docs/reference.md, Sandbox). */
 import type { FastifyInstance } from "fastify";
 import { type Faults, faultsSchema } from "../faults.ts";
-import { invalidRequest } from "../service-error.ts";
+import { invalidRequestError } from "../service-error.ts";
 import { jsonOf } from "./request-body.ts";
 
 /**
@@ -11,10 +11,10 @@ import { jsonOf } from "./request-body.ts";
  */
 export function faultsRoute(app: FastifyInstance, faults: Faults): void {
   app.post("/sandbox/faults", async (request, reply) => {
-    if (request.headers.origin !== undefined) throw invalidRequest("Web pages may not set faults.");
+    if (request.headers.origin !== undefined) throw invalidRequestError("Web pages may not set faults.");
     const settings = faultsSchema.safeParse(jsonOf(request));
     if (!settings.success) {
-      throw invalidRequest(
+      throw invalidRequestError(
         "The body may hold fail_next_tasks (a whole number), unavailable (api_unavailable, " +
           "temporarily_unavailable or null) and capacity_full (true or false), and nothing else.",
       );

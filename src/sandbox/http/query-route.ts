@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { GENERATIONS_PATH } from "../../contract/wire.ts";
-import { notFound, rateLimited } from "../service-error.ts";
+import { notFoundError, rateLimitedError } from "../service-error.ts";
 import { type Task, taskView } from "../tasks/task.ts";
 import { callerOf } from "./authentication.ts";
 import type { Site } from "./site.ts";
@@ -17,9 +17,9 @@ const idParameter = z.object({ id: z.string() });
  */
 export function requestedTask(site: Site, request: FastifyRequest): Task {
   const account = callerOf(request);
-  if (!site.limits.admitRead(account.id)) throw rateLimited();
+  if (!site.limits.admitRead(account.id)) throw rateLimitedError();
   const task = site.tasks.find(idParameter.parse(request.params).id);
-  if (task === undefined || task.account !== account) throw notFound();
+  if (task === undefined || task.account !== account) throw notFoundError();
   return task;
 }
 

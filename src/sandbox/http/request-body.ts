@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { MAX_REQUEST_BODY_BYTES } from "../../contract/service-limits.ts";
-import { invalidRequest, ServiceError } from "../service-error.ts";
+import { invalidRequestError, ServiceError } from "../service-error.ts";
 
 /**
  * Maximum bytes to read from an oversized body before answering 413. Closing a connection that has unread bytes
@@ -26,7 +26,7 @@ async function readBounded(payload: IncomingMessage): Promise<Buffer> {
     }
   } catch {
     // The client closed the connection. This is not reported as an internal error.
-    throw invalidRequest("The body broke off.");
+    throw invalidRequestError("The body broke off.");
   }
   if (receivedBytes > MAX_REQUEST_BODY_BYTES) {
     throw new ServiceError("request_too_large", `The body exceeds ${MAX_REQUEST_BODY_BYTES} bytes.`);
@@ -59,20 +59,21 @@ export function readBodies(app: FastifyInstance): void {
 export function requireJsonContentType(request: FastifyRequest): void {
   const declared = request.getDecorator<string | undefined>(DECLARED_TYPE) ?? "";
   const mediaType = declared.split(";", 1)[0]?.trim().toLowerCase();
-  if (mediaType !== "application/json") throw invalidRequest("The content type must be application/json.");
+  if (mediaType !== "application/json")
+    throw invalidRequestError("The content type must be application/json.");
   const encoding = request.headers["content-encoding"]?.trim().toLowerCase() ?? "identity";
-  if (encoding !== "identity") throw invalidRequest("The body must not be compressed.");
+  if (encoding !== "identity") throw invalidRequestError("The body must not be compressed.");
 }
 
 /** Parses the body as JSON. @throws ServiceError invalid_request if it is absent, not UTF-8 or not JSON */
 export function jsonOf(request: FastifyRequest): unknown {
   if (!Buffer.isBuffer(request.body) || request.body.byteLength === 0) {
-    throw invalidRequest("The body is missing.");
+    throw invalidRequestError("The body is missing.");
   }
   try {
     const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(request.body));
     return value;
   } catch {
-    throw invalidRequest("The body is not valid JSON.");
+    throw invalidRequestError("The body is not valid JSON.");
   }
 }

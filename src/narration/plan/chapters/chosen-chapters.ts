@@ -29,7 +29,7 @@ export const shownChapter = (sections: Sections, index: number): string => {
   return [...(number === null ? [] : [`${number}`]), ...shown].join(" ");
 };
 
-function refused(sections: Sections, wanted: string): AudioError {
+function refusedChoiceError(sections: Sections, wanted: string): AudioError {
   const [first, last] = [sections[0]?.title === null ? 1 : 0, sections.length - 1];
   const count = sections.length - first;
   const there =
@@ -43,7 +43,7 @@ function refused(sections: Sections, wanted: string): AudioError {
   );
 }
 
-function ambiguous(sections: Sections, wanted: string, found: readonly number[]): AudioError {
+function ambiguousChoiceError(sections: Sections, wanted: string, found: readonly number[]): AudioError {
   const named = found.slice(0, MAX_NAMED).map((index) => shownChapter(sections, index));
   const more = found.length > MAX_NAMED ? ` and ${found.length - MAX_NAMED} more` : "";
   return new AudioError(
@@ -111,7 +111,7 @@ function withInner(sections: Sections, index: number): number[] {
 export function chosenSections(sections: Sections, wanted: string): number[] {
   const whole = titled(sections, wanted);
   const pieces = whole.length === 1 ? [wanted] : wanted.split(/\s*[,;]\s*/).filter((piece) => piece !== "");
-  if (sections.length < 2 || pieces.length === 0) throw refused(sections, wanted);
+  if (sections.length < 2 || pieces.length === 0) throw refusedChoiceError(sections, wanted);
   const chosen = pieces.flatMap((piece) => {
     const byTitle = titled(sections, piece);
     const isNumber = RANGE.test(piece.trim());
@@ -120,8 +120,8 @@ export function chosenSections(sections: Sections, wanted: string): number[] {
     const isWhole = byTitle.every((index) => comparable(sections[index]?.title ?? "") === comparable(piece));
     const titles = isNumber && !isWhole ? [] : byTitle;
     const found = isNumber || byTitle.length !== 1 ? (numbered(sections, piece.trim()) ?? titles) : titles;
-    if (found.length === 0 || HALF_RANGE.test(piece)) throw refused(sections, piece);
-    if (found.length > 1 && !isRange) throw ambiguous(sections, piece, found);
+    if (found.length === 0 || HALF_RANGE.test(piece)) throw refusedChoiceError(sections, piece);
+    if (found.length > 1 && !isRange) throw ambiguousChoiceError(sections, piece, found);
     // Each section of a range has its own number. Only the last one includes the sections below it.
     return [...found, ...found.slice(-1).flatMap((index) => withInner(sections, index))];
   });

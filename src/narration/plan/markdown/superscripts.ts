@@ -27,7 +27,7 @@ function power(base: string, exponent: string, language: ServedLanguage | null):
   return words.includes("$") ? base + words.replace("$", exponent) : base + words + exponent;
 }
 
-function raised(base: string, inner: string, language: ServedLanguage | null): string {
+function speakRaised(base: string, inner: string, language: ServedLanguage | null): string {
   const isNumber = NUMBER.test(inner);
   if (UNIT.test(base) && RAISED[inner] !== undefined) return base + RAISED[inner];
   if (/^[ao]$/.test(inner) && /^(?:\p{N}+|n)$/iu.test(base)) return base + (inner === "a" ? "ª" : "º");
@@ -54,6 +54,8 @@ export function speakSuperscripts(text: string): string {
     const words = inner.trim();
     if (tag.toLowerCase() === "sub") return lowered(base, words);
     const isProduct = PRODUCT.test(base) && OPERATOR.test(text.slice(Math.max(0, offset - 3), offset));
-    return isProduct && NUMBER.test(words) ? power(base, words, language) : raised(base, words, language);
+    return isProduct && NUMBER.test(words)
+      ? power(base, words, language)
+      : speakRaised(base, words, language);
   });
 }

@@ -11,7 +11,7 @@ const DIVIDED =
   /(?<!\p{L})(\p{L}{2,30})([-\u2010\u00ad])[^\S\n]*\r?\n[^\S\n]*(?!(?:and|or|to|und|oder|bis|y|e|o|u|ou|dan|atau)\b)(\p{Ll}{2,30})/gu;
 const WORD = /\p{L}+(?:[-\u2010]\p{L}+)*/gu;
 
-const plain = (word: string): string => word.replace("\u2010", "-").toLowerCase();
+const plainWord = (word: string): string => word.replace("\u2010", "-").toLowerCase();
 
 /** Keeps an ASCII hyphen unless the text shows that it only divides the word. Other hyphens always divide. */
 export function joinDividedWords(text: string): string {
@@ -23,7 +23,7 @@ export function joinDividedWords(text: string): string {
   if (wanted.size === 0) return text;
   const found = new Set<string>();
   for (const [word] of text.matchAll(WORD)) {
-    const form = plain(word);
+    const form = plainWord(word);
     if (wanted.has(form)) found.add(form);
   }
   return text.replace(DIVIDED, (_, head: string, mark: string, tail: string) => {

@@ -34,7 +34,7 @@ function freeBreaks(lines: readonly string[], ends?: RegExp): number {
   return free;
 }
 
-const share = (lines: readonly string[], form: RegExp): number =>
+const shareOf = (lines: readonly string[], form: RegExp): number =>
   lines.length === 0 ? 0 : lines.filter((line) => form.test(line)).length / lines.length;
 
 const CAPITAL = new RegExp(`^[_*\\s${OPENERS}]*[\\p{Lu}\\p{N}]`, "u");
@@ -44,7 +44,7 @@ const SMALL = /^\p{Ll}/u;
 export function isWrapped(text: string): boolean {
   const lines = linesOf(text);
   return (
-    lines.length > 1 && share(lines.slice(1), SMALL) >= 0.5 && freeBreaks(lines) < 0.2 * (lines.length - 1)
+    lines.length > 1 && shareOf(lines.slice(1), SMALL) >= 0.5 && freeBreaks(lines) < 0.2 * (lines.length - 1)
   );
 }
 
@@ -97,7 +97,7 @@ function listLines(lines: readonly string[]): string[] | null {
 /** @param isIndented whether the lines are indented deeper than the surrounding text */
 function isVerse(lines: readonly string[], isIndented: boolean): boolean {
   const further = lines.slice(1);
-  const capitals = share(further, CAPITAL);
+  const capitals = shareOf(further, CAPITAL);
   if (isIndented && capitals === 1 && !MARK.test(lines[0] ?? "")) {
     return lines.every(({ length }) => length < NARROW_CODE_UNITS);
   }
@@ -107,7 +107,7 @@ function isVerse(lines: readonly string[], isIndented: boolean): boolean {
   const isFree = freeBreaks(lines) >= FREE_SHARE * further.length;
   if (further.every((line) => isCjk(line.charAt(0))))
     return freeBreaks(lines, CJK_ENDS) >= CJK_FREE_SHARE * further.length;
-  return isFree && (capitals >= CAPITALS_SHARE || (isIndented && share(lines, /.{60}/) === 0));
+  return isFree && (capitals >= CAPITALS_SHARE || (isIndented && shareOf(lines, /.{60}/) === 0));
 }
 
 const indentationOf = (paragraph: string): number =>
@@ -238,7 +238,7 @@ function joinWrappedLines(paragraph: string): string[] {
  */
 function isStanza(lines: readonly string[]): boolean {
   return (
-    share(lines.slice(1), VERSE_BEGIN) >= VERSE_BEGIN_SHARE &&
+    shareOf(lines.slice(1), VERSE_BEGIN) >= VERSE_BEGIN_SHARE &&
     lines.every(({ length }) => length <= MAX_VERSE_CODE_UNITS)
   );
 }

@@ -35,7 +35,7 @@ const ENDS_CLAUSE = /[.!?…:;。！？”’"'»」』)）\]]\s*$/;
 const isBlank = (line: string | undefined): boolean => line === undefined || !/\S/.test(line);
 
 /** Finds numbers that rise, most of them by one. */
-function rising(pages: ReadonlyArray<{ readonly at: number; readonly page: number }>): boolean {
+function isRising(pages: ReadonlyArray<{ readonly at: number; readonly page: number }>): boolean {
   const steps = pages.slice(1).map(({ page }, index) => page - (pages[index]?.page ?? 0));
   return steps.every((step) => step > 0) && steps.filter((step) => step <= 2).length * 2 >= steps.length;
 }
@@ -102,9 +102,9 @@ class PrintedText {
       }
     }
     if (footers.length >= MIN_NAMED_PAGES) for (const at of footers) this.#drop(at);
-    if (named.length >= MIN_NAMED_PAGES && rising(named)) for (const { at } of named) this.#drop(at);
+    if (named.length >= MIN_NAMED_PAGES && isRising(named)) for (const { at } of named) this.#drop(at);
     const interrupting = bare.filter(({ at }) => this.#interrupts(at)).length;
-    if (bare.length >= MIN_BARE_PAGES && rising(bare) && interrupting >= INTERRUPTED_SHARE * bare.length) {
+    if (bare.length >= MIN_BARE_PAGES && isRising(bare) && interrupting >= INTERRUPTED_SHARE * bare.length) {
       for (const { at } of bare) this.#drop(at);
     }
     for (const lines of titled.values()) {
@@ -112,7 +112,7 @@ class PrintedText {
       const inside = lines.filter((at) => this.#interrupts(at)).length;
       // Numbers from 1 that interrupt no sentence belong to headings, such as `SUMMARY OF LESSON 1`.
       const isCount = inside === 0 && pages.every(({ page }, index) => page === index + 1);
-      if (lines.length >= MIN_HEADS && rising(pages) && !isCount) for (const at of lines) this.#drop(at);
+      if (lines.length >= MIN_HEADS && isRising(pages) && !isCount) for (const at of lines) this.#drop(at);
     }
   }
 
