@@ -29,9 +29,9 @@ const DAY_MS = 24 * HOUR_MS;
 const MAX_WALL_OFFSET_MS = 3 * DAY_MS;
 const BEAT_MS = 10_000;
 /** Three processes use the first key, two the second. */
-const KEY_OF_SEAT = [0, 0, 0, 1, 1] as const;
+const KEY_OF_PROCESS = [0, 0, 0, 1, 1] as const;
 
-const seat = fc.nat({ max: KEY_OF_SEAT.length - 1 });
+const processIndex = fc.nat({ max: KEY_OF_PROCESS.length - 1 });
 /** Mostly one of the newest, so that processes meet at the same records. */
 const pick = fc.oneof(
   { weight: 3, arbitrary: fc.nat({ max: 1 }) },
@@ -49,13 +49,13 @@ const charge = fc.constantFrom(null, -1, 0, 0, 7, 7, 40, RESERVED_CREDITS);
 
 const create = fc.record({
   kind: fc.constant("create" as const),
-  by: seat,
+  by: processIndex,
   /** `null`: a new record. */
   target: fc.option(pick, { freq: 2 }),
   /** Whether the process asks without a claim, from what it knew before. */
-  isBlind: fc.boolean(),
+  usesStaleState: fc.boolean(),
   /** Whether it asks although another process has the lease. */
-  insists: fc.boolean(),
+  ignoresLease: fc.boolean(),
   /** `null`: the answer comes later, or never. */
   outcome: fc.option(outcome, { freq: 6 }),
   charge,
@@ -65,12 +65,17 @@ const create = fc.record({
 const command = fc.oneof(
   { weight: 16, arbitrary: create },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant("answer" as const), pick, outcome }) },
-  { weight: 5, arbitrary: fc.record({ kind: fc.constant("end" as const), by: seat, pick, charge }) },
+  { weight: 5, arbitrary: fc.record({ kind: fc.constant("end" as const), by: processIndex, pick, charge }) },
   {
     weight: 2,
-    arbitrary: fc.record({ kind: fc.constant("claim" as const), by: seat, pick, isReplacing: fc.boolean() }),
+    arbitrary: fc.record({
+      kind: fc.constant("claim" as const),
+      by: processIndex,
+      pick,
+      isReplacing: fc.boolean(),
+    }),
   },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("release" as const), by: seat, pick }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("release" as const), by: processIndex, pick }) },
   {
     weight: 6,
     arbitrary: fc.record({
@@ -82,15 +87,15 @@ const command = fc.oneof(
         { weight: 1, arbitrary: fc.constantFrom(5 * MINUTE_MS, 66 * MINUTE_MS, 25 * HOUR_MS) },
       ),
       /** The processes that are awake, and send heartbeats, as bits. */
-      awake: fc.nat({ max: 2 ** KEY_OF_SEAT.length - 1 }),
+      awake: fc.nat({ max: 2 ** KEY_OF_PROCESS.length - 1 }),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("die" as const), by: seat }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("die" as const), by: processIndex }) },
   {
     weight: 1,
     arbitrary: fc.record({
       kind: fc.constant("pause" as const),
-      by: seat,
+      by: processIndex,
       ms: fc.constantFrom(1_000, 10_000, 45_000, 120_000),
     }),
   },
@@ -114,7 +119,7 @@ const command = fc.oneof(
       text: fc.constantFrom(null, "", '{"slots":7}'),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("discard" as const), by: seat, pick }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("discard" as const), by: processIndex, pick }) },
 );
 type Command = typeof command extends fc.Arbitrary<infer T> ? T : never;
 
@@ -189,7 +194,7 @@ class Run {
   readonly #clock: HandClock;
   readonly #origin: string;
   readonly #truth = new Truth();
-  readonly #seats: Process[] = [];
+  readonly #processes: Process[] = [];
   readonly #observer: LedgerStore;
   readonly #recordIds: [string[], string[]] = [[], []];
   #names = 0;
@@ -207,7 +212,7 @@ class Run {
     this.#origin = `https://course-${courses}.example`;
     this.#wallStartMs = this.#clock.wallMs();
     this.#truth.wallMs = this.#wallStartMs;
-    for (const [at] of KEY_OF_SEAT.entries()) this.#seats.push(this.#process(at));
+    for (const [at] of KEY_OF_PROCESS.entries()) this.#processes.push(this.#process(at));
     const identity = { origin: this.#origin, keyId: "observer", processId: "observer" };
     this.#observer = this.#storeOf(options.sound, identity);
   }
@@ -233,11 +238,11 @@ class Run {
 
   /** When everything has ended and enough time has passed, both keys may send again. */
   async #settle(): Promise<void> {
-    for (const process of this.#seats) {
+    for (const process of this.#processes) {
       for (const recordId of [...process.pending.keys()]) await this.#answer(process, recordId, "refused");
     }
     for (const { record, key } of [...this.#truth.records.values()]) {
-      const process = this.#seats.find((one) => one.key === key);
+      const process = this.#processes.find((one) => one.key === key);
       if (process !== undefined && (record.status === "queued" || record.status === "processing")) {
         await this.#end(process, record.recordId, 0);
       }
@@ -254,7 +259,7 @@ class Run {
       if (answer.kind !== "admitted") throw new Violation("wait", `refused for ever: ${answer.kind}`);
     }
     for (const [at, recordIds] of this.#recordIds.entries()) {
-      const process = this.#seats[at === 0 ? 0 : 3];
+      const process = this.#processes[at === 0 ? 0 : 3];
       for (const recordId of recordIds) {
         this.#truth.checkRecord(recordId, await process?.store.get(recordId));
       }
@@ -275,7 +280,7 @@ class Run {
       case "create":
         return await this.#create(command);
       case "answer": {
-        const pending = this.#seats.flatMap((process) =>
+        const pending = this.#processes.flatMap((process) =>
           [...process.pending.keys()].map((recordId) => ({ process, recordId })),
         );
         const picked = pending[command.pick % Math.max(1, pending.length)];
@@ -296,7 +301,7 @@ class Run {
         const recordId = this.#recordId(command.by, command.pick);
         if (recordId === undefined || process.busy.has(recordId)) return;
         const processId = this.#truth.records.get(recordId)?.lease?.owner;
-        const isDead = processId !== undefined && !this.#seats.some(({ name }) => name === processId);
+        const isDead = processId !== undefined && !this.#processes.some(({ name }) => name === processId);
         await this.#claim(process, recordId, command.isReplacing && isDead ? processId : undefined);
         return;
       }
@@ -325,7 +330,7 @@ class Run {
         );
       }
       case "restart":
-        for (const at of KEY_OF_SEAT.keys()) this.#die(at);
+        for (const at of KEY_OF_PROCESS.keys()) this.#die(at);
         this.#skip(command.ms);
         this.#clock.reboot();
         this.#truth.restarted();
@@ -349,14 +354,22 @@ class Run {
     }
   }
 
-  async #create({ by, target, isBlind, insists, outcome, charge, isPatient }: Command & { kind: "create" }) {
+  async #create({
+    by,
+    target,
+    usesStaleState,
+    ignoresLease,
+    outcome,
+    charge,
+    isPatient,
+  }: Command & { kind: "create" }) {
     const process = this.#at(by);
     const recordId = (target === null ? undefined : this.#recordId(by, target)) ?? this.#newRecordId(by);
     if (process.pending.has(recordId) || process.busy.has(recordId)) return;
     process.busy.add(recordId);
     try {
-      const stale = isBlind ? process.known.get(recordId) : undefined;
-      const known = stale ?? (await this.#claim(process, recordId, undefined, insists));
+      const stale = usesStaleState ? process.known.get(recordId) : undefined;
+      const known = stale ?? (await this.#claim(process, recordId, undefined, ignoresLease));
       if (known === null) return;
       let { answer, sendId } = await this.#admit(process, known);
       if (answer.kind === "held" && isPatient) {
@@ -419,7 +432,7 @@ class Run {
     process: Process,
     recordId: string,
     replacing: string | undefined,
-    insists = false,
+    ignoresLease = false,
   ): Promise<TaskRecord | null> {
     const draft = this.#draft(process.key, recordId);
     const claim = { row: rowOf(draft), leaseTtlMs: LEASE_MS };
@@ -431,7 +444,7 @@ class Run {
     const record = parse(answer.value);
     process.known.set(recordId, record);
     if (answer.leaseOwner === process.name) process.leased.add(recordId);
-    return answer.leaseOwner === process.name || insists ? record : null;
+    return answer.leaseOwner === process.name || ignoresLease ? record : null;
   }
 
   async #answer(process: Process, recordId: string, outcome: Outcome): Promise<void> {
@@ -545,7 +558,7 @@ class Run {
       const partMs = isShort ? Math.min(leftMs, BEAT_MS) : leftMs;
       leftMs -= partMs;
       this.#skip(partMs);
-      for (const [at, process] of this.#seats.entries()) {
+      for (const [at, process] of this.#processes.entries()) {
         if ((awake & (1 << at)) !== 0) await this.#beat(process);
       }
     }
@@ -598,7 +611,7 @@ class Run {
 
   #die(at: number): void {
     this.#at(at).isAlive = false;
-    this.#seats[at] = this.#process(at);
+    this.#processes[at] = this.#process(at);
   }
 
   #skip(ms: number): void {
@@ -608,8 +621,8 @@ class Run {
   }
 
   #at(at: number): Process {
-    const process = this.#seats[at];
-    if (process === undefined) throw new Error(`no seat ${at}`);
+    const process = this.#processes[at];
+    if (process === undefined) throw new Error(`no processIndex ${at}`);
     return process;
   }
 
@@ -618,7 +631,7 @@ class Run {
   }
 
   #keyAt(at: number): 0 | 1 {
-    return KEY_OF_SEAT[at] ?? 0;
+    return KEY_OF_PROCESS[at] ?? 0;
   }
 
   #recordId(at: number, index: number): string | undefined {
