@@ -35,12 +35,12 @@ async function toldCost(): Promise<number> {
   return Number(credits);
 }
 
-it("uses the table while there are few tasks", async () => {
+it("an estimate uses the table while there are few tasks", async () => {
   await speak(4);
   expect(await toldCost()).toBe(estimateCredits(TEXT));
 });
 
-it("uses the length of earlier tasks once there are enough", async () => {
+it("an estimate uses the length of earlier tasks once there are enough", async () => {
   await speak(5);
   expect(await toldCost()).toBe(estimateCredits(TEXT, 1 / 1.5));
   expect(await toldCost()).toBeGreaterThan(estimateCredits(TEXT));

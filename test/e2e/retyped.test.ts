@@ -25,7 +25,7 @@ async function ask(args: Record<string, unknown>): Promise<ToolOutcome> {
   }
 }
 
-it("returns the running task, and says how to make another", async () => {
+it("a retyped text returns the running task, and says how to make another", async () => {
   const first = taskOf(await ask({ prompt: TEXT }));
   const again = await ask({ prompt: RETYPED });
   expect(taskOf(again)).toMatchObject({ task_id: first.task_id, replayed: true });
@@ -38,7 +38,7 @@ it("returns the running task, and says how to make another", async () => {
   expect(second.task_id).not.toBe(first.task_id);
 });
 
-it("is a new request with other words, other settings, or after the first has ended", async () => {
+it("a text is a new request with other words, other settings, or after the first has ended", async () => {
   const first = taskOf(await ask({ prompt: TEXT }));
   const other = taskOf(await ask({ prompt: RETYPED, speed: 0.9 }));
   expect(other.task_id).not.toBe(first.task_id);

@@ -17,7 +17,7 @@ afterEach(async () => {
 it.each([
   [{}, "Spent: 20 credits today, 20 in 7 days, 20 in 30 days.", undefined],
   [{ AUDIO_CREDIT_BUDGET: "1500" }, "20 in 30 days; the budget of 1,500 in any 24 hours leaves 1,480.", 1480],
-])("is stated with sums and, if there is one, the budget: %j", async (settings, words, left) => {
+])("spending is stated with sums and, if there is one, the budget: %j", async (settings, words, left) => {
   const driver = await drive(workplace.env(service, { ...FAST, ...settings }));
   await driver.call("generate_audio", { prompt: "One." });
   await driver.call("generate_audio", { prompt: "Two." });

@@ -28,7 +28,7 @@ async function run(...args: string[]): Promise<{ readonly code: number; readonly
   return { code, stdout };
 }
 
-it("are made once for all voices, and are free from then on", async () => {
+it("voice samples are made once for all voices, and are free from then on", async () => {
   const page = join(workplace.root, "voices.html");
   const first = await run("--sample", "--html", page);
   expect(first).toMatchObject({
@@ -48,7 +48,7 @@ it("are made once for all voices, and are free from then on", async () => {
   await driver.close();
 });
 
-it("are the same request in the chat and in the command", async () => {
+it("voice samples are the same request in the chat and in the command", async () => {
   const driver = await drive(workplace.env(service, FAST));
   const listed = await driver.call("list_voices", { language: "es" });
   const sentences = Object(listed.structuredContent?.["sample_sentences"]);
@@ -61,7 +61,7 @@ it("are the same request in the chat and in the command", async () => {
   await driver.close();
 });
 
-it("are not requested without settings or without --sample", async () => {
+it("voice samples are not requested without settings or without --sample", async () => {
   const driver = await drive(workplace.env(null, FAST));
   expect(textOf(await driver.call("list_voices", {}))).toContain("Sample in en:");
   await driver.close();

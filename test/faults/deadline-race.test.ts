@@ -16,7 +16,7 @@ function unhandledRejections(): unknown[] {
   return seen;
 }
 
-it("ends with the error that the work throws, even synchronously, and leaves no timer", async () => {
+it("work with a time limit ends with the error that the work throws, even synchronously, and leaves no timer", async () => {
   const unhandled = unhandledRejections();
   const mistake = new Error("at once");
   const limit = { clock: systemClock, ms: 20, timeoutError };
@@ -30,7 +30,7 @@ it("ends with the error that the work throws, even synchronously, and leaves no 
   expect(unhandled).toEqual([]);
 });
 
-it("ends when the time is over, and the work's signal states the reason", async () => {
+it("work with a time limit ends when the time is over, and the work's signal states the reason", async () => {
   let reason: unknown;
   const limit = { clock: systemClock, ms: 20, timeoutError };
   const ending = withDeadline(limit, async (signal) => {
@@ -41,7 +41,7 @@ it("ends when the time is over, and the work's signal states the reason", async 
   expect(reason).toMatchObject({ message: "late" });
 });
 
-it("ends with the caller's reason, whose signal keeps no listener of work that is done", async () => {
+it("work with a time limit ends with the caller's reason, whose signal keeps no listener of work that is done", async () => {
   const caller = new AbortController();
   const limit = { clock: systemClock, ms: LONG_MS, signal: caller.signal, timeoutError };
   for (let times = 0; times < 50; times += 1) await withDeadline(limit, async () => times);

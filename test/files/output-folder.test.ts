@@ -109,7 +109,7 @@ describe("a folder that cannot be used is output_not_writable, with the reason",
   });
 });
 
-it("is disk_full on a full disk, and leaves nothing behind", skipFor(NO_MOUNT), async () => {
+it("an output folder is disk_full on a full disk, and leaves nothing behind", skipFor(NO_MOUNT), async () => {
   const path = mountedFolder("size=64k");
   writeFileSync(join(path, "filler"), Buffer.alloc(64 * 1024));
   const failure = await failureOf((await openOutputFolder(path)).ensureWritable());

@@ -21,7 +21,7 @@ vi.mock("node:fs/promises", async (importOriginal) => {
 
 afterEach(removeFolders);
 
-it("is created nevertheless", async () => {
+it("a folder whose parent another process creates meanwhile is created nevertheless", async () => {
   const path = join(newFolder(), "out", ".parts");
   race.path = path;
   const folder = await openOutputFolder(path);

@@ -404,7 +404,7 @@ const childArguments = (folder: string, mode: string): string[] => [
   mode,
 ];
 
-it("is disk_full at a limit on file sizes, and leaves nothing", skipFor(ON_WINDOWS), async () => {
+it("a save is disk_full at a limit on file sizes, and leaves nothing", skipFor(ON_WINDOWS), async () => {
   const folder = newFolder();
   const command = ['ulimit -f 32; exec "$0" "$@"', process.execPath, ...childArguments(folder, "write")];
   const { stdout } = await promisify(execFile)("/bin/bash", ["-c", ...command]);
@@ -412,7 +412,7 @@ it("is disk_full at a limit on file sizes, and leaves nothing", skipFor(ON_WINDO
   expect(await listing(folder)).toEqual([]);
 });
 
-it("leaves no file under the name when the process is killed, and the temporary file is removed later", async () => {
+it("a save leaves no file under the name when the process is killed, and the temporary file is removed later", async () => {
   const path = newFolder();
   const child = spawn(process.execPath, childArguments(path, "hang"), {
     stdio: ["ignore", "pipe", "inherit"],

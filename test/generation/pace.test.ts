@@ -43,7 +43,7 @@ it.each([
   expect(paceOf(records, "sophie_en_zh")).toBeCloseTo(expected, 6);
 });
 
-it("uses tasks of the same voice if there are enough, otherwise tasks of all voices", () => {
+it("the pace uses tasks of the same voice if there are enough, otherwise tasks of all voices", () => {
   const slow = Array.from({ length: 5 }, () => came({ ratio: 1.6, voice: "magnus_en_zh" }));
   const fast = Array.from({ length: 7 }, () => came({ ratio: 0.8 }));
   expect(paceOf([...slow, ...fast], "magnus_en_zh")).toBeCloseTo(1.6, 6);
@@ -51,7 +51,7 @@ it("uses tasks of the same voice if there are enough, otherwise tasks of all voi
   expect(paceOf([...slow, ...fast], "felix_zh")).toBeCloseTo(0.8, 6);
 });
 
-it("stays within its bounds for any records in any order", () => {
+it("the pace stays within its bounds for any records in any order", () => {
   const anyRecord = fc
     .record({
       ratio: fc.option(fc.double({ min: 1e-6, max: 1e6, noNaN: true })),

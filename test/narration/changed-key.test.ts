@@ -26,7 +26,7 @@ async function stoppedHalfway(text = FOUR, max_credits = 600): Promise<string> {
   return narration_id;
 }
 
-it("counts tasks that run under the earlier key, and sends nothing that its limit does not allow", async () => {
+it("a narration counts tasks that run under the earlier key, and sends nothing that its limit does not allow", async () => {
   const narration_id = await stoppedHalfway(FIVE, 340);
   const creates = narrator.service.count("create");
   await narrator.restart(LATER);
@@ -39,7 +39,7 @@ it("counts tasks that run under the earlier key, and sends nothing that its limi
   expect(narrator.service.count("create")).toBe(creates);
 });
 
-it("fetches running tasks under the new key, and counts each task once", async () => {
+it("a narration fetches running tasks under the new key, and counts each task once", async () => {
   const narration_id = await stoppedHalfway();
   await narrator.restart(LATER);
   const resumed = await narrator.narrate({ narration_id, max_credits: 600, wait_seconds: 1 });
@@ -50,7 +50,7 @@ it("fetches running tasks under the new key, and counts each task once", async (
   expect(narrator.service.tasks.size).toBe(4);
 });
 
-it("counts charges of the earlier key even if its audio is not here, until it is fetched", async () => {
+it("a narration counts charges of the earlier key even if its audio is not here, until it is fetched", async () => {
   narrator = await Narrator.start({}, { apiKeys: KEYS });
   const done = await narrator.narrate({ text: FOUR, max_credits: 600 });
   const { narration_id } = done;

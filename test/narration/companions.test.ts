@@ -19,7 +19,7 @@ const CALL = { text: TEXT, output_format: "pcm", file_name: "book", max_credits:
 
 const name = (path: string | undefined): string => basename(path ?? "");
 
-it("are named in the text alone and in the structured form alone", async () => {
+it("companions are named in the text alone and in the structured form alone", async () => {
   const outcome = await narrator.driver.call("narrate", CALL);
   const [file] = narrationOf(outcome).files;
   expect([name(file?.captions_path), name(file?.chapters_path)]).toEqual(["book.vtt", "book.chapters.json"]);
@@ -28,7 +28,7 @@ it("are named in the text alone and in the structured form alone", async () => {
   );
 });
 
-it("say who speaks, with the name as a person wrote it", async () => {
+it("captions say who speaks, with the name as a person wrote it", async () => {
   const text = "ANNA: Good evening, my friend.\n\nB & Q: Good night to you.\n\nNobody else was there.";
   const voices = ["ANNA: sophie_en_zh", "B & Q: kian_en_zh"];
   const { files } = await narrator.narrate({ text, voices, max_credits: 1000 });
@@ -38,7 +38,7 @@ it("say who speaks, with the name as a person wrote it", async () => {
   expect(captions).toContain("\nNobody else was there.");
 });
 
-it("from another program stay, are not served, and are named as foreign", async () => {
+it("companions from another program stay, are not served, and are named as foreign", async () => {
   const { narration_id, files } = await narrator.narrate(CALL);
   const { captions_path = "", chapters_path = "" } = files[0] ?? {};
   await writeFile(chapters_path, '{"chapters":[{"title":"foreign"}]}');
@@ -64,7 +64,7 @@ it("from another program stay, are not served, and are named as foreign", async 
   expect(served.bytes.toString()).not.toContain("foreign");
 });
 
-it("whose name another file has get a number, like the audio, and the result says so", async () => {
+it("companions whose name another file has get a number, like the audio, and the result says so", async () => {
   const { outputDir } = narrator.workplace;
   await narrator.narrate({ text: paragraph("One"), max_credits: 1000 });
   await writeFile(join(outputDir, "book.pcm"), "foreign");
@@ -78,7 +78,7 @@ it("whose name another file has get a number, like the audio, and the result say
   expect(await readFile(join(outputDir, "book.pcm"), "utf8")).toBe("foreign");
 });
 
-it("and the audio are reported as the narration's own if a request wants their name", async () => {
+it("companions and the audio are reported as the narration's own if a request wants their name", async () => {
   const { narration_id } = await narrator.narrate(CALL);
   const call = { prompt: "Another text", output_format: "pcm", file_name: "book" };
   for (const replace of [false, true]) {

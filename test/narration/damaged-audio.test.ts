@@ -4,7 +4,7 @@ import { CountingService } from "../support/counting-service.ts";
 import { createWorkplace, drive, FAST } from "../support/workplace.ts";
 import { narrationOf } from "./narrator.ts";
 
-it("is reported with the call that helps, which requests another take", async () => {
+it("damaged audio is reported with the call that helps, which requests another take", async () => {
   // 20,000 bytes are not 4 s of raw sound.
   const service = await CountingService.start({ audioBytes: 20_000, audioSeconds: 4 });
   const workplace = await createWorkplace();

@@ -3,7 +3,7 @@ import { expect, it, vi } from "vitest";
 import { NarrationWorkflow } from "../../src/narration/narrations.ts";
 import { makeDeps, silentService } from "../generation/bundle.ts";
 
-it("never says that the process has ended, however slow the ledger is", async () => {
+it("the first answer never says that the process has ended, however slow the ledger is", async () => {
   const { deps, clock } = await makeDeps(silentService);
   const { ledger, folder, log } = deps;
   const isHeldUp = Promise.withResolvers<string>();

@@ -19,7 +19,7 @@ const TEXT = `# ${HEADING}一\n\n${paragraph("One")}\n\n# ${HEADING}二\n\n${par
 
 const isMade = (path: string | undefined): boolean => basename(path ?? "").startsWith("你".repeat(40));
 
-it("that is too long for the file system is refused before anything is sent", async () => {
+it("a name that is too long for the file system is refused before anything is sent", async () => {
   // The maximum on an encrypted folder is 143 bytes.
   const faults = ["lstat", "link"].map((call) => ({
     call: `promises.${call}`,

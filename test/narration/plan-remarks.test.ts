@@ -36,7 +36,7 @@ it.each([
     undefined,
     "The text seems to be in German, which no voice of the service speaks.",
   ],
-])("names %s", (_, text, voice, remark) => {
+])("a plan names %s", (_, text, voice, remark) => {
   expect(remarks(text, voice)).toEqual([remark]);
 });
 
@@ -46,11 +46,11 @@ it.each([
   ["a service's own choice", ES, undefined],
   ["words that do not decide", "Taxi, hotel, radio.", "felix_zh"],
   ["a foreign name in a text", `${EN} Толстой.`, "stokie_en"],
-])("does not report %s", (_, text, voice) => {
+])("a plan does not report %s", (_, text, voice) => {
   expect(remarks(text, voice)).toEqual([]);
 });
 
-it("says how much is spoken before the first chapter, and how to leave it out", () => {
+it("a plan says how much is spoken before the first chapter, and how to leave it out", () => {
   const chapters = [1, 2, 3].map((number) => `CHAPTER ${number}\n\n${EN.repeat(20)}`).join("\n\n");
   const front = `${EN} `.repeat(30);
   expect(remarks(`${front}\n\n${chapters}`)).toEqual([
@@ -59,13 +59,13 @@ it("says how much is spoken before the first chapter, and how to leave it out", 
   expect(remarks(`The title\n\n${chapters}`)).toEqual([]);
 });
 
-it("says how much each speaker speaks", () => {
+it("a plan says how much each speaker speaks", () => {
   expect(remarks("Anna: 你好，你今天怎么样？\n\nIt was late.", "stokie_en").at(-1)).toMatch(
     /^Spoken by (?:felix_zh|stokie_en) \d+ %, (?:felix_zh|stokie_en) \d+ %\.$/,
   );
 });
 
-it("says how the text begins and ends", () => {
+it("a plan says how the text begins and ends", () => {
   const edges = (text: string): string =>
     edgesRemark(planNarration({ text, format: "plain", speed: 1, pauseSeconds: 0.6 }));
   expect(edges("It was late.")).toBe('It begins "It was late." and ends "It was late.".');

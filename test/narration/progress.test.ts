@@ -8,7 +8,7 @@ import { PART_BYTES, textOf } from "./narrator.ts";
 
 const news = z.object({ progress: z.number(), total: z.number() });
 
-it("counts the saved parts of all parts, and grows each time", async () => {
+it("progress counts the saved parts of all parts, and grows each time", async () => {
   const service = await CountingService.start({ audioBytes: PART_BYTES, audioSeconds: 4, processingMs: 30 });
   const workplace = await createWorkplace();
   const server = await RawServer.start(workplace.env(service, FAST));

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => narrator.stop());
 
-it("says for each of two texts with the same parts what it omits", async () => {
+it("the plan says for each of two texts with the same parts what it omits", async () => {
   const without = await narrator.narrate({ text: WORDS });
   const withCode = await narrator.narrate({ text: WITH_CODE });
   expect(withCode.narration_id).toBe(without.narration_id);
@@ -22,7 +22,7 @@ it("says for each of two texts with the same parts what it omits", async () => {
   expect((await narrator.narrate({ text: WORDS })).message).not.toContain(LEFT_OUT);
 });
 
-it("says with the finished file what it omits", async () => {
+it("the result says with the finished file what it omits", async () => {
   const done = await narrator.narrate({ text: WITH_CODE, max_credits: 1000 });
   expect(done).toMatchObject({ status: "finished" });
   expect(done.message).toContain(LEFT_OUT);

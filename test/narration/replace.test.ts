@@ -103,7 +103,7 @@ it("another take gets the name of the earlier one, and the earlier take can be r
   expect(narrator.service.count("create")).toBe(3);
 });
 
-it("applies only to the call that states it", async () => {
+it("replace applies only to the call that states it", async () => {
   const text = textOf("One", "Two");
   const { narration_id } = await narrator.narrate({ text, max_credits: 900, file_name: "tale" });
   const take = (number: number) => ({
@@ -132,7 +132,7 @@ it("an edit has the name of its narration with a number, or without one if it re
   expect(await saved()).toEqual([name, name.replace(".pcm", ".vtt")]);
 });
 
-it("takes the name of a single request's file, too, and says why it cannot take that of another file", async () => {
+it("replace takes the name of a single request's file, too, and says why it cannot take that of another file", async () => {
   await narrator.driver.call("generate_audio", {
     prompt: "Hi.",
     file_name: "tale",

@@ -27,20 +27,20 @@ it.each([
   ["after one", state({ savedParts: 1, lastSavedAtMs: BEGUN_AT_MS + 18_000 }), 18],
   ["after some that were there at the beginning", state({ savedAtBegin: 2, savedParts: 2 }), 0],
   ["stored by a version that did not keep the time of the last part", state({ savedParts: 1 }), 5],
-])("never grows while nothing is saved: %s", (_when, of, from) => {
+])("the time left never grows while nothing is saved: %s", (_when, of, from) => {
   const times = Array.from({ length: 120 }, (_, seconds) => reported(of, from + seconds));
   for (const [index, time] of times.entries()) expect(time).toBeLessThanOrEqual(times[index - 1] ?? time);
   // A narration that takes longer than expected is never reported as nearly done.
   expect(times.at(-1)).toBeGreaterThan(0);
 });
 
-it("follows the pace of this run", () => {
+it("the time left follows the pace of this run", () => {
   const saved = state({ savedParts: 2, lastSavedAtMs: BEGUN_AT_MS + 60_000 });
   expect(reported(saved, 60)).toBe(60);
   expect(reported(saved, 80)).toBe(40);
 });
 
-it("assumes six new parts a minute, however quickly the first ones were made", () => {
+it("the time left assumes six new parts a minute, however quickly the first ones were made", () => {
   const quick = { savedParts: 6, lastSavedAtMs: BEGUN_AT_MS + 12_000 };
   expect(reported(state({ ...quick, totalParts: 60 }), 12)).toBe(480);
   expect(reported(state({ ...quick, totalParts: 12 }), 12)).toBe(12);

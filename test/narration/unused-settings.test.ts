@@ -16,7 +16,7 @@ async function notUsedIn(
   return remarks.filter((remark) => remark.startsWith("Not used:"));
 }
 
-it("in subtitles, even pasted ones, and in sheets", async () => {
+it("settings without effect are reported in subtitles, even pasted ones, and in sheets", async () => {
   const both = { pauseSeconds: 2, files: "chapters" } as const;
   const inSubtitles = ["Not used: pause_seconds and files, because each cue has its own time."];
   expect(await notUsedIn(SUBTITLES, "srt", both)).toEqual(inSubtitles);
@@ -26,7 +26,7 @@ it("in subtitles, even pasted ones, and in sheets", async () => {
   ]);
 });
 
-it("not if none is given, and not in a text that uses them", async () => {
+it("settings are not reported if none is given, and not in a text that uses them", async () => {
   expect(await notUsedIn(SUBTITLES, "srt", {})).toEqual([]);
   expect(await notUsedIn("text\nCome in.\n", "sheet", {})).toEqual([]);
   expect(await notUsedIn(TEXT, "markdown", { pauseSeconds: 2, files: "chapters" })).toEqual([]);

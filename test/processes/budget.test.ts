@@ -32,7 +32,7 @@ it("four processes racing for a budget of three make three tasks, and send nothi
   expect(service.count("create")).toBe(3);
 });
 
-it("counts a finished task by its charge, so that a budget of 160 allows two short ones in turn", async () => {
+it("a budget counts a finished task by its charge, so that a budget of 160 allows two short ones in turn", async () => {
   const service = await startService({ audioSeconds: 4 });
   const workplace = await makeWorkplace();
   const [driver] = await startTeam([workplace], service, { ...FAST, AUDIO_CREDIT_BUDGET: "160" });

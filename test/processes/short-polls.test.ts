@@ -18,7 +18,7 @@ it("one task polled every 0.1 s is saved soon after it is ready, without a 429",
   expect(service.limited).toBe(0);
 });
 
-it("two at once, and two more after them, cause no 429 either", async () => {
+it("two tasks polled at once, and two more after them, cause no 429 either", async () => {
   const service = await startService({ processingMs: 1000, limitScale: SCALE });
   const driver = await startProcess(await makeWorkplace(), service, SETTINGS);
   const prompts = ["One", "Two", "Three", "Four"];

@@ -149,7 +149,7 @@ describe("a sheet", () => {
   });
 });
 
-it("of forty rows keeps the limits of the service, which never refuses one", async () => {
+it("a sheet of forty rows keeps the limits of the service, which never refuses one", async () => {
   await narrator.stop();
   narrator = await Narrator.start({}, { limitScale: 0.01, processingMs: 30 });
   folder = join(narrator.workplace.root, "texts");

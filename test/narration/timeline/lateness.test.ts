@@ -9,7 +9,7 @@ const timed = (startSeconds: number | undefined, lengthSeconds: number, cue?: st
   speed,
 });
 
-it("names the part that runs into the next cue, and nothing if all fit", () => {
+it("the report names the part that runs into the next cue, and nothing if all fit", () => {
   expect(overruns([timed(1, 2, "1"), timed(3, 1, "2")])).toEqual([]);
   const [late] = overruns([timed(1, 3, "1"), timed(3.1, 1, "2")]);
   expect(late).toMatchObject({ part: 0, nextCue: "2", othersLate: 0 });
@@ -17,18 +17,18 @@ it("names the part that runs into the next cue, and nothing if all fit", () => {
   expect(late?.fittingSpeed).toBe(1.5);
 });
 
-it("counts cues that are late only because one before them is", () => {
+it("the report counts cues that are late only because one before them is", () => {
   const late = overruns([timed(0, 4, "1"), timed(2, 1, "2"), timed(3.2, 1, "3"), timed(9, 1, "4")]);
   expect(late).toMatchObject([{ part: 0, nextCue: "2", othersLate: 1 }]);
 });
 
-it("groups parts without their own time, and names the longest", () => {
+it("the report groups parts without their own time, and names the longest", () => {
   const late = overruns([timed(0, 0.5, "1"), timed(undefined, 2), timed(2, 1, "2")]);
   expect(late).toMatchObject([{ part: 1, nextCue: "2" }]);
   expect(late[0]?.fittingSpeed).toBe(1.45);
 });
 
-it("uses the length of existing audio", () => {
+it("the report uses the length of existing audio", () => {
   expect(overruns([timed(0, 1, "1"), timed(1, 1, "2")], [0, 1.04])).toEqual([]);
   expect(overruns([timed(0, 1, "1"), timed(1, 1, "2")], [0, 1.06])).toHaveLength(1);
 });
@@ -40,18 +40,18 @@ it.each([
   [1, 2, 2],
   [1, 2.01, null],
 ])(
-  "offers the next speed that fits, and none above 2: %f, too long by the factor %f",
+  "the report offers the next speed that fits, and none above 2: %f, too long by the factor %f",
   (speed, factor, fitting) => {
     const [late] = overruns([timed(0, 8 * factor, "1", speed), timed(8.1, 1, "2")], [0, 8 * factor]);
     expect(late?.fittingSpeed).toBe(fitting);
   },
 );
 
-it("ignores lateness within the error of the estimate", () => {
+it("the report ignores lateness within the error of the estimate", () => {
   expect(overruns([timed(0, 1.2, "1"), timed(1, 1, "2")])).toEqual([]);
 });
 
-it("says in the plan which do not fit, and the speed for the whole only if there is one", () => {
+it("the report says in the plan which do not fit, and the speed for the whole only if there is one", () => {
   const [words] = lateRemarks([timed(0, 3, "1"), timed(2.1, 1, "2")]);
   expect(words).toBe(
     "1 part is estimated to run into the next cue, which then begins late: cue 1 (speed 1.5). With speed 1.5 for the whole none is.",

@@ -5,7 +5,7 @@ import { startBox } from "../box.ts";
 
 const IDS = Array.from({ length: 200 }, (_, number) => `aud_${number.toString(16).padStart(24, "0")}`);
 
-it("distinguishes tasks by small changes of pace and pitch", () => {
+it("a rendition distinguishes tasks by small changes of pace and pitch", () => {
   const renditions = IDS.map(renditionOf);
   expect(new Set(renditions.map(({ pace }) => pace)).size).toBe(IDS.length);
   expect(new Set(renditions.map(({ semitones }) => semitones)).size).toBe(IDS.length);
@@ -17,7 +17,7 @@ it("distinguishes tasks by small changes of pace and pitch", () => {
   expect(Math.min(...renditions.map(({ pace }) => pace))).toBeLessThan(0.98);
 });
 
-it("is requested from the speech engine", async () => {
+it("a rendition is requested from the speech engine", async () => {
   const { client, speech } = await startBox();
   const { id } = await client.finished((await client.created({ prompt: "Spoken in a way of its own" })).id);
   expect(speech.requests.map(({ rendition }) => rendition)).toEqual([renditionOf(id)]);
