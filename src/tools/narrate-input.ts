@@ -166,38 +166,38 @@ export const narrateInput = z.strictObject({
 });
 export type NarrateArgs = z.output<typeof narrateInput>;
 
-/** Arguments that a plan is made with, and that a made plan cannot take. */
+/** Arguments that change the plan. They need the text again, because a stored plan never changes. */
 const PLAN_FIELDS = [...SETTING_NAMES, "voices", "pronounce", "pause_seconds", "files"] as const;
 
 type ReportFault = (path: PropertyKey[], message: string) => void;
 
-function checkSource(args: NarrateArgs, complain: ReportFault): void {
+function checkSource(args: NarrateArgs, reportFault: ReportFault): void {
   const sources = (["text", "file", "narration_id"] as const).filter((name) => args[name] !== undefined);
   if (sources.length !== 1) {
     const given = sources.length === 0 ? "none is there" : `${sources.join(" and ")} are there`;
-    complain([sources[1] ?? "text"], `give exactly one of text, file and narration_id; ${given}`);
+    reportFault([sources[1] ?? "text"], `give exactly one of text, file and narration_id; ${given}`);
   }
   if (args.narration_id === undefined) {
     if (args.edits !== undefined)
-      complain(["edits"], "needs the narration_id of the narration that is edited");
+      reportFault(["edits"], "needs the narration_id of the narration that is edited");
     return;
   }
   if (args.chapters !== undefined && args.edits !== undefined) {
-    complain(["chapters"], "cannot be chosen in the call that edits; choose them in the next one");
+    reportFault(["chapters"], "cannot be chosen in the call that edits; choose them in the next one");
   }
   for (const name of PLAN_FIELDS) {
     if (args[name] === undefined || (name === "pronounce" && args.edits !== undefined)) continue;
-    complain([name], "needs the text or file again in place of narration_id, because it changes the plan");
+    reportFault([name], "needs the text or file again in place of narration_id, because it changes the plan");
   }
 }
 
-function checkSpeakers(args: NarrateArgs, complain: ReportFault): void {
+function checkSpeakers(args: NarrateArgs, reportFault: ReportFault): void {
   const lines = args.voices ?? [];
   const speakers = lines.map(speakerIn);
   for (const [index, { name, speaker }] of speakers.entries()) {
     // Quote the line, because it is untrusted text and must not read like words of this server.
     const shown = JSON.stringify(firstCodePoints(lines[index] ?? "", MAX_SHOWN_CODE_POINTS));
-    const complainOf = (fault: string): void => complain(["voices"], `has ${shown}: ${fault}`);
+    const complainOf = (fault: string): void => reportFault(["voices"], `has ${shown}: ${fault}`);
     const [issue] = speakerSchema.safeParse(speaker).error?.issues ?? [];
     const field = issue?.path[0];
     const fault = issue && (field === "voice" ? issue.message : `${String(field)} ${issue.message}`);
@@ -211,25 +211,25 @@ function checkSpeakers(args: NarrateArgs, complain: ReportFault): void {
 /** Compares names without case, as labels in a text are compared. */
 const isSameName = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
 
-function checkText({ text, retakes = [], edits = [] }: NarrateArgs, complain: ReportFault): void {
-  if (edits.length > MAX_EDITS) complain(["edits"], `must be at most ${MAX_EDITS}`);
-  if (retakes.length > MAX_RETAKES) complain(["retakes"], `must be at most ${MAX_RETAKES}`);
+function checkText({ text, retakes = [], edits = [] }: NarrateArgs, reportFault: ReportFault): void {
+  if (edits.length > MAX_EDITS) reportFault(["edits"], `must be at most ${MAX_EDITS}`);
+  if (retakes.length > MAX_RETAKES) reportFault(["retakes"], `must be at most ${MAX_RETAKES}`);
   if (text === undefined) return;
   const length = codePointLength(text);
   if (length <= MAX_TEXT_CODE_POINTS) return;
-  complain(
+  reportFault(
     ["text"],
     `must be at most ${MAX_TEXT_CODE_POINTS} characters (this one has ${length}); put it into a file`,
   );
 }
 
 export const narrateRules = narrateInput.superRefine((args, context) => {
-  const complain: ReportFault = (path, message) =>
+  const reportFault: ReportFault = (path, message) =>
     context.addIssue({ code: "custom", path, message, input: args });
-  checkSource(args, complain);
+  checkSource(args, reportFault);
   checkCharacters([...SETTING_NAMES, "pronounce", "edits", "chapters"], args, context);
-  checkSpeakers(args, complain);
-  checkText(args, complain);
+  checkSpeakers(args, reportFault);
+  checkText(args, reportFault);
 });
 
 const voicesSchema = z.record(z.string(), speakerSchema);

@@ -173,7 +173,8 @@ export class PostgresEngine implements SqlEngine {
     // When the server is reported as unreachable, all calls that were waiting for it fail at once.
     if (isOutageKnown && askedAtMs <= this.#reportedAtMs)
       throw postgresError(this.description, this.#lastError);
-    // Count time without an answer from the last answer, because waiting for this process's own work proves nothing.
+    // An outage begins after the server's last answer. Time that a call waited for other calls of this process before
+    // that answer is no outage.
     const startedAtMs = isOutageKnown ? performance.now() : Math.max(askedAtMs, this.#answeredAtMs);
     const untilMs = startedAtMs + (isOutageKnown ? SINGLE_TRY_MS : RETRY_MS);
     for (;;) {

@@ -23,7 +23,7 @@ export type NarrateSource =
       readonly edits: readonly Edit[];
       readonly pronunciations: readonly Pronunciation[];
     }
-  /** Some chapters of a narration: a new narration of these parts. */
+  /** Chapters of an existing narration, which become a narration of their own. */
   | { readonly kind: "chosen"; readonly narrationId: string; readonly chapters: string }
   /** @param fileName the name of the file that was read; absent for a text */
   | {

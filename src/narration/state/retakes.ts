@@ -19,7 +19,7 @@ export interface Retake {
 /** A retake without a number means the second take, because a quote alone asks for another one. */
 export const USUAL_RETAKE = 2;
 
-/** Whether a retake leaves its number to {@link USUAL_RETAKE}. */
+/** Whether a retake names only a quote, so that it means {@link USUAL_RETAKE}. */
 export const isUsualRetake = ({ take, speed }: Retake): boolean => take === undefined && speed === undefined;
 
 /**

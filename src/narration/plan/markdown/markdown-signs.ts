@@ -14,7 +14,7 @@ const SIGNS: readonly RegExp[] = [
   /^ {0,3}\[[^\]\n]{1,200}\]:[ \t]*\S/m,
   // Emphasis, except `_this_`, which plain text uses too.
   /\*\*[^\s*]|(?<![\w*])\*[^\s*][^*\n]{0,200}\*(?![\w*])|__[^\s_]|~~[^\s~]/,
-  // Code, but not `this', the quotation marks of typewriters.
+  // Inline code. Old texts quote `like this', with an apostrophe at the end; that is not code.
   /`[^`'\n]{1,200}`/,
   // Lists and quotations, except page numbers (- 12 -), rules (* * *) and centred lines (> THE END <).
   /^ {0,3}[-*+] +(?![-*+\s]|\d+ +[-–]\s*$)\S/m,

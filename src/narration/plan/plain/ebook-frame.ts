@@ -22,7 +22,7 @@ const MAX_HEADER_CODE_UNITS = 20_000;
 const MAX_FRAME_LINES = 1000;
 const MAX_LICENCE_CODE_UNITS = 40_000;
 const MAX_PRODUCED_CODE_UNITS = 600;
-/** The most lines of one marker, because a long title is wrapped. */
+/** Maximum number of lines of a marker. It may have several, because it contains the title. */
 const MAX_MARKER_LINES = 4;
 
 export interface Ebook {

@@ -170,7 +170,7 @@ function lastOf(lines: readonly string[]): string {
   return ".";
 }
 
-/** If lines separate the rows, a row may have several lines of text. */
+/** With this many groups between rulers, each group is one row, whose cells may have several lines. */
 const MIN_GROUPS = 3;
 
 const cellsOf = (row: string): string[] => row.split(/[|\u2502\u2551]/).map((cell) => cell.trim());
