@@ -39,7 +39,8 @@ function machineTag(): string {
 export type ProcessId = string;
 
 /**
- * Creates an id from machine, process number and random bytes. Random bytes, because process numbers are reused.
+ * Creates an id from machine, process number and random bytes. The random bytes are needed because process numbers are
+ * reused.
  */
 export function createProcessId(): ProcessId {
   return `${machineTag()}.${process.pid}.${randomBytes(6).toString("hex")}`;

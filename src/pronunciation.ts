@@ -60,8 +60,8 @@ function matches({ characters, ignoresCase }: Candidate, text: readonly string[]
 }
 
 /**
- * Replaces words in one pass from left to right, longest word first. Does not replace inside replacements.
- * Matches only whole words, whose letters, digits and marks Unicode defines.
+ * Replaces words in one pass from left to right, longest word first. Does not replace inside replacements. Matches only
+ * whole words, by Unicode's letters, digits and marks.
  */
 export function respell(text: string, rules: readonly Pronunciation[]): Respelled {
   const byFirst = index(rules);

@@ -1,6 +1,6 @@
 /**
- * Guesses the language of a text. Evidence: share. Kana is Japanese and Han without it Chinese; for Latin letters the
- * most common words decide, if there are enough and one language has twice as many as the next.
+ * Guesses the language of a text. Evidence: share. Kana is Japanese and Han without it Chinese; For Latin letters the
+ * most common words decide, if there are enough of them and one language has twice as many as the next.
  */
 
 import { VOICES } from "./contract/voices.ts";
@@ -109,7 +109,7 @@ const NOTE_BEGINS = "The text seems to be in ";
 export const isLanguageNote = (sentence: string): boolean => sentence.startsWith(NOTE_BEGINS);
 
 /**
- * Reports a text whose language its voice does not speak, or no voice of the service.
+ * Reports a text whose language its voice, or every voice of the service, does not speak.
  *
  * @param voice id of the voice; any other text for the service's default
  */

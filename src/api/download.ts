@@ -32,7 +32,7 @@ const MIN_PROGRESS: MinimumProgress = { bytes: 64 * 1024, withinMs: 64_000 };
 
 /** The most requests in a row that may end without a new byte. */
 const MAX_FAILURES_AT_ONE_OFFSET = 5;
-/** The most requests in a row that may break and together bring fewer than {@link MinimumProgress.bytes}. */
+/** The most requests in a row that may break before they have received {@link MinimumProgress.bytes} together. */
 const MAX_SLOW_FAILURES = 30;
 
 export interface DownloadOptions {
@@ -97,9 +97,7 @@ const stalledError = (): AudioError =>
 const emptyAudioError = (): AudioError =>
   new AudioError("unexpected_response", "The service sent empty audio.", { retryable: true });
 
-/**
- * Whether an error is a break of the connection or a 416 after the last byte. More bytes than announced are neither.
- */
+/** Whether an error is a break of the connection or a 416 after the last byte. Surplus bytes count as neither. */
 function isHarmlessAtEnd(error: AudioError): boolean {
   const stale = staleBytes(error);
   return stale === null || stale.totalBytes !== null;

@@ -42,9 +42,9 @@ const REFUSED_BEFORE_ANY_TASK: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * Whether the service may hold a task and a reservation after a create that failed with this error. Returns true
- * unless it is ruled out: also for a 503, because a gateway can send one for a create that succeeded behind it, and
- * for every other 5xx, time-out, broken connection and unreadable answer.
+ * Whether the service may hold a task and a reservation after a create that failed with this error. True for every
+ * failure that does not rule this out: a 5xx, a time-out, a broken connection, an unreadable answer. A 503 does not
+ * rule it out, because a gateway can send one although the create behind it succeeded.
  */
 export function mayHaveArrived(error: AudioError): boolean {
   return !wasNeverSent(error) && !REFUSED_BEFORE_ANY_TASK.has(error.code);

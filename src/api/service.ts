@@ -50,7 +50,7 @@ export interface Service {
 
 export interface ServiceOptions {
   readonly proxy: ProxySettings;
-  /** Returns the current time, with which dates in `Retry-After` are compared. */
+  /** Returns the current time. Dates in `Retry-After` are compared with it. */
   readonly clock?: Pick<Clock, "wallMs">;
   readonly deadlines?: Partial<Deadlines>;
 }

@@ -24,7 +24,8 @@ import { UsageError } from "./usage.ts";
 import { WorkflowProvider } from "./workflow-provider.ts";
 
 /**
- * The exit code if the narration was to be made and is not finished. The other codes are those of every command.
+ * The exit code if the narration should have been made but is not finished. Other exit codes are the same as in every
+ * command.
  */
 const EXIT_STOPPED = 3;
 

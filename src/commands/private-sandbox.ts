@@ -44,10 +44,7 @@ export async function startPrivateSandbox(config: Config): Promise<PrivateSandbo
   }
 }
 
-/**
- * Removes folders after this time even if their process may be alive, because no sandbox goes a week without a
- * change.
- */
+/** Age at which a folder is removed even if its process may be alive. No sandbox is unused for a week. */
 const STALE_AFTER_MS = 7 * 24 * 60 * 60 * 1000;
 
 /** Removes the folders of dead processes, because their ledgers are of no further use. */

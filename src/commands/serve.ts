@@ -155,7 +155,7 @@ export function serve(isSandbox: boolean): void {
   process.on("SIGHUP", () => stop(0));
   // A closed stderr is no reason to stop.
   process.stderr.on("error", () => undefined);
-  // Print this after the handlers are set, because it invites to press Ctrl-C.
+  // Print this after the signal handlers are set, because it tells the reader to press Ctrl-C.
   if (process.stdin.isTTY) process.stderr.write(WAITS_FOR_CLIENT);
   process.on("unhandledRejection", (cause) => log.error("an unhandled rejection", cause));
   process.on("uncaughtException", (cause) => {

@@ -73,7 +73,7 @@ function chart(title: string, sums: ReadonlyMap<string, number>): string {
   return `<section><h2>${title}</h2><dl>${rows.join("\n")}</dl></section>`;
 }
 
-/** Keeps the first rows and adds up the rest in one row, so that the figures add up to the total. */
+/** Keeps the first rows, and combines the rest in one row, so that the figures still add up to the total. */
 function withRest(
   sums: readonly (readonly [string, number])[],
   max: number,
@@ -90,8 +90,8 @@ const MAX_CHART_DAYS = 31;
 const MAX_CHART_VOICES = 20;
 
 /**
- * Computes what each entry adds to the totals. A task counts only once, with the entry that has the highest cost
- * for it, or the oldest of these.
+ * Computes what each entry adds to the totals. A task counts only once: for the entry with the highest cost. Of several
+ * such entries, for the oldest.
  */
 function countedOnce(entries: readonly PageEntry[]): Map<PageEntry, number> {
   const byWork = new Map<string, { readonly entry: PageEntry; readonly credits: number }>();

@@ -4,7 +4,7 @@ import type { ConfigFault, ConfigSource } from "./config-source.ts";
 
 export interface FolderResult {
   readonly folder: string | null;
-  /** The reason if there is no folder. The caller may use a default instead. */
+  /** Why there is no folder; absent if there is one. The caller may use a default instead. */
   readonly fault: ConfigFault | null;
 }
 

@@ -57,7 +57,7 @@ export class Reader {
   /**
    * Reads an absolute path. Returns null for an invalid value, because the default would be a path that nobody chose.
    *
-   * @param isNeeded true if it is a fault that both the value and the default are missing
+   * @param isNeeded whether a missing value without a default is a fault
    */
   path(name: string, fallback: string | null, isNeeded = true): string | null {
     const isGiven = this.text(name) !== undefined;

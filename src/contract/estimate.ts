@@ -1,7 +1,9 @@
 /** Estimates the speaking time and the charge of a text before it is sent, from fixed times per kind of character. */
 import { chargeForSeconds } from "./billing.ts";
 
-/** Speaking time of a digit. All times are whole numbers: exact sums divide the same text into the same parts. */
+/**
+ * Speaking time of a digit. All times are whole numbers, because rounded sums could divide the same text differently.
+ */
 const DIGIT_MS = 220;
 const KANA_MS = 140;
 const HAN_OR_HANGUL_MS = 230;
@@ -41,7 +43,7 @@ function speechMs(codePoint: number): number {
 /** Matches a run of ordinary characters, which all take {@link OTHER_MS}. This is faster than looking up each one. */
 const ORDINARY = /[\t\n -/:-\u02ff\u2010-\u2027]+/y;
 
-/** The highest character at which a run is searched, because searching at every character would be slow. */
+/** The highest character at which a search for a run begins. Searching at every character would be slow. */
 const LAST_LATIN = 0x2ff;
 
 /** Speaking time and length of a text. A task limits both. */

@@ -20,7 +20,10 @@ import { VOICE_IDS } from "./voices.ts";
 interface RequestField {
   /** Validates the value, and contains a short description for models. */
   readonly schema: z.ZodType;
-  /** The tools that publish the field. If absent, `narrate` has it too, as tool and command, and for all parts. */
+  /**
+   * The tools that have the field. If absent, both `generate_audio` and `narrate` (tool and command) have it. In
+   * `narrate` it applies to all parts.
+   */
   readonly tools?: readonly "generate_audio"[];
   /**
    * Value in the canonical input if a request omits the field. A new field must not have one, because it would change
@@ -31,7 +34,10 @@ interface RequestField {
 
 const oneOf = (values: readonly (string | number)[]): string => `must be one of ${values.join(", ")}`;
 
-/** Returns the error for an unknown voice. Lists all only if none is similar: a long list hides the right one. */
+/**
+ * Returns the error for an unknown voice. Lists all voices only if none is similar, because a long list hides the right
+ * one.
+ */
 function voiceRule(given: unknown): string {
   const nearest = typeof given === "string" ? nearestVoices(given) : [];
   return nearest.length === 0

@@ -19,10 +19,7 @@ const INVISIBLE = /[\p{Cf}\p{Zl}\p{Zp}[\p{Default_Ignorable_Code_Point}--[\ufe00
 
 const ALL_EXTENSIONS = Object.values(FILE_EXTENSIONS);
 
-/**
- * The rules for names. The message begins with "it" and continues with the words of the first rule that a name
- * breaks.
- */
+/** The rules for names. The message is "it", followed by the words of the first rule that a name breaks. */
 const RULES: ReadonlyArray<readonly [breaks: (name: string) => boolean, rule: string]> = [
   [(name) => name === "", "must not be empty"],
   [(name) => !name.isWellFormed(), "must be well-formed Unicode (it holds half of a surrogate pair)"],

@@ -110,8 +110,8 @@ async function pathOfOpen(handle: FileHandle): Promise<string | null> {
 }
 
 /**
- * How often the check is repeated on systems that cannot name an open file. An attacker would have to swap the file
- * at the right moment each time.
+ * How often the check is repeated on systems that cannot return the path of an open file. An attacker would have to
+ * swap the file at the right moment every time.
  */
 const ATTEMPTS = 5;
 

@@ -9,8 +9,8 @@ import { createTemporaryFile, removeIfPresent, sweepTemporaryFiles } from "./tem
 
 export interface OutputFolder {
   /**
-   * Absolute real path. A symbolic link in the setting is resolved once, here. The spelling is the disk's own only
-   * after {@link ensureWritable} has created the folder, because disks may change case, accents and dots.
+   * Absolute real path. A symbolic link in the setting is resolved once, here. Only after {@link ensureWritable} has
+   * created the folder is its spelling the disk's own, because a disk may change case, accents and dots.
    */
   readonly root: string;
   /**

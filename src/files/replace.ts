@@ -6,9 +6,9 @@ import type { ReplacedFile } from "./saved-file.ts";
 import { removeIfPresent } from "./temporary-file.ts";
 
 /**
- * Publishes a finished temporary file under `name`. If the `replaced` file has that name, it is moved aside first and
- * removed last. Any other file with that name stays, and the name is `taken`. If a crash left the old file aside,
- * this completes the replacement.
+ * Publishes a finished temporary file under `name`. If the `replaced` file has that name, it is moved to its other name
+ * first and removed last. Any other file with that name stays, and the result is `taken`. If a crash left the old file
+ * under its other name, this completes the replacement.
  *
  * @param replaced the file to replace; if it has another name, this does the same as {@link publish}
  */

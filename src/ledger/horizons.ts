@@ -1,4 +1,4 @@
-/** Durations of the ledger: how long a place in flight counts, how long a sum of spending, and how long a lease. */
+/** Durations of the ledger: of a place in flight, of a sum of spending, and of a lease. */
 import { RECOVERY_WINDOW_SECONDS } from "../contract/service-limits.ts";
 
 /**
@@ -11,8 +11,7 @@ export const MAX_IN_FLIGHT_MS = (RECOVERY_WINDOW_SECONDS + 5 * 60) * 1000;
 export const SPEND_BUCKET_MS = 15 * 60 * 1000;
 
 /**
- * The unscaled time that a lease outlives its last renewal. A living process renews its leases three times within
- * it.
+ * How long a lease outlives its last renewal, before scaling. A living process renews its leases three times within it.
  */
 const LEASE_TTL_MS = 15_000;
 /** The shortest lease after scaling, because a busy machine would lose shorter ones. */

@@ -103,7 +103,7 @@ export interface Write extends RecordName {
   readonly failed?: FailedAttempt | undefined;
   /** The slot to release, whether or not the write takes place. */
   readonly slot?: SlotRelease | undefined;
-  /** Whether status, task and spend stay unchanged, and with them the sums; false if unknown. */
+  /** Whether status, task and spend stay unchanged, so that the sums do too; false if unknown. */
   readonly keepsSpend?: boolean;
   /** Whether this process's lease is renewed (the default) or released with the write. */
   readonly lease?: "renew" | "release" | undefined;
@@ -227,7 +227,7 @@ export class LedgerStore {
   claim({ row, leaseTtlMs, replacing }: Claim): Promise<ClaimAnswer> {
     const { processId: owner } = this.#options.identity;
     return this.#transact({
-      // Nothing was sent for a waiting record. A process whose waiting record is gone therefore claims it again.
+      // Nothing was sent for a waiting record. So if it is gone, this process claims it again.
       durability: row.status === "waiting" ? "process_kill" : "power_cut",
       locksOrigin: row.names.some(isTaskName),
       load: loadRow(row, row.names),
@@ -703,7 +703,7 @@ const withoutOwn = (counted: number, { stored, otherShares }: LoadedRow, lastQua
   return own !== null && own.quarter > lastQuarter ? Math.max(0, counted - own.credits) : counted;
 };
 
-/** Frees a place in flight. Its date stays, so that a later write knows that it ended long ago. */
+/** Frees a place in flight. Its date stays, so that a later write recognises it as long ended. */
 const forgetPlace = (keyId: string, recordId: string): Statement =>
   sql("UPDATE agm_records SET flight = NULL WHERE key_id = ? AND record_id = ?", keyId, recordId);
 

@@ -61,7 +61,7 @@ export class Creates {
       ask: (order) => this.#ask(order),
       failsAll: (error) => !(error instanceof AudioError && ONE_CREATE.has(error.code)),
       releaseUnused: (outcome) => this.releaseUnused(outcome),
-      // A repeat goes first, because it already has its place in flight. If it waited behind a job that waits for
+      // A repeat goes first, because it already has its place in flight. If it waited behind a create that waits for
       // that place, both would wait forever.
       rank: ({ record, narrationId }) => {
         if (record.status === "unresolved") return 0;

@@ -53,9 +53,9 @@ export interface Limits {
   /** Marks the create of an admission as ended, with or without success, so that it needs no further heartbeats. */
   clearPending(sendId: string): void;
   /**
-   * Runs one query or download within this process's 60 reads in 60 s. Does not coordinate with other processes,
-   * because a 429 on a read costs nothing and only pauses the reads of this process. Polls slow down once half of the
-   * reads are used. They never use the last 8 of the 60, which are for downloads.
+   * Runs one query or download within this process's 60 reads in 60 s. Ignores other processes, because a 429 on a read
+   * costs nothing and pauses only the reads of this process. Polls slow down once half of the reads are used. They
+   * never use the last 8 of the 60, which are for downloads.
    */
   read<T>(signal: AbortSignal, run: () => Promise<T>, options?: ReadOptions): Promise<T>;
   /**

@@ -15,7 +15,7 @@ export interface PriorityQueueOptions<Request, Outcome, Reason> {
    */
   ask(request: Request): Promise<Answer<Outcome, Reason>>;
   failsAll(error: unknown): boolean;
-  /** Receives an outcome whose caller has left the queue meanwhile. */
+  /** Receives an outcome whose caller has left the queue in the meantime. */
   releaseUnused(outcome: Outcome): Promise<void>;
   /** The lowest rank goes first. Called again for each choice, because a rank may change while its request waits. */
   rank(request: Request): number;

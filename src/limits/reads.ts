@@ -18,7 +18,7 @@ export type ReadWaitReason = "paused" | "rate";
 export interface ReadOptions {
   /** Whether the read is a poll. Polls keep a pace, and leave a part of the window to other reads. */
   readonly isPoll?: boolean;
-  /** Called with the length of each wait in milliseconds, except for waits that only pace polls. */
+  /** Called before each wait with its length in milliseconds, but not if the wait only spaces polls. */
   readonly onWaiting?: (reason: ReadWaitReason, waitMs: number) => void;
 }
 

@@ -20,7 +20,7 @@ async function base64Of({ uri, sizeBytes }: Sound): Promise<string> {
   return parts.join("");
 }
 
-/** The sound that is shown. The outcome of saving any other sound is not reported. */
+/** The sound that is shown. Outcomes of saving other sounds are not reported. */
 let current: Sound | undefined;
 
 async function save(sound: Sound): Promise<void> {

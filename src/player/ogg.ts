@@ -56,7 +56,7 @@ export function oggCutter(head: Uint8Array, sizeBytes: number, statedSeconds: nu
   const skipped = viewOf(head).getUint16(opus + 10, true);
   const timeOf = (granule: number): number => Math.max(0, granule - skipped) / HERTZ;
   const headers = head.slice(0, start);
-  // Segments have a pre-skip of 0, because their `lead` states what must not be heard.
+  // Segments have a pre-skip of 0, because `lead` already states how much must not be heard.
   viewOf(headers).setUint16(opus + 10, 0, true);
   sign(headers.subarray(0, first.length));
 

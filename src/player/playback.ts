@@ -17,7 +17,7 @@ export interface Playback {
   release(): void;
 }
 
-/** Idle audio elements, which are kept because a click unlocks only the elements that exist at that moment. */
+/** Idle audio elements. They are kept, because a click unlocks only the elements that exist at that moment. */
 const spare: HTMLAudioElement[] = [];
 
 function takeElement(): HTMLAudioElement {

@@ -16,8 +16,8 @@ const envelopeOfClient = z.object({
 });
 
 /**
- * Whether the client can show a form. Clients of the 2026-07-28 era state it in each request, older ones once in the
- * handshake.
+ * Whether the client can show a form. Clients of the 2026-07-28 era state it in each request; older clients state it
+ * once, in the handshake.
  *
  * @param initialized the capabilities of the handshake, if there was one
  */

@@ -7,10 +7,7 @@ import { AudioError } from "../errors.ts";
 /** How long a call may run past its wait. Together with the default wait it stays below the time limits of hosts. */
 const GRACE_SECONDS = 10;
 
-/**
- * The shortest limit, because a call without a wait still waits for the response to a create and then for the
- * ledger.
- */
+/** The shortest limit. A call without a wait still waits for the response to a create, and then for the ledger. */
 const MIN_SECONDS = 20;
 
 const withWait = z.object({ wait_seconds: z.number().nonnegative() });

@@ -23,7 +23,7 @@ export function progressSender(context: ServerContext, log: Log): ToolCall["onPr
   return (message, share) => {
     news = share?.done === lastDone ? news + 1 : 1;
     lastDone = share?.done ?? -1;
-    // `done` shrinks if a part is removed, but the number must still grow.
+    // If a part is removed, `done` gets smaller, but the number must still grow.
     const next = share === undefined ? progress + 1 : progressNumber(news, share);
     progress = next > progress || (progress === 0 && share !== undefined) ? next : progress + 1e-6;
     const total = share === undefined ? {} : { total: share.total };

@@ -117,8 +117,8 @@ function logFailure(tool: Tool, error: AudioError, log: Log): void {
 const envelopeOfClient = z.object({ [CLIENT_INFO_META_KEY]: z.object({ name: z.string() }) });
 
 /**
- * Returns the client's name. Clients of the 2026-07-28 era state it in each request, older ones once in the
- * handshake.
+ * Returns the client's name. Clients of the 2026-07-28 era state it in each request; older clients state it once, in
+ * the handshake.
  */
 function clientNameOf(context: ServerContext, initialized: string | undefined): string | undefined {
   const envelope = envelopeOfClient.safeParse(context.mcpReq.envelope);

@@ -204,7 +204,7 @@ async function listEntries(
   const statuses = filter === null ? [null] : filter[0];
   const lists = statuses.map((status) => generation.listTasks({ status, query, limit }));
   const tasks = (await Promise.all(lists)).flat();
-  // The status of a narration is computed one by one, so a filter reads more narrations than it shows.
+  // A narration's status is computed after it is read, so a filter reads more narrations than it shows.
   const all = await (await deps.narrations()).list(query, filter === null ? limit : MAX_SEARCHED);
   const narrations = all.filter((row) => filter === null || filter[1].includes(row.status));
   return [

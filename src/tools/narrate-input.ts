@@ -32,7 +32,7 @@ export interface PlanArguments {
 const MAX_TEXT_CODE_POINTS = 100_000;
 const MAX_PAUSE_SECONDS = 10;
 /**
- * From this pause on, each paragraph is a part of its own, because a caller that asks for a long pause wants it
+ * Minimum pause at which each paragraph becomes a part of its own, because a caller that asks for a long pause wants it
  * everywhere.
  */
 const KEPT_PAUSE_SECONDS = 1;

@@ -101,7 +101,7 @@ function headline(view: TaskView, path: string): string {
   return `The task is ${view.status}${voice}. ${costOf(view)}${activity}${goesOn}`;
 }
 
-/** Returns the message of the structured form. It states only what has no field of its own. */
+/** Returns the message of the structured form, which omits everything that has a field of its own. */
 export function taskMessage(view: TaskView): string {
   const head = view.audio === null ? headline(view, "") : `Saved. ${costOf(view)}`;
   return [head, ...view.notes].join(" ");

@@ -63,7 +63,7 @@ export interface InlineAudio {
   read(max: number): Promise<Uint8Array>;
 }
 
-/** A question that clients with forms put to the person: which number an omitted argument has. */
+/** A question that clients with forms ask the person: the number for an omitted argument. */
 export interface Question {
   readonly argument: string;
   readonly message: string;
@@ -94,7 +94,7 @@ export interface Tool {
   readonly input: z.ZodObject;
   /** Arguments that are accepted and checked but not published. */
   readonly unpublished?: readonly string[];
-  /** Consecutive arguments whose bounds are published by another tool, so that this tool publishes only their types. */
+  /** Consecutive arguments that this tool publishes by type alone, because another tool publishes their bounds. */
   readonly boundsIn?: { readonly tool: string; readonly names: readonly string[] };
   /** The `_meta` of the published tool. */
   readonly meta?: Readonly<Record<string, unknown>>;

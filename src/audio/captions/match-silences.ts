@@ -7,8 +7,8 @@ const MAX_SILENCES = 150;
 const MAX_MISSING_SILENCES = 2;
 const MISSING_SILENCE_COST = 6;
 /**
- * Share of the expected length of a stretch of speech. A deviation by this share plus TOLERANCE_SECONDS costs one
- * unit.
+ * Tolerated deviation from the expected length of a stretch of speech, as a share of that length. This share plus
+ * TOLERANCE_SECONDS costs one unit.
  */
 const TOLERANCE_SHARE = 0.15;
 const TOLERANCE_SECONDS = 0.25;

@@ -11,9 +11,9 @@ const RATE_HZ = 48_000;
 /** Length of each silent packet in samples: 20 ms. */
 const SILENCE_SAMPLES = 960;
 /**
- * Minimum number of silent packets between two parts. A change between the modes SILK and CELT resets the decoder,
- * whose state would otherwise affect the next part. So the last silent packet has the mode in which the next part does
- * not begin. The first one has the mode in which the previous part ends, so that its sound fades out normally.
+ * Minimum number of silent packets between two parts. The first one has the mode of the previous part's end, so that
+ * its sound fades out normally. The last one has the other mode than the next part's beginning, because a change
+ * between SILK and CELT resets the decoder. Without the reset, its state would affect the next part.
  */
 const MIN_SILENT_PACKETS = 2;
 const CELT_SILENCE = Uint8Array.of(0xf8, 0xff, 0xfe);

@@ -41,7 +41,7 @@ export class HandleRun implements HandleCall {
   #handle: CallHandle | null;
 
   /**
-   * @param known a handle that another process worked for; `null`: this run opens one
+   * @param known a handle whose earlier process has ended; `null` to open a new handle
    * @param onOpened called with the handle before its job starts; throws if another run works for it
    */
   constructor(

@@ -107,7 +107,7 @@ export class RequestHandles implements HandleOperations<TaskView> {
     if (end?.kind === "cancelled") this.#running.get(handleId)?.run.abort();
   }
 
-  /** From now on, does not store the outcome of runs, because the shutdown ends them. */
+  /** Stops storing the outcomes of runs, because from now on they end only by the shutdown. */
   close(): void {
     this.#isClosed = true;
   }

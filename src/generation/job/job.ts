@@ -5,7 +5,7 @@ import type { SavedFile } from "../../files/saved-file.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import { describe, type Phase, withHoldStart } from "./phase.ts";
 
-/** A `create` job may send creates; a `finish` job only watches and saves an accepted task. */
+/** A `create` job may send creates. A `finish` job only watches an accepted task and saves its audio. */
 export type JobPurpose = "create" | "finish";
 
 export type JobEnd =
@@ -34,9 +34,9 @@ export class Job {
   purpose: JobPurpose;
   /** The narration that pays for the create; `null` once a call requests the audio directly. */
   narrationId: string | null = null;
-  /** Start a new attempt if the response to the create shows that the current attempt has already failed. */
+  /** Whether to start a new attempt if the response to the create shows that the current one has already failed. */
   mayRetryFailedAttempt = true;
-  /** Download the audio even if this machine has a copy, because the copy is damaged. */
+  /** Whether to download the audio although this machine has a copy, because the copy is damaged. */
   forcesDownload = false;
   /** Number of new tasks that this job created. */
   newTasks = 0;
@@ -58,7 +58,7 @@ export class Job {
   #finish: (end: JobEnd) => void = () => undefined;
   /** Number of callers that wait until a deadline, and of callers with a handle. */
   readonly #callers = { plain: 0, withHandle: 0 };
-  /** A caller whose wait ended was answered that the job continues. */
+  /** Whether a caller whose wait ended was answered that the job continues. */
   #keepsRunning = false;
   /**
    * When the longest wait began, on the steady clock. Ignores callers with handles, because they may poll at any
@@ -104,8 +104,8 @@ export class Job {
   }
 
   /**
-   * Whether a new caller is probably repeating a call that its client gave up on: one that was cancelled, or that has
-   * been open so long that its client may have dropped it. Each cancellation is reported only once.
+   * Whether a new caller is probably repeating an earlier call that its client gave up. Such a call was cancelled, or
+   * has been open for long. Each cancellation is reported only once.
    */
   consumeLikelyRetry(): boolean {
     const wasCancelled = this.#wasCancelled;

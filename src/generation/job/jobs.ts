@@ -144,7 +144,7 @@ export class Jobs {
       });
       switch (action.kind) {
         case "send":
-          // If another process made the task, a failure happened while this job waited for it.
+          // If another process made the task, its failure happened while this job waited for it.
           failure =
             (await createTask(job, this.#deps, this.#onInFlightFull)) === "answered"
               ? "in_response"

@@ -99,8 +99,8 @@ const MAX_STARTS = 3;
 
 /**
  * Finds the record of a part across API keys: this key's record, unless another key's audio is here. A record of
- * another key counts until the service shows that its task belongs to another account. Then this key gets its own
- * record, which replaces it.
+ * another key counts until the service shows that its task belongs to another account. From then on a record of this
+ * key counts in its place.
  *
  * @returns `null` if the part was never requested
  */

@@ -160,7 +160,7 @@ async function runRecord(
     mayRetryFailedAttempt: call.handle?.isResumed !== true,
   });
   const isEnough = call.waitMs > 0 ? () => false : () => isAnswered(job, deps.clock);
-  // The client may give up as early as before, so the repeat returns a handle soon. The first call keeps its
+  // The client may give up as early as before, so the repeated call returns a handle soon. The first call keeps its
   // wait.
   const isRepeat = call.handle === undefined && !isNew && job.consumeLikelyRetry();
   const waiting = isRepeat ? withShorterWait(call, REPEAT_WAIT_MS, deps.clock) : call;

@@ -196,7 +196,8 @@ async function getForeignTask(deps: GenerationDeps, taskId: string, call: OpenCa
 }
 
 /**
- * Whether the error is this process's read limit, which outlasts the call. A 429 of the service has an HTTP status.
+ * Whether the error means that this process's read limit outlasts the call. Unlike it, a 429 of the service has an HTTP
+ * status.
  */
 const isOwnReadLimit = (error: unknown): error is AudioError =>
   error instanceof AudioError && error.code === "rate_limit" && error.httpStatus === undefined;

@@ -28,8 +28,8 @@ export type ApiKeyState = z.infer<typeof stateSchema>;
 const EMPTY: ApiKeyState = { pause: null, slots: [], heartbeats: {} };
 
 /**
- * Parses a stored state. Damaged text counts as empty, because the service enforces its rate itself. Times in the
- * future were written before the steady clock restarted, so they count from now.
+ * Parses a stored state. Damaged text counts as an empty state, because the service enforces its rate itself. Times in
+ * the future were written before the steady clock restarted, so they count from now.
  */
 export function readApiKeyState(text: string, nowMs: number): ApiKeyState {
   const { pause, slots, heartbeats } = parseState(text);

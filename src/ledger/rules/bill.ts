@@ -36,8 +36,8 @@ export const billByWork = (lines: readonly BillLine[], keyId: string): BillLine[
   });
 
 /**
- * Sums the credits that a limit counts. This key's line of a work counts as soon as it has credits, because an
- * earlier key may belong to another account, and then both pay.
+ * Sums the credits that a limit counts. Once this key's line of a work has credits, it counts beside the lines of other
+ * keys. An earlier key may belong to another account, and then both accounts pay.
  *
  * @param exceptWork the work of the create that asks; the caller adds its reservation
  */

@@ -101,7 +101,9 @@ export function openedHandle(
 export const endedHandle = (handle: CallHandle, end: HandleEnd, endedAtMs: number): CallHandle =>
   handle.endedAtMs === null ? { ...handle, end, endedAtMs } : handle;
 
-/** Cancels a handle. It ends at once if its record was not sent, otherwise when the record waits again. */
+/**
+ * Cancels a handle. If its record was not sent, the handle ends at once; otherwise it ends when the record waits again.
+ */
 export function cancelledHandle(handle: CallHandle, target: HandleTarget | null, atMs: number): CallHandle {
   if (!isWanted(handle)) return handle;
   const isUnsent = target === null || target.status === "waiting";
@@ -117,7 +119,7 @@ export interface FailedAttempt {
 }
 
 /**
- * Returns the handles that end because their record waits from now on, so nothing of it is sent.
+ * Returns the handles that end with a write after which their record waits. Nothing is sent for a waiting record.
  *
  * @param failed the attempt that a new call replaces
  */

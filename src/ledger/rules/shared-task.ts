@@ -9,9 +9,9 @@ export interface TaskShare {
 }
 
 /**
- * Returns what a budget counts for a task that several records name. Records that know the task's end come first,
- * because the others may still hold the reservation. Among these the highest amount counts, because a record may
- * include earlier attempts. Among equal amounts the earliest counts, so that the order of the records is irrelevant.
+ * Returns what a budget counts for a task that several records name. Prefers records that know the task's end, because
+ * the others may still count the reservation. Among these, takes the highest amount, because a record may include
+ * earlier attempts. Among equal amounts, takes the earliest date, so that the order of the records is irrelevant.
  */
 export function countedSpend(records: readonly TaskShare[]): SpendShare | null {
   const ended = records.filter(({ status }) => status === "succeeded" || status === "failed");

@@ -64,7 +64,7 @@ class Connection {
     // Take the write lock at the start, because SQLite cannot wait for a lock that is taken later.
     return this.#within("BEGIN IMMEDIATE", () => {
       const locked = this.#all(locks);
-      // Read the clock inside the transaction, so that no process finds an entry dated later than its own time.
+      // Read the clock inside the transaction, so that no process reads an entry with a date later than its own clock.
       const steadyMs = this.#steadyMs();
       const { result, save } = decide({ locked, loaded: this.#all(load), steadyMs });
       for (const statement of save) this.#prepare(statement.sql).run(...statement.values);

@@ -165,7 +165,7 @@ async function isNameOfItsOwn(folder: OutputFolder, name: string): Promise<boole
   return taken.every((verdict) => verdict === "free");
 }
 
-/** A number after a row's name must not give it the name that the sheet gives another row. */
+/** A number that is added to a row's name must not make it the name that the sheet gives another row. */
 function isNameOfOtherRow({ plan, file }: JoinOrder, name: string): boolean {
   const folded = (text: string): string => text.normalize("NFC").toLowerCase();
   return plan.sections.some(

@@ -40,7 +40,7 @@ const INITIAL_STATES: Readonly<Record<PartStatus, PartState>> = {
 
 export class NarrationDriver {
   readonly narrationId: string;
-  /** Resolves when the narration has ended, or when another process drives it. Never rejects. */
+  /** Resolves when the narration has ended or another process drives it. Never rejects. */
   readonly end: Promise<void>;
   readonly #deps: NarrationDriverDeps;
   readonly #lease: NarrationLease;

@@ -7,9 +7,7 @@ export type SourceBlock =
   | {
       readonly kind: "paragraph";
       readonly text: string;
-      /**
-       * Whether a pause divided this paragraph from the previous one. It then keeps the speaker of that paragraph.
-       */
+      /** Whether only a pause divides this paragraph from the previous one, so that it has the same speaker. */
       readonly continues?: boolean;
     }
   /** A pause that the text asks for. */

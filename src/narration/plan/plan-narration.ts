@@ -118,7 +118,7 @@ export function readReplacement(text: string): string | null {
   return paragraphs.join(PARAGRAPH_JOINT);
 }
 
-/** Keeps a heading with the paragraph below it, because the voice pauses there without help. */
+/** Puts no silence between a heading and the paragraph below it, because the voice pauses there anyway. */
 function paragraphsApart({ edge, paragraphs }: ParagraphRun): readonly (readonly string[])[] {
   const [first = "", second, ...others] = paragraphs;
   if (second === undefined) return [[first]];

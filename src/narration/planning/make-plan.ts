@@ -173,7 +173,7 @@ function storedPart(planned: PlannedPart, options: PlanSettings): SpokenPart {
   return { part: { ...spoken.part, estimatedSeconds, estimatedCredits }, words: [] };
 }
 
-/** The plan before chapters are chosen. `unbroken` is the same plan, made without pauses between its parts. */
+/** The plan before chapters are chosen. `unbroken` is the plan of the same text without pauses between its parts. */
 interface WholePlan {
   readonly plan: NarrationPlan;
   readonly unbroken?: NarrationPlan;

@@ -88,7 +88,9 @@ export function inheritedRemarks(
     .map((remark) => (remark.startsWith(EDGES_BEGIN) ? edges : remark));
 }
 
-/** Minimum length of the text before the first heading that is mentioned, and the minimum number of headings. */
+/**
+ * Minimum length of the text before the first heading, and minimum number of headings, for a remark about that text.
+ */
 const FRONT_SECONDS = 60;
 const MIN_FRONT_SECTIONS = 4;
 

@@ -2,7 +2,7 @@
 /** Pause between paragraphs if a call names none. */
 export const DEFAULT_PAUSE_SECONDS = 0.6;
 
-/** @param reason why they have no effect, as the end of a sentence that begins with "because" */
+/** @param reason why they have no effect, as a clause after "because" */
 export function unusedSettingsRemark(
   { pauseSeconds, files }: { readonly pauseSeconds: number; readonly files: "one" | "chapters" },
   reason: string,

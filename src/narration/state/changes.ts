@@ -46,8 +46,8 @@ export const withStop = (before: NarrationState): NarrationState =>
   before.status === "running" ? { ...before, status: "stopped", problems: [STOPPED] } : before;
 
 /**
- * Previews a call that only asks: the state with the takes that it names, as a plan. Returns the same object
- * if these are the chosen ones.
+ * Previews the takes of a call that only asks: the state as a plan with these takes. Returns the same object if they
+ * are already chosen.
  */
 export function previewOf(before: NarrationState, changes: NarrateChanges, plan: StoredPlan): NarrationState {
   const after = applyRetakes(before, plan, changes.retakes);
@@ -60,7 +60,9 @@ export function choosesOtherFiles(state: NarrationState, changes: NarrateChanges
   return isToRename || hasChangedChoice(state, { ...withRequest(state, changes, plan), asks: state.asks });
 }
 
-/** Whether a call has changed the narration since a run has read it: chosen other takes or another name, or asked to continue. */
+/**
+ * Whether a call has changed the narration since a run read it: by other takes, another name, or a request to continue.
+ */
 export function hasChangedChoice(seen: NarrationState, now: NarrationState): boolean {
   const choice = ({ takes, skipsFailed, fileName, asks }: NarrationState): string =>
     JSON.stringify([takes, skipsFailed, fileName, asks]);

@@ -1,4 +1,7 @@
-/** Reads, begins and changes narrations in the ledger. Each change applies to the state that it was computed from. */
+/**
+ * Reads, begins and changes narrations in the ledger. A change is written only over the state from which it was
+ * computed.
+ */
 import { AudioError } from "../../errors.ts";
 import type { CallHandle } from "../../ledger/rules/handles.ts";
 import type { NarrationStore, StoredNarration } from "../../ledger/store/narration-store.ts";

@@ -147,7 +147,7 @@ const figuresSchema = z.object({
     /** Estimated seconds until it is finished; `null` if it does not run. */
     left: amount.nullable(),
   }),
-  /** Parts with another take than the first. */
+  /** Parts whose chosen take is not the first. */
   otherTakes: count,
 });
 export type NarrationFigures = Readonly<z.infer<typeof figuresSchema>>;

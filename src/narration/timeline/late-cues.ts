@@ -23,8 +23,8 @@ function timedPart(plan: StoredPlan, state: Takes, index: number, lengthSeconds:
 }
 
 /**
- * Estimates how late the cues of a plan will be. The length of a paid part is known. At another speed than the plan's,
- * its length is computed from the known one.
+ * Estimates how late the cues of a plan will be. The length of a paid part is known. If its speed changes, its new
+ * length is computed from the known one.
  */
 export async function likelyLate(
   work: Pick<PartOperations, "find">,

@@ -24,9 +24,9 @@ export interface Overrun {
   readonly fittingSpeed: number | null;
 }
 
-/** Maximum lateness that is not reported, because listeners do not notice it and audio frames cause it. */
+/** Maximum lateness that is not reported. Listeners do not notice it, and the length of audio frames can cause it. */
 const HEARD_SECONDS = 0.05;
-/** Less is within the error of an estimate. */
+/** Minimum lateness to report for an estimate, because less is within its error. */
 const ESTIMATED_SECONDS = 0.3;
 /** Pause between a corrected part and the next one. */
 const ROOM_SECONDS = 0.1;

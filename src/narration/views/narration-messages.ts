@@ -93,7 +93,9 @@ export function describeFilesBriefly({ isSheet, files, parts }: NarrationView): 
   return lacking.length === 0 ? "Saved." : `Saved, ${lacking.join(", ")}.`;
 }
 
-/** Reports the parts that are not in a file yet. Parts that a joined file lacks are reported with that file. */
+/**
+ * Reports the parts that no file contains yet. Parts that are missing from a joined file are reported with that file.
+ */
 function describeUnjoinedParts({ status, files, parts, unjoinedParts }: NarrationView): string {
   const lacked = new Set(files.flatMap(({ missingParts }) => missingParts));
   const others = unjoinedParts.filter((part) => !lacked.has(part));

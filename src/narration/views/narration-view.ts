@@ -40,7 +40,7 @@ export interface NarrationView extends NarrationFigures {
   readonly unjoinedParts: readonly number[];
   /** Whether the narration was finished before this call, which then cost nothing. */
   readonly isRepeat: boolean;
-  /** Arguments of a call without a limit. The next call must repeat them, because they are not stored. */
+  /** The arguments of a call without a limit. They are not stored, so the next call must repeat them. */
   readonly toRepeat: readonly string[];
   /** Whether its files replace older files of the same names. */
   readonly replaces: boolean;
@@ -71,7 +71,7 @@ function suggestedMax(charged: number, toCome: number, missingTasks: number): nu
   return charged + Math.min(likely, RESERVED_CREDITS * missingTasks);
 }
 
-/** The best possible pace over minutes. The first parts may be created at once. */
+/** The best possible pace over several minutes. At the beginning several parts may be created at once. */
 const MIN_SECONDS_PER_PART = LIMIT_WINDOW_SECONDS / CREATES_PER_WINDOW;
 
 /**

@@ -22,9 +22,9 @@ export interface PartSummary {
   readonly estimatedCredits: number;
   /** The likely charge of running tasks. */
   readonly toComeCredits: number;
-  /** Reservations of tasks that no part needs any more, because another take was chosen. */
+  /** Reservations of running tasks that no part needs now, because another take was chosen. */
   readonly strayCredits: number;
-  /** Number of tasks that are not created yet. */
+  /** Number of tasks still to be created. */
   readonly missingTasks: number;
   readonly estimatedSeconds: number;
   readonly savedSeconds: number;

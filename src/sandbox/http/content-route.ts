@@ -7,10 +7,10 @@ import { requestedTask } from "./query-route.ts";
 import type { Site } from "./site.ts";
 
 /**
- * Answers 200, 206 or 416. HEAD answers like GET without the body, and supports ranges too, because the contract
- * lists `Range` for both. A failed task gets 409 `not_ready` like any task without audio, because the contract has
- * no code for audio that will never exist. A request with `If-Range` gets the whole file: the service sends no
- * validators, so the condition cannot match.
+ * Answers 200, 206 or 416. HEAD answers like GET without the body, and supports ranges too, because the contract lists
+ * `Range` for both. A failed task gets 409 `not_ready` like any task without audio, because the contract has no code
+ * for audio that will never exist. A request with `If-Range` gets the whole file, because the service sends no
+ * validators that the condition could match.
  */
 async function serveContent(site: Site, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const { state } = requestedTask(site, request);

@@ -34,8 +34,8 @@ async function renderBreath(
   request: SpeechRequest,
   rateHz: number,
 ): Promise<Float32Array> {
-  // Treating samples as if they had a higher rate raises all frequencies and shortens the sound. The pitch
-  // and duration requested from the engine compensate for this, so that only the formants move.
+  // Treating samples as if they had a higher rate raises all frequencies and shortens the sound. The pitch and duration
+  // that are requested from the engine compensate for this. So only the formants move.
   const takenRateHz = Math.round((FLITE_RATE_HZ * traits.formantShift) / RATE_STEP_HZ) * RATE_STEP_HZ;
   const shift = takenRateHz / FLITE_RATE_HZ;
   const raw = await speakWithFlite({

@@ -13,7 +13,7 @@ export interface ChapterForm {
   readonly isNumberFirst: boolean;
   readonly style: NumeralStyle;
   readonly hasTitle: boolean;
-  /** The title after a mark or white space that a sentence would not have; `""` without a title, `null` for any other. */
+  /** The title behind the number; `""` if there is none. `null` if the text behind the number continues a sentence. */
   readonly markedTitle: string | null;
 }
 
@@ -21,7 +21,7 @@ export interface ChapterForm {
 const MAX_FORM_CODE_UNITS = 400;
 const MAX_BARE_CODE_UNITS = 100;
 const BARE_TITLE_CODE_UNITS = 80;
-/** The chapter's number counts this much in a decimal number: `2.1` becomes 201. */
+/** Factor of the chapter in the value of a decimal number: `2.1` becomes 201. */
 const CHAPTER_FACTOR = 100;
 
 /** 1, 1.1, 2.1. */

@@ -34,7 +34,7 @@ const UNKNOWN_WORD_CODE_UNITS = 200;
 /** Weight of a Chinese character relative to a letter. */
 const CJK_WEIGHT = 3;
 
-/** Fewest headings in a run, by their form. The more such numbers mean other things in a text, the more it takes. */
+/** Minimum number of headings in a run, by their form. It is higher for forms that often mean something else. */
 const MIN_UNKNOWN_WORDS = 3;
 const MIN_ROMAN_OR_WORDS = 2;
 const MIN_FIGURES = 3;
@@ -166,7 +166,8 @@ function judgeRuns(
     if (run.length === 1) {
       unlistedCount += 1;
       const [only] = run;
-      // A single number that a later run repeats is an entry, if its form is rare in prose or a table follows.
+      // A single number that a later run repeats is an entry of a table of contents, if its form is rare in prose or a
+      // table follows.
       const isEntry = only?.level === LEVEL.decimal || contents.has((only?.at ?? -2) + 1);
       if (isRepeatedLater && only !== undefined && isEntry) contentsEntries.add(only.at);
       continue;

@@ -1,6 +1,6 @@
 /**
  * Finds titles without a number in plain text. Evidence: sequence. Either a table of contents lists the titles, or
- * several short lines stand below more blank lines than paragraphs do. There is much text below each.
+ * several short lines have more blank lines above them than paragraphs have. Much text follows each title.
  */
 import { hasWords } from "../characters.ts";
 import { collapseSpaces } from "../normalise.ts";
@@ -18,7 +18,7 @@ const SPACED_TEXT_CODE_UNITS = 1000;
 const CAPITALS_BLANK_LINES = 2;
 const OTHER_BLANK_LINES = 3;
 
-/** What surrounds an entry: bullets, numbers, leaders and the page. */
+/** Matches what surrounds the title in an entry of a table of contents: bullets, numbers, leaders, the page. */
 const AROUND_ENTRY = /^(?:[*•·-]\s+)?(?:(?:\d{1,3}|[ivxlc]{1,9})[.):]?\s+)?|[\s.·…,;:]*[\s.…]\d{1,4}$/g;
 /** What no title ends with. */
 const NO_ENTRY_END = /[,;:：、，；。！？][”」』]?\s*$/;
@@ -89,7 +89,7 @@ function listedTitles(lines: readonly Line[], end: number): Line[] {
   return isTable && haveText(titles, end, LISTED_TEXT_CODE_UNITS) ? titles : [];
 }
 
-/** Returns the lines that are set off from the text above them. Of several in a row, only the last. */
+/** Returns the lines that are set off from the text above them. If several follow each other, returns only the last. */
 function spacedTitles(lines: readonly Line[], end: number): Line[] {
   const apart = lines.filter(
     ({ key, isAlone, isInCapitals, endsLikeText, blankAbove }) =>

@@ -20,7 +20,7 @@ export class Ranks {
     this.#ranks = new Float64Array(count).fill(-1);
   }
 
-  /** Compares two units. Returns 0 if they are equal, and also the three units after each of them. */
+  /** Compares two units. Returns 0 only if they and the three units after each of them are equal. */
   compare(a: number, b: number): number {
     for (let ahead = 0; ahead < LOOK_AHEAD; ahead += 1) {
       const difference = this.#rank(a + ahead) - this.#rank(b + ahead);

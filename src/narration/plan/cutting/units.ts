@@ -12,7 +12,7 @@ export const GAP = {
   clause: 4,
   word: 5,
   grapheme: 6,
-  /** Between a paragraph and the one that announces it. */
+  /** Between a paragraph and the one above that announces it, such as a title. */
   announced: 7,
 } as const;
 export type Gap = (typeof GAP)[keyof typeof GAP];

@@ -38,7 +38,7 @@ function speakRaised(base: string, inner: string, language: ServedLanguage | nul
   return joined(base, inner);
 }
 
-/** Joins the word, as in `1st`, `Mme` and `H2O`, or separates it. */
+/** Joins the text to the word before it, as in `1st`, `Mme` and `H2O`, or separates the two. */
 function joined(base: string, inner: string): string {
   const isTight = base === "" || !/\p{L}$/u.test(base) || /^(?:\p{Ll}{1,3}|\p{N}+)$/u.test(inner);
   return isTight ? base + inner : `${base} ${inner}`;

@@ -7,7 +7,7 @@ import type { SkippedList } from "../blocks.ts";
 import type { SkippedKind } from "../plan.ts";
 import { speakSuperscripts } from "./superscripts.ts";
 
-/** No alternative scans beyond the next mark that could begin it, so that matching takes linear time. */
+/** Each alternative stops at the next character that could begin it again, so that matching takes linear time. */
 const MARKUP = new RegExp(
   [
     "(?<code>(?<!`)(?<ticks>`{1,3})(?!`)[^`\\n]{1,1000}\\k<ticks>(?!`))",

@@ -1,7 +1,7 @@
 /**
- * Decides which line breaks of plain text are intended, as in verse and lists, and which come from the width of
- * a page. Evidence: form (list marks, indentation) and share. In text that was wrapped at a width, the first word of a line never
- * had room on the line before; in verse and lists it often had. Without evidence, lines are joined.
+ * Decides which line breaks of plain text are intended, as in verse and lists, and which come from the width of a page.
+ * Evidence: form (list marks, indentation) and share. In wrapped text, the first word of a line has no room on the line
+ * before. In verse and lists it often has. Without evidence, lines are joined.
  */
 import { ENDS_SENTENCE, isCjk, OPENERS } from "../characters.ts";
 import { HARD_BREAK } from "../normalise.ts";
@@ -132,8 +132,8 @@ const ENDING_SHARE = 0.6;
 const MIN_LINES = 3;
 
 /**
- * A heading of a manual page, above a deeper block: without small letters, and with room for the next word. Evidence:
- * sequence.
+ * A heading of a manual page stands above a deeper block, has no small letters, and leaves room for the next word.
+ * Evidence: sequence.
  */
 const HEAD_LINE = /^[^\S\n]*[^\p{Ll}\s:：][^\p{Ll}\n:：]{0,59}$/u;
 const MIN_HEAD_LINES = 3;
@@ -210,7 +210,7 @@ function isWrappedPair(paragraph: string, [, second = ""]: readonly string[], pa
   return first.trimEnd().length + 1 + firstWordOf(second) > pageWidth;
 }
 
-/** A text is verse if at least this share of its paragraphs with several lines are verse, and at least this many. */
+/** Minimum share and number of paragraphs of verse in a text of verse. Only paragraphs with several lines count. */
 const VERSE_SHARE = 0.25;
 const MIN_VERSE_PARAGRAPHS = 5;
 /** Share of the lines of a text of verse that begin with a capital letter or a dash. */

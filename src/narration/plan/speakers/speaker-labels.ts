@@ -15,7 +15,7 @@ const COLON = /[:：]/;
 const LABEL = new RegExp(`^\\s*([^:：\\n${HARD_BREAK}]{1,${MAX_NAME_CODE_UNITS}})[:：]\\s*`);
 /** A direction in brackets after the name. */
 const MANNER = /\s*[([（][^()[\]（）]{1,60}[)\]）]\s*$/;
-/** A label as in `Algernon. Did you hear …`, or a name alone on its line. */
+/** Matches a label as in `Algernon. Did you hear …`, or a name alone on its line. */
 const DOTTED = /^\s*((?:(?:MRS?|DR|ST|Mrs?|Dr|St)\. )?\p{Lu}[\p{L}\p{M}'’ -]{0,30})\.(?:\s+|$)/u;
 const CAPITALS = /^[\p{Lu}\p{M}'’. -]{3,}$/u;
 const ALONE = new RegExp(
