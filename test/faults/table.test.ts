@@ -5,13 +5,25 @@ import { describe, expect, it } from "vitest";
 
 const TESTS = join(import.meta.dirname, "..");
 const table = readFileSync(join(import.meta.dirname, "README.md"), "utf8");
-const rows = table.split("\n").filter((line) => line.startsWith("| ") && !line.startsWith("| Fault "));
+const rows = table
+  .split("\n")
+  .filter((line) => line.startsWith("| ") && !/^\| (Fault|What was seen) /.test(line));
 const pointers = rows.map((row) => /\| `([\w./-]+)` "([^"]+)" \|$/.exec(row));
 
 describe("the table of faults", () => {
   it("has a pointer in every row", () => {
     expect(rows.length).toBeGreaterThan(80);
     expect(rows.filter((_, index) => pointers[index] === null)).toEqual([]);
+  });
+
+  it("has as many cells in each row as in the head of its table, because a further cell would not be shown", () => {
+    const widths = table
+      .split("\n")
+      .map((line) => (line.startsWith("|") ? line.replaceAll("\\|", "").split("|").length : 0));
+    const uneven = widths.flatMap((width, index) =>
+      width !== 0 && (widths[index - 1] ?? 0) !== 0 && widths[index - 1] !== width ? [index + 1] : [],
+    );
+    expect(uneven).toEqual([]);
   });
 
   it("points at files and tests that exist", () => {

@@ -7,7 +7,7 @@ const read = (name: string): string => readFileSync(join(ROOT, name), "utf8");
 
 /** The README's section on clients, followed by the document on all others. */
 const DOCUMENTS = [
-  /^## Connect your client$[\s\S]*?(?=^## )/m.exec(read("README.md"))?.[0] ?? "",
+  /^## Connect a build from source$[\s\S]*?(?=^## )/m.exec(read("README.md"))?.[0] ?? "",
   read(join("docs", "clients.md")),
 ];
 
