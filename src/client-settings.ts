@@ -1,3 +1,3 @@
-/** Names the place of this server's settings in a client, for every way to install the server. */
+/** Says where in a client this server's settings are, for every way to install the server. */
 export const IN_CLIENT_SETTINGS =
   "in the client's settings of this server (the `env` of its entry, or the form of its plugin or extension)";

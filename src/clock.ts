@@ -5,11 +5,13 @@ export interface Clock {
   wallMs(): number;
   /** Milliseconds since the machine's boot; never jumps, and is comparable between processes of one machine. */
   steadyMs(): number;
-  /** Resolves after `ms`; rejects with the signal's reason as soon as it aborts. Never keeps the process alive. */
+  /**
+   * Resolves after `ms`; rejects with the signal's reason as soon as the signal aborts. Never keeps the process alive.
+   */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** Node's longest timer. Longer sleeps are cut to it, because every caller loops anyway. */
+/** Maximum delay of a Node timer. Longer sleeps are cut to it, because callers that may wait longer sleep in a loop. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {

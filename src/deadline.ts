@@ -1,4 +1,4 @@
-/** Limits time: a deadline that all waits of a call share, and work with a time limit. */
+/** Limits time: a deadline that all waits of a call share, and a time limit for one operation. */
 import type { Clock } from "./clock.ts";
 
 /** A point on the steady clock. Computed once per call and passed down, so that the waits of a call share one limit. */
@@ -29,7 +29,7 @@ export class Deadline {
 export interface TimeLimit {
   readonly clock: Pick<Clock, "sleep">;
   readonly ms: number;
-  /** The caller's signal. If it aborts, the result rejects with its reason. */
+  /** The caller's signal. If it aborts, the result rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
   /** Creates the error for a time-out, which is also the reason of the work's signal. */
   readonly timeoutError: () => unknown;
@@ -38,7 +38,8 @@ export interface TimeLimit {
 /**
  * Runs work for a limited time.
  *
- * @param work its signal aborts with the caller's signal or when the time is over; its later result is ignored
+ * @param work the operation. Its signal aborts with the caller's signal or when the time is over. A result after that
+ *   is ignored.
  * @throws errors of the work, the reason of the caller's signal, or `timeoutError()`
  */
 export async function withDeadline<T>(

@@ -1,6 +1,6 @@
 /**
- * Reads single environment variables, and finds the home and state folders. Imports little, because every start
- * runs it first.
+ * Reads single environment variables, and finds the home and state folders. Imports little, because every start runs
+ * this file first.
  */
 import { homedir, userInfo } from "node:os";
 import { posix, win32 } from "node:path";
@@ -16,7 +16,7 @@ export function readVariable(env: Environment, name: string): string | undefined
   return value;
 }
 
-/** Whether a path is independent of the current folder. `/x` is not on Windows, because it lacks the drive. */
+/** Whether a path is independent of the current folder. False for `/x` on Windows, because the drive is missing. */
 export function isFullyQualifiedPath(path: string, platform: NodeJS.Platform = process.platform): boolean {
   if (platform !== "win32") return path.startsWith("/");
   return /^[A-Za-z]:[\\/]|^[\\/]{2}[^\\/]+[\\/]+[^\\/]/.test(path);
@@ -25,8 +25,8 @@ export function isFullyQualifiedPath(path: string, platform: NodeJS.Platform = p
 const joinFor = (platform: NodeJS.Platform) => (platform === "win32" ? win32.join : posix.join);
 
 /**
- * The user's home folder. `null` if the system has none (a user without an entry, as in many containers) or it is not
- * absolute, which is a fault only if a default or a `~` needs it.
+ * Returns the user's home folder; `null` if the system names none (a user without an entry, as in many containers) or
+ * the folder is not absolute. This is a fault only if a default or a `~` needs the folder.
  */
 export function homeFolder(platform: NodeJS.Platform = process.platform): string | null {
   for (const ask of [homedir, () => userInfo().homedir]) {
@@ -78,7 +78,7 @@ export function defaultStateFolder(
   return below(readVariable(env, "XDG_STATE_HOME") ?? null) ?? below(home, ".local", "state");
 }
 
-/** The state folder, before settings are validated; `null` if there is none or the given one is invalid. */
+/** Finds the state folder before the settings are validated; `null` if there is none or the given folder is invalid. */
 export function stateFolder(env: Environment): string | null {
   const home = homeFolder();
   const given = readVariable(env, "AUDIO_STATE_DIR");

@@ -1,4 +1,4 @@
-/** Identifies this process among all that share a store or a folder, and detects whether another one is dead. */
+/** Identifies this process among all that share a store or a folder, and detects whether another process is dead. */
 import { createHash, randomBytes } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 
@@ -24,7 +24,7 @@ function machineMarks(): string[] {
       return [randomBytes(16).toString("hex")];
     }
   }
-  // A process number of an earlier boot may be in use again. Such a process counts as alive until its lease expires.
+  // A process of an earlier boot counts as alive if its number is in use again, until its lease expires.
   return [givenMachineId ?? randomBytes(16).toString("hex")];
 }
 
@@ -47,8 +47,8 @@ export function createProcessId(): ProcessId {
 }
 
 /**
- * True only if the process ran on this machine and has certainly ended. On Linux, a reboot makes it another
- * machine.
+ * True only if the process ran on this machine and has certainly ended. After a reboot, a Linux machine counts as
+ * another machine.
  */
 export const isProcessGone = (processId: ProcessId): boolean => processStateOf(processId) === "ended";
 

@@ -6,7 +6,10 @@ export type Redact = (text: string) => string;
 
 const MASK = "[redacted]";
 
-/** Shorter secrets need care, because they also occur in ordinary text. No API key is that short. */
+/**
+ * Minimum length of a secret that is removed wherever it occurs. Shorter secrets also occur in ordinary text. No API
+ * key is that short.
+ */
 const MIN_SECRET_LENGTH = 8;
 
 /** Matches any token after `Bearer`. Requires a digit, because ordinary words ("bearer of news") have none. */
@@ -27,7 +30,10 @@ function spellings(secret: string): string[] {
   return [...new Set(all)].filter((text) => text !== "").sort((a, b) => b.length - a.length);
 }
 
-/** Matches a short secret only as a separate word, because otherwise parts of ordinary words would be removed. */
+/**
+ * Returns a pattern for a secret. A short secret matches only as a separate word, because otherwise parts of ordinary
+ * words would be removed.
+ */
 function matcher(needle: string): RegExp {
   const literal = needle.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
   const isLongEnough = needle.length >= MIN_SECRET_LENGTH;
@@ -66,7 +72,10 @@ export function createDetector(secrets: readonly (string | undefined)[]): (text:
   };
 }
 
-/** The error for a call that contains a secret, because its text would reach the service, the ledger and file names. */
+/**
+ * The error for a call that contains a secret. Such a call is refused, because its text would reach the service, the
+ * ledger and file names.
+ */
 export const secretRefused = (what: string): AudioError =>
   new AudioError(
     "invalid_request",

@@ -1,6 +1,7 @@
 /**
- * Guesses the language of a text. Evidence: share. Kana is Japanese and Han without it Chinese; For Latin letters the
- * most common words decide, if there are enough of them and one language has twice as many as the next.
+ * Guesses the language of a text. Evidence: share. Text with kana is Japanese; text with Han but little kana is
+ * Chinese. For Latin letters the most common words decide, if there are enough of them and one language has at least
+ * twice as many as the next.
  */
 
 import { VOICES } from "./contract/voices.ts";
@@ -9,7 +10,7 @@ export type ServedLanguage = "en" | "es" | "pt" | "id" | "zh" | "ja";
 
 const set = (words: string): ReadonlySet<string> => new Set(words.split(" "));
 
-/** Common words that occur in only one of these languages. */
+/** Common words of each language. A few of them occur in two languages. */
 const COMMON: Readonly<Record<string, ReadonlySet<string>>> = {
   en: set("the and of that was with his her this which you from they would there were have what been"),
   es: set("el los las una del y con su pero muy más ella cuando había usted este esta donde hasta él"),
@@ -60,7 +61,7 @@ export function commonLanguage(text: string): ServedLanguage | null {
   return code !== null && isServed(code) ? code : null;
 }
 
-/** A language and its name. Has no code if the service has no voice for it. */
+/** A language with its name. `code` is `null` if the service has no voice for the language. */
 export interface TextLanguage {
   readonly code: ServedLanguage | null;
   readonly name: string;
@@ -109,9 +110,9 @@ const NOTE_BEGINS = "The text seems to be in ";
 export const isLanguageNote = (sentence: string): boolean => sentence.startsWith(NOTE_BEGINS);
 
 /**
- * Reports a text whose language its voice, or every voice of the service, does not speak.
+ * Returns a note if the voice does not speak the language of the text, or if no voice of the service does.
  *
- * @param voice id of the voice; any other text for the service's default
+ * @param voice id of the voice; any other text means the service's default voice
  */
 export function languageNotes(text: string, voice: string): string[] {
   const language = textLanguage(text);

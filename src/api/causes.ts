@@ -1,17 +1,17 @@
 /**
- * Defines two causes that mark errors: the request was never sent, and the download cannot continue from its
+ * Defines two causes of errors. They mark a request that was never sent, and a download that cannot continue from its
  * partial bytes.
  */
 import { AudioError } from "../errors.ts";
 
-/** Marks a failure before the first byte of the request was written, so the service cannot have seen it. */
+/** Marks a failure before the first byte of the request was written. The service cannot have seen such a request. */
 export class UnsentRequest extends Error {
   override readonly name = "UnsentRequest";
 }
 
 /**
- * Marks a failure after which a download cannot continue from its partial bytes (416, wrong range, surplus
- * bytes).
+ * Marks a failure after which a download cannot continue from its partial bytes: a 416, a wrong range, or surplus
+ * bytes.
  */
 export class StaleBytes extends Error {
   override readonly name = "StaleBytes";

@@ -1,19 +1,22 @@
-/** Parses an answer of the content endpoint: whether it is audio, which range it has, and how long the audio is. */
+/**
+ * Parses an answer of the content endpoint: whether the answer is audio, which bytes it has, and how long the whole
+ * audio is.
+ */
 import { AudioError } from "../errors.ts";
 import { StaleBytes } from "./causes.ts";
 import type { HttpResponse } from "./transport.ts";
 
-/** A range of audio bytes, while it is received. */
+/** A range of audio bytes that is being received. */
 export interface ContentResponse {
   /** Offset of the first byte of `body` in the whole audio; 0 for a 200. */
   readonly start: number;
   /** The size of the whole audio; `null` if the answer does not state it. */
   readonly totalBytes: number | null;
-  /** Throws AudioError `network_error` or `timeout` if the body ends early. */
+  /** The bytes. Reading them throws AudioError `network_error` or `timeout` if the body ends early. */
   readonly body: AsyncIterable<Uint8Array>;
   /**
-   * Whether the answer states neither length nor chunks, so that a broken connection looks like the end of the
-   * audio.
+   * Whether the body may end before the audio ends. True for a 200 with neither length nor chunks, where a broken
+   * connection looks like the end, and for a 206 that does not state the total size.
    */
   readonly isEndUnmarked?: boolean;
   discard(): void;
@@ -45,7 +48,7 @@ export function parseContentRange(header: string | undefined): ContentRange | nu
   return totalBytes !== null && lastByte >= totalBytes ? null : { firstByte, lastByte, totalBytes };
 }
 
-/** Parses the total size in the Content-Range of a 416; `null` if it has none. */
+/** Parses the total size in the Content-Range of a 416; `null` if the header does not state it. */
 export function parseUnsatisfiedRange(header: string | undefined): number | null {
   return readInteger(/^bytes[ \t]+\*\/(\d{1,15})$/i.exec(header?.trim() ?? "")?.[1]);
 }
@@ -73,8 +76,8 @@ const PLAIN_CODINGS = /^\s*(?:(?:chunked|identity)\s*(?:,\s*|$))*$/i;
 const ENDS_IN_CHUNKS = /(?:^|[\s,])chunked\s*$/i;
 
 /**
- * Requires an audio type. Otherwise a gateway's page with a 200 could be saved as paid audio, because raw pcm has no
- * signature that could reveal it later.
+ * Refuses an answer that is compressed or not of an audio type. Otherwise a gateway's page with a 200 could be saved as
+ * paid audio. Raw pcm has no signature, so nothing would reveal the mistake later.
  */
 function refuseForeign(response: HttpResponse): void {
   const encoding = response.header("content-encoding");
@@ -90,7 +93,7 @@ function refuseForeign(response: HttpResponse): void {
   }
 }
 
-/** Passes a body on. Throws at the first bytes beyond the announced length, and does not pass these on. */
+/** Passes a body on. Throws at the first chunk that exceeds the announced length, and does not pass that chunk on. */
 async function* atMost(body: AsyncIterable<Uint8Array>, lengthBytes: number, onSurplus: () => AudioError) {
   let seenBytes = 0;
   for await (const chunk of body) {

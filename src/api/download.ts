@@ -1,4 +1,7 @@
-/** Downloads one audio into a sink. Resumes after breaks, restarts if it must, and stops without progress. */
+/**
+ * Downloads one audio into a sink. Resumes after breaks, restarts if the partial bytes are useless, and gives up if
+ * there is no progress.
+ */
 import type { Clock } from "../clock.ts";
 import { withDeadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
@@ -25,14 +28,16 @@ interface MinimumProgress {
 }
 
 /**
- * 1 KiB a second, measured over a minute. Every real link is faster (2G has four times as much), and a peer that sends
+ * 1 KiB a second, measured over a minute. Every real link is faster (2G is four times as fast). A peer that sends
  * single bytes is cut off.
  */
 const MIN_PROGRESS: MinimumProgress = { bytes: 64 * 1024, withinMs: 64_000 };
 
-/** The most requests in a row that may end without a new byte. */
+/** Maximum number of requests in a row that may end without a new byte. */
 const MAX_FAILURES_AT_ONE_OFFSET = 5;
-/** The most requests in a row that may break before they have received {@link MinimumProgress.bytes} together. */
+/**
+ * Maximum number of requests in a row that may break before they have received {@link MinimumProgress.bytes} in total.
+ */
 const MAX_SLOW_FAILURES = 30;
 
 export interface DownloadOptions {
@@ -40,20 +45,20 @@ export interface DownloadOptions {
   readonly clock: Clock;
   /** The caller's signal. If it aborts, the download rejects with the signal's reason. */
   readonly signal: AbortSignal;
-  /** A slower body is aborted, and the rest of it is requested again. */
+  /** Minimum speed of a body. A slower body is aborted, and the rest of it is requested again. */
   readonly minProgress?: MinimumProgress;
   /**
    * Returns how long to wait after a break.
    *
-   * @param breaks the breaks in a row without a new byte, from 1
+   * @param breaks number of breaks in a row without a new byte, at least 1
    * @param error the cause of the break; a 503 may state how long to wait
    */
   readonly pauseMs?: (breaks: number, error: AudioError) => number;
 }
 
 /**
- * Downloads the exact bytes of the whole audio, or throws. Does not limit the total time, because a slow link must
- * succeed. Limits the time without progress (see {@link MinimumProgress}) and the number of breaks.
+ * Downloads the exact bytes of the whole audio, or throws. Does not limit the total time, because a download over a
+ * slow link must succeed. Limits the time without progress (see {@link MinimumProgress}) and the number of breaks.
  *
  * @throws AudioError `too_large`, `timeout`, `network_error`, `unexpected_response`, permanent errors of `open`, or
  *   errors of the sink; the reason of the signal if it aborts
@@ -97,7 +102,9 @@ const stalledError = (): AudioError =>
 const emptyAudioError = (): AudioError =>
   new AudioError("unexpected_response", "The service sent empty audio.", { retryable: true });
 
-/** Whether an error is a break of the connection or a 416 after the last byte. Surplus bytes count as neither. */
+/**
+ * Whether an error after the last byte is harmless. A broken connection and a 416 are harmless, surplus bytes are not.
+ */
 function isHarmlessAtEnd(error: AudioError): boolean {
   const stale = staleBytes(error);
   return stale === null || stale.totalBytes !== null;
@@ -108,13 +115,16 @@ class Transfer {
   readonly #sink: ByteSink;
   readonly #open: OpenContent;
   readonly #options: DownloadOptions;
-  /** The highest offset that any request reached, because a restart is not progress. */
+  /**
+   * The highest offset that any request has reached. A restart does not lower it, because bytes that are received again
+   * are not progress.
+   */
   furthestBytes = 0;
   /** The size of the whole audio, once an answer has stated it; `null` before. */
   #totalBytes: number | null = null;
   /**
    * The size at which a request ended without proof that the audio is complete. If the next request ends at the same
-   * size, it counts as complete.
+   * size, the audio counts as complete.
    */
   #unconfirmedBytes: number | null = null;
 
@@ -155,7 +165,7 @@ class Transfer {
     }
   }
 
-  /** Whether an answer continues exactly at the end of the sink, in an audio of the known size. */
+  /** Whether an answer continues exactly at the end of the sink, and its audio has the known size. */
   #fits(response: ContentResponse): boolean {
     const isSameAudio =
       response.totalBytes === null || this.#totalBytes === null || response.totalBytes === this.#totalBytes;
@@ -174,7 +184,7 @@ class Transfer {
     let leftMs = minProgress.withinMs;
     let sinceBytes = 0;
     for (;;) {
-      // Count only the waiting, because slow disks are not the service's fault.
+      // Count only the time spent waiting for bytes, because slow disks are not the service's fault.
       const askedAtMs = clock.steadyMs();
       let step: IteratorResult<Uint8Array>;
       try {

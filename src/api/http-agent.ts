@@ -1,23 +1,23 @@
 /**
- * Opens the HTTP client: undici with the settings that every request shares. Loaded on first use, because most
- * server processes never send a request.
+ * Opens the HTTP client: undici with the settings that every request shares. Undici is loaded on first use, because
+ * most server processes never send a request.
  */
 import type { Dispatcher } from "undici";
 import type { ProxySettings } from "../config/config.ts";
 
-/** The largest accepted size of a response's headers. */
+/** Maximum size of a response's headers. */
 const MAX_HEADER_BYTES = 32 * 1024;
 
 /**
- * Opens an agent without connecting. Only https goes through the proxy: plain http is allowed on loopback alone, and a
- * proxy would see the key.
+ * Opens an agent without connecting. Only https goes through the proxy. Plain http does not, because a proxy would see
+ * the key; it is allowed on loopback alone.
  */
 export async function openAgent(
   { httpsProxy, noProxy }: ProxySettings,
   connectMs: number,
 ): Promise<Dispatcher> {
   const { EnvHttpProxyAgent } = await import("undici");
-  // Set explicitly so that NODE_TLS_REJECT_UNAUTHORIZED can't override it.
+  // Set `rejectUnauthorized` explicitly, so that NODE_TLS_REJECT_UNAUTHORIZED cannot override it.
   const tls = { rejectUnauthorized: true, allowH2: false, timeout: connectMs };
   return new EnvHttpProxyAgent({
     allowH2: false,
@@ -29,7 +29,7 @@ export async function openAgent(
     // The transport has its own limits for both, because undici's bodyTimeout also counts while the reader pauses.
     headersTimeout: 0,
     bodyTimeout: 0,
-    // Empty strings, because undici reads a missing setting from the environment.
+    // Pass empty strings for missing settings, because undici would read these from the environment.
     httpProxy: "",
     httpsProxy: httpsProxy ?? "",
     noProxy: noProxy ?? "",
@@ -37,8 +37,8 @@ export async function openAgent(
 }
 
 /**
- * Calls `report` just before the first byte is written, because the service cannot have seen the request until
- * then.
+ * Calls `report` just before the first byte of a request is written. Until then the service cannot have seen the
+ * request.
  */
 export function beforeWriting(report: () => void): Dispatcher.DispatcherComposeInterceptor {
   return (dispatch) => (options, handler) => {

@@ -22,7 +22,8 @@ export async function readJson(response: HttpResponse): Promise<unknown> {
     response.discard();
     throw new UnreadableBody("is compressed, which was not asked for");
   }
-  // Use one growing buffer, because a stored chunk of one byte takes a kilobyte, and a service may send a million.
+  // Use one growing buffer, because a stored chunk of one byte takes a kilobyte, and a service may send a million such
+  // chunks.
   let bytes = Buffer.alloc(USUAL_BYTES);
   let sizeBytes = 0;
   for await (const chunk of response.body) {

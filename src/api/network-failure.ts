@@ -27,7 +27,10 @@ const TIMEOUTS = new Set([
   "ETIMEDOUT",
 ]);
 
-/** OpenSSL's verification failures, as Node names them, and Node's own host name check. */
+/**
+ * Codes of invalid certificates: OpenSSL's verification failures, as Node names them, and Node's own check of the host
+ * name.
+ */
 const CERTIFICATE =
   /^(CERT_|ERR_TLS_CERT_|UNABLE_TO_|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED_CERT|CRL_|ERROR_IN_C|INVALID_CA$|INVALID_PURPOSE$|PATH_LENGTH_EXCEEDED$|HOSTNAME_MISMATCH$)/;
 
@@ -44,7 +47,7 @@ function networkCodes(error: unknown, depth = 0): string[] {
   return [...own, ...[error.cause, ...inner].flatMap((cause) => networkCodes(cause, depth + 1))];
 }
 
-/** Hosts that no service has (RFC 2606), with or without a port. */
+/** Matches example hosts (RFC 2606), which no service has, with or without a port. */
 const EXAMPLE_HOST = /(?:^|\.)example\.(?:com|net|org)(?::\d+)?$/;
 
 function isProxyRefusal(error: unknown): error is Error {
@@ -54,14 +57,14 @@ function isProxyRefusal(error: unknown): error is Error {
 const isParserError = (error: unknown): error is Error =>
   error instanceof Error && error.name === "HTTPParserError";
 
-/** Whether the answer is malformed. The parser also reports a premature end, but that is a broken connection. */
+/** Whether the answer is malformed. The parser also reports a premature end, but that counts as a broken connection. */
 function isMalformed(error: unknown, codes: readonly string[]): boolean {
   return (isParserError(error) && !/EOF/.test(error.message)) || codes.includes("UND_ERR_HEADERS_OVERFLOW");
 }
 
 /**
- * Whether an error comes from the network. A fault of this program must not become a `network_error`, because it would
- * be retried for an hour and its cause never found.
+ * Whether an error comes from the network. A fault of this program must not become a `network_error`. It would be
+ * retried for an hour, and its cause would never be found.
  */
 function isNetworkError(error: unknown, codes: readonly string[]): boolean {
   if (!(error instanceof Error) || PROGRAM_ERRORS.some((kind) => error instanceof kind)) return false;
@@ -74,8 +77,9 @@ function isNetworkError(error: unknown, codes: readonly string[]): boolean {
  *
  * @param host the configured host, for the message
  * @param isSent whether a byte of the request can have been written
- * @returns AudioError `network_error`, `timeout` or `unexpected_response`, retryable unless the certificate is the
- *   cause; any other error is returned unchanged
+ * @returns AudioError `network_error`, `timeout` or `unexpected_response`. It is retryable except for an invalid
+ *   certificate, a proxy that demands a password, and an example host. An error that does not come from the network is
+ *   returned unchanged.
  */
 export function networkFailure(error: unknown, host: string, isSent: boolean): unknown {
   const codes = networkCodes(error);

@@ -38,10 +38,10 @@ export interface ObservedTask {
 
 const MAX_ODDITIES = 10;
 
-/** Accepts single words as codes, because a sentence in a code's place may be a prompt injection. */
+/** Accepts only single words as codes. A sentence in place of a code may be a prompt injection. */
 const ERROR_CODE = /^[a-z0-9_]{1,64}$/;
 
-/** The minimum of a task: an id, and one more field of a task. An unknown status suffices. */
+/** The minimum that counts as a task: an id, and also a status (which may be unknown) or the `object` of a task. */
 const core = z.union([
   z.object({ id: z.string().refine(isTaskId), status: z.string() }),
   z.object({ id: z.string().refine(isTaskId), object: z.literal("audio.generation") }),
@@ -69,7 +69,7 @@ function findOddities(body: unknown): string[] {
     .map((issue) => cleanServiceText(`${issue.path.join(".")}: ${issue.message}`, 200));
 }
 
-/** Maps the service's status to ours. Nothing else does. */
+/** Maps the service's status to ours. No other function does. */
 function statusIn(body: unknown, guard: KeyGuard): Pick<ObservedTask, "status" | "unknownStatus"> {
   const said = statusField.safeParse(body).data?.status;
   const known = knownStatus.safeParse(said);

@@ -17,7 +17,7 @@ const OPERATION_WORDS: Readonly<Record<Operation, string>> = {
   content: "the download",
 };
 
-/** The codes that statuses imply if the body has none. For 404 and 403 see {@link impliedCode}. */
+/** The codes that statuses imply if the body has none. For 403, 404 and 409 see {@link impliedCode}. */
 const IMPLIED: Readonly<Record<number, ServiceErrorCode>> = {
   400: "invalid_request",
   401: "invalid_api_key",
@@ -28,9 +28,9 @@ const IMPLIED: Readonly<Record<number, ServiceErrorCode>> = {
 };
 
 /**
- * Returns the code for a status whose body names no fitting code. A 403 or 404 without the contract's body comes from
- * a gateway or a wrong base address. It does not count as "this task does not exist", because the user could then pay
- * twice.
+ * Returns the code that a status implies if the body states no fitting code. A 403 or 404 without the contract's body
+ * comes from a gateway or a wrong base address. Such a 404 does not count as "this task does not exist", because the
+ * user could then pay twice.
  */
 function impliedCode(
   status: number,
@@ -59,8 +59,8 @@ export interface Rejection {
 }
 
 /**
- * Returns the body's code if it fits the status. Ignores the body of a 409, because its two codes belong to different
- * operations, so the operation decides.
+ * Returns the body's code if it fits the status, otherwise `null`. Also returns `null` for every 409, because its two
+ * codes belong to different operations. {@link impliedCode} decides by the operation.
  */
 function statedCode(code: string | undefined, status: number): ServiceErrorCode | null {
   if (code === undefined || status === 409 || !isServiceErrorCode(code)) return null;
@@ -88,7 +88,7 @@ function formatReason(words: string): string {
   return words === "" ? NO_USABLE_REASON : `The service says: ${quoteServiceText(words)}`;
 }
 
-/** Converts any answer other than its operation's success to the caller's error. */
+/** Converts an answer that is not the success of its operation to the caller's error. */
 export function rejectionError(rejection: Rejection): AudioError {
   const { status, operation, nowWallMs, retryAfter, taskId } = rejection;
   const said = serviceErrorBody.safeParse(rejection.body).data?.error;

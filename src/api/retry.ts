@@ -1,4 +1,4 @@
-/** Decides which failures are retried, and after how long: pure tables over {@link AudioError}. */
+/** Decides which failures are retried, and after how long, by pure functions of an {@link AudioError}. */
 import { RETRY_AFTER_SECONDS } from "../contract/service-limits.ts";
 import { AudioError, type ErrorCode } from "../errors.ts";
 import { UnsentRequest } from "./causes.ts";
@@ -18,16 +18,18 @@ export type CreateDecision =
 export type ReadDecision = CreateDecision | { readonly kind: "not_ready" };
 
 /**
- * Whether the request cannot have reached the service: refused, not resolved, no connection in time, certificate.
- * Relies on the transport's mark of unsent requests, because a connection that breaks later can have the same code.
+ * Whether the request was never sent, because there was no connection: the host was not found, the connection was
+ * refused or took too long, or the certificate was invalid. Relies on the transport's mark of unsent requests and not
+ * on error codes, because a connection that breaks later can have the same code.
  */
 export function wasNeverSent(error: unknown): boolean {
   return error instanceof AudioError && error.cause instanceof UnsentRequest;
 }
 
 /**
- * Refusals that precede the creation of a task. A create with one of these codes created none, whether the code came
- * from the service, from a gateway (which let nothing through), or from this program (which sent nothing).
+ * Codes of refusals that precede the creation of a task. A create that failed with one of these codes created no task,
+ * whether the code came from the service, from a gateway (which let nothing through), or from this program (which sent
+ * nothing).
  */
 const REFUSED_BEFORE_ANY_TASK: ReadonlySet<ErrorCode> = new Set([
   "invalid_request",
@@ -43,8 +45,8 @@ const REFUSED_BEFORE_ANY_TASK: ReadonlySet<ErrorCode> = new Set([
 
 /**
  * Whether the service may hold a task and a reservation after a create that failed with this error. True for every
- * failure that does not rule this out: a 5xx, a time-out, a broken connection, an unreadable answer. A 503 does not
- * rule it out, because a gateway can send one although the create behind it succeeded.
+ * failure that leaves this possible: a 5xx, a time-out, a broken connection, an unreadable answer. This includes a 503,
+ * because a gateway can send one although the create behind it succeeded.
  */
 export function mayHaveArrived(error: AudioError): boolean {
   return !wasNeverSent(error) && !REFUSED_BEFORE_ANY_TASK.has(error.code);
@@ -61,7 +63,10 @@ export function backoffMs(failures: number, random: () => number): number {
   return MIN_BACKOFF_MS + random() * (ceiling - MIN_BACKOFF_MS);
 }
 
-/** Retries with the same key and body, unless the answer would always be the same (docs/contract.md, Idempotency). */
+/**
+ * Decides after a failed create. Retries with the same key and body if the answer can change (docs/contract.md,
+ * Idempotency).
+ */
 export function decideCreate(error: AudioError, failures: number, random: () => number): CreateDecision {
   switch (error.code) {
     case "rate_limit":
@@ -85,7 +90,7 @@ export function decideCreate(error: AudioError, failures: number, random: () => 
   }
 }
 
-/** Decides for queries and downloads, which are always safe to repeat. 401 and 404 stop. */
+/** Decides after a failed query or download, which is always safe to repeat. Stops after a 401 or 404. */
 export function decideRead(error: AudioError, failures: number, random: () => number): ReadDecision {
   return error.code === "not_ready" ? { kind: "not_ready" } : decideCreate(error, failures, random);
 }
@@ -102,8 +107,8 @@ export function pauseAfterBreakMs(error: AudioError, failures: number, random: (
 }
 
 /**
- * Parses `Retry-After`, in seconds or as an HTTP date. Unreadable, negative and absent values count as 60 s. The
- * most is 600 s.
+ * Parses `Retry-After`, in seconds or as an HTTP date. Returns seconds, at most 600. Unreadable, negative and absent
+ * values count as 60 s.
  *
  * @param nowWallMs wall-clock milliseconds, to subtract from a date
  */

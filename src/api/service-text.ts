@@ -6,7 +6,7 @@ import { firstCodePoints } from "../contract/unicode.ts";
 import { createDetector, createRedact } from "../redaction.ts";
 
 export const MAX_SERVICE_TEXT_CODE_POINTS = 500;
-/** The longest part of a service's text that is examined. */
+/** Maximum length of a service's text that is examined. The rest is dropped. */
 const MAX_READ_CODE_POINTS = 4096;
 
 /** Replaces the service's message if it is withheld or missing. */
@@ -65,8 +65,8 @@ export function cleanServiceText(text: string, limit: number = MAX_SERVICE_TEXT_
 }
 
 /**
- * Returns the service's reason, cleaned; `""` if it is missing or withheld. Judges the text before cutting it, so that
- * the whole text is checked.
+ * Returns the service's reason, cleaned; `""` if it is missing or withheld. Judges more of the text than it returns:
+ * the first {@link MAX_READ_CODE_POINTS} code points.
  */
 export function serviceReason(text: string): string {
   return readsLikeAFault(cleanServiceText(text, MAX_READ_CODE_POINTS)) ? cleanServiceText(text) : "";

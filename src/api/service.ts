@@ -32,12 +32,11 @@ export type { ObservedTask } from "./read-task.ts";
  */
 export interface Service {
   /**
-   * Creates or replays a task. 200 and 201 count as 202, because a known id must not be lost.
+   * Creates or replays a task. Accepts 200 and 201 like 202, because a known id must not be lost.
    *
    * @param body canonical AudioInput, sent unchanged
    */
   create(body: string, idempotencyKey: string, signal: AbortSignal): Promise<ObservedTask>;
-  /** Queries a task. */
   query(taskId: string, signal: AbortSignal): Promise<ObservedTask>;
   /**
    * Opens the audio at a byte offset. Sends a Range only for an offset above 0. A 416 or a range other than the
@@ -50,7 +49,7 @@ export interface Service {
 
 export interface ServiceOptions {
   readonly proxy: ProxySettings;
-  /** Returns the current time. Dates in `Retry-After` are compared with it. */
+  /** The clock with which dates in `Retry-After` are compared. */
   readonly clock?: Pick<Clock, "wallMs">;
   readonly deadlines?: Partial<Deadlines>;
 }

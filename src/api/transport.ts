@@ -46,9 +46,9 @@ export interface HttpRequest {
 
 export interface HttpResponse {
   readonly status: number;
-  /** Returns a header. Repeated ones are joined by commas, so that a repeated header never counts as missing. */
+  /** Returns a header. Repeated headers are joined by commas, so that they never count as missing. */
   header(name: string): string | undefined;
-  /** The body, which can be read once. Fails with {@link AudioError} or the reason of the caller's signal. */
+  /** The body, which can be read once. Reading fails with {@link AudioError} or the reason of the caller's signal. */
   readonly body: AsyncIterable<Uint8Array>;
   /** Closes the connection unless the body was read to its end. */
   discard(): void;

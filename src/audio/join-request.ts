@@ -1,4 +1,4 @@
-/** Defines the input and output of joining parts, which are the same for every format. */
+/** Defines the input and the output of a join. Both are the same for every format. */
 import type { OutputFormat } from "../contract/audio-format.ts";
 import type { WriteBytes } from "./output.ts";
 import type { TextTags } from "./text-tags.ts";
@@ -10,27 +10,33 @@ export interface JoinPart {
   readonly durationSeconds: number;
   /** Requested sample rate. Only pcm needs it, because pcm has no header. */
   readonly sampleRateHz: number;
-  /** Silence after the part, even after the last one. 0 adds only what the format needs between two parts. */
+  /**
+   * Silence after the part, also after the last part. If 0, only the silence that the format needs between two parts is
+   * added.
+   */
   readonly pauseAfterSeconds: number;
-  /** Earliest time in the joined file at which the part's sound begins. If absent, it begins after the pause. */
+  /**
+   * Earliest time in the joined file at which the part's sound begins. If absent, the sound begins after the previous
+   * part's pause.
+   */
   readonly startSeconds?: number | undefined;
 }
 
-/** The beginning of a chapter, which lasts until the next mark or the end of the file. */
+/** The beginning of a chapter. The chapter lasts until the next mark or the end of the file. */
 export interface ChapterMark {
   readonly title: string;
-  /** Index of the chapter's first part, which is greater than that of the previous chapter. */
+  /** Index of the chapter's first part. Must be greater than the previous chapter's index. */
   readonly firstPart: number;
 }
 
-/** The tags are written into every format except pcm, which has none. */
+/** What to join. The tags are written into every format except pcm, which cannot hold tags. */
 export interface JoinRequest extends TextTags {
   readonly format: OutputFormat;
   /** The parts to join, at least one. */
   readonly parts: readonly JoinPart[];
-  /** Chapters to write into mp3 and ogg_opus. For other formats their times are only returned. */
+  /** Chapters to write into mp3 and ogg_opus. For other formats, the chapters' times are only returned. */
   readonly chapters: readonly ChapterMark[];
-  /** Receives the bytes of the joined file in order. Their buffer is reused once the promise is fulfilled. */
+  /** Receives the bytes of the joined file in order. The buffer is reused once the returned promise is fulfilled. */
   readonly write: WriteBytes;
   readonly signal?: AbortSignal | undefined;
 }
@@ -46,7 +52,6 @@ export interface JoinedChapter extends Span {
 }
 
 export interface JoinedAudio {
-  /** Duration of the joined file. */
   readonly durationSeconds: number;
   readonly sizeBytes: number;
   /** The span of each part's sound, exact to the sample, in the order of the parts. */

@@ -26,7 +26,10 @@ function oneLine(title: string | undefined): string | undefined {
   return line === "" ? undefined : line;
 }
 
-/** Returns the error for invalid arguments, which only a bug in this program can cause. */
+/**
+ * Describes the fault of an invalid request; undefined if the request is valid. Only a bug in this program can cause a
+ * fault.
+ */
 function faultOf({ parts, chapters }: JoinRequest): string | undefined {
   if (parts.length === 0) return "there is no part to join";
   const isPause = (seconds: number): boolean => Number.isFinite(seconds) && seconds >= 0;
@@ -42,10 +45,9 @@ function faultOf({ parts, chapters }: JoinRequest): string | undefined {
 }
 
 /**
- * Joins parts. Reads each part twice, first for its length and then to copy it, and writes the file in one pass.
- * Each part sounds in the file exactly as it does alone. The memory needed does not grow with the duration.
- *
- * Titles are written as one line each.
+ * Joins parts. Reads each part twice, first to measure it and then to copy it, and writes the file in one pass. Each
+ * part sounds in the file exactly as it does alone. The memory needed does not grow with the duration. Titles, author
+ * and album are each converted to one line.
  *
  * @throws DamagedPartError if a part cannot be read as its format
  * @throws PartsDifferError if the parts cannot share a file

@@ -2,7 +2,7 @@
 import type { OutputFormat } from "../contract/audio-format.ts";
 import { AudioError } from "../errors.ts";
 
-/** Maximum number of differences in a message. The error's field has all of them. */
+/** Maximum number of differences that a message names. The error's field `differences` has all of them. */
 const MAX_NAMED = 5;
 
 const REMEDY =
@@ -25,7 +25,7 @@ export class DamagedPartError extends AudioError {
   }
 }
 
-/** One property of one part that differs from the other parts. */
+/** A property in which a part differs from the other parts. */
 export interface PartDifference {
   /** Index of the part in the request. */
   readonly part: number;
@@ -34,7 +34,7 @@ export interface PartDifference {
   readonly value: string;
   /** The value in the most common set of properties. Among equally common sets, the first one counts. */
   readonly usual: string;
-  /** Index of the first part with the usual value. */
+  /** Index of the first part that has the most common set of properties. */
   readonly usualPart: number;
 }
 
@@ -76,8 +76,8 @@ function mostCommon(all: readonly SharedProperties[]): SharedProperties | undefi
 /**
  * Checks that all parts have equal traits.
  *
- * @param all the traits of each part, in order; each with the same properties
- * @throws PartsDifferError with each part that differs from the most common traits
+ * @param all the traits of each part, in order; every part has the same properties
+ * @throws PartsDifferError with each difference from the most common traits
  */
 export function assertSameProperties(all: readonly SharedProperties[]): void {
   const usual = mostCommon(all) ?? {};

@@ -81,8 +81,8 @@ export class PartFile {
   }
 
   /**
-   * Returns the same bytes as {@link bytesAt} synchronously, if the window already holds them. Returns undefined if
-   * they must be read from the disk. A loop over a million small frames thus saves as many turns of the event loop.
+   * Returns the bytes that {@link bytesAt} returns, but synchronously. Returns undefined if the bytes must first be
+   * read from the disk.
    */
   bytesNow(position: number, length: number): Uint8Array | undefined {
     const end = Math.min(position + length, this.sizeBytes);

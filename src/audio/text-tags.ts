@@ -3,7 +3,7 @@
 export interface TextTags {
   readonly title?: string | undefined;
   readonly author?: string | undefined;
-  /** The whole that this file is a chapter of. */
+  /** Title of the whole narration, if this file is one of its chapters. */
   readonly album?: string | undefined;
   /** Position among the files of the album, as in `3/12`. */
   readonly track?: string | undefined;

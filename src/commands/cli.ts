@@ -134,7 +134,7 @@ function ignoreClosedReader(error: Error): void {
 
 /** Runs the command named in argv. Exit code 2: wrong usage; 1: the command failed. Prints one sentence for either. */
 export async function run(args: readonly string[]): Promise<void> {
-  // The server handles a closed stdout itself, so the other commands alone get this listener.
+  // The server handles a closed stdout itself, so only the other commands get this listener.
   const isServing = args.length === 0 || args[0] === "--sandbox";
   if (!isServing) process.stdout.on("error", ignoreClosedReader);
   try {

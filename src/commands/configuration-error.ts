@@ -19,9 +19,9 @@ function decoded(text: string): string {
 }
 
 interface Password {
-  /** The password alone, as encoded in the URL and decoded. */
+  /** The password alone: as it is encoded in the URL, and decoded. */
   readonly plain: readonly string[];
-  /** The password with its user name, as in URLs and basic authentication. Cannot be ordinary text. */
+  /** The password as it occurs in URLs (`:password@`) and in basic authentication. Neither can be ordinary text. */
   readonly withUser: readonly string[];
 }
 
@@ -53,9 +53,9 @@ export function secretsOf(env: Environment): string[] {
 }
 
 /**
- * Lists strings that are secrets in any context: the key, passwords with their user name, and passwords that cannot be
- * ordinary text. A call that contains one is refused. Other passwords, such as "narrator", are not listed, because that
- * word may be read aloud.
+ * Lists strings that are secrets in any context: the key, passwords as they occur in URLs and basic authentication, and
+ * passwords that cannot be ordinary text. A call that contains one of these strings is refused. Other passwords, such
+ * as "narrator", are not listed, because they may be words of a text to speak.
  */
 export function certainSecretsOf(env: Environment): string[] {
   const passwords = passwordsOf(env).flatMap(({ plain, withUser }) => [

@@ -35,7 +35,7 @@ const IMPOSSIBLE_TASK_ID = "doctor-no-such-task";
 
 const BUDGET = "AUDIO_CREDIT_BUDGET";
 
-/** Finds settings with a placeholder that the client did not fill in. They count as unset. */
+/** Finds settings with a placeholder that the client did not fill in. Such settings count as unset. */
 function placeholders(env: Environment): string[] {
   return Object.keys(env).filter((name) => {
     return (
@@ -131,7 +131,7 @@ const checkStore = (config: Config): Promise<Check> => {
   });
 };
 
-/** Queries an id that cannot exist: a 404 means that host and key work, a 401 that the key does not. */
+/** Queries an id that cannot exist. A 404 means that host and key work; a 401 means that the key does not work. */
 async function checkService(config: Config, address: ServiceAddress): Promise<Check[]> {
   const service = createService(address, { proxy: config.proxy });
   const signal = AbortSignal.timeout(DEADLINE_MS);
@@ -193,7 +193,8 @@ async function runChecks(config: Config, env: Environment): Promise<Check[]> {
     config.outputDir === null ? untested("output folder") : checkFolder(config),
     config.service === null ? unknown : checkService(config, config.service),
   ]);
-  // SQLite blocks the process while it waits for a slow disk, which would make the other checks time out.
+  // Let the other checks end before using SQLite, which blocks the process while it waits for a slow disk. Otherwise
+  // they could time out.
   if (config.storeUrl === null) await others;
   const hasStore = config.storeUrl !== null || config.stateDir !== null;
   const store = hasStore ? await checkStore(config) : untested("store");

@@ -24,8 +24,8 @@ import { UsageError } from "./usage.ts";
 import { WorkflowProvider } from "./workflow-provider.ts";
 
 /**
- * The exit code if the narration should have been made but is not finished. Other exit codes are the same as in every
- * command.
+ * The exit code if the command should make the narration, but the narration is not finished. Other exit codes are the
+ * same as in every command.
  */
 const EXIT_STOPPED = 3;
 
@@ -95,7 +95,10 @@ function report(view: NarrationView, asJson: boolean): void {
   process.stdout.write(`${lines.map(printable).join("\n")}\n`);
 }
 
-/** Returns a signal that aborts on Ctrl-C. This stops the spending; accepted tasks are still saved. */
+/**
+ * Returns a signal that aborts on Ctrl-C, SIGTERM and SIGHUP. An abort stops the spending; accepted tasks are still
+ * saved.
+ */
 function interruption(): AbortSignal {
   const controller = new AbortController();
   const stop = (): void => controller.abort(new Error("interrupted"));
@@ -150,7 +153,7 @@ export async function narrate({ file, args, asJson }: NarrateCommand): Promise<n
     const narrations = await provider.narrations();
     const view = await drive(narrations, { kind: "text", ...request }, changesOf(checkedArgs));
     report(view, asJson);
-    // A call without a limit is only a status query.
+    // A call with neither a limit nor `stop` is only a status query.
     const isStatusQuery = checkedArgs.max_credits === undefined && checkedArgs.stop !== true;
     return isStatusQuery || view.status === "finished" || view.status === "planned" ? 0 : EXIT_STOPPED;
   } catch (error) {

@@ -5,7 +5,7 @@ import { narrateInput } from "../tools/narrate-input.ts";
 import type { NarrateCommand } from "./narrate-command.ts";
 import { UsageError } from "./usage.ts";
 
-/** Arguments of the tool without an option of the same name. */
+/** Arguments of the tool for which the command has no option of the same name. */
 const NO_OPTION = ["text", "file", "narration_id", "voices", "retakes", "wait_seconds"];
 
 export const isFlag = (schema: z.ZodType): boolean => schema.safeParse(true).success;

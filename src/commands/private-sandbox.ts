@@ -21,7 +21,8 @@ export interface PrivateSandbox {
 /**
  * Starts a sandbox with a state folder of its own.
  *
- * @throws AudioError `configuration_error` if its packages are missing, `store_unavailable` for the state folder
+ * @throws AudioError `configuration_error` if the sandbox's packages are missing or no state folder is configured;
+ *   `store_unavailable` if the state folder cannot be used
  */
 export async function startPrivateSandbox(config: Config): Promise<PrivateSandbox> {
   if (config.stateDir === null) throw configurationError(config);
@@ -47,7 +48,9 @@ export async function startPrivateSandbox(config: Config): Promise<PrivateSandbo
 /** Age at which a folder is removed even if its process may be alive. No sandbox is unused for a week. */
 const STALE_AFTER_MS = 7 * 24 * 60 * 60 * 1000;
 
-/** Removes the folders of dead processes, because their ledgers are of no further use. */
+/**
+ * Removes the folders of dead processes, and folders without a change for a week. Their ledgers are of no further use.
+ */
 async function removeStaleFolders(parent: string): Promise<void> {
   for (const name of await readdir(parent)) {
     const owner = /^sandbox-([0-9a-f.]+)-/.exec(name)?.[1];
@@ -59,7 +62,7 @@ async function removeStaleFolders(parent: string): Promise<void> {
   }
 }
 
-/** The time of the newest file in a folder; the current time if it cannot be read. */
+/** Returns the time of the last change in a folder, in milliseconds; the current time if the folder cannot be read. */
 async function lastChange(path: string): Promise<number> {
   try {
     const names = await readdir(path, { recursive: true });

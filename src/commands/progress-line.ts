@@ -10,7 +10,7 @@ export interface Screen {
   write(text: string): unknown;
 }
 
-/** Puts a bar in front of words that contain "12 of 300". */
+/** Puts a bar in front of words that contain counts such as "12 of 300". */
 function withBar(words: string): string {
   const [, done, total] = /(\d+) of (\d+)/.exec(words) ?? [];
   if (done === undefined || total === undefined) return words;

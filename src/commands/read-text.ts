@@ -6,9 +6,9 @@ import { formatOfName, type InputText, readInput } from "../files/input-format.t
 const STANDARD_INPUT = "-";
 
 /**
- * Reads a text file or standard input.
+ * Reads a text file or standard input. A file with an unknown extension is read as plain text.
  *
- * @param file a path, or `-` for standard input, which is read as Markdown; unknown extensions are plain text
+ * @param file a path, or `-` for standard input, which is read as Markdown
  * @throws AudioError `invalid_request` with the fault of the file
  */
 export async function readAnyText(file: string): Promise<InputText> {

@@ -20,11 +20,12 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 const WAITS_FOR_CLIENT =
   "This is an MCP server, which waits for a client on standard input. Put this command into your client's configuration, or see --help for commands of a terminal. Ctrl-C ends it.\n";
 
-/** The longest logged part of a protocol error, because an error about an invalid line can be pages long. */
+/** Maximum number of logged characters of a protocol error. The error about an invalid line can be pages long. */
 const MAX_COMPLAINT_CHARACTERS = 300;
 
 /**
- * Refusals that are logged as warnings, because a client that keeps sending invalid lines must not fill the log.
+ * Maximum number of refused lines that are logged as warnings. A client that keeps sending invalid lines must not fill
+ * the log.
  */
 const MAX_LOGGED_REFUSALS = 5;
 
@@ -50,15 +51,15 @@ function trueOnce(): () => boolean {
   };
 }
 
-/** Whether a protocol error closed the connection. Only an oversized message does. */
+/** Whether a protocol error closed the connection. Only the error about an oversized message does. */
 const closedConnection = (complaint: string): boolean => complaint.includes("exceeded");
 
 /** Grace period for pending file operations. After it we assume that the disk hangs. */
 const FILE_GRACE_MS = 200;
 
 /**
- * Exits. `process.exit()` waits for worker threads, so if one is stuck on a dead disk, the process kills itself
- * with SIGKILL.
+ * Exits. Kills the process with SIGKILL if a worker thread is stuck on a dead disk, because `process.exit()` would wait
+ * for that thread.
  */
 function exit(code: number): void {
   const waitsForFiles = (): boolean =>

@@ -12,7 +12,7 @@ export interface PageEntry {
   readonly status: string;
   /** Charged credits; `null` if nothing was charged yet or the charge is unknown. */
   readonly credits: number | null;
-  /** Credits of each task by its work name, because entries may share a task. */
+  /** Charged credits of each task, by the work name of the task. A task that several entries share is counted once. */
   readonly charges: ReadonlyMap<string, number>;
   readonly seconds: number | null;
   /** A description of the voice, or `narration`. */
@@ -90,8 +90,8 @@ const MAX_CHART_DAYS = 31;
 const MAX_CHART_VOICES = 20;
 
 /**
- * Computes what each entry adds to the totals. A task counts only once: for the entry with the highest cost. Of several
- * such entries, for the oldest.
+ * Computes what each entry adds to the totals. A task that several entries share is counted for the entry that states
+ * the highest charge for it. If several entries state this charge, the oldest of them counts the task.
  */
 function countedOnce(entries: readonly PageEntry[]): Map<PageEntry, number> {
   const byWork = new Map<string, { readonly entry: PageEntry; readonly credits: number }>();
@@ -116,7 +116,7 @@ function sumsBy(
   return sums;
 }
 
-/** Formats that browsers play; raw pcm is not one. */
+/** Matches files that browsers can play. Raw pcm is not among them. */
 const PLAYABLE = /\.(?:mp3|wav|ogg)$/i;
 
 function fileOf(path: string): string {

@@ -23,7 +23,9 @@ import { commandError } from "./terminal-messages.ts";
 
 const MAX_TASKS = 100;
 
-/** Higher than for a terminal, because a page can be scrolled and searched. */
+/**
+ * Maximum number of entries on the page. It is higher than in a terminal, because a page can be scrolled and searched.
+ */
 const MAX_TASKS_ON_PAGE = 2000;
 
 type Row = ReturnType<typeof taskRow>;

@@ -12,8 +12,8 @@ import { configurationError } from "./configuration-error.ts";
 import type { Compose, Workflow } from "./workflow.ts";
 
 /**
- * The environment for `--sandbox`, which replaces address, key and store. The address is a placeholder on
- * loopback until the sandbox listens, so that settings that require loopback are valid.
+ * Returns the environment for `--sandbox`, with address, key and store replaced. Until the sandbox listens, the address
+ * is a placeholder. The placeholder is on loopback, so that settings that require loopback are valid.
  */
 export function sandboxEnvironment(env: Environment): Environment {
   return {

@@ -4,13 +4,13 @@ import type { Generation } from "../generation/generation.ts";
 import type { Log } from "../log.ts";
 import type { Narrations } from "../narration/narrations.ts";
 
-/** Builds the workflow. Loaded on demand, so that a start does not wait for it. */
+/** Builds the workflow. Its code is loaded on demand, so that a start does not wait for it. */
 export type Compose = (config: Config, service: ServiceAddress, log: Log) => Promise<Workflow>;
 
 /** Everything that tools use: single requests, and narrations made of them. */
 export interface Workflow {
   readonly generation: Generation;
-  /** Loads the code on first use. */
+  /** Loads the code of narrations on first use. */
   narrations(): Promise<Narrations>;
   close(): Promise<void>;
 }

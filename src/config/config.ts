@@ -18,7 +18,7 @@ export interface Config extends Settings {
   readonly storeUrl: string | null;
   readonly faults: readonly ConfigFault[];
   /**
-   * Variables with names like settings, which are not settings. They are not faults, because some may belong to other
+   * Variables that are named like settings but are none. They do not count as faults, because some may belong to other
    * programs.
    */
   readonly unknownVariables: readonly UnknownVariable[];

@@ -4,7 +4,7 @@ import type { ConfigFault, ConfigSource } from "./config-source.ts";
 
 export interface FolderResult {
   readonly folder: string | null;
-  /** Why there is no folder; absent if there is one. The caller may use a default instead. */
+  /** Why there is no folder; `null` if there is one. The caller may ignore the fault and use a default. */
   readonly fault: ConfigFault | null;
 }
 

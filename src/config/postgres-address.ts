@@ -9,7 +9,10 @@ export interface PostgresAddress {
   readonly user: string;
   /** The password; empty if the address has none. */
   readonly password: string;
-  /** Null: no TLS, allowed only for a server on this machine. Otherwise the certificate and host name are checked. */
+  /**
+   * Null means no TLS, which is allowed only for a server on this machine. With TLS, the certificate and host name are
+   * checked.
+   */
   readonly tls: { readonly rootCertificate: string | null } | null;
 }
 

@@ -24,7 +24,11 @@ export const NO_PRONUNCIATIONS: Pronunciations = { rules: [], unreadable: [] };
 
 const EXAMPLE = 'such as { "Nguyen": "Win", "C++": { "say": "C plus plus", "language": "en" } }';
 
-/** Reads and validates the rules. @returns the rules, or a clause about the fault of the file */
+/**
+ * Reads and validates the rules.
+ *
+ * @returns the rules, or a clause about the fault of the file
+ */
 export function readPronunciations(path: string): Pronunciations | string {
   const read = readSmallFile(path);
   if ("fault" in read) return read.fault;

@@ -29,7 +29,11 @@ export class Reader {
     return readVariable(this.surroundings.env, name);
   }
 
-  /** Reads a number. @param rule describes a valid value, in words that follow "must be" and "Set NAME to" */
+  /**
+   * Reads a number.
+   *
+   * @param rule describes a valid value, in words that follow "must be" and "Set NAME to"
+   */
   number(name: string, fallback: number, accepts: (value: number) => boolean, rule: string): number {
     const text = this.text(name);
     if (text === undefined) return fallback;

@@ -16,7 +16,10 @@ export function isLoopbackHost(hostname: string): boolean {
 /** The key in the README's commands, which people copy. */
 const EXAMPLE_KEY = "your-api-key";
 
-/** Matches the API's path, or its beginning, at the end of an address. It is a fault, because requests append it. */
+/**
+ * Matches the API's path, or its beginning, at the end of an address. Such an address is a fault, because requests
+ * append the path themselves.
+ */
 const SERVICE_PATH = /\/api(?:\/v1(?:\/audio(?:\/generations)?)?)?\/*$/;
 
 /** The result of reading the service's address and key. */

@@ -9,7 +9,7 @@ import { NO_PRONUNCIATIONS, readPronunciations } from "./pronunciations-file.ts"
 import { isBetween, type Reader } from "./reader.ts";
 import { NO_VOICE_NOTES, readVoiceNotes } from "./voice-notes.ts";
 
-/** Decides when clients get links to saved files beside the paths. `auto`: clients that are known to show links. */
+/** When clients get links to saved files in addition to the paths. `auto`: if the client is known to show links. */
 const RESOURCE_LINKS = ["auto", "always", "never"] as const;
 export type ResourceLinks = (typeof RESOURCE_LINKS)[number];
 
@@ -33,7 +33,10 @@ export function readSettings(reader: Reader, { storeUrl, isLoopback }: EarlierSe
     timeScale: readTimeScale(reader, isLoopback),
     /** The output folder; null if the value is invalid or no home folder allows a default. Both are faults. */
     outputDir: reader.path("AUDIO_OUTPUT_DIR", home === null ? null : join(home, "audio-generation")),
-    /** The state folder; null if invalid or without a default. A missing default is not a fault with a database. */
+    /**
+     * The state folder; null if the value is invalid, or if it is missing and there is no default. A missing folder is
+     * not a fault if the ledger lies on a database server.
+     */
     stateDir: reader.path("AUDIO_STATE_DIR", defaultStateFolder(env, platform, home), storeUrl === null),
     /** The folder of input files; null means that no file may be read. */
     inputDir: reader.path("AUDIO_INPUT_DIR", null, false),
@@ -77,7 +80,11 @@ function readBudget(reader: Reader): number | null {
   return reader.number(name, 0, accepts, "a whole number of credits, 0 or more");
 }
 
-/** Reads the file that a setting names. @param read returns a clause about the fault if the file is invalid */
+/**
+ * Reads the file that a setting names.
+ *
+ * @param read returns the value, or a clause about the fault of the file
+ */
 function readFileSetting<T extends object>(
   reader: Reader,
   name: string,

@@ -12,7 +12,11 @@ export interface UnknownVariable {
 const MAX_EDIT_DISTANCE = 6;
 const MAX_NAMED = 5;
 
-/** Finds variables whose names begin like settings but are not settings. @param known the names of all settings */
+/**
+ * Finds variables that are named like settings but are none.
+ *
+ * @param known the names of all settings
+ */
 export function unknownVariables(env: Environment, known: ReadonlySet<string>): UnknownVariable[] {
   // Windows ignores the case of variable names.
   const spelled = (name: string): string => (process.platform === "win32" ? name.toUpperCase() : name);

@@ -22,7 +22,11 @@ const isVoiceId = (id: string): id is VoiceId => (VOICE_IDS as readonly string[]
 const oneLine = (text: string): string =>
   firstCodePoints(text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ").trim(), MAX_CODE_POINTS);
 
-/** Reads and validates the notes. @returns the notes, or a clause about the fault of the file */
+/**
+ * Reads and validates the notes.
+ *
+ * @returns the notes, or a clause about the fault of the file
+ */
 export function readVoiceNotes(path: string): VoiceNotes | string {
   const read = readSmallFile(path);
   if ("fault" in read) return read.fault;

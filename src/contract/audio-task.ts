@@ -50,10 +50,9 @@ const taskFields = z.object({
 });
 
 /**
- * A task as the contract states it. All fields are present. A succeeded task has an output, usage and no error, and
- * its charge and refund add up to the reservation. These fields are not checked in other states, because the contract
- * does not state their values there. Unknown fields are dropped: a new field of the service must not cost anybody
- * their audio.
+ * A task as the contract states it. All fields are present. A succeeded task has an output and usage, but no error, and
+ * its charge and refund add up to the reservation. These rules do not apply in other states, because the contract does
+ * not state the values there. Unknown fields are dropped: a new field of the service must not cost anybody their audio.
  */
 export const audioTaskSchema = taskFields.superRefine((task, context) => {
   if (task.status !== "succeeded") return;

@@ -8,7 +8,8 @@ const CREDITS_PER_SECOND = 75 / 60;
 export const MINIMUM_CHARGE_SECONDS = MINIMUM_CHARGE_CREDITS / CREDITS_PER_SECOND;
 
 /**
- * Computes the charge for finished audio: 75 credits a minute, rounded up by the second, at least 10, at most 150.
+ * Computes the charge for finished audio: 75 credits a minute, at least 10, at most 150. Rounds up to whole seconds
+ * first, then to whole credits.
  *
  * @param audioSeconds exact duration in seconds, greater than 0
  */

@@ -2,7 +2,8 @@
 import { chargeForSeconds } from "./billing.ts";
 
 /**
- * Speaking time of a digit. All times are whole numbers, because rounded sums could divide the same text differently.
+ * Speaking time of a digit. All these times are whole numbers, because rounding errors in their sums could change how a
+ * text is divided.
  */
 const DIGIT_MS = 220;
 const KANA_MS = 140;

@@ -3,8 +3,8 @@ import { editDistance } from "./edit-distance.ts";
 import { VOICES, type Voice, type VoiceId } from "./voices.ts";
 
 /**
- * Names are similar if they share at least this many first letters. With fewer, the edit distance of the whole names
- * decides.
+ * Minimum number of common first letters at which names are similar. With fewer common letters, but at least one, the
+ * edit distance of the whole names decides.
  */
 const MIN_SHARED_LETTERS = 3;
 
@@ -27,7 +27,10 @@ function similarity(wanted: string, { id, name }: Voice): Similarity {
   };
 }
 
-/** Finds the voices with the longest common beginning, most similar first. Returns none if no name is similar. */
+/**
+ * Finds the voices whose name or id has the longest beginning in common with the text, most similar first. Returns none
+ * if no name is similar.
+ */
 export function nearestVoices(text: string): VoiceId[] {
   const wanted = text
     .trim()

@@ -5,7 +5,7 @@ export const MODEL = "audio-1.0";
 export const MAX_PROMPT_CODE_POINTS = 2048;
 export const MAX_URL_CODE_POINTS = 2048;
 export const MAX_AUDIO_REFERENCES = 3;
-/** Maximum number of references beside a voice, which takes one of the slots. */
+/** Maximum number of references in a request with a voice, which counts as one reference. */
 export const MAX_AUDIO_REFERENCES_WITH_VOICE = 2;
 export const MAX_REQUEST_BODY_BYTES = 32 * 1024;
 

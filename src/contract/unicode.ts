@@ -1,6 +1,9 @@
 /** Measures text in Unicode code points, as the contract does, and finds invisible characters. */
 
-/** Matches controls, and characters that hide text or change its direction. Scripts and emoji need the two joiners. */
+/**
+ * Matches controls, and characters that hide text or change its direction. The two joiners do not match, because
+ * scripts and emoji need them.
+ */
 export const INVISIBLE_CHARACTERS = /[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]--[\u200c\u200d]]/gv;
 
 /** Counts Unicode code points, as the contract does. An emoji outside the basic plane counts once. */

@@ -7,7 +7,7 @@ export const IDEMPOTENCY_KEY_PATTERN = /^[A-Za-z0-9._:-]{1,128}$/;
 /** Matches ids that may be put into a path: no separators, no percent signs, at most 256 characters. */
 export const TASK_ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,255}$/;
 
-/** Returns whether an id is safe as a path segment. Its first character excludes `.` and `..`. */
+/** Returns whether an id is safe as a path segment. An id cannot begin with a dot, so it is never `.` or `..`. */
 export function isTaskId(id: string): boolean {
   return TASK_ID_PATTERN.test(id);
 }

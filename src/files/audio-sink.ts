@@ -24,7 +24,7 @@ export class AudioSink implements ByteSink {
     return this.#head;
   }
 
-  /** The chunk may be reused once this resolves. */
+  /** The caller may reuse the chunk once the promise resolves. */
   async write(chunk: Uint8Array): Promise<void> {
     // A file system may write fewer bytes than it is given.
     for (let from = 0; from < chunk.byteLength; ) {

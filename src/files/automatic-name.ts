@@ -1,18 +1,24 @@
-/** Names audio without a chosen name: the first words of its text, and a short id (docs/reference-files.md, Names of files). */
+/**
+ * Builds the file name of audio for which no name was chosen: the first words of its text, and a short id
+ * (docs/reference-files.md, Names of files).
+ */
 import { createHash } from "node:crypto";
 import { FILE_EXTENSIONS, type OutputFormat } from "../contract/audio-format.ts";
 import { firstCodePoints } from "../contract/unicode.ts";
 
 const MAX_CHARACTERS = 40;
-/** Uses the digits of a hash, because all task ids of a service may begin alike. */
+/** Number of digits in the short id. They are digits of a hash, because all task ids of a service may begin alike. */
 const ID_DIGITS = 8;
 
-/** Keeps letters, digits, Chinese and Japanese characters; drops accents; replaces everything else by single hyphens. */
+/**
+ * Keeps letters, digits, Chinese and Japanese characters. Drops accents, and replaces everything else by single
+ * hyphens.
+ */
 function plainText(text: string): string {
   return (
     text
       .normalize("NFKD")
-      // Keep the mark of a voiced kana.
+      // Remove accents, but keep the mark of a voiced kana.
       .replace(/(?<![\u3041-\u30ff])\p{M}+/gu, "")
       .normalize("NFC")
       .replace(/[^A-Za-z0-9\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]+/gu, "-")
@@ -20,7 +26,7 @@ function plainText(text: string): string {
   );
 }
 
-/** Takes as many whole words as fit; cuts a first word that is too long by itself. */
+/** Returns as many whole words of the text as fit. Cuts the first word if it is too long by itself. */
 export function firstWords(text: string): string {
   const [first = "", ...others] = plainText(text).split("-");
   let words = firstCodePoints(first, MAX_CHARACTERS);

@@ -8,8 +8,8 @@ import { retryWhileLocked } from "./retry-while-locked.ts";
 import { NO_FOLLOW } from "./temporary-file.ts";
 
 /**
- * Temporary errors while a virus scanner reads the file, which are worth a retry. A missing permission is not among
- * them, because it lasts.
+ * Codes of errors that occur while a virus scanner reads the file. They are worth a retry. The codes of a missing
+ * permission are left out, because the permission stays missing.
  */
 const IN_USE = new Set(["EBUSY"]);
 
@@ -20,7 +20,10 @@ export interface FileDigest {
   readonly sha256: string;
 }
 
-/** Opens a regular file for reading; `null` for a link, a folder, a pipe, or nothing at all. */
+/**
+ * Opens a regular file for reading. Returns `null` for a link, a folder or a pipe, and for a file that is missing or
+ * cannot be opened.
+ */
 export async function openRegular(path: string): Promise<FileHandle | null> {
   return (await openFile(path))?.handle ?? null;
 }
@@ -72,7 +75,7 @@ export async function isInside(path: string, root: string): Promise<boolean> {
       realFile.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
     const realRoot = await realPath(root);
     if (isBelow(realRoot)) return true;
-    // The folder may have been spelled differently when the file was saved.
+    // Accept another spelling, because the folder may have been spelled differently when the file was saved.
     return await isInFolder(realFile, realRoot);
   } catch {
     return false;

@@ -6,7 +6,7 @@ export function systemCode(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
-/** No blocks, no quota, or a limit on the size of files. */
+/** Error codes for a full disk, a used-up quota, and a file above the size limit. */
 const FULL = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -37,13 +37,13 @@ export function systemReason(error: unknown): string | null {
   return `${REASONS[code] ?? "the system refuses it"} (${code})`;
 }
 
-/** System calls of the network, whose errors share codes with those of files but are explained elsewhere. */
+/** System calls of the network. Their errors share codes with errors of files, but are explained elsewhere. */
 const NETWORK_CALLS = new Set(["connect", "getaddrinfo", "bind", "listen", "accept"]);
 const NETWORK_CODES = /^(?:ECONN|ENET|EHOST|EADDR|EPIPE$|EPROTO$|ENOTCONN$|ENOTFOUND$|EAI_)/;
 
 function isFileFailure(error: unknown, code: string): error is Error {
   if (!(error instanceof Error) || error instanceof AudioError) return false;
-  // Node's permission model refuses without a system call.
+  // Node's permission model refuses an operation before any system call.
   if (code === "ERR_ACCESS_DENIED") return true;
   if (!("syscall" in error) || typeof error.syscall !== "string") return false;
   return !NETWORK_CALLS.has(error.syscall) && !NETWORK_CODES.test(code);
@@ -53,8 +53,8 @@ function isFileFailure(error: unknown, code: string): error is Error {
  * Converts a failure of the file system to an {@link AudioError}.
  *
  * @param folder the output folder, for the message
- * @returns `disk_full` or `output_not_writable`, with the system's code, known or not;
- *   any other error unchanged
+ * @returns `disk_full` or `output_not_writable`, with the code of the system, even if {@link REASONS} does not explain
+ *   that code; an error that is not about files, unchanged
  */
 export function fileError(error: unknown, folder: string): unknown {
   const code = systemCode(error);

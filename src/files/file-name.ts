@@ -6,20 +6,23 @@ import { AudioError } from "../errors.ts";
 
 export const MAX_FILE_NAME_CODE_POINTS = 120;
 
-/** The longest name that file systems allow, in bytes of UTF-8. */
+/** Maximum length of a name in file systems, in bytes of UTF-8. */
 const MAX_NAME_BYTES = 255;
-/** Bytes that are reserved for an extension (at most four) and for the number of another free name (`-999`). */
+/**
+ * Bytes that are reserved for the extension (at most four bytes) and for a number that is added to a taken name
+ * (`-999`).
+ */
 const RESERVED_BYTES = 8;
 
 /** Device names of Windows, with any extension. Windows treats superscript digits as digits. */
 const DEVICE = /^(con|prn|aux|nul|conin\$|conout\$|clock\$|(com|lpt)[0-9\u00b9\u00b2\u00b3]) *(\.|$)/i;
 
-/** Invisible, except the variation selectors that emoji are written with. */
+/** Invisible characters, except the variation selectors that emoji are written with. */
 const INVISIBLE = /[\p{Cf}\p{Zl}\p{Zp}[\p{Default_Ignorable_Code_Point}--[\ufe00-\ufe0f]]]/v;
 
 const ALL_EXTENSIONS = Object.values(FILE_EXTENSIONS);
 
-/** The rules for names. The message is "it", followed by the words of the first rule that a name breaks. */
+/** The rules for names. An error message consists of "it" and the words of the first rule that the name breaks. */
 const RULES: ReadonlyArray<readonly [breaks: (name: string) => boolean, rule: string]> = [
   [(name) => name === "", "must not be empty"],
   [(name) => !name.isWellFormed(), "must be well-formed Unicode (it holds half of a surrogate pair)"],
@@ -33,7 +36,7 @@ const RULES: ReadonlyArray<readonly [breaks: (name: string) => boolean, rule: st
   [(name) => DEVICE.test(name), "must not be a Windows device name such as CON, NUL or COM1"],
 ];
 
-/** Removes one of these extensions from a name, whatever its case. */
+/** Removes an extension from a name if it is one of `extensions`, in upper or lower case. */
 function stemOf(name: string, extensions: readonly string[]): string {
   const extension = extensions.find((ending) => name.toLowerCase().endsWith(ending));
   return extension === undefined ? name : name.slice(0, -extension.length);
@@ -62,17 +65,18 @@ function faultOf(name: string, format?: OutputFormat): string | null {
     : null;
 }
 
-/** Explains why a name cannot be used, quoting it safely; `null` if it can. */
+/** Explains why a name cannot be used, and quotes the name safely. Returns `null` if the name can be used. */
 export function fileNameFault(name: string, format?: OutputFormat): string | null {
   const rule = faultOf(name, format);
   return rule === null ? null : `${show(name)} cannot be used: it ${rule}`;
 }
 
 /**
- * Checks a name that a caller chose (docs/reference-files.md, Names of files). The rules of every platform apply at
- * once, including those of Windows.
+ * Checks a name that a caller chose (docs/reference-files.md, Names of files). The rules of every platform apply on
+ * every platform, including those of Windows.
  *
- * @param format whose extension does not count toward the length; without a format, no audio extension counts
+ * @param format the extension of this format does not count toward the length; without a format, no audio extension
+ *   counts
  * @throws AudioError `invalid_file_name`, naming the rule
  */
 export function checkFileName(name: string, format?: OutputFormat): void {
@@ -81,7 +85,7 @@ export function checkFileName(name: string, format?: OutputFormat): void {
 }
 
 /**
- * Completes a chosen name with the extension of its format, unless it has it.
+ * Adds the extension of the format to a chosen name that lacks it.
  *
  * @throws AudioError `invalid_file_name`
  */
@@ -101,7 +105,7 @@ export function extendedName(name: string, words: string, extension = extname(na
 export const numberedName = (name: string, number: number): string =>
   number === 1 ? name : extendedName(name, `-${number}`);
 
-/** Whether a name is `base` followed by a number. */
+/** Whether a name is `base` with a number added, such as `name-2.mp3` for `name.mp3`. */
 export function isNumbered(name: string, base: string): boolean {
   const number = Number(/-([1-9]\d*)\.[^.]+$/.exec(name)?.[1] ?? 1);
   return number > 1 && numberedName(base, number) === name;

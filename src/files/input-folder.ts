@@ -1,4 +1,7 @@
-/** Reads the text files that an assistant names: only inside the folder that the person chose for it (docs/reference-narrations.md, Input). */
+/**
+ * Reads text files that an assistant names, but only inside the folder that the person chose for them
+ * (docs/reference-narrations.md, Input).
+ */
 
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open, readdir, readlink, stat } from "node:fs/promises";
@@ -15,7 +18,7 @@ import { refusedInputError, tooLongError } from "./text-bytes.ts";
 
 const SETTING = "AUDIO_INPUT_DIR";
 
-/** Names shown to an assistant that guessed a wrong one. */
+/** Maximum number of names that are shown to an assistant that guessed a wrong one. */
 const SHOWN_NAMES = 10;
 
 const SHOWN_CODE_POINTS = 120;
@@ -75,7 +78,7 @@ async function realRoot(folder: string): Promise<string> {
  * Lists the readable files, for a person who checks the setting.
  *
  * @param folder `AUDIO_INPUT_DIR`, absolute
- * @throws AudioError `configuration_error` if it is not a folder that can be read
+ * @throws AudioError `configuration_error` if `folder` is not a folder that can be read
  */
 export async function describeInputFolder(folder: string): Promise<string> {
   return await namesIn(await realRoot(folder));
@@ -88,7 +91,7 @@ const outsideError = (name: string, folder: string): AudioError =>
     "Ask the user to copy the file into that folder, or give the text itself.",
   );
 
-/** Resolves a path by its text alone, because on Windows even looking at `\\\\host\\share` contacts that host. */
+/** Resolves a path by its text alone, because on Windows even a check of `\\host\share` contacts that host. */
 function pathInside(folder: string, file: string, name: string): string {
   if (file.trim() === "" || file.includes("\0") || !file.isWellFormed()) {
     throw refusedInputError(name, "is not a path of a file");
@@ -110,8 +113,8 @@ async function pathOfOpen(handle: FileHandle): Promise<string | null> {
 }
 
 /**
- * How often the check is repeated on systems that cannot return the path of an open file. An attacker would have to
- * swap the file at the right moment every time.
+ * Number of times that the check is made on systems that cannot return the path of an open file. An attacker would have
+ * to swap the file at the right moment every time.
  */
 const ATTEMPTS = 5;
 
@@ -157,8 +160,9 @@ async function openInside(path: string, root: string, name: string): Promise<Fil
  *
  * @param folder `AUDIO_INPUT_DIR`, absolute; `null` if it is not set
  * @param file absolute, or relative to the folder
- * @throws AudioError `configuration_error` without a folder; `invalid_request`, naming the rule, for a file that is
- *   outside of the folder, of another kind, over 8 MiB, empty or not text
+ * @throws AudioError `configuration_error` without a readable folder; `invalid_request`, naming the rule, for a file
+ *   that is missing, outside of the folder, of another kind, over its size limit (8 MiB, or 64 MiB for an EPUB), empty
+ *   or not text
  */
 export async function readInputFile(folder: string | null, file: string): Promise<InputText> {
   if (folder === null) {
@@ -172,7 +176,7 @@ export async function readInputFile(folder: string | null, file: string): Promis
   }
   const name = `file ${JSON.stringify(firstCodePoints(file, SHOWN_CODE_POINTS))}`;
   const root = await realRoot(folder);
-  // A path may use the folder's given or real path.
+  // An absolute path may begin with the given path of the folder or with its real path.
   const isByRealName = isAbsolute(file) && !relative(root, file).startsWith("..");
   const path = pathInside(isByRealName ? root : folder, file, name);
   try {

@@ -1,4 +1,4 @@
-/** The kinds of files that a narration is made from. The ending of a file's name decides its kind. */
+/** The kinds of files that a narration is made from. The extension of a file decides its kind. */
 import { extname } from "node:path";
 import { decodeText, MAX_TEXT_FILE_BYTES, readStream } from "./text-bytes.ts";
 
@@ -30,7 +30,7 @@ const FORMATS: Readonly<Record<string, InputText["format"]>> = {
   ".epub": "epub",
 };
 
-/** The kind of a file by its name; `null` for a name that is not read. */
+/** Returns the kind of a file by its extension; `null` for an extension that is not read. */
 export const formatOfName = (path: string): InputText["format"] | null =>
   FORMATS[extname(path).toLowerCase()] ?? null;
 
@@ -39,7 +39,7 @@ const EXTENSIONS = Object.keys(FORMATS);
 /** The extensions for a message: ".txt, .md or .markdown". */
 export const EXTENSIONS_IN_WORDS = `${EXTENSIONS.slice(0, -1).join(", ")} or ${EXTENSIONS.at(-1)}`;
 
-/** Largest book. Its pictures and fonts make it larger than its words. */
+/** Maximum size of a book. Its pictures and fonts make it larger than its words. */
 const MAX_EPUB_BYTES = 64 * 1024 * 1024;
 
 /** Largest size in bytes for a kind of file. */
@@ -49,7 +49,7 @@ export const maxBytesOf = (format: InputText["format"]): number =>
 /**
  * Reads a stream by its kind: the bytes of an archive, or the decoded text.
  *
- * @param name of the input, with which the message begins
+ * @param name of the input; the error message begins with it
  * @throws AudioError `invalid_request` if the input is too large or not text
  */
 export async function readInput(

@@ -5,7 +5,7 @@ import { numberedName } from "./file-name.ts";
 export const LAST_NUMBER = 999;
 
 /**
- * `name.mp3`, `name-2.mp3`, … in turn.
+ * Tries `name.mp3`, `name-2.mp3`, … in turn.
  *
  * @param base with extension
  * @param isAccepted tries one name; an error ends the search

@@ -9,8 +9,8 @@ import { createTemporaryFile, removeIfPresent, sweepTemporaryFiles } from "./tem
 
 export interface OutputFolder {
   /**
-   * Absolute real path. A symbolic link in the setting is resolved once, here. Only after {@link ensureWritable} has
-   * created the folder is its spelling the disk's own, because a disk may change case, accents and dots.
+   * Absolute real path. A symbolic link in the setting is resolved once, when the folder is opened. A disk may change
+   * case, accents and dots of a name, so the path has the disk's own spelling only after {@link ensureThere}.
    */
   readonly root: string;
   /**
@@ -35,7 +35,10 @@ export const partsPath = (root: string): string => join(root, ".parts");
 /** Size of the probe file, large enough to detect a full disk. */
 const PROBE_BYTES = 4096;
 
-/** Resolves a folder that may not exist yet: the real path of its nearest existing ancestor, and the rest. */
+/**
+ * Resolves the path of a folder that may not exist yet. Joins the real path of its nearest existing ancestor and the
+ * rest of the path.
+ */
 async function realPathOf(path: string): Promise<string> {
   try {
     return await realPath(path);
@@ -45,7 +48,10 @@ async function realPathOf(path: string): Promise<string> {
   }
 }
 
-/** Creates one level at a time, because recursive `mkdir` never returns if a level can neither be created nor found (/proc). */
+/**
+ * Creates one level at a time, because recursive `mkdir` never returns if a level can neither be created nor found
+ * (/proc).
+ */
 async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(path, { mode: 0o700 });
@@ -70,10 +76,9 @@ async function exists(path: string): Promise<boolean> {
 }
 
 /**
- * Throws unless a folder is still at its real path; otherwise somebody has put a symbolic
- * link into the path.
+ * Throws if a folder is no longer at its real path, because somebody has put a symbolic link into the path.
  *
- * @returns the disk's own spelling of it
+ * @returns the disk's own spelling of the path
  */
 export async function assertInPlace(root: string): Promise<string> {
   const real = await realPath(root);
@@ -82,9 +87,9 @@ export async function assertInPlace(root: string): Promise<string> {
 }
 
 /**
- * The output folder at an absolute path; nothing is created yet.
+ * Resolves the output folder at an absolute path. Creates nothing yet.
  *
- * @param path `AUDIO_OUTPUT_DIR`: the person's choice, so a symbolic link in it is followed
+ * @param path `AUDIO_OUTPUT_DIR`; a symbolic link in it is followed, because a person chose the path
  */
 export async function openOutputFolder(
   path: string,
@@ -93,14 +98,14 @@ export async function openOutputFolder(
   return folderAt(await realPathOf(path), clock);
 }
 
-/** Opens the folder of the parts. Nobody chose it, so a link in its place is refused. */
+/** Opens the folder of the parts. Nobody chose its path, so a link in that path is refused. */
 export const openPartsFolder = ({ root }: OutputFolder, clock: Pick<Clock, "wallMs">): OutputFolder =>
   folderAt(partsPath(root), clock);
 
 function folderAt(given: string, clock: Pick<Clock, "wallMs">): OutputFolder {
   let root = given;
   const makeThere = async (): Promise<void> => {
-    // The folder is missing only at first use.
+    // Create the folder if it is missing, as at first use.
     root = await assertInPlace(root).catch(async (error) => {
       if (error instanceof AudioError) throw error;
       await makeFolder(root);

@@ -10,14 +10,18 @@ import { retryWhileLocked } from "./retry-while-locked.ts";
 import { markerName, NO_FOLLOW, removeIfPresent } from "./temporary-file.ts";
 
 /**
- * `published`: the name is new. `adopted`: a file with identical bytes already had it. `taken`: another file has it.
+ * `published`: the name is new. `adopted`: a file with identical bytes already had the name. `taken`: a file with other
+ * bytes has the name.
  */
 export type Publication = "published" | "adopted" | "taken";
 
-/** Creates a hard link; injected, so that tests can simulate a file system without them. */
+/** Creates a hard link. Injected, so that tests can simulate a file system without hard links. */
 export type CreateLink = (existing: string, added: string) => Promise<void>;
 
-/** Lifetime of a marker. Its owner needs milliseconds, so an older one belongs to a dead process. */
+/**
+ * Time after which a marker is removed. A process needs its marker for milliseconds, so a marker that stays longer
+ * belongs to a dead process.
+ */
 const MARKER_MS = 5000;
 const MARKER_POLL_MS = 20;
 
@@ -68,7 +72,7 @@ export async function renameIfFree(
   folder: string,
   name: string,
 ): Promise<"published" | "taken"> {
-  // Such file systems often ignore case and the Unicode form of accents in names.
+  // File systems without hard links often ignore case and the Unicode form of accents in names.
   const spelling = name.normalize("NFC").toLowerCase();
   const tag = createHash("sha256").update(spelling).digest("hex").slice(0, 16);
   const marker = join(folder, markerName(tag));
@@ -93,7 +97,10 @@ async function isTaken(path: string): Promise<boolean> {
   }
 }
 
-/** Creates a marker, or takes over one that is so old that a killed process must have left it. */
+/**
+ * Creates a marker. Waits while another process has the marker, and removes a marker that a killed process must have
+ * left.
+ */
 async function takeMarker(marker: string): Promise<void> {
   const flags = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | NO_FOLLOW;
   for (let waitedMs = 0; ; waitedMs += MARKER_POLL_MS) {
@@ -111,7 +118,10 @@ async function takeMarker(marker: string): Promise<void> {
   }
 }
 
-/** Makes a new name survive a power cut. Does nothing on Windows and some network file systems, which cannot. */
+/**
+ * Makes a new name survive a power cut. Does nothing on Windows and some network file systems, which do not support
+ * that.
+ */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, constants.O_RDONLY).catch(() => null);
   await handle?.sync().catch(() => undefined);

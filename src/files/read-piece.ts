@@ -1,9 +1,12 @@
-/** Reads pieces of saved files. Verifies a file's hash at its first piece, and again only if it has changed since. */
+/**
+ * Reads pieces of saved files. Verifies the hash of a file at the first piece, and again only if the file has changed
+ * since.
+ */
 import type { FileHandle } from "node:fs/promises";
 import { AudioError } from "../errors.ts";
 import { digestOf, type FileDigest, isInside, openRegular } from "./file-content.ts";
 
-/** The largest piece that the official clients, and hosts that refuse results over 1 MB, accept. */
+/** Maximum size of a piece. The official clients accept it, and so do hosts that refuse results over 1 MB. */
 export const MAX_PIECE_BYTES = 512 * 1024;
 
 /** A byte range of a file; it may exceed the file's end. */
@@ -17,7 +20,7 @@ export interface RecordedFile extends FileDigest {
   readonly path: string;
 }
 
-/** How many files are remembered as verified. */
+/** Maximum number of files that are remembered as verified. */
 const MAX_REMEMBERED = 200;
 
 export interface PieceReader {
@@ -25,13 +28,13 @@ export interface PieceReader {
   read(file: RecordedFile, root: string, piece: Piece): Promise<Uint8Array | null>;
 }
 
-/** Identifies the version of a file, so that a written or replaced one differs from the hashed one. */
+/** Identifies the version of a file. The result changes when the file is written to or replaced. */
 async function stampOf(handle: FileHandle): Promise<string> {
   const { dev, ino, size, mtimeNs, ctimeNs } = await handle.stat({ bigint: true });
   return [dev, ino, size, mtimeNs, ctimeNs].join(" ");
 }
 
-/** Reads a piece of an open file; fewer bytes at its end. */
+/** Reads a piece of an open file. Returns fewer bytes if the file ends before the piece. */
 async function pieceOf(handle: FileHandle, { offset, length }: Piece): Promise<Uint8Array> {
   const bytes = new Uint8Array(length);
   let filled = 0;
@@ -44,7 +47,7 @@ async function pieceOf(handle: FileHandle, { offset, length }: Piece): Promise<U
 }
 
 export function createPieceReader(): PieceReader {
-  /** The stamp of each verified file when it was hashed, by path and hash. */
+  /** Maps hash and path of each verified file to the stamp that the file had when it was hashed. */
   const verified = new Map<string, string>();
   return {
     async read(file, root, piece) {

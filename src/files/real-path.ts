@@ -1,4 +1,4 @@
-/** Real paths on disks of every kind, and whether two spellings of a path lead to one folder. */
+/** Resolves real paths on disks of every kind, and finds out whether two spellings of a path lead to one folder. */
 import { realpath as realpathByNode } from "node:fs";
 import { lstat, readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -7,17 +7,17 @@ import { systemCode } from "./file-failure.ts";
 
 const walkPath = promisify(realpathByNode);
 
-/** Errors of the path itself, which occur however it is opened. */
+/** Codes of errors in the path itself. Another way of resolving the path would fail, too. */
 const PATH_ERROR_CODES = new Set(["ENOENT", "ENOTDIR", "ELOOP", "EACCES", "EPERM", "ENAMETOOLONG"]);
 
 /**
  * The real path, as the system reports it. Drives without Windows' mount manager (RAM disks, some virtual ones) cannot
- * report it (EISDIR); there Node resolves the path itself.
+ * report it (EISDIR). On those drives, Node resolves the path itself.
  */
 export async function realPath(path: string): Promise<string> {
   try {
     const real = await realpath(path);
-    // Windows reports a path without the dots at its end, which may not exist.
+    // Windows omits dots at the end of a path, and the reported path may then not exist.
     if (real === path || (await isThere(real))) return real;
   } catch (error) {
     if (PATH_ERROR_CODES.has(systemCode(error) ?? "ENOENT")) throw error;
@@ -32,7 +32,10 @@ async function isThere(path: string): Promise<boolean> {
   );
 }
 
-/** Maps all spellings that some disk treats as equal to one: case, forms of accents, trailing dots and spaces. */
+/**
+ * Unifies spellings that some disk treats as the same path. They differ in case, in the form of accents, or in trailing
+ * dots and spaces.
+ */
 function fold(path: string): string {
   return path
     .normalize("NFC")
@@ -63,7 +66,8 @@ export async function isInFolder(file: string, folder: string): Promise<boolean>
   const parent = dirname(file);
   const [a, b] = await Promise.all([stat(parent, { bigint: true }), stat(folder, { bigint: true })]);
   if (a.ino !== 0n && a.ino === b.ino && a.dev === b.dev) return true;
-  // FUSE gives each spelling of a folder another inode, so the letters decide, and the file must be in both.
+  // FUSE gives each spelling of a folder another inode. Compare the letters instead, and check that both folders have
+  // the file.
   if (!(await isOtherSpelling(parent, folder))) return false;
   return (await lstat(join(folder, basename(file)))).isFile();
 }
@@ -79,7 +83,7 @@ export async function otherSpellings(path: string, root: string): Promise<string
     if (await isInFolder(real, root)) {
       const names = await readdir(root);
       const name = basename(real);
-      // Where case matters, a name that differs only in case is another file.
+      // Prefer the exact name, because where case matters, a name that differs only in case is another file.
       const listed = names.includes(name) ? name : names.find((known) => fold(known) === fold(name));
       if (listed !== undefined) spellings.add(join(root, listed));
     }

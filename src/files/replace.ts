@@ -1,4 +1,7 @@
-/** Replaces a file that this server saved. At every moment one of the two is there, whole (docs/reference-files.md, Names of files). */
+/**
+ * Replaces a file that this server saved. At every moment either the old or the new file is there, complete
+ * (docs/reference-files.md, Names of files).
+ */
 import { join } from "node:path";
 import { type FileDigest, hasContent } from "./file-content.ts";
 import { type CreateLink, type Publication, publish, renameIfFree, syncFolder } from "./publish.ts";
@@ -42,7 +45,10 @@ export async function publishReplacing(
 const isSame = (a: FileDigest, b: FileDigest): boolean =>
   a.sizeBytes === b.sizeBytes && a.sha256 === b.sha256;
 
-/** @returns false if the file stays, because it is open elsewhere, was edited at the last moment, or the other name is used */
+/**
+ * @returns whether the file was moved; `false` if it is open elsewhere, was edited at the last moment, or its other
+ *   name is taken
+ */
 async function moveAside(folder: string, name: string, replaced: ReplacedFile): Promise<boolean> {
   const moved = await renameIfFree(join(folder, name), folder, replaced.movedTo).catch(
     () => "taken" as const,

@@ -16,7 +16,7 @@ import { publishReplacing } from "./replace.ts";
 import type { ReplacedFile, SavedFile } from "./saved-file.ts";
 import { createTemporaryFile, removeIfPresent, type TemporaryFile } from "./temporary-file.ts";
 
-/** The umask and the folder decide what other users of this machine may do with a file. */
+/** Mode of saved files. The umask and the folder decide what other users of this machine may do with a file. */
 const FILE_MODE = 0o644;
 
 export interface SaveRequest {
@@ -31,7 +31,10 @@ export interface SaveRequest {
   /** Writes the whole audio to the sink, or throws. */
   readonly writeAudio: (sink: ByteSink) => Promise<unknown>;
   readonly clock: Pick<Clock, "wallMs">;
-  /** Keeps bytes that do not match their format. Otherwise they are discarded with an error, and downloaded once more. */
+  /**
+   * Whether to keep bytes that do not match their format. If false, they are discarded with an error, so that the
+   * caller downloads them once more.
+   */
   readonly keepsOtherFormat: boolean;
   /** Called once the file has its final name, and content and name are flushed to the disk. */
   readonly whenPublished?: (file: SavedFile) => Promise<unknown>;
@@ -41,13 +44,14 @@ export interface SaveRequest {
 
 /**
  * Writes into a hidden temporary file beside the target, verifies it and publishes it without overwriting
- * (docs/reference-files.md, Saving). Adopts an existing file with the same name and bytes. Leaves nothing behind on failure.
+ * (docs/reference-files.md, Saving). Adopts an existing file with the same name and bytes. Leaves nothing behind on
+ * failure.
  *
  * @throws AudioError `disk_full`, `output_not_writable`, or whatever `writeAudio` throws
  */
 export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
   try {
-    // Minutes may have passed since the last check of the folder.
+    // Check the folder again, because minutes may have passed since the last check.
     await request.folder.ensureThere();
     const { root } = request.folder;
     const temporary = await createTemporaryFile(root);
@@ -59,7 +63,7 @@ export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
     try {
       const sink = new AudioSink(temporary);
       await request.writeAudio(sink);
-      // Some file systems have no permission bits.
+      // Ignore errors here, because some file systems have no permission bits.
       await temporary.handle.chmod(FILE_MODE & ~process.umask()).catch(() => {});
       const digest = await sink.finish();
       await assertOwn(temporary, root);
@@ -86,7 +90,10 @@ function unexpectedFormatError(format: OutputFormat): AudioError {
   });
 }
 
-/** Throws unless the temporary file is the one that was written to, in the same folder. */
+/**
+ * Throws if the temporary file was removed or replaced while it was written, or its folder is no longer at its real
+ * path.
+ */
 async function assertOwn({ path, handle }: TemporaryFile, root: string): Promise<void> {
   const found = lstat(path).catch((error) => {
     if (systemCode(error) === "ENOENT")
@@ -98,7 +105,7 @@ async function assertOwn({ path, handle }: TemporaryFile, root: string): Promise
     throw notWritableError(root, "the file was replaced while it was written");
 }
 
-/** Publishes under the requested name, or the next free one. */
+/** Publishes the file under the requested name or the next free one, and returns that name. */
 async function nameFor(
   request: SaveRequest,
   temporaryPath: string,

@@ -15,7 +15,8 @@ export interface SavedText extends FileDigest {
 }
 
 /**
- * Adopts an existing file with the same name and text; otherwise uses the next free name.
+ * Saves a text under a name. Adopts an existing file with the same name and text. If another file has the name, uses
+ * the next free name.
  *
  * @param fileName with extension
  * @throws AudioError `disk_full`, `output_not_writable`

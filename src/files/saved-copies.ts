@@ -51,7 +51,7 @@ export function goneOrChangedError(): AudioError {
 /**
  * Reads saved audio, and verifies its hash.
  *
- * @param maxBytes more than this is `too_large`
+ * @param maxBytes maximum size; larger audio is `too_large`
  * @throws AudioError `too_large`; `not_found` if the file is missing or has changed
  */
 export async function readSaved(
@@ -85,8 +85,8 @@ interface NameChoice {
 }
 
 /**
- * Copies saved audio to a second name, so that editing one leaves the other untouched. The rules are the same as for
- * a first name: a file with the same bytes is adopted, and a number is added if another file has the name.
+ * Copies saved audio to a second name, so that an edit of one copy leaves the other untouched. The rules are the same
+ * as for a first name: a file with the same bytes is adopted, and a number is added if another file has the name.
  *
  * @param newFileName with extension
  * @param replaces the earlier file whose name this audio may take
@@ -135,7 +135,9 @@ export async function copyToName(
   }
 }
 
-/** Finds a file with the same bytes under the name or a numbered variant; `null` if the next variant is free. */
+/**
+ * Finds a file with the same bytes under the name or a numbered variant of it; `null` if a free variant comes first.
+ */
 async function existingName(
   existing: SavedFile,
   folder: OutputFolder,

@@ -6,7 +6,10 @@ export interface SavedFile {
   sizeBytes: number;
   sha256: string;
   savedAtMs: number;
-  /** False for bytes that do not match their format. They are kept as `.bin`, reported, and never delivered as audio. */
+  /**
+   * False for bytes that do not match their format. Such bytes are kept as `.bin`, reported, and never delivered as
+   * audio.
+   */
   matchesFormat: boolean;
 }
 

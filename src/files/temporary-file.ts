@@ -11,16 +11,16 @@ const SUFFIX = ".part";
 /** The name contains the owner's process id, so that the file of a dead process can be removed at once. */
 const PATTERN = /^\.audio-generation-([0-9a-f]{16}\.\d{1,10}\.[0-9a-f]{12})\.part$/;
 
-/** Reserves a name during a rename, on file systems without hard links. */
+/** Name of a marker, which reserves a file name during a rename on file systems without hard links. */
 const MARKER = /^\.audio-generation-[0-9a-f]{16}\.name$/;
 const MARKER_STALE_AFTER_MS = 60_000;
 
 export const markerName = (tag: string): string => `${PREFIX}${tag}.name`;
 
-/** Age at which files of other machines are removed: longer than any download takes without writing. */
+/** Age at which temporary files of other machines are removed. No download goes that long without writing. */
 const STALE_AFTER_MS = 2 * 60 * 60 * 1000;
 
-/** Refuses symbolic links; 0 on platforms without the flag, where exclusive creation suffices. */
+/** Flag that refuses symbolic links. It is 0 on platforms without this flag, where exclusive creation suffices. */
 export const NO_FOLLOW: number = constants.O_NOFOLLOW ?? 0;
 
 export interface TemporaryFile {
@@ -28,7 +28,7 @@ export interface TemporaryFile {
   readonly handle: FileHandle;
 }
 
-/** Makes an unguessable path. A later start removes the file if this process has died. */
+/** Makes an unguessable path. If this process dies, a later start removes the file. */
 export const temporaryPath = (folder: string): string =>
   join(folder, `${PREFIX}${createProcessId()}${SUFFIX}`);
 
@@ -44,10 +44,13 @@ export async function removeIfPresent(path: string): Promise<void> {
   await retryWhileLocked(() => unlink(path)).catch(() => {});
 }
 
-/** Node forbids every flush under `--permission`; some disks have none. */
+/** Errors of systems that cannot flush. Node forbids every flush under `--permission`, and some disks support none. */
 const NO_FLUSH = new Set(["ERR_ACCESS_DENIED", "ENOSYS", "ENOTSUP", "EOPNOTSUPP", "EINVAL"]);
 
-/** Flushes a file to the disk. Ignores a system that cannot flush, because paid audio must be kept nevertheless. */
+/**
+ * Flushes a file to the disk. Ignores the error of a system that cannot flush, because paid audio must be kept
+ * nevertheless.
+ */
 export async function flushToDisk(handle: FileHandle): Promise<void> {
   await handle.sync().catch((error) => {
     if (!NO_FLUSH.has(systemCode(error) ?? "")) throw error;

@@ -1,7 +1,7 @@
-/** Decodes text strictly: guesses nothing, and refuses other data before it could be paid for. */
+/** Decodes text strictly. Guesses nothing, and refuses bytes that are not text before anybody pays for them. */
 import { AudioError } from "../errors.ts";
 
-/** About five novels, which is enough for any text and fits into memory. */
+/** Maximum size of a text file: about five novels, which is enough for any text and fits into memory. */
 export const MAX_TEXT_FILE_BYTES = 8 * 1024 * 1024;
 
 /** A refusal that names the input and the rule that it breaks. */
@@ -17,7 +17,7 @@ export function tooLongError(name: string, maxBytes: number): AudioError {
  * Reads a stream to its end, up to a limit.
  *
  * @param stream of bytes: of a file, a pipe or standard input
- * @param name of the input, with which the message begins
+ * @param name of the input; the error message begins with it
  * @throws AudioError `invalid_request` past the limit
  */
 export async function readStream(

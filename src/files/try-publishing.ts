@@ -13,7 +13,7 @@ const CONTENT = Buffer.alloc(4096, "audio-generation-mcp doctor ");
 export async function tryPublishing(folder: OutputFolder): Promise<void> {
   await folder.ensureWritable();
   const { root } = folder;
-  // A hidden name that the next start removes if this process is killed here.
+  // Use a hidden name, so that the next start removes the file if this process is killed here.
   const target = temporaryPath(root);
   try {
     const draft = await createTemporaryFile(root);

@@ -12,7 +12,11 @@ import { createTemporaryFile, removeIfPresent } from "./temporary-file.ts";
 const refusedError = (path: string, why: string): AudioError =>
   new AudioError("output_not_writable", `${path} ${why}; it stays as it is. Name another file.`);
 
-/** Checks that the path is free, or holds a file that begins with the marker. @throws AudioError for anything else */
+/**
+ * Checks that the path is free, or holds a file that begins with the marker.
+ *
+ * @throws AudioError `output_not_writable` for anything else
+ */
 async function existingContent(path: string, marker: string): Promise<"nothing" | "ours"> {
   const stats = await lstat(path).catch((error) => {
     if (systemCode(error) === "ENOENT") return null;
@@ -34,11 +38,11 @@ async function existingContent(path: string, marker: string): Promise<"nothing" 
 }
 
 /**
- * Writes the whole file or nothing, readable by its owner only.
+ * Writes the whole page or nothing. Only its owner can read the file.
  *
  * @param marker the beginning of every page of this kind
  * @returns the absolute path
- * @throws AudioError `output_not_writable`, also if the path has another file
+ * @throws AudioError `output_not_writable` if the page cannot be written, or the path has another file
  */
 export async function writeGeneratedPage(file: string, marker: string, text: string): Promise<string> {
   const path = resolve(file);

@@ -4,8 +4,8 @@ import { MAX_REQUEST_BODY_BYTES } from "../contract/service-limits.ts";
 import { AudioError } from "../errors.ts";
 
 /**
- * Fills in defaults, sorts keys and trims the text, because nobody hears white space. Equal requests give equal
- * bytes, and therefore equal idempotency keys.
+ * Fills in defaults and sorts keys. Trims the text, because white space at its ends is not spoken. Equal requests give
+ * equal bytes, and therefore equal idempotency keys.
  *
  * @throws AudioError `request_too_large` when the body exceeds 32 KiB; it is not sent
  */

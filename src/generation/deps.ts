@@ -17,7 +17,7 @@ export interface Timing {
    * recovery.
    */
   readonly recoveryMs: number;
-  /** Multiplies backoff delays. */
+  /** The time scale. Backoff delays are multiplied by it. */
   readonly scale: number;
   /** Interval at which a job reads the ledger while another process drives its record. */
   readonly followMs: number;

@@ -9,10 +9,10 @@ import { formatOf } from "./stored-input.ts";
 import { wantedName } from "./wanted-name.ts";
 
 /**
- * Finds an unchanged copy of the audio on this machine, by size and hash. Prefers files that match their format,
- * then files with the wanted name.
+ * Finds an unchanged copy of the audio on this machine, by size and hash. Prefers files that match their format, then
+ * files with the wanted name.
  *
- * @param fileName as given by the caller, with or without extension; `null` for any
+ * @param fileName as given by the caller, with or without extension; `null` for any name
  */
 export async function findSaved(
   deps: Pick<GenerationDeps, "folder">,

@@ -37,7 +37,10 @@ import { findUnansweredDuplicate } from "./use-cases/unanswered-duplicate.ts";
  */
 export interface Generation {
   generate(request: GenerateRequest, call: Call): Promise<TaskView>;
-  /** For clients that accept a task of the protocol's extension as an answer. The module is loaded on first use. */
+  /**
+   * Returns the operations on handles, for clients that accept a task of the protocol's extension as an answer. Their
+   * module is loaded on first use.
+   */
   handles(): Promise<{
     start(request: GenerateRequest, call: Call): Promise<HandleOrView<TaskView>>;
     /** Finds a handle of this API key, for a request or a narration; `null` if there is none. */

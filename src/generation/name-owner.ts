@@ -13,7 +13,7 @@ export interface NameOwner {
   readonly file: SavedFile;
 }
 
-/** Finds the record that wrote the file of that name; `null` if none did or the file has changed since. */
+/** Finds the record that saved the file of that name; `null` if no record did, or the file has changed since. */
 export async function ownerOf({ ledger, folder }: Deps, name: string): Promise<NameOwner | null> {
   const path = join(folder.root, name);
   for (const spelling of [path, ...(await otherSpellings(path, folder.root))]) {
@@ -27,8 +27,8 @@ export async function ownerOf({ ledger, folder }: Deps, name: string): Promise<N
 }
 
 /**
- * Whether no intact file of another request or take has this name, so that two takes never share a file, even with
- * equal bytes. Publishing checks files that the ledger does not know.
+ * Whether no other request or take has an intact file of this name. Two takes never share a file, even with equal
+ * bytes. Publishing checks files that the ledger does not know.
  */
 export async function isNameFreeOfOtherRecords(
   deps: Deps,
@@ -41,7 +41,7 @@ export async function isNameFreeOfOtherRecords(
   return owner === null || owner.record.workId === workId;
 }
 
-/** The search covers only this many of the newest narrations. */
+/** Maximum number of narrations that are searched. The newest come first. */
 const MAX_NARRATIONS = 500;
 
 /** Finds the narration that saved a file of that name; `null` if none did. */

@@ -4,13 +4,13 @@ import type { TaskRecord } from "../ledger/record.ts";
 import type { GenerationDeps } from "./deps.ts";
 import { type StoredInput, storedInput } from "./stored-input.ts";
 
-/** Only this many of the newest tasks are compared. */
+/** Maximum number of tasks that are compared. The newest come first. */
 const MAX_TASKS = 60;
-/** With fewer tasks than this the pace is 1, because the sample is too small. */
+/** Minimum number of tasks. With fewer, the pace is 1, because the sample is too small. */
 const MIN_TASKS = 5;
-/** Texts with a shorter estimate are ignored, because their audio is mostly leading and trailing silence. */
+/** Minimum estimate of texts that are compared. The audio of shorter texts is mostly leading and trailing silence. */
 const MIN_ESTIMATE_SECONDS = 3;
-/** The pace stays between this factor and its inverse, because a larger difference has another cause. */
+/** Maximum pace. The minimum is its inverse. A larger difference has another cause. */
 const MAX_FACTOR = 2;
 
 interface MeasuredPace {
@@ -35,9 +35,9 @@ function median(numbers: readonly number[]): number {
 }
 
 /**
- * Returns the factor to multiply displayed estimates by: the median ratio of earlier tasks, restricted to the same
- * voice if there are enough. Idempotency keys, limits and the division into parts do not use it, because they must
- * not change with the history.
+ * Returns the factor by which displayed estimates are multiplied: the median ratio of earlier tasks. Uses only tasks of
+ * the same voice if there are enough. Idempotency keys, limits and the division into parts must not change with the
+ * history, so they do not use this factor.
  *
  * @param records of finished tasks, in any order
  * @returns 0.5 to 2; 1 if there are too few tasks

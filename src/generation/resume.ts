@@ -2,7 +2,7 @@
 import type { GenerationDeps } from "./deps.ts";
 import type { Jobs } from "./job/jobs.ts";
 
-/** A round resumes at most this many tasks; later rounds resume the rest. */
+/** Maximum number of tasks that one round resumes. Later rounds resume the rest. */
 const MAX_PER_ROUND = 50;
 const MIN_INTERVAL_MS = 2000;
 
@@ -18,8 +18,8 @@ export class Resumer {
   }
 
   /**
-   * Starts a round in the background, unless one started within the minimum interval. Failures are only logged,
-   * because the call that starts the round uses the same ledger and reports its failures.
+   * Starts a round in the background, unless one started within the minimum interval. Failures are only logged, because
+   * the call that starts the round uses the same ledger and reports failures of the ledger.
    */
   schedule(): void {
     const nowMs = this.#deps.clock.steadyMs();

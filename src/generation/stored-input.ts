@@ -9,8 +9,8 @@ function voiceWithoutName(hasReferences: boolean, hasImage: boolean): string {
 }
 
 /**
- * Parses a stored request leniently. It was valid when it was sent, so a retired voice or an unknown field must not
- * prevent saving or listing it.
+ * Parses a stored request leniently. The request was valid when it was sent, so a retired voice or an unknown field
+ * must not prevent saving its audio or listing it.
  */
 const storedInputSchema = z
   .object({

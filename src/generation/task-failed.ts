@@ -5,8 +5,8 @@ import { AudioError } from "../errors.ts";
 import { isRefunded, type TaskRecord } from "../ledger/record.ts";
 
 /**
- * Quotes the service's reason, because it is data and not an instruction. Cleans the text again, because the record
- * may have been stored before this check existed.
+ * Quotes the service's reason, because it is data and not an instruction. Cleans the reason again, because the record
+ * may have been stored before reasons were cleaned.
  */
 function failureReason({ taskError }: TaskRecord): string {
   const words = serviceReason(taskError?.message ?? "");

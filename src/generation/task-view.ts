@@ -21,13 +21,13 @@ export interface TaskView {
   /** Names the record even without a task id; `null` for a task that is not in this ledger. */
   readonly handle: string | null;
   readonly status: "waiting" | TaskStatus;
-  /** For a `waiting` task: whether its create was sent, so that only the response is missing. */
+  /** Whether the create of a `waiting` task was sent. If so, only the response is missing. */
   readonly wasSent: boolean;
   readonly take: number | null;
   /** Id of a preset voice, or a description of the voice source; `null` if unknown. */
   readonly voice: string | null;
   readonly idempotencyKey: string | null;
-  /** Whether this call found an existing task, so that it reserved nothing new. */
+  /** Whether this call found an existing task and reserved nothing new. */
   readonly replayed: boolean;
   readonly billing: Billing | null;
   readonly audioSeconds: number | null;

@@ -1,4 +1,4 @@
-/** Decides the name under which the audio of a record is saved, before numbers for names that are taken. */
+/** Decides the name under which the audio of a record is saved. If the name is taken, a number is added later. */
 import { automaticName } from "../files/automatic-name.ts";
 import { givenName } from "../files/file-name.ts";
 import type { TaskRecord } from "../ledger/record.ts";

@@ -1,4 +1,7 @@
-/** Queues the creates of this process, first come, first served. Only the first one asks the ledger. */
+/**
+ * Queues the creates of this process by rank, and within a rank by arrival. Only the first create in the queue asks the
+ * ledger.
+ */
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
@@ -16,11 +19,13 @@ export interface CreateOrder {
   /** The record as last read: `waiting`, or `unresolved` to repeat a send. */
   readonly record: TaskRecord;
   /**
-   * Returns the narration that the create is sent for; `null` for a direct request. The ledger checks the
-   * narration's limit with the create. Direct requests go first. The value can change while the create waits.
+   * Returns the narration that the create is sent for; `null` for a direct request. The ledger checks the narration's
+   * limit when it admits the create. Direct requests go first. The value can change while the create waits.
    */
   narrationId?(): string | null;
-  /** Whether only callers with a handle wait now. The create is not sent once all their handles are cancelled. */
+  /**
+   * Whether all callers that wait now have a call handle. The create is not sent once all these handles are cancelled.
+   */
   isForHandles?(): boolean;
   onWaiting(reason: WaitReason, waitMs: number): void;
 }
@@ -47,7 +52,7 @@ export interface CreatesOptions {
   readonly housekeeping: Housekeeping;
 }
 
-/** Refusals that apply to one create only, so the creates behind it keep waiting. */
+/** Codes of refusals that apply to one create only. The creates behind it keep waiting. */
 const ONE_CREATE: ReadonlySet<string> = new Set(["budget_exceeded", "max_credits_reached"]);
 
 export class Creates {
@@ -82,7 +87,7 @@ export class Creates {
     this.#queue.wake();
   }
 
-  /** Rejects all waiting creates. If an admission is being requested, resolves after its release. */
+  /** Rejects all waiting creates. If an admission is being requested, resolves only after the admission is released. */
   async close(error: unknown): Promise<void> {
     this.#queue.dismiss(error);
     await this.#queue.idle();
@@ -100,7 +105,7 @@ export class Creates {
     this.#queue.wake();
   }
 
-  /** Refuses a create that exceeds the budget before it queues, because it would be refused after its wait. */
+  /** Refuses a create over the budget instead of letting it wait, because the ledger would refuse it after the wait. */
   async #refuseOverBudget({ record }: CreateOrder): Promise<void> {
     const { creditBudget, ledger } = this.#options;
     if (creditBudget === null || record.status === "unresolved") return;
@@ -127,7 +132,8 @@ export class Creates {
         { narrationId: narrationId?.() ?? null, isForHandles: isForHandles?.() ?? false },
       )
       .catch((error: unknown) => {
-        // The answer may be lost after the commit. Then the store counts a place and credits that no create uses.
+        // Release the admission, because it may be committed although its answer was lost. The store would count a
+        // place in flight and credits that no create uses.
         void this.#releaseAdmission(record, sendId);
         throw error;
       });

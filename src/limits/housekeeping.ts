@@ -1,4 +1,4 @@
-/** Sends heartbeats while slots are pending or leases are held, and retries writes that the store did not take. */
+/** Sends heartbeats while slots are pending or leases are held, and retries failed writes to the store. */
 import type { Clock } from "../clock.ts";
 import { describeCause, type Log } from "../log.ts";
 import { Ticker } from "./ticker.ts";
@@ -6,7 +6,7 @@ import { Ticker } from "./ticker.ts";
 export interface HousekeepingOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** The time between heartbeats while requests are pending. */
+  /** The time between heartbeats while creates are pending, and between retries of failed writes. */
   readonly heartbeatMs: number;
   /** The time between renewals of leases. Every write of a record renews its lease, too. */
   readonly renewalMs: number;
@@ -15,8 +15,8 @@ export interface HousekeepingOptions {
 }
 
 /**
- * A slot stays pending until the store knows how its create ended, because blocking a slot is safer than freeing
- * it.
+ * A slot stays pending until the store knows how its create ended, because it is safer to block a slot too long than to
+ * free it too early.
  */
 export class Housekeeping {
   readonly #options: HousekeepingOptions;
@@ -80,7 +80,7 @@ export class Housekeeping {
     return run.finally(() => this.#running.delete(run));
   }
 
-  /** Stops the heartbeats. Resolves after the running writes. */
+  /** Stops the heartbeats. Resolves once all writes that have begun are done. */
   async close(): Promise<void> {
     this.#heartbeat.close();
     this.#renewal.close();
@@ -88,7 +88,8 @@ export class Housekeeping {
   }
 
   async #beat(): Promise<void> {
-    // Each write has its own try, because one that always fails must not block the others or the heartbeat.
+    // Catch the error of each write separately, because a write that always fails must not block the others or the
+    // heartbeat.
     for (const write of [...this.#unwritten]) {
       try {
         await write();

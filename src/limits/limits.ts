@@ -1,4 +1,4 @@
-/** Decides when requests of one API key may be sent: queues in this process, slots in the ledger, shared pauses. */
+/** Decides when requests of one API key may be sent. Uses queues in this process, slots in the ledger, and pauses. */
 import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -21,7 +21,7 @@ export interface LimitsOptions {
    * Factor for windows, leases, heartbeats and pauses, but not for the budget's 24 hours; always 1 outside tests.
    */
   readonly timeScale: number;
-  /** Most credits reserved or charged in any 24 hours; `null`: no budget. */
+  /** Maximum number of credits that are reserved or charged in any 24 hours; `null` without a budget. */
   readonly creditBudget: number | null;
 }
 
@@ -31,7 +31,7 @@ export interface Spending {
   readonly today: number;
   readonly last7Days: number;
   readonly last30Days: number;
-  /** The rest of the budget for 24 hours; `null` without a budget. */
+  /** The budget for any 24 hours, and how much of it is left; `null` without a budget. */
   readonly budget: { readonly credits: number; readonly left: number } | null;
 }
 
@@ -39,13 +39,13 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 export interface Limits {
   /**
-   * Waits until one create may be sent, first come, first served within the process. The repeat of an unanswered
-   * send goes first. An admitted record is already `unresolved`. Calls `onWaiting` with each reason for waiting
-   * and the milliseconds until the next try.
+   * Waits until one create may be sent. In this process, repeats of unanswered sends go first, then direct requests,
+   * then narrations. Within each of these groups, the create that came first goes first. An admitted record is already
+   * `unresolved`. Calls `onWaiting` with each reason for waiting and the milliseconds until the next try.
    *
-   * @throws AudioError `budget_exceeded`, at once; `store_unavailable` if the store is lost, for every waiting
-   *   create. The signal's reason when it aborts: the create then leaves the queue, and an admission that has just
-   *   been made is released.
+   * @throws AudioError `budget_exceeded`, at once; `max_credits_reached`; `store_unavailable` for every waiting create,
+   *   if the store is lost. Throws the signal's reason if the signal aborts. The create then leaves the queue, and an
+   *   admission that has just been made is released.
    */
   admitCreate(order: CreateOrder & { readonly signal: AbortSignal }): Promise<CreateOutcome>;
   /** Releases an admission for which nothing was sent. Never rejects. */
@@ -53,15 +53,15 @@ export interface Limits {
   /** Marks the create of an admission as ended, with or without success, so that it needs no further heartbeats. */
   clearPending(sendId: string): void;
   /**
-   * Runs one query or download within this process's 60 reads in 60 s. Ignores other processes, because a 429 on a read
-   * costs nothing and pauses only the reads of this process. Polls slow down once half of the reads are used. They
-   * never use the last 8 of the 60, which are for downloads.
+   * Runs one query or download as soon as this process's limit of 60 reads in 60 s allows it. Ignores other processes,
+   * because a 429 on a read costs nothing and pauses only the reads of this process. Polls slow down once half of the
+   * reads are used. Polls never use the last 8 of the 60. These are for downloads and other queries.
    */
   read<T>(signal: AbortSignal, run: () => Promise<T>, options?: ReadOptions): Promise<T>;
   /**
-   * Applies a 429: pauses creates in every process that uses this key and store, and reads in this process.
+   * Applies a 429. Creates pause in every process that uses this key and store; reads pause in this process only.
    *
-   * @param retryAfterSeconds as the service stated it, unscaled and already limited
+   * @param retryAfterSeconds as the service stated it; already limited, but not yet scaled
    */
   pause(limitClass: LimitClass, retryAfterSeconds: number): Promise<void>;
   /** Returns the credits that all keys of the origin have spent, and the rest of the budget. */
@@ -72,9 +72,9 @@ export interface Limits {
   keepLease(recordId: string, onLost: () => void): void;
   dropLease(recordId: string): void;
   /**
-   * Writes a fact to the store, for facts whose caller could not act on an error. Resolves after the first try, and
-   * never rejects. If that try fails, the write is tried again at each heartbeat, until it succeeds or the process
-   * closes. So the caller must not assume that the fact is stored.
+   * Writes a fact to the store. Use this for facts whose caller could not act on an error. Resolves after the first
+   * try, and never rejects. If that try fails, the write is tried again at each heartbeat, until it succeeds or the
+   * process closes. So the caller must not assume that the fact is stored.
    */
   writeNowOrLater(what: string, write: () => Promise<unknown>): Promise<void>;
   /** Stops heartbeats and rejects all waiting requests. The store stays open. */

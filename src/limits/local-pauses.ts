@@ -1,4 +1,4 @@
-/** Keeps the pauses that this process received itself, because the store may not know them yet. */
+/** Keeps the pauses that the service demanded from this process, because the store may not know them yet. */
 import type { Clock } from "../clock.ts";
 
 /** Classes of requests with separate limits: creates, and reads (queries and downloads). */

@@ -7,12 +7,12 @@ const FASTEST = 25;
 /** The reads reserved for downloads and explicit queries. */
 const RESERVED_READS = 8;
 
-/** The reads of one window that polls may use. */
+/** Maximum number of reads in one window that polls may use. */
 export const maxPolls = READS_PER_WINDOW - RESERVED_READS;
 
 /**
- * Returns the milliseconds between two polls of this process: 0 while at most half of the reads are used, then
- * growing.
+ * Returns the milliseconds between two polls of this process: 0 while at most half of the reads are used. Above that,
+ * the time grows with the used reads.
  *
  * @param used reads that count in the window
  */

@@ -10,14 +10,17 @@ export type Answer<Outcome, Reason> =
 export interface PriorityQueueOptions<Request, Outcome, Reason> {
   readonly clock: Clock;
   /**
-   * Asks for the request at the head. A rejection fails that request, and also all behind it if `failsAll`
-   * returns true.
+   * Asks for the request at the head. A rejection fails that request. If `failsAll` returns true, it also fails all
+   * other requests in the queue.
    */
   ask(request: Request): Promise<Answer<Outcome, Reason>>;
   failsAll(error: unknown): boolean;
-  /** Receives an outcome whose caller has left the queue in the meantime. */
+  /** Releases an outcome whose caller has left the queue in the meantime. */
   releaseUnused(outcome: Outcome): Promise<void>;
-  /** The lowest rank goes first. Called again for each choice, because a rank may change while its request waits. */
+  /**
+   * Returns the rank of a request. The request with the lowest rank goes first. The queue asks again before each
+   * choice, because a rank may change while the request waits.
+   */
   rank(request: Request): number;
   onWaiting(request: Request, reason: Reason, waitMs: number): void;
 }

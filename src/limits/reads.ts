@@ -12,7 +12,7 @@ export interface ReadsOptions {
   readonly pauses: LocalPauses;
 }
 
-/** `paused`: the service asked for it; `rate`: all reads of the window are used. */
+/** `paused`: the service asked for a pause; `rate`: all reads of the window are used. */
 export type ReadWaitReason = "paused" | "rate";
 
 export interface ReadOptions {
@@ -64,7 +64,7 @@ export class Reads {
       clock: this.#options.clock,
       ask: async () => ask(),
       failsAll: () => true,
-      // An unused read is not returned, because it counts until its window ends.
+      // Keep an unused read in the count until its window ends.
       releaseUnused: async () => {},
       rank: () => 0,
       onWaiting: ({ onWaiting }, reason, waitMs) => {

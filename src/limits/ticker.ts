@@ -1,4 +1,4 @@
-/** Runs a task at intervals, and stops by itself as soon as the task is not needed. */
+/** Calls a function at intervals, and stops by itself as soon as the function is not needed. */
 import type { Clock } from "../clock.ts";
 
 export interface TickerOptions {

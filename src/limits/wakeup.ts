@@ -1,7 +1,7 @@
 /** Sleeps until a time or until another part of the process signals. */
 import type { Clock } from "../clock.ts";
 
-/** Never loses a signal: one that arrives while nothing sleeps ends the next sleep at once. */
+/** Never loses a signal: a signal that arrives while nothing sleeps ends the next sleep at once. */
 export class Wakeup {
   readonly #clock: Clock;
   #sleeper: AbortController | undefined;
@@ -16,7 +16,7 @@ export class Wakeup {
     this.#sleeper?.abort();
   }
 
-  /** Clears earlier signals, because the caller is about to check their reasons anyway. */
+  /** Clears earlier signals. The caller is about to check anyway whether it may go on. */
   reset(): void {
     this.#isSignalled = false;
   }

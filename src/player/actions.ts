@@ -4,7 +4,10 @@ import { ask, HostError, isSupported } from "./host.ts";
 import { piecesOf } from "./pieces.ts";
 import { MIME_TYPES, nameOf, type ShownResult, type Sound } from "./sounds.ts";
 
-/** Largest file to save through the browser. A larger one would exhaust its memory, and is on the disk anyway. */
+/**
+ * Largest file to save through the browser. A larger file would exhaust the browser's memory, and is on the disk
+ * anyway.
+ */
 const MAX_SAVED_BYTES = 32 * 1024 * 1024;
 
 /** Time limit of a save request. It leaves a person time to choose a folder. */

@@ -25,7 +25,7 @@ export class Engine {
   #ending: Playback | null = null;
   #position = 0;
   #speed = 1;
-  /** Counts commands. Asynchronous work of an earlier command compares this number and changes nothing. */
+  /** Counts commands. Asynchronous code compares this number, and changes nothing if a later command was given. */
   #turn = 0;
   #canUseElements = true;
   isPlaying = false;
@@ -52,7 +52,11 @@ export class Engine {
     return this.isPlaying && this.#playback !== null ? this.#playback.now() : this.#position;
   }
 
-  /** Replaces the current sound; continues to play if it was playing. @param position where to start, in seconds */
+  /**
+   * Replaces the current sound. Plays the new sound if the current one was playing.
+   *
+   * @param position where to start, in seconds
+   */
   async open(source: Source, position = 0): Promise<void> {
     const wasPlaying = this.isPlaying || this.wantsToPlay;
     this.close();
@@ -107,7 +111,7 @@ export class Engine {
     this.isLoading = true;
     this.isPlaying = false;
     this.wantsToPlay = plays;
-    // The playback of the next segment may have started already.
+    // Pause the playback of the next segment, because it may have started already.
     this.#ready?.pause();
     this.#events.onChange();
     try {
@@ -118,7 +122,7 @@ export class Engine {
         if (turn !== this.#turn) return playback.release();
         this.#playback = playback;
       }
-      // Limit the position to this sound, because it may come from a longer take.
+      // Limit the position to this sound's length, because the position may come from a longer take.
       if (playback.segment.isLast)
         at = Math.min(at, Math.max(playback.segment.from, playback.segment.to - 0.5));
       this.#position = at;
@@ -154,7 +158,8 @@ export class Engine {
       try {
         return await elementPlayback(segment);
       } catch {
-        // The content policy forbids `media-src data:`, or the bytes are damaged. If damaged, decoding throws too.
+        // The content policy forbids `media-src data:`, or the bytes are damaged. If the bytes are damaged, decoding
+        // throws, too.
         const playback = await samplesPlayback(segment);
         this.#canUseElements = false;
         return playback;

@@ -14,7 +14,7 @@ export class GoneError extends HostError {
   }
 }
 
-/** Error codes for an unknown resource, in the editions of the MCP specification and from this server. */
+/** Error codes for an unknown resource: those of this server and of all editions of the MCP specification. */
 const GONE = [-32602, -32002];
 
 /** The host's capability that each method needs, and the message if the host lacks it. */

@@ -40,7 +40,9 @@ const PRESS_PLAY_AGAIN = "Press Play once more.";
 let shown: ShownResult | null = null;
 /** The result that the page shows, as JSON. */
 let shownState = "";
-/** Counts changes of what is shown. Asynchronous work of an earlier change compares this number and is dropped. */
+/**
+ * Counts changes of what is shown. Asynchronous code compares this number, and drops its result after a later change.
+ */
 let turn = 0;
 
 /** Shows an error as a sentence. Points to the file's path, so that people can still find the file. */

@@ -1,4 +1,4 @@
-/** Cuts mp3 between frames. */
+/** Cuts an mp3 file between frames. */
 import { type Cutter, chunkTag, DamagedError } from "./segment.ts";
 
 const RATES = [44_100, 48_000, 32_000];
@@ -42,7 +42,11 @@ function firstFrame(bytes: Uint8Array, from: number): number {
   throw new DamagedError();
 }
 
-/** Creates the cutter of an mp3 file. @param head the beginning of the file; a leading ID3 tag may be longer */
+/**
+ * Creates the cutter of an mp3 file.
+ *
+ * @param head the beginning of the file; a leading ID3 tag may be longer than `head`
+ */
 export function mp3Cutter(head: Uint8Array, sizeBytes: number): Cutter {
   let start = 0;
   if (chunkTag(head, 0).startsWith("ID3")) {

@@ -36,7 +36,11 @@ export interface Pieces {
   read(start: number, length: number): Promise<Uint8Array<ArrayBuffer>>;
 }
 
-/** Reads a file in pieces. @param sizeBytes the size that the tool stated; a piece of another length is an error */
+/**
+ * Reads a file in pieces.
+ *
+ * @param sizeBytes the file's size as the tool stated it; a piece whose length contradicts this size is an error
+ */
 export function piecesOf(uri: string, sizeBytes: number): Pieces {
   const kept = new Map<number, Promise<Uint8Array<ArrayBuffer>>>();
 
@@ -50,7 +54,7 @@ export function piecesOf(uri: string, sizeBytes: number): Pieces {
         if (bytes.length === length) return bytes;
         throw new GoneError();
       });
-    // Move the piece to the end of the map, so that the first piece is the one not used for longest.
+    // Move the piece to the end of the map, so that the least recently used piece comes first.
     kept.delete(index);
     kept.set(index, reading);
     reading.catch(() => kept.delete(index));
@@ -86,7 +90,7 @@ export async function readTable(uri: string): Promise<string> {
   return typeof text === "string" ? text.slice(0, 2_000_000) : "";
 }
 
-/** Maximum number of pieces of captions or chapters; a book needs fewer. */
+/** Maximum number of pieces of captions or chapters. Even a book needs fewer. */
 const MAX_TEXT_PIECES = 8;
 
 /** Reads captions or chapters, whose size is unknown; returns an empty text if there are none. */

@@ -4,7 +4,8 @@ import { DamagedError, type Segment } from "./segment.ts";
 export interface Playback {
   readonly segment: Segment;
   /**
-   * Plays from a moment of the whole sound, after a delay in seconds. A later call of play or pause cancels the delay.
+   * Plays from a moment of the whole sound, after a delay in seconds. If play or pause is called again during the
+   * delay, the first call does not play.
    *
    * @throws Error if the browser does not allow playing
    */
@@ -54,7 +55,11 @@ const eventOf = (element: HTMLAudioElement, event: string): Promise<void> =>
     element.addEventListener("error", fail);
   });
 
-/** Prepares an audio element. @throws DamagedError if the browser cannot decode the segment, or is forbidden to */
+/**
+ * Prepares an audio element.
+ *
+ * @throws DamagedError if the browser cannot decode the segment, or the content policy forbids it
+ */
 export async function elementPlayback(given: Segment): Promise<Playback> {
   const element = takeElement();
   let isReleased = false;
@@ -114,7 +119,10 @@ const wait = async (seconds: number): Promise<void> => {
 
 let context: AudioContext | undefined;
 
-/** Returns the page's only context. Its first use is after Play is pressed: browsers mute a context created earlier. */
+/**
+ * Returns the page's only audio context. Creates it only after Play was pressed, because browsers mute a context that
+ * was created earlier.
+ */
 const contextOf = (): AudioContext => {
   context ??= new AudioContext();
   return context;

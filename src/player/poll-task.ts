@@ -12,7 +12,7 @@ const pauseSeconds = (reads: number): number => Math.min(2 + reads / 20, 10);
 /** Maximum number of polls; the longest task needs fewer. */
 const MAX_READS = 5000;
 
-/** Consecutive failures after which polling stops. */
+/** Number of consecutive failures after which polling stops. */
 const MAX_REFUSALS = 3;
 
 const pause = (seconds: number): Promise<void> =>
@@ -29,7 +29,7 @@ const readShown = async ({ kind, id }: ShownResult): Promise<ShownResult> => {
   return shownOf(await callTool(tool, args));
 };
 
-/** Shows a narration's parts with their status. @returns whether it runs and has parts that are not saved */
+/** Shows a narration's parts with their status. @returns whether the narration runs and has parts that are not saved */
 async function showParts({ id }: ShownResult): Promise<boolean> {
   const table = await readTable(`audio://narrations/${id}`);
   const parts = partsOf(table);
@@ -73,7 +73,7 @@ export async function pollUntilMade(
   let refusals = 0;
   for (let reads = 0; reads < MAX_READS && isWanted(); reads += 1) {
     try {
-      // Reading the table needs no permission from the person, unlike a tool call. If it fails, every fourth poll
+      // Reading the table needs no permission from the person, unlike a tool call. If reading fails, every fourth poll
       // calls the tool.
       if (shown.kind === "narration" && (await showParts(shown).catch(() => reads % 4 !== 3))) {
         refusals = 0;
@@ -83,8 +83,8 @@ export async function pollUntilMade(
       if (!isWanted()) return;
       const now = await readShown(shown);
       if (!isWanted()) return;
-      // Ids may differ, because a waiting request has only a handle until it is sent. A result without a status is
-      // refused, because it would only be requested again.
+      // Do not compare the ids, because the id of a waiting request changes once its task exists. Refuse a result
+      // without a status, because it would only be requested again.
       if (now.isError || now.kind !== shown.kind || now.status === "")
         throw new HostError(now.isError ? now.message : "The chat passes only the text.");
       refusals = 0;

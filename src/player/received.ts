@@ -1,4 +1,7 @@
-/** Parses values from the host, which may have any shape. zod would exceed the size limit of the page. */
+/**
+ * Parses values from the host, which may have any shape. Does not use zod, because zod would exceed the page's size
+ * limit.
+ */
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -15,7 +18,10 @@ export const entries = (value: unknown, max = 2000): readonly unknown[] =>
 /** Matches invisible characters, and those that change the direction of text. */
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-/** Returns a text to show, at most `max` characters and an ellipsis. Returns an empty text for any other value. */
+/**
+ * Returns a text to show: at most `max` characters, and an ellipsis if more were given. Returns an empty text for any
+ * value that is not a string.
+ */
 export const text = (value: unknown, max = 600): string => {
   if (typeof value !== "string") return "";
   const shown = value.slice(0, max).replace(UNSEEN, "");

@@ -5,9 +5,8 @@ export interface Segment {
   /** Start of the segment, in seconds of the whole sound. */
   readonly from: number;
   readonly to: number;
-  /** Seconds of sound before `from` that the decoder needs but nobody must hear. */
+  /** Seconds of sound before `from`. The decoder needs this sound, but it must not be heard. */
   readonly lead: number;
-  /** True for the last segment of the sound. */
   readonly isLast: boolean;
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly mimeType: string;
@@ -27,7 +26,10 @@ export class DamagedError extends Error {
   }
 }
 
-/** Larger or longer files play in segments, because decoding 6 MB of mp3 at once takes a browser 240 MB or more. */
+/**
+ * Maximum size and duration of a file that plays as a whole. Decoding 6 MB of mp3 at once takes 240 MB of memory or
+ * more.
+ */
 export const MAX_WHOLE_BYTES = 2 * 1024 * 1024;
 export const MAX_WHOLE_SECONDS = 300;
 
@@ -62,23 +64,26 @@ export interface Cutter {
   readonly seconds: number | null;
   /** Size of a segment. It is small, because decoded sound takes memory in proportion to its duration. */
   readonly segmentBytes: number;
-  /** Number of bytes before a segment that decoding it needs. */
+  /** Number of bytes before a segment that are needed to decode it. */
   readonly before: number;
   readonly after: number;
   /**
    * Cuts out a segment: all frames that begin at file positions from `begin` up to, but not including, `end`.
    *
-   * @param bytes a part of the file, which begins at `offset` in the file
+   * @param bytes the bytes of the file from `offset` on, at least as many as the segment needs
    * @param from start time of the segment in seconds, known from the previous segment or estimated
    */
   cut(bytes: Uint8Array<ArrayBuffer>, offset: number, begin: number, end: number, from: number): Cut;
 }
 
-/** Divides a file into segments of equal size. Start times are estimated until the previous segment has been read. */
+/**
+ * Divides a file into segments of equal size. The start time of a segment is estimated until the previous segment has
+ * been read.
+ */
 export function segmented(pieces: Pieces, cutter: Cutter, secondsTold: number | null): Source {
   const size = cutter.end - cutter.start;
   const { segmentBytes } = cutter;
-  // Without a stated duration, assumes 64 kbit/s, the usual bitrate of speech.
+  // If no duration is stated, assume 64 kbit/s, the usual bitrate of speech.
   const seconds = cutter.seconds ?? secondsTold ?? size / 8000;
   const starts = new Map<number, number>([[0, 0]]);
   const count = Math.max(1, Math.ceil(size / segmentBytes));

@@ -135,7 +135,7 @@ function narrationOf(
     isError,
     facts: [
       ...(sounds[0] === undefined ? [] : [sounds[0].format, clock(seconds)]),
-      // Omitted while the narration is being made, because its message states the cost so far.
+      // Omit the credits while the narration is being made, because its message states the cost so far.
       ...(sounds[0] === undefined ? [] : credits(fields(given["credits"])["charged"])),
     ],
     take: null,

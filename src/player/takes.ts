@@ -14,7 +14,11 @@ export interface Take {
   readonly sound: Sound;
 }
 
-/** Finds the saved takes of the request that `shown` belongs to, including it, in order. @throws HostError */
+/**
+ * Finds the saved takes of the request that `shown` belongs to. Returns them in order, with `shown` itself.
+ *
+ * @throws HostError
+ */
 export async function takesOf(shown: ShownResult, sound: Sound): Promise<Take[]> {
   const own = { shown, sound };
   const list = await callTool("list_tasks", { limit: 100 });

@@ -52,7 +52,7 @@ export function connectTransport(engine: Engine): void {
     seekTo(event);
   };
   slider.onpointerup = (event) => {
-    // A drag does not seek on its way, because each step would request bytes.
+    // A drag seeks only at its end, because each step on the way would request bytes.
     if (event.button === 0 && Math.abs(event.clientX - pressedAt) > 2) seekTo(event);
   };
 

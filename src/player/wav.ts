@@ -64,7 +64,8 @@ export function wavCutter(head: Uint8Array, sizeBytes: number): Cutter {
     const length = view.getUint32(at + 4, true);
     if (chunkTag(head, at) === "fmt ") layout = head.slice(at + 8, at + 8 + Math.min(length, 40));
     if (chunkTag(head, at) === "data" && layout !== undefined && layout.length >= 16) {
-      // A length of 0, or one past the end of the file (as in RF64), means all bytes up to the end of the file.
+      // A length of 0 means all bytes up to the end of the file. So does a length beyond the end of the file, as in
+      // RF64.
       const end = at + 8 + length;
       return samplesCutter(layout, at + 8, length === 0 || end > sizeBytes ? sizeBytes : end);
     }

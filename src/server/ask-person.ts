@@ -45,8 +45,8 @@ function formOf({ argument, message, title, minimum, maximum, suggested }: Quest
 }
 
 /**
- * Asks a client of the handshake era. The SDK's own function would lose the plan: it waits ten minutes for a client
- * that never answers, and replaces our result with its own error if the client refuses.
+ * Asks a client of the handshake era. The SDK's own function is not used, because the plan would be lost: that function
+ * waits ten minutes for a client that never answers, and replaces our result with its own error if the client refuses.
  *
  * @returns `null` if no answer came in time or the client refused to ask
  */

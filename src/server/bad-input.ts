@@ -22,7 +22,7 @@ function fieldName(path: readonly PropertyKey[]): string {
     .join("");
 }
 
-/** Quotes a value. Cuts long text, and only names lists and objects. */
+/** Quotes a value. Cuts long text. Describes lists and objects only by their kind. */
 function quote(value: unknown): string {
   if (typeof value === "string") {
     const start = firstCodePoints(value, MAX_VALUE_CODE_POINTS);
@@ -43,7 +43,7 @@ function describeIssue(issue: z.core.$ZodIssue, args: unknown, knownFields: read
   const field = fieldName(issue.path);
   if (field === "") return "the arguments must be an object";
   const value = valueAt(args, issue.path);
-  // The message of a rule across fields names the missing field itself.
+  // A rule that concerns several fields names the missing field in its own message.
   if (value === undefined) return issue.code === "custom" ? issue.message : `${field} is required`;
   return `${field} ${issue.message} (got ${quote(value)})`;
 }

@@ -4,10 +4,12 @@ import { type Clock, systemClock } from "../clock.ts";
 import { withDeadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 
-/** How long a call may run past its wait. Together with the default wait it stays below the time limits of hosts. */
+/** How long a call may run past its wait. The default wait plus this time is below the time limits of hosts. */
 const GRACE_SECONDS = 10;
 
-/** The shortest limit. A call without a wait still waits for the response to a create, and then for the ledger. */
+/**
+ * Minimum time limit of a call. Even a call without a wait waits for the response to a create, and then for the ledger.
+ */
 const MIN_SECONDS = 20;
 
 const withWait = z.object({ wait_seconds: z.number().nonnegative() });
@@ -23,7 +25,7 @@ export const maxSeconds = (args: unknown, defaultWaitSeconds: number): number =>
 /**
  * Runs the work of a call with a time limit.
  *
- * @param work its signal aborts with the caller's signal or when the time is over
+ * @param work receives a signal that aborts with the caller's signal or when the time is over
  * @throws AudioError `timeout` when the time is over
  */
 export async function withCallDeadline<T>(

@@ -1,4 +1,4 @@
-/** Finds the called tool. Loaded on the first call, together with the schemas of all tools. */
+/** Finds and runs the called tool. This module is loaded on the first call, together with the schemas of all tools. */
 import {
   type CallToolResult,
   type InputRequiredResult,

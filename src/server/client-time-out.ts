@@ -1,4 +1,6 @@
-/** Estimates how long a client waits for a response, from the first call that it gave up. */
+/**
+ * Estimates how long a client waits for a response. The estimate depends on the call that the client gave up soonest.
+ */
 
 /**
  * The estimate is this share of the time after which the client gave up. The rest is for transmitting the
@@ -12,7 +14,7 @@ export class ClientTimeOut {
   /**
    * Returns the default wait for the client's next call, in seconds.
    *
-   * @param usual the default wait, if the client has never given up a call
+   * @param usual the default wait for a client that has never given up a call
    */
   waitSeconds(usual: number): number {
     return Math.min(usual, this.#seconds);

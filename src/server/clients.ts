@@ -1,4 +1,4 @@
-/** Special treatment of single client programs that the protocol does not cover. Each entry has its source. */
+/** Treats some client programs in ways that the protocol does not define. Each entry states the source. */
 
 import type { ResourceLinks } from "../config/config.ts";
 
@@ -48,7 +48,7 @@ const BASE64_IN_CONTEXT: readonly { readonly name: RegExp; readonly source: stri
   { name: /^mcpclient/, source: "BeeAI (MCPClient), driven on 2026-11-22" },
 ];
 
-/** Clients that end the conversation on a block of type `audio`. They accept an embedded resource. */
+/** Clients in which a block of type `audio` ends the conversation. These clients accept an embedded resource. */
 const AUDIO_BREAKS: readonly { readonly name: RegExp; readonly source: string }[] = [
   {
     name: /^@langchain\/mcp-adapters/,
@@ -77,7 +77,7 @@ export function getsLinks(setting: ResourceLinks, clientName: string | undefined
 /**
  * Whether this client puts audio bytes into the context of its model.
  *
- * @param clientName `clientInfo.name`, to which bridges may append
+ * @param clientName `clientInfo.name`, to which bridges may append text
  */
 export function putsBytesIntoContext(clientName: string | undefined): boolean {
   const name = clientName?.toLowerCase() ?? "";

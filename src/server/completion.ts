@@ -1,4 +1,4 @@
-/** Completes arguments of prompts and of the resource template: voices, languages, ids of tasks and narrations. */
+/** Completes arguments of prompts and of resource templates: voices, languages, ids of tasks and narrations. */
 import type { CompleteRequestParams, CompleteResult } from "@modelcontextprotocol/server";
 import { LANGUAGES, VOICE_IDS } from "../contract/voices.ts";
 import type { ServerDeps } from "./run-tool.ts";
@@ -18,7 +18,7 @@ async function taskIds(deps: ServerDeps): Promise<readonly string[]> {
 
 async function narrationIds(deps: ServerDeps): Promise<readonly string[]> {
   try {
-    // Read narrations only if there is a ledger, because completion must not create or connect anything.
+    // Read narrations only if there is a ledger, because completion must not create anything or connect to anything.
     if ((await deps.localGeneration()) === null) return [];
     const rows = await (await deps.tools.narrations()).list(null, MAX_VALUES);
     return rows.map(({ narrationId }) => narrationId);
@@ -43,7 +43,7 @@ async function candidates(argument: string, deps: ServerDeps): Promise<readonly 
   }
 }
 
-/** Returns the values that start with the typed text, or contain it if none starts with it. */
+/** Returns the values that start with the typed text. If there are none, returns the values that contain it. */
 export async function complete(
   { argument }: CompleteRequestParams,
   deps: ServerDeps,

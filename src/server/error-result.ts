@@ -9,8 +9,8 @@ import { REFUSED_BY_SERVICE, REMEDIES, WRONG_ADDRESS } from "./remedies.ts";
 const ERROR_META_KEY = "audio-generation-mcp/error";
 
 /**
- * Converts any thrown value to an `AudioError`. An unexpected error, including a `ZodError` from inside, becomes
- * a plain message without its own text, because only {@link BadArguments} is the caller's fault.
+ * Converts any thrown value to an `AudioError`. An unexpected error becomes a plain message without the error's own
+ * text. So does a `ZodError`, because only {@link BadArguments} is the caller's fault.
  */
 export function asAudioError(thrown: unknown, args: unknown, knownFields: readonly string[]): AudioError {
   if (thrown instanceof AudioError) return thrown;

@@ -1,10 +1,10 @@
 /**
- * Builds the server's instructions for every conversation, once per process, with the folders and missing
- * settings (docs/reference.md, Tools).
+ * Builds the server's instructions for every conversation. They name the folders and missing settings, and are built
+ * once per process (docs/reference.md, Tools).
  */
 import type { Config } from "../config/config.ts";
 
-/** The longest instructions, because clients cut longer ones. */
+/** Maximum length of the instructions. Clients cut longer instructions. */
 const MAX_CHARACTERS = 1200;
 
 /** A sentence that is added to the first result under `--sandbox`, because some clients ignore instructions. */

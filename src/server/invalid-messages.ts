@@ -49,7 +49,7 @@ export function withoutNulls(message: unknown): unknown {
   );
 }
 
-/** The refusal of an invalid message, with its id if it has a valid one. */
+/** The refusal of an invalid message. `id` is the message's id, or `null` if that is missing or invalid. */
 export interface Refusal {
   readonly id: string | number | null;
   readonly code: ProtocolErrorCode;
@@ -67,12 +67,12 @@ export const NOT_JSON: Refusal = {
 };
 
 /**
- * The most levels of a message. No message of the protocol needs so many. The limit exists because reading is
- * recursive.
+ * Maximum number of levels in a message. No message of the protocol needs so many. The limit exists because messages
+ * are read recursively.
  */
 const MAX_LEVELS = 100;
 
-/** Finds the end of the string whose opening quotation mark is at `from`. @param line of valid JSON */
+/** Finds the end of the string whose opening quotation mark is at `from`. @param line valid JSON */
 function endOfString(line: string, from: number): number {
   for (let end = line.indexOf('"', from + 1); end !== -1; end = line.indexOf('"', end + 1)) {
     let backslashes = 0;
@@ -82,7 +82,7 @@ function endOfString(line: string, from: number): number {
   return line.length;
 }
 
-/** Whether lists and objects are nested at more than {@link MAX_LEVELS} levels. @param line of valid JSON */
+/** Whether lists and objects are nested at more than {@link MAX_LEVELS} levels. @param line valid JSON */
 export function isNestedTooDeeply(line: string): boolean {
   let levels = 0;
   for (let at = 0; at < line.length; at += 1) {
@@ -162,8 +162,8 @@ function describeIssue(issue: unknown): string | null {
 }
 
 /**
- * Rewrites an SDK error about an invalid request as a sentence. The SDK returns a dump of schema issues instead,
- * in some places with the code of a server error.
+ * Rewrites an SDK error about an invalid request as a sentence. The text of the SDK's error is a dump of schema issues,
+ * and its code is sometimes that of a server error.
  *
  * @returns `null` for any other error
  */

@@ -21,7 +21,9 @@ import {
 
 const LINE_FEED = 0x0a;
 
-/** A client with more unread bytes gets no further error responses to invalid messages. */
+/**
+ * Maximum number of unread bytes. A client with more unread bytes gets no further error responses to invalid messages.
+ */
 const MAX_UNREAD_BYTES = 1024 * 1024;
 
 export class LenientStdioTransport implements Transport {

@@ -23,7 +23,9 @@ const CACHE_HINTS: NonNullable<ServerOptions["cacheHints"]> = {
   "server/discover": { ttlMs: HOUR_MS, cacheScope: "private" },
 };
 
-/** Accepts any parameters, because the handler checks them after the request's capabilities. */
+/**
+ * Accepts any parameters, because the handler checks the request's capabilities first, and then the parameters itself.
+ */
 const TASK_PARAMS = { params: z.looseObject({}) };
 
 const [HOMEPAGE = ""] = manifest.homepage.split("#");

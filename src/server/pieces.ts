@@ -24,7 +24,7 @@ const invalidPiece = (uri: string): ProtocolError =>
 /**
  * Parses the query of a piece's address.
  *
- * @throws ProtocolError -32602 unless the query has only `offset` and `length` with whole numbers
+ * @throws ProtocolError -32602 if the query is anything else than `offset`, `length` or both with whole numbers
  */
 function pieceIn(query: string, uri: string): Piece {
   const entries = [...new URLSearchParams(query)];

@@ -1,12 +1,15 @@
-/** Sends progress notifications. The protocol requires a growing number, even if no further part is saved. */
+/**
+ * Sends progress notifications. The protocol requires that each notification has a greater number, even if no further
+ * part is saved.
+ */
 import type { ServerContext } from "@modelcontextprotocol/server";
 import type { ProgressCount } from "../generation/job/wait-for-job.ts";
 import type { Log } from "../log.ts";
 import type { ToolCall } from "../tools/tool.ts";
 
 /**
- * Returns the progress number of the nth message about the same count. It starts at `done`, grows by less than a
- * half in total, and never exceeds `total`.
+ * Returns the progress number of the nth message about the same count. The number starts at `done`, or half below
+ * `total` if all is done. It grows by less than a half in all messages together, and never exceeds `total`.
  */
 function progressNumber(news: number, { done, total }: ProgressCount): number {
   const part = 0.5 / news;

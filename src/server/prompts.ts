@@ -9,7 +9,10 @@ import {
 import { firstCodePoints } from "../contract/unicode.ts";
 import { LANGUAGES } from "../contract/voices.ts";
 
-/** Arguments are single words, because some clients send only the first word (claude-code#14210). */
+/**
+ * Maximum length of an argument. Arguments are single words, because some clients send only the first word
+ * (claude-code#14210).
+ */
 const MAX_ARGUMENT_CODE_POINTS = 256;
 
 interface Definition extends Prompt {
@@ -19,7 +22,7 @@ interface Definition extends Prompt {
 
 const PROMPTS: readonly Definition[] = [
   {
-    // Differs from the tool's name, because some clients offer prompts as tools.
+    // The name must differ from those of the tools, because some clients offer prompts as tools.
     name: "read_aloud",
     title: "Read the text above aloud",
     description: "Narrates the text above, however long it is, and saves it as audio.",

@@ -72,7 +72,7 @@ async function newestFiles(deps: ServerDeps): Promise<ListedFile[]> {
   return all.sort((a, b) => b.savedAtMs - a.savedAtMs).slice(0, MAX_LISTED);
 }
 
-/** Lists the newest saved files with the address that results link to; returns none after an error. */
+/** Lists the newest saved files with the addresses that results link to. Returns an empty list after an error. */
 export async function listResources(deps: ServerDeps, signal: AbortSignal): Promise<Resource[]> {
   try {
     const files = await withCallDeadline(LIST_SECONDS, signal, () => newestFiles(deps));
@@ -133,7 +133,7 @@ async function readSaved(uri: string, deps: ServerDeps): Promise<ReadResourceRes
   return { contents: [{ uri, mimeType, blob: Buffer.from(bytes).toString("base64") }] };
 }
 
-/** Returns the bytes as a blob. Every failure becomes a protocol error that says what to do. */
+/** Reads a resource. Every failure to read a saved file becomes a protocol error that says what to do. */
 export async function readResource(
   uri: string,
   deps: ServerDeps,

@@ -1,4 +1,4 @@
-/** Runs a tool call: progress, cancellation, and the only place that catches errors of tools. */
+/** Runs a tool call with progress and cancellation. This is the only place that catches errors of tools. */
 import {
   type CallToolResult,
   CLIENT_INFO_META_KEY,
@@ -34,8 +34,8 @@ import { createTaskResult } from "./tasks/task-result.ts";
 export interface ServerDeps {
   readonly tools: ToolDeps;
   /**
-   * The workflow for lists that clients request on their own. Returns `null` if opening it would create a folder,
-   * connect to another machine or start a sandbox.
+   * Returns the workflow for lists that clients request on their own. Returns `null` if opening it would create a
+   * folder, connect to another machine or start a sandbox.
    */
   localGeneration(): Promise<Generation | null>;
   /** The server's instructions for every conversation. */
@@ -73,7 +73,7 @@ async function inlineBlock(
  */
 const MAX_INLINE_BYTES = 256 * 1024;
 
-/** Explains why requested audio is not in the result; `null` if it is. */
+/** Explains why requested audio is not in the result. Returns `null` if it is, or if none was requested. */
 function whyNotInline({ inline }: ToolResult, client: ClientTraits): string | null {
   if (inline === undefined) return null;
   const where = "The file is at the path, and can be read as a resource.";
@@ -98,7 +98,7 @@ export async function toCallResult(answer: ToolResult, client: ClientTraits): Pr
   return { content, structuredContent: result.structured, ..._meta };
 }
 
-/** Adds the note to both forms, because each is complete on its own. */
+/** Adds the note to the text and to the structured content, because each must be complete on its own. */
 function withNote(result: ToolResult, note: string | null): ToolResult {
   if (note === null) return result;
   const { message } = result.structured;
@@ -134,7 +134,10 @@ export function traitsOfClient(deps: ServerDeps, context: ServerContext, client:
   };
 }
 
-/** Shortens the default wait for a client that has given up a call before. */
+/**
+ * Shortens the default wait for a client that has given up a call before. Records how long this call took if the client
+ * gives it up.
+ */
 function toolDepsFor({ tools }: ServerDeps, { timeOut }: Client, signal: AbortSignal): ToolDeps {
   if (timeOut === undefined) return tools;
   const beganAtMs = systemClock.steadyMs();
@@ -148,7 +151,7 @@ function toolDepsFor({ tools }: ServerDeps, { timeOut }: Client, signal: AbortSi
 /**
  * Runs a tool and converts every error to an `isError` result. Nothing else does this.
  *
- * @param client from the handshake, if there was one
+ * @param client what the client stated in the handshake, if there was one
  */
 export async function runTool(
   tool: Tool,
@@ -196,8 +199,8 @@ export async function runTool(
     if (!signal.aborted) logFailure(tool, error, deps.log);
     return errorResult(error, deps.redact);
   } finally {
-    // Let progress notifications be written before the result, because the SDK's client drops a notification in the
-    // same chunk.
+    // Let progress notifications be written before the result, because the SDK's client drops a notification that
+    // arrives in the same chunk as the result.
     await new Promise(setImmediate);
   }
 }

@@ -1,4 +1,4 @@
-/** Serves the skill by the skills extension: the same text as in the plugins. */
+/** Serves the skill through the skills extension. The skill's text is the same as in the plugins. */
 import { type ReadResourceResult, ResourceNotFoundError } from "@modelcontextprotocol/server";
 import { builtSkill } from "./built-skill.ts";
 import type { SkillsMethod } from "./skills-extension.ts";
@@ -8,7 +8,7 @@ export const SKILL_SCHEME = "skill://";
 /**
  * Answers a request of the skills extension.
  *
- * @throws ResourceNotFoundError naming the skill that exists
+ * @throws ResourceNotFoundError for an unknown address, naming the skill that exists
  */
 export function answerSkills(method: SkillsMethod, params: Readonly<Record<string, unknown>>) {
   if (method === "skills/list") return { skills: [builtSkill().entry] };
@@ -20,7 +20,7 @@ export function answerSkills(method: SkillsMethod, params: Readonly<Record<strin
 /**
  * Reads the text of the skill.
  *
- * @throws ResourceNotFoundError naming the skill that exists
+ * @throws ResourceNotFoundError for an unknown address, naming the skill that exists
  */
 export function readSkill(uri: string): ReadResourceResult {
   assertServed(uri);

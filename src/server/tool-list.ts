@@ -7,8 +7,8 @@ import type { Tool } from "../tools/tool.ts";
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 
 /**
- * Schema rules that are not published. The descriptions state them in words, and our parser enforces them. A
- * client that checks them itself hides our error message from the model, and some clients crash.
+ * Schema rules that are not published. The descriptions state them in words, and our parser enforces them. If a client
+ * checks the rules itself, the model does not get our error message, and some clients crash.
  */
 const UNPUBLISHED_RULES = [
   "additionalProperties",
@@ -24,7 +24,7 @@ const UNPUBLISHED_RULES = [
   "propertyNames",
 ] as const;
 
-/** Removes everything from the schema but types and descriptions. */
+/** Removes {@link UNPUBLISHED_RULES} from the schema, and publishes integers as numbers. */
 function removeRules(schema: JsonSchema): void {
   const value: unknown = schema.enum?.[0];
   if (schema.type === "integer" || typeof value === "number") schema.type = "number";

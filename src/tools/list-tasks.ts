@@ -29,7 +29,7 @@ const row = z.strictObject({
 });
 type Row = z.infer<typeof row>;
 
-/** A loose schema, because every conversation pays tokens for the published one. */
+/** The published schema of the rows. It is loose, because every conversation pays tokens for a published schema. */
 const rows = z.array(z.record(z.string(), z.unknown()));
 
 const output = z.strictObject({
@@ -188,7 +188,7 @@ const STATUSES = Object.keys(FILTERS) as (keyof typeof FILTERS)[];
 interface ListEntry {
   readonly row: Record<string, unknown>;
   readonly line: string;
-  /** Maps the task id to the request id that all its takes share. */
+  /** Maps the task id to the request id that all takes of its input share. */
   readonly request: readonly (readonly [string, string])[];
 }
 
@@ -204,7 +204,7 @@ async function listEntries(
   const statuses = filter === null ? [null] : filter[0];
   const lists = statuses.map((status) => generation.listTasks({ status, query, limit }));
   const tasks = (await Promise.all(lists)).flat();
-  // A narration's status is computed after it is read, so a filter reads more narrations than it shows.
+  // A narration's status is computed after the narration is read, so a filter reads more narrations than it shows.
   const all = await (await deps.narrations()).list(query, filter === null ? limit : MAX_SEARCHED);
   const narrations = all.filter((row) => filter === null || filter[1].includes(row.status));
   return [

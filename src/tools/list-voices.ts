@@ -42,7 +42,7 @@ function describeDefaultVoice({ defaultVoice }: ToolDeps): string {
     : `Without a voice ${defaultVoice} is used (AUDIO_DEFAULT_VOICE).`;
 }
 
-/** Finds the saved samples; returns none if nothing is set up yet or the ledger cannot be read. */
+/** Finds the saved samples. Returns an empty map if nothing is set up yet or the ledger cannot be read. */
 async function savedSamples(voices: readonly Voice[], deps: ToolDeps): Promise<ReadonlyMap<string, string>> {
   try {
     const generation = await deps.existingGeneration();

@@ -51,7 +51,7 @@ function linesOf(voices: unknown): unknown {
   return Object.entries(voices).map(([name, voice]) => `${name}: ${voice}`);
 }
 
-/** Converts chapters to text, because an assistant may write a number or a list for `"3, 5"`. */
+/** Converts chapters to text, because an assistant may write a number or a list instead of `"3, 5"`. */
 function chaptersOf(chapters: unknown): unknown {
   if (typeof chapters === "number") return `${chapters}`;
   const isList =

@@ -12,7 +12,7 @@ export interface ShownNarration extends Record<string, unknown> {
 }
 
 /**
- * Limits the paths in a row, because a sheet may have a thousand files. The narration's own result lists all of
+ * Maximum number of paths in a row. A sheet may have a thousand files, and the narration's own result lists all of
  * them.
  */
 const MAX_PATHS = 10;

@@ -47,7 +47,7 @@ export const pronounce = z
   )
   .meta({ description: 'How words are said, as ["Nguyen=Win"]; captions and names keep the text' });
 
-/** Merges the rules of the settings with those of this call, which take precedence. */
+/** Merges the rules of the settings with the rules of this call. The rules of the call take precedence. */
 export const pronunciationsOf = (
   lines: readonly string[] | undefined,
   { pronunciations }: Pick<ToolDeps, "pronunciations">,

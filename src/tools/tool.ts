@@ -63,7 +63,7 @@ export interface InlineAudio {
   read(max: number): Promise<Uint8Array>;
 }
 
-/** A question that clients with forms ask the person: the number for an omitted argument. */
+/** A question about an omitted argument. Clients with forms ask the person for the number. */
 export interface Question {
   readonly argument: string;
   readonly message: string;
@@ -100,9 +100,9 @@ export interface Tool {
   readonly meta?: Readonly<Record<string, unknown>>;
   readonly output: z.ZodObject;
   /**
-   * Parses the arguments itself, so that their type does not leave the tool.
+   * Handles a call. Parses the arguments itself, so that their type does not leave the tool.
    *
-   * @throws BadArguments if they break the schema, and errors of the handler
+   * @throws BadArguments if the arguments break the schema, and errors of the handler
    */
   handle(args: unknown, deps: ToolDeps, call: ToolCall): Promise<ToolResult>;
   /**
@@ -125,8 +125,8 @@ export function publishedArguments({
 }
 
 /**
- * The caller's arguments break the tool's schema. A separate class, because any other `ZodError` is a fault of this
- * program or its ledger, and not of the caller.
+ * Thrown if the caller's arguments break the tool's schema. This is a class of its own, because any other `ZodError` is
+ * a fault of this program or its ledger, and not of the caller.
  */
 export class BadArguments extends Error {
   override readonly name = "BadArguments";
@@ -146,7 +146,7 @@ interface ToolDefinition<Input extends z.ZodObject> extends Omit<Tool, "input" |
   handleAsTask?(args: z.output<Input>, deps: ToolDeps, call: ToolCall): Promise<HandleOrView<ToolResult>>;
 }
 
-/** Ties a handler's argument type to its schema. */
+/** Defines a tool whose handler gets arguments of the type of its schema. */
 export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition<Input>): Tool {
   const { handleAsTask, handle, ...words } = definition;
   const parse = (args: unknown): z.output<Input> => {

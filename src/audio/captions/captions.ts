@@ -23,7 +23,7 @@ export interface CaptionedPart {
   /** Position of the part in the joined file, as {@link joinAudio} returned it. */
   readonly span: Span;
   readonly speaker?: string | undefined;
-  /** Silence at the beginning of the part that no caption covers; absent means none. */
+  /** Duration of the silence at the beginning of the part. No caption covers this silence. If absent, 0. */
   readonly leadSeconds?: number | undefined;
   /** All sentences of the part, in order. */
   readonly sentences: readonly SpokenSentence[];
@@ -35,7 +35,10 @@ export interface CaptionRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Measures loudness, by format. Opus has no entry: its packet sizes predict silences worse than text lengths do. */
+/**
+ * The functions that measure loudness, by format. Opus has none, because its packet sizes predict silences worse than
+ * text lengths do.
+ */
 export const LOUDNESS_METERS: LoudnessMeters = { mp3: mp3Loudness, wav: wavLoudness, pcm: pcmLoudness };
 
 const NOTE = `NOTE
@@ -94,7 +97,10 @@ function cuesOf(part: CaptionedPart, silences: readonly Silence[]): Cue[] {
   });
 }
 
-/** Rounds to milliseconds. Each cue has a duration and begins after the previous one, as the formats require. */
+/**
+ * Rounds times to milliseconds. Each cue lasts at least 1 ms and does not begin before the previous cue ends, as the
+ * formats require.
+ */
 function inMilliseconds(
   cues: readonly Cue[],
 ): ReadonlyArray<Cue & { readonly start: number; readonly end: number }> {
@@ -133,11 +139,11 @@ export interface Captions {
 }
 
 /**
- * Makes captions for a joined file: one cue per sentence, or several for a long sentence, each of at most two lines
- * of 42 columns. The edges of parts are exact. The edges of sentences are put into silences of the sound, if its
- * loudness can be measured in its format.
+ * Makes captions for a joined file: one cue per sentence, or several for a long sentence, each of at most two lines of
+ * 42 columns. The edges of parts are exact. The edges of sentences are put into silences of the sound, if loudness can
+ * be measured in the format.
  *
- * @param request no sentence in it crosses a paragraph, so no cue does either
+ * @param request each sentence in it lies within one paragraph, so each cue does, too
  * @throws DamagedPartError if a part cannot be read, and the reason of the signal
  */
 export async function makeCaptions(request: CaptionRequest): Promise<Captions> {

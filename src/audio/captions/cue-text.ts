@@ -1,7 +1,10 @@
 /** Breaks a sentence into texts that fit a caption: two lines of 42 columns. */
 
 const LINE_COLUMNS = 42;
-/** Line width of Chinese: 16 characters, as usual in its subtitles. Text with kana is Japanese and has 42 columns. */
+/**
+ * Line width of Chinese: 16 characters, as usual in Chinese subtitles. Text with kana is Japanese; its lines have 42
+ * columns.
+ */
 const CHINESE_COLUMNS = 32;
 const HAN = /\p{Script=Han}/gu;
 const KANA = /[\u3041-\u30ff]/;
@@ -12,9 +15,9 @@ const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
 /** Matches punctuation that is a good place for a line break. */
 const PAUSE = /[,;:.!?…、，；：。！？—–][”’"'»」』)）]*$/u;
-/** Matches a character at the beginning of a text that no line of East Asian text begins with. */
+/** Matches text that begins with a character that must not begin a line of East Asian text. */
 const NEVER_FIRST = /^[、，。．！？；：…”’」』）】》〉ー々ぁぃぅぇぉっゃゅょァィゥェォッャュョ]/u;
-/** Matches a character at the end of a text that no line of East Asian text ends with. */
+/** Matches text that ends with a character that must not end a line of East Asian text. */
 const NEVER_LAST = /[“‘「『（【《〈]$/u;
 
 /** Matches a title such as "Mr." at the end of a text. A line does not break between it and the name that follows. */
@@ -30,7 +33,10 @@ function widthOf(text: string): number {
   return columns;
 }
 
-/** Splits text into units that lines do not break: a word with the space after it, or a wide character with marks. */
+/**
+ * Splits text into units that lines do not break: a word with the space after it, or a wide character with its
+ * punctuation.
+ */
 function atomsOf(text: string): string[] {
   const atoms: string[] = [];
   let open = "";
@@ -78,7 +84,10 @@ function linesOf(atoms: readonly Atom[], max: number): string[] | undefined {
   return lines.length <= LINES ? lines : undefined;
 }
 
-/** Returns the index of the atom before which to break in two: near the middle, preferably after punctuation. */
+/**
+ * Returns the index of the atom before which to break the text in two. Prefers the middle, and a break after
+ * punctuation.
+ */
 function breakOf(atoms: readonly Atom[]): number {
   const total = atoms.reduce((sum, { columns }) => sum + columns, 0);
   let best = { at: 1, cost: Number.POSITIVE_INFINITY };

@@ -1,4 +1,7 @@
-/** Measures the silence before each part's first sound, so that a timeline can place the sound and not the file. */
+/**
+ * Measures the silence before each part's first sound, so that a timeline can position the sound itself instead of the
+ * file's beginning.
+ */
 import type { OutputFormat } from "../../contract/audio-format.ts";
 import type { JoinPart } from "../join-request.ts";
 import { PartFiles } from "../part-file.ts";

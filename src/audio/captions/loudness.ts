@@ -8,7 +8,7 @@ export interface Loudness {
   readonly stepSeconds: number;
   /** Start of the first step, counted from the beginning of the part's sound. */
   readonly offsetSeconds: number;
-  /** How much too short a silence is measured, because its first and last steps also contain sound. */
+  /** By how much a silence is measured too short, because its first and last steps also contain sound. */
   readonly blurSeconds: number;
 }
 

@@ -3,7 +3,7 @@ import type { Silence } from "./silences.ts";
 
 /** Maximum number of silences to search. Only the longest are kept, because the search takes quadratic time. */
 const MAX_SILENCES = 150;
-/** Maximum number of consecutive edges between sentences that have no silence. */
+/** Maximum number of consecutive sentence edges without a silence. */
 const MAX_MISSING_SILENCES = 2;
 const MISSING_SILENCE_COST = 6;
 /**
@@ -53,7 +53,7 @@ export function matchSilences(
   const edges = weights.length - 1;
   const silences = longestOf(all, MAX_SILENCES).sort((one, other) => one.startSeconds - other.startSeconds);
   if (edges < 1 || silences.length === 0) return Array<undefined>(Math.max(0, edges)).fill(undefined);
-  // Take the longest silences to be those between sentences, because pauses inside sentences are shorter.
+  // Assume that the longest silences lie between sentences, because pauses inside sentences are shorter.
   const longest = longestOf(silences, edges).map(lengthOf);
   const usualSeconds = longest[Math.floor(longest.length / 2)] ?? 0;
   const pausedSeconds = longest.reduce((sum, seconds) => sum + seconds, 0);
@@ -64,7 +64,7 @@ export function matchSilences(
   );
 
   const start: Step = { cost: 0, sentence: -1, endSeconds: 0, silence: undefined, previous: undefined };
-  /** The matches of each edge, indexed by the sentence before the edge and sorted by their silences. */
+  /** The matches of each edge, indexed by the sentence before the edge and sorted by the times of their silences. */
   const steps: Step[][] = [];
   const cheapestTo = (sentence: number, endSeconds: number): { cost: number; previous: Step } | undefined => {
     let found: { cost: number; previous: Step } | undefined;

@@ -1,15 +1,17 @@
-/** Decides when each sentence of a part is spoken: by silences if they match, otherwise in proportion to its weight. */
+/**
+ * Decides when each sentence of a part is spoken. Uses the silences that match, and the sentences' weights elsewhere.
+ */
 import { matchSilences } from "./match-silences.ts";
 import type { Silence } from "./silences.ts";
 
 export interface SentenceTime {
   readonly startSeconds: number;
   readonly endSeconds: number;
-  /** True if the beginning is certain, because it is the beginning of the part or the end of a silence. */
+  /** True if the start is certain, because the sentence begins at the beginning of the part or after a silence. */
   readonly isHeard: boolean;
 }
 
-/** Divides the time between two known edges by weight. Returns the edges in between, in seconds. */
+/** Divides the time between two known edges in proportion to the weights. Returns the edges in between, in seconds. */
 function divideInProportion(weights: readonly number[], startSeconds: number, endSeconds: number): number[] {
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   let passed = 0;
@@ -24,7 +26,7 @@ function divideInProportion(weights: readonly number[], startSeconds: number, en
  *
  * @param weights the approximate speaking time of each sentence in seconds, more than 0
  * @param lengthSeconds duration of the part's sound
- * @param silences the silences of the part; none for formats whose loudness cannot be measured
+ * @param silences the silences of the part; empty for formats whose loudness cannot be measured
  * @returns the times of the sentences in order, from 0 to `lengthSeconds`
  */
 export function sentenceTimes(
@@ -39,7 +41,7 @@ export function sentenceTimes(
   const times: SentenceTime[] = [];
   let first = 0;
   let startSeconds = 0;
-  // Edges without a silence are spread between the nearest edges on both sides that have one.
+  // Spread the edges without a silence between the nearest edges that have a silence, on both sides.
   for (let edge = 0; edge < weights.length; edge += 1) {
     const silence = edge < found.length ? found[edge] : undefined;
     if (edge < found.length && silence === undefined) continue;

@@ -13,14 +13,17 @@ const THRESHOLD_SHARE = 0.35;
 const RANGE_DB = 60;
 const QUIET_PERCENTILE = 0.05;
 const LOUD_PERCENTILE = 0.95;
-/** Minimum silence; shorter ones occur inside words, before a plosive. The margin covers rounding in sums of steps. */
+/**
+ * Minimum length of a silence. Shorter silences occur inside words, before a plosive. The subtracted 1e-6 allows for
+ * rounding in sums of steps.
+ */
 const MIN_SILENCE_SECONDS = 0.08 - 1e-6;
 
 function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
 }
 
-/** Level difference between loud sound and a leading silence. It is large, because a voice may begin softly. */
+/** Minimum level difference between loud sound and a leading silence. It is large, because a voice may begin softly. */
 const SOFT_DB = 40;
 
 /** Returns how long a part is silent before its first sound, in seconds. */

@@ -8,7 +8,7 @@ const LAYER_III = 1;
 const MONO = 3;
 const CRC_BYTES = 2;
 
-/** MPEG versions, indexed by the two version bits of a header; 1 is reserved. */
+/** MPEG versions, indexed by the two version bits of a header. Index 1 is reserved. */
 const VERSIONS = ["2.5", undefined, "2", "1"] as const;
 export type MpegVersion = "1" | "2" | "2.5";
 
@@ -39,7 +39,7 @@ export interface FrameHeader {
   readonly sideBytes: number;
 }
 
-/** Returns the length of the side information, which depends on version and channels only. */
+/** Returns the length of the side information. It depends only on the version and the number of channels. */
 const sideInformationBytes = (version: MpegVersion, channels: number): number =>
   version === "1" ? (channels === 1 ? 17 : 32) : channels === 1 ? 9 : 17;
 
@@ -71,10 +71,10 @@ function build(second: number, third: number, fourth: number): FrameHeader | nul
 const known = new Map<number, FrameHeader | null>();
 
 /**
- * Reads the header at an offset. Returns null if there is none, or if it has free format, another layer or a reserved
- * value.
+ * Reads the header at an offset. Returns null if no header begins there, or if the header has free format, another
+ * layer or a reserved value.
  *
- * @param bytes if fewer than {@link HEADER_BYTES} follow the offset, there is no header
+ * @param bytes the result is null if fewer than {@link HEADER_BYTES} bytes follow the offset
  */
 export function frameHeaderAt(bytes: Uint8Array, offset: number): FrameHeader | null {
   const [second = 0, third = 0, fourth = 0] = [bytes[offset + 1], bytes[offset + 2], bytes[offset + 3]];

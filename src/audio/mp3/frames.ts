@@ -14,7 +14,7 @@ export interface Frame {
   readonly header: FrameHeader;
   /** The whole frame. The next batch overwrites this buffer. */
   readonly bytes: Uint8Array;
-  /** True if the frame does not directly follow another frame, so that the decoder has no data of earlier frames. */
+  /** True if the frame does not directly follow another frame. The decoder then has no data of earlier frames. */
   readonly afterGap: boolean;
 }
 
@@ -81,10 +81,11 @@ class FrameScanner {
 }
 
 /**
- * Yields the frames of a part in order, one batch per window. Skips bytes that are neither frame nor tag, and omits
+ * Yields the frames of a part in order, one batch per window. Skips tags and all other bytes outside frames, and omits
  * a truncated last frame.
  *
- * @throws DamagedPartError if there is no frame, or if more bytes lie between the frames than in them
+ * @throws DamagedPartError if there is no frame, if a frame has free format, if rate or channels change, or if most
+ *   bytes between the tags lie outside frames
  */
 export async function* framesOf(file: PartFile): AsyncGenerator<readonly Frame[]> {
   const range: ByteRange = await withoutTags(file);

@@ -3,7 +3,7 @@ import type { JoinedChapter } from "../join-request.ts";
 import { namedTags, type TextTags } from "../text-tags.ts";
 
 const TAG_HEADER_BYTES = 10;
-/** Maximum entries of a table of contents, which counts them in one byte. */
+/** Maximum number of entries in a table of contents. The table counts its entries in one byte. */
 const MAX_ENTRIES = 255;
 const UTF_16 = 1;
 const IS_TOP_LEVEL = 2;
@@ -22,7 +22,7 @@ const milliseconds = (seconds: number): Buffer => number32(Math.min(Math.round(s
 const frame = (id: string, content: Buffer): Buffer =>
   Buffer.concat([Buffer.from(id), number32(content.byteLength), Buffer.alloc(2), content]);
 
-/** Builds a frame of UTF-16 text, little-endian after a byte order mark, which all players read. */
+/** Builds a frame of text in little-endian UTF-16 with a byte order mark. All players read this encoding. */
 const textFrame = (id: string, text: string): Buffer =>
   frame(id, Buffer.concat([Buffer.of(UTF_16, 0xff, 0xfe), Buffer.from(text, "utf16le")]));
 
@@ -34,7 +34,7 @@ function chapterFrame({ title, startSeconds, endSeconds }: JoinedChapter, index:
   return frame("CHAP", Buffer.concat([chapterName(index), ...times, ...offsets, textFrame("TIT2", title)]));
 }
 
-/** Builds tables of contents. If there are more chapters than one table can hold, they go into nested tables. */
+/** Builds tables of contents. If one table cannot hold all chapters, the chapters go into nested tables. */
 function contentsFrames(names: readonly Buffer[], level = 0): Buffer[] {
   const isTop = names.length <= MAX_ENTRIES;
   const groups = Array.from({ length: Math.ceil(names.length / MAX_ENTRIES) }, (_, index) =>
@@ -59,7 +59,7 @@ function contentsFrames(names: readonly Buffer[], level = 0): Buffer[] {
 
 const FRAME_IDS = { title: "TIT2", author: "TPE1", album: "TALB", track: "TRCK" };
 
-/** Builds the tag; empty if there is nothing to write. */
+/** Builds the tag. Returns no bytes if there is nothing to write. */
 export function id3Tag(tags: TextTags, chapters: readonly JoinedChapter[]): Uint8Array {
   const frames = [
     ...namedTags(tags, FRAME_IDS).map(([id, text]) => textFrame(id, text)),

@@ -10,10 +10,10 @@ const QUALITY = 0x8;
 const SEEK_TABLE_ENTRIES = 100;
 /** Length of the tag: name, flags, number of frames, number of bytes, seek table. */
 const TAG_BYTES = 4 + 4 + 4 + 4 + SEEK_TABLE_ENTRIES;
-/** Distance from the encoder's name, which follows the tag, to the encoder's delay and padding. */
+/** Distance in bytes from the encoder's name to the encoder's delay and padding. The name follows the tag. */
 const DELAY_OFFSET = 21;
 const ENCODERS = /^(?:LAME|Lavf|Lavc)/;
-/** Delay that every decoder adds. It delays all sound, so it also shortens the padding. */
+/** Delay that every decoder adds. All sound comes later by this delay, so less of the padding remains after it. */
 const DECODER_DELAY_SAMPLES = 529;
 
 /** Silence that encoder and decoder add around the sound of a part. */
@@ -22,7 +22,7 @@ export interface EdgeSilence {
   readonly trailingSamples: number;
 }
 
-/** The fields of an information frame; undefined if the frame lacks them. */
+/** The fields of an information frame. A field that the frame lacks is undefined. */
 export interface Information {
   readonly frames: number | undefined;
   readonly edges: EdgeSilence | undefined;
@@ -56,14 +56,14 @@ function readTag(bytes: Uint8Array, offset: number): Information {
 
 /** Reads the information frame at the beginning of a file; returns undefined if the first frame is audio. */
 export function readInformation({ header, bytes }: Frame): Information | undefined {
-  // Programs disagree on whether a checksum moves the tag.
+  // Try both offsets, because programs disagree on whether a checksum moves the tag.
   for (const offset of [HEADER_BYTES + header.sideBytes, header.sideOffset + header.sideBytes]) {
     if (/^(?:Xing|Info)$/.test(textAt(bytes, offset, 4))) return readTag(bytes, offset);
   }
   return textAt(bytes, VBRI_OFFSET, 4) === "VBRI" ? { frames: undefined, edges: undefined } : undefined;
 }
 
-/** Copies a header with another bitrate, and without a checksum or padding byte. */
+/** Returns a copy of a header that has the given bitrate, no checksum and no padding byte. */
 function plainHeader(like: Uint8Array, bitrateIndex: number): Uint8Array {
   const header = Uint8Array.from(like.subarray(0, HEADER_BYTES));
   header[1] = (header[1] ?? 0) | 0x01;
@@ -81,7 +81,8 @@ function emptyFrame(like: Uint8Array, bitrateIndex: number): { bytes: Uint8Array
 }
 
 /**
- * Builds a silent frame. Side information of zeros means no sound, and takes no bits from earlier frames.
+ * Builds a silent frame. All bits of its side information are 0: the frame has no sound and uses no bits of earlier
+ * frames.
  *
  * @param like the header bytes of a neighbouring frame
  */
@@ -93,18 +94,18 @@ export function silentFrame(like: Uint8Array): Uint8Array {
 export interface InformationToWrite {
   /** The header bytes of the first frame of sound. */
   readonly like: Uint8Array;
-  /** True if all frames have one bitrate. */
+  /** True if all frames have the same bitrate. */
   readonly isConstant: boolean;
   readonly frames: number;
   /** Bytes of all frames except the information frame itself. */
   readonly audioBytes: number;
-  /** Returns how many bytes of audio precede a hundredth of the duration, 0 to 99. */
+  /** Returns how many bytes of audio precede a position. The position is in hundredths of the duration, 0 to 99. */
   readonly bytesBefore: (hundredth: number) => number;
 }
 
 /**
- * Builds the information frame, the first frame of the file. It states no delay and no padding: players disagree on
- * whether to skip them, so they would show different times.
+ * Builds the information frame, which is the first frame of the file. The frame states no delay and no padding. Only
+ * some players skip them, so players would show different times.
  */
 export function informationFrame(information: InformationToWrite): Uint8Array {
   const { like, isConstant, frames, audioBytes, bytesBefore } = information;
@@ -122,8 +123,8 @@ export function informationFrame(information: InformationToWrite): Uint8Array {
   frame.set(new TextEncoder().encode(isConstant ? "Info" : "Xing"), tag);
   view.setUint32(tag + 4, FRAME_COUNT | BYTE_COUNT | SEEK_TABLE);
   view.setUint32(tag + 8, frames);
-  // Caps the size of files over 4 GiB (a week of speech), because a number that wraps around would mislead more than
-  // a small one.
+  // State the maximum for files over 4 GiB (a week of speech), because a number that wraps around would mislead more
+  // than a number that is too small.
   view.setUint32(tag + 12, Math.min(fileBytes, 0xffffffff));
   for (let entry = 0; entry < SEEK_TABLE_ENTRIES; entry += 1) {
     const share = (frame.byteLength + bytesBefore(entry)) / fileBytes;

@@ -9,17 +9,18 @@ import { type Mp3Part, readMp3, soundFrames } from "./read-mp3.ts";
 import { Reservoir } from "./reservoir.ts";
 
 /**
- * Minimum silence between parts. After the last frame of a part the decoder still plays half a granule's window, then
- * the filter bank. Both have decayed after two granules (one MPEG-1 frame), so the next part sounds as it does alone.
+ * Minimum silence between parts. After a part's last frame, the decoder still outputs the second half of the last
+ * window, and then the rest of the filter bank. Both have decayed after two granules (one MPEG-1 frame), and do not
+ * affect the next part's sound.
  */
 const FADING_SAMPLES = 2 * 576;
 
 interface PlacedPart {
   readonly part: Mp3Part;
-  /** Number of frames in the joined file before those of this part. */
+  /** Number of frames that precede this part in the joined file. */
   readonly firstFrame: number;
   readonly silentFrames: number;
-  /** Number of bytes of audio in the joined file before those of this part. */
+  /** Number of bytes of audio that precede this part in the joined file. */
   readonly firstByte: number;
 }
 

@@ -1,4 +1,4 @@
-/** Reads the loudness of an mp3 part from its frames' headers, without decoding sound. */
+/** Estimates the loudness of an mp3 part from the side information of its frames, without decoding sound. */
 import { type Loudness, SILENT_DB } from "../captions/loudness.ts";
 import type { PartFile } from "../part-file.ts";
 import type { Frame } from "./frames.ts";
@@ -11,7 +11,7 @@ const GRANULE_SAMPLES = 576;
 const DB_PER_STEP = 20 * Math.log10(2 ** 0.25);
 /** The gain that scales values by 1 in the standard's formula. */
 const FULL_SCALE_GAIN = 210;
-/** Delay of a granule's sound behind its position in the file, caused by its window and the filter bank. */
+/** Delay between a granule's position in the file and its sound. The window and the filter bank cause this delay. */
 const DELAY_SAMPLES = 529;
 
 function levelDb({ soundBits, bigValues, gain }: GranuleChannel): number {
@@ -20,7 +20,7 @@ function levelDb({ soundBits, bigValues, gain }: GranuleChannel): number {
   return (gain - FULL_SCALE_GAIN + 4 * Math.log2(1 + bigValues)) * DB_PER_STEP;
 }
 
-/** Returns the level of the louder channel of each granule. */
+/** Returns one level for each granule: the level of its louder channel. */
 function levelsOf(frame: Frame): number[] {
   const levels = granulesOf(frame).map(levelDb);
   if (frame.header.channels === 1) return levels;
@@ -29,7 +29,7 @@ function levelsOf(frame: Frame): number[] {
   );
 }
 
-/** Measures the level of each granule, which lasts 24 ms at 24 kHz. */
+/** Measures the level of each granule. A granule lasts 24 ms at 24 kHz. */
 export async function mp3Loudness(file: PartFile): Promise<Loudness> {
   const levelsDb: number[] = [];
   let sampleRateHz = 1;

@@ -9,7 +9,7 @@ export interface Mp3Part {
   readonly header: FrameHeader;
   /** The header bytes of the part's first frame. */
   readonly headerBytes: Uint8Array;
-  /** True if all frames of the part have one bitrate. */
+  /** True if all frames of the part have the same bitrate. */
   readonly isConstant: boolean;
   /** Number of frames of sound, at least one. */
   readonly frames: number;
@@ -38,7 +38,10 @@ export async function* soundFrames(
   }
 }
 
-/** Limits the stated silence to the frames that exist, because the file may have been truncated later. */
+/**
+ * Returns the stated silence. Omits the trailing silence if the number of frames is not the stated one, because the end
+ * may have been cut off. Returns no silence if the stated one is not shorter than the sound.
+ */
 function edgesOf(information: Information | undefined, frames: number, samples: number): EdgeSilence {
   const none = { leadingSamples: 0, trailingSamples: 0 };
   const said = information?.edges ?? none;

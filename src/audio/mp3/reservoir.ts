@@ -12,7 +12,7 @@ import { isBroken, mainDataBegin } from "./side-information.ts";
 const MAX_BACK_BYTES = { long: 511, short: 255 };
 const CRC_POLYNOMIAL = 0x8005;
 
-/** Computes the checksum of a frame, which covers the last two bytes of the header and the side information. */
+/** Computes a frame's checksum. The checksum covers the last two bytes of the header, and the side information. */
 function checksum(bytes: Uint8Array, sideOffset: number, sideBytes: number): number {
   let crc = 0xffff;
   const covered = [...bytes.subarray(2, HEADER_BYTES), ...bytes.subarray(sideOffset, sideOffset + sideBytes)];
@@ -33,7 +33,7 @@ function silence({ header, bytes }: Frame): void {
   bytes[HEADER_BYTES + 1] = crc & 0xff;
 }
 
-/** Tracks how many bytes of earlier frames the decoder has, separately for each part. */
+/** Tracks how many bytes of earlier frames the decoder has. Each part needs an instance of its own. */
 export class Reservoir {
   #bytesSeen = 0;
 

@@ -2,11 +2,11 @@
 import type { FrameHeader } from "./frame-header.ts";
 import type { Frame } from "./frames.ts";
 
-/** Bit position and length of each field within the fields of one channel of one granule. */
+/** Position and length of a field, in bits. The position counts from the first field of a granule's channel. */
 const BIG_VALUES = { bit: 12, bits: 9 };
 const GAIN = { bit: 21, bits: 8 };
 const BLOCK_TYPE_BITS = 2;
-/** Maximum of the field `big_values`, which counts pairs: a granule has 576 values. */
+/** Maximum of the field `big_values`. The field counts pairs of values, and a granule has 576 values. */
 const MAX_BIG_VALUES = 288;
 
 export interface GranuleChannel {
@@ -23,9 +23,7 @@ function bitsAt(bytes: Uint8Array, bit: number, count: number): number {
   return (three >> (24 - (bit & 7) - count)) & ((1 << count) - 1);
 }
 
-/**
- * Returns how many bytes before the frame its data begins. Earlier frames leave these bytes unused.
- */
+/** Returns how many bytes before the frame its data begins. Earlier frames leave these bytes unused. */
 export function mainDataBegin({ header, bytes }: Frame): number {
   return bitsAt(bytes, header.sideOffset * 8, header.version === "1" ? 9 : 8);
 }
@@ -33,7 +31,7 @@ export function mainDataBegin({ header, bytes }: Frame): number {
 /** Returns the number of granules in a frame times its channels. */
 const countOf = ({ samples, channels }: FrameHeader): number => (samples / 576) * channels;
 
-/** Returns the bit position of the fields of a granule and channel; `index` counts the pairs. */
+/** Returns the bit position of the fields of a granule's channel. `index` counts the channels of all granules. */
 function bitOf({ version, channels, sideOffset }: FrameHeader, index: number): number {
   if (version === "1") return sideOffset * 8 + (channels === 1 ? 18 : 20) + index * 59;
   return sideOffset * 8 + (channels === 1 ? 9 : 10) + index * 63;
@@ -51,7 +49,7 @@ export function granulesOf({ header, bytes }: Frame): GranuleChannel[] {
   });
 }
 
-/** Returns whether the standard forbids a value in the frame. Decoders refuse such a frame. */
+/** Returns whether the frame has a value that the standard forbids. Decoders refuse such a frame. */
 export function isBroken({ header, bytes }: Frame): boolean {
   const switchBit = header.version === "1" ? 33 : 38;
   for (let index = 0; index < countOf(header); index += 1) {

@@ -79,8 +79,9 @@ function trailingTagBytes(tail: Uint8Array): number {
 }
 
 /**
- * Returns the bytes of audio. Skips ID3v2 and APE tags at the beginning, and ID3v1, APE, Lyrics3 and appended ID3v2
- * tags at the end. A leading tag that claims to be longer than the file leaves no audio. A trailing one is ignored.
+ * Returns the range of the audio. Skips ID3v2 and APE tags at the beginning, and ID3v1, APE, Lyrics3 and appended ID3v2
+ * tags at the end. A leading tag that claims to be longer than the file leaves no audio. A trailing tag that claims to
+ * be longer than the rest is ignored.
  */
 export async function withoutTags(file: PartFile): Promise<ByteRange> {
   let start = 0;

@@ -17,7 +17,10 @@ export interface OpusHead {
   readonly outputGain: number;
 }
 
-/** Reads the first packet. Returns a clause about the fault if it is not a header or needs a channel mapping. */
+/**
+ * Reads the first packet. If the packet is not a valid header or needs a channel mapping, returns a clause that
+ * describes the fault.
+ */
 export function readHead(packet: Uint8Array): OpusHead | string {
   const name = String.fromCharCode(...packet.subarray(0, 8));
   if (name !== "OpusHead" || packet.byteLength < HEAD_BYTES) return "it does not begin like Opus";

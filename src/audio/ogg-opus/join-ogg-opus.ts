@@ -12,8 +12,8 @@ const RATE_HZ = 48_000;
 const SILENCE_SAMPLES = 960;
 /**
  * Minimum number of silent packets between two parts. The first one has the mode of the previous part's end, so that
- * its sound fades out normally. The last one has the other mode than the next part's beginning, because a change
- * between SILK and CELT resets the decoder. Without the reset, its state would affect the next part.
+ * its sound fades out normally. The last one has a different mode from the next part's beginning, because a change
+ * between SILK and CELT resets the decoder. Without the reset, the decoder's state would affect the next part.
  */
 const MIN_SILENT_PACKETS = 2;
 const CELT_SILENCE = Uint8Array.of(0xf8, 0xff, 0xfe);
@@ -21,7 +21,7 @@ const SILK_SILENCE = Uint8Array.of(0x08, 0x0b, 0xe4, 0xb9, 0xa0, 0xbc, 0x84);
 
 interface PlacedPart {
   readonly part: OpusPart;
-  /** Number of samples in the stream before those of this part. */
+  /** Number of samples that precede this part in the stream. */
   readonly offset: number;
   readonly silence: readonly Uint8Array[];
 }
@@ -94,7 +94,7 @@ function assertJoinable(parts: readonly OpusPart[]): void {
   assertSameProperties(
     parts.map(({ head, hasStereoPackets }) => ({
       "output gain": head.outputGain,
-      // Players mix stereo packets of a mono part down to one channel; in a stereo file they would not.
+      // Players mix stereo packets of a mono part down to one channel, but would not do so in a stereo file.
       "kind of packets":
         head.channels < channels && hasStereoPackets ? "stereo to be played as mono" : "as played",
     })),

@@ -8,7 +8,10 @@ const IS_VARIABLE = 0x80;
 const COUNT_MASK = 0x3f;
 const IS_STEREO = 0x04;
 
-/** Frame lengths in samples at 48 kHz. They repeat for each bandwidth: three of SILK, two of hybrid, four of CELT. */
+/**
+ * Frame lengths in samples at 48 kHz. Each list repeats for every bandwidth of its mode: SILK has three bandwidths,
+ * hybrid has two, and CELT has four.
+ */
 const SILK_SAMPLES = [480, 960, 1920, 2880];
 const HYBRID_SAMPLES = [480, 960];
 const CELT_SAMPLES = [120, 240, 480, 960];
@@ -48,7 +51,9 @@ function areEqual(_: Uint8Array, offset: number, end: number, count: number): bo
   return bytes >= 0 && bytes % count === 0 && bytes / count <= MAX_FRAME_BYTES;
 }
 
-/** Returns whether `count` frames fill the bytes from `offset` to `end`, if all but the last state their lengths. */
+/**
+ * Returns whether `count` frames fill the bytes from `offset` to `end`. All frames but the last state their lengths.
+ */
 function areStated(packet: Uint8Array, offset: number, end: number, count: number): boolean {
   let at = offset;
   let sum = 0;
@@ -62,7 +67,7 @@ function areStated(packet: Uint8Array, offset: number, end: number, count: numbe
   return last >= 0 && last <= MAX_FRAME_BYTES;
 }
 
-/** Returns the end of the bytes that state the padding's length, and the beginning of the padding. */
+/** Returns where the frames begin (after the bytes that state the padding's length) and end (before the padding). */
 function withoutPadding(packet: Uint8Array): { readonly offset: number; readonly end: number } {
   let offset = 2;
   let padding = 0;

@@ -63,7 +63,10 @@ class OpenPacket {
   #bytes = 0;
   isOpen = false;
 
-  /** Adds a piece. Keeps only the beginning of a packet too long for audio: comments may contain large pictures. */
+  /**
+   * Adds a piece. Keeps only the beginning of a packet that is too long for audio, because comments may contain large
+   * pictures.
+   */
   add(piece: Uint8Array): void {
     this.isOpen = true;
     this.#bytes += piece.byteLength;

@@ -31,7 +31,7 @@ interface AudioPage {
 /**
  * Yields the sound of a part, page by page.
  *
- * @param onHead receives the fields of the header before the first page of sound
+ * @param onHead receives the header's fields, before the first page of sound is yielded
  */
 export async function* soundPackets(
   file: PartFile,
@@ -75,7 +75,8 @@ class Positions {
     this.samples += packets.reduce((sum, { samples }) => sum + samples, 0);
     if (granule === undefined) return undefined;
     if (this.#pages === 0) this.#ahead = granule - this.samples;
-    // If the stream has a single page, a low position is valid: it means that the end is not played.
+    // If the stream has a single page, its position may be less than its number of samples: the end is then not played.
+    // With several pages, this is a fault.
     if (this.#pages === 1 && this.#ahead < 0) return "its first position lies before its beginning";
     if (granule < this.#last) return "its positions run backwards";
     this.#pages += 1;

@@ -6,7 +6,10 @@ import { joinSamples } from "./join-samples.ts";
 import { frameBytesOf, readWav, WAVE_FLOAT, type WavFormat } from "./read-wav.ts";
 import { silenceOf, wavHeaderAndTrailer } from "./wav-header.ts";
 
-/** Usual loudspeaker masks by number of channels: front centre, or front left and right. No mask means the same. */
+/**
+ * Usual loudspeaker masks: front centre for one channel, front left and right for two. A file without a mask means the
+ * same.
+ */
 const USUAL_MASKS: Readonly<Record<number, number>> = { 1: 0x4, 2: 0x3 };
 
 /** Removes a usual loudspeaker mask, so that equivalent formats are equal. */

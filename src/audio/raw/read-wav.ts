@@ -99,7 +99,7 @@ function formatFault(format: WavFormat, blockBytes: number): string | undefined 
 export const frameBytesOf = ({ channels, bitsPerSample }: WavFormat): number =>
   (channels * bitsPerSample) / 8;
 
-/** Reads the length of the samples from the `ds64` chunk of RF64; returns undefined if it states none. */
+/** Reads the length of the samples from the `ds64` chunk of RF64; returns undefined if the chunk states no length. */
 async function longDataSize(file: PartFile, ds64: Chunk): Promise<number | undefined> {
   const bytes = await file.bytesAt(ds64.offset, 16);
   if (bytes.byteLength < 16) return undefined;
@@ -118,12 +118,12 @@ async function endsInChunks(file: PartFile, offset: number): Promise<boolean> {
   return at === file.sizeBytes || at === file.sizeBytes + 1;
 }
 
-/** Returns the number of bytes of samples. The file's own statement is used if it is possible. */
+/** Returns the number of bytes of samples. Uses the length that the file states, if that length is possible. */
 async function dataBytes(file: PartFile, data: Chunk, longSize: number | undefined): Promise<number> {
   const left = file.sizeBytes - data.offset;
   const said = data.sizeBytes === UNKNOWN_SIZE && longSize !== undefined ? longSize : data.sizeBytes;
   if (said > left) return left;
-  // A length of 0 is stated by a program that could not seek back, but also by a file without samples.
+  // A length of 0 means that the program could not seek back to write the length, or that there are no samples.
   if (said === 0) return (await endsInChunks(file, data.offset)) ? 0 : left;
   return said;
 }

@@ -8,7 +8,7 @@ const STEP_SECONDS = 0.02;
 
 type ReadSample = (view: DataView, offset: number) => number;
 
-/** Reads a sample as a share of full scale. */
+/** Returns a function that reads a sample as a share of full scale. */
 function sampleReader({
   encoding,
   bitsPerSample,

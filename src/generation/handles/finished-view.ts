@@ -11,14 +11,17 @@ import { waitForJob } from "../job/wait-for-job.ts";
 import { type TaskView, taskViewOf } from "../task-view.ts";
 import { viewOfSaved } from "../use-cases/saved-view.ts";
 
-/** Usually enough to fetch a copy that another machine saved. After it, the view names the tool that fetches it. */
+/**
+ * Maximum wait for a copy of audio that another machine saved. It is usually enough to fetch the copy. After it, the
+ * view names the tool that fetches the audio.
+ */
 const FETCH_WITHIN_MS = 5000;
 
 /**
- * Builds the view of a finished handle. Does not fetch a file again that was saved on this machine and is
- * missing, because somebody removed it.
+ * Builds the view of a finished handle. If the file was saved on this machine and is missing, somebody removed it, so
+ * it is not fetched again.
  *
- * @returns a view without audio if there is none on this machine
+ * @returns a view without audio if this machine has none
  */
 export async function viewOfFinished(
   deps: GenerationDeps,

@@ -85,7 +85,7 @@ export class HandleRun implements HandleCall {
     const { ledger, clock } = this.#deps;
     const isSavedSomewhere = asked.status === "succeeded" && asked.files.length > 0;
     if (isSavedSomewhere) throw new NoHandleNeeded("nothing has to be made");
-    // Claim the record before opening the handle, so that no other process sends it in between.
+    // Claim the record before opening the handle, so that no other process sends the request in between.
     const { record } = await ledger.claim(asked);
     const { keyId, recordId: targetId } = record;
     const draft = { handleId: randomUUID(), keyId, targetId, openedAtMs: clock.wallMs() };

@@ -27,7 +27,7 @@ export interface HandleOperations<View> {
   /**
    * Reports the status of a handle, and resumes its work if no process is doing it.
    *
-   * @returns `null` if the ledger no longer has its record
+   * @returns `null` if the ledger no longer has the record of the handle
    * @throws AudioError `store_unavailable`; the handle is unaffected
    */
   getStatus(handle: CallHandle): Promise<HandleStatus<View> | null>;

@@ -52,7 +52,7 @@ export class RequestHandles implements HandleOperations<TaskView> {
    * Starts a request in the background.
    *
    * @param call waits for the result if the request needs no handle
-   * @returns the status of its handle once the ledger has it, or the view if nothing has to be made
+   * @returns the status of the handle once the ledger has the handle, or the view if nothing has to be made
    * @throws AudioError for refusals before the job starts
    */
   async start(work: IdentifiedRequest, request: NameRequest, call: Call): Promise<HandleOrView<TaskView>> {
@@ -95,7 +95,8 @@ export class RequestHandles implements HandleOperations<TaskView> {
     // A job that just saw the task fail may be about to make the free repeat.
     const isDrivenHere = this.#jobs.running(record.recordId) !== undefined;
     if (isDrivenHere) return hasFailedAttempt(opened) ? this.#working(opened) : this.#resume(opened);
-    // The process that holds the record's lease works for the handle. If no process holds it, this one resumes it.
+    // The process that holds the record's lease works for the handle. If no process holds the lease, this process
+    // resumes the handle.
     const claimed = await this.#deps.ledger.claim(record);
     const now = { handle, record: claimed.record };
     return claimed.isOurs && !this.#running.has(handle.handleId) ? this.#resume(now) : this.#working(now);
@@ -107,7 +108,7 @@ export class RequestHandles implements HandleOperations<TaskView> {
     if (end?.kind === "cancelled") this.#running.get(handleId)?.run.abort();
   }
 
-  /** Stops storing the outcomes of runs, because from now on they end only by the shutdown. */
+  /** Stops storing the outcomes of runs, because from now on only the shutdown ends them. */
   close(): void {
     this.#isClosed = true;
   }
@@ -140,7 +141,7 @@ export class RequestHandles implements HandleOperations<TaskView> {
       .catch((cause: unknown) => log.warn("the end of a task could not be written yet", cause));
   }
 
-  /** Returns the end to store for an error; `null` for an error that says nothing about the request. */
+  /** Returns the outcome to store for an error; `null` for an error that says nothing about the request. */
   #endOfError(thrown: unknown, run: HandleRun): RequestEnd | null {
     if (run.signal.aborted || thrown instanceof HandleEnded) return null;
     if (!(thrown instanceof AudioError)) this.#deps.log.error("a task failed unexpectedly", thrown);
@@ -156,7 +157,7 @@ export class RequestHandles implements HandleOperations<TaskView> {
     if (end === null || running?.run !== run || this.#isClosed) return;
     const { opened } = running;
     const record = end.kind === "error" ? await ledger.get(opened.record.recordId) : null;
-    // A process that holds the lease may still repeat the request, and then stores the result itself.
+    // If another process holds the lease, it may still repeat the request, and then stores the result itself.
     if (record !== null && !(await ledger.claim(record)).isOurs) return;
     await ledger.store.endHandle(opened.handle, end, clock.wallMs());
   }

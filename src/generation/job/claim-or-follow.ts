@@ -20,8 +20,8 @@ export type ClaimResult =
   | { readonly kind: "end"; readonly end: JobEnd };
 
 /**
- * Claims the record, or follows it until it has ended or its lease is free. Follows only while somebody waits for
- * the job.
+ * Claims the record, or follows it until it has ended or its lease is free. A `finish` job follows only while somebody
+ * waits for the job.
  */
 export async function claimOrFollow(job: Job, deps: GenerationDeps): Promise<ClaimResult> {
   const { ledger, clock, timing } = deps;

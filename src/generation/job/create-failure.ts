@@ -36,7 +36,8 @@ const withEarlierSendAdvice = (error: AudioError, record: TaskRecord): AudioErro
  *
  * @param tries number of creates that this job has sent
  * @param hadBeenSent whether an earlier send of this job may have arrived
- * @returns the transport error, or `null` if the service responded
+ * @returns the error to throw if the recovery window ends now; `null` if the service asked for a pause (429) or was
+ *   unavailable (503)
  * @throws AudioError if another send would give the same result
  */
 export async function handleCreateFailure(
@@ -55,7 +56,7 @@ export async function handleCreateFailure(
   const slot: SlotRelease = { sendId, outcome: wasNeverSent(error) ? "unsent" : "counts" };
   if (isUnknown) {
     job.unansweredAttempt = record.attempt;
-    // We got a response (503), so a cancelled job may stop instead of sending again.
+    // The service responded (503), so a cancelled job may stop instead of sending again.
     if (decision.kind === "unavailable" && !hadBeenSent) job.clearSent();
     await limits.writeNowOrLater("the end of a create", () => ledger.store.releaseSlot(slot));
   } else {

@@ -106,7 +106,7 @@ async function reloadRecord(
 /**
  * Sends the create once. After a failure, returns only when the next send is due.
  *
- * @returns the transport error, or `null` if the service responded
+ * @returns `null` after success, or the result of {@link handleCreateFailure}
  */
 async function send(
   job: Job,

@@ -6,15 +6,17 @@ import { Deadline } from "../../deadline.ts";
 import { flightOf, RECORD_STATUSES, type TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 
-/** Records to read for each status: enough for the tasks in flight and for one that ended during the create. */
+/**
+ * Number of records to read for each status. It covers the tasks in flight and one task that ended during the create.
+ */
 const MAX_PER_STATUS = IN_FLIGHT_TASKS + 1;
 
 /**
  * Lists the other requests of this API key that held credits when the create was refused.
  *
  * @param refused the record of the refused create, with the time it was sent
- * @returns record ids that still hold credits, empty if all have ended since; `null` if none held any, so that waiting
- *   is pointless
+ * @returns ids of the records that still hold credits; empty if a request has ended since the create was sent, so that
+ *   credits may be free; `null` if no other request held credits, so that waiting is pointless
  */
 export async function creditHolders(refused: TaskRecord, deps: GenerationDeps): Promise<string[] | null> {
   const others = await otherRequests(refused, deps);

@@ -25,7 +25,7 @@ export class NotWantedError extends Error {
   override readonly name = "NotWantedError";
 }
 
-/** If a call has been open this long and is repeated, its client has probably given up on it. */
+/** Time after which a client that repeats an open call has probably given up on the first one. */
 const SILENT_AFTER_MS = 2000;
 
 export class Job {
@@ -34,13 +34,13 @@ export class Job {
   purpose: JobPurpose;
   /** The narration that pays for the create; `null` once a call requests the audio directly. */
   narrationId: string | null = null;
-  /** Whether to start a new attempt if the response to the create shows that the current one has already failed. */
+  /** Whether to start a new attempt if the response to the create shows that the current attempt has already failed. */
   mayRetryFailedAttempt = true;
-  /** Whether to download the audio although this machine has a copy, because the copy is damaged. */
+  /** Whether to download the audio although this machine has a copy. This is set if the copy is damaged. */
   forcesDownload = false;
   /** Number of new tasks that this job created. */
   newTasks = 0;
-  /** Number of the attempt whose send got no response, so that the send may have created the task. */
+  /** Number of the attempt whose send got no response. The send may have created the task. */
   unansweredAttempt: number | null = null;
   /**
    * Whether a create is in progress or got no response. The create may have made a task, so the job must not end
@@ -58,7 +58,7 @@ export class Job {
   #finish: (end: JobEnd) => void = () => undefined;
   /** Number of callers that wait until a deadline, and of callers with a handle. */
   readonly #callers = { plain: 0, withHandle: 0 };
-  /** Whether a caller whose wait ended was answered that the job continues. */
+  /** Whether a call returned with the answer that the job continues. */
   #keepsRunning = false;
   /**
    * When the longest wait began, on the steady clock. Ignores callers with handles, because they may poll at any
@@ -135,7 +135,8 @@ export class Job {
   }
 
   /**
-   * Keeps the job wanted even if its handles are cancelled, because a caller was answered that the job continues.
+   * Keeps the job wanted even if its handles are cancelled, because a call returned with the answer that the job
+   * continues.
    */
   keepRunning(): void {
     this.#keepsRunning = true;

@@ -13,7 +13,10 @@ import { persist } from "./persist.ts";
 import { saveTask } from "./save-task.ts";
 import { watchTask } from "./watch-task.ts";
 
-/** Time for the response to a create in progress when the program stops, so that its task id is stored. */
+/**
+ * Maximum wait for the response to a create when the program stops. The response contains the task id, which is then
+ * stored.
+ */
 const LAST_ANSWER_MS = 1200;
 
 /**
@@ -51,7 +54,7 @@ export class Jobs {
   /**
    * Returns the running job of this record, or starts one. A running `finish` job becomes a `create` job on request.
    *
-   * @param narrationId the narration that pays for it; `null` for a direct request
+   * @param narrationId the narration that pays for the create; `null` for a direct request
    * @param forcesDownload downloads the audio even if this machine has it
    * @param mayRetryFailedAttempt starts a new attempt if the response to a create shows that the current attempt has
    *   already failed
@@ -109,10 +112,7 @@ export class Jobs {
     }
   }
 
-  /**
-   * Stores the refusal, because a call may have returned while the job continued. Its handle then reports the
-   * reason.
-   */
+  /** Stores a refusal. A call may have returned while the job continued, and its handle then reports the reason. */
   async #storeRefusal(job: Job, error: AudioError): Promise<void> {
     const { ledger, limits, clock } = this.#deps;
     if (job.purpose !== "create" || job.record.status !== "waiting" || TRANSIENT.has(error.code)) return;
@@ -125,7 +125,7 @@ export class Jobs {
   /**
    * Runs the actions of a claimed record until the job ends.
    *
-   * @param hadFailed an earlier attempt had failed, so this call creates at most one new task
+   * @param hadFailed whether an earlier attempt had failed; this call then creates at most one new task
    */
   async #run(job: Job, hadFailed: boolean): Promise<JobEnd> {
     const { clock, timing, limits } = this.#deps;
@@ -144,7 +144,7 @@ export class Jobs {
       });
       switch (action.kind) {
         case "send":
-          // If another process made the task, its failure happened while this job waited for it.
+          // If another process created the task, a failure of the task happened while this job waited.
           failure =
             (await createTask(job, this.#deps, this.#onInFlightFull)) === "answered"
               ? "in_response"

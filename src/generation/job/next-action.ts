@@ -5,8 +5,8 @@ export type TaskAction =
   /** Send the create, or send it again under the same key if its response was lost. */
   | { readonly kind: "send" }
   /**
-   * Start the next attempt at the same request. `isSameCall`: this job saw the last attempt fail, rather than an
-   * earlier call.
+   * Start the next attempt at the same request. `isSameCall`: this job, and not an earlier call, saw the last attempt
+   * fail.
    */
   | { readonly kind: "newAttempt"; readonly isSameCall: boolean }
   /** Poll the service until the task has ended. */
@@ -32,7 +32,7 @@ export interface JobFacts {
   readonly mayCreate: boolean;
   /** The job creates for a narration, which checks its credit limit for each attempt. */
   readonly isOfNarration: boolean;
-  /** The callers allow a new attempt if this one turns out to have failed earlier. */
+  /** The callers allow a new attempt if the current one turns out to have failed before. */
   readonly mayRetryFailedAttempt: boolean;
   readonly failure: FailureSeen;
   /** The record had a failed attempt when the job started. */
@@ -47,8 +47,8 @@ export interface JobFacts {
 const MAX_NEW_TASKS = 2;
 
 /**
- * Limits new attempts if the service responds to every create with a failed task. Otherwise the job would send
- * creates until the recovery window ends.
+ * Limits new attempts if the service responds to every create with a failed task. Without this limit, the job would
+ * send creates until the recovery window ends.
  */
 const MAX_REPLAYED_FAILURES = 2;
 
@@ -69,7 +69,10 @@ export function nextAction(record: TaskRecord, facts: JobFacts): TaskAction {
   }
 }
 
-/** A call that requests a failed task pays for one more. Otherwise only a refunded task is repeated, once. */
+/**
+ * A call for a request whose task had failed before pays for one more task. After any other failure, the request is
+ * repeated only if the task was refunded. A task of this job is repeated once.
+ */
 function mayTryAgain(record: TaskRecord, facts: JobFacts): boolean {
   if (!facts.mayCreate) return false;
   switch (facts.failure) {

@@ -12,8 +12,8 @@ import type { GenerationDeps } from "../deps.ts";
 import type { Job } from "./job.ts";
 
 /**
- * The longest pause between two tries. Not multiplied by the time scale, because the store has nothing to do with
- * the service's limits.
+ * Maximum pause between two tries. It is not multiplied by the time scale, because the store has nothing to do with the
+ * service's limits.
  */
 const MAX_PAUSE_MS = 5000;
 

@@ -11,7 +11,7 @@ export type Phase =
   | { readonly kind: "starting" }
   /** Another process drives the record; this one follows its progress. */
   | { readonly kind: "following" }
-  /** The service may not be asked yet. `sinceMs` is set once the job has entered the hold. */
+  /** The job may not ask the service yet. `sinceMs` is set once the job has entered the hold. */
   | {
       readonly kind: "held";
       readonly reason: HoldReason;
@@ -66,7 +66,7 @@ const seconds = (ms: number): string => `${Math.max(1, Math.ceil(ms / 1000))} s`
 export const describeHold = (reason: HoldReason, leftMs: number, lastedMs?: number): string =>
   SENTENCES[reason](seconds(leftMs), lastedMs === undefined ? "" : ` (${seconds(lastedMs)} so far)`);
 
-/** Keeps the start time of a hold if the job was already held for the same reason, also across a send. */
+/** Keeps the start time of a hold if the job was already held for the same reason, even with a send in between. */
 export function withHoldStart(phase: Phase, before: Phase, nowMs: number): Phase {
   if (phase.kind !== "held") return phase;
   const known = before.kind === "sending" ? before.before : before;

@@ -5,7 +5,6 @@ import { AudioError } from "../../errors.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { Job, JobEnd } from "./job.ts";
 
-/** Progress as a count. */
 export interface ProgressCount {
   readonly done: number;
   readonly total: number;
@@ -23,10 +22,10 @@ export interface Call {
   readonly handle?: HandleCall;
 }
 
-/** The step of a call with a handle that runs before the call's job starts. */
+/** The first step of a call that has a handle. It runs before the job of the call starts. */
 export interface HandleCall {
   /**
-   * Whether another process started the work of this handle. An attempt that has failed then counts as made for this
+   * Whether another process started the work of this handle. If so, an attempt that has failed counts as made for this
    * handle, and is not repeated.
    */
   readonly isResumed: boolean;
@@ -39,7 +38,7 @@ export interface HandleCall {
   prepare(record: TaskRecord): Promise<TaskRecord>;
 }
 
-/** A call that does not wait for audio waits this long for the response to its create. */
+/** Maximum wait for the response to a create in a call that does not wait for audio. */
 const ANSWER_WAIT_MS = 10_000;
 
 /** A call in progress: all its waits share one deadline. */
@@ -92,7 +91,10 @@ export async function waitForJob(
   }
 }
 
-/** A call that does not wait for audio returns during a hold longer than this. */
+/**
+ * Maximum length of a hold during which a call that does not wait for audio stays open. During a longer hold, the call
+ * returns.
+ */
 const LONG_HOLD_MS = ANSWER_WAIT_MS;
 
 /** Whether a call that does not wait for audio can return: there is a task id, or a hold that outlasts the call. */
@@ -101,7 +103,7 @@ export function isAnswered(job: Job, clock: Pick<Clock, "steadyMs">): boolean {
   return record.taskId !== null || (phase.kind === "held" && phase.untilMs - clock.steadyMs() > LONG_HOLD_MS);
 }
 
-/** A send without a response for this long counts as unanswered, even after a hold. */
+/** Time without a response after which a send counts as unanswered, even if a hold came before the send. */
 const SILENCE_MS = 5000;
 
 /** Throws if the service could not be reached before the call's time was over. */

@@ -19,7 +19,7 @@ export function assignFiles(records: readonly TaskRecord[]): (record: TaskRecord
   return ({ recordId, files }) => files.filter(({ path }) => owners.get(path)?.recordId === recordId);
 }
 
-/** Finds the newest file that exists with its recorded size. Its content is verified when it is read. */
+/** Finds the newest file that exists with its recorded size. The content is verified when the file is read. */
 export async function newestExisting(files: readonly SavedFile[], root: string): Promise<string | null> {
   for (const { path, sizeBytes } of [...files].reverse()) {
     const stats = await lstat(path).catch(() => null);

@@ -91,7 +91,7 @@ function replaceHint(owner: NameOwner | null, replace: boolean): string {
 }
 
 /**
- * Saves the audio also under this caller's name, and records the name. Audio in the folder of narration parts is
+ * Saves the audio under this caller's name, too, and records that name. Audio in the folder of narration parts is
  * always copied to the output folder.
  */
 export async function saveUnderName(

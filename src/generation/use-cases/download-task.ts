@@ -33,11 +33,11 @@ export interface DownloadRequest {
 }
 
 /**
- * Saves the task's audio under the wanted name. Given the handle of a request without a response, sends that request
- * again first. It cannot pay twice, because it uses the same key.
+ * Saves the task's audio under the wanted name. If `taskId` is the handle of a request whose send got no response,
+ * sends that request again first. The second send uses the same key, so it cannot be paid twice.
  *
  * @throws AudioError `not_ready` while the task is unfinished, `task_failed`, `timeout` if the transfer outlasts the
- *   wait (it continues), and errors of saving
+ *   wait (the transfer continues), and errors of saving
  */
 export async function downloadTask(
   deps: GenerationDeps,
@@ -48,7 +48,7 @@ export async function downloadTask(
   const { taskId, fileName } = request;
   checkTaskId(taskId);
   if (fileName !== null) checkFileName(fileName);
-  // All steps share one deadline, even if the caller may not wait.
+  // All steps share one deadline. It does not depend on the wait of the caller.
   const call = openCall({ ...givenCall, waitMs: Math.max(1, deps.timing.transferWaitMs) }, deps.clock);
   const timeoutError = (): AudioError => callTimedOut(deps.ledger.store.trouble, { taskId });
   const known = await withDeadline(
@@ -80,7 +80,7 @@ function notReadyError(record: Pick<TaskRecord, "taskId" | "status" | "recordId"
   });
 }
 
-/** Sends a request without a response again. A request that was never sent needs a generate_audio call. */
+/** Sends a request again if its send got no response. A request that was never sent needs a generate_audio call. */
 async function resendUnresolved(jobs: Jobs, record: TaskRecord, call: OpenCall): Promise<TaskRecord> {
   if (record.status !== "unresolved") {
     if (jobs.running(record.recordId) !== undefined) throw notReadyError(record);
@@ -134,7 +134,7 @@ async function recordForeignTask(
     isListed: true,
   });
   const observed = { kind: "observed", attempt: 1, task, atMs: deps.clock.wallMs() } as const;
-  // Return the record unwritten. The job that saves the audio claims it, which writes it.
+  // Return the record unwritten. The job that saves the audio claims the record, and the claim writes it.
   return applyEvent(empty, observed);
 }
 
@@ -171,7 +171,7 @@ async function downloadAudio(
     case "abandoned":
     case "not_wanted":
     case undefined: {
-      // The cause of the delay is more useful than a time-out.
+      // Throw the cause of the delay, because it is more useful than a time-out.
       const { phase } = job;
       if (phase.kind === "retrying") throw phase.error.withIds({ taskId: record.taskId ?? undefined });
       throw new AudioError("timeout", "The audio is still being downloaded; the transfer goes on.", {

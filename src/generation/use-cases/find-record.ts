@@ -25,7 +25,7 @@ export interface IdentifiedRequest {
 }
 
 export interface FoundRecord {
-  /** The found record. It belongs to this API key, or possibly to another one if `file` is set. */
+  /** The found record. It may belong to another API key, but only if `file` is set. */
   readonly record: TaskRecord;
   /** The record's unchanged audio on this machine; `null` if there is none. */
   readonly file: SavedFile | null;
@@ -77,8 +77,8 @@ export function newRecord(
 }
 
 /**
- * Finds the record of this work or drafts one. Finds audio on this machine regardless of the API key. If only
- * another key's record names a task, queries the task with this key: if the service shows it, this key can use it.
+ * Finds the record of this work or drafts one. Finds audio on this machine regardless of the API key. If only another
+ * key's record names a task, queries the task with this key. This key can use the task if the service shows it.
  *
  * @throws AudioError if the service cannot be asked, because then nothing may be created
  */
@@ -133,8 +133,8 @@ async function findSavedAmong(
 }
 
 /**
- * Returns this key's record of a task that another key's record names; a new one is not written yet. The other record
- * is unchanged. The spending counts the task once, because both records name it.
+ * Returns this key's record of a task that another key's record names. If this key has no record, drafts one without
+ * writing it. The other record is unchanged. Both records name the task, so the spending counts the task once.
  *
  * @throws AudioError `not_found` for another account's task, and errors of the query
  */
@@ -156,8 +156,8 @@ async function adopt(
 }
 
 /**
- * Adopts the task if the service shows it to this key. Returns `null` otherwise, because it belongs to another
- * account.
+ * Adopts the task if the service shows it to this key. Returns `null` if the service does not, because the task belongs
+ * to another account.
  */
 async function adoptIfVisible(
   deps: GenerationDeps,

@@ -53,13 +53,13 @@ export interface PartCall {
   readonly onSent?: () => void;
   /** Called with a sentence about an unknown status of the service, possibly more than once. */
   readonly onUnknownStatus?: (sentence: string) => void;
-  /** Download the audio even if it is here, because the copy is damaged. */
+  /** Whether to download the audio although a copy is here. This is set if the copy is damaged. */
   readonly forcesDownload?: boolean;
 }
 
 /**
- * Waits until a part that was accepted, or whose create is in progress, has ended and is saved. Sends no create. Does
- * nothing for a part that was not accepted or has ended.
+ * Waits until a part has ended and is saved, if it was accepted or its create is in progress. Does nothing for any
+ * other part. Sends no create.
  *
  * @throws the signal's reason
  */
@@ -85,22 +85,23 @@ export async function finishPart(
   await waitForJob(job, openPartCall(deps, signal));
 }
 
-/** Opens a call that waits a little longer than the service can take for a part. */
+/** Opens a call that waits longer than the service can take for a part. */
 function openPartCall({ clock, timing }: GenerationDeps, signal: AbortSignal): OpenCall {
   const deadline = new Deadline(clock, 2 * timing.recoveryMs);
   return { signal, waitMs: deadline.leftMs, onProgress: () => undefined, deadline };
 }
 
 /**
- * A job that ends without a result is started again at most this often. For example, it ends so when another process
- * drives the record.
+ * Maximum number of times that a job is started for a part. A job may end without a result, for example when another
+ * process drives the record.
  */
 const MAX_STARTS = 3;
 
 /**
- * Finds the record of a part across API keys: this key's record, unless another key's audio is here. A record of
- * another key counts until the service shows that its task belongs to another account. From then on a record of this
- * key counts in its place.
+ * Finds the record of a part across API keys. The first of these counts: this key's succeeded record, another key's
+ * record whose audio is here, this key's record if it was sent, the newest record that another key sent, this key's
+ * unsent record. Another key's record no longer counts once the service shows that its task belongs to another account.
+ * From then on, a record of this key counts in its place.
  *
  * @returns `null` if the part was never requested
  */
@@ -133,8 +134,8 @@ export async function savedPart(deps: GenerationDeps, request: PartRequest): Pro
 const wasSent = ({ status, attempt }: TaskRecord): boolean => status !== "waiting" || attempt > 1;
 
 /**
- * Makes and saves one part. Like every request it is paid for once. If its audio is already on this machine, in any
- * folder, the service is not asked.
+ * Makes and saves one part. The part is paid for once, like every request. If its audio is already on this machine, in
+ * any folder, the service is not asked.
  *
  * @throws AudioError for a refusal, `task_failed`, errors of saving; NotWantedError; the signal's reason
  */

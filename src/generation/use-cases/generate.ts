@@ -41,8 +41,8 @@ export interface GenerateRequest {
 }
 
 /**
- * How often a call starts a job for its request. A job may end without a result, for example if it was just ending
- * when the call joined it.
+ * Maximum number of times that a call starts a job for its request. A job may end without a result, for example if it
+ * was just ending when the call joined it.
  */
 const MAX_STARTS = 3;
 
@@ -120,7 +120,7 @@ async function search(
 /**
  * The error for a service that could not be asked within the time of the call.
  *
- * @param trouble the current error of the ledger, which then caused the wait; otherwise `null`
+ * @param trouble the current error of the ledger, which is returned in place of a time-out; `null` if there is none
  */
 export function callTimedOut(
   trouble: AudioError | null,
@@ -185,12 +185,12 @@ async function runRecord(
   }
 }
 
-/** The longest wait for the ledger, which throws within 5 s. */
+/** Maximum wait for the ledger, which throws within 5 s. */
 const LEDGER_ANSWERS_WITHIN_MS = 6000;
 
 /**
- * Waits until the ledger has the record, even beyond a short wait, because a handle is returned only for a stored
- * record.
+ * Waits until the ledger has the record, even beyond the call's own wait, because a handle is returned only for a
+ * stored record.
  */
 async function waitUntilStored(
   job: Job,
@@ -206,7 +206,7 @@ async function waitUntilStored(
   throw callTimedOut(ledger.store.trouble, { idempotencyKey });
 }
 
-/** Adds the estimated cost to an `insufficient_credits` error. Only this error reads the pace from the ledger. */
+/** Adds the estimated cost to an `insufficient_credits` error. Reads the pace from the ledger only for this error. */
 async function withCost(deps: GenerationDeps, error: AudioError, record: TaskRecord): Promise<AudioError> {
   const input = storedInput(record);
   if (input === null || !lacksRemedy(error)) return error;
@@ -219,7 +219,7 @@ async function markListed({ ledger }: GenerationDeps, record: TaskRecord): Promi
   return (await ledger.apply(record, { kind: "listed" })) ?? record;
 }
 
-/** Wait of a repeated call whose client gave up the first one, so that the repeat returns within 2 s. */
+/** Maximum wait of a repeated call whose client gave up the first one. The repeat returns within 2 s. */
 const REPEAT_WAIT_MS = 1500;
 
 const withShorterWait = (call: OpenCall, ms: number, clock: Clock): OpenCall => ({

@@ -6,7 +6,7 @@ import type { GenerationDeps } from "../deps.ts";
 
 type Deps = Pick<GenerationDeps, "ledger">;
 
-/** At most this many earlier takes are compared besides the first, because each comparison reads the ledger. */
+/** Maximum number of earlier takes that are compared, besides the first. Each comparison reads the ledger. */
 const MAX_COMPARED = 9;
 
 function earlierTakes(take: number): number[] {

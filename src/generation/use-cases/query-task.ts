@@ -21,8 +21,8 @@ import { activityOf, callTimedOut } from "./generate.ts";
 import { viewOfSaved } from "./saved-view.ts";
 
 /**
- * Reports the status of a task. If the call may wait, waits until the task has ended and its audio is saved (if this ledger
- * saves it), or until the wait is over. A failed task is a normal result.
+ * Reports the status of a task. A call that may wait returns when the task has ended (and its audio is saved, if this
+ * ledger saves it), or when the wait is over. A failed task is a normal result.
  */
 export async function queryTask(
   deps: GenerationDeps,
@@ -64,12 +64,18 @@ async function getOwnTask(
   return taskViewOf(end?.kind === "failed" ? end.record : job.record, { replayed: true, activity });
 }
 
-/** Rethrows the refusal of a request that no job is sending again. @throws AudioError the refusal, with its remedy */
+/**
+ * Throws the stored refusal of a request, unless a job is sending the request again.
+ *
+ * @throws AudioError the refusal, with its remedy
+ */
 function throwRefusal(jobs: Jobs, { recordId, refusal }: TaskRecord): void {
   if (refusal !== null && jobs.running(recordId) === undefined) throw fromStoredError(refusal.error);
 }
 
-/** Time for the claim, which is one ledger operation. The claim shows whether another process drives the record. */
+/**
+ * Maximum wait for the claim, which is one ledger operation. The claim shows whether another process drives the record.
+ */
 const CLAIM_WITHIN_MS = 1000;
 
 /** Reports what is being done for a request without a task id. Sends nothing. */
@@ -88,7 +94,7 @@ async function viewUnaccepted(
 }
 
 /**
- * Whether a call that does not wait can be answered from the ledger, because the task was polled within an
+ * Whether a call that does not wait can be answered from the ledger, because the task was polled within the last poll
  * interval.
  */
 function isFresh({ polledAtMs, isGone }: TaskRecord, call: Call, { clock, timing }: GenerationDeps): boolean {
@@ -98,14 +104,14 @@ function isFresh({ polledAtMs, isGone }: TaskRecord, call: Call, { clock, timing
 }
 
 /**
- * A job that ends without a result is started again at most this often. For example, it ends so when another process
+ * Maximum number of times that a call starts a job. A job may end without a result, for example when another process
  * drives the record.
  */
 const MAX_STARTS = 3;
 
 /**
- * Waits for the end of a task within the call's wait. A call without one waits only for the next response of
- * the service. Sends no create.
+ * Waits for the end of a task within the call's wait. A call without a wait waits only for the next response of the
+ * service. Sends no create.
  */
 export async function finishTask(
   jobs: Jobs,
@@ -115,7 +121,8 @@ export async function finishTask(
 ): Promise<{ job: Job; end: JobEnd | null }> {
   for (let starts = 1; ; starts += 1) {
     const { job } = jobs.start(record, "finish");
-    // A call that may wait uses all of its time, because a return without news would only make the model repeat the call.
+    // A call that may wait uses all of its time, because a return without news would only make the model repeat the
+    // call.
     const isEnough = (): boolean =>
       call.waitMs === 0 && (isHeldLonger(job, call, clock) || hasChanged(job, record));
     const end = await waitForJob(job, call, isEnough);
@@ -196,8 +203,8 @@ async function getForeignTask(deps: GenerationDeps, taskId: string, call: OpenCa
 }
 
 /**
- * Whether the error means that this process's read limit outlasts the call. Unlike it, a 429 of the service has an HTTP
- * status.
+ * Whether the error means that this process's read limit outlasts the call. Such an error has no HTTP status, but a 429
+ * of the service has one.
  */
 const isOwnReadLimit = (error: unknown): error is AudioError =>
   error instanceof AudioError && error.code === "rate_limit" && error.httpStatus === undefined;

@@ -13,7 +13,7 @@ import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../find-saved.ts";
 import { formatOf } from "../stored-input.ts";
 
-/** The largest resource. The stdio buffers of the official clients hold 10 MiB, and base64 adds a third. */
+/** Maximum size of a resource. The stdio buffers of the official clients hold 10 MiB, and base64 adds a third. */
 const MAX_RESOURCE_BYTES = 7 * 1024 * 1024;
 
 export interface AudioBytes {
@@ -68,11 +68,13 @@ async function locatePath(deps: GenerationDeps, path: string): Promise<Located |
   return recorded;
 }
 
-/** Tries other spellings of a path, because clients (VS Code lowers drive letters) and file systems change them. */
+/**
+ * Tries other spellings of a path, because clients and file systems change the spelling (VS Code lowers drive letters).
+ */
 async function locateSpelling(deps: GenerationDeps, path: string): Promise<Located | null> {
   for (const spelling of await otherSpellings(path, deps.folder.root)) {
     const located = await locatePath(deps, spelling);
-    // A similar name may belong to another file; then its bytes differ from the recorded ones.
+    // Compare the bytes, because a similar name may belong to another file.
     if (located !== null && (await hasContent(path, located.file))) return located;
   }
   return null;
@@ -81,7 +83,8 @@ async function locateSpelling(deps: GenerationDeps, path: string): Promise<Locat
 /**
  * Reads saved audio and verifies it against the ledger.
  *
- * @throws AudioError `not_found` for anything unknown to the ledger, `too_large` above 7 MiB (naming the path)
+ * @throws AudioError `not_found` for audio that the ledger does not know, or that is gone or was changed; `too_large`
+ *   above 7 MiB (naming the path)
  */
 export async function readAudio(deps: GenerationDeps, uri: string): Promise<AudioBytes> {
   const located = await locate(deps, uri);

@@ -14,10 +14,10 @@ import { assignFiles, newestExisting } from "./assign-files.ts";
 
 const EXCERPT_CODE_POINTS = 80;
 
-/** Digits of a hash, enough to distinguish the requests of one ledger. */
+/** Number of digits of the hash in `request`. They are enough to distinguish the requests of one ledger. */
 const REQUEST_DIGITS = 16;
 
-/** Number of newest requests to search for words. */
+/** Maximum number of requests that are searched for words. The newest come first. */
 const MAX_SEARCHED = 2000;
 
 export interface ListRequest {
@@ -29,7 +29,7 @@ export interface ListRequest {
 
 export interface ListedTask {
   readonly taskId: string | null;
-  /** Names the record, also if there is no task id. */
+  /** Names the record even without a task id. */
   readonly handle: string;
   readonly status: RecordStatus;
   readonly promptExcerpt: string | null;
@@ -38,19 +38,19 @@ export interface ListedTask {
   readonly take: number | null;
   /** Equal for all records of one task. Bills of narrations list tasks by this name. */
   readonly workName: string;
-  /** Equal for all takes of one request and for nothing else; `null` if the request is unknown. */
+  /** Equal for all takes of one input and for nothing else; `null` if the input is unknown. */
   readonly request: string | null;
   readonly audioSeconds: number | null;
   readonly createdAtMs: number;
   /** Charged credits, or reserved credits while the task runs; `null` if the service stated no readable bill. */
   readonly credits: number | null;
-  /** Existing audio that matches its format. Its content is verified when it is read. */
+  /** Path of existing audio that matches its format. The content is verified when it is read. */
   readonly audioPath: string | null;
   /** Path of saved audio that no longer exists. */
   readonly missingPath: string | null;
   /** Path of delivered bytes that do not match the format. */
   readonly wrongFormatPath: string | null;
-  /** Only another API key made this request, so the effect of a repeat depends on the account of that key. */
+  /** Whether the request is of another API key. The effect of a repeat then depends on the account of that key. */
   readonly isOtherKey: boolean;
   /** The reason why a request was refused and is not sent again automatically. */
   readonly refusal: AudioError | null;

@@ -9,7 +9,7 @@ import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { IdentifiedRequest } from "./find-record.ts";
 
-/** After this time, the same words are probably a new request. */
+/** Maximum age of the open request. After this time, the same words are probably a new request. */
 const WITHIN_MS = 10 * 60 * 1000;
 const MAX_COMPARED = 20;
 
@@ -36,7 +36,7 @@ export interface UnansweredDuplicate {
 /**
  * Finds an open request of the last minutes with nearly the same text.
  *
- * @returns `null` if exactly this request is known, or no open one is similar
+ * @returns `null` if exactly this request is known, or no open request is similar
  */
 export async function findUnansweredDuplicate(
   { ledger, clock }: Pick<GenerationDeps, "ledger" | "clock">,

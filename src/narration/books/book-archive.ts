@@ -41,7 +41,9 @@ interface Entry {
 const damagedBookError = (cause?: unknown): AudioError =>
   refusedBookError("is damaged: its ZIP archive cannot be unpacked", cause);
 
-/** Refuses names that leave the archive. They are never written to a disk, but mark a hostile file. */
+/**
+ * Refuses names that lead out of the archive. No file is written to a disk, but such a name marks a hostile archive.
+ */
 function checkName(name: string): void {
   const isOutside =
     name.startsWith("/") || /^[A-Za-z]:/.test(name) || name.includes("\\") || name.split("/").includes("..");
@@ -53,7 +55,9 @@ export class BookArchive {
   readonly #entries = new Map<string, Entry>();
   #leftBytes = MAX_UNPACKED_BYTES;
 
-  /** @throws AudioError `invalid_request` if it is not a readable archive, or too large */
+  /**
+   * @throws AudioError `invalid_request` if the bytes are not a readable archive, or the archive holds too many files
+   */
   constructor(bytes: Uint8Array) {
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const end = this.#endOfDirectory();
@@ -71,7 +75,7 @@ export class BookArchive {
   /**
    * Reads one file; `null` if no file has that name.
    *
-   * @throws AudioError `invalid_request` if it is damaged, or the files read so far are too large together
+   * @throws AudioError `invalid_request` if the file is damaged, or if all files that were read are too large together
    */
   read(name: string): Uint8Array | null {
     const entry = this.#entries.get(name);

@@ -14,19 +14,19 @@ const MAX_AUTHORS = 3;
 type Attributes = Readonly<Record<string, string>>;
 
 interface Page {
-  /** In the archive. */
+  /** Path in the archive. */
   readonly path: string;
   /** `false` for a note or another page beside the main text. */
   readonly isLinear: boolean;
-  /** Whether it is the table of contents or the cover. */
+  /** Whether the page is the cover, the table of contents, or another list such as the index. */
   readonly isMatter: boolean;
 }
 
 interface TocEntry {
   readonly label: string;
-  /** 1 for the highest. */
+  /** Level of the entry; 1 is the highest. */
   readonly level: number;
-  /** In the archive. */
+  /** Path in the archive. */
   readonly path: string;
   readonly id: string | null;
 }
@@ -52,7 +52,10 @@ interface XmlHandler {
   readonly close?: (name: string, words: string) => void;
 }
 
-/** Parses XML, without namespace prefixes. Never expands custom entities, and never follows addresses. */
+/**
+ * Parses XML. Removes namespace prefixes from the names of elements. Never expands custom entities, and never follows
+ * addresses.
+ */
 function readXml(xml: string, { open, close }: XmlHandler): void {
   const names: string[] = [];
   const texts: string[] = [];
@@ -78,7 +81,7 @@ function readXml(xml: string, { open, close }: XmlHandler): void {
   parser.end(xml);
 }
 
-/** A custom entity may refer to a local file, or expand to a huge text. */
+/** Matches definitions of custom entities. Such an entity may refer to a local file, or expand to a huge text. */
 const OWN_ENTITIES = /<!DOCTYPE[^>[]*\[|<!ENTITY\b/i;
 
 /**
@@ -167,7 +170,8 @@ export function readPackage(archive: BookArchive): BookPackage {
     open: (name, attributes) => {
       const { id, href } = attributes;
       if (name === "item" && id !== undefined && href !== undefined) {
-        // Links out of the book, such as audio on the web, matter only in its pages.
+        // Resolve the path later, and only for pages. Other items, such as audio on the web, may lie outside of the
+        // book.
         const type = attributes["media-type"] ?? "";
         const isNav = /(?:^|\s)nav(?:\s|$)/.test(attributes["properties"] ?? "");
         items.set(id, { path: partsOf(href).file, type, isNav });
@@ -189,7 +193,7 @@ export function readPackage(archive: BookArchive): BookPackage {
     const item = items.get(id);
     if (item === undefined)
       throw refusedBookError(`has a page ${shownName(id)} in its order that it does not name`);
-    // Some books state a wrong type for a page.
+    // Leave out only types that no page has, because some books state a wrong type for a page.
     if (/^(?:image|audio|video|font)\/|css|javascript|pdf/.test(item.type)) return [];
     const page = resolvePath(path, item.path);
     if (!archive.has(page)) throw refusedBookError(`names ${shownName(page)}, which is not in it`);

@@ -19,7 +19,10 @@ export interface PageBlock {
   readonly block: SourceBlock;
   readonly isInMain: boolean;
   readonly isInArticle: boolean;
-  /** The `id` of the block, and those of enclosing elements that begin with it. Tables of contents refer to them. */
+  /**
+   * The `id` of the block, and the `id`s of enclosing elements that begin with the block. Tables of contents refer to
+   * them.
+   */
   readonly ids: readonly string[];
 }
 
@@ -62,11 +65,17 @@ const EPUB_TYPES: ReadonlyArray<readonly [kind: SkippedKind, types: ReadonlySet<
 const NOTE_MARK_CLASS = /(?:^|\s)(?:noteref|footnote-?ref|fnanchor|footnote-?anchor|note-?ref)(?:\s|$)/i;
 const PAGE_MARK_CLASS = /(?:^|\s)(?:pagenum|pageno|page-?number|pagebreak)(?:\s|$)/i;
 
-/** Whether `epub:type` has a term of the structural vocabulary, which editions of plays use for speakers and directions. */
+/**
+ * Whether `epub:type` has a term of the structural vocabulary. Editions of plays use such terms for speakers and
+ * directions.
+ */
 const hasTerm = (attributes: Attributes, term: "persona" | "stage-direction"): boolean =>
   `${attributes["epub:type"] ?? ""}`.toLowerCase().split(/\s+/).includes(`z3998:${term}`);
 
-/** Why an element is left out; `silent` if it has no words; `null` if it is read. */
+/**
+ * Returns why an element is left out; `null` if the element is read. `silent` means that its content is not text of the
+ * page, so that leaving it out is not reported.
+ */
 function skippedAs(name: string, attributes: Attributes): SkippedKind | "silent" | null {
   if (SILENT.has(name)) return "silent";
   const types = `${attributes["epub:type"] ?? ""} ${attributes["role"] ?? ""}`.toLowerCase().split(/\s+/);
@@ -90,7 +99,7 @@ function skippedAs(name: string, attributes: Attributes): SkippedKind | "silent"
 
 interface Omitted {
   readonly kind: SkippedKind | "silent";
-  /** Number of elements that were open around it. */
+  /** Number of elements that were open when this one began, itself included. */
   readonly depth: number;
   text: string;
 }
@@ -121,9 +130,9 @@ class Reader {
   readonly #open: string[] = [];
   readonly #tables: Table[] = [];
   readonly #lists: List[] = [];
-  /** A stack of block lists: those of the page, and those of each open table cell. */
+  /** A stack of block lists: first the list of the page, then one list for each open table cell. */
   readonly #sinks: PageBlock[][] = [[]];
-  /** Whether each open cell names a speaker. */
+  /** For each open table cell, whether it names a speaker. */
   readonly #speakerCells: boolean[] = [];
   /** Depths of open stage directions. */
   readonly #directions: number[] = [];
@@ -146,7 +155,7 @@ class Reader {
   title = "";
   author: string | null = null;
 
-  /** @param isBook whether it is a page of a book, which has no site header and footer */
+  /** @param isBook whether the page is part of a book, which has no site header and footer */
   constructor(skipped: SkippedList, isBook: boolean) {
     this.#skipped = skipped;
     this.#isBook = isBook;
@@ -190,7 +199,10 @@ class Reader {
     this.#enter(name, attributes);
   }
 
-  /** A footer is the site's even in an article, but in a quotation it names the source. */
+  /**
+   * Whether an element is a footer of the site. A footer in an article belongs to the site, too, but a footer in a
+   * quotation names the source of the quotation.
+   */
   #isSiteFooter(name: string): boolean {
     return name === "footer" && !this.#isBook && !this.#open.includes("blockquote");
   }
@@ -365,7 +377,7 @@ class Reader {
     this.#number = `${number}. `;
   }
 
-  /** Preformatted text is a poem, a letter, or code. */
+  /** Ends preformatted text, which is a poem, a letter, or code. Code is left out. */
   #code(): void {
     this.#preformatted = Math.max(0, this.#preformatted - 1);
     if (this.#preformatted > 0) return;
@@ -381,7 +393,10 @@ class Reader {
     }
   }
 
-  /** A row of data is one sentence. Cells with several paragraphs only lay out the page, so their blocks are read. */
+  /**
+   * Ends a table row. A row of data becomes one sentence. A row with several paragraphs in a cell only lays out the
+   * page, so the blocks of its cells are read one after another.
+   */
   #row(): void {
     const table = this.#tables.at(-1);
     if (table === undefined || table.row.length === 0) return;
@@ -413,7 +428,7 @@ class Reader {
     this.#paragraph(pairs.filter((pair) => pair !== "").join(", "));
   }
 
-  /** A row of a play: the speaker becomes a label, as in plain text. */
+  /** Reads a row of a play: the speaker becomes a label, as in plain text. */
   #speech({ blocks: [name] }: Cell, cells: readonly Cell[]): void {
     const label = name?.block.kind === "paragraph" ? name.block.text.trim() : "";
     for (const [at, block] of cells.flatMap(({ blocks }) => blocks).entries()) {

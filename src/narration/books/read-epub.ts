@@ -1,4 +1,4 @@
-/** Reads an EPUB as one text: its pages in order. Pages without headings get those of the table of contents. */
+/** Reads an EPUB as one text: its pages in order. Pages without headings get headings from the table of contents. */
 import type { ReadText, SkippedList, SourceBlock } from "../plan/blocks.ts";
 import { markChapters } from "../plan/chapters/mark-chapters.ts";
 import { hasWords } from "../plan/characters.ts";
@@ -24,7 +24,7 @@ type Contents = BookPackage["contents"];
 
 const sameWords = (text: string): string => collapseSpaces(text.replaceAll(HARD_BREAK, " ")).toLowerCase();
 
-/** Makes a heading from an entry of the table of contents. It replaces a paragraph with the same words. */
+/** Makes a heading from an entry of the table of contents. The heading replaces a paragraph with the same words. */
 function withHeading(label: string, level: number, paragraph: SourceBlock | undefined): SourceBlock[] {
   const heading: SourceBlock = { kind: "heading", level: Math.min(level, MAX_LEVEL), text: label };
   if (paragraph === undefined) return [heading];
@@ -42,7 +42,7 @@ function withHeadings(blocks: readonly PageBlock[], contents: Contents): SourceB
   });
 }
 
-/** A page with this much prose is read, even if the book calls it its contents or cover. */
+/** Minimum prose at which a page is read even if the book calls the page its contents or cover. */
 const PROSE_CODE_UNITS = 1000;
 const SENTENCE_CODE_UNITS = 60;
 

@@ -1,4 +1,4 @@
-/** Reads an HTML page as a text: only its article if it has one. */
+/** Reads an HTML page as a text. Reads only the main element or the articles of the page, if it has any. */
 import type { ReadText, SkippedList, SourceBlock } from "../plan/blocks.ts";
 import { markChapters } from "../plan/chapters/mark-chapters.ts";
 import { normaliseLines } from "../plan/normalise.ts";
@@ -10,7 +10,10 @@ import { type PageBlock, readPage } from "./html-reader.ts";
 const textOf = (block: SourceBlock): string =>
   block.kind === "paragraph" || block.kind === "heading" ? block.text : "";
 
-/** Text outside `main`, or outside the articles, belongs to the site and not to the page. */
+/**
+ * Selects the text inside `main`, or else the text inside articles. Other text belongs to the site and not to the page.
+ * Selects everything if the page has neither.
+ */
 function mainBlocks(blocks: readonly PageBlock[], skipped: SkippedList): SourceBlock[] {
   const isMain = [({ isInMain }: PageBlock) => isInMain, ({ isInArticle }: PageBlock) => isInArticle].find(
     (isIn) => blocks.some((each) => isIn(each) && textOf(each.block) !== ""),
@@ -23,7 +26,10 @@ function mainBlocks(blocks: readonly PageBlock[], skipped: SkippedList): SourceB
   return blocks.filter(isMain).map(({ block }) => block);
 }
 
-/** Removes a publisher's header and licence around the book, recognised by the lines that mark its beginning and end. */
+/**
+ * Removes a publisher's header and licence around the book, recognised by the lines that mark the beginning and end of
+ * the book.
+ */
 export function withoutFrame(blocks: readonly SourceBlock[], skipped: SkippedList): SourceBlock[] {
   const start = blocks.findIndex((block) => isFrameStart(textOf(block)));
   const end = blocks.findIndex((block, index) => index > start && isFrameEnd(textOf(block)));
@@ -47,7 +53,7 @@ export function withoutPageMarks(blocks: readonly SourceBlock[], skipped: Skippe
   });
 }
 
-/** @throws AudioError `invalid_request` if the text contains a lost character */
+/** @throws AudioError `invalid_request` if the text is damaged: half of a surrogate pair, or a replacement character */
 export function readHtml(html: string, skipped: SkippedList): ReadText {
   checkText(html);
   const { blocks, title, author } = readPage(normaliseLines(html), false, skipped);

@@ -5,7 +5,8 @@ import type { PartEstimate } from "../views/part-summary.ts";
 
 export interface ChapterSum {
   /**
-   * The number as {@link chapterNumbers} counts it; `null` for a heading without a number among numbered chapters.
+   * The number that {@link chapterNumbers} gives the heading; `null` if the headings of the text are numbered and this
+   * one is not.
    */
   readonly number: number | null;
   /** `null` for the text before the first heading. */
@@ -15,7 +16,7 @@ export interface ChapterSum {
   readonly credits: number;
 }
 
-/** Returns nothing if the text has fewer than two chapters. */
+/** Returns an empty list if the text has fewer than two sections. */
 export function chapterSums(
   sections: ReadonlyArray<{ readonly title: string | null }>,
   parts: ReadonlyArray<{ readonly section: number }>,

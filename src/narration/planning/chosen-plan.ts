@@ -7,7 +7,7 @@ import { asRemarkOnWholeText, shortPartsRemarks } from "./make-plan.ts";
 import { chosenRemark, inheritedRemarks, titleOfChosen } from "./plan-remarks.ts";
 
 /**
- * Equals the plan of the same text with the same `chapters`.
+ * Returns the plan of the chosen chapters. It equals the plan of the same text with the same `chapters`.
  *
  * @param wanted in the syntax of `chosenSections`
  * @throws AudioError `invalid_request` for a sheet, a chapter that does not exist, or chapters with nothing to speak
@@ -37,8 +37,8 @@ export function chosenPlan(plan: StoredPlan, wanted: string): StoredPlan {
 }
 
 /**
- * @throws AudioError `invalid_request` for a chapter that the plan does not contain, because it was made for other
- *   chapters
+ * @throws AudioError `invalid_request` for a chapter that the plan does not contain, because the plan was made for
+ *   other chapters
  */
 function checkPlanned(
   plan: StoredPlan,

@@ -20,12 +20,15 @@ export interface Edit {
   readonly replacement: string;
 }
 
-/** Groups of equivalent marks, because people type other forms than the text has. */
+/**
+ * Groups of equivalent marks. A mark in a quote matches every mark of its group, because people type other forms than
+ * the text has.
+ */
 const SAME_MARKS: readonly string[] = ["'‘’‚′`´", '"“”„«»″', "-‐‑–—−"];
 
 const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
 
-/** Matches the quote with any white space, quotation marks and dashes. */
+/** Matches the quote with any form of its white space, quotation marks and dashes. */
 function patternOf(quote: string): RegExp {
   const words = quote.normalize("NFC").trim().split(/\s+/);
   const forms = words.map((word) =>
@@ -48,7 +51,10 @@ function refuse(quote: string, rule: string): never {
   );
 }
 
-/** A longer quote is an error. A longer replacement is a text of its own, which is planned in a thread. */
+/**
+ * Maximum lengths. A longer quote is a mistake. A longer replacement is a text of its own, and long texts are planned
+ * in a thread.
+ */
 const MAX_QUOTE_CODE_UNITS = 2000;
 const MAX_REPLACEMENT_CODE_UNITS = 50_000;
 
@@ -87,12 +93,12 @@ function spokenReplacement({ quote, replacement }: Edit, plan: StoredPlan): stri
       { remedy: "Give words alone, or narrate the changed text: only the parts that differ are paid for." },
     );
   }
-  // White space at the ends of the replacement separates it from the words around it.
+  // Keep the white space at both ends of the replacement, because it separates the words from those around them.
   const [before = "", after = ""] = [/^\s+/.exec(replacement)?.[0], /\s+$/.exec(replacement)?.[0]];
   return before + words + after;
 }
 
-/** An edited heading is spoken, and renames its chapter. */
+/** Renames the chapters whose headings were edited. An edited heading is also spoken. */
 function editedTitles(plan: StoredPlan, texts: readonly string[]): StoredPlan["sections"] {
   return plan.sections.map((section, index) => {
     const first = plan.parts.findIndex((part) => part.section === index);
@@ -109,7 +115,10 @@ const CHANGED = "It says now: ";
 const EDITS_SHOWN = 3;
 const CONTEXT_CODE_UNITS = 20;
 
-/** Shows the new words of an edit in their sentence, so that a wrong quote is noticed before it is paid for. */
+/**
+ * Shows the new words of an edit with the words around them, so that a wrong quote is noticed before the edit is paid
+ * for.
+ */
 function changedWords(parts: readonly StoredPart[], replacement: string): string[] {
   const words = replacement.trim();
   const text = words === "" ? undefined : parts.find((part) => part.text.includes(words))?.text;
@@ -120,7 +129,10 @@ function changedWords(parts: readonly StoredPart[], replacement: string): string
   return [`${CHANGED}${from === 0 ? "" : "…"}${JSON.stringify(shown)}.`];
 }
 
-/** Reports what a listener may not expect of the new words of edits. */
+/**
+ * Builds the remarks of an edited plan: its new words, the earlier remarks that are still true, its short parts, and
+ * brackets in replacements.
+ */
 function editedRemarks(
   remarks: readonly string[],
   parts: readonly StoredPart[],
@@ -141,10 +153,10 @@ function editedRemarks(
 }
 
 /**
- * Returns the plan with the passages changed. Divides parts that get too long, and drops parts without words. All
- * other parts stay identical.
+ * Returns the plan with the passages changed. Divides parts that get too long, and drops parts without words. All other
+ * parts stay identical.
  *
- * @param takes the chosen takes; an edited part keeps its speed
+ * @param takes the chosen takes; an edited part keeps the speed of its take
  * @throws AudioError `invalid_request` for a quote that does not occur exactly once, or if nothing is left to speak
  */
 export function editedPlan(
@@ -160,7 +172,7 @@ export function editedPlan(
       applyEdit,
       plan.parts.map(({ text }) => text),
     );
-  /** The time of a dropped part. The next part of its cue begins then. */
+  /** The start time of a dropped part. The next part of the same cue begins at this time. */
   let time: Pick<StoredPart, "startSeconds" | "cue"> = {};
   const parts = plan.parts.flatMap((original, index) => {
     const part = original.startSeconds === undefined ? { ...original, ...time } : original;
@@ -187,14 +199,16 @@ export function editedPlan(
   };
 }
 
-/** Rules of the call take precedence over those with which the narration was made. */
+/**
+ * Merges pronunciation rules. The rules of the call take precedence over the rules with which the narration was made.
+ */
 function mergedRules(call: readonly Pronunciation[], earlier: readonly Pronunciation[]): Pronunciation[] {
   const keyOf = ({ word, language }: Pronunciation): string => JSON.stringify([word, language]);
   const known = new Set(call.map(keyOf));
   return [...call, ...earlier.filter((rule) => !known.has(keyOf(rule)))];
 }
 
-/** Longer parts are divided as the planner divides them. */
+/** Maximum estimated length of an edited part. Longer parts are divided as the planner divides them. */
 const MAX_SECONDS = 90;
 
 function divided(part: StoredPart, plan: StoredPlan, pronunciations: readonly Pronunciation[]): StoredPart[] {

@@ -48,7 +48,11 @@ export interface FindNarrationDeps {
   readonly holdsSecret: (text: string) => boolean;
 }
 
-/** Reads a stored narration. @throws AudioError `invalid_request` for a text that is not an id; `not_found`, `store_unavailable` */
+/**
+ * Reads a stored narration.
+ *
+ * @throws AudioError `invalid_request` for a text that is not an id; `not_found`, `store_unavailable`
+ */
 async function loadById(repository: NarrationRepository, narrationId: string): Promise<KnownNarration> {
   if (isNarrationId(narrationId)) return await repository.get(narrationId);
   throw new AudioError(
@@ -78,7 +82,10 @@ async function planOf(
   return editedPlan(current, source.edits, source.pronunciations, state.takes);
 }
 
-/** An edited narration has the name of the first one, so that it can replace that file. */
+/**
+ * Returns the file name of an edited narration. It is the name of the original narration, so that the new file can
+ * replace the old one.
+ */
 async function nameOfEdit(repository: NarrationRepository, narrationId: string): Promise<string | null> {
   const { plan, state } = await repository.get(narrationId);
   return plan.files === "rows" ? state.fileName : stemOf(narrationId, plan, state);

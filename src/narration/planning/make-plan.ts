@@ -29,7 +29,7 @@ export interface PlanSettings {
   readonly voices: Voices;
   readonly pronunciations?: readonly Pronunciation[];
   readonly pauseSeconds: number;
-  /** Each pause between paragraphs is as long as `pauseSeconds`, which costs more parts. */
+  /** Whether each pause between paragraphs is as long as `pauseSeconds`. This takes more parts, which cost more. */
   readonly keepsPauses?: boolean;
   readonly files: "one" | "chapters";
   /** The chapters to narrate, in the syntax of `chosenSections`; absent for all. */
@@ -41,7 +41,10 @@ export type ProseText =
   | { readonly text: string; readonly format: TextFormat | "srt" | "vtt" }
   | { readonly read: (skipped: SkippedList) => ReadText };
 
-/** Checked first, because planning so many headings would take minutes. */
+/**
+ * Refuses a Markdown text with more headings than a narration may have parts. This check comes first, because planning
+ * so many headings would take minutes.
+ */
 function checkHeadings(text: string, format: TextFormat): void {
   if (format !== "markdown") return;
   const headings = text.match(/^ {0,3}#{1,6}\s/gm)?.length ?? 0;
@@ -52,7 +55,7 @@ function checkHeadings(text: string, format: TextFormat): void {
   );
 }
 
-/** One or two short parts are not worth a remark. */
+/** Minimum number of short parts for a remark. One or two are not worth a remark. */
 const MIN_REPORTED_SHORT_PARTS = 3;
 const MAX_VOICELESS = 5;
 
@@ -104,7 +107,9 @@ function skippedRemark({ kind, count, excerpt }: Skipped): string {
   return `${NOT_SPOKEN}${count === 1 ? one : `${count} ${many}`} (${JSON.stringify(excerpt)}).`;
 }
 
-/** Rewords a remark about what is not spoken if chapters were chosen, because it counts the other chapters, too. */
+/**
+ * Rewords a remark about what is not spoken, for a plan of chosen chapters. The remark counts the other chapters, too.
+ */
 export const asRemarkOnWholeText = (unspoken: string): string =>
   unspoken.replace(NOT_SPOKEN, "Not spoken of the whole text: ");
 
@@ -120,7 +125,7 @@ export function shortPartsRemarks({
   return [`${count} parts are shorter than ${MINIMUM_CHARGE_SECONDS} s and cost ${rule}, each.`];
 }
 
-/** Reports what kept pauses cost. */
+/** Reports written pauses that are kept, and what the pauses between paragraphs cost. */
 function pausesRemark(
   { parts, hasWrittenPauses }: NarrationPlan,
   { parts: unbroken }: NarrationPlan,
@@ -173,7 +178,7 @@ function storedPart(planned: PlannedPart, options: PlanSettings): SpokenPart {
   return { part: { ...spoken.part, estimatedSeconds, estimatedCredits }, words: [] };
 }
 
-/** The plan before chapters are chosen. `unbroken` is the plan of the same text without pauses between its parts. */
+/** The plan before chapters are chosen. `unbroken` is the plan of the same text without `keepsPauses`. */
 interface WholePlan {
   readonly plan: NarrationPlan;
   readonly unbroken?: NarrationPlan;

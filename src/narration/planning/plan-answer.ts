@@ -1,4 +1,4 @@
-/** The answer of the planning thread: a plan, or the reason for none. */
+/** The answer of the planning thread: a plan, or the reason why there is none. */
 import { z } from "zod";
 import { storedPlanSchema } from "../state/narration-state.ts";
 

@@ -1,4 +1,7 @@
-/** Remarks on a plan before it is paid: chosen chapters, language, and how much each speaker says. */
+/**
+ * Builds the remarks that a person reads before a plan is paid: chosen chapters, language, and how much each speaker
+ * says.
+ */
 import { languageNotes } from "../../text-language.ts";
 import { excerptOf } from "../plan/blocks.ts";
 import { chapterNumbers } from "../plan/chapters/chapter-number.ts";
@@ -10,7 +13,7 @@ const VOICES_SHOWN = 10;
 
 const MAX_NAMED_CHAPTERS = 5;
 
-/** `Moby-Dick, chapters 3 to 5`. Chapters without a number are named by their titles. */
+/** Returns a title such as `Moby-Dick, chapters 3 to 5`. Chapters without a number are named by their titles. */
 export function titleOfChosen(
   title: string,
   { sections, chosen }: Pick<NarrationPlan, "sections" | "chosen">,
@@ -73,7 +76,10 @@ export function edgesRemark({ parts }: { readonly parts: readonly { readonly tex
 
 const FRONT_BEGIN = "Before the first chapter, ";
 
-/** Remarks with prices or shares of the whole text, which are wrong for a plan that is derived from another one. */
+/**
+ * Matches remarks with prices or shares of the whole text. They are wrong for a plan that is derived from the plan of
+ * the whole text.
+ */
 const WHOLE_TEXT_REMARKS =
   /parts are shorter than |^\d+ parts instead of |^Spoken by |^Of \d+ chapters: |^Before the first chapter, /;
 
@@ -89,7 +95,8 @@ export function inheritedRemarks(
 }
 
 /**
- * Minimum length of the text before the first heading, and minimum number of headings, for a remark about that text.
+ * Minimum length of the text before the first heading, and minimum number of sections (with that text), for a remark
+ * about that text.
  */
 const FRONT_SECONDS = 60;
 const MIN_FRONT_SECTIONS = 4;

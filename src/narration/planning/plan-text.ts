@@ -3,12 +3,16 @@ import type { InputText } from "../../files/input-format.ts";
 import type { StoredPlan } from "../state/narration-state.ts";
 import type { PlanSettings } from "./make-plan.ts";
 
-/** Texts up to this length take about 40 ms to plan, less than a thread takes to start. */
+/**
+ * Maximum length of a text that is planned without a thread. Planning it takes about 40 ms, less than a thread takes to
+ * start.
+ */
 const MAX_UNITS_WITHOUT_THREAD = 100_000;
 
 /** @throws AudioError `invalid_request` if there is nothing to speak, or planning takes too long */
 export async function planText(source: InputText, settings: PlanSettings): Promise<StoredPlan> {
-  // The unpacked size of an archive is unknown, and deeply nested elements take seconds to close.
+  // Plan every book in a thread. The unpacked size of an archive is unknown, and deeply nested elements take seconds to
+  // close.
   const isBook = source.format === "epub" || source.format === "html";
   if (isBook || source.text.length > MAX_UNITS_WITHOUT_THREAD) {
     const { planInThread } = await import("./plan-thread.ts");

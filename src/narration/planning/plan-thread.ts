@@ -6,11 +6,13 @@ import type { StoredPlan } from "../state/narration-state.ts";
 import type { PlanSettings } from "./make-plan.ts";
 import { planAnswerSchema } from "./plan-answer.ts";
 
-/** Five novels take 3 s. The rest is reserve for busy machines; a call may take 20 s. */
+/**
+ * Maximum time for planning. Five novels take 3 s, and the rest is a reserve for busy machines. A call may take 20 s.
+ */
 const LIMIT_MS = 15_000;
 const MEMORY_MIB = 1024;
 
-/** In the bundle, this code is in a chunk, and the worker is a file beside the bin. */
+/** Returns the URL of the worker. In the bundle, this code is in a chunk, and the worker is a file beside the bin. */
 const workerUrl = (): URL =>
   new URL(import.meta.url.endsWith(".ts") ? "./plan-worker.ts" : "../plan-worker.js", import.meta.url);
 
@@ -34,7 +36,9 @@ function startWorker(workerData: unknown): Worker {
   });
 }
 
-/** Each thread may take {@link MEMORY_MIB}, so further texts wait for one of these. */
+/**
+ * Maximum number of planning threads. Each may take {@link MEMORY_MIB}, so further texts wait until a thread is free.
+ */
 const MAX_THREADS = 2;
 let threads = 0;
 const waiting: Array<() => void> = [];

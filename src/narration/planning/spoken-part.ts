@@ -1,4 +1,4 @@
-/** Applies pronunciations to a part: the text to send, and its estimate. */
+/** Applies pronunciations to a part. Returns the part with the text to send and with its estimate. */
 import { chargeForSeconds } from "../../contract/billing.ts";
 import { estimateSeconds } from "../../contract/estimate.ts";
 import { respelledInput } from "../../generation/respelled-input.ts";
@@ -11,7 +11,7 @@ export interface SpokenPart {
   readonly words: readonly string[];
 }
 
-/** @throws AudioError `invalid_request` if the pronunciations make it longer than the service allows */
+/** @throws AudioError `invalid_request` if the pronunciations make the text longer than the service allows */
 export function spokenPart(
   { spoken: _, ...part }: Omit<StoredPart, "estimatedSeconds" | "estimatedCredits">,
   {

@@ -1,8 +1,8 @@
 /** Reports settings that a kind of text does not use, so that nobody waits for their effect. */
-/** Pause between paragraphs if a call names none. */
+/** Default pause between paragraphs. */
 export const DEFAULT_PAUSE_SECONDS = 0.6;
 
-/** @param reason why they have no effect, as a clause after "because" */
+/** @param reason why the settings have no effect, as a clause after "because" */
 export function unusedSettingsRemark(
   { pauseSeconds, files }: { readonly pauseSeconds: number; readonly files: "one" | "chapters" },
   reason: string,

@@ -1,4 +1,7 @@
-/** Plans a sheet: each row is one part and one file. Faults of rows are refused together, by row number, before anything is paid. */
+/**
+ * Plans a sheet: each row is one part and one file. Refuses all faulty rows together, by row number, before anything is
+ * paid.
+ */
 import { z } from "zod";
 import { FILE_EXTENSIONS, type OutputFormat } from "../../contract/audio-format.ts";
 import { readArguments } from "../../contract/read-arguments.ts";
@@ -60,14 +63,14 @@ class RowFaults {
 const listRows = (rows: readonly number[]): string =>
   `${rows.length === 1 ? "Row" : "Rows"} ${numberSpans(rows, SPANS_SHOWN)}`;
 
-/** Finds the speaker of `voices` that the column `voice` names. */
+/** Finds the speaker in `voices` that a cell of the column `voice` names. */
 function speakerNamed(cell: string, { voices }: PlanSettings): Partial<Speaker> | null {
   const [, named] = Object.entries(voices).find(([name]) => name.toLowerCase() === cell.toLowerCase()) ?? [];
   if (named === undefined) return null;
   return typeof named === "string" ? { voice: named } : named;
 }
 
-/** Spreadsheets of many countries write a decimal comma. */
+/** Replaces a decimal comma by a point. Spreadsheets of many countries write a decimal comma. */
 const withPoint = (cell: string): string => cell.replace(/^([+-]?\d+),(\d+)$/, "$1.$2");
 
 function settingsOf({ number, cells }: SheetRow, options: PlanSettings, faults: RowFaults): RowSettings {
@@ -89,7 +92,10 @@ function settingsOf({ number, cells }: SheetRow, options: PlanSettings, faults: 
   return {};
 }
 
-/** Some file systems ignore case and the form of accents, so such names count as equal. */
+/**
+ * Returns the same name for names that differ only in case or in the form of accents, because some file systems ignore
+ * both.
+ */
 const sameFile = (name: string, format: OutputFormat): string =>
   givenName(name, format).normalize("NFC").toLowerCase();
 
@@ -185,7 +191,7 @@ function silentRemarks(rows: readonly SheetRow[], { voices }: PlanSettings): str
     .map((name) => `No row has ${JSON.stringify(name)} in its column voice: nobody speaks with that voice.`);
 }
 
-/** Reports rows of several lines, because a stray quotation mark may have joined them. */
+/** Reports rows whose text has several lines, because a stray quotation mark may have joined the lines. */
 function lineRemarks(rows: readonly SheetRow[]): string[] {
   const broken = rows.filter(({ cells }) => cells.text.includes("\n"));
   if (broken.length === 0) return [];
@@ -194,7 +200,7 @@ function lineRemarks(rows: readonly SheetRow[]): string[] {
   ];
 }
 
-/** Reports names such as `guard.wav` in a narration of mp3, because they get a second extension. */
+/** Reports names such as `guard.wav` in a narration of mp3, because such a file gets a second extension. */
 function endingRemarks(rows: readonly SheetRow[], format: OutputFormat): string[] {
   const extension = FILE_EXTENSIONS[format];
   const others = Object.values(FILE_EXTENSIONS).filter((other) => other !== extension);
@@ -215,7 +221,7 @@ function longRemarks(planned: readonly PlannedRow[]): string[] {
   ];
 }
 
-/** @throws AudioError `invalid_request` if it is not a sheet, or has invalid rows */
+/** @throws AudioError `invalid_request` if the source is not a sheet or has invalid rows */
 export function planSheet(source: string, options: PlanSettings): StoredPlan {
   checkText(source);
   const { settings, pauseSeconds } = options;

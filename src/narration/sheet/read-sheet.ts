@@ -7,7 +7,8 @@ import { excerptOf } from "../plan/blocks.ts";
 const MAX_ROWS = 1000;
 
 /**
- * Maximum number of lines. Spreadsheets may append thousands of empty rows, and longer sheets take seconds to read.
+ * Maximum number of lines. It is far above {@link MAX_ROWS}, because spreadsheets may append thousands of empty rows.
+ * Longer sheets take seconds to read.
  */
 const MAX_LINES = 50_000;
 
@@ -34,7 +35,7 @@ export interface Sheet {
   /** `null` for a sheet of one column. */
   readonly separator: Separator | null;
   readonly unknownColumns: readonly string[];
-  /** Rows without any text are left out. */
+  /** The rows of the sheet, without rows in which every cell is empty. */
   readonly rows: readonly SheetRow[];
 }
 
@@ -44,7 +45,9 @@ export function refusedSheetError(fault: string, remedy = ROW_NUMBERS_REMEDY): A
   return new AudioError("invalid_request", `The sheet ${fault}. Nothing was sent.`, { remedy });
 }
 
-/** Stray quotation marks are text, because a line of dialogue often begins with one. */
+/**
+ * Parses a text into records. Stray quotation marks count as text, because a line of dialogue often begins with one.
+ */
 function recordsOf(text: string, separator: Separator, max: number): string[][] {
   try {
     return parse(text, {
@@ -67,7 +70,12 @@ function recordsOf(text: string, separator: Separator, max: number): string[][] 
 
 const nameOf = (cell: string): string => cell.trim().toLowerCase();
 
-/** Finds the separator with which the header has a column `text`. In a sheet of one column, a comma is text. */
+/**
+ * Finds the separator with which the header has a column `text`. Returns `null` for a sheet of one column, in which a
+ * comma is part of the text.
+ *
+ * @throws AudioError `invalid_request` if the header has no column `text`
+ */
 function separatorOf(text: string): Separator | null {
   const headers = SEPARATORS.map((separator) => {
     const [header = []] = recordsOf(text, separator, 1);
@@ -86,7 +94,7 @@ function separatorOf(text: string): Separator | null {
 
 const isFilled = (cells: readonly string[]): boolean => cells.some((cell) => cell.trim() !== "");
 
-/** @throws AudioError `invalid_request` if it is not a sheet, or has no rows or too many */
+/** @throws AudioError `invalid_request` if the text is not a sheet, or has no rows or too many */
 export function readSheet(text: string): Sheet {
   const separator = separatorOf(text);
   const [header = [], ...records] = recordsOf(text, separator ?? "\t", MAX_LINES + 1);

@@ -1,4 +1,7 @@
-/** Removes what is not spoken from a cue: tags, sounds, songs and dashes; and finds the speaker by its tags. */
+/**
+ * Removes tags, sounds, songs and dashes from a cue, because they are not spoken. Finds the speaker by the tags of the
+ * cue.
+ */
 import type { SkippedList } from "../plan/blocks.ts";
 import { hasWords } from "../plan/characters.ts";
 import { decodeEntities } from "../plan/markdown/entities.ts";
@@ -8,7 +11,7 @@ import { HARD_BREAK } from "../plan/normalise.ts";
 export interface CueWords {
   /** The name in a tag `<v NAME>`, or in brackets before the words; `null` for none. */
   readonly name: string | null;
-  /** With `\n` for soft line breaks and {@link HARD_BREAK} between two speakers. */
+  /** The words, with `\n` for soft line breaks and {@link HARD_BREAK} between two speakers. */
   readonly text: string;
 }
 
@@ -19,14 +22,14 @@ const TAGS =
 const BREAKS = /<br\s*\/?>|\\N/gi;
 
 const SONG = /[♪♫♩♬🎵🎶]/u;
-/** Text in brackets, which is removed everywhere, because brackets in subtitles always contain notes. */
+/** Matches text in brackets. It is removed everywhere, because brackets in subtitles always contain notes. */
 const BRACKETS = /\[[^[\]]{1,200}\]|［[^［］]{1,200}］|【[^【】]{1,200}】/g;
 const ALL_IN_PARENTHESES = /^\s*(?:[-–—]\s*)?(?:\([^()]{1,300}\)|（[^（）]{1,300}）)\s*$/;
-/** Before the words: `(whispering)`, `(DOOR CLOSES)`, `（太郎）`. */
+/** A sound in parentheses before the words: `(whispering)`, `(DOOR CLOSES)`, `（太郎）`. */
 const PARENTHESES_FIRST =
   /^(\s*(?:[-–—]\s*)?)(\((?:\p{Ll}[^()\n]{0,60}|[^()\p{Ll}\n]{1,60})\)|（[^（）\n]{1,30}）)\s*(?=\S)/u;
 const NAME_FIRST = /^(\s*(?:[-–—]\s*)?)[[(（]([^[\]()（）\n]{1,60})[\])）]\s*:?\s*(?=\S)/;
-/** The dash of a speaker; before a digit it may be a sign. */
+/** The dash before the words of a speaker. A dash before a digit may be a sign, so it is kept. */
 const DASH = /^\s*[-–—‐]+\s*(?=[^\s\d-])/;
 
 /** Returns the spoken words of one line; `null` for none. */

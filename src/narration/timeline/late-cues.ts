@@ -1,4 +1,7 @@
-/** Finds the cues of a narration that begin late: estimated before it is made, and measured in its file. */
+/**
+ * Finds the cues of a narration that begin late. Estimates them before the narration is made, and measures them in its
+ * file.
+ */
 import type { Span } from "../../audio/join-request.ts";
 import type { PartOperations } from "../../generation/use-cases/generate-part.ts";
 import { partRequest } from "../driving/part-request.ts";
@@ -8,7 +11,7 @@ import { lateRemarks, overruns, type TimedPart } from "./lateness.ts";
 
 type Takes = Pick<NarrationState, "takes">;
 
-/** Number of late cues that are reported one by one. */
+/** Maximum number of late cues that are reported one by one. */
 const MAX_LATE = 20;
 
 const isTimeline = ({ parts }: StoredPlan): boolean =>
@@ -47,11 +50,15 @@ export async function likelyLate(
 export interface HeardPart extends Span {
   /** Index of the part in the plan. */
   readonly index: number;
-  /** Silence at its beginning. */
+  /** Silence at the beginning of the part. */
   readonly leadSeconds: number;
 }
 
-/** Reports the cues of a file that begin late, with the part before each. @param heard the parts in order */
+/**
+ * Reports each cue that begins late in a file, with the part before it.
+ *
+ * @param heard the parts in order
+ */
 export function lateCues(plan: StoredPlan, state: Takes, heard: readonly HeardPart[]): NarrationProblem[] {
   if (!isTimeline(plan)) return [];
   const timed = heard.map(({ index, leadSeconds, startSeconds, endSeconds }) => ({

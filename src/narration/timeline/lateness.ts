@@ -7,7 +7,7 @@ export interface TimedPart {
   readonly lengthSeconds: number;
   /** Leading silence. It is placed before the start time, and does not count toward the part's length. */
   readonly leadSeconds?: number | undefined;
-  /** Speed at which it has that length. */
+  /** Speed at which the part has `lengthSeconds`. */
   readonly speed: number;
 }
 
@@ -18,15 +18,15 @@ export interface Overrun {
   /** Name of the next cue, which therefore begins late. */
   readonly nextCue: string;
   readonly lateSeconds: number;
-  /** Number of further cues that are late because of this one. */
+  /** Number of further cues that are late because of this part. */
   readonly othersLate: number;
-  /** Speed at which the part would fit; `null` if the service does not allow it. */
+  /** Speed at which the part would fit; `null` if the service allows no such speed. */
   readonly fittingSpeed: number | null;
 }
 
 /** Maximum lateness that is not reported. Listeners do not notice it, and the length of audio frames can cause it. */
 const HEARD_SECONDS = 0.05;
-/** Minimum lateness to report for an estimate, because less is within its error. */
+/** Minimum lateness to report for an estimate. Less is within the error of the estimate. */
 const ESTIMATED_SECONDS = 0.3;
 /** Pause between a corrected part and the next one. */
 const ROOM_SECONDS = 0.1;
@@ -37,7 +37,7 @@ interface Slot {
   readonly startSeconds: number;
   readonly cue: string;
   lengthSeconds: number;
-  /** Index of its longest part. */
+  /** Index of the longest of the parts. */
   part: number;
 }
 
@@ -57,7 +57,7 @@ function slotsOf(parts: readonly TimedPart[]): Slot[] {
 
 /**
  * @param parts in the order of the timeline
- * @param begins measured start of each part; absent to compute it from the lengths
+ * @param begins measured start of each part; if absent, the starts are computed from the lengths
  */
 export function overruns(parts: readonly TimedPart[], begins?: readonly number[]): Overrun[] {
   const found: Array<{ -readonly [Key in keyof Overrun]: Overrun[Key] }> = [];
@@ -86,7 +86,7 @@ export function overruns(parts: readonly TimedPart[], begins?: readonly number[]
 }
 
 const MAX_SPEED = 2;
-/** Step of an offered speed. */
+/** Difference between two offered speeds. */
 const STEP = 0.05;
 
 /** Rounds up to the next offered speed; `null` above the limit of the service. */
@@ -97,7 +97,7 @@ function speedOver(speed: number): number | null {
 
 const PLAN_SHOWN = 5;
 
-/** Remarks on parts that are estimated not to fit. */
+/** Returns a remark on the parts that are estimated to run into the next cue; empty if there are none. */
 export function lateRemarks(parts: readonly TimedPart[]): string[] {
   const late = overruns(parts);
   if (late.length === 0) return [];

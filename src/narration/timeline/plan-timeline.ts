@@ -1,4 +1,7 @@
-/** Plans subtitles: the cues of one sentence are one part, at the time of the first (docs/reference-narrations.md, Subtitles). */
+/**
+ * Plans subtitles. The cues of one sentence become one part, which begins at the time of the first cue
+ * (docs/reference-narrations.md, Subtitles).
+ */
 import { chargeForSeconds } from "../../contract/billing.ts";
 import { AudioError } from "../../errors.ts";
 import { SkippedList } from "../plan/blocks.ts";
@@ -33,11 +36,14 @@ export interface TimelinePlan {
   readonly remarks: readonly string[];
 }
 
-/** A longer silence between two cues ends a sentence. */
+/** Minimum silence between two cues that ends a sentence. */
 const SENTENCE_GAP_SECONDS = 1.5;
-/** Longest sentence. It is short, so that voice and picture stay together. */
+/** Maximum length of a sentence. It is short, so that voice and picture stay together. */
 const MAX_SENTENCE_SECONDS = 20;
-/** If a smaller share of the cues has punctuation, each cue is a sentence. */
+/**
+ * Minimum share of utterances with punctuation at which a sentence may extend over several cues. Below it, each cue is
+ * a sentence.
+ */
 const MARKS_SHARE = 0.1;
 const MARK = /[.!?…](?=[”’"'»)\s]|$)|[。！？．｡]/;
 const UNKNOWN_SHOWN = 10;
@@ -45,10 +51,10 @@ const UNKNOWN_SHOWN = 10;
 /** The words of one voice in one cue. */
 interface Utterance {
   readonly cue: Cue;
-  /** Whether it begins its cue. */
+  /** Whether the utterance begins its cue. */
   readonly isFirst: boolean;
   readonly voice: Speaker | null;
-  /** Whether the cue may continue a sentence of the previous cue, because it names no speaker. */
+  /** Whether the utterance names no speaker, so that it may continue a sentence of the previous cue. */
   readonly mayGoOn: boolean;
   readonly text: string;
 }
@@ -188,8 +194,8 @@ function utterancesOf(cues: readonly Cue[], { voices, speakers, unknown, skipped
 const REPEATS_SHARE = 0.3;
 
 /**
- * Roll-up captions repeat a line of the cue above. If many cues do that, each repeated line is spoken once. A single
- * repetition is intended. Evidence: share.
+ * Removes repeated lines. Roll-up captions repeat a line of the cue above. If many cues do that, each repeated line is
+ * spoken once. A single repetition is intended and stays. Evidence: share.
  */
 function withoutRepeats(words: readonly CueWords[][], skipped: SkippedList): readonly CueWords[][] {
   const linesOf = (said: readonly CueWords[] | undefined): string[] =>

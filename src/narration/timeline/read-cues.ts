@@ -5,7 +5,7 @@ import { normaliseLines } from "../plan/normalise.ts";
 import { type CueTimes, cueTimes } from "../plan/plain/time-codes.ts";
 
 export interface Cue extends CueTimes {
-  /** The cue's number in the file if it has one, otherwise its position. */
+  /** The cue's number in the file if the cues have distinct numbers, otherwise its position. */
   readonly name: string;
   readonly lines: readonly string[];
 }
@@ -24,7 +24,7 @@ const HEADER = /^WEBVTT(?:[ \t]|$)/;
 const NO_CUE = /^(?:NOTE|STYLE|REGION)(?:[ \t]|$)/;
 const NUMBER = /^\s*\d{1,6}\s*$/;
 const FENCE = /^\s*```\s*\w*\s*$/;
-/** An incomplete line of times. A line without a digit beside the arrow is text. */
+/** Matches an incomplete line of times. A line without a digit beside the arrow is text. */
 const ARROW = /^\s*(?:[\d:.,]+\s*-->|-->\s*\d)/;
 
 function refuse(fault: string, remedy?: string): never {
@@ -59,7 +59,10 @@ function timesIn(line: string, number: number): CueTimes | null {
   return times;
 }
 
-/** Text below a blank line belongs to the cue above, because people edit files by hand. Text before the first cue is skipped. */
+/**
+ * Reads the cues in the order of the file. Text below a blank line belongs to the cue above, because people edit files
+ * by hand. Text before the first cue is skipped.
+ */
 function readBlocks(lines: readonly string[], isVtt: boolean, skipped: SkippedList): OpenCue[] {
   const cues: OpenCue[] = [];
   let isFirst = true;
@@ -77,7 +80,7 @@ function readBlocks(lines: readonly string[], isVtt: boolean, skipped: SkippedLi
     if (times !== null) {
       const above = lines[index - 1] ?? "";
       const isId = above.trim() !== "" && cueTimes(above) === null;
-      // If no blank line separates two cues, the number of the second one was read as text of the first.
+      // Without a blank line between two cues, the number of the second was read as text of the first. Remove it there.
       if (isId && NUMBER.test(above) && last?.lines.at(-1) === above) last.lines.pop();
       const isOwn = isId && (NUMBER.test(above) || (lines[index - 2] ?? "").trim() === "");
       cues.push({ ...times, id: isOwn ? above.trim() : null, lines: [] });
@@ -93,14 +96,16 @@ function readBlocks(lines: readonly string[], isVtt: boolean, skipped: SkippedLi
   return cues;
 }
 
-/** Names cues by their numbers if these are distinct. */
+/** Names the cues by their numbers if every cue has a number and all are distinct, otherwise by their positions. */
 function namesOf(cues: readonly OpenCue[]): string[] {
   const numbers = cues.flatMap(({ id }) => (id !== null && NUMBER.test(id) ? [id] : []));
   const areNumbered = numbers.length === cues.length && new Set(numbers).size === numbers.length;
   return cues.map(({ id }, index) => (areNumbered && id !== null ? id : `${index + 1}`));
 }
 
-/** @throws AudioError `invalid_request` naming the line with missing or impossible times, and for too many cues */
+/**
+ * @throws AudioError `invalid_request` for no cue, too many cues, and missing or impossible times (naming their line)
+ */
 export function readCues(text: string, skipped: SkippedList): Subtitles {
   const lines = normaliseLines(text).split("\n");
   const isVtt = lines.some(

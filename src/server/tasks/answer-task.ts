@@ -1,4 +1,4 @@
-/** Answers requests of the tasks extension. Loaded on the first one. */
+/** Answers requests of the tasks extension. This module is loaded on the first request. */
 import { ProtocolError, ProtocolErrorCode, type ServerContext } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import type { HandleOperations, HandleStatus } from "../../generation/handles/handle-status.ts";

@@ -1,4 +1,4 @@
-/** The name of the tasks extension, and the methods that it adds (docs/reference-requests.md, Tasks). */
+/** The name of the tasks extension, and the methods that it adds (docs/reference-requests.md, Calls as tasks). */
 
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 

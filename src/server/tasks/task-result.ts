@@ -20,7 +20,7 @@ const taskFields = ({ handleId, createdAtMs, updatedAtMs }: Head) => ({
 });
 
 /**
- * The answer to a call that continues in the background. The client fetches the result of the call with the handle.
+ * The answer to a call that continues in the background. With the handle, the client can fetch the call's result later.
  */
 export function createTaskResult(status: WorkingStatus, redact: Redact): CallToolResult {
   return {
@@ -36,7 +36,7 @@ export function createTaskResult(status: WorkingStatus, redact: Redact): CallToo
 /**
  * Renders the status of a task.
  *
- * @param render renders the result that the call would have returned, also for an error
+ * @param render renders the result or the error that the call would have returned
  */
 export async function detailedTask(
   status: HandleStatus<unknown>,
