@@ -1,4 +1,4 @@
-/** Derives the names of works, records and API keys by hashing, so that every process finds the same ones. */
+/** Derives the names of works, records and API keys by hashing, so that every process finds the same names. */
 import { createHash, createHmac } from "node:crypto";
 
 /** A hash of origin and API key, which reveals neither. Limits are counted for each key id. */
@@ -32,12 +32,12 @@ export function idempotencyKey(input: string, take: number, attempt: number): st
   return KEY_PREFIX + hash("create", input, String(take), String(attempt));
 }
 
-/** Returns an id that is computed from a request, its take and the origin. It is the same for every API key. */
+/** Returns the work id of an input and a take at an origin. It is the same for every API key. */
 export function workId(origin: string, input: string, take: number): string {
   return hash("work", origin, input, String(take));
 }
 
-/** Returns the id of a task that was created elsewhere and is only downloaded here. */
+/** Returns the work id for a task that was created elsewhere and is only downloaded here. */
 export function externalWorkId(origin: string, taskId: string): string {
   return hash("foreign", origin, taskId);
 }
@@ -47,18 +47,16 @@ export function recordId(work: string, account: KeyId): string {
   return hash("record", work, account).slice(0, RECORD_ID_DIGITS);
 }
 
-/**
- * Names under which records are found. They are hashed, because an index entry cannot hold a text of any length.
- */
+/** Names under which records are found. They are hashed, because an index entry cannot contain a long text. */
 export const workName = (workId: string): string => `work:${hash(workId)}`;
-/** The name of the work of the original text, if the input was respelled. */
+/** The name under which a respelled request is found by its original text. */
 export const originalWorkName = (workId: string): string => `written:${hash(workId)}`;
 export const taskName = (origin: string, taskId: string): string => `task:${hash(origin, taskId)}`;
 /** The name of the task of an earlier, failed attempt. */
 export const earlierTaskName = (origin: string, taskId: string): string => `earlier:${hash(origin, taskId)}`;
 export const pathName = (path: string): string => `path:${hash(path)}`;
 
-/** Whether a name is a task's. Records that share such a name refer to one task of the service. */
+/** Whether a name is the name of a task. Records that share such a name refer to one task of the service. */
 export const isTaskName = (name: string): boolean => name.startsWith("task:");
 
 /** Returns a fingerprint of an API key. It is equal on every machine and does not reveal the key. */
@@ -66,7 +64,7 @@ export function apiKeyFingerprint(apiKey: string): string {
   return createHmac("sha256", apiKey).update(FINGERPRINT_LABEL).digest("hex");
 }
 
-/** Returns the key id for an origin and the fingerprint of an API key, because limits belong to both together. */
+/** Returns the key id for an origin and the fingerprint of an API key. Limits are counted for both together. */
 export function keyId(origin: string, fingerprint: string): KeyId {
   return hash("account", origin, fingerprint);
 }

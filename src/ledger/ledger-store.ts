@@ -79,10 +79,10 @@ export interface LedgerIdentity {
 }
 
 export interface Claim {
-  /** Written if there is no such record yet. */
+  /** The row to write if the record does not exist yet. */
   readonly row: Row;
   readonly leaseTtlMs: number;
-  /** A lease owner that is known to be dead, so that the lease is taken over at once. */
+  /** A lease owner that is known to be dead. Its lease is taken over at once. */
   readonly replacing?: ProcessId;
 }
 
@@ -101,9 +101,9 @@ export interface Write extends RecordName {
   readonly durability: Durability;
   /** The attempt that a new call replaces. Its handles end with the write. */
   readonly failed?: FailedAttempt | undefined;
-  /** The slot to release, whether or not the write takes place. */
+  /** The slot to release, even if the write does not take place. */
   readonly slot?: SlotRelease | undefined;
-  /** Whether status, task and spend stay unchanged, so that the sums do too; false if unknown. */
+  /** Whether status, task and spend stay unchanged. If so, the sums stay unchanged, too. False if unknown. */
   readonly keepsSpend?: boolean;
   /** Whether this process's lease is renewed (the default) or released with the write. */
   readonly lease?: "renew" | "release" | undefined;
@@ -118,7 +118,9 @@ export interface AdmitRequest extends CreateLimits {
   /** The record to store if the create is admitted: `unresolved`, with its reservation in `spend`. */
   readonly after: Row;
   readonly expectedRevision: number;
-  /** Chosen by the caller, so that an admission whose answer was lost can be repeated or released. */
+  /**
+   * The id of the send. The caller chooses it, so that an admission whose answer was lost can be repeated or released.
+   */
   readonly sendId: string;
   /** The narration that the create is sent for and that pays for it; `null` for a direct request. */
   readonly narrationId: string | null;
@@ -130,7 +132,10 @@ export interface AdmitRequest extends CreateLimits {
 }
 
 export interface ListQuery {
-  /** Lists this API key's records, or also those of the other keys that this machine has used at the origin. */
+  /**
+   * `own`: lists this API key's records. `all`: also lists records of other keys that this machine has used at the
+   * origin.
+   */
   readonly apiKeys: "own" | "all";
   readonly status?: RecordStatus | undefined;
   readonly openOnly?: boolean;
@@ -150,11 +155,11 @@ export interface LedgerStoreOptions {
 interface Question<T> {
   readonly durability: Durability;
   /**
-   * Whether to lock the origin's row, which all API keys of the origin share. Needed to judge the budget, and to
-   * change sums for a task that another key's record may also name.
+   * Whether to lock the origin's row, which all API keys of the origin share. This lock is needed to judge the budget,
+   * and to change sums for a task that another key's record may also name.
    */
   readonly locksOrigin?: boolean;
-  /** The narration whose row is locked, after all other locks. */
+  /** The narration whose row is locked. This lock is taken last. */
   readonly narrationId?: string | null;
   readonly load: readonly Statement[];
   decide(
@@ -171,7 +176,7 @@ const listedRow = z.object({ created_at_ms: z.number(), key_id: z.string(), reco
 const keyRow = z.object({ key_id: z.string() });
 const originRow = z.object({ origin: z.string() });
 
-/** The result if the API key's row is missing, because somebody emptied the table. */
+/** The result if the row of the API key or the origin is missing, because somebody emptied a table. */
 const NOT_REGISTERED = Symbol("not registered");
 
 const MAX_OTHER_ORIGINS = 5;
@@ -227,7 +232,7 @@ export class LedgerStore {
   claim({ row, leaseTtlMs, replacing }: Claim): Promise<ClaimAnswer> {
     const { processId: owner } = this.#options.identity;
     return this.#transact({
-      // Nothing was sent for a waiting record. So if it is gone, this process claims it again.
+      // Accept that a power cut may lose a waiting record. Nothing was sent for it, so this process can claim it again.
       durability: row.status === "waiting" ? "process_kill" : "power_cut",
       locksOrigin: row.names.some(isTaskName),
       load: loadRow(row, row.names),
@@ -260,7 +265,8 @@ export class LedgerStore {
   }
 
   /**
-   * Writes a record if the stored revision is the expected one. Columns, names, sums and places follow the value.
+   * Writes a record if the stored revision is the expected one. Updates columns, names, sums and places to match the
+   * value.
    */
   write(write: Write): Promise<WriteAnswer> {
     const written = { written: true } as const;
@@ -533,10 +539,7 @@ export class LedgerStore {
     return storedValues(newestFirst(found).slice(0, limit));
   }
 
-  /**
-   * Finds every visible record with a name of a work, a task or a file (see `Row.names`). This key's records come
-   * first.
-   */
+  /** Finds every visible record that has the given name (see `Row.names`). This key's records come first. */
   async named(name: string): Promise<StoredValue[]> {
     const { engine, identity, machineId } = this.#options;
     const [rows = []] = await engine.read([
@@ -698,12 +701,13 @@ const sumSince = (origin: string, lastQuarter: number): Statement =>
 const sumOf = ([row]: Rows): number => (row === undefined ? 0 : (sumRow.parse(row).credits ?? 0));
 
 const withoutOwn = (counted: number, { stored, otherShares }: LoadedRow, lastQuarter: number): number => {
-  // If several records share a task, its spend stays counted, because only one of these records asks for admission.
+  // Do not subtract the spend of a task that several records share, because only one of these records asks for
+  // admission.
   const own = otherShares.length > 0 ? null : (stored?.spend ?? null);
   return own !== null && own.quarter > lastQuarter ? Math.max(0, counted - own.credits) : counted;
 };
 
-/** Frees a place in flight. Its date stays, so that a later write recognises it as long ended. */
+/** Frees a place in flight. Its date stays, so that a later write recognises the place as long ended. */
 const forgetPlace = (keyId: string, recordId: string): Statement =>
   sql("UPDATE agm_records SET flight = NULL WHERE key_id = ? AND record_id = ?", keyId, recordId);
 
@@ -714,7 +718,7 @@ const forgetPlace = (keyId: string, recordId: string): Statement =>
 const clampPlace = (keyId: string, recordId: string, nowMs: number): Statement =>
   sql("UPDATE agm_records SET flight_at_ms = ? WHERE key_id = ? AND record_id = ?", nowMs, keyId, recordId);
 
-/** Like {@link clampPlace}, for the lease of another process. */
+/** Makes the same correction as {@link clampPlace}, for the lease of another process. */
 const clampedLease = (name: RecordName, stored: Lease | null, lease: Lease): Statement[] =>
   stored?.atMs === lease.atMs ? [] : [saveLease(name, lease)];
 

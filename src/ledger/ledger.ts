@@ -15,14 +15,17 @@ import { durabilityOf } from "./rules/durability.ts";
 import { eachTaskOnce } from "./rules/shared-task.ts";
 import { StoredRecords } from "./stored-records.ts";
 
-/** More conflicts in a row than this are a fault, because concurrent changes of one record are rare. */
+/**
+ * Number of consecutive conflicts after which an operation fails. So many are a fault, because concurrent changes of
+ * one record are rare.
+ */
 const MAX_CONFLICTS = 20;
 
-/** Limits the first revision, so that a 32-bit integer has room for many more. */
+/** Maximum of the first revision, which is random. A 32-bit integer has room for many more revisions above it. */
 const MAX_FIRST_REVISION = 2 ** 30;
 
 export interface ChangeOptions {
-  /** The slot of the create that this change ended. */
+  /** The slot of the create that this change ends. */
   readonly slot?: SlotRelease | undefined;
   readonly lease?: "renew" | "release";
 }
@@ -54,24 +57,26 @@ export class Ledger {
     this.#stored = new StoredRecords(store, clock, log);
   }
 
-  /** Returns this API key's record. Throws for a damaged one, which is never treated as "no record". */
+  /**
+   * Returns this API key's record; `null` if there is none. Throws for a damaged record, which never counts as missing.
+   */
   async get(recordId: string): Promise<TaskRecord | null> {
     const value = await this.store.get(recordId);
     if (value === undefined) return null;
     return await this.#stored.read({ keyId: this.identity.keyId, recordId, value });
   }
 
-  /** Returns the records of a work under the keys that this machine has used, this key's first. */
+  /** Returns the records of a work under all keys that this machine has used. This key's record comes first. */
   async ofWork(workId: string): Promise<TaskRecord[]> {
     return await this.#named(workName(workId));
   }
 
-  /** Returns the records of this work, and those whose input is a respelling of its text. */
+  /** Returns the records of a work, and the records whose input is a respelling of the work's text. */
   async ofWrittenWork(workId: string): Promise<TaskRecord[]> {
     return [...(await this.ofWork(workId)), ...(await this.#named(originalWorkName(workId)))];
   }
 
-  /** Finds records by their current task, else by the task of a failed attempt. */
+  /** Finds records by their current task. If there are none, finds records by the task of a failed attempt. */
   async ofTask(taskId: string): Promise<TaskRecord[]> {
     const { origin } = this.identity;
     const records = await this.#named(taskName(origin, taskId));
@@ -108,11 +113,11 @@ export class Ledger {
   }
 
   /**
-   * Takes the lease of a record for this process. Writes the draft if the record is missing. A lease whose
-   * owner is a dead process of this machine is taken over at once.
+   * Takes the lease of a record for this process. Writes the draft if the record is missing. A lease whose owner is a
+   * dead process of this machine is taken over at once.
    *
-   * @param draft the record as last read. If it is missing and had no task, it was refused and deleted; the claim is
-   *   then a new one without the earlier sends
+   * @param draft the record as last read. A record without a task may be missing because it was refused and then
+   *   deleted. It is then written as a new record, without its earlier sends
    * @returns the stored record, and whether this process has the lease
    */
   async claim(draft: TaskRecord): Promise<{ record: TaskRecord; isOurs: boolean }> {
@@ -130,7 +135,7 @@ export class Ledger {
    * Applies an event to a record and writes the result. If the stored record differs from the caller's, applies the
    * event to the stored one. Writes nothing if the event does not change the caller's record.
    *
-   * @param known the record as last read. If the ledger has lost it and it has a task, it is written again
+   * @param known the record as last read. If the ledger has lost a record with a task, the record is written again
    * @returns the record after the event; `null` if the record was removed
    * @throws AudioError `store_unavailable`
    */
@@ -167,7 +172,7 @@ export class Ledger {
       const found = answer.value === undefined ? null : { keyId, recordId, value: answer.value };
       const stored = found === null ? null : await this.#stored.read(found);
       if (stored === null && next.taskId === null) return null;
-      // The columns are damaged, because the store refused the write although the revision matches.
+      // Conclude that the columns are damaged if the store refused the write although the revision matches.
       const isOdd: boolean = stored?.revision === expectedRevision;
       if (found !== null && isOdd) await this.#stored.setAside(found, "its columns say something else");
       expectedRevision = stored === null || isOdd ? null : stored.revision;
@@ -233,9 +238,8 @@ export class Ledger {
 }
 
 /**
- * Returns the revision of the next write. A claim has revision 0, even for a record that was removed before. The
- * first write picks a random revision, so that a late or repeated write to the removed record does not match the
- * new one.
+ * Returns the revision of the next write. A claim has revision 0, even for a record that was removed before. The first
+ * write picks a random revision, so that a late or repeated write to the removed record does not match the new record.
  */
 const nextRevision = ({ revision }: TaskRecord): number =>
   revision === 0 ? randomInt(1, MAX_FIRST_REVISION) : revision + 1;

@@ -14,8 +14,8 @@ import type { StoredError } from "./stored-error.ts";
  */
 export type TaskEvent =
   /**
-   * A create is about to be sent. Written before the send, so that a crash leaves an attempt with an unknown
-   * answer.
+   * A create is about to be sent. The event is written before the send, so that a crash leaves an attempt with an
+   * unknown answer.
    */
   | { readonly kind: "sending"; readonly attempt: number; readonly sendId: string; readonly atMs: number }
   /** The send certainly created no task. */
@@ -38,15 +38,17 @@ export type TaskEvent =
   | { readonly kind: "resultRevoked"; readonly taskId: string; readonly atMs: number }
   | { readonly kind: "saved"; readonly file: SavedFile }
   | { readonly kind: "tooLarge"; readonly taskId: string }
-  /** The attempt's task failed, and the request gets a new attempt. `error` ends the handles of the failed one. */
+  /**
+   * The attempt's task failed, and the request gets a new attempt. The handles of the failed attempt end with `error`.
+   */
   | {
       readonly kind: "attemptBegun";
       readonly failedAttempt: number;
       readonly error?: StoredError | undefined;
     }
-  /** Sets the name for audio that is not saved yet, and the file that it replaces. */
+  /** Sets the name of audio that is not saved yet, and the file that this audio replaces. */
   | { readonly kind: "named"; readonly fileName: string | null; readonly replaces: ReplacedFile | null }
-  /** Saved audio is about to get another name and replace the file that has it. */
+  /** Saved audio is about to get another name and to replace the file that has this name. */
   | { readonly kind: "replacementPlanned"; readonly replaced: ReplacedFile }
   /** A user requested a narration's part directly, so lists show it from now on. */
   | { readonly kind: "listed" };
@@ -180,7 +182,7 @@ function observed(record: TaskRecord, event: TaskEvent & { kind: "observed" }): 
   };
 }
 
-/** Returns the charge of a task that has ended. If the service stated none, the full reservation counts. */
+/** Returns the charge of a task that has ended. If the service stated no charge, the full reservation counts. */
 function chargedCredits(task: ObservedTask): number {
   if (task.status === "failed" && isRefunded(task)) return 0;
   return task.billing?.charged_credits ?? RESERVED_CREDITS;

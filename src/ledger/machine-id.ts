@@ -13,8 +13,8 @@ const PATTERN = /^[0-9a-f]{32}$/;
 /**
  * Reads the id in the state folder, or creates it on first use.
  *
- * @returns 32 hex digits; new ones each time if the folder can be neither read nor written. Then tasks of earlier
- *   API keys are not found in a shared store, and a dead process is detected only when its lease expires.
+ * @returns 32 hex digits. If the folder can be neither read nor written, they are new each time. Tasks of earlier API
+ *   keys are then not found in a shared store, and a dead process is detected only when its lease expires.
  */
 export async function machineId(stateDir: string | null): Promise<string> {
   const fresh = randomBytes(16).toString("hex");
@@ -33,8 +33,8 @@ export async function machineId(stateDir: string | null): Promise<string> {
 }
 
 /**
- * Sets the machine id that process ids contain. Call this before the first process id is created. Linux needs no
- * such id, because the boot id and the PID namespace are more exact: containers may share a state folder.
+ * Sets the machine id that process ids contain. Call this before the first process id is created. Linux uses the boot
+ * id and the PID namespace instead. They are more exact, because containers may share a state folder.
  */
 export async function initMachineId(stateDir: string | null): Promise<void> {
   if (process.platform !== "linux") setMachineId(await machineId(stateDir));

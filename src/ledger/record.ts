@@ -1,4 +1,4 @@
-/** The schema of a record, which stores one request, and the values derived from a record alone. */
+/** The schema of a record, and the values that are derived from a record alone. A record stores one request. */
 import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "../contract/audio-format.ts";
 import { billingSchema, isRunningStatus, TASK_STATUSES } from "../contract/audio-task.ts";
@@ -14,8 +14,8 @@ import {
 import { storedErrorSchema } from "./stored-error.ts";
 
 /**
- * `waiting`: claimed, nothing sent. `unresolved`: a create was or is about to be sent, and its answer is unknown.
- * The others are the statuses of the service.
+ * `waiting`: the record is claimed, and nothing was sent. `unresolved`: a create was sent or is about to be sent, and
+ * its answer is unknown. All others are statuses of the service.
  */
 export const RECORD_STATUSES = ["waiting", "unresolved", ...TASK_STATUSES] as const;
 export type RecordStatus = (typeof RECORD_STATUSES)[number];
@@ -59,16 +59,16 @@ export const taskRecordSchema = z.looseObject({
   status: z.enum(RECORD_STATUSES),
   /** Why a waiting request is not sent automatically; `null` if it was not refused. */
   refusal: z.object({ error: storedErrorSchema, atMs: z.number() }).nullable().default(null),
-  /** The id of the newest send of this attempt. An answer to an older send does not apply to it. */
+  /** The id of the newest send of this attempt. A response to an older send does not apply to the newest one. */
   send: z.string().nullable(),
-  /** An earlier send of this attempt may have reached the service. */
+  /** Whether an earlier send of this attempt may have reached the service. */
   mayHaveArrived: z.boolean(),
   taskId: z.string().nullable(),
   /** Task ids of earlier, failed attempts, so that a caller with such an id still finds the record. */
   earlierTaskIds: z.array(z.string()).default([]),
   /** Whether the service answered 404 twice for a task id that it had issued. */
   isGone: z.boolean(),
-  /** Whether the audio exceeds the size limit. It is then fetched again only on request. */
+  /** Whether the audio exceeds the size limit. Such audio is downloaded again only on request. */
   isTooLarge: z.boolean(),
   billing: billingSchema.nullable(),
   audioSeconds: z.number().positive().nullable(),
@@ -79,14 +79,14 @@ export const taskRecordSchema = z.looseObject({
       durationSeconds: z.number().positive(),
     })
     .nullable(),
-  /** The error of a failed task, already cleaned. */
+  /** The error of a failed task, from which secrets and control characters were already removed. */
   taskError: z.object({ code: z.string(), message: z.string() }).nullable(),
   /** The credits that the budget counts for this record and its earlier attempts, dated by the wall clock. */
   spend: z.object({ credits: z.number().nonnegative(), atMs: z.number() }).nullable(),
   /** The credits that the service charged for earlier attempts although they failed. */
   earlierCredits: z.number().nonnegative(),
   fileName: z.string().nullable(),
-  /** Whether the audio belongs among the user's files or among the parts of narrations, which lists omit. */
+  /** Whether lists show the record. They omit a part of a narration until a user requests the part directly. */
   isListed: z.boolean().default(true),
   /** The file that this audio replaces, from the user's request until this audio is saved; otherwise `null`. */
   replaces: replacedSchema.nullable().default(null),
@@ -99,7 +99,7 @@ export const taskRecordSchema = z.looseObject({
 });
 export type TaskRecord = z.infer<typeof taskRecordSchema>;
 
-/** Whether a record has work left that any process may do: an accepted task to watch, or audio to save. */
+/** Whether any process may still do something for a record: watch an accepted task, or save audio. */
 export function isOpen(record: TaskRecord): boolean {
   if (record.isGone || record.isTooLarge) return false;
   switch (record.status) {
@@ -120,7 +120,7 @@ export function isOpen(record: TaskRecord): boolean {
 export const isRefunded = ({ billing }: Pick<TaskRecord, "billing">): boolean =>
   billing !== null && (billing.charged_credits ?? 0) === 0;
 
-/** The statuses of open records; see {@link isOpen}. */
+/** Whether a record with this status may be open; see {@link isOpen}. */
 export const isOpenStatus = (status: RecordStatus): boolean =>
   isRunningStatus(status) || status === "succeeded";
 
@@ -132,7 +132,7 @@ export function flightOf(record: TaskRecord): Flight | null {
   return isRunningStatus(record.status) && !record.isGone ? "accepted" : null;
 }
 
-/** A record as stored: its JSON value and the columns derived from it, written together. */
+/** A record as stored: its JSON value and the columns derived from it. Both are written together. */
 export interface Row {
   readonly keyId: string;
   readonly recordId: string;
@@ -140,12 +140,11 @@ export interface Row {
   readonly origin: string;
   readonly status: RecordStatus;
   readonly isOpen: boolean;
-  /** Whether lists show it. */
   readonly isListed: boolean;
   readonly flight: Flight | null;
   readonly spend: { readonly credits: number; readonly atMs: number } | null;
   /**
-   * The wall-clock time of the refusal, from which the time until deletion counts; `null` if the record must be kept.
+   * The wall-clock time of the refusal. The record is deleted some time after it. `null` if the record must be kept.
    */
   readonly refusedAtMs: number | null;
   /** Hashed lookup keys of the record: its request, its tasks and its files. */
@@ -160,7 +159,7 @@ export interface Row {
 export const originalInput = (input: string, writtenPrompt: string | null): string =>
   writtenPrompt === null ? input : JSON.stringify({ ...Object(JSON.parse(input)), prompt: writtenPrompt });
 
-/** Returns the name of the work with the original text, so that a respelled request is found by it, too. */
+/** Returns the name of the work with the original text. A respelled request is found by this name, too. */
 function writtenNames({ origin, input, writtenPrompt, take }: TaskRecord): string[] {
   if (input === null || writtenPrompt === null || take === null) return [];
   return [originalWorkName(workIdOf(origin, originalInput(input, writtenPrompt), take))];

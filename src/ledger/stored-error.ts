@@ -24,7 +24,7 @@ export const storedErrorSchema: z.ZodType<StoredError> = z.looseObject({
   remedy: z.string().optional(),
 });
 
-/** Omits the cause, because it may contain anything. */
+/** Converts an error to its stored form. Omits the cause, because it may contain anything. */
 export function toStoredError(error: AudioError): StoredError {
   const { code, message, httpStatus, retryable, retryAfterSeconds, taskId, idempotencyKey, remedy } = error;
   return { code, message, httpStatus, retryable, retryAfterSeconds, taskId, idempotencyKey, remedy };

@@ -1,4 +1,6 @@
-/** Parses stored values as records. An unreadable one is set aside and reported, and never treated as "no record". */
+/**
+ * Parses stored values as records. An unreadable value is set aside and reported, and never counts as a missing record.
+ */
 import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
 import type { Log } from "../log.ts";
@@ -36,7 +38,7 @@ export class StoredRecords {
     );
   }
 
-  /** Returns `null` and logs a line for an unreadable value, which stays in place. */
+  /** Parses a stored value. If it is unreadable, leaves it in place, logs a line and returns `null`. */
   readLeniently({ recordId, value }: StoredValue): TaskRecord | null {
     const record = parseRecord(value);
     if (record?.recordId === recordId) return record;

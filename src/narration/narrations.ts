@@ -1,4 +1,4 @@
-/** The interface of narrations: a plan before anything is spent, then parts, then the joined files. */
+/** The interface of narrations: plans a text before anything is spent, then makes its parts and joins them to files. */
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { isCancelledByCaller } from "../call-cancellation.ts";
@@ -72,15 +72,15 @@ export interface NarrationPart {
 
 export interface Narrations {
   /**
-   * Plans, continues or stops a narration, or reports its status. Waits while it runs, at most until the call's wait
-   * ends.
+   * Plans, continues or stops a narration, or reports its status. Waits while the narration runs, at most until the
+   * call's wait ends.
    *
    * @throws AudioError `invalid_request`, `not_found`, `store_unavailable`. Problems of parts are in the view instead
    */
   narrate(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<NarrationView>;
   /**
-   * Like `narrate`, for a client that supports the tasks extension: if audio is to be made,
-   * the narration continues after the call.
+   * Does the same as `narrate`, for a client that supports the tasks extension. If audio must be made, returns a handle
+   * without waiting, and the narration continues after the call.
    */
   start(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<HandleOrView<NarrationView>>;
   readonly handles: HandleOperations<NarrationView>;
@@ -90,7 +90,7 @@ export interface Narrations {
   parts(narrationId: string): Promise<{ readonly view: NarrationView; readonly parts: NarrationPart[] }>;
   /** Finds a file of a narration by its number, from 1. @throws AudioError `not_found` */
   fileOf(narrationId: string, number: number): Promise<NarrationFile>;
-  /** Finds the file of a narration at a path; `null` if there is none. */
+  /** Finds a narration's file by its path; `null` if no narration has saved a file there. */
   fileAt(path: string): Promise<NarrationFile | null>;
   close(): Promise<void>;
 }
@@ -106,7 +106,7 @@ export interface NarrationsDeps {
   readonly holdsSecret: (text: string) => boolean;
 }
 
-/** Number of newest narrations whose files a new one may replace. */
+/** Number of newest narrations whose files a new narration may replace. */
 const MAX_OWNERS = 50;
 
 export class NarrationWorkflow implements Narrations {
@@ -147,7 +147,7 @@ export class NarrationWorkflow implements Narrations {
     call.signal.throwIfAborted();
     const first = await this.#planFirst(source, known, changes);
     if (first !== null) {
-      // The limit is refused, but the file name is stored.
+      // Do not store the limit, but store the file name.
       await this.#apply(source, known, { ...changes, maxCredits: null });
       return first;
     }
@@ -237,7 +237,7 @@ export class NarrationWorkflow implements Narrations {
     return await summarizeParts(this.#deps.parts, plan, state, await this.#repository.bill(narrationId));
   }
 
-  /** Finds what has saved the file of that name: a narration, or a single request. */
+  /** Finds the narration or the single request that has saved the file of that name. */
   async #ownerOf(name: string): Promise<OwnFile | null> {
     const { folder, ledger } = this.#deps;
     const path = join(folder.root, name);
@@ -284,9 +284,9 @@ export class NarrationWorkflow implements Narrations {
   }
 
   /**
-   * Answers a first limit with the plan, so that a person decides. This happens if the limit is low, or if nobody has
-   * seen yet that a voice does not speak the text's language, or that paid parts would be made again because
-   * pronunciations changed.
+   * Returns the plan instead of a start, so that a person decides; `null` if no decision is needed. A decision is
+   * needed if the first limit is below the suggested one. For a new narration, it is also needed if a voice does not
+   * speak the text's language, or if paid parts would be made again because pronunciations changed.
    */
   async #planFirst(
     source: NarrateSource,
@@ -303,7 +303,11 @@ export class NarrationWorkflow implements Narrations {
     return needsConsent ? view : null;
   }
 
-  /** Stores what a call wants, and starts to drive it. @param draft the handle for a call that is answered with one */
+  /**
+   * Stores what a call wants, and starts to drive the narration.
+   *
+   * @param draft the handle to open; `null` for a call that gets no handle
+   */
   async #storeAndDrive(
     { narrationId, leaseOwner }: KnownNarration,
     change: (state: NarrationState) => NarrationState,
@@ -321,8 +325,8 @@ export class NarrationWorkflow implements Narrations {
   }
 
   /**
-   * Applies the changes of a call. Only a limit allows spending. Without one, a call may set a name, continue a
-   * narration whose process has ended, within its limit, and have saved parts joined.
+   * Applies the changes of a call. Only a limit allows spending. A call without a limit may set a name and have saved
+   * parts joined. It may also continue, within the earlier limit, a narration whose process has ended.
    */
   async #apply(source: NarrateSource, known: KnownNarration, changes: NarrateChanges): Promise<void> {
     const { narrationId, plan, state } = known;

@@ -24,7 +24,7 @@ export class Faults {
     if (settings.capacity_full !== undefined) this.capacityFull = settings.capacity_full;
   }
 
-  /** Returns whether the next task fails, and counts it. Must be called exactly once per accepted task. */
+  /** Returns whether the next task fails, and counts that task. Must be called exactly once per accepted task. */
   takeFailure(): boolean {
     if (this.#failNextTasks === 0) return false;
     this.#failNextTasks -= 1;

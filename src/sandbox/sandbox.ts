@@ -60,7 +60,9 @@ export interface RunningSandbox {
   readonly apiKey: string;
   /** Returns every account's current credits. Tests use it to check charges; the contract has no such request. */
   balances(): AccountBalance[];
-  /** Closes every connection and the speech engine. Tasks, balances and audio are lost, because memory holds them. */
+  /**
+   * Closes every connection and the speech engine. Tasks, balances and audio are lost, because they are only in memory.
+   */
   stop(): Promise<void>;
 }
 

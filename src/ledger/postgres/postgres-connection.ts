@@ -16,8 +16,8 @@ import { LostConnection, NoAnswerError, NotCommitted } from "./postgres-faults.t
 const SERVER_WAIT_MS = 2_000;
 const STATEMENT_MS = 2_200;
 /**
- * The longest wait for an answer. It exceeds the server's own waits, and is half of the engine's patience, so that
- * there is time for a second try.
+ * Maximum wait for an answer. It exceeds the server's own waits. It is half of the time for which the engine retries,
+ * so that a second try is possible.
  */
 const ANSWER_MS = 2_500;
 const CONNECT_MS = 2_000;
@@ -42,7 +42,7 @@ class PlainClient extends Client {
     const { host, port, database, user, password } = address;
     super({
       ...{ host, port, database, user },
-      // A function, because pg would look up an empty password in PGPASSWORD and ~/.pgpass.
+      // Pass a function, because pg would replace an empty password by one from PGPASSWORD or ~/.pgpass.
       password: () => password,
       ssl: tlsOptions(address),
       sslnegotiation: "postgres",
@@ -60,7 +60,10 @@ class PlainClient extends Client {
   }
 }
 
-/** Set explicitly, so that neither NODE_TLS_REJECT_UNAUTHORIZED nor options of the process weaken it. */
+/**
+ * Returns the options of TLS; `false` for a connection without TLS. All checks are set explicitly, so that neither
+ * NODE_TLS_REJECT_UNAUTHORIZED nor options of the process weaken them.
+ */
 function tlsOptions({ tls }: PostgresAddress): ConnectionOptions | false {
   if (tls === null) return false;
   const checked = { rejectUnauthorized: true, minVersion: "TLSv1.2" } as const;
@@ -84,7 +87,7 @@ export class PostgresConnection {
   private constructor(client: Client, socket: Socket) {
     this.#client = client;
     this.#socket = socket;
-    // Without a listener, a server that ends a connection would end this process.
+    // Listen to errors. Without a listener, a server that ends a connection would end this process.
     client.on("error", () => {
       this.#isLost = true;
     });
@@ -96,7 +99,7 @@ export class PostgresConnection {
   /**
    * Opens a connection.
    *
-   * @param untilMs the end of the caller's patience, on the clock of `performance`
+   * @param untilMs the time at which the caller stops waiting, on the clock of `performance`
    */
   static async open(address: PostgresAddress, untilMs: number): Promise<PostgresConnection> {
     const socket = new Socket();
@@ -121,7 +124,8 @@ export class PostgresConnection {
     untilMs: number,
   ): Promise<T> {
     const begin = durability === "power_cut" ? BEGIN : `${BEGIN}; SET LOCAL synchronous_commit = off`;
-    // Read the clock in a separate statement after the locks, so that it shows the time when they were granted.
+    // Read the clock in a separate statement after the locks, so that the clock shows the time at which the locks were
+    // granted.
     const clock = sql(`SELECT (${clockSql})::float8 AS now`);
     const [, ...answers] = await this.run([sql(begin), ...locks, clock, ...load], untilMs);
     const rows = answers.map((answer) => answer.rows);
@@ -144,8 +148,8 @@ export class PostgresConnection {
   }
 
   /**
-   * Sends the statements together. The first that fails is the error, because inside a transaction all others fail
-   * after it.
+   * Sends the statements together. Throws the error of the first statement that fails, because inside a transaction all
+   * later ones fail, too.
    */
   run(statements: readonly Statement[], untilMs: number): Promise<Answer[]> {
     return this.#bounded(ANSWER_MS, untilMs, async () => {
@@ -157,7 +161,7 @@ export class PostgresConnection {
       );
       this.#socket.uncork();
       const answers = await Promise.allSettled(sent);
-      // An idle connection must not keep the process alive.
+      // Let the process end while the connection is idle.
       if (!this.#isLost) this.#client.unref();
       return answers.map((answer) => {
         if (answer.status === "rejected") throw answer.reason;
@@ -167,8 +171,8 @@ export class PostgresConnection {
   }
 
   /**
-   * Rolls back a transaction that failed, so that the connection can be used again. Drops the connection if that
-   * fails.
+   * Rolls back a transaction that failed, so that the connection can be used again. Drops the connection if the
+   * rollback fails.
    */
   async rollBack(untilMs: number): Promise<void> {
     if (this.#isLost || this.#client.getTransactionStatus() === "I") return;
@@ -189,7 +193,7 @@ export class PostgresConnection {
 
   async #bounded<T>(maxMs: number, untilMs: number, work: () => Promise<T>): Promise<T> {
     const waitMs = Math.max(1, Math.min(maxMs, untilMs - performance.now()));
-    // Only a new connection is clean, because late answers on this one would belong to no request.
+    // Close the connection on a timeout, because a late answer on it would be taken for the answer to a later request.
     const timer = setTimeout(() => this.#socket.destroy(new NoAnswerError()), waitMs);
     try {
       return await work();
@@ -204,7 +208,10 @@ export class PostgresConnection {
   }
 }
 
-/** PostgreSQL's text cannot hold NUL. The ledger escapes it in what it writes, but a lookup key may contain one. */
+/**
+ * Replaces NUL, which PostgreSQL's text cannot contain. What the ledger writes contains NUL only in escaped form, but a
+ * lookup key may contain it.
+ */
 const withoutNul = (value: SqlValue): SqlValue =>
   typeof value === "string" ? value.replaceAll("\0", "\u{fffd}") : value;
 

@@ -1,6 +1,6 @@
 /**
- * The ledger in a PostgreSQL database. Uses one connection per process in turn, and repeats work after transient
- * faults.
+ * The ledger in a PostgreSQL database. All calls of a process use one connection in turn. Work is repeated after
+ * transient faults.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
@@ -15,17 +15,18 @@ import { prepareTables, TABLE_NAMES } from "./postgres-tables.ts";
 /** How long a server may be unavailable before a call reports it. */
 const RETRY_MS = 5_000;
 /**
- * No further try starts with less time left, because it could only end as "no answer", which would hide the reason.
+ * Minimum time left for a further try. A shorter try could only end without an answer, which would hide the real
+ * reason.
  */
 const MIN_TRY_MS = 250;
 /**
- * For this long after a report, each call makes only one short try, because a tool call asks the ledger several
- * times.
+ * Time after a reported outage in which each call makes only one short try. A tool call asks the ledger several times,
+ * and would otherwise wait each time.
  */
 const OUTAGE_KNOWN_MS = 10_000;
 const SINGLE_TRY_MS = 2_000;
 
-/** After this long without an answer of the server, waiting callers get an error with the reason. */
+/** Time without an answer of the server after which callers that time out get the fault as the reason. */
 const SILENCE_MS = 500;
 
 const NOT_ANSWERED = new LostConnection(new NoAnswerError());
@@ -67,7 +68,7 @@ export class PostgresEngine implements SqlEngine {
   #connection: PostgresConnection | undefined;
   #lastTurn: Promise<unknown> = Promise.resolve();
   #answeredAtMs = Number.NEGATIVE_INFINITY;
-  /** When an absence was last reported. */
+  /** When an outage of the server was last reported. */
   #reportedAtMs = Number.NEGATIVE_INFINITY;
   #lastError: unknown = NOT_ANSWERED;
   #waiting = 0;
@@ -170,11 +171,11 @@ export class PostgresEngine implements SqlEngine {
   async #repeating<T>(work: Work<T>, askedAtMs: number): Promise<T> {
     const isOutageKnown =
       this.#reportedAtMs > this.#answeredAtMs && performance.now() - this.#reportedAtMs < OUTAGE_KNOWN_MS;
-    // When the server is reported as unreachable, all calls that were waiting for it fail at once.
+    // Throw at once for a call that was already waiting when the server was reported as unreachable.
     if (isOutageKnown && askedAtMs <= this.#reportedAtMs)
       throw postgresError(this.description, this.#lastError);
-    // An outage begins after the server's last answer. Time that a call waited for other calls of this process before
-    // that answer is no outage.
+    // Count an outage from the server's last answer. Before that answer, a call only waited for other calls of this
+    // process.
     const startedAtMs = isOutageKnown ? performance.now() : Math.max(askedAtMs, this.#answeredAtMs);
     const untilMs = startedAtMs + (isOutageKnown ? SINGLE_TRY_MS : RETRY_MS);
     for (;;) {
@@ -188,7 +189,8 @@ export class PostgresEngine implements SqlEngine {
           throw postgresError(this.description, error);
         }
         this.#log.debug(`the ledger's database is asked again: ${describeCause(error)}`);
-        // This timer keeps the process alive, unlike the clock's, because a write under way must not be cut off.
+        // Use this timer because it keeps the process alive, unlike the timers of the clock. A write under way must not
+        // be cut off.
         await pause(20 + Math.random() * 80);
       }
     }

@@ -150,7 +150,9 @@ function lossMessage(cause: unknown): FaultMessage {
   };
 }
 
-/** Whether to repeat the work, because it may succeed at once or within seconds. Every transaction may run twice. */
+/**
+ * Whether the work may succeed if it is repeated at once or within seconds. Every transaction may be repeated safely.
+ */
 export const isTransient = (error: unknown): boolean => messageOf(error)?.isTransient ?? false;
 
 /**
@@ -176,7 +178,7 @@ export const foreignTablesError = (description: string): AudioError =>
 /**
  * Converts any failure of the server to the one error that callers see.
  *
- * @param description names the database, without credentials
+ * @param description the name of the database, without credentials
  */
 export function postgresError(description: string, error: unknown): AudioError {
   if (error instanceof AudioError) return error;

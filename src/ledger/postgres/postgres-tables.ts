@@ -1,11 +1,14 @@
-/** Makes the ledger's tables in a database that has none, and refuses those of another layout or program. */
+/** Creates the ledger's tables in a database that has none. Refuses tables of another layout or another program. */
 import { z } from "zod";
 import { LAYOUT_VERSION, TABLES } from "../store/schema.ts";
 import { sql } from "../store/sql-engine.ts";
 import type { PostgresConnection } from "./postgres-connection.ts";
 import { foreignTablesError, otherPostgresLayoutError } from "./postgres-faults.ts";
 
-/** The lock ("AuGM") for creating tables, because two processes may start at once on an empty database. */
+/**
+ * The number of the lock ("AuGM") that a process takes to create tables. Two processes may start at once on an empty
+ * database.
+ */
 const CREATION_LOCK = 0x4175474d;
 
 /** The statements that create the tables. Text sorts by bytes, as in SQLite, whatever the database's language. */
@@ -29,8 +32,8 @@ const FIND = sql(
 /**
  * Creates the tables if they are missing, and checks their layout.
  *
- * @param description names the database, without credentials
- * @param untilMs the end of the caller's patience, on the clock of `performance`
+ * @param description the name of the database, without credentials
+ * @param untilMs the time at which the caller stops waiting, on the clock of `performance`
  */
 export async function prepareTables(
   connection: PostgresConnection,
@@ -40,8 +43,8 @@ export async function prepareTables(
   const [found] = await connection.run([FIND], untilMs);
   const known = nameRows.parse(found?.rows);
   if (known.length === 0) {
-    // Look again once the lock is held: unlike to_regclass, this query sees tables that another process has created
-    // meanwhile.
+    // Look for tables again after the lock is granted. Unlike to_regclass, this query sees tables that another process
+    // has created meanwhile.
     const lock = sql(`SELECT pg_advisory_xact_lock(${CREATION_LOCK})`);
     const [, , foundNow] = await connection.run([sql("BEGIN"), lock, FIND], untilMs);
     const isMade = nameRows.parse(foundNow?.rows).length > 0;

@@ -11,7 +11,7 @@ export interface CreateLimits {
   readonly maxInFlight: number;
   /** How long an unanswered create keeps its place in flight after its process was last seen alive. */
   readonly lapseMs: number;
-  /** The most that all records of the origin may spend within a window of wall-clock time; `null` for no budget. */
+  /** Maximum spend of all records of the origin within a window of wall-clock time; `null` for no budget. */
   readonly budget: { readonly credits: number; readonly windowMs: number } | null;
 }
 
@@ -22,7 +22,9 @@ export interface NarrationFacts {
   /** The most credits that the narration may cost. */
   readonly maxCredits: number;
   readonly lease: Lease | null;
-  /** The credits that the narration has reserved or was charged, without the record that asks. */
+  /**
+   * The credits that are reserved or charged for the narration, without those of the record that asks for admission.
+   */
   readonly billedCredits: number;
 }
 
@@ -37,14 +39,14 @@ export interface AdmissionQuestion {
 
 /** The state of the ledger at the time of the decision. */
 export interface AdmissionFacts {
-  /** `undefined` if there is no such record. */
+  /** The stored record; `undefined` if there is none. */
   readonly record:
     | { readonly revision: number | null; readonly value: string; readonly lease: Lease | null }
     | undefined;
   readonly state: ApiKeyState;
   /** The places in flight that the API key's other records have taken. */
   readonly otherPlaces: readonly InFlightPlace[];
-  /** Credits of the origin within the budget's window, without this record's own. */
+  /** Credits of the origin within the budget's window, without those of this record. */
   readonly countedCredits: number;
   /** Whether a call or a handle still wants the create. */
   readonly isWanted: boolean;
@@ -62,7 +64,10 @@ export type Admission =
   | { readonly kind: "not_wanted" }
   | { readonly kind: "over_limit"; readonly maxCredits: number; readonly billedCredits: number }
   | { readonly kind: "over_budget"; readonly countedCredits: number }
-  /** `waitMs`: when to ask again. For `in_flight` it is the latest time, because a task may end earlier. */
+  /**
+   * `waitMs`: milliseconds until the next request for admission. For `in_flight` this is a maximum, because a task may
+   * end earlier.
+   */
   | { readonly kind: "held"; readonly reason: CreateHold; readonly waitMs: number };
 
 /** Whether this admission is already committed, and only its answer was lost. */

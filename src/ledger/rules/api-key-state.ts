@@ -69,10 +69,10 @@ export function withoutOldSlots(state: ApiKeyState, windowMs: number, nowMs: num
 }
 
 /**
- * Returns the milliseconds until one more create fits into the window: 0 if it fits now, and one window if
- * `maxCreates` is 0.
+ * Returns the milliseconds until one more create fits into the window: 0 if it fits now, and one window if `maxCreates`
+ * is 0.
  *
- * @param exceptSendId the create that asks; if its admission is repeated, its own slot is not counted
+ * @param exceptSendId the send that asks. If its admission is repeated, it has a slot already, which is not counted
  */
 export function rateWaitMs(
   state: ApiKeyState,

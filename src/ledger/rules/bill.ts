@@ -1,13 +1,13 @@
-/** Sums what a narration has reserved or was charged, over the tasks that were sent for it. Pure. */
+/** Sums the credits that are reserved or charged for a narration's tasks. Pure. */
 
 import { MAXIMUM_CHARGE_CREDITS } from "../../contract/billing.ts";
 
-/** A task that was sent for a narration, as the record of one API key knows it. */
+/** A task that was sent for a narration, as the record of one API key states it. */
 export interface BillLine {
-  /** See `workName` in ledger/identity.ts. */
+  /** The name of the task's work; see `workName` in ledger/identity.ts. */
   readonly workName: string;
   readonly keyId: string;
-  /** Reserved credits while the task runs, then the charged ones; 0 if nothing was charged. */
+  /** Reserved credits while the task runs, then charged credits; 0 if nothing was charged. */
   readonly credits: number;
   /** Whether the credits are still a reservation. */
   readonly isInFlight: boolean;
@@ -15,7 +15,7 @@ export interface BillLine {
   readonly isUnanswered: boolean;
 }
 
-/** Keeps one line for each work, because a task counts once, whichever key sent it. */
+/** Keeps the line of the highest rank for each work. A task counts once, whichever key sent it. */
 function keepOnePerWork(lines: readonly BillLine[], rankOf: (line: BillLine) => number): BillLine[] {
   const byWork = new Map<string, BillLine>();
   for (const line of lines) {
@@ -26,8 +26,8 @@ function keepOnePerWork(lines: readonly BillLine[], rankOf: (line: BillLine) => 
 }
 
 /**
- * Picks the lines to show. Answered tasks of this key come first, then those of other keys, then unanswered
- * creates.
+ * Picks one line to show for each work. Prefers an answered task of this key, then an answered task of another key,
+ * then an unanswered create, then a line without credits.
  */
 export const billByWork = (lines: readonly BillLine[], keyId: string): BillLine[] =>
   keepOnePerWork(lines, ({ keyId: its, credits, isUnanswered }) => {
@@ -36,8 +36,8 @@ export const billByWork = (lines: readonly BillLine[], keyId: string): BillLine[
   });
 
 /**
- * Sums the credits that a limit counts. Once this key's line of a work has credits, it counts beside the lines of other
- * keys. An earlier key may belong to another account, and then both accounts pay.
+ * Sums the credits that a limit counts. Once this key's line of a work has credits, it counts in place of the lines of
+ * other keys, because an earlier key may belong to another account.
  *
  * @param exceptWork the work of the create that asks; the caller adds its reservation
  */

@@ -8,8 +8,8 @@ import { isOpen, type TaskRecord } from "../record.ts";
 export type Durability = "power_cut" | "process_kill";
 
 /**
- * Money, task ids and files must survive a power cut. The status of an accepted task need not, because the service
- * repeats it as long as the record is open.
+ * Decides how durable a change must be. Money, task ids and files must survive a power cut. The status of an accepted
+ * task may be lost, because the service reports it again as long as the record is open.
  */
 export function durabilityOf(before: TaskRecord | null, after: TaskRecord | null): Durability {
   if (before === null || after === null) return "power_cut";

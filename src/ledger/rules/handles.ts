@@ -1,4 +1,7 @@
-/** Call handles: those of calls answered as tasks of the protocol's extension. Decides when one is shared, wanted or ended. Pure. */
+/**
+ * Decides when a call handle is shared, wanted or ended. Calls that are answered as tasks of the protocol's extension
+ * have handles. Pure.
+ */
 import { z } from "zod";
 import type { KeyId } from "../identity.ts";
 import { RECORD_STATUSES } from "../record.ts";
@@ -27,7 +30,10 @@ export interface CallHandle {
   /** The id of the record or the narration. */
   readonly targetId: string;
   readonly openedAtMs: number;
-  /** The number of the first attempt made for the handle. Free repeats belong to the handle, too. */
+  /**
+   * The number of the first attempt made for the handle. A further attempt after a refunded failure belongs to the
+   * handle, too.
+   */
   readonly attempt: number;
   readonly saveOptions: z.infer<typeof saveOptionsSchema>;
   readonly cancelAskedAtMs: number | null;
@@ -68,7 +74,7 @@ export const isWanted = ({ endedAtMs, cancelAskedAtMs }: CallHandle): boolean =>
 /** A new handle's row without the fields that its target determines. */
 export type HandleDraft = Pick<CallHandle, "handleId" | "keyId" | "targetId" | "openedAtMs">;
 
-/** Returns the open handle with the same options, otherwise a new one. */
+/** Returns the open handle with the same options. If there is none, returns a new handle. */
 export function openedHandle(
   open: readonly CallHandle[],
   { status, attempt, taskId }: HandleTarget,
@@ -102,7 +108,8 @@ export const endedHandle = (handle: CallHandle, end: HandleEnd, endedAtMs: numbe
   handle.endedAtMs === null ? { ...handle, end, endedAtMs } : handle;
 
 /**
- * Cancels a handle. If its record was not sent, the handle ends at once; otherwise it ends when the record waits again.
+ * Cancels a handle. If nothing was sent for its record, the handle ends at once. If something was sent, the handle ends
+ * when the record waits again.
  */
 export function cancelledHandle(handle: CallHandle, target: HandleTarget | null, atMs: number): CallHandle {
   if (!isWanted(handle)) return handle;
@@ -119,9 +126,10 @@ export interface FailedAttempt {
 }
 
 /**
- * Returns the handles that end with a write after which their record waits. Nothing is sent for a waiting record.
+ * Returns the handles that end when their record goes back to `waiting`. These are the handles of the replaced attempt,
+ * and cancelled handles, because nothing is sent for a waiting record.
  *
- * @param failed the attempt that a new call replaces
+ * @param failed the attempt that a new call replaces; `null` if there is none
  */
 export function endedByWaiting(open: readonly CallHandle[], failed: FailedAttempt | null): CallHandle[] {
   return open.flatMap((handle) => {

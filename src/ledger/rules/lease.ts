@@ -17,7 +17,7 @@ export function leaseOwner(lease: Lease | null, nowMs: number): ProcessId | null
 /**
  * Takes or renews a lease.
  *
- * @param replacing an owner that is known to be dead, so its lease is taken at once
+ * @param replacing a lease owner that is known to be dead; its lease is taken at once
  * @returns the current lease, which may belong to another process
  */
 export function acquiredLease(
@@ -34,12 +34,12 @@ export function acquiredLease(
   return { owner, ttlMs, atMs: nowMs };
 }
 
-/** Renews a lease of this process, even an expired one. Leaves free and other processes' leases unchanged. */
+/** Renews a lease of this process, even an expired one. Leaves a free lease and leases of other processes unchanged. */
 export function renewedLease(current: Lease | null, owner: ProcessId, nowMs: number): Lease | null {
   return current?.owner === owner ? { ...current, atMs: nowMs } : current;
 }
 
-/** Releases a lease of this process. Leaves other processes' leases unchanged. */
+/** Releases a lease of this process. Leaves leases of other processes unchanged. */
 export function releasedLease(current: Lease | null, owner: ProcessId): Lease | null {
   return current?.owner === owner ? null : current;
 }

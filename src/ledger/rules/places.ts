@@ -20,7 +20,7 @@ export interface PlaceDurations {
   readonly windowMs: number;
 }
 
-/** Returns when a place expires. The end of the task frees it earlier. */
+/** Returns when a place expires. If its task ends earlier, the place becomes free at that time. */
 function placeEndMs(
   { flight, atMs, owner }: InFlightPlace,
   { heartbeats }: ApiKeyState,
@@ -48,7 +48,7 @@ export function placeEndsMs(
     .sort((one, other) => one - other);
 }
 
-/** Whether a place ended so long ago that none of its tasks can still run. */
+/** Whether a place ended so long ago that its task can no longer run. */
 export function endedLongAgo(
   place: InFlightPlace,
   state: ApiKeyState,

@@ -1,8 +1,8 @@
-/** Selects the record that counts and the one that is listed when records of several API keys name one task. Pure. */
+/** Selects the record that counts and the record that is listed, if records of several API keys name one task. Pure. */
 
 import type { SpendShare } from "./spend.ts";
 
-/** The facts about a task in one record. */
+/** What one record states about its task. */
 export interface TaskShare {
   readonly status: string | null;
   readonly spend: SpendShare | null;
@@ -26,7 +26,7 @@ interface NamedTask {
   readonly taskId: string | null;
 }
 
-/** Lists each task once. Keeps this key's record, else the first. */
+/** Lists each task once. Keeps this key's record of a task or, if there is none, the first record. */
 export function eachTaskOnce<T extends NamedTask>(records: readonly T[], keyId: string): T[] {
   const kept = new Map<string, T>();
   for (const record of records) {

@@ -1,7 +1,12 @@
-/** Sums the spend of records by origin and quarter of an hour, so that a budget needs no record. Pure. */
+/**
+ * Sums the spend of records by origin and quarter of an hour. A budget is then checked without reading records. Pure.
+ */
 import { SPEND_BUCKET_MS } from "../horizons.ts";
 
-/** Longer than any budget's window, so that no sum of today is lost if the wall clock runs days ahead for a while. */
+/**
+ * How long sums are kept. This is longer than any budget's window, so that no sum of today is lost if the wall clock
+ * runs days ahead for a while.
+ */
 export const SPEND_RETENTION_MS = 30 * 24 * 60 * 60_000;
 
 /** What one record adds to the sum of one quarter of an hour. */
@@ -27,8 +32,8 @@ export function lastQuarterBefore(wallMs: number, windowMs: number): number {
 }
 
 /**
- * Returns the changes of sums for removed and added shares. They are in the order of quarters, so that all
- * transactions take locks in one order.
+ * Returns the changes of the sums when shares are removed and added. The changes are in the order of quarters, so that
+ * all transactions take locks in one order.
  */
 export function spendChanges(
   out: ReadonlyArray<SpendShare | null>,

@@ -19,7 +19,7 @@ import { systemReason } from "../../files/file-failure.ts";
 import { LAYOUT_VERSION, TABLES } from "../store/schema.ts";
 import { damagedFileError, unusableFolderError } from "./sqlite-faults.ts";
 
-/** Marks the file as this program's ("AuGM"), so that it never writes into another program's database. */
+/** Marks the file as this program's ("AuGM"), so that the program never writes into another program's database. */
 export const APPLICATION_ID = 0x4175474d;
 
 export const LEDGER_FILE_NAME = "ledger.sqlite";
@@ -33,8 +33,8 @@ function hasCode(error: unknown, ...codes: string[]): boolean {
 }
 
 /**
- * Creates the folder and its missing parents for this user only. Creates one level at a time after a check of the
- * nearest folder that exists, because a recursive mkdir never returns on some pseudo file systems.
+ * Creates the folder and its missing parents for this user only. First checks the nearest folder that exists, then
+ * creates one level at a time, because a recursive mkdir never returns on some pseudo file systems.
  */
 function ensureFolder(folder: string): void {
   const missing: string[] = [];
@@ -80,8 +80,8 @@ function tightenFile(file: string): void {
 }
 
 /**
- * Writes an empty ledger to a temporary file and links it to its path when complete. So an empty or truncated file is
- * always a damaged one, and two processes that start together share one file.
+ * Writes an empty ledger to a temporary file, and links the complete file to its path. An empty or truncated file at
+ * the path is therefore always damaged, and two processes that start together share one file.
  */
 function createFile(sqlite: typeof NodeSqlite, file: string): void {
   const draft = `${file}.${process.pid}-${Math.random().toString(36).slice(2)}.new`;
@@ -92,8 +92,8 @@ function createFile(sqlite: typeof NodeSqlite, file: string): void {
     chmodSync(draft, FILE_MODE);
     const db = new sqlite.DatabaseSync(draft);
     try {
-      // Write everything before the file gets a write-ahead log. The log is merged when the file is closed, and
-      // SQLite does not report a full disk then.
+      // Write everything before the file gets a write-ahead log. The log is merged when the file is closed, and SQLite
+      // would not report a full disk at that time.
       db.exec(
         `PRAGMA synchronous = FULL; BEGIN; ${TABLES.join("; ")};
          PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${LAYOUT_VERSION}; COMMIT`,
@@ -117,10 +117,10 @@ function createFile(sqlite: typeof NodeSqlite, file: string): void {
 }
 
 /**
- * Returns the path of a ledger file that exists and that only this user can access.
+ * Returns the path of the ledger file. Creates the file if it is missing, and lets only this user access it.
  *
- * @throws AudioError `store_unavailable` for an unusable folder and for an emptied file; otherwise the file system's
- *   own error
+ * @throws AudioError `store_unavailable` for an unusable folder and for an emptied file. All other faults are thrown as
+ *   the file system's own errors
  */
 export function prepareLedgerFile(sqlite: typeof NodeSqlite, stateDir: string): string {
   ensureFolder(stateDir);

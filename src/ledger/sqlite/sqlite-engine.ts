@@ -14,13 +14,22 @@ import { loadSqlite } from "./load-sqlite.ts";
 import { foreignFileError, isBusy, otherSqliteLayoutError, sqliteError } from "./sqlite-faults.ts";
 import { folderWarnings } from "./state-folder.ts";
 
-/** How long SQLite itself waits for a lock, which blocks the whole process. Longer waits sleep between tries. */
+/**
+ * How long SQLite itself waits for a lock. This wait blocks the whole process. A longer wait therefore sleeps between
+ * tries.
+ */
 const BLOCKING_WAIT_MS = 100;
 const LOCK_WAIT_MS = 5_000;
 
-/** After a transaction this slow, other work runs before the next one, because transactions block the process. */
+/**
+ * Duration above which a transaction is slow. Other work runs after a slow transaction, because transactions block the
+ * process.
+ */
 const SLOW_MS = 100;
-/** On a disk this slow, merging the journal at exit would take longer than a process has to stop. */
+/**
+ * Duration of a transaction at which the disk is too slow to merge the journal at exit. Merging would take longer than
+ * a process has to stop.
+ */
 const TOO_SLOW_TO_MERGE_MS = 500;
 
 const headerSchema = z.object({ application_id: z.int().optional(), user_version: z.int().optional() });
@@ -172,19 +181,20 @@ export class SqliteEngine implements SqlEngine {
   async #retrying<T>(work: (connection: Connection) => T): Promise<T> {
     const startedAtMs = performance.now();
     for (;;) {
-      // Let timers run between transactions, because the timer that ends the process in time must not starve.
+      // Let timers run between transactions, because the timer that ends the process in time must not be delayed.
       if (this.#slowestMs > SLOW_MS) await yieldToOthers();
       try {
         const connection = this.#open();
         const beganAtMs = performance.now();
         const result = work(connection);
-        // The last transaction may need no flush, but closing the file needs several.
+        // Keep the slowest duration. The last transaction may need no flush, but closing the file needs several.
         this.#slowestMs = Math.max(this.#slowestMs, performance.now() - beganAtMs);
         return result;
       } catch (error) {
         const waitedMs = performance.now() - startedAtMs;
         if (!isBusy(error) || waitedMs >= LOCK_WAIT_MS) throw sqliteError(this.#file, error);
-        // This timer keeps the process alive, unlike the clock's, because a write under way must not be cut off.
+        // Use this timer because it keeps the process alive, unlike the timers of the clock. A write under way must not
+        // be cut off.
         await pause(2 + Math.random() * 20);
       }
     }

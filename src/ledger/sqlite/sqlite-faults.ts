@@ -13,7 +13,7 @@ const SQLITE_NOTADB = 26;
 const NOT_TWICE =
   "The same calls then ask the service under the same idempotency keys, so nothing is paid twice.";
 
-/** The primary result code of an error that SQLite reported, else `undefined`. */
+/** Returns the primary result code of an error that SQLite reported; `undefined` for other errors. */
 function resultCode(error: unknown): number | undefined {
   if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number")
     return undefined;
@@ -34,9 +34,9 @@ export function damagedFileError(file: string, cause?: unknown): AudioError {
 }
 
 /**
- * The error for a state folder that cannot be used.
+ * Builds the error for a state folder that cannot be used.
  *
- * @param why follows a colon in the message
+ * @param why the reason, which follows a colon in the message
  */
 export function unusableFolderError(folder: string, why: string, cause?: unknown): AudioError {
   return new AudioError("store_unavailable", `The state folder ${folder} cannot be used: ${why}.`, {

@@ -8,7 +8,7 @@ import { type SqlEngine, type Statement, sql } from "./sql-engine.ts";
 
 const documentRow = z.object({ name: z.string(), value: z.string() });
 
-/** Documents fetched at a time by the iterator. */
+/** Number of documents that the iterator reads at a time. */
 const PAGE_ROWS = 100;
 
 function deserialize<Value>(text: string): DeserializedData<Value> {
@@ -18,8 +18,7 @@ function deserialize<Value>(text: string): DeserializedData<Value> {
 }
 
 /**
- * Options of Keyv: documents do not expire, and errors are thrown, because they must not look like a missing
- * document.
+ * Options of Keyv. Documents do not expire. Errors are thrown, because an error must not look like a missing document.
  */
 export const DOCUMENT_KEYV_OPTIONS = {
   namespace: "document",
@@ -135,8 +134,8 @@ const selectDocument = (key: string): Statement =>
   sql("SELECT name, value FROM agm_documents WHERE name = ?", key);
 
 /**
- * Returns the range of keys with Keyv's prefix for the namespace. `;` is the character after `:`, which ends the
- * prefix.
+ * Returns the range of keys with Keyv's prefix for the namespace. The prefix ends with `:`, and `;` is the next
+ * character.
  */
 function nameRange(namespace: string | undefined): { from: string; to: string } {
   return namespace === undefined || namespace === ""

@@ -6,7 +6,7 @@ import type { Lease } from "../rules/lease.ts";
 import { leaseRow, leaseValues, readableRows } from "./record-rows.ts";
 import { type Rows, type Statement, sql } from "./sql-engine.ts";
 
-/** The keys whose narrations are visible: this one, and all others that this machine has used. */
+/** The keys whose narrations are visible: this key, and all others that this machine has used. */
 export interface Viewer {
   readonly origin: string;
   readonly keyId: KeyId;
@@ -34,7 +34,7 @@ export const toNarrationRow = (row: unknown): NarrationRow => ({
   lease: leaseRow.parse(row),
 });
 
-/** The fields of a narration's state that a create needs. The narrations' own schema has the rest. */
+/** The fields of a narration's state that the admission of a create needs. The narrations' own schema has the rest. */
 const limitSchema = z.looseObject({ status: z.string(), maxCredits: z.number().nullable() });
 
 /** Reads a narration's limit from its state. An unreadable state counts as not wanted. */
@@ -57,8 +57,8 @@ export const visibleCondition = (
   WHERE m.machine_id = ? AND m.key_id = ${table}.key_id))`;
 
 /**
- * Records that this machine has used the key. What the key owns then stays visible when the settings name another
- * one.
+ * Records that this machine has used the key. The key's records and narrations then stay visible when the settings name
+ * another key.
  */
 export const saveMachineKey = ({ keyId, machineId }: Pick<Viewer, "keyId" | "machineId">): Statement =>
   sql(
@@ -67,7 +67,7 @@ export const saveMachineKey = ({ keyId, machineId }: Pick<Viewer, "keyId" | "mac
     keyId,
   );
 
-/** Selects at most one narration: this key's, else the oldest of the others. */
+/** Selects at most one narration: this key's or, if there is none, the oldest of the other keys. */
 export const selectNarration = (
   { origin, keyId, machineId }: Viewer,
   narrationId: string,

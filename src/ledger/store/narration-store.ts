@@ -27,7 +27,7 @@ export interface StoredNarration {
   /** Grows with every write. A write stores the state together with the changed handles. */
   readonly revision: number;
   readonly state: string;
-  /** The process that drives the narration now; `null` if none does. */
+  /** The process that drives the narration now; `null` if there is none. */
   readonly leaseOwner: ProcessId | null;
 }
 
@@ -47,7 +47,7 @@ export interface NewNarration {
 export interface NarrationClaim {
   readonly narrationId: string;
   readonly leaseTtlMs: number;
-  /** A lease owner that is known to be dead, so that the lease is taken over at once. */
+  /** A lease owner that is known to be dead. Its lease is taken over at once. */
   readonly replacing?: ProcessId | undefined;
 }
 
@@ -68,7 +68,7 @@ export class NarrationStore {
     this.#options = options;
   }
 
-  /** Stores a new narration. Does nothing if one with this id exists. */
+  /** Stores a new narration. Does nothing if a narration with this id exists. */
   async begin({ narrationId, plan, state, createdAtMs }: NewNarration): Promise<void> {
     const { engine, documents, viewer } = this.#options;
     if ((await this.#find(narrationId)) !== undefined) return;
@@ -107,7 +107,7 @@ export class NarrationStore {
   /**
    * Writes the state if the stored revision is the expected one.
    *
-   * @param handles opened or ended together with the state
+   * @param handles handles that are opened or ended together with the state
    * @returns `false` if another process has written or deleted the narration since
    */
   write(
@@ -117,10 +117,10 @@ export class NarrationStore {
     handles: readonly CallHandle[] = [],
   ): Promise<boolean> {
     const saved = handles.map(saveHandle);
-    // Durable, because the state holds what the narration may cost.
+    // Require durability, because the state contains the limit of the narration's cost.
     return this.#decide(narrationId, "power_cut", (row) => {
       const isRepeated = row?.revision === expectedRevision + 1 && row.state === state;
-      // If another process has written the same state, this process's handles are still missing.
+      // Save the handles, too. If another process has written the same state, this process's handles are still missing.
       if (isRepeated) return { result: true, save: saved };
       if (row?.revision !== expectedRevision) return { result: false };
       const update = sql(
@@ -157,9 +157,7 @@ export class NarrationStore {
     }));
   }
 
-  /**
-   * Returns the tasks that were sent for the narration, without duplicates, with the credits that each counts now.
-   */
+  /** Returns one line for each task that was sent for the narration, with the credits that the task counts now. */
   async bill(narrationId: string): Promise<BillLine[]> {
     const { engine, viewer } = this.#options;
     const [rows = []] = await engine.read([loadBill(viewer, narrationId)]);

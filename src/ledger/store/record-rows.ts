@@ -1,4 +1,4 @@
-/** Parses rows of records, and builds the statements that write one with its names and its share of the sums. */
+/** Parses rows of records. Builds the statements that write a record with its names and its share of the sums. */
 import { z } from "zod";
 import { isTaskName } from "../identity.ts";
 import type { Row } from "../record.ts";
@@ -88,7 +88,7 @@ export type StoredValue = z.infer<typeof valueRow>;
 export type OtherPlace = z.infer<typeof otherPlaceRow>;
 export type StoredRow = z.infer<typeof storedSchema> & { readonly names: readonly string[] };
 
-/** Skips rows whose cells are damaged, because one of them must not hide all others. */
+/** Parses rows. Skips rows with damaged cells, because a damaged row must not hide all others. */
 export function readableRows<T>(schema: z.ZodType<T>, rows: Rows): T[] {
   return rows.flatMap((row) => {
     const parsed = schema.safeParse(row);
@@ -104,7 +104,7 @@ const taskShareRow = z
   .transform((row) => ({ name: row.name, status: row.status, spend: toSpend(row) }));
 type OtherShare = z.infer<typeof taskShareRow>;
 
-/** A stored record, and the shares that other keys' records have in the tasks that it names. */
+/** A stored record, and what the records of other keys state about the same tasks. */
 export interface LoadedRow {
   readonly stored: StoredRow | undefined;
   readonly otherShares: readonly OtherShare[];
@@ -116,7 +116,8 @@ export const ROW_RESULTS = 3;
 /**
  * Builds the statements whose results {@link loadedRow} reads.
  *
- * @param names of the record as it will be written, because other records may already share its task
+ * @param names the names of the record after the write. They are needed because other records may already share its
+ *   task
  */
 export function loadRow({ keyId, recordId }: RecordName, names: readonly string[] = []): Statement[] {
   const task = names.find(isTaskName) ?? "";
@@ -194,7 +195,7 @@ export function saveRow(
 /**
  * Removes a row with its lease, its place in flight and its names.
  *
- * @param keepsSpend keeps the spend counted, because the money is spent although the record is gone
+ * @param keepsSpend whether the spend stays counted. The money is spent although the record is gone
  */
 export function dropRow(name: RecordName, loaded: LoadedRow, keepsSpend: boolean): Statement[] {
   const { stored } = loaded;
@@ -249,7 +250,10 @@ function saveNames(
   ];
 }
 
-/** Builds the changes of the sums. A task that several records name counts once (see rules/shared-task.ts). */
+/**
+ * Builds the changes of the sums. If several records name one task, the sums count this task once (see
+ * rules/shared-task.ts).
+ */
 function saveSpend(
   origin: string,
   { stored, otherShares }: LoadedRow,

@@ -22,8 +22,8 @@ export interface TransactionReads {
 }
 
 /**
- * A transaction may run again after a lost connection, even when its commit took effect. So `decide` must be pure,
- * and must recognise its own earlier work.
+ * A transaction may run again after a lost connection, even if its commit took effect. So `decide` must be pure, and
+ * must recognise changes that its own earlier run has made.
  */
 export interface Transaction<T> {
   readonly durability: Durability;
@@ -33,13 +33,16 @@ export interface Transaction<T> {
   decide(facts: TransactionReads): { readonly result: T; readonly save: readonly Statement[] };
 }
 
-/** Every method opens the database if it is not open, and fails with `store_unavailable` within seconds. */
+/**
+ * Every method opens the database if it is not open. A method that cannot use the database fails with
+ * `store_unavailable` within seconds.
+ */
 export interface SqlEngine {
   /** Appended to a SELECT to lock its rows; empty where a transaction locks the whole database. */
   readonly forUpdate: "" | " FOR UPDATE";
   /** Names the database for a person; never contains credentials. */
   readonly description: string;
-  /** The fault that is delaying answers; `null` if no caller has been waiting unusually long. */
+  /** The fault that delays answers now; `null` if no caller has been waiting unusually long. */
   readonly trouble: AudioError | null;
   transact<T>(transaction: Transaction<T>): Promise<T>;
   /** Runs statements that only read, all on one state of the database. */

@@ -23,12 +23,12 @@ export interface CompanionOrder {
   /** Text and speaker of each source. */
   readonly spoken: ReadonlyArray<Pick<StoredPart, "text" | "speaker">>;
   readonly joined: JoinedAudio;
-  /** Leading silence of each part of a timeline; empty for other narrations. */
+  /** Seconds of silence at the start of each part of a timeline; empty for narrations without a timeline. */
   readonly leads: readonly number[];
   readonly signal: AbortSignal;
 }
 
-/** Saves the captions, and `NAME.chapters.json` if there are chapters, under the name of the audio. */
+/** Saves the captions under the name of the audio, and also `NAME.chapters.json` if there are chapters. */
 export async function makeCompanions(
   order: CompanionOrder,
 ): Promise<Pick<NarrationFile, "captions" | "srt" | "chapters">> {

@@ -1,4 +1,4 @@
-/** Joins a narration's parts into its files, verifies them, and publishes them under free names. */
+/** Joins a narration's parts into files. Each file is verified and published under a free name. */
 import { createHash } from "node:crypto";
 import { basename, extname } from "node:path";
 import type { JoinedAudio, JoinPart } from "../../audio/join.ts";
@@ -29,11 +29,10 @@ import { doubtfulParts } from "../views/doubtful-parts.ts";
 import type { CompanionOrder } from "./companions.ts";
 import type { VerifiedPart } from "./part-request.ts";
 
-/** One file of a plan. */
 export interface PlannedFile {
-  /** Index of its chapter; `null` for the whole narration. */
+  /** Index of the file's section; `null` for a file of the whole narration. */
   readonly section: number | null;
-  /** Indexes of its parts, in reading order. */
+  /** Indexes of the file's parts in the plan, in reading order. */
   readonly parts: readonly number[];
 }
 
@@ -44,17 +43,16 @@ export interface JoinOrder {
   readonly state: NarrationState;
   readonly file: PlannedFile;
   readonly parts: readonly VerifiedPart[];
-  /** Whether these are all parts of the file. The name of an incomplete file says so. */
+  /** Whether `parts` contains all parts of the file. If not, the file's name says that the file is incomplete. */
   readonly isWhole: boolean;
   readonly signal: AbortSignal;
 }
 
 export interface JoinedFiles {
   /**
-   * Joins one file. An existing file of the same parts and name is kept. A whole file
-   * replaces an incomplete one.
+   * Joins one file. An existing file with the same parts and name is kept. A whole file replaces an incomplete one.
    *
-   * @throws AudioError like saving does; PartsDifferError, DamagedPartError
+   * @throws the AudioErrors of `saveAudio`, PartsDifferError, DamagedPartError
    */
   make(order: JoinOrder): Promise<NarrationFile>;
 }
@@ -63,10 +61,10 @@ type Companions = Pick<NarrationFile, "captions" | "srt" | "chapters">;
 
 const INCOMPLETE = " (incomplete)";
 
-/** In reading order. */
+/** Lists the files of a plan, in reading order. */
 export function plannedFiles(plan: StoredPlan): PlannedFile[] {
   const indexes = plan.parts.map((_, index) => index);
-  // A single chapter becomes the whole file, so that its title is not repeated.
+  // Treat a single chapter as the whole narration, so that its title is not repeated.
   const isOne = plan.files === "one" || (plan.files === "chapters" && plan.sections.length === 1);
   if (isOne) return [{ section: null, parts: indexes }];
   const bySection = Map.groupBy(indexes, (index) => plan.parts[index]?.section);
@@ -78,7 +76,7 @@ export function plannedFiles(plan: StoredPlan): PlannedFile[] {
 
 /** A file that this server has saved. */
 export interface OwnFile {
-  /** The narration that saved it; `null` for a single request. */
+  /** The narration that saved the file; `null` for a single request. */
   readonly narrationId: string | null;
   readonly file: SavedFile & { readonly section?: number | null };
   readonly companions: Companions | null;
@@ -86,7 +84,10 @@ export interface OwnFile {
 
 interface JoinDeps {
   readonly folder: OutputFolder;
-  /** Finds the file of that name in the output folder, if this server has saved it; a narration's newest one first. */
+  /**
+   * Finds the file of that name in the output folder, if this server has saved it. Searches narrations first, from the
+   * newest on, then single requests.
+   */
   readonly ownerOf: (name: string) => Promise<OwnFile | null>;
   readonly clock: Pick<Clock, "wallMs">;
   readonly captionFiles: CaptionFiles;
@@ -106,7 +107,7 @@ export function createJoinedFiles(deps: JoinDeps): JoinedFiles {
         const isSame = before.madeFrom === madeFrom && !isToRename;
         if (isSame && (await changedCompanions(before, folder.root)).length === 0) return before;
       }
-      // The new incomplete file contains all of the old one, and takes its name.
+      // Remove the old incomplete file. The new one contains all of its parts, and gets its name.
       if (before?.isIncomplete === true && !isWhole) await removeFile(before, folder.root);
       const made = { ...(await joinParts(deps, order)), madeFrom };
       const isElsewhere = before !== undefined && before.path !== made.path;
@@ -142,21 +143,25 @@ export async function changedCompanions(
   return changed;
 }
 
-/** Removes a file and its companions, each only if it is unchanged. */
+/**
+ * Removes an unchanged file and those of its companions that are unchanged. Removes nothing if the file has changed.
+ */
 async function removeFile(file: NarrationFile, root: string): Promise<void> {
   if (!(await isIntact(file, root))) return;
   await removeIfPresent(file.path);
   await removeCompanions(file, root);
 }
 
-/** Removes the companions of a file that are unchanged. */
+/** Removes the unchanged companions of a file. */
 async function removeCompanions({ captions, srt, chapters }: Companions, root: string): Promise<void> {
   for (const saved of [captions, srt ?? null, chapters]) {
     if (saved !== null && (await isIntact(saved, root))) await removeIfPresent(saved.path);
   }
 }
 
-/** Players find captions by the name without extension, so no audio of another format may have the same one. */
+/**
+ * Whether no audio of another format has this name without extension. Players find captions by that part of the name.
+ */
 async function isNameOfItsOwn(folder: OutputFolder, name: string): Promise<boolean> {
   const extension = extname(name);
   const others = Object.values(FILE_EXTENSIONS).filter((other) => other !== extension);
@@ -165,7 +170,7 @@ async function isNameOfItsOwn(folder: OutputFolder, name: string): Promise<boole
   return taken.every((verdict) => verdict === "free");
 }
 
-/** A number that is added to a row's name must not make it the name that the sheet gives another row. */
+/** Whether the sheet gives this name to another row. A number that is added to a row's name may produce such a name. */
 function isNameOfOtherRow({ plan, file }: JoinOrder, name: string): boolean {
   const folded = (text: string): string => text.normalize("NFC").toLowerCase();
   return plan.sections.some(
@@ -179,8 +184,8 @@ function isNameOfOtherRow({ plan, file }: JoinOrder, name: string): boolean {
 type Named = Pick<JoinOrder, "narrationId" | "plan" | "state">;
 
 /**
- * Checks, before anything is paid, that the file system allows the longest name that will be needed. Other faults of
- * the folder are reported with the narration.
+ * Checks, before anything is paid, that the file system allows the longest name that will be needed. Ignores other
+ * faults of the folder, which the narration reports later.
  *
  * @throws AudioError `invalid_file_name`
  */
@@ -199,7 +204,8 @@ export async function checkRoomForNames(folder: OutputFolder, narration: Named):
 }
 
 /**
- * The name of a narration's file without its extension: the given name, otherwise one made from the title and the id.
+ * Returns the name of a narration's file without extension: the given name or, if there is none, a name made from the
+ * title and the id.
  */
 export function stemOf(narrationId: string, plan: StoredPlan, { fileName }: NarrationState): string {
   if (fileName !== null) return fileName;
@@ -232,15 +238,15 @@ function nameOf({
   return extendedName(name, `-${words}${ending}`);
 }
 
-/** The title of a row is its first words. */
+/** Returns the title of a section. For a row of a sheet, returns its first words. */
 function chapterOf(plan: StoredPlan, section: number): string {
   if (plan.files !== "rows") return plan.sections[section]?.title ?? plan.title;
   return excerptOf(plan.parts.find((part) => part.section === section)?.text ?? "");
 }
 
 /**
- * Finds the older file whose name the joined file may take. This server must have saved it, it must be unchanged,
- * and it must not be another file of this narration.
+ * Finds the older file whose name the joined file may take; `null` if there is none. The older file must be unchanged,
+ * must have been saved by this server, and must not be another file of this narration.
  */
 async function replacedFile(
   { folder, ownerOf }: JoinDeps,
@@ -269,7 +275,7 @@ async function joinParts(deps: JoinDeps, order: JoinOrder): Promise<Omit<Narrati
     pauseAfterSeconds: at === parts.length - 1 ? 0 : (plan.parts[index]?.pauseAfterSeconds ?? 0),
     startSeconds: plan.parts[index]?.startSeconds,
   }));
-  // Loaded on first use, because only joining needs the audio formats.
+  // Load this module on first use, because only joining needs the audio formats.
   const { joinAudio } = await import("../../audio/join.ts");
   const results: Array<{ readonly joined: JoinedAudio; readonly leads: readonly number[] }> = [];
   const replaced = await replacedFile(deps, order, name);
@@ -329,7 +335,10 @@ async function joinParts(deps: JoinDeps, order: JoinOrder): Promise<Omit<Narrati
   };
 }
 
-/** Groups the files of a book's chapters in players. Rows of a sheet are not an album. */
+/**
+ * Returns the tags by which players group the files of a book's chapters. Rows of a sheet get none, because they are
+ * not an album.
+ */
 function albumOf(plan: StoredPlan, { section }: PlannedFile): TextTags {
   const { files, title, wholeTitle = title, sections } = plan;
   if (files !== "chapters" || section === null) return {};
@@ -341,7 +350,10 @@ async function companionsOf(order: CompanionOrder): Promise<Pick<NarrationFile, 
   return await makeCompanions(order);
 }
 
-/** Measures the leading silence of each part of a timeline; empty for other narrations. */
+/**
+ * Measures the seconds of silence at the start of each part of a timeline. Returns an empty list for narrations without
+ * a timeline.
+ */
 async function leadsOf(
   format: OutputFormat,
   sources: readonly JoinPart[],
@@ -352,7 +364,7 @@ async function leadsOf(
   return await leadingSilences(format, sources, signal);
 }
 
-/** Marks the beginning of each chapter; empty for a text without headings. */
+/** Lists the chapters, each with its first part. Returns an empty list for a text without headings. */
 function chapterMarks(
   plan: StoredPlan,
   parts: readonly VerifiedPart[],

@@ -1,4 +1,4 @@
-/** Drives one narration in one process: takes the lease, does each next step, and writes the end. */
+/** Drives one narration in one process: takes the lease, performs one step after another, and stores the end. */
 import { DamagedPartError } from "../../audio/part-errors.ts";
 import { AudioError, type ErrorCode, internalError } from "../../errors.ts";
 import { NotWantedError } from "../../generation/job/job.ts";
@@ -28,7 +28,7 @@ export interface NarrationDriverDeps extends NarrationLeaseDeps {
   readonly joined: JoinedFiles;
 }
 
-/** Errors that may disappear when a running part ends, because most of its reservation returns then. */
+/** Errors that may disappear when a running part ends. Most of its reservation is returned then. */
 const NO_ROOM: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["budget_exceeded", "max_credits_reached"]);
 
 const INITIAL_STATES: Readonly<Record<PartStatus, PartState>> = {
@@ -61,11 +61,14 @@ export class NarrationDriver {
   readonly #unsent = new Set<AbortController>();
   readonly #tries = new Map<number, number>();
   readonly #problems = new Map<number, NarrationProblem>();
-  /** Parts whose audio was downloaded again because it was missing or damaged. Each is downloaded again once. */
+  /**
+   * Parts whose audio was downloaded again because it was missing or damaged. Each part is downloaded again at most
+   * once.
+   */
   readonly #fetchedAgain = new Set<number>();
   /** Parts whose unknown status was reported. */
   readonly #unknownStatuses = new Set<number>();
-  /** Why the narration ends before all parts are saved. */
+  /** The reason why the narration ends before all parts are saved; `null` if there is none. */
   #blockingProblem: NarrationProblem | null = null;
   #isOutOfCredits = false;
 
@@ -83,20 +86,24 @@ export class NarrationDriver {
     return this.#hasLostLease;
   }
 
-  /** Calls the listener after each saved part, each change and the end. */
+  /**
+   * Calls the listener after each saved part, after each change and at the end.
+   *
+   * @returns a function that removes the listener
+   */
   listen(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Ends without writing to the ledger. Accepted tasks are saved by their own jobs. */
+  /** Ends the driver without writing to the ledger. The jobs of accepted tasks still save the audio. */
   leave(): void {
     this.#leaving.abort(new Error("the narration was left"));
     this.#stopParts();
     this.#wake();
   }
 
-  /** Adopts the changes of a call, unless a newer state was read already. */
+  /** Adopts a changed state. Ignores a state that is older than the known one. */
   refresh(state: NarrationState): void {
     const before = this.#state;
     if (before !== null && state.asks < before.asks) return;
@@ -115,7 +122,7 @@ export class NarrationDriver {
     for (const listener of [...this.#listeners]) listener();
   }
 
-  /** Drops creates that were not sent, and waits for those that were. */
+  /** Aborts all running parts. Their jobs drop unsent creates, and complete tasks whose creates were sent. */
   #stopParts(): void {
     for (const controller of this.#working.values()) controller.abort(new Error("the narration was stopped"));
   }
@@ -164,7 +171,10 @@ export class NarrationDriver {
     });
   }
 
-  /** Inspects all parts again if a call has requested the narration again, or other takes or names. */
+  /**
+   * Inspects all parts at the start, and again whenever a call has requested the narration again or has chosen other
+   * takes or another name.
+   */
   async #readParts(plan: StoredPlan): Promise<void> {
     const { repository, parts, clock } = this.#deps;
     const [state, seen] = [this.#state, this.#inspected];
@@ -205,7 +215,11 @@ export class NarrationDriver {
     return this.#parts.filter((part) => part === "saved").length;
   }
 
-  /** Changes the state, unless a call has changed it meanwhile; that change comes first. */
+  /**
+   * Changes the stored state. If a call has changed it since the last inspection of the parts, keeps the call's state.
+   *
+   * @returns `false` if the call's state was kept
+   */
   async #change(change: (before: NarrationState) => NarrationState): Promise<boolean> {
     const seen = this.#inspected;
     const state = await this.#deps.repository.change(this.narrationId, (before) =>
@@ -244,7 +258,7 @@ export class NarrationDriver {
       .finally(() => this.#wake());
   }
 
-  /** Equal parts are one task, so they share its status. */
+  /** Sets the state of a part. Its equal parts get the same state, because all of them are one task. */
   #setPartState(part: number, outcome: PartState): void {
     const first = this.#firstEqual[part];
     this.#firstEqual.forEach((other, index) => {
@@ -314,7 +328,11 @@ export class NarrationDriver {
     this.leave();
   }
 
-  /** Allows one more try after a refunded failure. */
+  /**
+   * Counts a failed try of a part.
+   *
+   * @returns whether the part may be tried once more, which only a refunded failure allows
+   */
   async #mayTryAgain(
     plan: StoredPlan,
     state: NarrationState,
@@ -328,7 +346,10 @@ export class NarrationDriver {
     return record === null || chargeOf(record) === 0;
   }
 
-  /** Reported at once, because the part may stay unreadable for an hour. */
+  /**
+   * Reports the unknown status of a part, once. Does not wait for the end, because the status may stay unknown for an
+   * hour.
+   */
   async #reportUnknownStatus(part: number, message: string): Promise<void> {
     if (this.#unknownStatuses.has(part)) return;
     this.#unknownStatuses.add(part);
@@ -389,9 +410,10 @@ export class NarrationDriver {
   }
 
   /**
-   * Finds the audio of a saved part. For a whole file, a deleted one is downloaded again, free of charge.
+   * Finds the audio of a saved part. If the audio was deleted and the whole file is to be joined, downloads the audio
+   * again, free of charge.
    *
-   * @returns `null` if it is not available, so that the part no longer counts as saved
+   * @returns `null` if the audio is not available; the part then no longer counts as saved
    */
   async #partFile(
     plan: StoredPlan,
@@ -430,7 +452,7 @@ export class NarrationDriver {
     this.#fetchedAgain.add(part);
     const call = { signal: this.#leaving.signal, narrationId: this.narrationId, forcesDownload: true };
     await this.#deps.parts.generate(partRequest(plan, state, part), call).catch((error: unknown) => {
-      // The part is then reported as damaged.
+      // Only log this. The next join reports the part as damaged.
       this.#deps.log.debug(`a damaged part could not be fetched again: ${String(error)}`);
     });
   }
@@ -443,7 +465,7 @@ export class NarrationDriver {
     }
   }
 
-  /** Sends no further creates; accepted tasks are completed. */
+  /** Stops sending creates, and keeps the first error as the reason. Accepted tasks are still completed. */
   #stopCreating(error: unknown): void {
     if (!(error instanceof AudioError)) this.#deps.log.error("a narration failed unexpectedly", error);
     this.#blockingProblem ??= problemOf(error instanceof AudioError ? error : internalError(error), null);
@@ -464,13 +486,13 @@ export class NarrationDriver {
     const savedParts = this.#savedParts;
     return await this.#change((before) => {
       const end = { status: isWhole ? "finished" : "stopped", problems } as const;
-      // A stop by a call stays the reason for the end, unless the file is whole.
+      // If a call has stopped the narration, keep its stop as the reason for the end, except when every file is whole.
       return { ...before, savedParts, ...(before.status === "running" || isWhole ? end : {}) };
     });
   }
 }
 
-/** Reports a part that the file lacks, in every view of the narration. */
+/** Builds the problem of a part that was left out. Every view of the narration shows it. */
 const leftOutProblem = (part: number): NarrationProblem => ({
   part,
   code: "left_out",

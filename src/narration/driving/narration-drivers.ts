@@ -1,4 +1,4 @@
-/** The drivers of this process, one for each narration that it drives. Calls wait here for their progress. */
+/** Keeps the drivers of this process, one for each narration. Lets calls wait for the progress of a narration. */
 import { Deadline } from "../../deadline.ts";
 import type { Call } from "../../generation/job/wait-for-job.ts";
 import type { NarrationState } from "../state/narration-state.ts";
@@ -27,7 +27,7 @@ export class NarrationDrivers {
     this.#drivers.get(narrationId)?.refresh(state);
   }
 
-  /** Drives the narration in this process until it ends. Waits if another process has the lease. */
+  /** Starts to drive the narration in this process until it ends. The driver waits if another process has the lease. */
   start(narrationId: string): void {
     if (this.#isClosed) return;
     const running = this.#drivers.get(narrationId);
@@ -42,7 +42,7 @@ export class NarrationDrivers {
     this.#drivers.set(narrationId, driver);
     void driver.end.then(() => {
       this.#drivers.delete(narrationId);
-      // The other driver may end early, and this process still wants the narration.
+      // Start again, because the other process may end early while this process still wants the narration.
       if (driver.hasLostLease) this.start(narrationId);
     });
   }
@@ -71,7 +71,10 @@ export class NarrationDrivers {
     }
   }
 
-  /** Resolves with the next event of the driver, or after an interval, because another process may drive it. */
+  /**
+   * Resolves at the next event of the driver, or after `ms` milliseconds. Without this interval a call would miss the
+   * progress of another process's driver.
+   */
   async waitForChange(driver: NarrationDriver | undefined, ms: number, signal: AbortSignal): Promise<void> {
     const answered = new AbortController();
     const sleeping = this.#deps.clock

@@ -1,4 +1,4 @@
-/** One process's lease of a narration: acquired, renewed, checked before anything is sent, and released. */
+/** Acquires, renews and releases one process's lease of a narration. */
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
 import type { ProcessId } from "../../process-id.ts";
@@ -27,9 +27,9 @@ export class NarrationLease {
   }
 
   /**
-   * Waits for the lease as long as the narration is wanted, because the process that drives it may end.
+   * Acquires the lease. If another process has it, waits as long as the narration runs, because that process may end.
    *
-   * @param signal aborts when nobody in this process waits any more
+   * @param signal ends the wait when nobody in this process waits any more
    * @returns `false` if this process does not drive the narration
    */
   async acquire(signal: AbortSignal): Promise<boolean> {
@@ -47,12 +47,12 @@ export class NarrationLease {
     }
   }
 
-  /** Renews the lease. @returns the state; `null`: another process has the lease */
+  /** Renews the lease. @returns the state; `null` if another process has the lease */
   async readState(): Promise<NarrationState | null> {
     return (await this.#renew()) ? (await this.#deps.repository.entry(this.#narrationId)).state : null;
   }
 
-  /** Calls `read` at an interval until the signal aborts, also while the ledger is unavailable. */
+  /** Calls `read` at an interval until the signal aborts, even while the ledger is unavailable. */
   async keep(read: () => Promise<void>, signal: AbortSignal): Promise<void> {
     const { clock, leaseTtlMs, log } = this.#deps;
     while (!signal.aborted) {
@@ -64,7 +64,7 @@ export class NarrationLease {
     }
   }
 
-  /** If releasing fails, the lease expires by itself. */
+  /** Releases the lease. If this fails, the lease expires by itself. */
   async release(): Promise<void> {
     const { repository, log } = this.#deps;
     await repository.release(this.#narrationId).catch((cause: unknown) => log.debug(String(cause)));

@@ -3,9 +3,9 @@
 export type PartState =
   /** No task was created. */
   | "open"
-  /** Its create was sent, but this process does not wait for the task. */
+  /** The part's create was sent, but this process does not wait for the task. */
   | "sent"
-  /** This process makes it. */
+  /** This process creates the part or waits for its task. */
   | "working"
   | "saved"
   /** The part failed for good, and the whole file needs it. */
@@ -13,24 +13,27 @@ export type PartState =
   /** The part failed, and the caller asked to leave it out. */
   | "skipped";
 
-/** One file of the narration: the whole of it, or one chapter. */
+/** The progress of one file, which contains the whole narration or one chapter. */
 export interface FileProgress {
   /** Indexes of the file's parts in the plan, in reading order. */
   readonly parts: readonly number[];
-  /** The result of joining since the last inspection of the parts; `incomplete` means that parts are missing. */
+  /**
+   * The result of joining since the last inspection of the parts. `incomplete`: parts are missing. `null`: the file was
+   * not joined.
+   */
   readonly made: "whole" | "incomplete" | "failed" | null;
 }
 
 export interface Progress {
   readonly parts: readonly PartState[];
-  /** For each part, the first part with the same text, settings and take; both are one task. */
+  /** For each part, the index of the first part with the same text, settings and take. All such parts are one task. */
   readonly firstEqual: readonly number[];
   readonly files: readonly FileProgress[];
-  /** Whether nothing may be created: the narration was stopped, or an error prevents it. */
+  /** Whether no create may be sent, because the narration was stopped or an error prevents it. */
   readonly isHalted: boolean;
-  /** Whether a started part is not sent yet, so that the next one might overtake it. */
+  /** Whether a started part was not sent yet. If so, no other part starts, because its create might be sent earlier. */
   readonly hasUnsentPart: boolean;
-  /** Whether the limit allows no create until a running part ends. */
+  /** Whether the limit or the budget allows no create until a running part ends. */
   readonly isOutOfCredits: boolean;
 }
 

@@ -13,7 +13,7 @@ export function takeOf({ takes }: Pick<NarrationState, "takes">, part: number): 
   return takes.find((retake) => retake.part === part)?.take ?? 1;
 }
 
-/** Returns the speed that was chosen for a part; `undefined` if it has the plan's. */
+/** Returns the speed that was chosen for a part; `undefined` if the part has the plan's speed. */
 export function speedOf({ takes }: Pick<NarrationState, "takes">, part: number): number | undefined {
   return takes.find((retake) => retake.part === part)?.speed;
 }

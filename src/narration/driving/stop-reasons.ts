@@ -6,7 +6,7 @@ import { RESERVED_CREDITS } from "../../contract/billing.ts";
 import type { AudioError, ErrorCode } from "../../errors.ts";
 import type { NarrationProblem } from "../state/narration-state.ts";
 
-/** Faults of one text or one audio; all other parts may succeed. */
+/** Codes of errors that concern the text or the audio of one part. All other parts may succeed. */
 const PART_ERROR_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "task_failed",
   "invalid_request",

@@ -1,4 +1,4 @@
-/** Tracks the calls and handles that want a narration, and what a cancellation changes. Pure. */
+/** Tracks which calls and handles want a narration, and decides what a cancellation changes. Pure. */
 
 import { type CallHandle, endedHandle, type HandleDraft, isWanted } from "../../ledger/rules/handles.ts";
 import { isProcessGone, isProcessHere, type ProcessId } from "../../process-id.ts";
@@ -10,7 +10,10 @@ const CANCELLED = {
   message: "It was cancelled: nothing more is created. What was accepted is saved.",
 } as const;
 
-/** Returns the open handle of the key, because all callers share it while it runs; otherwise a new one. */
+/**
+ * Returns the API key's open handle, which all its callers share while the narration runs. If there is none, returns a
+ * new handle.
+ */
 export function openNarrationHandle(open: readonly CallHandle[], draft: HandleDraft): CallHandle {
   const shared = open.find((handle) => isWanted(handle) && handle.keyId === draft.keyId);
   if (shared !== undefined) return shared;
@@ -33,8 +36,8 @@ export const withCaller = (state: NarrationState, caller: ProcessId): NarrationS
     : state;
 
 /**
- * Removes the requests of ended processes, before this process continues a narration that nobody drives. Nothing shows
- * whether a process of another machine still runs, so its requests end, too.
+ * Removes the requests of ended processes, before this process continues a narration that no process drives. Also
+ * removes requests from other machines, because nothing shows whether their processes still run.
  */
 export function withoutEndedProcesses(state: NarrationState, self: ProcessId): NarrationState {
   const callerProcesses = state.callerProcesses.filter((caller) => caller === self || isProcessHere(caller));
@@ -78,7 +81,10 @@ export function handleCancelled(
   return { state: isLeftRunning ? state : stopped(state), handle: endedHandle(handle, end, atMs) };
 }
 
-/** Cancels a process's calls without a handle. The narration stops unless a handle or another process still wants it. */
+/**
+ * Cancels those calls of a process that have no handle. The narration stops unless a handle or another process still
+ * wants it.
+ */
 export function callCancelled(
   state: NarrationState,
   open: readonly CallHandle[],

@@ -1,4 +1,6 @@
-/** Answers handles of narrations in any process: status, continuation and cancellation. */
+/**
+ * Reports the status of narrations' handles, continues their narrations, and cancels handles. Any process can do so.
+ */
 import type { Clock } from "../../clock.ts";
 import {
   type HandleOperations,
@@ -64,7 +66,7 @@ export class NarrationHandles implements HandleOperations<NarrationView> {
     drivers.refresh(targetId, state);
   }
 
-  /** Builds the answer to a call that has opened or joined this handle. */
+  /** Returns the status of a handle whose narration still runs. */
   async working(handle: CallHandle, state: NarrationState): Promise<WorkingStatus> {
     const { repository, clock } = this.#deps;
     const { chargedCredits } = await repository.bill(handle.targetId);

@@ -1,13 +1,13 @@
 /** The blocks of a text, whatever its markup: headings, paragraphs and pauses in order. */
 import type { Skipped, SkippedKind } from "./plan.ts";
 
-/** `\n` in a text is a soft line break, {@link HARD_BREAK} one that is kept. */
+/** In a text, `\n` is a soft line break. {@link HARD_BREAK} is a line break that is kept. */
 export type SourceBlock =
   | { readonly kind: "heading"; readonly level: number; readonly text: string }
   | {
       readonly kind: "paragraph";
       readonly text: string;
-      /** Whether only a pause divides this paragraph from the previous one, so that it has the same speaker. */
+      /** Whether only a pause divides this paragraph from the previous one. If so, both have the same speaker. */
       readonly continues?: boolean;
     }
   /** A pause that the text asks for. */
@@ -15,7 +15,6 @@ export type SourceBlock =
   /** A thematic break. */
   | { readonly kind: "rule" };
 
-/** The blocks of a text, with its title and author. */
 export interface ReadText {
   readonly blocks: readonly SourceBlock[];
   readonly title: string | null;
@@ -24,7 +23,7 @@ export interface ReadText {
 
 const EXCERPT_CODE_UNITS = 60;
 
-/** Counts what is not spoken, by kind, in the order of first occurrence. */
+/** Counts what is not spoken, by kind. The kinds are in the order of their first occurrence. */
 export class SkippedList {
   readonly #rows = new Map<SkippedKind, Skipped>();
 

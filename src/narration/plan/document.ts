@@ -1,4 +1,4 @@
-/** Builds the document: sections that begin with headings, and in them runs of paragraphs that may share parts. */
+/** Builds the document. Its sections begin with headings and contain runs of paragraphs that may share parts. */
 import { AudioError } from "../../errors.ts";
 import type { SkippedList, SourceBlock } from "./blocks.ts";
 import { hasWords } from "./characters.ts";
@@ -29,20 +29,26 @@ interface OpenParagraphRun extends ParagraphRun {
   readonly paragraphs: string[];
 }
 
-/** `CHAPTER I.` above `Down the Rabbit-Hole` is one title. */
+/**
+ * Joins the lines of a heading to one title, such as `CHAPTER I.` and `Down the Rabbit-Hole`. Adds a colon after a line
+ * that ends without a mark.
+ */
 const onOneLine = (heading: string): string =>
   heading
     .split("\n")
     .reduce((title, line) => (/\p{P}$/u.test(title) ? `${title} ${line}` : `${title}: ${line}`));
 
-/** Joins the heading of a part and that of its first chapter. `BOOK I.` needs no colon. */
+/**
+ * Joins the heading of a part of a book and that of its first chapter. Adds a colon, except after a final mark as in
+ * `BOOK I.`.
+ */
 const joinTitles = (above: string, below: string): string =>
   /[.!?:]$/.test(above) ? `${above} ${below}` : `${above}: ${below}`;
 
 class Builder {
   readonly sections: PlannedSection[] = [];
   readonly runs: OpenParagraphRun[] = [];
-  /** Level of the last heading if only headings have followed it; otherwise 0. */
+  /** Level of the last heading if no paragraph has followed it; otherwise 0. */
   #bareHeading = 0;
   /** Whether a thematic break stands between the last paragraph and the next. */
   #hasRule = false;
@@ -51,8 +57,8 @@ class Builder {
 
   heading(level: number, text: string): void {
     const section = this.sections.at(-1);
-    // Join the heading of a book's part with that of its first chapter. Otherwise it would be a separate part of one
-    // second.
+    // Join the heading of a part of the book with that of its first chapter. Alone, it would become a part of the
+    // narration that lasts one second.
     const isBelow = this.#bareHeading > 0 && level > this.#bareHeading;
     if (isBelow && this.#pauseSeconds === null && section !== undefined) {
       this.sections.push({ title: joinTitles(section.title ?? "", onOneLine(text)), level: section.level });
@@ -97,7 +103,7 @@ class Builder {
   }
 }
 
-/** @param skipped collects blocks without words */
+/** @param skipped collects what is not spoken: blocks without words, and directions */
 export function buildDocument(
   blocks: readonly SourceBlock[],
   speakers: SpeakerLabels,

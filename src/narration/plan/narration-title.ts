@@ -1,6 +1,6 @@
 /**
- * Finds the title of a narration: stated in the text, else the first heading, else the first words. Evidence: form.
- * A heading with a chapter number names the book only if it is the only heading.
+ * Finds the title of a narration: the title that the text states, otherwise the first heading, otherwise the first
+ * words. Evidence: form. A heading with a chapter number names the book only if it is the only heading.
  */
 import { firstCodePoints } from "../../contract/unicode.ts";
 import { formOf } from "./chapters/chapter-forms.ts";

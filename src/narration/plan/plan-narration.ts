@@ -1,4 +1,7 @@
-/** Plans a narration: the text of each task, its voice, and the pauses (docs/reference-narrations.md, Plan of a narration). */
+/**
+ * Plans a narration: the text of each task, its voice, and the pauses (docs/reference-narrations.md, Plan of a
+ * narration).
+ */
 import { chargeForSeconds } from "../../contract/billing.ts";
 import { AudioError } from "../../errors.ts";
 import { type ReadText, SkippedList } from "./blocks.ts";
@@ -20,7 +23,10 @@ const RULE_PAUSE_SECONDS = 1.5;
 const LOST_CHARACTER = "\ufffd";
 const LOST_CONTEXT_CODE_UNITS = 30;
 
-/** Returns the pause before a run. Before a chapter, it is at least the pause between paragraphs. */
+/**
+ * Returns the pause before a run. Before a heading or after a thematic break, it is never shorter than the pause
+ * between paragraphs.
+ */
 function pauseAt(edge: RunBreak, pauseSeconds: number): number {
   if (edge === "heading") return Math.max(HEADING_PAUSE_SECONDS, pauseSeconds);
   return edge === "rule" ? Math.max(RULE_PAUSE_SECONDS, pauseSeconds) : pauseSeconds;
@@ -39,7 +45,7 @@ export function planNarration(request: PlanRequest): NarrationPlan {
 }
 
 /**
- * Plans the blocks that a reader makes of any kind of file.
+ * Plans the text of any kind of file from the blocks that its reader returns.
  *
  * @param read returns the blocks, and adds what it leaves out to the list
  * @throws AudioError as {@link planNarration} does
@@ -106,7 +112,7 @@ function readText({ text, format }: Pick<PlanRequest, "text" | "format">, skippe
 /**
  * Reads replacement words in the same way as the text.
  *
- * @returns one line for each paragraph; `null` if they contain more than words: a heading, a pause, code
+ * @returns one line for each paragraph; `null` if the replacement contains more than words: a heading, a pause, code
  */
 export function readReplacement(text: string): string | null {
   const skipped = new SkippedList();
@@ -118,7 +124,10 @@ export function readReplacement(text: string): string | null {
   return paragraphs.join(PARAGRAPH_JOINT);
 }
 
-/** Puts no silence between a heading and the paragraph below it, because the voice pauses there anyway. */
+/**
+ * Makes each paragraph separate, so that silence can follow it. A heading stays with the paragraph below it, because
+ * the voice pauses there anyway.
+ */
 function paragraphsApart({ edge, paragraphs }: ParagraphRun): readonly (readonly string[])[] {
   const [first = "", second, ...others] = paragraphs;
   if (second === undefined) return [[first]];

@@ -31,7 +31,7 @@ export interface PlanRequest {
   readonly speed: number;
   /** Silence between two paragraphs in different parts. */
   readonly pauseSeconds: number;
-  /** Whether each paragraph becomes a part, because silence is possible only between parts. */
+  /** Whether each paragraph becomes a part of its own. Silence between paragraphs is possible only between parts. */
   readonly keepsPauses?: boolean | undefined;
   /** Speakers of lines that begin with a name and a colon. */
   readonly voices?: Voices | undefined;
@@ -113,11 +113,11 @@ export interface NarrationPlan {
   readonly title?: string;
   readonly author?: string;
   readonly sections: readonly PlannedSection[];
-  /** Indexes of the chosen sections, ascending; absent for all. */
+  /** Indexes of the chosen sections, ascending; absent if all are chosen. */
   readonly chosen?: readonly number[];
   readonly parts: readonly PlannedPart[];
   readonly skipped: readonly Skipped[];
-  /** Whether marks such as `[pause 2s]` are silence; absent if the text has none. */
+  /** True if the text has marks such as `[pause 2s]`, which become silence; otherwise absent. */
   readonly hasWrittenPauses?: true;
   /** Names in `voices` that do not begin any line of the text. They may be misspelt. */
   readonly silentSpeakers: readonly string[];

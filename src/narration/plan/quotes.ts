@@ -1,4 +1,4 @@
-/** Finds a part by a quote from it, because its number may change with an edit. */
+/** Finds a part by words quoted from it. A quote is needed because the number of a part may change with an edit. */
 import { AudioError } from "../../errors.ts";
 import { excerptOf } from "./blocks.ts";
 import { hasWords } from "./characters.ts";
@@ -40,10 +40,12 @@ function inContext(text: string, quote: string): string {
 }
 
 /**
- * Returns the index of the part that contains a quote; several if their texts are equal, because equal parts are one
- * task. Searches for the exact quote first, then ignores case and the kinds of quotation marks and dashes.
+ * Returns the index of the part that contains a quote. If several parts with equal text and voice contain it, returns
+ * all their indexes, because equal parts are one task. Searches for the exact quote first, then ignores case and the
+ * kinds of quotation marks and dashes.
  *
- * @throws AudioError `invalid_request`, naming the rule: a quote without words, in no part, or in several
+ * @throws AudioError `invalid_request` for a quote that has no words, or that stands in no part or in different parts.
+ * The message names the broken rule.
  */
 export function findPartsByQuote(
   parts: ReadonlyArray<{ readonly text: string; readonly voice?: string | null | undefined }>,

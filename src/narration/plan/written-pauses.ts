@@ -1,6 +1,6 @@
 /**
- * Reads marks such as `[pause 2s]` as silence. Evidence: form, and that the mark stands at an edge of a line or between
- * sentences, because inside a sentence it is quoted.
+ * Reads marks such as `[pause 2s]` as silence. Evidence: form and position. The mark must stand at an edge of a line or
+ * between sentences. Inside a sentence, it is only quoted.
  */
 import { AudioError } from "../../errors.ts";
 import type { SourceBlock } from "./blocks.ts";
@@ -8,8 +8,8 @@ import { CLOSERS } from "./characters.ts";
 
 const MAX_SECONDS = 60;
 /**
- * Maximum number of pauses. A list of words to repeat has some hundred, and hours of silence would fill a disk for a
- * few credits.
+ * Maximum length of all pauses of a text together. Some hundred pauses, as in a list of words to repeat, must fit, but
+ * hours of silence would fill a disk for a few credits.
  */
 const MAX_TOTAL_SECONDS = 3600;
 
@@ -21,11 +21,11 @@ const MARK = new RegExp(
   `[[(]\\s*(?:(?:${WORD})[\\s:]+(?<figure>${FIGURE})\\s*(?<unit>${UNIT})?|(?<figureFirst>${FIGURE})[\\s-]*(?<unitFirst>${UNIT})[\\s-]+(?:${WORD}))\\s*[\\])]`,
   "giu",
 );
-/** Matches the end of a sentence, or a colon or dash before another. */
+/** Matches the end of a sentence, or a colon or dash before another sentence. */
 const ENDS_STATEMENT = new RegExp(`[.!?…。！？—:：][${CLOSERS}*_]*\\s*$`, "u");
 const BREAK_TAG = /<break\s+time\s*=\s*["']?(\d{1,6}(?:\.\d{1,3})?)(ms|s)["']?\s*\/?>/gi;
 
-/** Writes the tag for pauses of SSML as a mark, because tags of HTML are left out. */
+/** Converts SSML's tag for pauses to a mark. As a tag it would be left out, like tags of HTML. */
 export const markBreakTags = (text: string): string => text.replace(BREAK_TAG, "[pause $1$2]");
 
 /** @throws AudioError `invalid_request` for a pause that is too long */
@@ -54,7 +54,7 @@ function isAtEdge(text: string, mark: RegExpMatchArray): boolean {
 /**
  * Divides paragraphs at pause marks. The text after a mark continues the turn of its speaker.
  *
- * @throws AudioError `invalid_request` for a pause that is too long, or too many of them
+ * @throws AudioError `invalid_request` for a pause that is too long, or for pauses that are too long together
  */
 export function withPauses(blocks: readonly SourceBlock[]): SourceBlock[] {
   const divided = dividedByPauses(blocks);

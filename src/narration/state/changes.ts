@@ -4,21 +4,24 @@ import { applyRetakes, type Retake } from "./retakes.ts";
 
 /** Settings that may change from call to call without making another narration. */
 export interface NarrateChanges {
-  /** The limit of its total cost; `null` if this call allows nothing new. */
+  /** The limit of the narration's total cost; `null` if this call allows no new cost. */
   readonly maxCredits: number | null;
   /** Whether no further tasks are to be created. */
   readonly stop: boolean;
   readonly retakes: readonly Retake[];
-  /** `null` keeps the earlier choice. */
+  /** Whether failed parts are left out; `null` keeps the earlier choice. */
   readonly skipsFailed: boolean | null;
-  /** Whether its files replace those that this server has saved under their names. Holds for this call alone. */
+  /**
+   * Whether the narration's files replace files of the same names that this server has saved. Applies to this call
+   * alone.
+   */
   readonly replaces: boolean;
   readonly fileName: string | null;
 }
 
 const STOPPED = { part: null, code: "stopped", message: "It was stopped, as asked for." } as const;
 
-/** The state after a call that wants the narration made. */
+/** Returns the state after a call that requests the narration's audio. */
 export function withRequest(
   before: NarrationState,
   changes: NarrateChanges,
@@ -33,7 +36,7 @@ export function withRequest(
   });
 }
 
-/** The state of a narration that is to be made or joined, with its present choices. */
+/** Returns the state in which the narration is made or joined with its present choices. */
 export const withResume = (before: NarrationState): NarrationState => ({
   ...before,
   asks: before.asks + 1,
@@ -41,13 +44,13 @@ export const withResume = (before: NarrationState): NarrationState => ({
   problems: [],
 });
 
-/** The state after a call with `stop: true`. */
+/** Returns the state after a call with `stop: true`. */
 export const withStop = (before: NarrationState): NarrationState =>
   before.status === "running" ? { ...before, status: "stopped", problems: [STOPPED] } : before;
 
 /**
- * Previews the takes of a call that only asks: the state as a plan with these takes. Returns the same object if they
- * are already chosen.
+ * Returns the state as a plan with the takes of a call that only asks. Returns the same object if these takes are
+ * already chosen.
  */
 export function previewOf(before: NarrationState, changes: NarrateChanges, plan: StoredPlan): NarrationState {
   const after = applyRetakes(before, plan, changes.retakes);
@@ -61,7 +64,8 @@ export function choosesOtherFiles(state: NarrationState, changes: NarrateChanges
 }
 
 /**
- * Whether a call has changed the narration since a run read it: by other takes, another name, or a request to continue.
+ * Whether a call has changed the narration since a run read the state `seen`. Changes are other takes, another name,
+ * another choice for failed parts, and a request to continue.
  */
 export function hasChangedChoice(seen: NarrationState, now: NarrationState): boolean {
   const choice = ({ takes, skipsFailed, fileName, asks }: NarrationState): string =>

@@ -1,19 +1,19 @@
-/** Keeps chosen takes across an edit, for the parts that it does not change. */
+/** Keeps chosen takes when a text is edited, for the parts that the edit does not change. */
 import { canonicalInput } from "../../generation/canonical-input.ts";
 import { inputOf } from "./narration-id.ts";
 import type { NarrationRepository } from "./narration-repository.ts";
 import type { NarrationState, StoredPart, StoredPlan } from "./narration-state.ts";
 
-/** Number of newest narrations that are searched, because an edit usually follows soon. */
+/** Number of newest narrations that are searched. A small number suffices, because an edit usually follows soon. */
 const MAX_SEARCHED_NARRATIONS = 20;
 
-/** The keys of a part: its request alone, and its request with its time. */
+/** Returns two keys of a part: its request, and its request with its start time. */
 function keysOf(plan: StoredPlan, part: StoredPart): readonly [input: string, timed: string] {
   const input = canonicalInput(inputOf(plan, part));
   return [input, `${input} at ${part.startSeconds}`];
 }
 
-/** Finds the takes of a new narration: those that the newest narrations chose for the same parts. */
+/** Finds the takes for a new narration. These are the takes that the newest narrations chose for the same parts. */
 export async function inheritedTakes(
   repository: NarrationRepository,
   plan: StoredPlan,

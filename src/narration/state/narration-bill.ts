@@ -3,10 +3,10 @@ import { RESERVED_CREDITS } from "../../contract/billing.ts";
 import type { BillLine } from "../../ledger/rules/bill.ts";
 
 export interface NarrationBill {
-  /** Charges by work id. */
+  /** Charged credits by work name (see `workName` in ledger/identity.ts). */
   readonly chargedByWork: ReadonlyMap<string, number>;
   readonly chargedCredits: number;
-  /** Credits that running tasks hold. */
+  /** Credits that are reserved for running tasks. */
   readonly reservedCredits: number;
 }
 

@@ -21,7 +21,7 @@ export function inputOf({ settings }: Pick<StoredPlan, "settings">, part: Stored
   };
 }
 
-/** The limit, the file name and the chosen takes are not part of the id. */
+/** Returns the id of a plan's narration. The limit, the file name and the chosen takes do not affect the id. */
 export function narrationIdOf(origin: string, plan: StoredPlan): string {
   const hash = createHash("sha256");
   const add = (text: string): void => void hash.update(`${Buffer.byteLength(text)}:`).update(text);

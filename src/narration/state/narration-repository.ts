@@ -20,16 +20,16 @@ import {
   storedPlanSchema,
 } from "./narration-state.ts";
 
-/** Number of cached plans; each may be as long as a book. */
+/** Maximum number of cached plans. Each plan may be as long as a book. */
 const MAX_PLANS = 4;
 
-/** More consecutive conflicts than concurrent changes can explain. */
+/** Number of consecutive conflicts after which a change fails. Concurrent changes cannot explain so many. */
 const MAX_CONFLICTS = 20;
 
 export interface NarrationEntry {
   readonly narrationId: string;
   readonly state: NarrationState;
-  /** The living process that drives it. */
+  /** The living process that drives the narration; `null` if there is none. */
   readonly leaseOwner: ProcessId | null;
 }
 
@@ -37,7 +37,6 @@ export interface KnownNarration extends NarrationEntry {
   readonly plan: StoredPlan;
 }
 
-/** Computes the figures of a narration's parts. */
 export type ComputeFigures = (known: KnownNarration) => Promise<NarrationFigures>;
 
 const readOnly: ComputeFigures = () => Promise.reject(new Error("this repository is read-only"));
@@ -46,17 +45,17 @@ export class NarrationRepository {
   readonly #store: NarrationStore;
   readonly #wallMs: () => number;
   readonly #computeFigures: ComputeFigures;
-  /** A cache, because plans never change and may be long. */
+  /** A cache of plans, which never change and may be long. */
   readonly #plans = new Map<string, StoredPlan>();
 
-  /** @param computeFigures stored when a handle ends; absent for read-only use */
+  /** @param computeFigures computes the figures that are stored when a handle ends; absent for read-only use */
   constructor(store: NarrationStore, wallMs: () => number, computeFigures: ComputeFigures = readOnly) {
     this.#store = store;
     this.#wallMs = wallMs;
     this.#computeFigures = computeFigures;
   }
 
-  /** Stores a plan under its id; a known one is unchanged. */
+  /** Stores a new narration with its plan. If the narration is known, changes nothing. */
   async begin(
     narrationId: string,
     plan: StoredPlan,
@@ -154,7 +153,7 @@ export class NarrationRepository {
     return narrationBill(await this.#store.bill(narrationId));
   }
 
-  /** Takes or renews the lease. @returns whether it is this process's */
+  /** Takes or renews the lease. @returns whether this process has the lease now */
   async acquireLease(narrationId: string, processId: ProcessId, leaseTtlMs: number): Promise<boolean> {
     const current = await this.#store.acquireLease({ narrationId, leaseTtlMs });
     if (current === processId) return true;
@@ -166,7 +165,7 @@ export class NarrationRepository {
     await this.#store.release(narrationId);
   }
 
-  /** Lists narrations, newest first. Skips an unreadable one, which must not hide the others. */
+  /** Lists narrations, newest first. Skips unreadable narrations, because they must not hide the others. */
   async newest(limit: number): Promise<NarrationEntry[]> {
     const known: NarrationEntry[] = [];
     for (const stored of await this.#store.newest(limit)) {

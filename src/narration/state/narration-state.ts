@@ -5,7 +5,7 @@ import { REQUEST_FIELDS, SETTING_NAMES, schemasOf } from "../../contract/request
 import { LANGUAGES } from "../../contract/voices.ts";
 import { AudioError } from "../../errors.ts";
 
-/** Increased if an older version would misread what a newer one stores. */
+/** Version of the stored form. It increases if an older program would misread what a newer one stores. */
 const STORED_VERSION = 1;
 
 /** Settings that all parts share. Each part adds its text and its speaker's voice. */
@@ -34,7 +34,7 @@ const plannedPartSchema = z.object({
 const remarksSchema = z.object({
   /** Remarks that are shown before anything is paid. */
   remarks: z.array(z.string()),
-  /** What is not spoken; also reported with the finished files. */
+  /** What is not spoken. It is also reported with the finished files. */
   unspoken: z.array(z.string()),
 });
 
@@ -46,7 +46,7 @@ const pronunciationSchema = z.object({
 
 export const storedPlanSchema = z.object({
   version: z.literal(STORED_VERSION),
-  /** Strict, because an older version must not ignore a setting that it does not know, and pay for wrong parts. */
+  /** Strict, because an older version of this program must not ignore an unknown setting and pay for wrong parts. */
   settings: narrationSettingsSchema.strict(),
   /** Silence between two parts at the end of a paragraph. */
   pauseSeconds: z.number().nonnegative(),
@@ -56,7 +56,7 @@ export const storedPlanSchema = z.object({
   title: z.string(),
   /** Title of the whole text, if the plan contains only some of its chapters. */
   wholeTitle: z.string().optional(),
-  /** Name of the file that the text was read from, which a person may search for. */
+  /** Name of the file from which the text was read. A person may search for this name. */
   sourceName: z.string().optional(),
   /** The author that the text itself names. */
   author: z.string().optional(),
@@ -65,7 +65,7 @@ export const storedPlanSchema = z.object({
       title: z.string().nullable(),
       /** Level of the section's heading, 1 (the highest) to 6. */
       level: z.int().positive().optional(),
-      /** Number of its row in a sheet, whose header is row 1. */
+      /** Number of the section's row in a sheet. The header is row 1. */
       row: z.int().positive().optional(),
       /** The file name that the sheet gives, if any. */
       fileName: z.string().optional(),
@@ -79,7 +79,10 @@ export const storedPlanSchema = z.object({
 export type StoredPlan = z.infer<typeof storedPlanSchema>;
 export type StoredPart = StoredPlan["parts"][number];
 
-/** The service's default format (docs/contract.md, AudioInput). */
+/**
+ * Returns the format of a plan's audio. Without a setting, this is the service's default (docs/contract.md,
+ * AudioInput).
+ */
 export const formatOfPlan = ({ settings }: Pick<StoredPlan, "settings">): OutputFormat =>
   settings.output_format ?? "mp3";
 
@@ -104,19 +107,19 @@ const narrationFileSchema = z.object({
   savedAtMs: z.number(),
   matchesFormat: z.boolean(),
   durationSeconds: z.number().positive(),
-  /** Index of its chapter; `null` for the whole narration. */
+  /** Index of the file's section; `null` for a file of the whole narration. */
   section: z.int().nonnegative().nullable(),
-  /** The title of its chapter. */
+  /** The title of the file's section; `null` for a file of the whole narration. */
   chapter: z.string().nullable(),
   captions: savedTextSchema.nullable(),
-  /** The captions as SubRip, beside `captions` as WebVTT. */
+  /** The captions as SubRip, if both forms are saved. `captions` is then WebVTT. */
   srt: savedTextSchema.optional(),
   chapters: savedTextSchema.nullable(),
-  /** The requested name, if it was taken and a number was added. */
+  /** The requested name if it was taken, so that a number was added; otherwise `null`. */
   takenName: z.string().nullable(),
   /** A hash of the parts, pauses and name that the file was made from. */
   madeFrom: z.string(),
-  /** Whether the narration ended before all its parts were saved. */
+  /** Whether the file was joined before all its parts were saved. */
   isIncomplete: z.boolean(),
   /** Indexes of parts that the file lacks. */
   missingParts: z.array(z.int().nonnegative()),
@@ -127,14 +130,14 @@ export type NarrationFile = z.infer<typeof narrationFileSchema>;
 
 const count = z.int().nonnegative();
 const amount = z.number().nonnegative();
-/** The figures of a narration that callers get. */
+/** The figures that callers get about a narration. */
 const figuresSchema = z.object({
   parts: z.object({ total: count, saved: count, running: count, failed: count, alreadyPaid: count }),
   credits: z.object({
     estimate: amount,
     charged: amount,
     reserved: amount,
-    /** `null` until a call gives a limit. */
+    /** Maximum cost of the narration; `null` until a call gives a limit. */
     max: amount.nullable(),
     suggestedMax: amount,
     /** The likely charge of running tasks. */
@@ -144,10 +147,10 @@ const figuresSchema = z.object({
     /** Estimated seconds of audio. */
     estimate: amount,
     saved: amount,
-    /** Estimated seconds until it is finished; `null` if it does not run. */
+    /** Estimated seconds until the narration is finished; `null` if the narration does not run. */
     left: amount.nullable(),
   }),
-  /** Parts whose chosen take is not the first. */
+  /** Number of parts with another take than the first, or with their own speed. */
   otherTakes: count,
 });
 export type NarrationFigures = Readonly<z.infer<typeof figuresSchema>>;
@@ -160,7 +163,7 @@ export const narrationHandleEndSchema = z.discriminatedUnion("kind", [
     /** Whether the narration continues, because other calls want it too. */
     isLeftRunning: z.boolean(),
   }),
-  /** The status of the narration at that time. It may have continued since. */
+  /** The narration had ended. Its status at that time is stored, because the narration may have continued since. */
   z.object({
     kind: z.literal("ended"),
     status: z.enum(["planned", "stopped", "finished"]),
@@ -190,19 +193,23 @@ export const narrationStateSchema = z.object({
   /** How often calls have started the narration. A driver must not end a narration that was started again meanwhile. */
   asks: z.int().nonnegative(),
   /**
-   * Processes with a call without a handle since the narration began to run. While one of these processes lives, the
-   * narration continues, even if all handles are cancelled.
+   * Processes from which calls without a handle have requested the narration since it began to run. While one of these
+   * processes lives, the narration continues, even if all handles are cancelled.
    */
   callerProcesses: z.array(z.string()).default([]),
   skipsFailed: z.boolean(),
-  /** Whether the latest call lets its files take the names of unchanged files that this server has saved. */
+  /**
+   * Whether the latest call lets the narration's files take the names of unchanged files that this server has saved.
+   */
   replaces: z.boolean().default(false),
   fileName: z.string().nullable(),
   problems: z.array(problemSchema),
   files: z.array(narrationFileSchema),
   /** Stored here for lists, which do not read the plan. */
   title: z.string(),
-  /** Remarks on the latest text, because texts with equal parts may leave out different things. */
+  /**
+   * Remarks on the latest text. They are stored here, because texts with equal parts may leave out different things.
+   */
   ...remarksSchema.shape,
   totalParts: z.int().positive(),
   savedParts: z.int().nonnegative(),
@@ -212,7 +219,7 @@ export const narrationStateSchema = z.object({
    */
   begunAtMs: z.number().nullable(),
   savedAtBegin: z.int().nonnegative(),
-  /** When the narration last saved a part since it began to run; `null` before the first part. */
+  /** When a part was last saved since the narration began to run; `null` before the first of these parts. */
   lastSavedAtMs: z.number().nullable().default(null),
 });
 export type NarrationState = z.infer<typeof narrationStateSchema>;

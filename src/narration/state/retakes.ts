@@ -8,22 +8,23 @@ export interface Retake {
   /** Words of exactly one part, `cue 12` of subtitles, or `row 5` of a sheet. */
   readonly quote: string;
   /**
-   * Number of the take, so that a repeated call pays nothing; 1 returns to the first take, at no cost. Absent to keep
-   * the present take at another speed, or without a speed for {@link USUAL_RETAKE}.
+   * Number of the take. Because of the number, a repeated call pays nothing. 1 returns to the first take, at no cost.
+   * If the number is absent, a retake with a speed keeps the present take, and a retake without a speed means
+   * {@link USUAL_RETAKE}.
    */
   readonly take?: number | undefined;
   /** Speed of the part; absent for the plan's speed. */
   readonly speed?: number | undefined;
 }
 
-/** A retake without a number means the second take, because a quote alone asks for another one. */
+/** The take that a retake with neither number nor speed means. A quote alone asks for another take than the first. */
 export const USUAL_RETAKE = 2;
 
-/** Whether a retake names only a quote, so that it means {@link USUAL_RETAKE}. */
+/** Whether a retake has only a quote. Such a retake means {@link USUAL_RETAKE}. */
 export const isUsualRetake = ({ take, speed }: Retake): boolean => take === undefined && speed === undefined;
 
 /**
- * Stores chosen takes with the narration. The cost of replaced takes stays on its bill.
+ * Stores chosen takes with the narration. The cost of replaced takes stays on the narration's bill.
  *
  * @returns the same object if nothing changes
  * @throws AudioError `invalid_request` if a quote matches no part, or several

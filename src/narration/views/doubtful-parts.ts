@@ -4,7 +4,10 @@ import { partRequest, type VerifiedPart } from "../driving/part-request.ts";
 import type { NarrationProblem, NarrationState, StoredPlan } from "../state/narration-state.ts";
 import { lateCues } from "../timeline/late-cues.ts";
 
-/** Tolerance of lengths, because encoders add some silence and the service rounds. */
+/**
+ * Tolerated difference between two lengths. A tolerance is needed, because encoders add some silence and the service
+ * rounds.
+ */
 const LENGTH_TOLERANCE_SECONDS = 0.15;
 const LENGTH_TOLERANCE_SHARE = 0.02;
 
@@ -12,9 +15,9 @@ const LENGTH_TOLERANCE_SHARE = 0.02;
 const MAX_TASK_SECONDS = 120;
 const NEAR_SECONDS = 0.5;
 
-/** Below this share of the usual length, words may be missing. */
+/** Share of the usual length below which words may be missing. */
 const SHORT_SHARE = 0.55;
-/** Fewer parts do not show a usual pace. */
+/** Minimum number of parts from which a usual pace can be computed. */
 const MIN_PARTS = 4;
 
 function median(values: readonly number[]): number {
@@ -36,8 +39,10 @@ function cutProblem(seconds: number, pace: number, usualPace: number): string | 
 }
 
 /**
- * @param joined the parts in the file, in their order
- * @param leads leading silence of each part of a timeline
+ * Finds parts of one file that a person should check.
+ *
+ * @param joined the positions of `parts` in the file, in the same order
+ * @param leads seconds of silence at the start of each part of a timeline
  */
 export function doubtfulParts(
   plan: StoredPlan,
@@ -49,7 +54,7 @@ export function doubtfulParts(
   const played = joined.parts.map(({ startSeconds, endSeconds }) => endSeconds - startSeconds);
   const paces = parts.map(({ index }, at) => {
     const { estimatedSeconds = 1, settings } = plan.parts[index] ?? {};
-    // The estimate is for the plan's speed; a retake may have another one.
+    // Correct the length for the speed. The estimate is for the plan's speed, and a retake may have another speed.
     const planned = settings?.speed ?? plan.settings.speed ?? 1;
     const faster = (partRequest(plan, state, index).input.speed ?? 1) / planned;
     return ((played[at] ?? 0) * faster) / estimatedSeconds;

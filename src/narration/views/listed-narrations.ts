@@ -15,7 +15,7 @@ export interface ListedNarration {
   readonly savedParts: number;
   readonly totalParts: number;
   readonly paths: readonly string[];
-  /** The files of the row. */
+  /** The saved files that still exist. */
   readonly files: readonly NarrationFile[];
   /** Whether the narration ended with its process. The next call then continues it. */
   readonly isInterrupted: boolean;
@@ -27,7 +27,7 @@ export interface ListedNarration {
 /** Counts the parts of a narration that are saved now. */
 type CountSaved = (known: KnownNarration) => Promise<number>;
 
-/** @param root of the output folder */
+/** @param root path of the output folder */
 export async function listedNarration(
   repository: Pick<NarrationRepository, "bill">,
   entry: NarrationEntry,
@@ -57,7 +57,7 @@ export async function listedNarration(
   };
 }
 
-/** Number of narrations that a query searches. */
+/** Maximum number of narrations that a query searches. */
 export const MAX_SEARCHED = 500;
 
 /** Lists narrations that contain every word of the query, newest first. */
@@ -85,7 +85,7 @@ export async function listedNarrations(
   return found;
 }
 
-/** Texts that a query searches: title, text, requested name and names of files. */
+/** Returns the texts that a query searches: source name, title, requested name, names of files, and text. */
 const searched = ({ state }: NarrationEntry, { parts, sourceName = "" }: StoredPlan): string[] => [
   sourceName,
   state.title,

@@ -12,7 +12,7 @@ const plural = (count: number, one: string): string => `${count} ${one}${count =
 
 type CancelledEnd = Extract<NarrationHandleEnd, { kind: "cancelled" }>;
 
-/** "52 min", "40 s", "3 h 20 min". */
+/** Formats a duration: "52 min", "40 s", "3 h 20 min". */
 export function formatDuration(seconds: number): string {
   if (seconds < 100) return `${Math.round(seconds)} s`;
   const minutes = Math.round(seconds / 60);
@@ -27,7 +27,7 @@ export function progressOf(state: NarrationState, chargedCredits: number, nowMs:
   return `Part ${state.savedParts} of ${state.totalParts} saved; ${Math.round(chargedCredits)} credits${time}`;
 }
 
-/** The final answer of a cancelled task. */
+/** Returns the final answer for a cancelled handle. */
 export function describeCancelled({ figures, isLeftRunning }: CancelledEnd): string {
   const { parts, credits } = figures;
   const stood = `By then ${parts.saved} of ${plural(parts.total, "part")} ${parts.saved === 1 ? "was" : "were"} saved and ${credits.charged} credits charged`;
@@ -52,7 +52,7 @@ function describeProblems({ problems, parts }: NarrationView): string[] {
 
 const MAX_PROBLEMS = 5;
 
-/** Names the folder and the first files of a sheet, because there may be a thousand. */
+/** Names the folder of a sheet's files, and only the first files, because there may be a thousand. */
 function describeSheetFiles({ files }: Pick<NarrationView, "files">): string {
   const [first] = files;
   if (first === undefined) return "";
@@ -103,7 +103,7 @@ function describeUnjoinedParts({ status, files, parts, unjoinedParts }: Narratio
   return `Not in any file: ${partNumbers(others, parts.total)}.`;
 }
 
-/** A file counts as missing if it was moved, or is on another machine. */
+/** Reports saved files that are no longer at their paths. A file may have been moved, or may be on another machine. */
 function describeMissingFiles({ missingPaths }: NarrationView): string {
   if (missingPaths.length === 0) return "";
   const it = missingPaths.length === 1 ? "It" : "They";
@@ -133,7 +133,7 @@ function describeChangedCompanions({ changedPaths }: NarrationView): string {
   return `${changedPaths.join(", ")} ${are} not there (any more) as ${they} ${they === "it" ? "was" : "were"} saved.`;
 }
 
-/** Running tasks are charged even if the narration ends. */
+/** Announces the charges of running tasks, which are charged even if the narration ends. */
 function describeComingCosts({ credits }: NarrationView): string[] {
   const tasks = Math.round(credits.reserved / RESERVED_CREDITS);
   if (tasks === 0) return [];
@@ -143,7 +143,7 @@ function describeComingCosts({ credits }: NarrationView): string[] {
   ];
 }
 
-/** Announces the file of a narration that was just stopped, which is joined after the call returns. */
+/** Announces that the file of a narration that was just stopped is joined after the call returns. */
 function announceJoinedFile({ isSheet, problems, files, parts, credits }: NarrationView): string[] {
   const isToJoin = problems[0]?.code === "stopped" && files.length === 0 && !isSheet;
   if (!isToJoin || (parts.saved === 0 && credits.reserved === 0)) return [];
@@ -152,7 +152,7 @@ function announceJoinedFile({ isSheet, problems, files, parts, credits }: Narrat
   ];
 }
 
-/** "part 3", "parts 1 to 3 and 7", counted from 1. */
+/** Names parts by their numbers, counted from 1: "part 3 of 9", "parts 1 to 3 and 7 of 9". */
 function partNumbers(indexes: readonly number[], total: number): string {
   const list = numberSpans(indexes.map((index) => index + 1));
   return `${indexes.length === 1 ? "part" : "parts"} ${list} of ${total}`;
@@ -176,7 +176,7 @@ function describePlan(view: NarrationView): string {
   return `A plan of ${plural(parts.total, "part")}: about ${formatDuration(seconds.estimate)} of audio for about ${credits.estimate} credits.${paid}${takes}${describeMakingTime(parts.total - parts.saved)} Nothing was sent or charged.`;
 }
 
-/** Says how long the service's limit makes a narration take, if that is longer than a person expects. */
+/** States the minimum time that the service's rate limit imposes, if it is longer than a person expects. */
 function describeMakingTime(missing: number): string {
   const seconds = missing * (LIMIT_WINDOW_SECONDS / CREATES_PER_WINDOW);
   if (seconds < LONG_WORK_SECONDS) return "";
@@ -185,7 +185,7 @@ function describeMakingTime(missing: number): string {
 
 const LONG_WORK_SECONDS = 120;
 
-/** "40 to 90 s", "2 to 9 min", "12 credits". */
+/** Formats the range of some values: "40 to 90 s", "2 to 9 min", "12 credits". */
 function range(values: readonly number[], unit: string): string {
   const min = Math.round(Math.min(...values));
   const max = Math.round(Math.max(...values));
@@ -194,7 +194,7 @@ function range(values: readonly number[], unit: string): string {
 
 const SHORT_CHAPTER_SECONDS = 120;
 
-/** Sums up the chapters of a plan, because a list of many shows only the first ones. */
+/** Summarizes all chapters of a plan. This is needed because a list of many chapters shows only the first ones. */
 function summarizeChapters({ chapters: all }: NarrationView): string {
   const chapters = all.filter(({ title }) => title !== null);
   const [first, last] = [chapters[0]?.title, chapters.at(-1)?.title];
@@ -210,7 +210,7 @@ function summarizeChapters({ chapters: all }: NarrationView): string {
 
 const MAX_CHAPTERS_SHOWN = 30;
 
-/** The chapters of a plan with number, length and price; the structured form has them in a field. */
+/** Lists the chapters of a plan with number, length and price. The structured form has them in a field instead. */
 export function listChapters({ chapters }: NarrationView): string {
   if (chapters.length === 0) return "";
   const rows = chapters
@@ -228,7 +228,10 @@ export function listChapters({ chapters }: NarrationView): string {
 
 const RESERVATION_RULE = `each part holds ${RESERVED_CREDITS} credits until it ends`;
 
-/** Explains what a limit below the suggested one does: it ends the narration early, or leaves room for one part at a time. */
+/**
+ * Explains the effect of a limit below the suggested one. The narration may end early, or have room for only one part
+ * at a time.
+ */
 function describeLowLimit(limit: number, view: NarrationView): string {
   const { estimate, suggestedMax } = view.credits;
   if (isEnough(limit, view)) {
@@ -252,7 +255,7 @@ function soFar({ parts, credits }: NarrationView): string {
 /**
  * Describes the status and its reason, without the next step.
  *
- * @param saved the sentence about saved files, which the structured form lists in a separate field
+ * @param saved the sentence about saved files. It is shorter for the structured form, which lists the files in a field
  */
 export function narrationMessage(view: NarrationView, saved = describeFiles(view)): string {
   const { status, remarks, unspoken } = view;
@@ -352,7 +355,7 @@ function stepOf(view: NarrationView, call: string): string {
   }
 }
 
-/** Suggests a higher speed for cues that begin late. */
+/** Names the call that makes late cues again, as their problems suggest. */
 function lateStep({ problems, credits }: NarrationView, call: string): string {
   const late = problems.filter(({ code }) => code === "late");
   if (late.length === 0) return "";
@@ -371,7 +374,7 @@ function stoppedStep(view: NarrationView, call: string): string {
     if (max === null) return goOn;
     return `${call}: it goes on where it stopped, within the ${max} credits that were agreed, and pays for nothing twice.`;
   }
-  // Repeating the call would not help, because the audio itself is bad.
+  // Do not suggest the same call, because the audio itself is bad.
   if (UNUSABLE.has(first.code)) {
     return `Ask the user whether to pay for that part again. If so: ${call}, max_credits ${view.credits.suggestedMax}, and retakes with a quote of it and its next take, such as 2. With skip_failed true it is joined without that part, free.`;
   }

@@ -23,11 +23,11 @@ export interface NarrationView extends NarrationFigures {
   readonly narrationId: string;
   readonly status: NarrationStatus;
   readonly title: string;
-  /** Whether it is a sheet, which may have a thousand files. */
+  /** Whether the text is a sheet, which may have a thousand files. */
   readonly isSheet: boolean;
-  /** Estimated length and remaining price of each chapter of a plan; empty for a text with fewer than two. */
+  /** Estimated length and remaining price of each chapter of a plan; empty for a text with fewer than two chapters. */
   readonly chapters: readonly ChapterSum[];
-  /** Each with the number of its row, if it is one of a sheet. */
+  /** The saved files. A file of a sheet has the number of its row. */
   readonly files: ReadonlyArray<
     NarrationFile & { readonly mimeType: string; readonly row?: number | undefined }
   >;
@@ -36,21 +36,21 @@ export interface NarrationView extends NarrationFigures {
   readonly remarks: readonly string[];
   /** What is not spoken, in whole sentences. */
   readonly unspoken: readonly string[];
-  /** Indexes of parts that no file contains; empty without files. */
+  /** Indexes of parts that no file contains; empty if there are no files. */
   readonly unjoinedParts: readonly number[];
-  /** Whether the narration was finished before this call, which then cost nothing. */
+  /** Whether the narration was finished before this call, and the call cost nothing. */
   readonly isRepeat: boolean;
-  /** The arguments of a call without a limit. They are not stored, so the next call must repeat them. */
+  /** Arguments that are not stored, because the call has no limit. The next call must repeat them. */
   readonly toRepeat: readonly string[];
-  /** Whether its files replace older files of the same names. */
+  /** Whether the narration's files replace older files of the same names. */
   readonly replaces: boolean;
-  /** Whether a retake of the call named no take. */
+  /** Whether a retake of the call names neither take nor speed. */
   readonly hasUsualRetake: boolean;
-  /** The charge of this call, if it changed a finished narration; `null` if the call made the whole narration. */
+  /** The charge of this call, if the narration was finished before and the call cost something; otherwise `null`. */
   readonly chargedByCall: number | null;
-  /** Paths of saved files that were moved, deleted, or are on another machine. */
+  /** Paths of saved files that were moved or deleted, or that are on another machine. */
   readonly missingPaths: readonly string[];
-  /** Companion files that changed since they were saved. */
+  /** Paths of companions that were changed or deleted since they were saved. */
   readonly changedPaths: readonly string[];
   /** A limit that was refused because it is below the suggested one; `null` if no limit was refused. */
   readonly refusedLimit: number | null;
@@ -62,8 +62,8 @@ const EXCERPT_CODE_POINTS = 60;
 const ESTIMATE_MARGIN = 1.2;
 
 /**
- * The likely charges with room for longer parts, plus the reservations of the last two tasks, so that two tasks can
- * run until the end. Never more than the missing tasks can cost.
+ * Returns the suggested limit. It is the likely charge with a margin for longer parts, plus two reservations, so that
+ * two tasks can run at a time until the end. It never exceeds the most that the missing tasks can cost.
  */
 function suggestedMax(charged: number, toCome: number, missingTasks: number): number {
   if (missingTasks === 0) return charged;
@@ -71,13 +71,16 @@ function suggestedMax(charged: number, toCome: number, missingTasks: number): nu
   return charged + Math.min(likely, RESERVED_CREDITS * missingTasks);
 }
 
-/** The best possible pace over several minutes. At the beginning several parts may be created at once. */
+/**
+ * Minimum seconds per part over several minutes, because of the rate limit. At the beginning several parts may be
+ * created at once.
+ */
 const MIN_SECONDS_PER_PART = LIMIT_WINDOW_SECONDS / CREATES_PER_WINDOW;
 
 /**
- * Estimates the remaining time from the pace up to the last saved part, and before that from the best possible pace.
- * It never grows while nothing is saved. If a part takes longer than expected, at least half of the estimate still
- * counts as remaining.
+ * Estimates the remaining seconds from the pace up to the last saved part. Before the first saved part, uses the best
+ * possible pace. The estimate never grows while no part is saved, and never falls below half of its value at the last
+ * saved part.
  */
 export function secondsLeft(state: NarrationState, saved: number, nowMs: number): number {
   const { begunAtMs, lastSavedAtMs, savedAtBegin, totalParts } = state;
@@ -92,7 +95,10 @@ export function secondsLeft(state: NarrationState, saved: number, nowMs: number)
   return Math.round(Math.max(left - passed, left / 2));
 }
 
-/** A narration that is stored as running but has no driver was interrupted by the end of its process. */
+/**
+ * Returns the stored status. If the narration is stored as running but has no driver, returns `stopped`, because its
+ * process has ended.
+ */
 export function statusOf({ state, leaseOwner }: NarrationEntry): NarrationStatus {
   return state.status === "running" && leaseOwner === null ? "stopped" : state.status;
 }
@@ -127,7 +133,8 @@ export function figuresOf(known: KnownNarration, partSummary: PartSummary, nowMs
       charged,
       reserved: partSummary.reservedCredits,
       max: state.maxCredits,
-      // The suggestion never falls below an earlier limit, because following it would lower that limit.
+      // Suggest no less than the earlier limit of a stopped narration, because following a lower suggestion would lower
+      // that limit.
       suggestedMax: Math.max(
         suggestedMax(charged, partSummary.estimatedCredits - charged, partSummary.missingTasks) +
           partSummary.strayCredits,
@@ -144,7 +151,7 @@ export function figuresOf(known: KnownNarration, partSummary: PartSummary, nowMs
   };
 }
 
-/** @param figures the current figures, or those stored when a handle ended */
+/** @param figures the current figures, or the figures that were stored when a handle ended */
 export function viewWith(known: KnownNarration, figures: NarrationFigures): NarrationView {
   const { narrationId, plan, state } = known;
   const status = statusOf(known);
@@ -194,7 +201,11 @@ function unjoinedParts(plan: StoredPlan, { files }: NarrationState): number[] {
   });
 }
 
-/** @param root of the output folder */
+/**
+ * Removes missing files and changed companions from a view, and lists their paths.
+ *
+ * @param root path of the output folder
+ */
 export async function withoutMissing(view: NarrationView, root: string): Promise<NarrationView> {
   const paths = await Promise.all(view.files.map((file) => newestExisting([file], root)));
   const files = view.files.filter((_, index) => paths[index] !== null);

@@ -18,7 +18,7 @@ export interface PartSummary {
   readonly chargedCredits: number;
   /** Reservations of the running tasks on the bill. */
   readonly reservedCredits: number;
-  /** The charge, plus the likely charge of the missing parts. Equal parts are one task. */
+  /** The charge, plus the likely charge of the missing parts. Equal parts count once, because they are one task. */
   readonly estimatedCredits: number;
   /** The likely charge of running tasks. */
   readonly toComeCredits: number;
@@ -37,7 +37,7 @@ export interface PartEstimate {
   readonly credits: number;
 }
 
-/** Number of records that are read at a time. */
+/** Maximum number of records that are read at a time. */
 const MAX_CONCURRENT_READS = 64;
 
 /** The ratio of actual to estimated length so far; `null` before the first part. Used for display only. */
@@ -62,7 +62,7 @@ export function partStatusOf(record: TaskRecord | null): PartStatus {
   return flightOf(record) !== null || record.status === "succeeded" ? "running" : "open";
 }
 
-/** Returns the cost of a record: its reservation while it runs, then its charge. */
+/** Returns the charge of a record. While the task runs, this is the charge of earlier attempts. */
 export const chargeOf = (record: TaskRecord): number =>
   flightOf(record) === null ? (record.spend?.credits ?? 0) : record.earlierCredits;
 

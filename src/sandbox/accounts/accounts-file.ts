@@ -13,7 +13,7 @@ const keySchema = z.strictObject({
   active: z.boolean().default(true),
 });
 
-/** A purchase or gift of credits. A subscription's grant stands for its current period (docs/contract.md, Billing). */
+/** A purchase or gift of credits. The grant of a subscription covers its current period (docs/contract.md, Billing). */
 const grantSchema = z.strictObject({
   kind: z.enum(["pack", "subscription", "gift"]),
   credits: z.int().min(0).max(1_000_000_000),

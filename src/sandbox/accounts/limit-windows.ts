@@ -13,7 +13,7 @@ class SlidingWindow {
     this.#windowMs = windowMs;
   }
 
-  /** Admits a request and returns true, or returns false. A refused request does not extend the window. */
+  /** Admits a request if there is room, and returns whether there was. A refused request does not extend the window. */
   admit(name: string, nowMs: number): boolean {
     const recent = (this.#admitted.get(name) ?? []).filter((instant) => nowMs - instant < this.#windowMs);
     const admitted = recent.length < this.#limit;
@@ -25,7 +25,7 @@ class SlidingWindow {
 
 export interface AccountLimitsOptions {
   readonly clock: SandboxClock;
-  /** Factor from 0.001 to 1 for the length of both windows, which is 60 s at 1. */
+  /** Factor from 0.001 to 1 for the length of both windows. The length is 60 s at factor 1. */
   readonly timeScale: number;
   readonly enforced: boolean;
 }

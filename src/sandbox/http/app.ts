@@ -14,7 +14,10 @@ import { queryRoute } from "./query-route.ts";
 import { readBodies } from "./request-body.ts";
 import type { Site } from "./site.ts";
 
-/** Maximum length of an id. It exceeds any request head, so every id reaches its route, which counts it (404). */
+/**
+ * Maximum length of an id. No request head is that long, so every id reaches its route. The route counts the request
+ * before it answers 404.
+ */
 const MAX_ID_CHARACTERS = 65_536;
 /** Time limit for receiving the head and body of a request. */
 const REQUEST_TIMEOUT_MS = 60_000;
@@ -44,7 +47,7 @@ export function buildHttpApp(site: Site): FastifyInstance {
   });
   app.addHook("onRequest", async (request, reply) => {
     reply.header("cache-control", "no-store");
-    // Unknown paths and methods answer 401 to a request without a valid key, like known ones.
+    // A request without a valid key gets 401, even if its path or method is unknown.
     if (request.is404) requireAccount(site.directory, request);
   });
   readBodies(app);

@@ -35,8 +35,8 @@ async function readBounded(payload: IncomingMessage): Promise<Buffer> {
 }
 
 /**
- * Gives every route of `app` its body as bytes, at most 32 KiB. Removes the content type first: fastify would check
- * it before the size, but the contract requires 413 before 400.
+ * Gives every route of `app` the request body as bytes, at most 32 KiB. Removes the content type first: fastify would
+ * check it before the size, but the contract requires 413 before 400.
  */
 export function readBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();

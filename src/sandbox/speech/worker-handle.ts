@@ -3,7 +3,7 @@ import { Worker } from "node:worker_threads";
 import { type SpeechRequest, type SpokenAudio, UnspeakablePromptError } from "./speech-request.ts";
 import { type WorkerAnswer, workerAnswerSchema } from "./worker-messages.ts";
 
-/** Time limit of a job, in case it hangs. The longest prompts take a tenth of it on an idle machine. */
+/** Time limit of a job, in case it hangs. The longest prompts take a tenth of this time on an idle machine. */
 const SPEAK_TIMEOUT_MS = 180_000;
 
 /** Returns the worker's script: worker.ts when running from source, otherwise a separate file of the bundle. */

@@ -37,9 +37,9 @@ export class TaskRegistry {
    * Creates a task and reserves its credits, or returns the task that this idempotency key created earlier
    * (docs/contract.md, Idempotency). A refused create leaves the key unused.
    *
-   * @returns the task, and whether it is a replay, which needs neither credits nor a slot
+   * @returns the task, and whether it is a replay, which needs neither credits nor a place in flight
    * @throws ServiceError in this order: idempotency_conflict, purchase_required, insufficient_credits,
-   *   concurrency_limit (for the account's two slots and for the site's capacity)
+   *   concurrency_limit (for the account's two places in flight and for the site's capacity)
    */
   createOrReplay(
     account: Account,

@@ -7,13 +7,19 @@ export interface ChapterForm {
   readonly key: string;
   readonly value: number;
   readonly level: Level;
-  /** `known`: a number beside a word for chapters; `other`: beside another word; `bare`: alone, or before a title. */
+  /**
+   * `known`: a number beside a word for chapters; `other`: a number beside another word; `bare`: a number alone or
+   * before a title.
+   */
   readonly kind: "known" | "other" | "bare";
   /** Whether the number stands before its word, as in `First Act`. */
   readonly isNumberFirst: boolean;
   readonly style: NumeralStyle;
   readonly hasTitle: boolean;
-  /** The title behind the number; `""` if there is none. `null` if the text behind the number continues a sentence. */
+  /**
+   * The title after the number; `""` if there is none. `null` if the text after the number may be the rest of a
+   * sentence.
+   */
   readonly markedTitle: string | null;
 }
 
@@ -21,19 +27,20 @@ export interface ChapterForm {
 const MAX_FORM_CODE_UNITS = 400;
 const MAX_BARE_CODE_UNITS = 100;
 const BARE_TITLE_CODE_UNITS = 80;
-/** Factor of the chapter in the value of a decimal number: `2.1` becomes 201. */
+/** Factor by which the chapter counts in the value of a decimal number: `2.1` has the value 201. */
 const CHAPTER_FACTOR = 100;
 
-/** 1, 1.1, 2.1. */
+/** Whether a number is the first of its sequence: 1, 1.1, 2.1 and so on. */
 export const isFirst = (value: number): boolean => value % CHAPTER_FACTOR === 1;
 
 /**
- * Returns the chapter that a decimal number opens: 2 for 2.1. `null` unless it is the first number of its chapter.
+ * Returns the chapter of a decimal number that is the first in its chapter: 2 for 2.1. Returns `null` for any other
+ * number, such as 2.2.
  */
 export const chapterOpenedBy = (value: number): number | null =>
   value > CHAPTER_FACTOR && isFirst(value) ? Math.floor(value / CHAPTER_FACTOR) : null;
 
-/** What the number of a heading counts. */
+/** The level of a heading, by what its number counts. 1 is the highest level. */
 export const LEVEL = { part: 1, chapter: 2, bare: 3, decimal: 4 } as const;
 export type Level = (typeof LEVEL)[keyof typeof LEVEL];
 
@@ -46,7 +53,7 @@ const numberOf = (furtherWords: number): string =>
   `(?:\\d{1,4}(?:st|nd|rd|th|[ºª°])?|[IVXLCDMivxlcdm]{1,12}|(?:the )?\\p{L}{2,14}(?:[ -](?:(?:y|Y|e|E|and|AND) )?\\p{L}{2,12}){${furtherWords}})`;
 const REST =
   "(?:[.:)]?$|\\s*(?:[.:)]|[—–-]{1,2})\\s*(?<title>\\S.*)$|\\s+(?<bareTitle>[“‘\"'«¿¡]*\\p{Lu}.*)$)";
-/** Tries the longest number first, because `Dua Puluh Satu` is not two. */
+/** Tries the longest number first: `Dua Puluh Satu` is 21, although it begins with `Dua` (2). */
 const WORD_FIRST = [2, 1, 0].map(
   (furtherWords) =>
     new RegExp(`^(?<word>\\p{Lu}[\\p{L}’']{2,15})\\.? (?<number>${numberOf(furtherWords)})${REST}`, "u"),
@@ -112,7 +119,7 @@ function cjkForm(line: string): ChapterForm | null {
   };
 }
 
-/** Parses `1.1) What it is`, a heading below a chapter. */
+/** Parses a heading below a chapter, such as `1.1) What it is`. */
 function decimalForm(line: string): ChapterForm | null {
   const { part, number, mark, title } = DECIMAL.exec(line)?.groups ?? {};
   if (title === undefined || title.length > BARE_TITLE_CODE_UNITS) return null;

@@ -1,18 +1,21 @@
 /**
- * Numbers the chapters of a plan, for lists and callers. Evidence: sequence. If headings count from 1, as in a novel
- * with a title page and a preface, chapter 3 is the heading with the number 3.
+ * Numbers the chapters of a plan, for lists and callers. Evidence: sequence. If headings state the numbers 1, 2, 3 and
+ * so on, chapter 3 is the heading that states 3. A title page or a preface before chapter 1 does not matter then.
  */
 import { formOf, LEVEL } from "./chapter-forms.ts";
 
 type Sections = ReadonlyArray<{ readonly title: string | null }>;
 
-/** Fewer headings may be numbered by chance. */
+/** Minimum number of numbered headings. Fewer may be numbered by chance. */
 const MIN_COUNTED_HEADINGS = 3;
-/** Minimum share of numbered headings. With fewer, the numbers count the sections of one of several stories. */
+/**
+ * Minimum share of headings that are numbered. With a smaller share, the numbers count the sections of one story of
+ * several.
+ */
 const COUNTED_SHARE = 0.5;
 /**
- * Levels of numbered headings, the likeliest chapters first: numbers beside a word for chapters, bare numbers,
- * numbers beside a word for parts.
+ * Levels of numbered headings, in the order in which they are tried. Numbers beside a word for chapters come first,
+ * because they are most likely chapters. Bare numbers come next, and numbers beside a word for parts last.
  */
 const LEVEL_PREFERENCE = [LEVEL.chapter, LEVEL.bare, LEVEL.part];
 
@@ -35,10 +38,11 @@ function statedNumbers(sections: Sections): ReadonlyMap<number, number> | null {
 }
 
 /**
- * Numbers all sections.
+ * Numbers all sections. The text before the first heading gets 0. If headings count from 1, each of these headings gets
+ * the number that it states, and all other headings get `null`. If no headings count, each heading gets its position
+ * among the headings.
  *
- * @returns for each section the number that its heading states, if the headings of the text count from 1, and `null` for
- * all other headings; otherwise its position among the headings. 0 for the text before the first heading.
+ * @returns one number or `null` for each section
  */
 export function chapterNumbers(sections: Sections): ReadonlyArray<number | null> {
   const stated = statedNumbers(sections);

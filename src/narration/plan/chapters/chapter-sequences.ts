@@ -9,7 +9,7 @@ import { collapseSpaces } from "../normalise.ts";
 import { type ChapterForm, chapterOpenedBy, formOf, isFirst, LEVEL } from "./chapter-forms.ts";
 
 interface Member extends ChapterForm {
-  /** Index of its block. */
+  /** Index of the block. */
   readonly at: number;
 }
 
@@ -27,9 +27,12 @@ const MAX_MEMBER_CODE_UNITS = 400;
 const LISTED_CODE_UNITS = 120;
 /** Minimum text below a heading that is only a number, to exclude verses and steps. */
 const BARE_CODE_UNITS = 400;
-/** Minimum text below a number inside chapters such as `CHAPTER I`. With less, the numbers are stanzas of a song. */
+/**
+ * Minimum text below a bare number in a text that also has chapters such as `CHAPTER I`. With less text, the numbers
+ * count the stanzas of a song.
+ */
 const BARE_BELOW_CHAPTERS_CODE_UNITS = 800;
-/** Minimum mean text below a number beside a word that is not known, or below a decimal number. */
+/** Minimum mean length of the text below a number that stands beside an unknown word, or below a decimal number. */
 const UNKNOWN_WORD_CODE_UNITS = 200;
 /** Weight of a Chinese character relative to a letter. */
 const CJK_WEIGHT = 3;
@@ -40,7 +43,8 @@ const MIN_ROMAN_OR_WORDS = 2;
 const MIN_FIGURES = 3;
 const MIN_NOT_FROM_ONE = 4;
 /**
- * Minimum share of the paragraphs of one form that must be in the sequence. With a smaller share, none is a heading.
+ * Minimum share of the paragraphs of one form that must be in the sequence. With a smaller share, none of these
+ * paragraphs is a heading.
  */
 const MEMBERS_SHARE = 0.6;
 /** Maximum share of numbered paragraphs that are too long for a heading. */
@@ -87,8 +91,8 @@ function membersOf(
 }
 
 /**
- * Finds runs of rising numbers. Bare numbers must be consecutive, but one may be missing. If the run continues after
- * a number that is out of order, that number belongs to a sentence that mentions a chapter.
+ * Finds runs of rising numbers. Bare numbers must be consecutive, but one may be missing. A number out of order is left
+ * out if the run continues after it, because it belongs to a sentence that mentions a chapter.
  */
 function runsOf(members: readonly Member[]): Member[][] {
   const runs: Member[][] = [];
@@ -109,7 +113,10 @@ function runsOf(members: readonly Member[]): Member[][] {
 /** Marks that end sentences, but not titles in a table of contents. */
 const ENDS_SENTENCE_OR_COLON = /[.!?…。！？:：][”’"'»」』)）]*\s*$/;
 
-/** Sums the characters of prose before each block, so that the length of any range is one subtraction. */
+/**
+ * Sums the characters of prose before each block. The length of the prose between two blocks then takes one
+ * subtraction.
+ */
 function proseBefore(blocks: readonly SourceBlock[], members: ReadonlySet<number>): Float64Array {
   const before = new Float64Array(blocks.length + 1);
   for (const [at, block] of blocks.entries()) {
@@ -132,16 +139,16 @@ function median(values: readonly number[]): number {
 interface Judgement {
   /** Runs whose members are headings. */
   readonly accepted: Member[][];
-  /** Number of members that are no entries of a table of contents. */
+  /** Number of members that are not entries of a table of contents. */
   readonly unlistedCount: number;
 }
 
 /**
- * Decides which runs of numbers of one form are headings. Adds those of a table of contents
- * or a list to `contentsEntries`.
+ * Decides which runs of numbers of one form are headings. Adds the numbers of a table of contents or a list to
+ * `contentsEntries`.
  *
  * @param proseBetween length of the prose from one block to another
- * @param isBelowChapters whether they are bare numbers in a text whose chapters have a word
+ * @param isBelowChapters whether the runs are bare numbers in a text whose chapters have a word such as "Chapter"
  */
 function judgeRuns(
   runs: ReadonlyArray<Member[]>,
@@ -166,8 +173,8 @@ function judgeRuns(
     if (run.length === 1) {
       unlistedCount += 1;
       const [only] = run;
-      // A single number that a later run repeats is an entry of a table of contents, if its form is rare in prose or a
-      // table follows.
+      // A single number that a later run repeats is an entry of a table of contents if its form is rare in prose, or if
+      // the next paragraph lists several entries.
       const isEntry = only?.level === LEVEL.decimal || contents.has((only?.at ?? -2) + 1);
       if (isRepeatedLater && only !== undefined && isEntry) contentsEntries.add(only.at);
       continue;
@@ -175,7 +182,8 @@ function judgeRuns(
     const end = runs[index + 1]?.[0]?.at ?? endOfText;
     const gaps = run.map(({ at }, member) => proseBetween(at, run[member + 1]?.at ?? end));
     const usualGap = median(gaps.slice(0, -1));
-    // Numbers beside a word for chapters need no prose between them, unless they come again.
+    // Numbers beside a word for chapters hardly need prose between them, unless a later run begins with the same
+    // number.
     const isKnown = run[0]?.kind === "known" && !isRepeatedLater;
     if (usualGap < (isKnown ? 1 : LISTED_CODE_UNITS)) {
       for (const { at } of run) contentsEntries.add(at);
@@ -216,7 +224,7 @@ export function findSequences(blocks: readonly SourceBlock[]): Sequences {
     if (first.kind !== "known" && count < MEMBERS_SHARE * unlistedCount) continue;
     const tooLong = long.get(key) ?? 0;
     if (first.kind === "bare" && first.hasTitle && tooLong > LONG_SHARE * (count + tooLong)) continue;
-    // A last act with a single scene belongs to the sequence of the others.
+    // Include runs of a single number, because a last act may have only one scene.
     const found =
       first.kind === "known" || isDecimal
         ? runs.filter((run) => !contentsEntries.has(run[0]?.at ?? -1))

@@ -1,4 +1,4 @@
-/** The words by which headings are recognised, by language. A further language needs an entry here alone. */
+/** The words by which headings are recognised, by language. Another language needs an entry only here. */
 
 interface ChapterWords {
   /** Words beside the number of a part, which contains chapters: `Book One`. */
@@ -24,7 +24,7 @@ interface ChapterWords {
   readonly otherNumbers?: Readonly<Record<string, number>>;
 }
 
-/** The service's languages, and others of which only some words are known. All words are in lower case. */
+/** The words of the service's languages, and some words of other languages. All words are in lower case. */
 const WORDS_BY_LANGUAGE = {
   en: {
     parts: "part book volume act article",
@@ -118,13 +118,10 @@ export const CHAPTER_WORDS: ReadonlySet<string> = new Set(
 export const OTHER_NUMBERED_WORDS: ReadonlySet<string> = new Set(
   LANGUAGES.flatMap(({ otherNumbered }) => splitWords(otherNumbered)),
 );
-/** Headings that have no number. */
 export const UNNUMBERED_HEADINGS: readonly string[] = LANGUAGES.flatMap(({ unnumbered = [] }) => unnumbered);
-/** Titles of a table of contents. */
 export const CONTENTS_TITLES: ReadonlySet<string> = new Set(
   LANGUAGES.flatMap(({ contents = [] }) => contents),
 );
-/** Last lines of books. */
 export const END_LINES: ReadonlySet<string> = new Set(LANGUAGES.flatMap(({ ends = [] }) => ends));
 
 /** The value of each word that is a number, from 1 to 100. */

@@ -1,4 +1,7 @@
-/** Chooses chapters of a plan by number or title. Their parts are those of the whole text, so they are never paid for twice. */
+/**
+ * Chooses chapters of a plan by number or title. The chosen chapters have the same parts as in the plan of the whole
+ * text, so that no part is paid for twice.
+ */
 import { AudioError } from "../../../errors.ts";
 import { excerptOf } from "../blocks.ts";
 import { titleOf } from "../narration-title.ts";
@@ -53,7 +56,10 @@ function ambiguousChoiceError(sections: Sections, wanted: string, found: readonl
   );
 }
 
-/** Finds sections by title: by the whole title, otherwise by its beginning, otherwise by any of its words. */
+/**
+ * Finds the sections whose whole title is `wanted`. If there are none, finds those whose title begins with `wanted`. If
+ * there are none either, finds those whose title contains `wanted`.
+ */
 function titled(sections: Sections, wanted: string): readonly number[] {
   const name = comparable(wanted);
   if (name === "") return [];
@@ -89,7 +95,7 @@ function numbered(sections: Sections, wanted: string): readonly number[] | null 
   return numbers.flatMap((_, index) => (index >= first && index <= end ? [index] : []));
 }
 
-/** Adds the sections below a heading, unless it is the title of the whole book. */
+/** Adds the sections below a heading, unless the heading is the title of the whole book. */
 function withInner(sections: Sections, index: number): number[] {
   const level = sections[index]?.level ?? null;
   const chosen = [index];
@@ -116,13 +122,13 @@ export function chosenSections(sections: Sections, wanted: string): number[] {
     const byTitle = titled(sections, piece);
     const isNumber = RANGE.test(piece.trim());
     const isRange = RANGE.test(piece.trim().replace(CHAPTER_WORD, ""));
-    // A figure is a title only if it is the whole title, such as "1984".
+    // A number matches a title only if the number is the whole title, such as "1984".
     const isWhole = byTitle.every((index) => comparable(sections[index]?.title ?? "") === comparable(piece));
     const titles = isNumber && !isWhole ? [] : byTitle;
     const found = isNumber || byTitle.length !== 1 ? (numbered(sections, piece.trim()) ?? titles) : titles;
     if (found.length === 0 || HALF_RANGE.test(piece)) throw refusedChoiceError(sections, piece);
     if (found.length > 1 && !isRange) throw ambiguousChoiceError(sections, piece, found);
-    // Each section of a range has its own number. Only the last one includes the sections below it.
+    // A range already contains all sections up to its last chapter. Add the sections below that chapter.
     return [...found, ...found.slice(-1).flatMap((index) => withInner(sections, index))];
   });
   return [...new Set(chosen)].sort((one, other) => one - other);
@@ -141,7 +147,8 @@ interface PartOfSection {
 }
 
 /**
- * Returns the parts of the chosen sections, which are those of the whole text.
+ * Returns the parts of the chosen sections. They are the same as in the plan of the whole text, but no pause follows
+ * the last one.
  *
  * @throws AudioError `invalid_request` if the chapters have nothing to speak
  */
@@ -152,7 +159,7 @@ export function partsOfSections<Part extends PartOfSection>(
   const indexes = new Set(chosen);
   const parts = all.filter(({ section }) => indexes.has(section));
   const last = parts.pop();
-  // Nothing follows it here.
+  // Remove the pause after the last part, because nothing follows it.
   if (last !== undefined) return [...parts, { ...last, pauseAfterSeconds: 0 }];
   throw new AudioError(
     "invalid_request",

@@ -1,7 +1,8 @@
 /**
- * Separates chapter headings from text that follows without a blank line. Evidence: form (a word for chapters with
- * its number, after the end of a sentence) and sequence, at least two with text below. A heading with one more line,
- * its title, stays as it is, and so do lines of a table of contents.
+ * Separates chapter headings from text that follows without a blank line. Evidence: form (a word for chapters with its
+ * number, after the end of a sentence) and sequence (at least two such headings with text below). A heading with only
+ * one more line below stays as it is, because that line is its title. Lines of a table of contents stay as they are,
+ * too.
  */
 
 import { ENDS_SENTENCE, hasWords, isCjk } from "../characters.ts";
@@ -14,7 +15,7 @@ const BEGINS = /^\s*[\p{Lu}\p{Lo}\d]/u;
 
 const isBlank = (line: string | undefined): boolean => line === undefined || !/\S/.test(line);
 
-/** Whether a line is a number alone that ends its paragraph, such as `第三章` below the name of a website. */
+/** Whether a line is only the number of a chapter and ends its paragraph, such as `第三章` below the name of a website. */
 function closesParagraph(lines: readonly string[], at: number): boolean {
   const [above, line = "", below] = [lines[at - 1], lines[at], lines[at + 1]];
   if (isBlank(above) || !isBlank(below) || line.length > MAX_HEADING_CODE_UNITS || !BEGINS.test(line))
@@ -24,7 +25,10 @@ function closesParagraph(lines: readonly string[], at: number): boolean {
   return form?.kind === "known" && !form.hasTitle && isApart;
 }
 
-/** Whether the line below continues the sentence, because its first word had no room on this line. */
+/**
+ * Whether the line below continues the sentence of this line: it begins with a small letter, or its first word had no
+ * room on this line.
+ */
 function goesOn(lines: readonly string[], at: number): boolean {
   const [line = "", below = "", next = ""] = lines.slice(at, at + 3);
   const [word = ""] = below.trim().split(" ");

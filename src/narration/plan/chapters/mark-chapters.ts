@@ -28,12 +28,11 @@ function levelOf(line: string): { readonly level: number; readonly title: string
 }
 
 /**
- * Whether the first line is long, as in most paragraphs. Such a paragraph is not a heading and needs no further
- * check.
+ * Matches a paragraph with a long first line, as most paragraphs have. It is not a heading and needs no further check.
  */
 const LONG_FIRST_LINE = new RegExp(`^[^\\n\\u2028]{${MAX_HEADING_CODE_UNITS}}\\S`);
 
-/** Parses a heading of one line, or of two with the title below the number; `null` for any other text. */
+/** Parses a heading of one line, or of two lines with the title below the number. Returns `null` for any other text. */
 function chapterHeading(text: string): ChapterHeading | null {
   if (LONG_FIRST_LINE.test(text.trimStart())) return null;
   const lines = text.split(/[\n\u2028]+/).map(collapseSpaces);
@@ -46,7 +45,7 @@ function chapterHeading(text: string): ChapterHeading | null {
   return isTitle ? { level: heading.level } : null;
 }
 
-/** Puts the number of a heading on its first line, and its title on the second. */
+/** Joins the lines of a heading. If the first line contains only the number, the line break below it is kept. */
 function headingText(text: string): string {
   const [first = "", ...more] = text.trim().split(/\s*[\n\u2028]\s*/);
   if (more.length === 0) return first;
@@ -55,7 +54,7 @@ function headingText(text: string): string {
   return isNumberAlone ? `${first}${HARD_BREAK}${more.join("\n")}` : [first, ...more].join("\n");
 }
 
-/** The key of acts, which are divided into scenes and not into chapters with titles. */
+/** Matches the keys of acts. Acts are divided into scenes, not into chapters with titles. */
 const ACT = / (?:act|acto|ato|babak)$/;
 
 /** Returns the last position of each title. An earlier occurrence is an entry of a table of contents. */
@@ -78,10 +77,11 @@ const levelOfHeading = ({ kind, level }: ChapterForm, hasWord: boolean): number 
   kind === "bare" && !hasWord ? level - 1 : level;
 
 /**
- * Turns paragraphs into headings. A heading directly above another of its level is an entry of a table of contents,
- * and stays a paragraph. So does a heading without text below it.
+ * Turns paragraphs into headings. A heading directly above another heading of the same or a higher level is an entry of
+ * a table of contents, and stays a paragraph. A heading at the end of the text stays a paragraph, too.
  *
- * @param titles titles without a number; those that are set off from the text count if no chapter has a number
+ * @param titles titles without a number. If no table of contents lists them, they count only if no chapter has a
+ * number.
  */
 export function markChapters(
   blocks: readonly SourceBlock[],
@@ -97,7 +97,7 @@ export function markChapters(
     const form = sequence.get(index);
     if (form !== undefined) return { level: levelOfHeading(form, hasWord) };
     if (titled.has(index) && !(hasChapters && sequence.has(index - 1))) return { level: LEVEL.chapter };
-    // The "Epilogue" in a table of contents stands below the last chapter there.
+    // Text directly below an entry of a table of contents is an entry, too, such as "Epilogue" below the last chapter.
     return contentsEntries.has(index - 1) ? null : chapterHeading(block.text);
   });
   const marked = blocks.map((block, index): SourceBlock => {

@@ -1,12 +1,15 @@
-/** Marks lines of plain text that are headings by their markup, until they become blocks. */
+/**
+ * Marks the lines of plain text that are headings because of their markup. The marks stay until the lines become
+ * blocks.
+ */
 
-/** A control character, which the normalisation has removed from every text. */
+/** A control character. No text contains it, because normalisation removes control characters. */
 const MARK = "\x01";
 
-/** Marks a heading as a paragraph of its own. */
+/** Returns a heading as a marked paragraph of its own. */
 export const headingLine = (level: number, words: string): string => `\n\n${MARK}${level}${words}\n\n`;
 
-/** Returns the heading in a marked paragraph, or `null`. */
+/** Returns the heading in a marked paragraph; `null` for any other paragraph. */
 export function headingOf(paragraph: string): { readonly level: number; readonly text: string } | null {
   const text = paragraph.trim();
   return text.startsWith(MARK) ? { level: Number(text.charAt(1)), text: text.slice(2) } : null;
@@ -19,8 +22,8 @@ const MIN_UNDERLINED = 2;
 const SLACK_CODE_UNITS = 3;
 
 /**
- * Finds headings in plain text that are underlined, or between `==`. Evidence: form (the line below is about as long,
- * a blank line stands above) and sequence, at least two in a text.
+ * Marks headings in plain text that are underlined, or that stand between `==`. Evidence: form (a blank line above, and
+ * an underline about as long as the heading) and sequence (at least two headings in a text).
  *
  * @param text with `\n` for line ends
  */

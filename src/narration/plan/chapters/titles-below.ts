@@ -1,6 +1,6 @@
 /**
- * Joins numbers of chapters with the titles in the paragraphs below them. Evidence: share, at least three of four
- * numbers of one form.
+ * Joins numbers of chapters with the titles in the paragraphs below them. Evidence: share (at least three quarters of
+ * the numbers of one form have such a title).
  */
 import type { SourceBlock } from "../blocks.ts";
 import { collapseSpaces, HARD_BREAK } from "../normalise.ts";

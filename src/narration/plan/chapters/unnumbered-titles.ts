@@ -8,19 +8,19 @@ import { CONTENTS_TITLES, END_LINES } from "./chapter-words.ts";
 
 const MAX_TITLE_CODE_UNITS = 80;
 const MIN_TITLES = 3;
-/** Minimum share of the listed lines that must stand above a text of their own. */
+/** Minimum share of the lines of a table of contents that also stand above a text of their own. */
 const FOUND_SHARE = 0.5;
 const MAX_CONTENTS_LINES = 400;
 /** Minimum text between most titles. Verses and lists have less. */
 const LISTED_TEXT_CODE_UNITS = 400;
 const SPACED_TEXT_CODE_UNITS = 1000;
-/** Blank lines above a title in capitals, and above any other. */
+/** Minimum number of blank lines above a title in capitals, and above any other title. */
 const CAPITALS_BLANK_LINES = 2;
 const OTHER_BLANK_LINES = 3;
 
 /** Matches what surrounds the title in an entry of a table of contents: bullets, numbers, leaders, the page. */
 const AROUND_ENTRY = /^(?:[*•·-]\s+)?(?:(?:\d{1,3}|[ivxlc]{1,9})[.):]?\s+)?|[\s.·…,;:]*[\s.…]\d{1,4}$/g;
-/** What no title ends with. */
+/** Matches the marks that no title ends with. */
 const NO_ENTRY_END = /[,;:：、，；。！？][”」』]?\s*$/;
 
 interface Line {
@@ -30,7 +30,7 @@ interface Line {
   readonly blankAbove: number;
   readonly isAlone: boolean;
   readonly isInCapitals: boolean;
-  /** Whether it ends as no title does. */
+  /** Whether the line ends with a mark that no title ends with. */
   readonly endsLikeText: boolean;
 }
 
@@ -60,7 +60,7 @@ function shortLines(text: string): Line[] {
   return lines;
 }
 
-/** Whether most titles have at least this much text below them. */
+/** Whether most titles have at least `leastUnits` of text below them. */
 function haveText(titles: readonly Line[], end: number, leastUnits: number): boolean {
   const gaps = titles.map(({ offset }, at) => (titles[at + 1]?.offset ?? end) - offset);
   return gaps.filter((gap) => gap >= leastUnits).length > gaps.length / 2;
@@ -89,7 +89,10 @@ function listedTitles(lines: readonly Line[], end: number): Line[] {
   return isTable && haveText(titles, end, LISTED_TEXT_CODE_UNITS) ? titles : [];
 }
 
-/** Returns the lines that are set off from the text above them. If several follow each other, returns only the last. */
+/**
+ * Returns the lines that blank lines set off from the text above. Of several such lines in a row, returns only the
+ * last.
+ */
 function spacedTitles(lines: readonly Line[], end: number): Line[] {
   const apart = lines.filter(
     ({ key, isAlone, isInCapitals, endsLikeText, blankAbove }) =>
@@ -107,9 +110,9 @@ function spacedTitles(lines: readonly Line[], end: number): Line[] {
 }
 
 export interface UnnumberedTitles {
-  /** The {@link titleKey} of each title; empty if nothing shows that they are titles. */
+  /** The {@link titleKey} of each title; empty if there is no evidence for titles. */
   readonly keys: ReadonlySet<string>;
-  /** Whether a table of contents lists them all. */
+  /** Whether a table of contents lists all titles. */
   readonly areInContents: boolean;
 }
 

@@ -1,11 +1,11 @@
 /**
- * Finds full stops of abbreviations, which do not end a sentence. One set serves all languages, because a text may
- * mix them.
+ * Finds full stops of abbreviations, which do not end a sentence. One set serves all languages, because a text may mix
+ * languages.
  */
 
 const set = (words: string): ReadonlySet<string> => new Set(words.split(" "));
 
-/** Abbreviations before a name or another word, in this case or in capitals. */
+/** Abbreviations that stand before a name or another word. They also count in capitals (`MR`). */
 const TITLES = set(
   "Mr Mrs Ms Messrs Mx Dr Drs Prof Profa St Sta Sto Sr Sra Srta Sres Dra Dña Ud Uds Vd Vds Fr Rev Hon Gen Col Capt Lt Sgt Cpl Gov Sen Rep Pres Mt Ft Mme Mlle Exmo Exma Ilmo Ilma Bpk Sdr Sdri Ir Yth Jl Jln Tn Ny Av Avda Apdo EE Pub Va Mont Stat Supp Cir Univ Dept",
 );
@@ -13,7 +13,7 @@ const TITLES = set(
 /** Abbreviations that never end a sentence. */
 const INSIDE = set("vs cf viz approx esp ca dr dra drs sr sra srta prof lic ing ej tlp hlm yth vgl resp al");
 
-/** Abbreviations only before a number. Elsewhere, most of these are words. */
+/** Abbreviations that count only before a number. Elsewhere, most of them are words. */
 const BEFORE_NUMBER = set(
   "no nos nº nr núm num art arts fig figs pág págs pag pags pp vol vols ch cap sec ed eds par eq tab jan feb mar apr jun jul aug sep sept oct nov dec ene abr ago dic dez fev set out no tgl th thn pkl pk ext tel",
 );
@@ -23,7 +23,7 @@ const OR_END = set(
   "etc dll dsb dst a.m p.m a.C d.C a.c d.c s.d inc ltd co corp jr uu ss et.al cía ltda s.a s.l tbk pt cv",
 );
 
-/** After these an `I` is a word, not the initial of a name. */
+/** Words after which `I` is a pronoun, not the initial of a name. */
 const BEFORE_PRONOUN = set(
   "am are was were do did does don't didn't as than can could will would shall should may might must have had has and or nor neither so but not that",
 );

@@ -1,13 +1,16 @@
-/** Ranks units by a hash of their text, so that an edit elsewhere does not move a cut (docs/reference-narrations.md, Plan of a narration). */
+/**
+ * Ranks units by a hash of their text, so that an edit elsewhere does not move a cut (docs/reference-narrations.md,
+ * Plan of a narration).
+ */
 import { hash } from "node:crypto";
 
-/** The tie-breaker for equal units, as in a refrain. */
+/** Number of units in a row to compare, because single units may be equal, as in a refrain. */
 const LOOK_AHEAD = 4;
 
-/** 48 bits: the most that a number holds exactly, and more than any book has units. */
+/** 48 bits: the most whole bytes that a number holds exactly. They have more values than any book has units. */
 const RANK_BYTES = 6;
 
-/** Ranks of units. Computes each hash on first use, and once for equal units. */
+/** Ranks of units. Computes each hash on first use, and only once for equal units. */
 export class Ranks {
   readonly #texts: (index: number) => string;
   readonly #count: number;

@@ -1,9 +1,14 @@
-/** Finds the ends of sentences. Node's own rules change between builds, and boundaries must not. */
+/**
+ * Finds the ends of sentences. The rules are fixed here: Node's own rules change between builds, and the ends must not
+ * change.
+ */
 
 import { CLOSERS, characterAt, characterBefore, hasWords, isCjk, OPENERS } from "../characters.ts";
 import { isAbbreviation } from "./abbreviations.ts";
 
-/** `. . .` is one mark, with or without others before it. */
+/**
+ * Matches the marks that end a sentence, and the closing marks after them. `. . .` is one mark, even after other marks.
+ */
 const END = new RegExp(`([.!?…。！？．｡]+(?:[ \\u00a0]\\.+(?![\\p{L}\\p{N}]))*)([${CLOSERS}]*)`, "gu");
 const SPACE_AND_OPENERS = new RegExp(`[\\s${OPENERS}]*`, "y");
 const CJK_TERMINATOR = /[。！？．｡]/;
@@ -27,7 +32,8 @@ function endsSentence(text: string, { run, closers, at, after }: End): boolean {
   const next = characterAt(text, after);
   if (CJK_TERMINATOR.test(run)) return !goesOn(closers, next);
   const isAmongCjk = isCjk(next) || isCjk(characterBefore(text, at));
-  // In Chinese and Japanese a lone ellipsis is a pause, unless another quotation follows.
+  // In Chinese and Japanese, an ellipsis alone is a pause. It ends the sentence only before an opening quotation mark,
+  // or if it ends a quotation after which the sentence does not continue.
   if (/^…+$/.test(run) && isAmongCjk) {
     return closers === "" ? CJK_OPENER.test(next) : !goesOn(closers, next);
   }
@@ -42,7 +48,7 @@ function endsSentence(text: string, { run, closers, at, after }: End): boolean {
 }
 
 /**
- * Finds where the sentences of a paragraph begin, except the first; an intended line break ends a sentence.
+ * Finds where the sentences of a paragraph begin, except the first. An intended line break ends a sentence.
  *
  * @returns indexes, ascending
  */

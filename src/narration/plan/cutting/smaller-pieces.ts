@@ -1,7 +1,7 @@
 /** Divides text that is too long for one part into clauses, words, graphemes, and at last code points. */
 import { CLOSERS } from "../characters.ts";
 
-/** Latin marks need white space after them, because `1,000` and `10:30` are one word. */
+/** Matches the end of a clause. After Latin marks there must be white space, because `1,000` and `10:30` are words. */
 const CLAUSE_END = new RegExp(
   `(?:[,;:][${CLOSERS}]*(?=\\s)|[，、；：][${CLOSERS}]*|[—–]+(?=\\s)|\\s[—–](?=\\S)|—+)\\s*`,
   "g",
@@ -15,10 +15,13 @@ const startsAfter = (pattern: RegExp, text: string): number[] =>
 /** Finds where the clauses of a sentence begin, except the first. */
 export const clauseStarts = (text: string): number[] => startsAfter(CLAUSE_END, text);
 
-/** Finds the starts of all words in a clause but the first. Text of a script without spaces counts as one word. */
+/** Finds where the words of a clause begin, except the first. Text of a script without spaces counts as one word. */
 export const wordStarts = (text: string): number[] => startsAfter(/\s+/g, text);
 
-/** Code points that belong to the character before them: marks, joiners, variation selectors, skin tones, tags, jamo. */
+/**
+ * Matches code points that belong to the character before them: marks, joiners, variation selectors, skin tones, tags,
+ * jamo.
+ */
 const EXTENDS =
   /^(?:\p{M}|\p{Variation_Selector}|\p{Emoji_Modifier}|[\u200c\u{e0020}-\u{e007f}\u1160-\u11ff\ud7b0-\ud7fb\uff9e\uff9f])$/u;
 const JOINER = "\u200d";

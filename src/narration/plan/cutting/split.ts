@@ -1,35 +1,43 @@
-/** Divides units into parts at places that their own text determines, so that an edit changes only the parts around it (docs/reference-narrations.md, Plan of a narration). */
+/**
+ * Divides units into parts at positions that depend only on the text around them, so that an edit changes only the
+ * parts around the edit (docs/reference-narrations.md, Plan of a narration).
+ */
 import { MINIMUM_CHARGE_SECONDS } from "../../../contract/billing.ts";
 import { MAX_PROMPT_CODE_POINTS } from "../../../contract/service-limits.ts";
 import { Ranks } from "./rank.ts";
 import { GAP, PARAGRAPH_JOINT, sizeOf, type Unit, unitsOf } from "./units.ts";
 
-/** Longer parts would save less than two per cent, and the service may cut off a part of two minutes. */
+/**
+ * Maximum length of a part. Longer parts would save less than two per cent, and the service may cut off parts that are
+ * two minutes long.
+ */
 const MAX_SECONDS = 90;
-/** A paragraph nearly as long as a part must leave room for the heading above it. */
+/** Maximum length of a unit. A unit as long as a part would leave no room for the heading above it. */
 const MAX_UNIT_SECONDS = 70;
-/** The least text on each side of a cut, because shorter pieces would sound cut up. */
+/** Minimum length on each side of a cut, if possible. Shorter parts would sound fragmented. */
 const MIN_SECONDS = 20;
 
-/** A unit is ranked by its first characters alone, so that an edit later in it does not move a cut. */
+/**
+ * A unit is ranked only by this number of first characters, so that an edit in the rest of the unit does not move a
+ * cut.
+ */
 const RANKED_CHARACTERS = 32;
 
-/** The text of one part. */
 export interface PartText {
   readonly text: string;
   readonly speechMs: number;
-  /** Whether it ends a paragraph. */
+  /** Whether the text ends a paragraph. */
   readonly endsParagraph: boolean;
 }
 
 const JOINT = sizeOf(PARAGRAPH_JOINT);
 
-/** Units, with the size that any range of them has as one part. */
+/** Units in order. Computes the size of any range of units as one part. */
 class UnitSequence {
   readonly units: readonly Unit[];
-  /** Computed once for each unit, because ranges are searched repeatedly. */
+  /** The gap before each unit. It is stored apart from the units, because ranges are searched repeatedly. */
   readonly gaps: Uint8Array;
-  /** Speaking time of all units before each one, in milliseconds. */
+  /** Speaking time of the text before each unit, in milliseconds. */
   readonly #msBefore: Float64Array;
   readonly #codePointsBefore: Float64Array;
 
@@ -68,7 +76,7 @@ class UnitSequence {
   }
 }
 
-/** Binary search: returns the first index from which a condition holds; `to` if it never does. */
+/** Returns the first index from which a condition holds, by binary search; `to` if it never holds. */
 function firstWhere(from: number, to: number, holds: (index: number) => boolean): number {
   let low = from;
   let high = to;
@@ -81,8 +89,8 @@ function firstWhere(from: number, to: number, holds: (index: number) => boolean)
 }
 
 /**
- * Chooses the best gap of a range with at least `minMs` on both sides. Among equal gaps, chooses the first by rank,
- * then the most central.
+ * Chooses the best gap of a range that has at least `minMs` of speech on both sides. Of equally good gaps, chooses the
+ * one with the lowest rank. Of equal ranks, chooses the most central gap.
  */
 function chooseCut(
   sequence: UnitSequence,
@@ -108,7 +116,10 @@ function chooseCut(
   return best;
 }
 
-/** Chooses a cut with 20 seconds on both sides, or at least the seconds of the minimum charge. */
+/**
+ * Chooses a cut with at least 20 seconds on both sides. If there is none, the seconds of the minimum charge suffice. If
+ * there is none either, any length suffices.
+ */
 function firstCut(
   sequence: UnitSequence,
   ranks: Ranks,
@@ -127,7 +138,7 @@ function firstCut(
 function cutsOf(sequence: UnitSequence, ranks: Ranks, speed: number): number[] {
   const maxMs = MAX_SECONDS * 1000 * speed;
   const starts: number[] = [];
-  // A stack of open ranges, leftmost on top, instead of recursion, which a hostile text could make too deep.
+  // A stack of open ranges, leftmost on top. It replaces recursion, which a hostile text could make too deep.
   const open: Array<readonly [from: number, to: number]> = [[0, sequence.units.length]];
   for (let range = open.pop(); range !== undefined; range = open.pop()) {
     const [from, to] = range;
@@ -141,10 +152,10 @@ function cutsOf(sequence: UnitSequence, ranks: Ranks, speed: number): number[] {
 }
 
 /**
- * Splits paragraphs that may share parts.
+ * Divides paragraphs into parts. Neighbouring paragraphs may share a part.
  *
  * @param paragraphs in order, none empty
- * @param speed the speed at which they are spoken
+ * @param speed the speed at which the parts are spoken
  */
 export function split(paragraphs: readonly string[], speed: number): PartText[] {
   const max = {

@@ -1,4 +1,7 @@
-/** Divides paragraphs into units, of which parts are made: a paragraph that fits is one unit, otherwise its sentences, and so on. */
+/**
+ * Divides paragraphs into units, of which parts are made. A paragraph that fits is one unit. A longer paragraph is
+ * divided into sentences, a sentence that is too long into clauses, and so on.
+ */
 import { type SpokenSize, spokenSize } from "../../../contract/estimate.ts";
 import { MAX_PROMPT_CODE_POINTS } from "../../../contract/service-limits.ts";
 import { sentenceStarts } from "./sentences.ts";
@@ -12,7 +15,7 @@ export const GAP = {
   clause: 4,
   word: 5,
   grapheme: 6,
-  /** Between a paragraph and the one above that announces it, such as a title. */
+  /** Between a paragraph and the paragraph above that announces it, such as a title. */
   announced: 7,
 } as const;
 export type Gap = (typeof GAP)[keyof typeof GAP];
@@ -51,7 +54,7 @@ function trimmedEnd(text: string, start: number, end: number): number {
 
 const QUOTATION = /[「『」』]/g;
 
-/** Counts the East Asian quotations that a sentence opens and does not close. */
+/** Counts the East Asian quotations that a sentence opens, minus those that it closes. */
 function openQuotations(sentence: string): number {
   let depth = 0;
   for (const [mark] of sentence.matchAll(QUOTATION)) depth += mark === "「" || mark === "『" ? 1 : -1;
@@ -69,7 +72,7 @@ class Breaker {
     this.#max = max;
   }
 
-  /** @param level index of the next of {@link BREAKERS} */
+  /** @param level index in {@link BREAKERS} of the next way to divide */
   break(paragraph: number, start: number, end: number, gapBefore: Gap, level: number): void {
     const text = this.#paragraphs[paragraph] ?? "";
     const { speechMs, codePoints } = sizeOf(text, start, end);
@@ -96,10 +99,16 @@ class Breaker {
 
 /** Maximum length of a title in characters. Most sentences are longer. */
 const MAX_ANNOUNCING_CODE_UNITS = 80;
-/** Paragraphs in a row that may announce the next. More of them are a list, of which only the last item may. */
+/**
+ * Maximum number of paragraphs in a row that announce the next one. A longer row is a list, and only its last item may
+ * announce a paragraph.
+ */
 const MAX_ANNOUNCING_ROW = 3;
 
-/** Whether a paragraph belongs to the next one: a numeral, a line in capitals, or a short paragraph without a final mark. Evidence: form. */
+/**
+ * Whether a paragraph belongs to the next one: a numeral, a line in capitals, or a short paragraph without a final
+ * mark. Evidence: form.
+ */
 const announces = (text: string): boolean =>
   text.length <= MAX_ANNOUNCING_CODE_UNITS &&
   !text.includes("\n") &&
@@ -107,7 +116,7 @@ const announces = (text: string): boolean =>
     /^[IVXLC\d]{1,7}[.)]?$/.test(text) ||
     (!/\p{Ll}|\p{Lo}/u.test(text) && /\p{Lu}{2}/u.test(text)));
 
-/** For each paragraph whether it announces the next. */
+/** Returns for each paragraph whether it announces the next one. */
 function announcing(paragraphs: readonly string[]): boolean[] {
   const flags = paragraphs.map(announces);
   let from = 0;
@@ -121,7 +130,7 @@ function announcing(paragraphs: readonly string[]): boolean[] {
 
 /**
  * @param paragraphs texts that may share parts, in order
- * @param max largest size of a unit, at speed 1
+ * @param max maximum size of a unit, measured at speed 1
  */
 export function unitsOf(paragraphs: readonly string[], max: SpokenSize): Unit[] {
   const breaker = new Breaker(paragraphs, max);

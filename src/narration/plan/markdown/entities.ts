@@ -9,7 +9,7 @@ const LATIN_1 =
   "acirc atilde auml aring aelig ccedil egrave eacute ecirc euml igrave iacute icirc iuml eth ntilde " +
   "ograve oacute ocirc otilde ouml divide oslash ugrave uacute ucirc uuml yacute thorn yuml";
 
-/** Name and code point in hexadecimal. */
+/** Other names, each with its code point in hexadecimal. */
 const OTHERS =
   "apos:27 quot:22 amp:26 lt:3c gt:3e OElig:152 oelig:153 Scaron:160 scaron:161 Yuml:178 fnof:192 " +
   "circ:2c6 tilde:2dc Alpha:391 Beta:392 Gamma:393 Delta:394 Epsilon:395 Zeta:396 Eta:397 Theta:398 " +
@@ -41,7 +41,7 @@ const REFERENCE = /&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z][A-Za-z0-9]{1
 
 const LOST_CHARACTER = 0xfffd;
 
-/** Returns an empty string for a number that is not a character. */
+/** Returns the character of a code point; an empty string for U+FFFD and for a number that is not a character. */
 function ofNumber(codePoint: number): string {
   const isSurrogate = codePoint >= 0xd800 && codePoint <= 0xdfff;
   return codePoint > 0 && codePoint <= 0x10ffff && !isSurrogate && codePoint !== LOST_CHARACTER

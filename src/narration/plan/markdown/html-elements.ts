@@ -1,4 +1,6 @@
-/** Distinguishes tags of HTML from words in angle brackets, as in `<name of author>` or `Array<string>`. Evidence: form. */
+/**
+ * Distinguishes tags of HTML from words in angle brackets, as in `<name of author>` or `Array<string>`. Evidence: form.
+ */
 
 const ELEMENTS: ReadonlySet<string> = new Set(
   (

@@ -12,13 +12,16 @@ import { isLibraryToken } from "./markdown-lexer.ts";
 /** A footnote mark such as `[^1]`, which is not spoken. */
 const FOOTNOTE_MARK = /\[\^[^\][\s]+\]/g;
 
-/** Emphasis beside Chinese or Japanese punctuation, which CommonMark misses. `2**3` is not emphasis. */
+/**
+ * Marks of emphasis beside Chinese or Japanese punctuation, which CommonMark does not recognise. `2**3` is not
+ * emphasis.
+ */
 const STRAY_EMPHASIS = /(?<![A-Za-z0-9])\*{2,3}|\*{2,3}(?![A-Za-z0-9])/g;
 
 /** Status badges of projects. Evidence: form of the address. */
 const BADGE = /shields\.io|badge|badgen\.net|\/workflows\/[^?]*\.svg|travis-ci|codecov\.io/i;
 
-/** Whether a link contains only a badge, or only an image. */
+/** Whether a link contains nothing but a badge or an SVG image. */
 function isBadge({ tokens }: Tokens.Link): boolean {
   const [image, ...more] = tokens;
   return (
@@ -33,7 +36,7 @@ function spoken(text: string): string {
   return speakAddresses(words);
 }
 
-/** Elements that begin or end a line, as lists do inside of a cell. */
+/** Tags that begin or end a line, such as those of a list inside a table cell. */
 const LINE_TAG = /^<(?:br|\/?(?:li|ul|ol|p|div|tr|dt|dd|h[1-6]))\b/i;
 
 function speakToken(token: MarkedToken, skipped: SkippedList): string {
@@ -72,7 +75,7 @@ function speakToken(token: MarkedToken, skipped: SkippedList): string {
     case "del":
       return inlineText(token.tokens, skipped);
     default:
-      // The box of a task.
+      // For example, the check box in a list of tasks.
       return "";
   }
 }

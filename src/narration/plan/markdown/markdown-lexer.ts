@@ -4,7 +4,7 @@ import { AudioError } from "../../../errors.ts";
 
 const FOOTNOTE = "footnote";
 
-/** Recognises `[^1]: …` with its indented lines, which the library reads as a paragraph with links. */
+/** Recognises a footnote `[^1]: …` with its indented lines. The library would read it as a paragraph with links. */
 const footnoteDefinition: TokenizerExtension = {
   name: FOOTNOTE,
   level: "block",
@@ -20,15 +20,21 @@ const { defaults } = new Marked({ gfm: true, extensions: [footnoteDefinition] })
 /** Whether a token comes from the library, and is not our footnote token. */
 export const isLibraryToken = (token: Token): token is MarkedToken => token.type !== FOOTNOTE;
 
-/** Maximum nesting of lists and quotations, because parsing nested ones takes quadratic time. */
+/**
+ * Maximum nesting of lists and quotations. It is limited because parsing nested lists and quotations takes quadratic
+ * time.
+ */
 const MAX_NESTING = 24;
 const MARKER = "[ \\t]*(?:>|[-*+](?=[ \\t])|\\d{1,9}[.)](?=[ \\t]))";
 const DEEP_MARKERS = new RegExp(`^((?:${MARKER}){${MAX_NESTING}})(?:${MARKER})+`, "gm");
 const DEEP_INDENTATION = /^([ \t]{72})[ \t]+/gm;
 
-/** Maximum length of a piece that is parsed at once, because unclosed marks take quadratic time. */
+/** Maximum length of a piece that is parsed at once. It is limited because unclosed marks take quadratic time. */
 const MAX_INLINE_CODE_UNITS = 2000;
-/** Where a piece may end: at a line, a sentence or a word; otherwise anywhere. */
+/**
+ * Match a piece up to its end. The best ends come first: after a line, a sentence, a word. Without any of them, a piece
+ * ends anywhere.
+ */
 const PIECE_ENDS = [/^[\s\S]*\n/, /^[\s\S]*[.!?。！？]["”’)]*\s?/, /^[\s\S]*\s/];
 
 /** First characters of inline markup, addresses and hard breaks. A paragraph without them is one text token. */
@@ -51,7 +57,7 @@ const BLOCK_ENDS = [/^[\s\S]*\n(?=\S)/, ...PIECE_ENDS];
 /** Blocks that lose their meaning when they are divided: fenced code, HTML, tables. */
 const WHOLE = /^ {0,3}(?:`{3}|~{3}|<)|^ {0,3}\|?[ :]*-[-: ]*\|/m;
 
-/** Divides a text for parsing, but only if a run without a blank line is too long. */
+/** Divides a text into stretches that are parsed separately. Divides it only inside a block that is too long. */
 function stretchesOf(source: string): string[] {
   if (source.length <= MAX_BLOCK_CODE_UNITS) return [source];
   const stretches: string[] = [];
@@ -73,7 +79,7 @@ function stretchesOf(source: string): string[] {
 }
 
 /**
- * Yields the tokens of a text, run by run.
+ * Yields the tokens of a text, stretch by stretch.
  *
  * @param source with `\n` for line ends
  * @throws AudioError `invalid_request` for a block that is nested deeper, or longer, than the library can parse

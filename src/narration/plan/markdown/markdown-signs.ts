@@ -1,10 +1,13 @@
 /**
- * Decides whether a text is written in Markdown. Evidence: form. One mark that plain text does not use
- * suffices; without any, the text is read as plain, where indentation and line breaks have other meanings.
+ * Decides whether a text is written in Markdown. Evidence: form. One mark that plain text does not use suffices.
+ * Without any such mark, the text is read as plain text, in which indentation and line breaks have other meanings.
  */
 import { isHtmlElement } from "./html-elements.ts";
 
-/** Every pattern takes linear time: none can match in two ways, and none crosses a line unless it contains `\n`. */
+/**
+ * Signs of Markdown. Every pattern takes linear time: none can match in two ways, and only patterns with `\n` cross
+ * lines.
+ */
 const SIGNS: readonly RegExp[] = [
   /^ {0,3}#{1,6} +\S/m,
   /^ {0,3}(?:`{3}|~{3})/m,

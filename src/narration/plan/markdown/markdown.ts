@@ -1,4 +1,7 @@
-/** Reads Markdown: what a listener should hear of it, and what is left out (docs/reference-narrations.md, Plan of a narration). */
+/**
+ * Reads Markdown: what a listener should hear of it, and what is left out (docs/reference-narrations.md, Plan of a
+ * narration).
+ */
 import type { MarkedToken, Token, Tokens } from "marked";
 import type { ReadText, SkippedList, SourceBlock } from "../blocks.ts";
 import { markChapters } from "../chapters/mark-chapters.ts";
@@ -26,7 +29,9 @@ const HEADING_ATTRIBUTES = /\s*\{[#.][^{}]*\}$/;
 
 const capitalised = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1).toLowerCase();
 
-/** An unclosed comment would hide the rest of the text without a report, so it is read as text. */
+/**
+ * Removes comments. An unclosed comment is read as text, because it would hide the rest of the text without a report.
+ */
 function withoutComments(html: string): string {
   const [before = "", ...comments] = html.split("<!--");
   const after = comments.map((comment) => /-->(?<words>[\s\S]*)/.exec(comment)?.groups?.["words"] ?? comment);

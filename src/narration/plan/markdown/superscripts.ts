@@ -1,6 +1,6 @@
 /**
- * Words `<sup>` and `<sub>`: a power, an ordinal, a unit, a formula, or a footnote mark. Evidence: form (the text
- * before and inside). Anything else keeps its words, separated from the word before.
+ * Puts `<sup>` and `<sub>` into words: a power, an ordinal, a unit, a formula, or a footnote mark. Evidence: form (the
+ * text before the tag and inside it). Any other text in a tag is kept, separated from the word before it.
  */
 import { commonLanguage, type ServedLanguage } from "../../../text-language.ts";
 
@@ -38,7 +38,7 @@ function speakRaised(base: string, inner: string, language: ServedLanguage | nul
   return joined(base, inner);
 }
 
-/** Joins the text to the word before it, as in `1st`, `Mme` and `H2O`, or separates the two. */
+/** Joins the text of a tag to the word before it, as in `1st`, `Mme` and `H2O`, or separates the two with a space. */
 function joined(base: string, inner: string): string {
   const isTight = base === "" || !/\p{L}$/u.test(base) || /^(?:\p{Ll}{1,3}|\p{N}+)$/u.test(inner);
   return isTight ? base + inner : `${base} ${inner}`;

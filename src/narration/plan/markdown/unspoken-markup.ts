@@ -1,17 +1,21 @@
 /**
- * Removes markup that other tools than Markdown readers process: formulas, templates, containers, emoji codes,
- * LaTeX commands, double brackets of wikis. Evidence: form, outside code. Text with half of the form (`$5 and $10`,
- * `$HOME/a_b:$PATH`, `10:30:15`) is kept.
+ * Removes markup that only tools other than Markdown readers process: formulas, templates, containers, emoji codes,
+ * LaTeX commands, double brackets of wikis. Evidence: form, outside code. Text that only resembles such markup
+ * (`$5 and $10`, `$HOME/a_b:$PATH`, `10:30:15`) is kept.
  */
 import type { SkippedList } from "../blocks.ts";
 import type { SkippedKind } from "../plan.ts";
 import { speakSuperscripts } from "./superscripts.ts";
 
-/** Each alternative stops at the next character that could begin it again, so that matching takes linear time. */
+/**
+ * Each alternative ends at the next character that could begin the same alternative, so that matching takes linear
+ * time.
+ */
 const MARKUP = new RegExp(
   [
     "(?<code>(?<!`)(?<ticks>`{1,3})(?!`)[^`\\n]{1,1000}\\k<ticks>(?!`))",
-    // A single letter or figure is a word of its sentence. Without it, the sentence would have a hole.
+    // A single letter or figure between dollar signs is kept. It is a word of its sentence, which would have a hole
+    // without it.
     "(?<![\\\\$\\w])\\$(?<letter>[A-Za-zα-ωΑ-Ω]|\\d[\\d,.]{0,20}[!%]?)\\$(?![\\w$({])",
     "(?<math>\\$\\$(?=[^$]*[\\\\^_={}+<>\\d*/|]|\\s*[A-Za-zα-ωΑ-Ω]{1,2}\\s*\\$)[^$]{1,4000}\\$\\$|(?<![\\\\$\\w])\\$(?![\\s$])(?:[A-Za-zα-ωΑ-Ω]|(?=[^$\\n]{0,300}[\\\\^_={}+<>])[^$\\n]{2,300})(?<![\\s\\\\])\\$(?![\\w$({]))",
     "(?<template>\\{\\{[<%][^{}]{0,500}[%>]\\}\\}|\\{%[^{}%]{0,500}%\\})",
@@ -28,7 +32,7 @@ const COMMAND = /\\([a-zA-Z]{2,20})\*?(?:\[[^[\]\n]{0,200}\])?\{([^{}]{0,1000})\
 /** LaTeX commands whose braces contain no text. */
 const WITHOUT_WORDS =
   /^(?:index|label|[a-z]*cite[a-z]*|[a-z]*ref|includegraphics|[vh]space|bibliography|bibliographystyle|input|include|usepackage|documentclass|begin|end|pagestyle|setlength|gls)$/i;
-/** Deepest nesting of commands. */
+/** Maximum nesting of commands. */
 const MAX_DEPTH = 6;
 
 const KINDS = ["math", "template", "emoji"] as const satisfies readonly SkippedKind[];

@@ -1,6 +1,6 @@
 /**
- * Reads the notation of Aozora Bunko: readings 《》, notes ［＃…］, and headings that notes name. Evidence: form, and
- * repetition, because a single 《》 marks a title, as in Chinese.
+ * Reads the notation of Aozora Bunko: readings 《》, notes ［＃…］, and headings that notes name. Evidence: form and
+ * repetition. A single 《》 marks a title, as in Chinese.
  */
 import type { SkippedList } from "../blocks.ts";
 import { headingLine } from "../chapters/source-headings.ts";
@@ -23,7 +23,7 @@ const MARKED_HEADING =
 const HEADER =
   /^\s*(?<title>[^\n［《]{1,80})\n(?<author>[^\n［《]{1,40})\n(?:[^\n]{0,80}\n){0,3}\s*(?=-{20,}\n[^\n]*記号について)/;
 
-/** Returns what the first lines state; `null` for a text without the legend of Aozora Bunko. */
+/** Returns title and author from the first lines; `null` for a text without the legend of Aozora Bunko. */
 export function aozoraHeader(text: string): { readonly title: string; readonly author: string } | null {
   const { title, author } = HEADER.exec(text)?.groups ?? {};
   return title === undefined || author === undefined ? null : { title: title.trim(), author: author.trim() };

@@ -21,7 +21,7 @@ const FORMED = new RegExp(
 /** A note that spans paragraphs. */
 const LONG_NOTE = /^[^\S\n]*\[Transcriber[’']?s[’']? Notes?:[^[\]]{0,4000}\][^\S\n]*$/gim;
 
-/** Removes notes that span several paragraphs, before the text is divided. */
+/** Removes notes that span several paragraphs. Must be called before the text is divided into paragraphs. */
 export const withoutLongNotes = (text: string, skipped: SkippedList): string =>
   text.includes("[")
     ? text.replace(LONG_NOTE, (all) => {
@@ -32,10 +32,13 @@ export const withoutLongNotes = (text: string, skipped: SkippedList): string =>
 
 const KINDS = ["illustration", "page_mark", "time_code", "sound", "note", "footnote"] as const;
 
-/** Matches `word[1]`, and `^[1]` also before the note itself. */
+/** Matches a note mark: `[1]` directly after a word, and `^[1]`, which may also stand before the note itself. */
 const REFERENCE =
   /(?:(?<=[\p{L}\p{P}])\^?|\^)(?:\[(\d{1,3})\]|\{(\d{1,3})\}|\[([A-Za-z])\])(?:(?![\w([=.])|(?<=\^\[\d{1,3}\])(?!\())/gu;
-/** Matches keywords of RCS, CVS and Subversion, such as `$Id: README,v 1.2 $`. Prices and variables have no second dollar sign. */
+/**
+ * Matches keywords of RCS, CVS and Subversion, such as `$Id: README,v 1.2 $`. Prices and variables have no second
+ * dollar sign.
+ */
 const KEYWORD =
   /\$(?:[A-Z][A-Za-z\d]{1,20}: [^$\n]{0,200} |(?:Author|Date|Header|Id|LastChangedDate|Log|Rev|Revision|Source):?(?=\$\s*$))\$(?![\w$({])/gm;
 
@@ -65,7 +68,9 @@ function withoutForms(text: string, skipped: SkippedList): string {
 const numberOf = (match: RegExpMatchArray): number =>
   Number(match[1] ?? match[2] ?? ((match[3] ?? "A").toUpperCase().codePointAt(0) ?? 65) - 64);
 
-/** Whether marks of one form are numbers of notes: they start with 1, and most of them rise or restart. */
+/**
+ * Whether marks of one form are numbers of notes: the first is 1, 2 or 3, and most of the others rise or restart at 1.
+ */
 function isCounting(values: readonly number[]): boolean {
   const [first = 0] = values;
   if (first < 1 || first > 3) return false;

@@ -1,7 +1,7 @@
 /**
- * Reads tables with aligned columns: one line for each row, with commas between cells. Evidence: form, a ruler of
- * several strokes (`----  ----`, `+++-====-====`); or a gap that ends at the same column in at least three lines
- * and is wide in one of them, because gaps of justified text are narrow.
+ * Reads tables with aligned columns: one line for each row, with commas between cells. Evidence: form. Either the table
+ * has a ruler of several strokes (`----  ----`, `+++-====-====`), or a gap ends at the same column in each of at least
+ * three lines and is wide in one of them. Gaps of justified text are narrow.
  */
 import type { SkippedList } from "../blocks.ts";
 import { HARD_BREAK } from "../normalise.ts";
@@ -9,7 +9,7 @@ import { HARD_BREAK } from "../normalise.ts";
 const MIN_LINES = 3;
 const WIDE_GAP_CODE_UNITS = 4;
 const TAB_UNITS = 8;
-/** Wider than any page. */
+/** Maximum length of a line of a table. No page is wider. */
 const MAX_LINE_CODE_UNITS = 400;
 const GAP = /(?<=\S)(?: {2,}|[ \t]*\t[ \t]*)(?=\S)/g;
 const RULER_MARKS = /^[ \t]*[-=+]{2}[-=+ \t]*$/;
@@ -19,7 +19,7 @@ const LIST_MARK = /^\s*(?:[-*+•o]|\(?[\p{L}\d]{1,4}[.)])\s/u;
 /** Matches the legend above the table of `dpkg --list`. */
 const LEGEND = /^[|+/\s]+(?=\S)/;
 
-/** The separator between two cells; the first cell may end with a mark. */
+/** Returns the separator between two cells: a comma, or only a space if the first cell ends with a mark. */
 const separator = (_: string, at: number, row: string): string =>
   /[,;:.!?]/.test(row.charAt(at - 1)) ? " " : ", ";
 
@@ -28,7 +28,7 @@ const isRuler = (line: string): boolean =>
   RULER_MARKS.test(line) &&
   line.split(STROKE_BOUNDS).filter((stroke) => stroke.length > 1).length > 1;
 
-/** For each gap in a line, finds the column at which it ends, and its width. Tabs are expanded. */
+/** Finds the gaps of a line, with tabs expanded. Maps the column at which each gap ends to the width of the gap. */
 function gapsOf(line: string): Map<number, number> {
   const wide = line
     .split("\t")

@@ -1,6 +1,6 @@
 /**
- * Joins words that the page divided at the ends of lines. Evidence: form, and sequence: the same word elsewhere in the text
- * shows whether its hyphen belongs to it.
+ * Joins words that are divided at the ends of lines. Evidence: form and sequence. The same word elsewhere in the text
+ * shows whether it is written with a hyphen.
  */
 
 /**
@@ -13,7 +13,10 @@ const WORD = /\p{L}+(?:[-\u2010]\p{L}+)*/gu;
 
 const plainWord = (word: string): string => word.replace("\u2010", "-").toLowerCase();
 
-/** Keeps an ASCII hyphen unless the text shows that it only divides the word. Other hyphens always divide. */
+/**
+ * Joins divided words. An ASCII hyphen is removed only if the word occurs elsewhere without a hyphen. Any other hyphen
+ * is kept only if the word occurs elsewhere with a hyphen and never without one.
+ */
 export function joinDividedWords(text: string): string {
   if (!/[-\u2010\u00ad][^\S\n]*\r?\n/.test(text)) return text;
   const wanted = new Set<string>();

@@ -22,7 +22,7 @@ const MAX_HEADER_CODE_UNITS = 20_000;
 const MAX_FRAME_LINES = 1000;
 const MAX_LICENCE_CODE_UNITS = 40_000;
 const MAX_PRODUCED_CODE_UNITS = 600;
-/** Maximum number of lines of a marker. It may have several, because it contains the title. */
+/** Maximum number of lines of a marker. A marker may have several, because it contains the title. */
 const MAX_MARKER_LINES = 4;
 
 export interface Ebook {
@@ -58,7 +58,10 @@ function bookText(lines: readonly string[], skipped: SkippedList): string {
   return text.slice(first.length);
 }
 
-/** What Chinese sites write about their files: collected from the net, for study only, download, rights. */
+/**
+ * Matches words in notices of Chinese sites about their files: collected from the net, for study only, download,
+ * rights.
+ */
 const SITE_WORDS = /网络收集|整理制作|仅供|学习使用|版权归|下载|正版|www\.|\.com/g;
 const MIN_SITE_WORDS = 3;
 const SITE_LINE = /^\s*([^\n]{1,300})\n/;

@@ -1,7 +1,7 @@
 /**
  * Decides which line breaks of plain text are intended, as in verse and lists, and which come from the width of a page.
  * Evidence: form (list marks, indentation) and share. In wrapped text, the first word of a line has no room on the line
- * before. In verse and lists it often has. Without evidence, lines are joined.
+ * before. In verse and lists, it often has room there. Without evidence, lines are joined.
  */
 import { ENDS_SENTENCE, isCjk, OPENERS } from "../characters.ts";
 import { HARD_BREAK } from "../normalise.ts";
@@ -19,10 +19,13 @@ const EAST_ASIAN = /[\u3000-\u30ff\u4e00-\u9fff\uff00-\uff60]/g;
 /** Width in columns; East Asian characters take two. */
 const widthOf = (line: string): number => line.length + (line.match(EAST_ASIAN)?.length ?? 0);
 
-/** Width of the text that must fit on the line before: a word, or one character in Chinese and Japanese. */
+/**
+ * Width in columns that the beginning of a line needs on the line before: a space and a word, or 4 columns in Chinese
+ * and Japanese.
+ */
 const firstWidthOf = (line: string): number => (isCjk(line.charAt(0)) ? 4 : 1 + firstWordOf(line));
 
-/** Counts lines that end although the next word had room, and lines that end with a given mark. */
+/** Counts the lines that end although the next word had room, or that end with a mark of `ends`. */
 function freeBreaks(lines: readonly string[], ends?: RegExp): number {
   const widths = lines.map(widthOf);
   const widest = widths.reduce((max, width) => Math.max(max, width), 0);
@@ -40,7 +43,7 @@ const shareOf = (lines: readonly string[], form: RegExp): number =>
 const CAPITAL = new RegExp(`^[_*\\s${OPENERS}]*[\\p{Lu}\\p{N}]`, "u");
 const SMALL = /^\p{Ll}/u;
 
-/** Whether the lines of an indented block were wrapped at a width, so that it is not a poem. */
+/** Whether the lines of an indented block were wrapped at a width. Such a block is not a poem. */
 export function isWrapped(text: string): boolean {
   const lines = linesOf(text);
   return (
@@ -49,7 +52,10 @@ export function isWrapped(text: string): boolean {
 }
 
 const MARK = /^(?:[-*+•·‣▪–]|\(?\d{1,3}(?:\.\d{1,3}){0,3}[.)]|\(?[a-z][.)]|[☐☑✓])\s+\S/u;
-/** List marks that count only if several lines have them: `o`, which is also a Portuguese word; a number without a mark; `NAME - description`. */
+/**
+ * List marks that count only if several lines have them: `o`, which is also a Portuguese word; a number without a mark;
+ * a name before a dash (`NAME - description`).
+ */
 const RARE_MARKS = [/^o\s+\S/, /^\d{1,3}(?:\.\d{1,3}){0,3}\s+\p{Lu}/u, /^\S{1,30}\s+[-–—]\s+\S/];
 const MIN_RARE_MARKS = 3;
 const MIN_LIST_MARKS = 2;
@@ -58,10 +64,13 @@ const CAPITALS_SHARE = 0.8;
 const FREE_SHARE = 0.25;
 const CJK_FREE_SHARE = 0.75;
 const CJK_ENDS = /[。！？；]$/;
-/** Lines of verse are rarely longer, lines of a page rarely shorter. */
+/** Limit for the length of a line of verse. Lines of a page are rarely shorter. */
 const NARROW_CODE_UNITS = 60;
 
-/** Whether numbers belong to nested lists: each begins a list or continues an open one. */
+/**
+ * Whether numbers belong to lists, which may be nested: all of them rise, or each begins a list or continues an open
+ * list.
+ */
 function isNumbered(numbers: readonly number[]): boolean {
   if (numbers.every((number, index) => index === 0 || number > (numbers[index - 1] ?? 0))) return true;
   const open: number[] = [];
@@ -74,7 +83,7 @@ function isNumbered(numbers: readonly number[]): boolean {
   });
 }
 
-/** Joins the lines of each list item; `null` if this is not a list. */
+/** Joins the lines of each list item; `null` if the lines are not a list. */
 function listLines(lines: readonly string[]): string[] | null {
   const count = (form: RegExp): number => lines.filter((line) => form.test(line)).length;
   const mark =
@@ -119,11 +128,11 @@ const INDENTED_CODE_UNITS = 2;
 /** Maximum length of a poem or a list. Longer blocks without blank lines are prose. */
 const MAX_PARAGRAPH_CODE_UNITS = 100_000;
 
-/** The beginning of a paragraph or of speech in Chinese and Japanese. */
+/** Matches a line that begins a paragraph or a speech in Chinese and Japanese. */
 const INDENTED_LINE = /^\u3000/;
 /**
- * Matches Chinese and Japanese lines that spaces indent. They are paragraphs only if most of them end a sentence,
- * because a whole block may be indented.
+ * Matches Chinese and Japanese lines that are indented by spaces. Each of them begins a paragraph only if most of them
+ * end a sentence, because a whole block may be indented.
  */
 const SPACED_LINE = /^ {2,8}[“「『（\u3040-\u30ff\u4e00-\u9fff]/;
 const SPEECH_LINE = /^[「『（―—]/;
@@ -132,13 +141,13 @@ const ENDING_SHARE = 0.6;
 const MIN_LINES = 3;
 
 /**
- * A heading of a manual page stands above a deeper block, has no small letters, and leaves room for the next word.
- * Evidence: sequence.
+ * Matches a heading of a manual page, which has no small letters. A block that is indented deeper stands below it, and
+ * the next word would have had room on its line. Evidence: sequence.
  */
 const HEAD_LINE = /^[^\S\n]*[^\p{Ll}\s:：][^\p{Ll}\n:：]{0,59}$/u;
 const MIN_HEAD_LINES = 3;
 
-/** Whether a paragraph begins with such a heading, and all its other lines are indented deeper. */
+/** Whether a paragraph begins with a heading of a manual page, and all its other lines are indented deeper. */
 function hasHeadLine(paragraph: string): boolean {
   if (!paragraph.includes("\n") || paragraph.length > MAX_PARAGRAPH_CODE_UNITS) return false;
   const [first = "", ...further] = paragraph.replace(/^\n+/, "").trimEnd().split("\n");
@@ -152,7 +161,7 @@ function hasHeadLine(paragraph: string): boolean {
   );
 }
 
-/** Separates heading lines from the deeper block below them. */
+/** Separates headings of a manual page from the deeper blocks below them. */
 function separateHeadLines(paragraphs: readonly string[]): readonly string[] {
   const headed = new Set(paragraphs.filter(hasHeadLine));
   if (headed.size < MIN_HEAD_LINES) return paragraphs;
@@ -204,7 +213,7 @@ function pageWidthOf(paragraphs: readonly string[]): number {
   return widths[Math.floor(widths.length / 2)] ?? Number.POSITIVE_INFINITY;
 }
 
-/** Whether a line break is the page's: the first line has no room for the next word. */
+/** Whether the width of the page caused the break between two lines: the first has no room for the next word. */
 function isWrappedPair(paragraph: string, [, second = ""]: readonly string[], pageWidth: number): boolean {
   const [first = ""] = paragraph.replace(/^\n+/, "").split("\n", 1);
   return first.trimEnd().length + 1 + firstWordOf(second) > pageWidth;
@@ -213,12 +222,18 @@ function isWrappedPair(paragraph: string, [, second = ""]: readonly string[], pa
 /** Minimum share and number of paragraphs of verse in a text of verse. Only paragraphs with several lines count. */
 const VERSE_SHARE = 0.25;
 const MIN_VERSE_PARAGRAPHS = 5;
-/** Share of the lines of a text of verse that begin with a capital letter or a dash. */
+/**
+ * Matches the beginning of a line of verse: a capital letter, a figure or a dash. `VERSE_BEGIN_SHARE` is the minimum
+ * share of such lines in a stanza.
+ */
 const VERSE_BEGIN = new RegExp(`${CAPITAL.source}|^[-–—]`, "u");
 const VERSE_BEGIN_SHARE = 0.6;
 const MAX_VERSE_CODE_UNITS = 200;
 
-/** Joins a continued line of verse to the line above. It begins with a small letter and is indented deeper. */
+/**
+ * Joins each continued line of verse to the line above. A continued line begins with a small letter and is indented
+ * deeper.
+ */
 function joinWrappedLines(paragraph: string): string[] {
   const raw = paragraph.split("\n").filter((line) => /\S/.test(line));
   const min = indentationOf(paragraph);

@@ -1,7 +1,7 @@
 /** Leaves out the headers of mails and the marks of their quotations. Evidence: form. */
 import type { SkippedList } from "../blocks.ts";
 
-/** Headers that only programs need. Lines of headers are a mail's only if two of these are among them. */
+/** Headers that only programs need. Header lines belong to a mail only if at least two of these are among them. */
 const TECHNICAL =
   /^(?:return-path|delivered-to|received|message-id|mime-version|content-(?:type|transfer-encoding|disposition)|in-reply-to|references|reply-to|sender|errors-to|precedence|list-[a-z-]+|x-[a-z-]+|dkim-signature|authentication-results|user-agent)$/i;
 const SPOKEN = /^(?:from|date|subject)$/i;

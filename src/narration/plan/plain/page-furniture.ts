@@ -23,18 +23,21 @@ const MANUAL_FOOT = /\s{2,}(\S{1,40}\(\d\w{0,5}\))\s*$/;
 
 const FRAME = /^[\s|+]*[-=+|_\u2500-\u257f](?=.*[+|\u2500-\u257f])[-=+|_:\s\u2500-\u257f]{2,}$/;
 const ROW = /^\s*[|\u2502\u2551](.*\S.*)[|\u2502\u2551]\s*$/;
-/** Ellipses count only before a figure, because Chinese and Japanese speech contains them between words. */
+/**
+ * Matches dot leaders. Ellipses count only before a figure, because Chinese and Japanese speech contains them between
+ * words.
+ */
 const LEADER =
   /[ \t]*(?:(?:\.{4,}|(?:[ \t]\.){4,}|·{4,})[ \t]*(?=[\p{L}\p{N}$€£]\S{0,20}\s*$)|…{2,}[ \t]*(?=\d{1,4}\s*$))/u;
 const MIN_LEADERS = 2;
-/** Longer than any line of a page. */
+/** Maximum length of a line that is checked for frames and leaders. No line of a page is longer. */
 const MAX_LINE_CODE_UNITS = 400;
 
 const ENDS_CLAUSE = /[.!?…:;。！？”’"'»」』)）\]]\s*$/;
 
 const isBlank = (line: string | undefined): boolean => line === undefined || !/\S/.test(line);
 
-/** Finds numbers that rise, most of them by one. */
+/** Whether page numbers rise, at least half of them by one or two. */
 function isRising(pages: ReadonlyArray<{ readonly at: number; readonly page: number }>): boolean {
   const steps = pages.slice(1).map(({ page }, index) => page - (pages[index]?.page ?? 0));
   return steps.every((step) => step > 0) && steps.filter((step) => step <= 2).length * 2 >= steps.length;
@@ -132,7 +135,10 @@ class PrintedText {
     for (const lines of heads.values()) if (lines.length >= MIN_HEADS) for (const at of lines) this.#drop(at);
   }
 
-  /** Drops first and last lines of manual pages, such as `LS(1)  User Commands  LS(1)`. Returns the name of the first page. */
+  /**
+   * Drops the first and last lines of manual pages, such as `LS(1)  User Commands  LS(1)`. Returns the name of the
+   * first page; `null` if there is none.
+   */
   dropManualHeads(): string | null {
     const names = new Set(this.#lines.flatMap((line) => MANUAL_HEAD.exec(line)?.[1] ?? []));
     if (names.size === 0) return null;
@@ -170,12 +176,15 @@ function lastOf(lines: readonly string[]): string {
   return ".";
 }
 
-/** With this many groups between rulers, each group is one row, whose cells may have several lines. */
+/**
+ * Minimum number of groups of lines between rulers at which each group is one row. The cells of such a row may have
+ * several lines.
+ */
 const MIN_GROUPS = 3;
 
 const cellsOf = (row: string): string[] => row.split(/[|\u2502\u2551]/).map((cell) => cell.trim());
 
-/** Merges the lines of one row, and rejoins words that were hyphenated at the column's width. */
+/** Merges the lines of one row: each cell becomes one line. */
 const mergedRow = (rows: readonly string[][]): string[] =>
   (rows[0] ?? []).map((_, column) => flowParagraph(rows.map((cells) => cells[column] ?? "").join("\n")));
 
@@ -227,7 +236,7 @@ function withoutLeaders(text: string, skipped: SkippedList): string {
 
 /**
  * @param text with `\n` for line ends
- * @returns the text, and the name of the manual page if it is one
+ * @returns the text, and the name of the manual page if the text is one
  */
 export function withoutPageFurniture(
   text: string,

@@ -1,4 +1,6 @@
-/** Reads plain text: paragraphs between blank lines, whose line breaks come from the width of the page. */
+/**
+ * Reads plain text. Its paragraphs stand between blank lines, and their line breaks come from the width of the page.
+ */
 
 import type { ReadText, SkippedList, SourceBlock } from "../blocks.ts";
 import { separateHeadings } from "../chapters/inner-headings.ts";
@@ -26,7 +28,10 @@ const BOLD = /^(\s*)([#=])(\S(?:[^#=]*\S)?)\2(\s*)$/;
 /** Emphasis with parentheses: `_(softly)_` or `(_softly_)`. */
 const ITALIC_PARENTHESES = /_(\([^()_\n]+\))_|\(_([^()_\n]+)_\)/g;
 
-/** Separators between texts, as in a file of fortunes. Without this rule they would be spoken. */
+/**
+ * Lines of signs that separate texts, as in a file of fortunes. They become paragraphs of their own, because they would
+ * be spoken as part of another paragraph.
+ */
 const SEPARATOR = /^[ \t]*(?:%{1,3}|([*=~#+_-])(?:[ \t]*\1){2,400})[ \t]*$/gm;
 
 const withoutUnderscores = (paragraph: string): string =>

@@ -1,7 +1,7 @@
 /**
- * Finds the speaker of each turn: a line that begins with a name and a colon, or with a name without a colon that
- * recurs. Without voices, a text stays unchanged. Evidence: form; sequence for names without a colon; share for the
- * length of a turn.
+ * Finds the speaker of each turn. A turn begins where a line begins with a name and a colon, or with a recurring name
+ * without a colon. Without `voices`, a text stays unchanged. Evidence: form; for names without a colon, sequence; for
+ * the length of a turn, share.
  */
 import { AudioError } from "../../../errors.ts";
 import type { SkippedList } from "../blocks.ts";
@@ -27,7 +27,10 @@ const SCENE = /^(?:INT|EXT|ACT|SCENE|CHAPTER|PART|THE END)\b/;
 const MIN_RECURRENCES = 2;
 const MIN_OTHER_RECURRENCES = 3;
 
-/** If at least half of the paragraphs, and at least this many, begin with labels, a turn lasts until the next label. */
+/**
+ * Minimum number and minimum share of paragraphs that begin with labels. If both are reached, a turn lasts until the
+ * next label.
+ */
 const MIN_LABELLED = 4;
 const LABELLED_SHARE = 0.5;
 
@@ -41,14 +44,20 @@ const CAPITALS_LABEL = /^\s*(\p{Lu}[\p{Lu}\p{M}\p{N}.'’ -]{1,39}?)\s*(?:\([^()
 const IN_BRACKETS = /^\s*\[[^[\]]+\][.]?\s*$/;
 const IN_PARENTHESES = /^\s*\([^()]+\)[.]?\s*$/;
 
-/** Marks parentheses in italics. A control character, which normalising has removed from every text. */
+/** Marks parentheses in italics. It is a control character that no text contains, because normalisation removes it. */
 export const ITALIC_MARK = "\x02";
 
-/** A direction before the first word of a turn: in brackets; or in parentheses, in lower case or a single word. */
+/**
+ * Matches a direction before the first word of a turn. In brackets, any words count. In parentheses, only words in
+ * lower case or a single word count.
+ */
 const MANNER_FIRST =
   /^\s*(?:\[[^[\]\n]{1,60}\]|\((?:\p{Ll}[^()\n]{0,59}|\p{Lu}\p{Ll}{1,20})\)|（[^（）。！？\n]{1,30}）)\s*(?=\S)/u;
 
-/** A direction between sentences of a turn: in brackets; or in parentheses, in lower case or a single word. */
+/**
+ * Match a direction between sentences of a turn. In brackets, any words count. In parentheses, only words in lower case
+ * or a single word count.
+ */
 const BETWEEN = "(?<=[.!?…。！？—:：][”’\"'»」』]?\\s*)";
 const BEFORE_SENTENCE = "(?=\\s*(?:$|[^\\p{Ll}\\s,;.]))";
 const INSIDE_BRACKETS = new RegExp(`${BETWEEN}\\[[^[\\]\\n]{1,200}\\]${BEFORE_SENTENCE}`, "gu");
@@ -58,21 +67,21 @@ const INSIDE_PARENTHESES = new RegExp(
   "gu",
 );
 
-/** The words of one speaker in a paragraph; `null` for the narration's own voice. */
+/** The words of one speaker in a paragraph. `voice` is `null` for the narration's own voice. */
 export interface Turn {
   readonly voice: Speaker | null;
   readonly text: string;
-  /** Whether the line begins with a label, whatever the name. */
+  /** Whether the line begins with a label, even one whose name has no voice. */
   readonly isLabelled: boolean;
 }
 
-/** A label with its colon, and its name in lower case. */
+/** A label as it is written, and its name in lower case. */
 interface Label {
   readonly label: string;
   readonly key: string;
 }
 
-/** Ignores case, because a script may have `ANNA` and `voices` `Anna`. */
+/** Returns the key of a name. The key ignores case, because a script may have `ANNA` and `voices` may have `Anna`. */
 const keyOf = (name: string): string => collapseSpaces(normaliseLines(name)).toLowerCase();
 
 /** Removes accents of Latin letters, because people type `Tomas` for `Tomás`. */
@@ -103,7 +112,7 @@ export class SpeakerLabels {
   readonly #recurring = new Set<string>();
   #hasDotted = false;
   readonly #voiceless = new Map<string, number>();
-  /** Names of a dialogue that have no voice, whatever their case. */
+  /** Names of a dialogue that have no voice, whether or not they are in capitals. */
   #dialogue: readonly VoicelessName[] = [];
   #carriesOn = false;
 
@@ -126,15 +135,13 @@ export class SpeakerLabels {
     }
   }
 
-  /**
-   * Returns the key of a name in `voices`, even if its accents differ; otherwise the key that the name would have.
-   */
+  /** Returns the key of a name. If `voices` has the name with other accents, returns the key of that spelling. */
   #keyOf(name: string): string {
     const key = keyOf(name);
     return this.#voices.has(key) ? key : (this.#plainKeys.get(plainKeyOf(key)) ?? key);
   }
 
-  /** Returns the names with which no line has begun so far. */
+  /** Returns the names in `voices` with which no line has begun so far. */
   silent(): string[] {
     return [...this.#voices].filter(([key]) => !this.#speaking.has(key)).map(([, { name }]) => name);
   }
@@ -144,7 +151,10 @@ export class SpeakerLabels {
     return this.#carriesOn;
   }
 
-  /** Returns names that begin lines and have no voice, so that they are spoken. In a dialogue one line suffices. */
+  /**
+   * Returns names that begin lines and have no voice. Such names are spoken. In a dialogue, a name counts even if it
+   * begins only one line.
+   */
   voiceless(): VoicelessName[] {
     const found = [...this.#voiceless]
       .filter(([, count]) => this.#carriesOn || count >= MIN_RECURRENCES)
@@ -197,8 +207,8 @@ export class SpeakerLabels {
   }
 
   /**
-   * Divides a paragraph into turns, without labels and directions. A turn lasts until the next label of any name, or the
-   * paragraph's end.
+   * Divides a paragraph into turns, without labels and directions. A turn lasts until the next label of any name, or
+   * until the end of the paragraph.
    *
    * @param paragraph with its line breaks, soft and hard
    */
@@ -246,7 +256,7 @@ export class SpeakerLabels {
     return forms.reduce(
       (words, form) =>
         words.replace(form, (direction, at: number) => {
-          // Keep a direction that is the whole turn.
+          // Keep a direction that begins the turn or is all of it.
           if (!hasWords(words.replace(direction, "")) || at === 0) return direction;
           skipped.add("direction", direction.replace(ITALIC_MARK, ""));
           return "";
@@ -255,7 +265,7 @@ export class SpeakerLabels {
     );
   }
 
-  /** Removes the manner of speaking that follows a label. */
+  /** Returns the words after a label, without the manner of speaking. */
   #speech(text: string, { label, key }: Label, skipped: SkippedList): string {
     const words = text.slice(label.length);
     const [manner = ""] = this.#voices.has(key) ? (MANNER_FIRST.exec(words) ?? []) : [];
@@ -274,7 +284,7 @@ export class SpeakerLabels {
     return IN_PARENTHESES.test(words) && (this.#carriesOn || line.includes(ITALIC_MARK));
   }
 
-  /** Finds a label at the beginning of a line: one of `voices`, or one that repetition revealed. */
+  /** Finds a label at the beginning of a line. Its name is in `voices`, or repetition has shown that it is a label. */
   #labelOf(line: string, isFirst: boolean): Label | null {
     const head = line.slice(0, 2 * MAX_NAME_CODE_UNITS);
     const [colon = "", name = ""] = LABEL.exec(head) ?? [];
@@ -291,7 +301,7 @@ export class SpeakerLabels {
       const [label = "", who = ""] = match ?? [];
       const key = this.#keyOf(who);
       if (match !== null && this.#recurring.has(`${form} ${key}`)) return { label, key };
-      // If names with a full stop are labels, a rare name in capitals is a label, too.
+      // If names with a full stop are labels, such a name in capitals is a label even if it is rare.
       if (form === "dotted" && CAPITALS.test(who) && this.#hasDotted) return { label, key };
     }
     return null;

@@ -1,6 +1,6 @@
 /**
- * Finds the speakers of a dialogue that is narrated without `voices`, where each name would be spoken. Evidence: share of
- * lines with a label, and names that recur.
+ * Finds the speakers of a dialogue, whose names would be spoken without `voices`. Evidence: share of lines with a
+ * label, and names that recur.
  */
 import { HARD_BREAK } from "../normalise.ts";
 
@@ -12,20 +12,24 @@ export interface VoicelessName {
 
 const LABEL =
   /^\s*([\p{Lu}\p{Lo}][\p{L}\p{M}\p{N}.'’-]{0,30}(?: [\p{L}\p{M}\p{N}.'’-]{1,30}){0,2})\s*(?:\([^()\n]{1,40}\)\s*)?[:：]\s*\S/u;
-/** A label as plays have it: `ROPER. How are you?` */
+/** Matches a label as in plays: `ROPER. How are you?` */
 const DOTTED_LABEL = /^\s*((?:(?:MRS?|DR|ST)\. )?\p{Lu}[\p{Lu}\p{M}'’ -]{1,30})\.(?:\s|$)/u;
 const LINE_BREAK = new RegExp(`[\\n${HARD_BREAK}]`);
 const MIN_LINES = 3;
 const MIN_SHARE = 2 / 3;
 const MIN_NAMES = 2;
-/** Average number of lines that each name begins. Terms of a list begin fewer. */
+/** Minimum average number of lines that a name begins. Terms of a list begin fewer. */
 const MIN_RECURRENCE = 1.5;
-/** Speakers take turns. Columns of a table do not. */
+/**
+ * Minimum share of labels whose name differs from that of the label before. Speakers take turns. Columns of a table do
+ * not.
+ */
 const MIN_CHANGES = 1 / 3;
 
 /**
- * Finds the names. Returns none if the text is not a dialogue. @param paragraphs with their line breaks, soft and
- * hard
+ * Finds the names. Returns none if the text is not a dialogue.
+ *
+ * @param paragraphs with their line breaks, soft and hard
  */
 export function dialogueNames(paragraphs: readonly string[]): VoicelessName[] {
   const counts = new Map<string, number>();

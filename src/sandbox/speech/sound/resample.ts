@@ -5,7 +5,10 @@ import type { create } from "@alexanderolsen/libsamplerate-js";
 export const RATE_STEP_HZ = 100;
 /** Seconds of input in a block. The resampler's memory holds about a million samples of input and of output. */
 const BLOCK_SECONDS = 8;
-/** Seconds of extra input on both sides of a block, longer than the resampler's filter. Their output is discarded. */
+/**
+ * Seconds of extra input on both sides of a block, longer than the resampler's filter. The output of the extra input is
+ * discarded.
+ */
 const CONTEXT_SECONDS = 0.1;
 
 type Resampler = Awaited<ReturnType<typeof create>>;

@@ -10,7 +10,10 @@ export interface Breath {
   readonly gapAfter: Gap;
 }
 
-/** A sentence of fewer syllables joins the next one, because every call of the engine costs some milliseconds. */
+/**
+ * Minimum number of syllables of a breath that ends with a sentence. A shorter sentence joins the next one, because
+ * every call of the engine costs some milliseconds.
+ */
 const FEW_SYLLABLES = 8;
 /** A comma ends a breath that has at least this many syllables. */
 const MANY_SYLLABLES = 20;

@@ -34,7 +34,10 @@ const SIGN_NAMES: Readonly<Record<string, string>> = {
 const RUN =
   /(?<han>[\p{Script=Han}]+)|(?<kana>[\p{Script=Hiragana}\p{Script=Katakana}ー]+)|(?<latin>\p{Script=Latin}[\p{Script=Latin}\p{M}'’]*)|(?<number>\p{Nd}+(?:[.,:]\p{Nd}+)*)|(?<other>[\p{L}\p{Nl}\p{No}][\p{L}\p{M}\p{Nl}\p{No}]*)|(?<sign>[&%+=@$€£¥°<>])|(?<long>[.!?。！？…;；\n]+)|(?<short>[,،、，:：()（）「」“”"—–]+)/gu;
 
-/** Matches the end of a sentence. A full stop counts only before white space: it may be in a number or a host name. */
+/**
+ * Matches the end of a sentence. A full stop counts only before white space, because elsewhere it may belong to a
+ * number or a host name.
+ */
 const SENTENCE_END = /(?<=[!?。！？\n]|\.(?=\s))/u;
 
 function cleaned(prompt: string): string {

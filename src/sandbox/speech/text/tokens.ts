@@ -15,7 +15,7 @@ export type SpeechToken =
 export const SHORT_PAUSE: SpeechToken = { kind: "pause", length: "short" };
 export const LONG_PAUSE: SpeechToken = { kind: "pause", length: "long" };
 
-/** The stressed vowel of a word, counted from the end. A word with a single vowel has its stress there. */
+/** The stressed vowel of a word, counted from the end. A word with a single vowel has its stress on that vowel. */
 export type Stress = "last" | "penultimate";
 
 /** Maximum number of phones passed to the engine as one word, because it plans each word as a whole. */
