@@ -11,7 +11,7 @@ import { strToU8, zipSync } from "fflate";
 import { Lexer } from "marked";
 import type { TextFormat } from "../src/files/input-format.ts";
 import { readEpub } from "../src/narration/books/read-epub.ts";
-import { planDocument, planNarration } from "../src/narration/plan/plan-narration.ts";
+import { planDocument, planNarration } from "../src/narration/text/plan-narration.ts";
 import { planTimeline } from "../src/narration/timeline/plan-timeline.ts";
 
 const CHAPTER_CHARACTERS = 12_000;

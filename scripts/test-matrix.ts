@@ -11,7 +11,7 @@ const MAJORS = ["22", "24", "26"];
 const TESTS = [
   ...["protocol", "main-job", "packaging"].map((name) => `test/e2e/${name}.test.ts`),
   "test/platforms/permission.test.ts",
-  "test/narration/plan/golden.test.ts",
+  "test/narration/text/golden.test.ts",
 ];
 
 let failures = 0;

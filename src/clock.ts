@@ -11,8 +11,11 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** Maximum delay of a Node timer. Longer sleeps are cut to it, because callers that may wait longer sleep in a loop. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
+/**
+ * Maximum delay of a Node timer. Longer sleeps are cut to it, because a caller that needs a longer sleep repeats it in
+ * a loop.
+ */
+export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   wallMs: () => Date.now(),

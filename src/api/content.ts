@@ -3,7 +3,7 @@
  * audio is.
  */
 import { AudioError } from "../errors.ts";
-import { StaleBytes } from "./causes.ts";
+import { StaleBytes } from "./error-causes.ts";
 import type { HttpResponse } from "./transport.ts";
 
 /** A range of audio bytes that is being received. */

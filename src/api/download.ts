@@ -5,8 +5,8 @@
 import type { Clock } from "../clock.ts";
 import { withDeadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
-import { staleBytes } from "./causes.ts";
 import type { ContentResponse } from "./content.ts";
+import { staleBytes } from "./error-causes.ts";
 import { decideRead, pauseAfterBreakMs } from "./retry.ts";
 
 /** The destination of the bytes. */

@@ -1,7 +1,8 @@
 /** Converts failures of sockets, TLS and the HTTP parser to {@link AudioError}s. */
-import { IN_CLIENT_SETTINGS } from "../client-settings.ts";
+
 import { AudioError } from "../errors.ts";
-import { UnsentRequest } from "./causes.ts";
+import { IN_CLIENT_SETTINGS } from "../settings-location.ts";
+import { UnsentRequest } from "./error-causes.ts";
 
 /** Codes of requests that were never sent: no address, connection refused, no route, no connection in time. */
 const UNREACHABLE = new Set([

@@ -1,21 +1,21 @@
 /** Decides which failures are retried, and after how long, by pure functions of an {@link AudioError}. */
 import { RETRY_AFTER_SECONDS } from "../contract/service-limits.ts";
 import { AudioError, type ErrorCode } from "../errors.ts";
-import { UnsentRequest } from "./causes.ts";
+import { UnsentRequest } from "./error-causes.ts";
 
 const MIN_BACKOFF_MS = 1000;
 const MAX_BACKOFF_MS = 30_000;
 const MAX_RETRY_AFTER_SECONDS = 600;
 
 /** The decision after a failed create. `limited`: wait, then take a slot again. `unavailable`: a 503. */
-export type CreateDecision =
+export type FailedCreateDecision =
   | { readonly kind: "stop" }
   | { readonly kind: "retry"; readonly delayMs: number }
   | { readonly kind: "limited"; readonly retryAfterSeconds: number }
   | { readonly kind: "unavailable"; readonly delayMs: number };
 
 /** The decision after a failed query or download. `not_ready`: watch the task again. */
-export type ReadDecision = CreateDecision | { readonly kind: "not_ready" };
+export type FailedReadDecision = FailedCreateDecision | { readonly kind: "not_ready" };
 
 /**
  * Whether the request was never sent, because there was no connection: the host was not found, the connection was
@@ -48,7 +48,7 @@ const REFUSED_BEFORE_ANY_TASK: ReadonlySet<ErrorCode> = new Set([
  * failure that leaves this possible: a 5xx, a time-out, a broken connection, an unreadable answer. This includes a 503,
  * because a gateway can send one although the create behind it succeeded.
  */
-export function mayHaveArrived(error: AudioError): boolean {
+export function mayHaveCreatedTask(error: AudioError): boolean {
   return !wasNeverSent(error) && !REFUSED_BEFORE_ANY_TASK.has(error.code);
 }
 
@@ -67,7 +67,11 @@ export function backoffMs(failures: number, random: () => number): number {
  * Decides after a failed create. Retries with the same key and body if the answer can change (docs/contract.md,
  * Idempotency).
  */
-export function decideCreate(error: AudioError, failures: number, random: () => number): CreateDecision {
+export function decideCreate(
+  error: AudioError,
+  failures: number,
+  random: () => number,
+): FailedCreateDecision {
   switch (error.code) {
     case "rate_limit":
     case "concurrency_limit":
@@ -91,7 +95,7 @@ export function decideCreate(error: AudioError, failures: number, random: () => 
 }
 
 /** Decides after a failed query or download, which is always safe to repeat. Stops after a 401 or 404. */
-export function decideRead(error: AudioError, failures: number, random: () => number): ReadDecision {
+export function decideRead(error: AudioError, failures: number, random: () => number): FailedReadDecision {
   return error.code === "not_ready" ? { kind: "not_ready" } : decideCreate(error, failures, random);
 }
 

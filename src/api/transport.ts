@@ -4,7 +4,7 @@ import { systemClock } from "../clock.ts";
 import type { ProxySettings, ServiceAddress } from "../config/config.ts";
 import { withDeadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
-import { UnsentRequest } from "./causes.ts";
+import { UnsentRequest } from "./error-causes.ts";
 import { beforeWriting, openAgent } from "./http-agent.ts";
 import { networkFailure } from "./network-failure.ts";
 

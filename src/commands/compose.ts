@@ -9,7 +9,7 @@ import { timingFor } from "../generation/deps.ts";
 import { createGeneration } from "../generation/generation.ts";
 import { initMachineId } from "../ledger/machine-id.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
-import { createLimits } from "../limits/limits.ts";
+import { Limits } from "../limits/limits.ts";
 import type { Log } from "../log.ts";
 import type { Narrations } from "../narration/narrations.ts";
 import { createProcessId } from "../process-id.ts";
@@ -34,7 +34,7 @@ export async function composeWorkflow(
   const folder = await openOutputFolder(outputDirOf(config), clock);
   const ledger = await openLedger({ config, address, processId: createProcessId(), log, clock });
   const { timeScale, creditBudget } = config;
-  const limits = createLimits({ ledger, clock, log, timeScale, creditBudget });
+  const limits = new Limits({ ledger, clock, log, timeScale, creditBudget });
   const partsFolder = openPartsFolder(folder, clock);
   void folder.sweepStaleTemporaryFiles().then(() => partsFolder.sweepStaleTemporaryFiles());
   const generation = createGeneration({
@@ -42,7 +42,7 @@ export async function composeWorkflow(
     limits,
     ledger,
     folder,
-    parts: partsFolder,
+    partsFolder,
     clock,
     log,
     timing: timingFor(config),
@@ -57,7 +57,7 @@ export async function composeWorkflow(
         ({ NarrationWorkflow }) =>
           new NarrationWorkflow({
             ledger,
-            parts: generation.parts,
+            partOperations: generation.partOperations,
             folder,
             clock,
             log,

@@ -43,11 +43,11 @@ const keyOf = (env: Environment): string[] => {
   return key === undefined ? [] : [key];
 };
 
-/** Whether a password cannot be ordinary text: long, without spaces, letters and digits mixed. */
+/** Whether a password is clearly no ordinary text: it is long, has no spaces, and mixes letters with digits. */
 const cannotBeText = (password: string): boolean =>
   /^\S{12,}$/.test(password) && /\p{L}/u.test(password) && /\p{N}/u.test(password);
 
-/** Lists everything in the environment that must never be printed, even if other settings are faulty. */
+/** Lists all secrets in the environment, which must never be printed. Works even if some settings are faulty. */
 export function secretsOf(env: Environment): string[] {
   return [...keyOf(env), ...passwordsOf(env).flatMap(({ plain, withUser }) => [...plain, ...withUser])];
 }

@@ -1,4 +1,6 @@
 /** The `narrate` command: turns a text file into one audio file. Uses the same ledger as the server. */
+
+import { MAX_TIMER_MS } from "../clock.ts";
 import { readConfig } from "../config/config.ts";
 import { readArguments } from "../contract/read-arguments.ts";
 import { AudioError } from "../errors.ts";
@@ -28,9 +30,6 @@ import { WorkflowProvider } from "./workflow-provider.ts";
  * same as in every command.
  */
 const EXIT_STOPPED = 3;
-
-/** The longest delay of a timer. Used as the wait, because the command waits until the narration is done. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface NarrateCommand {
   /** A path, or `-` for standard input. */
@@ -118,6 +117,7 @@ async function drive(
   if (changes.maxCredits === null) return planned;
   const again = { kind: "narration", narrationId: planned.narrationId } as const;
   try {
+    // Wait without a limit, because the command ends with the narration.
     const call = { signal, waitMs: MAX_TIMER_MS, onProgress: (words: string) => line.show(words) };
     return await narrations.narrate(again, { ...changes, retakes: [] }, call);
   } catch (error) {

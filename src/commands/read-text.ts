@@ -9,7 +9,7 @@ const STANDARD_INPUT = "-";
  * Reads a text file or standard input. A file with an unknown extension is read as plain text.
  *
  * @param file a path, or `-` for standard input, which is read as Markdown
- * @throws AudioError `invalid_request` with the fault of the file
+ * @throws AudioError `invalid_request`, which says what is wrong with the file
  */
 export async function readAnyText(file: string): Promise<InputText> {
   const isStandardInput = file === STANDARD_INPUT;

@@ -1,5 +1,6 @@
 /** Serves MCP on stdio. Builds the workflow on first use, and stops within a time limit. */
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { MAX_TIMER_MS } from "../clock.ts";
 import { readConfig } from "../config/config.ts";
 import { describeUnknownVariable } from "../config/unknown-variables.ts";
 import { createLog, type Log } from "../log.ts";
@@ -12,9 +13,6 @@ import { sandboxEnvironment, WorkflowProvider } from "./workflow-provider.ts";
 
 /** Time limit for stopping, whatever hangs (docs/reference-requests.md, Stopping). */
 const STOP_WITHIN_MS = 1500;
-
-/** The longest delay of a timer. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Printed to a person who starts the server in a terminal, where it would seem to hang. */
 const WAITS_FOR_CLIENT =

@@ -12,7 +12,7 @@ export interface PageEntry {
   readonly status: string;
   /** Charged credits; `null` if nothing was charged yet or the charge is unknown. */
   readonly credits: number | null;
-  /** Charged credits of each task, by the work name of the task. A task that several entries share is counted once. */
+  /** Charged credits of each task, by the lookup key of its work. A task that several entries share is counted once. */
   readonly charges: ReadonlyMap<string, number>;
   readonly seconds: number | null;
   /** A description of the voice, or `narration`. */

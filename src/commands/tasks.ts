@@ -66,7 +66,7 @@ function pageEntry(task: ListedTask): PageEntry {
     at: row.created_at,
     status: row.status,
     credits: row.credits ?? null,
-    charges: new Map([[task.workName, row.credits ?? 0]]),
+    charges: new Map([[task.workLookupKey, row.credits ?? 0]]),
     seconds: row.audio_seconds ?? null,
     voice: row.voice ?? "",
     take: row.take ?? 1,

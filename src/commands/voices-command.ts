@@ -1,5 +1,5 @@
 /** The `voices` command: lists voices and their samples, makes samples, and writes a page that plays them. */
-import { systemClock } from "../clock.ts";
+import { MAX_TIMER_MS, systemClock } from "../clock.ts";
 import { readConfig } from "../config/config.ts";
 import { sampleLanguage, sampleOf } from "../contract/voice-samples.ts";
 import { VOICES, type Voice } from "../contract/voices.ts";
@@ -14,11 +14,6 @@ import { printable } from "./printable.ts";
 import { type PageEntry, tasksPage, VOICES_MARKER } from "./tasks-page.ts";
 import { commandError } from "./terminal-messages.ts";
 import { WorkflowProvider } from "./workflow-provider.ts";
-
-/**
- * The longest delay of a timer. Serves as an unlimited wait, because the command waits until the samples are done.
- */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface VoicesCommand {
   /** Whether to make missing samples, for 10 credits each, once per account. */
@@ -41,9 +36,10 @@ async function sampleOfVoice(
   makesSamples: boolean,
 ): Promise<VoiceSample> {
   const input = sampleOf(voice);
-  const saved = await generation.parts.saved({ input, take: 1 });
+  const saved = await generation.partOperations.saved({ input, take: 1 });
   if (saved !== null) return { voice, path: saved.file.path, creditsNow: 0, error: null };
   if (!makesSamples) return { voice, path: null, creditsNow: 0, error: null };
+  // Wait without a limit, because the command ends with the samples.
   const call = { signal: new AbortController().signal, waitMs: MAX_TIMER_MS, onProgress: () => undefined };
   try {
     const view = await generation.generate({ input, take: 1, fileName: null }, call);

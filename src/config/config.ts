@@ -2,9 +2,9 @@
 import { type Environment, homeFolder } from "../environment.ts";
 import type { ConfigFault } from "./config-source.ts";
 import { readStoreUrl } from "./connections.ts";
-import { Reader } from "./reader.ts";
 import { readServiceSettings, type ServiceAddress } from "./service-address.ts";
 import { readSettings, type Settings } from "./settings.ts";
+import { SettingsReader } from "./settings-reader.ts";
 import { type UnknownVariable, unknownVariables } from "./unknown-variables.ts";
 
 export type { ProxySettings } from "./connections.ts";
@@ -33,10 +33,10 @@ export function readConfig(
   platform: NodeJS.Platform = process.platform,
   home: string | null = homeFolder(platform),
 ): Config {
-  const reader = new Reader({ env, platform, home });
+  const reader = new SettingsReader({ env, platform, home });
   const storeUrl = readStoreUrl(reader);
   const { service, isLoopback } = readServiceSettings(reader);
   const settings = readSettings(reader, { storeUrl, isLoopback });
-  const unknown = unknownVariables(env, reader.asked);
+  const unknown = unknownVariables(env, reader.namesRead);
   return { ...settings, service, storeUrl, faults: reader.faults, unknownVariables: unknown };
 }

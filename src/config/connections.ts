@@ -1,6 +1,6 @@
 /** Validates the addresses of the ledger's database and of a proxy. */
 import { readPostgresAddress } from "./postgres-address.ts";
-import type { Reader } from "./reader.ts";
+import type { SettingsReader } from "./settings-reader.ts";
 
 export interface ProxySettings {
   readonly httpsProxy: string | undefined;
@@ -8,7 +8,7 @@ export interface ProxySettings {
 }
 
 /** Reads the address of the ledger's database. Returns null if it is invalid or the ledger lies on this machine. */
-export function readStoreUrl(reader: Reader): string | null {
+export function readStoreUrl(reader: SettingsReader): string | null {
   const name = "AUDIO_STORE_URL";
   const text = reader.text(name);
   if (text === undefined) return null;
@@ -22,7 +22,7 @@ export function readStoreUrl(reader: Reader): string | null {
   return null;
 }
 
-export function readProxy(reader: Reader): ProxySettings {
+export function readProxy(reader: SettingsReader): ProxySettings {
   const either = (upper: string): string | undefined =>
     reader.text(upper) ?? reader.text(upper.toLowerCase());
   const httpsProxy = either("HTTPS_PROXY") ?? either("HTTP_PROXY");

@@ -27,7 +27,7 @@ const EXAMPLE = 'such as { "Nguyen": "Win", "C++": { "say": "C plus plus", "lang
 /**
  * Reads and validates the rules.
  *
- * @returns the rules, or a clause about the fault of the file
+ * @returns the rules, or a clause that says what is wrong with the file
  */
 export function readPronunciations(path: string): Pronunciations | string {
   const read = readSmallFile(path);

@@ -1,5 +1,5 @@
 /** Validates the service's address and its API key (docs/reference.md, Configuration). */
-import type { Reader } from "./reader.ts";
+import type { SettingsReader } from "./settings-reader.ts";
 
 /** Address and API key of the service; `baseUrl` has no trailing slash. */
 export interface ServiceAddress {
@@ -30,7 +30,7 @@ export interface ServiceSettings {
   readonly isLoopback: boolean | null;
 }
 
-export function readServiceSettings(reader: Reader): ServiceSettings {
+export function readServiceSettings(reader: SettingsReader): ServiceSettings {
   const url = readBaseUrl(reader);
   const apiKey = readApiKey(reader);
   if (url === undefined) return { service: null, isLoopback: null };
@@ -40,7 +40,7 @@ export function readServiceSettings(reader: Reader): ServiceSettings {
   return { service: { baseUrl, apiKey, isLoopback }, isLoopback };
 }
 
-function readBaseUrl(reader: Reader): URL | undefined {
+function readBaseUrl(reader: SettingsReader): URL | undefined {
   const name = "AUDIO_BASE_URL";
   const fix = `Set ${name} to the service's address, such as https://audio.example.com.`;
   const text = reader.text(name);
@@ -70,7 +70,7 @@ function readBaseUrl(reader: Reader): URL | undefined {
   );
 }
 
-function readApiKey(reader: Reader): string | undefined {
+function readApiKey(reader: SettingsReader): string | undefined {
   const name = "AUDIO_API_KEY";
   const fix = `Set ${name} to an active API key of your account.`;
   const text = reader.text(name);

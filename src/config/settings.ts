@@ -6,7 +6,7 @@ import { defaultStateFolder } from "../environment.ts";
 import { LOG_LEVELS } from "../log.ts";
 import { readProxy } from "./connections.ts";
 import { NO_PRONUNCIATIONS, readPronunciations } from "./pronunciations-file.ts";
-import { isBetween, type Reader } from "./reader.ts";
+import { isBetween, type SettingsReader } from "./settings-reader.ts";
 import { NO_VOICE_NOTES, readVoiceNotes } from "./voice-notes.ts";
 
 /** When clients get links to saved files in addition to the paths. `auto`: if the client is known to show links. */
@@ -27,8 +27,8 @@ export interface EarlierSettings {
 export type Settings = ReturnType<typeof readSettings>;
 
 /** Reads the settings from top to bottom, because their faults are reported in this order. */
-export function readSettings(reader: Reader, { storeUrl, isLoopback }: EarlierSettings) {
-  const { env, platform, home } = reader.surroundings;
+export function readSettings(reader: SettingsReader, { storeUrl, isLoopback }: EarlierSettings) {
+  const { env, platform, home } = reader.source;
   return {
     timeScale: readTimeScale(reader, isLoopback),
     /** The output folder; null if the value is invalid or no home folder allows a default. Both are faults. */
@@ -53,7 +53,7 @@ export function readSettings(reader: Reader, { storeUrl, isLoopback }: EarlierSe
   } as const;
 }
 
-function readTimeScale(reader: Reader, isLoopback: boolean | null): number {
+function readTimeScale(reader: SettingsReader, isLoopback: boolean | null): number {
   const name = "AUDIO_TIME_SCALE";
   const timeScale = reader.number(name, 1, isBetween(0.001, 1), "a number from 0.001 to 1");
   // An unknown address (null) is not a fault here, because it is reported as a fault of its own.
@@ -63,7 +63,7 @@ function readTimeScale(reader: Reader, isLoopback: boolean | null): number {
   return timeScale;
 }
 
-function readPollInterval(reader: Reader, isLoopback: boolean | null): number {
+function readPollInterval(reader: SettingsReader, isLoopback: boolean | null): number {
   const shortest = isLoopback === false ? POLL_INTERVAL_SECONDS : 0.01;
   const rule = `a number from ${shortest} to 3600${isLoopback ? "" : " (shorter ones only for a service on this machine)"}`;
   const accepts = isBetween(shortest, 3600);
@@ -73,7 +73,7 @@ function readPollInterval(reader: Reader, isLoopback: boolean | null): number {
 /**
  * Returns null if there is no budget. An invalid budget becomes 0, so that no create is sent until it is corrected.
  */
-function readBudget(reader: Reader): number | null {
+function readBudget(reader: SettingsReader): number | null {
   const name = "AUDIO_CREDIT_BUDGET";
   if (reader.text(name) === undefined) return null;
   const accepts = (value: number): boolean => Number.isSafeInteger(value) && value >= 0;
@@ -83,10 +83,10 @@ function readBudget(reader: Reader): number | null {
 /**
  * Reads the file that a setting names.
  *
- * @param read returns the value, or a clause about the fault of the file
+ * @param read returns the value, or a clause that says what is wrong with the file
  */
 function readFileSetting<T extends object>(
-  reader: Reader,
+  reader: SettingsReader,
   name: string,
   read: (path: string) => T | string,
   none: T,

@@ -25,7 +25,7 @@ const oneLine = (text: string): string =>
 /**
  * Reads and validates the notes.
  *
- * @returns the notes, or a clause about the fault of the file
+ * @returns the notes, or a clause that says what is wrong with the file
  */
 export function readVoiceNotes(path: string): VoiceNotes | string {
   const read = readSmallFile(path);

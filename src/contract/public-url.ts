@@ -60,7 +60,7 @@ function isInternalHost(hostname: string): boolean {
 }
 
 /**
- * Finds the fault of a URL that the service would fetch.
+ * Finds what is wrong with a URL that the service would fetch.
  *
  * @returns a clause that follows the name of the field, such as "must start with https://"; null if the URL is valid
  */

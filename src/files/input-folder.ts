@@ -6,9 +6,9 @@
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open, readdir, readlink, stat } from "node:fs/promises";
 import { isAbsolute, relative, resolve, sep } from "node:path";
-import { IN_CLIENT_SETTINGS } from "../client-settings.ts";
 import { firstCodePoints } from "../contract/unicode.ts";
 import { AudioError } from "../errors.ts";
+import { IN_CLIENT_SETTINGS } from "../settings-location.ts";
 import { isInside } from "./file-content.ts";
 import { systemCode } from "./file-failure.ts";
 import { EXTENSIONS_IN_WORDS, formatOfName, type InputText, maxBytesOf, readInput } from "./input-format.ts";

@@ -10,7 +10,7 @@ import { createTemporaryFile, removeIfPresent, sweepTemporaryFiles } from "./tem
 export interface OutputFolder {
   /**
    * Absolute real path. A symbolic link in the setting is resolved once, when the folder is opened. A disk may change
-   * case, accents and dots of a name, so the path has the disk's own spelling only after {@link ensureThere}.
+   * case, accents and dots of a name, so the path has the disk's own spelling only after {@link ensureExists}.
    */
   readonly root: string;
   /**
@@ -18,9 +18,9 @@ export interface OutputFolder {
    *
    * @throws AudioError `output_not_writable`, with the reason
    */
-  ensureThere(): Promise<void>;
+  ensureExists(): Promise<void>;
   /**
-   * Like {@link ensureThere}, and also writes a probe file.
+   * Like {@link ensureExists}, and also writes a probe file.
    *
    * @throws AudioError `output_not_writable` or `disk_full`, with the reason
    */
@@ -104,7 +104,7 @@ export const openPartsFolder = ({ root }: OutputFolder, clock: Pick<Clock, "wall
 
 function folderAt(given: string, clock: Pick<Clock, "wallMs">): OutputFolder {
   let root = given;
-  const makeThere = async (): Promise<void> => {
+  const createFolder = async (): Promise<void> => {
     // Create the folder if it is missing, as at first use.
     root = await assertInPlace(root).catch(async (error) => {
       if (error instanceof AudioError) throw error;
@@ -116,16 +116,16 @@ function folderAt(given: string, clock: Pick<Clock, "wallMs">): OutputFolder {
     get root() {
       return root;
     },
-    async ensureThere() {
+    async ensureExists() {
       try {
-        await makeThere();
+        await createFolder();
       } catch (error) {
         throw fileError(error, root);
       }
     },
     async ensureWritable() {
       try {
-        await makeThere();
+        await createFolder();
         const probe = await createTemporaryFile(root);
         try {
           await probe.handle.write(Buffer.alloc(PROBE_BYTES));

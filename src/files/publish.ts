@@ -16,7 +16,7 @@ import { markerName, NO_FOLLOW, removeIfPresent } from "./temporary-file.ts";
 export type Publication = "published" | "adopted" | "taken";
 
 /** Creates a hard link. Injected, so that tests can simulate a file system without hard links. */
-export type CreateLink = (existing: string, added: string) => Promise<void>;
+export type LinkMaker = (existing: string, added: string) => Promise<void>;
 
 /**
  * Time after which a marker is removed. A process needs its marker for milliseconds, so a marker that stays longer
@@ -34,7 +34,7 @@ export async function publish(
   folder: string,
   name: string,
   digest: FileDigest,
-  makeLink: CreateLink = link,
+  makeLink: LinkMaker = link,
 ): Promise<Publication> {
   const target = join(folder, name);
   const outcome = await publishByLink(temporaryPath, target, makeLink);
@@ -49,7 +49,7 @@ export async function publish(
 async function publishByLink(
   temporaryPath: string,
   target: string,
-  makeLink: CreateLink,
+  makeLink: LinkMaker,
 ): Promise<"published" | "taken" | "unsupported"> {
   try {
     await makeLink(temporaryPath, target);

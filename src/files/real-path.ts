@@ -18,14 +18,14 @@ export async function realPath(path: string): Promise<string> {
   try {
     const real = await realpath(path);
     // Windows omits dots at the end of a path, and the reported path may then not exist.
-    if (real === path || (await isThere(real))) return real;
+    if (real === path || (await pathExists(real))) return real;
   } catch (error) {
     if (PATH_ERROR_CODES.has(systemCode(error) ?? "ENOENT")) throw error;
   }
   return await walkPath(path);
 }
 
-async function isThere(path: string): Promise<boolean> {
+async function pathExists(path: string): Promise<boolean> {
   return await lstat(path).then(
     () => true,
     () => false,

@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import { type FileDigest, hasContent } from "./file-content.ts";
-import { type CreateLink, type Publication, publish, renameIfFree, syncFolder } from "./publish.ts";
+import { type LinkMaker, type Publication, publish, renameIfFree, syncFolder } from "./publish.ts";
 import type { ReplacedFile } from "./saved-file.ts";
 import { removeIfPresent } from "./temporary-file.ts";
 
@@ -21,7 +21,7 @@ export async function publishReplacing(
   name: string,
   digest: FileDigest,
   replaced: ReplacedFile | null,
-  makeLink?: CreateLink,
+  makeLink?: LinkMaker,
 ): Promise<Publication> {
   if (replaced?.name !== name) return await publish(temporaryPath, folder, name, digest, makeLink);
   if (!isSame(digest, replaced) && (await hasContent(join(folder, name), replaced))) {

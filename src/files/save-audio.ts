@@ -11,7 +11,7 @@ import { fileError, notWritableError, systemCode } from "./file-failure.ts";
 import { wrongFormatName } from "./file-name.ts";
 import { nextName } from "./next-name.ts";
 import { assertInPlace, type OutputFolder } from "./output-folder.ts";
-import { type CreateLink, syncFolder } from "./publish.ts";
+import { type LinkMaker, syncFolder } from "./publish.ts";
 import { publishReplacing } from "./replace.ts";
 import type { ReplacedFile, SavedFile } from "./saved-file.ts";
 import { createTemporaryFile, removeIfPresent, type TemporaryFile } from "./temporary-file.ts";
@@ -26,7 +26,7 @@ export interface SaveRequest {
   /** Whether a name may be used; absent means any name. */
   readonly mayBeNamed?: (name: string) => Promise<boolean>;
   /** The earlier file whose name this one may take. */
-  readonly replaces?: ReplacedFile | null;
+  readonly replacedFile?: ReplacedFile | null;
   readonly format: OutputFormat;
   /** Writes the whole audio to the sink, or throws. */
   readonly writeAudio: (sink: ByteSink) => Promise<unknown>;
@@ -39,7 +39,7 @@ export interface SaveRequest {
   /** Called once the file has its final name, and content and name are flushed to the disk. */
   readonly whenPublished?: (file: SavedFile) => Promise<unknown>;
   /** Only for tests of file systems without hard links. */
-  readonly makeLink?: CreateLink;
+  readonly makeLink?: LinkMaker;
 }
 
 /**
@@ -52,7 +52,7 @@ export interface SaveRequest {
 export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
   try {
     // Check the folder again, because minutes may have passed since the last check.
-    await request.folder.ensureThere();
+    await request.folder.ensureExists();
     const { root } = request.folder;
     const temporary = await createTemporaryFile(root);
     let isOpen = true;
@@ -113,10 +113,10 @@ async function nameFor(
   matchesFormat: boolean,
 ): Promise<string> {
   const base = matchesFormat ? request.fileName : wrongFormatName(request.fileName);
-  const { folder, replaces = null, makeLink, mayBeNamed } = request;
+  const { folder, replacedFile = null, makeLink, mayBeNamed } = request;
   return await nextName(base, async (name) => {
     if (mayBeNamed !== undefined && !(await mayBeNamed(name))) return false;
-    const outcome = await publishReplacing(temporaryPath, folder.root, name, digest, replaces, makeLink);
+    const outcome = await publishReplacing(temporaryPath, folder.root, name, digest, replacedFile, makeLink);
     return outcome !== "taken";
   });
 }

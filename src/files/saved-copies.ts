@@ -97,11 +97,11 @@ export async function copyToName(
   existing: SavedFile,
   folder: OutputFolder,
   newFileName: string,
-  { replaces, mayBeNamed }: NameChoice = { replaces: null, mayBeNamed: async () => true },
+  { replaces: replacedFile, mayBeNamed }: NameChoice = { replaces: null, mayBeNamed: async () => true },
 ): Promise<SavedFile> {
   const { root } = folder;
   const name = existing.matchesFormat ? newFileName : wrongFormatName(newFileName);
-  const there = replaces === null ? await existingName(existing, folder, name, mayBeNamed) : null;
+  const there = replacedFile === null ? await existingName(existing, folder, name, mayBeNamed) : null;
   if (there !== null) return there;
   const source = await openRegular(existing.path);
   if (source === null) throw goneOrChangedError();
@@ -120,7 +120,7 @@ export async function copyToName(
         name,
         async (tried) =>
           (await mayBeNamed(tried)) &&
-          (await publishReplacing(temporary.path, root, tried, digest, replaces)) !== "taken",
+          (await publishReplacing(temporary.path, root, tried, digest, replacedFile)) !== "taken",
       );
       await syncFolder(root);
       return { ...existing, path: join(root, published) };

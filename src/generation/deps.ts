@@ -4,7 +4,7 @@
 import type { Service } from "../api/service.ts";
 import type { Clock } from "../clock.ts";
 import type { OutputFolder } from "../files/output-folder.ts";
-import { MAX_IN_FLIGHT_MS } from "../ledger/horizons.ts";
+import { MAX_IN_FLIGHT_MS } from "../ledger/durations.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Limits } from "../limits/limits.ts";
 import type { Log } from "../log.ts";
@@ -16,7 +16,7 @@ export interface Timing {
    * Time limit for one stage of a job (create, watch or save). It is slightly longer than the service's own
    * recovery.
    */
-  readonly recoveryMs: number;
+  readonly stageLimitMs: number;
   /** The time scale. Backoff delays are multiplied by it. */
   readonly scale: number;
   /** Interval at which a job reads the ledger while another process drives its record. */
@@ -32,7 +32,7 @@ export function timingFor(config: {
 }): Timing {
   return {
     pollIntervalMs: config.pollIntervalSeconds * 1000 * config.timeScale,
-    recoveryMs: MAX_IN_FLIGHT_MS * config.timeScale,
+    stageLimitMs: MAX_IN_FLIGHT_MS * config.timeScale,
     scale: config.timeScale,
     followMs: 150,
     transferWaitMs: config.waitSeconds * 1000,
@@ -45,7 +45,7 @@ export interface GenerationDeps {
   readonly ledger: Ledger;
   readonly folder: OutputFolder;
   /** Subfolder of `folder` for the parts of narrations. */
-  readonly parts: OutputFolder;
+  readonly partsFolder: OutputFolder;
   readonly clock: Clock;
   readonly log: Log;
   readonly timing: Timing;

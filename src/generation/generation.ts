@@ -3,11 +3,11 @@ import { AudioError } from "../errors.ts";
 import { createPieceReader, type Piece, type RecordedFile } from "../files/read-piece.ts";
 import { readSaved } from "../files/saved-copies.ts";
 import type { SavedFile } from "../files/saved-file.ts";
-import type { CallHandle } from "../ledger/rules/handles.ts";
+import type { CallHandle } from "../ledger/rules/call-handle.ts";
 import type { Spending } from "../limits/limits.ts";
+import type { CallHandleOperations, CallHandleOrView } from "./call-handles/call-handle-status.ts";
+import type { CallHandles } from "./call-handles/call-handles.ts";
 import type { GenerationDeps } from "./deps.ts";
-import type { HandleOperations, HandleOrView } from "./handles/handle-status.ts";
-import type { RequestHandles } from "./handles/request-handles.ts";
 import { Jobs } from "./job/jobs.ts";
 import type { Call } from "./job/wait-for-job.ts";
 import { paceOfLedger } from "./pace.ts";
@@ -15,7 +15,7 @@ import { handleOf } from "./request-handle.ts";
 import { Resumer } from "./resume.ts";
 import type { SavedAudio, TaskView } from "./task-view.ts";
 import { type DownloadRequest, downloadTask } from "./use-cases/download-task.ts";
-import { type GenerateRequest, generateWork, identifiedRequest } from "./use-cases/generate.ts";
+import { type GenerateRequest, identifiedRequest, runRequest } from "./use-cases/generate.ts";
 import {
   findPart,
   finishPart,
@@ -41,18 +41,18 @@ export interface Generation {
    * Returns the operations on handles, for clients that accept a task of the protocol's extension as an answer. Their
    * module is loaded on first use.
    */
-  handles(): Promise<{
-    start(request: GenerateRequest, call: Call): Promise<HandleOrView<TaskView>>;
+  callHandles(): Promise<{
+    start(request: GenerateRequest, call: Call): Promise<CallHandleOrView<TaskView>>;
     /** Finds a handle of this API key, for a request or a narration; `null` if there is none. */
     find(handle: string): Promise<CallHandle | null>;
-    readonly operations: HandleOperations<TaskView>;
+    readonly operations: CallHandleOperations<TaskView>;
   }>;
   getTask(taskId: string, call: Call): Promise<TaskView>;
   download(request: DownloadRequest, call: Call): Promise<TaskView>;
   listTasks(query: ListRequest): Promise<ListedTask[]>;
   /** Returns the credits that were spent according to the ledger. Does not ask the service. */
   spending(): Promise<Spending>;
-  readonly parts: PartOperations;
+  readonly partOperations: PartOperations;
   /**
    * Lists saved files for clients that list resources without a user's request. Resumes no task and does not ask
    * the service.
@@ -77,25 +77,25 @@ export function createGeneration(deps: GenerationDeps): Generation {
   const resumer = new Resumer(deps, jobs);
   const pieces = createPieceReader();
   jobs.onInFlightFull(() => resumer.schedule());
-  let handles: Promise<RequestHandles> | undefined;
+  let handles: Promise<CallHandles> | undefined;
   return {
     generate: async (request, call) => {
       resumer.schedule();
       const identified = identifiedRequest(request);
       const duplicate = await findUnansweredDuplicate(deps, identified);
-      if (duplicate === null) return await generateWork(deps, jobs, identified, request, call);
+      if (duplicate === null) return await runRequest(deps, jobs, identified, request, call);
       const view = await queryTask(deps, jobs, duplicate.record.taskId ?? handleOf(duplicate.record), call);
       return { ...view, notes: [...view.notes, duplicate.note] };
     },
-    handles: async () => {
+    callHandles: async () => {
       resumer.schedule();
-      handles ??= import("./handles/request-handles.ts").then(
-        (module) => new module.RequestHandles(deps, jobs),
+      handles ??= import("./call-handles/call-handles.ts").then(
+        (module) => new module.CallHandles(deps, jobs),
       );
       const operations = await handles;
       return {
         start: (request, call) => operations.start(identifiedRequest(request), request, call),
-        find: (handle) => deps.ledger.store.findHandle(handle),
+        find: (handle) => deps.ledger.store.findCallHandle(handle),
         operations,
       };
     },
@@ -112,7 +112,7 @@ export function createGeneration(deps: GenerationDeps): Generation {
       return listRecordedTasks(deps, query);
     },
     spending: () => deps.limits.spending(),
-    parts: {
+    partOperations: {
       find: (request) => findPart(deps, request),
       saved: (request) => savedPart(deps, request),
       generate: (request, call) => generatePart(deps, jobs, request, call),

@@ -48,16 +48,17 @@ export function recordId(work: string, account: KeyId): string {
 }
 
 /** Names under which records are found. They are hashed, because an index entry cannot contain a long text. */
-export const workName = (workId: string): string => `work:${hash(workId)}`;
+export const workLookupKey = (workId: string): string => `work:${hash(workId)}`;
 /** The name under which a respelled request is found by its original text. */
-export const originalWorkName = (workId: string): string => `written:${hash(workId)}`;
-export const taskName = (origin: string, taskId: string): string => `task:${hash(origin, taskId)}`;
+export const originalWorkLookupKey = (workId: string): string => `written:${hash(workId)}`;
+export const taskLookupKey = (origin: string, taskId: string): string => `task:${hash(origin, taskId)}`;
 /** The name of the task of an earlier, failed attempt. */
-export const earlierTaskName = (origin: string, taskId: string): string => `earlier:${hash(origin, taskId)}`;
-export const pathName = (path: string): string => `path:${hash(path)}`;
+export const earlierTaskLookupKey = (origin: string, taskId: string): string =>
+  `earlier:${hash(origin, taskId)}`;
+export const pathLookupKey = (path: string): string => `path:${hash(path)}`;
 
 /** Whether a name is the name of a task. Records that share such a name refer to one task of the service. */
-export const isTaskName = (name: string): boolean => name.startsWith("task:");
+export const isTaskLookupKey = (name: string): boolean => name.startsWith("task:");
 
 /** Returns a fingerprint of an API key. It is equal on every machine and does not reveal the key. */
 export function apiKeyFingerprint(apiKey: string): string {

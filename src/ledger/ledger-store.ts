@@ -3,9 +3,14 @@ import Keyv from "keyv";
 import { z } from "zod";
 import { AudioError } from "../errors.ts";
 import type { ProcessId } from "../process-id.ts";
-import { isTaskName, type KeyId, workName } from "./identity.ts";
-import { isOpenStatus, RECORD_STATUSES, type RecordStatus, type Row } from "./record.ts";
-import { type Admission, type CreateLimits, isRepeatedAdmission, judgeAdmission } from "./rules/admission.ts";
+import { isTaskLookupKey, type KeyId, workLookupKey } from "./identity.ts";
+import { isOpenStatus, RECORD_STATUSES, type RecordRow, type RecordStatus } from "./record.ts";
+import {
+  type Admission,
+  type AdmissionLimits,
+  isRepeatedAdmission,
+  judgeAdmission,
+} from "./rules/admission.ts";
 import {
   type ApiKeyState,
   readApiKeyState,
@@ -17,24 +22,24 @@ import {
   withSlot,
 } from "./rules/api-key-state.ts";
 import { billedCredits } from "./rules/bill.ts";
-import type { Durability } from "./rules/durability.ts";
 import {
   type CallHandle,
+  type CallHandleDraft,
+  type CallHandleEnd,
   cancelledHandle,
-  endedByWaiting,
   endedHandle,
   type FailedAttempt,
-  type HandleDraft,
-  type HandleEnd,
+  handlesEndedByWaiting,
   handleTarget,
-  isWanted,
+  isHandleWanted,
   openedHandle,
   type SaveOptions,
-} from "./rules/handles.ts";
+} from "./rules/call-handle.ts";
+import type { Durability } from "./rules/durability.ts";
 import { acquiredLease, type Lease, releasedLease, renewedLease } from "./rules/lease.ts";
 import { endedLongAgo, placeAfterWrite } from "./rules/places.ts";
 import { lastQuarterBefore, SPEND_RETENTION_MS } from "./rules/spend.ts";
-import { handleRows, saveHandle, selectHandle, selectOpenHandles } from "./store/handle-rows.ts";
+import { handleRows, saveHandle, selectHandle, selectOpenHandles } from "./store/call-handle-rows.ts";
 import { DOCUMENT_KEYV_OPTIONS, KeyvDocuments } from "./store/keyv-documents.ts";
 import {
   addToBill,
@@ -57,7 +62,7 @@ import {
   loadedRow,
   loadRow,
   otherPlaces,
-  type RecordName,
+  type RecordKey,
   ROW_RESULTS,
   type StoredValue,
   saveLease,
@@ -78,28 +83,28 @@ export interface LedgerIdentity {
   readonly processId: ProcessId;
 }
 
-export interface Claim {
+export interface LeaseRequest {
   /** The row to write if the record does not exist yet. */
-  readonly row: Row;
+  readonly row: RecordRow;
   readonly leaseTtlMs: number;
   /** A lease owner that is known to be dead. Its lease is taken over at once. */
-  readonly replacing?: ProcessId;
+  readonly deadOwner?: ProcessId;
 }
 
-export interface ClaimAnswer {
+export interface LeaseAnswer {
   /** The owner of the lease now. Equals this process if the lease could be acquired. */
   readonly leaseOwner: ProcessId;
   /** The record as it is stored now. */
   readonly value: string;
 }
 
-export interface Write extends RecordName {
+export interface RecordWrite extends RecordKey {
   /** The revision that the stored record must have; `null` for a new record. */
   readonly expectedRevision: number | null;
   /** The new row; `null` removes the record. */
-  readonly after: Row | null;
+  readonly after: RecordRow | null;
   readonly durability: Durability;
-  /** The attempt that a new call replaces. Its handles end with the write. */
+  /** The attempt that a new call replaces. This write also ends the call handles of that attempt. */
   readonly failed?: FailedAttempt | undefined;
   /** The slot to release, even if the write does not take place. */
   readonly slot?: SlotRelease | undefined;
@@ -110,13 +115,13 @@ export interface Write extends RecordName {
 }
 
 /** `value`: the record that is stored instead; `undefined` if there is none. */
-export type WriteAnswer =
+export type RecordWriteAnswer =
   | { readonly written: true }
   | { readonly written: false; readonly value: string | undefined };
 
-export interface AdmitRequest extends CreateLimits {
+export interface AdmitRequest extends AdmissionLimits {
   /** The record to store if the create is admitted: `unresolved`, with its reservation in `spend`. */
-  readonly after: Row;
+  readonly after: RecordRow;
   readonly expectedRevision: number;
   /**
    * The id of the send. The caller chooses it, so that an admission whose answer was lost can be repeated or released.
@@ -152,7 +157,7 @@ export interface LedgerStoreOptions {
   readonly wallMs: () => number;
 }
 
-interface Question<T> {
+interface LedgerTransaction<T> {
   readonly durability: Durability;
   /**
    * Whether to lock the origin's row, which all API keys of the origin share. This lock is needed to judge the budget,
@@ -229,17 +234,21 @@ export class LedgerStore {
   }
 
   /** Takes or renews the lease of a record. Writes the record first if it is missing. */
-  claim({ row, leaseTtlMs, replacing }: Claim): Promise<ClaimAnswer> {
+  acquireLease({ row, leaseTtlMs, deadOwner }: LeaseRequest): Promise<LeaseAnswer> {
     const { processId: owner } = this.#options.identity;
     return this.#transact({
-      // Accept that a power cut may lose a waiting record. Nothing was sent for it, so this process can claim it again.
+      // Accept that a power cut may lose a waiting record. Nothing was sent for it, so this process can write it again.
       durability: row.status === "waiting" ? "process_kill" : "power_cut",
-      locksOrigin: row.names.some(isTaskName),
-      load: loadRow(row, row.names),
+      locksOrigin: row.lookupKeys.some(isTaskLookupKey),
+      load: loadRow(row, row.lookupKeys),
       decide: (rows, _state, nowMs) => {
         const loaded = loadedRow(rows);
         const { stored } = loaded;
-        const lease = acquiredLease(stored?.lease ?? null, { owner, ttlMs: leaseTtlMs, replacing }, nowMs);
+        const lease = acquiredLease(
+          stored?.lease ?? null,
+          { owner, ttlMs: leaseTtlMs, replacing: deadOwner },
+          nowMs,
+        );
         const result = { leaseOwner: lease.owner, value: stored?.value ?? row.value };
         if (lease.owner !== owner) return { result, save: clampedLease(row, stored?.lease ?? null, lease) };
         if (stored !== undefined) return { result, save: [saveLease(row, lease)] };
@@ -250,7 +259,7 @@ export class LedgerStore {
   }
 
   /** Releases this process's lease of a record. */
-  release(recordId: string): Promise<void> {
+  releaseLease(recordId: string): Promise<void> {
     const { keyId, processId } = this.#options.identity;
     const name = { keyId, recordId };
     return this.#transact({
@@ -268,16 +277,16 @@ export class LedgerStore {
    * Writes a record if the stored revision is the expected one. Updates columns, names, sums and places to match the
    * value.
    */
-  write(write: Write): Promise<WriteAnswer> {
+  write(write: RecordWrite): Promise<RecordWriteAnswer> {
     const written = { written: true } as const;
     const { processId: owner } = this.#options.identity;
     const { expectedRevision, after, failed = null, slot, lease = "renew", durability } = write;
     const isWaiting = after?.status === "waiting";
-    return this.#transact<WriteAnswer>({
+    return this.#transact<RecordWriteAnswer>({
       durability,
       locksOrigin: write.keepsSpend !== true,
       load: [
-        ...loadRow(write, after?.names),
+        ...loadRow(write, after?.lookupKeys),
         ...(isWaiting ? [selectOpenHandles(this.#viewer, write.recordId)] : []),
       ],
       decide: (rows, before, nowMs) => {
@@ -302,7 +311,7 @@ export class LedgerStore {
         const kept =
           lease === "release" ? releasedLease(current, owner) : renewedLease(current, owner, nowMs);
         const place = placeAfterWrite(stored, after, { steadyMs: nowMs, owner });
-        const ended = isWaiting ? endedByWaiting(handleRows(rows[ROW_RESULTS]), failed) : [];
+        const ended = isWaiting ? handlesEndedByWaiting(handleRows(rows[ROW_RESULTS]), failed) : [];
         return {
           state,
           result: written,
@@ -323,7 +332,7 @@ export class LedgerStore {
       locksOrigin: budget !== null,
       narrationId,
       load: [
-        ...loadRow(after, after.names),
+        ...loadRow(after, after.lookupKeys),
         sql(
           "SELECT record_id, flight, flight_at_ms, flight_owner FROM agm_records WHERE key_id = ? AND flight IS NOT NULL",
           keyId,
@@ -344,14 +353,14 @@ export class LedgerStore {
           otherPlaces: others.map(({ place }) => place),
           countedCredits: withoutOwn(sumOf(sums), loaded, lastQuarterBefore(wallMs, budget?.windowMs ?? 0)),
           // A create that may have arrived is completed, even if every caller cancels.
-          isWanted: !isForHandles || stored?.status !== "waiting" || handleRows(handles).some(isWanted),
+          isWanted: !isForHandles || stored?.status !== "waiting" || handleRows(handles).some(isHandleWanted),
           narration:
             narrationId === null
               ? null
               : {
                   ...narrationLimit(narration?.state ?? ""),
                   lease: narration?.lease ?? null,
-                  billedCredits: billedCredits(billLines(bill), keyId, workName(workId)),
+                  billedCredits: billedCredits(billLines(bill), keyId, workLookupKey(workId)),
                 },
         };
         const value = { value: after.value, spendCredits: after.spend?.credits ?? 0 };
@@ -373,7 +382,7 @@ export class LedgerStore {
               place: { flight: after.flight, atMs: nowMs, owner },
               lease: renewedLease(stored?.lease ?? null, owner, nowMs),
             }),
-            ...(narrationId === null ? [] : [addToBill(this.#viewer, narrationId, workName(workId))]),
+            ...(narrationId === null ? [] : [addToBill(this.#viewer, narrationId, workLookupKey(workId))]),
             ...clamped,
             ...dropRefused(keyId, wallMs - REFUSAL_RETENTION_MS),
             ...lapsed.map((other) => forgetPlace(keyId, other.recordId)),
@@ -389,21 +398,21 @@ export class LedgerStore {
   }
 
   /** Returns a handle of this API key; `null` if there is none. */
-  async findHandle(handle: string): Promise<CallHandle | null> {
+  async findCallHandle(handle: string): Promise<CallHandle | null> {
     const [rows] = await this.#options.engine.read([selectHandle(this.#viewer, handle)]);
     return handleRows(rows)[0] ?? null;
   }
 
   /** Whether the record has an open handle that was not cancelled. */
-  async hasWantedHandle(recordId: string): Promise<boolean> {
+  async hasWantedCallHandle(recordId: string): Promise<boolean> {
     const [rows] = await this.#options.engine.read([selectOpenHandles(this.#viewer, recordId)]);
-    return handleRows(rows).some(isWanted);
+    return handleRows(rows).some(isHandleWanted);
   }
 
   /**
    * Opens a handle for a record, or returns an open one with the same options; `null` if there is no such record.
    */
-  openHandle(draft: HandleDraft, saveOptions: SaveOptions): Promise<CallHandle | null> {
+  openCallHandle(draft: CallHandleDraft, saveOptions: SaveOptions): Promise<CallHandle | null> {
     const { keyId, targetId } = draft;
     return this.#transact<CallHandle | null>({
       durability: "power_cut",
@@ -422,7 +431,7 @@ export class LedgerStore {
    *
    * @returns the handle as stored now
    */
-  cancelHandle(handle: CallHandle, atMs: number): Promise<CallHandle> {
+  cancelCallHandle(handle: CallHandle, atMs: number): Promise<CallHandle> {
     const { keyId, targetId } = handle;
     return this.#changeHandle(handle, loadRow({ keyId, recordId: targetId }), (stored, rows) =>
       cancelledHandle(stored, handleTarget(loadedRow(rows).stored?.value), atMs),
@@ -434,7 +443,7 @@ export class LedgerStore {
    *
    * @returns the handle, with the end that was written first
    */
-  endHandle(handle: CallHandle, end: HandleEnd, atMs: number): Promise<CallHandle> {
+  endCallHandle(handle: CallHandle, end: CallHandleEnd, atMs: number): Promise<CallHandle> {
     return this.#changeHandle(handle, [], (stored) => endedHandle(stored, end, atMs));
   }
 
@@ -503,7 +512,7 @@ export class LedgerStore {
   }
 
   /** Removes a record that cannot be read. Its spend stays counted, because damage must not free a budget. */
-  discard(name: RecordName): Promise<void> {
+  discard(name: RecordKey): Promise<void> {
     return this.#transact({
       durability: "power_cut",
       load: loadRow(name),
@@ -540,7 +549,7 @@ export class LedgerStore {
   }
 
   /** Finds every visible record that has the given name (see `Row.names`). This key's records come first. */
-  async named(name: string): Promise<StoredValue[]> {
+  async findByLookupKey(name: string): Promise<StoredValue[]> {
     const { engine, identity, machineId } = this.#options;
     const [rows = []] = await engine.read([
       sql(
@@ -616,25 +625,25 @@ export class LedgerStore {
    * Runs a transaction. Takes locks in a fixed order, so that transactions cannot deadlock: origin, API key,
    * narration.
    */
-  async #transact<T>(question: Question<T>): Promise<T> {
+  async #transact<T>(question: LedgerTransaction<T>): Promise<T> {
     if (!this.#isRegistered) await this.#register();
-    const result = await this.#ask(question);
+    const result = await this.#runTransaction(question);
     if (result !== NOT_REGISTERED) return result;
     await this.#register();
-    const again = await this.#ask(question);
+    const again = await this.#runTransaction(question);
     if (again !== NOT_REGISTERED) return again;
     throw new AudioError("store_unavailable", "The ledger loses the row of this API key.", {
       retryable: true,
     });
   }
 
-  #ask<T>({
+  #runTransaction<T>({
     durability,
     locksOrigin = false,
     narrationId = null,
     load,
     decide,
-  }: Question<T>): Promise<T | typeof NOT_REGISTERED> {
+  }: LedgerTransaction<T>): Promise<T | typeof NOT_REGISTERED> {
     const { engine, identity } = this.#options;
     const { origin, keyId } = identity;
     const originLock = sql(`SELECT origin FROM agm_origins WHERE origin = ?${engine.forUpdate}`, origin);
@@ -719,7 +728,7 @@ const clampPlace = (keyId: string, recordId: string, nowMs: number): Statement =
   sql("UPDATE agm_records SET flight_at_ms = ? WHERE key_id = ? AND record_id = ?", nowMs, keyId, recordId);
 
 /** Makes the same correction as {@link clampPlace}, for the lease of another process. */
-const clampedLease = (name: RecordName, stored: Lease | null, lease: Lease): Statement[] =>
+const clampedLease = (name: RecordKey, stored: Lease | null, lease: Lease): Statement[] =>
   stored?.atMs === lease.atMs ? [] : [saveLease(name, lease)];
 
 const leaseOf = (rows: Rows | undefined): Lease | null => {

@@ -4,12 +4,18 @@ import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { isProcessGone } from "../process-id.ts";
-import { leaseTtlMs } from "./horizons.ts";
-import { earlierTaskName, originalWorkName, pathName, taskName, workName } from "./identity.ts";
+import { leaseTtlMs } from "./durations.ts";
+import {
+  earlierTaskLookupKey,
+  originalWorkLookupKey,
+  pathLookupKey,
+  taskLookupKey,
+  workLookupKey,
+} from "./identity.ts";
 import type { AdmitRequest, LedgerIdentity, LedgerStore, ListQuery } from "./ledger-store.ts";
 import { applyEvent, type TaskEvent, withoutSend } from "./lifecycle.ts";
 import { rowOf, type TaskRecord } from "./record.ts";
-import type { Admission, CreateLimits } from "./rules/admission.ts";
+import type { Admission, AdmissionLimits } from "./rules/admission.ts";
 import type { SlotRelease } from "./rules/api-key-state.ts";
 import { durabilityOf } from "./rules/durability.ts";
 import { eachTaskOnce } from "./rules/shared-task.ts";
@@ -68,24 +74,24 @@ export class Ledger {
 
   /** Returns the records of a work under all keys that this machine has used. This key's record comes first. */
   async ofWork(workId: string): Promise<TaskRecord[]> {
-    return await this.#named(workName(workId));
+    return await this.#findByLookupKey(workLookupKey(workId));
   }
 
   /** Returns the records of a work, and the records whose input is a respelling of the work's text. */
   async ofWrittenWork(workId: string): Promise<TaskRecord[]> {
-    return [...(await this.ofWork(workId)), ...(await this.#named(originalWorkName(workId)))];
+    return [...(await this.ofWork(workId)), ...(await this.#findByLookupKey(originalWorkLookupKey(workId)))];
   }
 
   /** Finds records by their current task. If there are none, finds records by the task of a failed attempt. */
   async ofTask(taskId: string): Promise<TaskRecord[]> {
     const { origin } = this.identity;
-    const records = await this.#named(taskName(origin, taskId));
-    return records.length > 0 ? records : await this.#named(earlierTaskName(origin, taskId));
+    const records = await this.#findByLookupKey(taskLookupKey(origin, taskId));
+    return records.length > 0 ? records : await this.#findByLookupKey(earlierTaskLookupKey(origin, taskId));
   }
 
   /** Finds the records of a file. Searches every origin, because the file is here whichever service created it. */
   async ofPath(path: string): Promise<TaskRecord[]> {
-    return await this.#named(pathName(path));
+    return await this.#findByLookupKey(pathLookupKey(path));
   }
 
   /**
@@ -102,9 +108,9 @@ export class Ledger {
   }
 
   /** Throws for a damaged record of this key. Skips damaged records of other keys, because they are only hints. */
-  async #named(name: string): Promise<TaskRecord[]> {
+  async #findByLookupKey(name: string): Promise<TaskRecord[]> {
     const records: TaskRecord[] = [];
-    for (const stored of await this.store.named(name)) {
+    for (const stored of await this.store.findByLookupKey(name)) {
       const isOwn = stored.keyId === this.identity.keyId;
       const record = isOwn ? await this.#stored.read(stored) : this.#stored.readLeniently(stored);
       if (record !== null) records.push(record);
@@ -120,12 +126,12 @@ export class Ledger {
    *   deleted. It is then written as a new record, without its earlier sends
    * @returns the stored record, and whether this process has the lease
    */
-  async claim(draft: TaskRecord): Promise<{ record: TaskRecord; isOurs: boolean }> {
+  async acquireLease(draft: TaskRecord): Promise<{ record: TaskRecord; isOurs: boolean }> {
     const row = rowOf(draft.taskId === null ? { ...withoutSend(draft), revision: 0 } : draft);
-    const claim = { row, leaseTtlMs: this.leaseTtlMs };
-    const first = await this.store.claim(claim);
+    const request = { row, leaseTtlMs: this.leaseTtlMs };
+    const first = await this.store.acquireLease(request);
     const answer = isProcessGone(first.leaseOwner)
-      ? await this.store.claim({ ...claim, replacing: first.leaseOwner })
+      ? await this.store.acquireLease({ ...request, deadOwner: first.leaseOwner })
       : first;
     const record = await this.#stored.read({ ...draft, value: answer.value });
     return { record, isOurs: answer.leaseOwner === this.identity.processId };
@@ -151,7 +157,7 @@ export class Ledger {
       const next = applyEvent(current, event);
       if (next === current && expectedRevision !== null) {
         if (slot !== undefined && tries === 0) await this.store.releaseSlot(slot);
-        if (lease === "release") await this.store.release(recordId);
+        if (lease === "release") await this.store.releaseLease(recordId);
         return current;
       }
       const after = { ...next, revision: nextRevision(current) };
@@ -192,7 +198,7 @@ export class Ledger {
   async admit(
     known: TaskRecord,
     sendId: string,
-    limits: CreateLimits,
+    limits: AdmissionLimits,
     wantedBy: Pick<AdmitRequest, "narrationId" | "isForHandles"> = { narrationId: null },
   ): Promise<AdmissionResult> {
     let current = known;
@@ -238,8 +244,9 @@ export class Ledger {
 }
 
 /**
- * Returns the revision of the next write. A claim has revision 0, even for a record that was removed before. The first
- * write picks a random revision, so that a late or repeated write to the removed record does not match the new record.
+ * Returns the revision of the next write. A record that {@link Ledger.acquireLease} has written has revision 0. The
+ * next write picks a random revision, so that a late write to a record that was removed before does not match its
+ * successor.
  */
 const nextRevision = ({ revision }: TaskRecord): number =>
   revision === 0 ? randomInt(1, MAX_FIRST_REVISION) : revision + 1;

@@ -3,7 +3,7 @@ import type { ObservedTask } from "../api/read-task.ts";
 import { isRunningStatus } from "../contract/audio-task.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { ReplacedFile, SavedFile } from "../files/saved-file.ts";
-import { MAX_IN_FLIGHT_MS } from "./horizons.ts";
+import { MAX_IN_FLIGHT_MS } from "./durations.ts";
 import { idempotencyKey } from "./identity.ts";
 import { isRefunded, type TaskRecord } from "./record.ts";
 import type { StoredError } from "./stored-error.ts";

@@ -4,17 +4,17 @@ import { OUTPUT_FORMATS, SAMPLE_RATES } from "../contract/audio-format.ts";
 import { billingSchema, isRunningStatus, TASK_STATUSES } from "../contract/audio-task.ts";
 import type { ReplacedFile, SavedFile } from "../files/saved-file.ts";
 import {
-  earlierTaskName,
-  originalWorkName,
-  pathName,
-  taskName,
+  earlierTaskLookupKey,
+  originalWorkLookupKey,
+  pathLookupKey,
+  taskLookupKey,
   workId as workIdOf,
-  workName,
+  workLookupKey,
 } from "./identity.ts";
 import { storedErrorSchema } from "./stored-error.ts";
 
 /**
- * `waiting`: the record is claimed, and nothing was sent. `unresolved`: a create was sent or is about to be sent, and
+ * `waiting`: the record is stored, and nothing was sent. `unresolved`: a create was sent or is about to be sent, and
  * its answer is unknown. All others are statuses of the service.
  */
 export const RECORD_STATUSES = ["waiting", "unresolved", ...TASK_STATUSES] as const;
@@ -133,7 +133,7 @@ export function flightOf(record: TaskRecord): Flight | null {
 }
 
 /** A record as stored: its JSON value and the columns derived from it. Both are written together. */
-export interface Row {
+export interface RecordRow {
   readonly keyId: string;
   readonly recordId: string;
   readonly workId: string;
@@ -148,7 +148,7 @@ export interface Row {
    */
   readonly refusedAtMs: number | null;
   /** Hashed lookup keys of the record: its request, its tasks and its files. */
-  readonly names: readonly string[];
+  readonly lookupKeys: readonly string[];
   readonly createdAtMs: number;
   readonly revision: number;
   /** The record as JSON. */
@@ -162,10 +162,10 @@ export const originalInput = (input: string, writtenPrompt: string | null): stri
 /** Returns the name of the work with the original text. A respelled request is found by this name, too. */
 function writtenNames({ origin, input, writtenPrompt, take }: TaskRecord): string[] {
   if (input === null || writtenPrompt === null || take === null) return [];
-  return [originalWorkName(workIdOf(origin, originalInput(input, writtenPrompt), take))];
+  return [originalWorkLookupKey(workIdOf(origin, originalInput(input, writtenPrompt), take))];
 }
 
-export function rowOf(record: TaskRecord): Row {
+export function rowOf(record: TaskRecord): RecordRow {
   const { keyId, recordId, workId, origin, taskId, status, spend, createdAtMs, revision, isListed } = record;
   return {
     keyId,
@@ -178,13 +178,13 @@ export function rowOf(record: TaskRecord): Row {
     flight: flightOf(record),
     spend,
     refusedAtMs: spend === null && record.earlierTaskIds.length === 0 ? (record.refusal?.atMs ?? null) : null,
-    names: [
+    lookupKeys: [
       ...new Set([
-        workName(workId),
+        workLookupKey(workId),
         ...writtenNames(record),
-        ...(taskId === null ? [] : [taskName(origin, taskId)]),
-        ...record.files.map(({ path }) => pathName(path)),
-        ...record.earlierTaskIds.map((earlier) => earlierTaskName(origin, earlier)),
+        ...(taskId === null ? [] : [taskLookupKey(origin, taskId)]),
+        ...record.files.map(({ path }) => pathLookupKey(path)),
+        ...record.earlierTaskIds.map((earlier) => earlierTaskLookupKey(origin, earlier)),
       ]),
     ],
     createdAtMs,

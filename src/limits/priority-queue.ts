@@ -3,7 +3,7 @@ import type { Clock } from "../clock.ts";
 import { Wakeup } from "./wakeup.ts";
 
 /** The answer to a request: its outcome, or why it has to wait and when to ask again. */
-export type Answer<Outcome, Reason> =
+export type QueueAnswer<Outcome, Reason> =
   | { readonly outcome: Outcome }
   | { readonly waitFor: Reason; readonly waitMs: number };
 
@@ -13,7 +13,7 @@ export interface PriorityQueueOptions<Request, Outcome, Reason> {
    * Asks for the request at the head. A rejection fails that request. If `failsAll` returns true, it also fails all
    * other requests in the queue.
    */
-  ask(request: Request): Promise<Answer<Outcome, Reason>>;
+  tryAdmit(request: Request): Promise<QueueAnswer<Outcome, Reason>>;
   failsAll(error: unknown): boolean;
   /** Releases an outcome whose caller has left the queue in the meantime. */
   releaseUnused(outcome: Outcome): Promise<void>;
@@ -91,7 +91,7 @@ export class PriorityQueue<Request, Outcome, Reason> {
     this.#wakeup.signal();
   }
 
-  /** Resolves when the queue is empty, nothing is being asked for, and unused outcomes have been released. */
+  /** Resolves when the queue is empty, no admission is being requested, and unused outcomes have been released. */
   async idle(): Promise<void> {
     await this.#serving;
   }
@@ -122,7 +122,7 @@ export class PriorityQueue<Request, Outcome, Reason> {
     for (let head = this.#first(); head !== undefined; head = this.#first()) {
       this.#wakeup.reset();
       try {
-        const answer = await this.#options.ask(head.request);
+        const answer = await this.#options.tryAdmit(head.request);
         if ("outcome" in answer) {
           this.#blocked = undefined;
           if (this.#waiters.includes(head)) head.resolve(answer.outcome);

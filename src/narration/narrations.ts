@@ -5,25 +5,20 @@ import { isCancelledByCaller } from "../call-cancellation.ts";
 import type { Clock } from "../clock.ts";
 import type { CaptionFiles } from "../config/config.ts";
 import type { OutputFolder } from "../files/output-folder.ts";
-import type { HandleOperations, HandleOrView } from "../generation/handles/handle-status.ts";
+import type {
+  CallHandleOperations,
+  CallHandleOrView,
+} from "../generation/call-handles/call-handle-status.ts";
 import type { Call } from "../generation/job/wait-for-job.ts";
 import { ownerOf as nameOwner } from "../generation/name-owner.ts";
 import type { PartOperations } from "../generation/use-cases/generate-part.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import type { TaskRecord } from "../ledger/record.ts";
-import type { HandleDraft } from "../ledger/rules/handles.ts";
+import type { CallHandleDraft } from "../ledger/rules/call-handle.ts";
 import type { Log } from "../log.ts";
 import { isLanguageNote } from "../text-language.ts";
-import { createJoinedFiles, type OwnFile } from "./driving/joined-files.ts";
 import { NarrationDrivers } from "./driving/narration-drivers.ts";
-import { partRequest, takeOf } from "./driving/part-request.ts";
-import {
-  callCancelled,
-  openNarrationHandle,
-  withCaller,
-  withoutEndedProcesses,
-} from "./handles/narration-callers.ts";
-import { NarrationHandles } from "./handles/narration-handles.ts";
+import { createJoinedFiles, type OwnFile } from "./files/joined-files.ts";
+import { NarrationCallHandles } from "./narration-call-handles.ts";
 import {
   type FindNarrationDeps,
   type FoundNarration,
@@ -40,11 +35,19 @@ import {
   withStop,
 } from "./state/changes.ts";
 import {
+  openCallHandle,
+  withCaller,
+  withCancelledCall,
+  withoutEndedProcesses,
+} from "./state/narration-callers.ts";
+import {
   type ComputeFigures,
   type KnownNarration,
   NarrationRepository,
 } from "./state/narration-repository.ts";
 import type { NarrationFile, NarrationState } from "./state/narration-state.ts";
+import { partRequest, takeOf } from "./state/part-request.ts";
+import { type PartSummary, summarizeParts } from "./state/part-summary.ts";
 import { isUsualRetake } from "./state/retakes.ts";
 import { likelyLate } from "./timeline/late-cues.ts";
 import { type ListedNarration, listedNarrations, MAX_SEARCHED } from "./views/listed-narrations.ts";
@@ -55,20 +58,11 @@ import {
   statusOf,
   withoutMissing,
 } from "./views/narration-view.ts";
-import { type PartStatus, type PartSummary, summarizeParts } from "./views/part-summary.ts";
+
+import type { PartRow } from "./views/parts-table.ts";
 
 export type { NarrateSource } from "./planning/find-narration.ts";
 export type { NarrateChanges } from "./state/changes.ts";
-
-/** One row of the table of parts. */
-export interface NarrationPart {
-  readonly number: number;
-  readonly text: string;
-  readonly chapter: string | null;
-  readonly take: number;
-  readonly status: PartStatus;
-  readonly record: TaskRecord | null;
-}
 
 export interface Narrations {
   /**
@@ -82,12 +76,12 @@ export interface Narrations {
    * Does the same as `narrate`, for a client that supports the tasks extension. If audio must be made, returns a handle
    * without waiting, and the narration continues after the call.
    */
-  start(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<HandleOrView<NarrationView>>;
-  readonly handles: HandleOperations<NarrationView>;
+  start(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<CallHandleOrView<NarrationView>>;
+  readonly callHandles: CallHandleOperations<NarrationView>;
   /** Lists narrations that contain every word of the query, newest first, with their last stored status. */
   list(query: string | null, limit: number): Promise<ListedNarration[]>;
   /** Reports the status of each part. @throws AudioError `not_found` */
-  parts(narrationId: string): Promise<{ readonly view: NarrationView; readonly parts: NarrationPart[] }>;
+  listParts(narrationId: string): Promise<{ readonly view: NarrationView; readonly parts: PartRow[] }>;
   /** Finds a file of a narration by its number, from 1. @throws AudioError `not_found` */
   fileOf(narrationId: string, number: number): Promise<NarrationFile>;
   /** Finds a narration's file by its path; `null` if no narration has saved a file there. */
@@ -97,7 +91,7 @@ export interface Narrations {
 
 export interface NarrationsDeps {
   readonly ledger: Ledger;
-  readonly parts: PartOperations;
+  readonly partOperations: PartOperations;
   readonly folder: OutputFolder;
   readonly clock: Clock;
   readonly log: Log;
@@ -110,14 +104,14 @@ export interface NarrationsDeps {
 const MAX_OWNERS = 50;
 
 export class NarrationWorkflow implements Narrations {
-  readonly handles: NarrationHandles;
+  readonly callHandles: NarrationCallHandles;
   readonly #deps: NarrationsDeps;
   readonly #repository: NarrationRepository;
   readonly #drivers: NarrationDrivers;
   readonly #finding: FindNarrationDeps;
 
   constructor(deps: NarrationsDeps) {
-    const { ledger, folder, clock, log, parts, captionFiles, holdsSecret } = deps;
+    const { ledger, folder, clock, log, partOperations, captionFiles, holdsSecret } = deps;
     const { origin, processId } = ledger.identity;
     const computeFigures: ComputeFigures = async (known) =>
       figuresOf(known, await this.#partSummaryOf(known), clock.wallMs());
@@ -125,12 +119,20 @@ export class NarrationWorkflow implements Narrations {
     const ownerOf = async (name: string): Promise<OwnFile | null> => await this.#ownerOf(name);
     const joined = createJoinedFiles({ folder, ownerOf, clock, captionFiles });
     const { leaseTtlMs } = ledger;
-    const drivers = new NarrationDrivers({ repository, parts, joined, clock, log, processId, leaseTtlMs });
+    const drivers = new NarrationDrivers({
+      repository,
+      partOperations,
+      joined,
+      clock,
+      log,
+      processId,
+      leaseTtlMs,
+    });
     this.#deps = deps;
     this.#repository = repository;
     this.#drivers = drivers;
     this.#finding = { repository, origin, folder, clock, holdsSecret };
-    this.handles = new NarrationHandles({
+    this.callHandles = new NarrationCallHandles({
       repository,
       drivers,
       computeFigures,
@@ -174,12 +176,13 @@ export class NarrationWorkflow implements Narrations {
     source: NarrateSource,
     changes: NarrateChanges,
     call: Call,
-  ): Promise<HandleOrView<NarrationView>> {
+  ): Promise<CallHandleOrView<NarrationView>> {
     const known = await findChecked(this.#finding, source, changes);
     call.signal.throwIfAborted();
-    const isThere = known.state.status === "finished" && !choosesOtherFiles(known.state, changes, known.plan);
+    const hasWantedFiles =
+      known.state.status === "finished" && !choosesOtherFiles(known.state, changes, known.plan);
     const first = await this.#planFirst(source, known, changes);
-    if (changes.stop || changes.maxCredits === null || isThere || first !== null) {
+    if (changes.stop || changes.maxCredits === null || hasWantedFiles || first !== null) {
       return { view: await this.narrate(source, changes, call) };
     }
     const { narrationId: targetId, plan } = known;
@@ -192,7 +195,7 @@ export class NarrationWorkflow implements Narrations {
       draft,
     );
     if (handle === null) throw new Error("a handle was asked for, and not opened");
-    return { working: await this.handles.working(handle, state) };
+    return { working: await this.callHandles.working(handle, state) };
   }
 
   async list(query: string | null, limit: number): Promise<ListedNarration[]> {
@@ -201,9 +204,7 @@ export class NarrationWorkflow implements Narrations {
     return await listedNarrations(this.#repository, this.#deps.folder.root, countSaved, { query, limit });
   }
 
-  async parts(
-    narrationId: string,
-  ): Promise<{ readonly view: NarrationView; readonly parts: NarrationPart[] }> {
+  async listParts(narrationId: string): Promise<{ readonly view: NarrationView; readonly parts: PartRow[] }> {
     const known = await findNarration(this.#finding, { kind: "narration", narrationId });
     const { plan, state } = known;
     const partSummary = await this.#partSummaryOf(known);
@@ -234,7 +235,12 @@ export class NarrationWorkflow implements Narrations {
   }
 
   async #partSummaryOf({ narrationId, plan, state }: KnownNarration): Promise<PartSummary> {
-    return await summarizeParts(this.#deps.parts, plan, state, await this.#repository.bill(narrationId));
+    return await summarizeParts(
+      this.#deps.partOperations,
+      plan,
+      state,
+      await this.#repository.bill(narrationId),
+    );
   }
 
   /** Finds the narration or the single request that has saved the file of that name. */
@@ -253,7 +259,7 @@ export class NarrationWorkflow implements Narrations {
   async #changedPronunciationRemark({ plan, state }: KnownNarration): Promise<string | null> {
     let count = 0;
     for (const index of plan.parts.keys()) {
-      if (await this.#deps.parts.hasOtherPronunciation(partRequest(plan, state, index))) count += 1;
+      if (await this.#deps.partOperations.hasOtherPronunciation(partRequest(plan, state, index))) count += 1;
     }
     if (count === 0) return null;
     const which = count === 1 ? "1 part that is paid for was" : `${count} parts that are paid for were`;
@@ -261,7 +267,7 @@ export class NarrationWorkflow implements Narrations {
   }
 
   async #currentView(narrationId: string, changes: NarrateChanges): Promise<NarrationView> {
-    const { clock, folder, ledger, parts } = this.#deps;
+    const { clock, folder, ledger, partOperations } = this.#deps;
     const stored = await this.#repository.get(narrationId);
     // A driver that has just begun may not have its lease yet.
     const ownLease = this.#drivers.has(narrationId) ? ledger.identity.processId : null;
@@ -271,13 +277,13 @@ export class NarrationWorkflow implements Narrations {
     const view = narrationViewOf({ ...known, state }, partSummary, clock.wallMs());
     const shown = await withoutMissing(view, folder.root);
     if (shown.status !== "planned") return shown;
-    const late = await likelyLate(parts, known.plan, state, partSummary.records);
+    const late = await likelyLate(partOperations, known.plan, state, partSummary.records);
     const respelled = await this.#changedPronunciationRemark(known);
     return {
       ...shown,
       toRepeat: [
         ...(state === stored.state ? [] : ["the same retakes"]),
-        ...(changes.replaces ? ["replace true"] : []),
+        ...(changes.mayReplace ? ["replace true"] : []),
       ],
       remarks: [...shown.remarks, ...late, ...(respelled === null ? [] : [respelled])],
     };
@@ -311,13 +317,13 @@ export class NarrationWorkflow implements Narrations {
   async #storeAndDrive(
     { narrationId, leaseOwner }: KnownNarration,
     change: (state: NarrationState) => NarrationState,
-    draft: HandleDraft | null = null,
+    draft: CallHandleDraft | null = null,
   ) {
     const isUndriven = leaseOwner === null && !this.#drivers.has(narrationId);
     const { processId } = this.#deps.ledger.identity;
     const changed = await this.#repository.changeHandle(narrationId, (current, open) => ({
       state: change(isUndriven ? withoutEndedProcesses(current, processId) : current),
-      handle: draft === null ? null : openNarrationHandle(open, draft),
+      handle: draft === null ? null : openCallHandle(open, draft),
     }));
     this.#drivers.refresh(narrationId, changed.state);
     if (isUndriven || changed.state.status === "running") this.#drivers.start(narrationId);
@@ -344,7 +350,7 @@ export class NarrationWorkflow implements Narrations {
     const named = (before: NarrationState): NarrationState => (isNamed ? { ...before, fileName } : before);
     const isInterrupted =
       state.status === "running" && known.leaseOwner === null && !this.#drivers.has(narrationId);
-    if (isInterrupted && source.kind === "narration" && source.mayGoOn === true) {
+    if (isInterrupted && source.kind === "narration" && source.mayResume === true) {
       await this.#storeAndDrive(known, named);
     } else if (state.status === "finished" ? isNamed : await this.#isReadyToJoin(known)) {
       await this.#storeAndDrive(known, (before) => withResume(named(before)));
@@ -362,7 +368,7 @@ export class NarrationWorkflow implements Narrations {
   async #cancel(narrationId: string): Promise<void> {
     const { processId } = this.#deps.ledger.identity;
     const state = await this.#repository.change(narrationId, (before, open) =>
-      callCancelled(before, open, processId),
+      withCancelledCall(before, open, processId),
     );
     this.#drivers.refresh(narrationId, state);
   }

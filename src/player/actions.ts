@@ -1,6 +1,6 @@
 /** Connects the buttons that save a sound, or ask the assistant for another take or the next part. */
 import { button, showStatus } from "./elements.ts";
-import { ask, HostError, isSupported } from "./host.ts";
+import { HostError, isSupported, requestHost } from "./host.ts";
 import { piecesOf } from "./pieces.ts";
 import { MIME_TYPES, nameOf, type ShownResult, type Sound } from "./sounds.ts";
 
@@ -38,7 +38,7 @@ async function save(sound: Sound): Promise<void> {
     const uri = `file:///${encodeURIComponent(nameOf(path))}`;
     const mimeType = format === "pcm" ? "application/octet-stream" : MIME_TYPES[format];
     const resource = { uri, mimeType, blob: await base64Of(sound) };
-    const answer = await ask(
+    const answer = await requestHost(
       "ui/download-file",
       { contents: [{ type: "resource", resource }] },
       SAVE_TIMEOUT_MS,
@@ -57,7 +57,7 @@ async function save(sound: Sound): Promise<void> {
 export async function askAssistant(sentence: string): Promise<void> {
   try {
     const content = [{ type: "text", text: sentence }];
-    const answer = await ask("ui/message", { role: "user", content });
+    const answer = await requestHost("ui/message", { role: "user", content });
     showStatus(answer["isError"] === true ? "The chat did not take the message." : "Asked in the chat.");
   } catch {
     showStatus("The chat did not take the message; ask the assistant in your own words.", true);

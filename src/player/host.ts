@@ -69,7 +69,11 @@ const send = (method: string, params: Fields, patienceMs: number): Promise<Field
   });
 
 /** Sends a request. @throws HostError if the host lacks the capability, refuses, or does not answer in time */
-export async function ask(method: Need, params: Fields, patienceMs = ANSWER_TIMEOUT_MS): Promise<Fields> {
+export async function requestHost(
+  method: Need,
+  params: Fields,
+  patienceMs = ANSWER_TIMEOUT_MS,
+): Promise<Fields> {
   if (!isSupported(method)) throw new HostError(NEEDS[method][1]);
   return await send(method, params, patienceMs);
 }
@@ -83,9 +87,9 @@ export async function connectToHost(): Promise<Fields> {
   return fields(answer["hostContext"]);
 }
 
-/** Calls a tool of the server. Returns a result even if it has `isError`. @throws HostError as {@link ask} does */
+/** Calls a tool of the server. Returns a result even if it has `isError`. @throws HostError as {@link requestHost} does */
 export async function callTool(name: string, args: Fields, patienceMs?: number): Promise<Fields> {
-  return await ask("tools/call", { name, arguments: args }, patienceMs);
+  return await requestHost("tools/call", { name, arguments: args }, patienceMs);
 }
 
 const refusalOf = ({ code, message }: Fields): HostError =>

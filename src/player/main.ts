@@ -1,7 +1,6 @@
 /** Shows a tool's result in the chat and plays its audio. Loads nothing from a network; talks to its host only. */
 import { askAssistant, connectActions } from "./actions.ts";
 import { button, element, html, make, showStatus } from "./elements.ts";
-import { Engine } from "./engine.ts";
 import {
   ANSWER_TIMEOUT_MS,
   callTool,
@@ -16,7 +15,8 @@ import { Marks } from "./marks.ts";
 import { isRunning, pollUntilMade } from "./poll-task.ts";
 import { fields, text } from "./received.ts";
 import { DamagedError, type Source } from "./segment.ts";
-import { clock, nameOf, type ShownResult, type Sound, shownOf } from "./sounds.ts";
+import { SoundPlayer } from "./sound-player.ts";
+import { formatClock, nameOf, type ShownResult, type Sound, shownOf } from "./sounds.ts";
 import { openSource } from "./source.ts";
 import { showTakes, type Take, takesOf } from "./takes.ts";
 import { applyTheme } from "./theme.ts";
@@ -24,7 +24,7 @@ import { connectTransport, showTransport } from "./transport.ts";
 import { Waveform } from "./waveform.ts";
 
 const wave = new Waveform(element("#wave canvas", HTMLCanvasElement));
-const engine = new Engine({
+const engine = new SoundPlayer({
   onChange: () => {
     showTransport(engine, wave);
     if (engine.isPlaying && html("#say").textContent === PRESS_PLAY_AGAIN) showStatus("");
@@ -43,7 +43,7 @@ let shownState = "";
 /**
  * Counts changes of what is shown. Asynchronous code compares this number, and drops its result after a later change.
  */
-let turn = 0;
+let changeCount = 0;
 
 /** Shows an error as a sentence. Points to the file's path, so that people can still find the file. */
 function showError(error: unknown): void {
@@ -78,8 +78,8 @@ function offerFetch(act: () => Promise<void>): void {
 /** Opens a sound and shows the player. @param position where to start, in seconds */
 async function open(sound: Sound, sources: Map<string, Source>, position = 0): Promise<void> {
   // Make earlier choices obsolete, so that their late results are dropped.
-  turn += 1;
-  const mine = turn;
+  changeCount += 1;
+  const mine = changeCount;
   const { path, uri, companions } = sound;
   html("#fetch").hidden = true;
   html("#path").hidden = path === "";
@@ -89,20 +89,20 @@ async function open(sound: Sound, sources: Map<string, Source>, position = 0): P
   try {
     const source = sources.get(uri) ?? (await openSource(sound));
     sources.set(uri, source);
-    if (mine !== turn) return;
+    if (mine !== changeCount) return;
     html("#player").hidden = false;
     // Start to load captions and chapters before the sound, so that they arrive early. Playing does not wait for them.
     if (companions !== null) void marks.load(companions);
     await engine.open(source, position);
-    if (mine === turn && !html("#player").hidden) showStatus(shown?.note ?? "");
+    if (mine === changeCount && !html("#player").hidden) showStatus(shown?.note ?? "");
   } catch (error) {
-    if (mine === turn) showError(error);
+    if (mine === changeCount) showError(error);
   }
 }
 
 function showFiles(now: ShownResult, sources: Map<string, Source>): void {
   const buttons = now.sounds.map((sound) => {
-    const length = make("span", sound.seconds === null ? "" : clock(sound.seconds));
+    const length = make("span", sound.seconds === null ? "" : formatClock(sound.seconds));
     const made = make("button", "", length, make("bdi", sound.chapter || nameOf(sound.path)));
     made.onclick = () => {
       engine.close();
@@ -123,9 +123,9 @@ function showFiles(now: ShownResult, sources: Map<string, Source>): void {
 }
 
 async function findTakes(now: ShownResult, sound: Sound, sources: Map<string, Source>): Promise<void> {
-  const mine = turn;
+  const mine = changeCount;
   const takes = await takesOf(now, sound).catch((): Take[] => []);
-  if (mine !== turn) return;
+  if (mine !== changeCount) return;
   const max = Math.max(now.take ?? 1, ...takes.map((take) => take.shown.take ?? 1));
   connectActions(now, sound, max);
   showTakes(takes, sound, sources, (take) => {
@@ -153,8 +153,8 @@ function show(now: ShownResult): void {
   // Ignore a repeated result, because showing it again would stop playing.
   if (JSON.stringify(now) === shownState && !html("#player").hidden) return;
   shownState = JSON.stringify(now);
-  turn += 1;
-  const mine = turn;
+  changeCount += 1;
+  const mine = changeCount;
   shown = now;
   const [sound] = now.sounds;
   engine.close();
@@ -168,7 +168,7 @@ function show(now: ShownResult): void {
   // Some hosts pass on only the text of a result. Then only the id is known, and the rest is requested.
   const isBare = now.kind !== "words" && now.status === "" && !now.isError;
   if (isRunning(now) || isBare) {
-    void pollUntilMade(now, () => mine === turn, show);
+    void pollUntilMade(now, () => mine === changeCount, show);
     return;
   }
   if (sound === undefined) {
@@ -186,9 +186,9 @@ function show(now: ShownResult): void {
 async function fetchAudio(now: ShownResult, mine: number): Promise<void> {
   try {
     const result = await callTool("download_audio", { task_id: now.id }, 6 * ANSWER_TIMEOUT_MS);
-    if (mine === turn) show(shownOf(result));
+    if (mine === changeCount) show(shownOf(result));
   } catch (error) {
-    if (mine === turn) showError(error);
+    if (mine === changeCount) showError(error);
   }
 }
 
@@ -205,7 +205,7 @@ new ResizeObserver(() => {
 }).observe(element("main", HTMLElement));
 
 function leave(): void {
-  turn += 1;
+  changeCount += 1;
   engine.close();
 }
 

@@ -2,20 +2,20 @@
 import { type Cue, chaptersOf, cuesOf, indexAt, type Mark } from "./captions.ts";
 import { html, make } from "./elements.ts";
 import { readPieces } from "./pieces.ts";
-import { clock } from "./sounds.ts";
+import { formatClock } from "./sounds.ts";
 
 export class Marks {
   readonly #jump: (seconds: number) => void;
   #cues: readonly Cue[] = [];
   #chapters: readonly Mark[] = [];
-  #turn = 0;
+  #loadCount = 0;
 
   constructor(jump: (seconds: number) => void) {
     this.#jump = jump;
   }
 
   clear(): void {
-    this.#turn += 1;
+    this.#loadCount += 1;
     this.#fill("#lines", []);
     this.#fill("#chapters", []);
     this.#cues = [];
@@ -26,12 +26,12 @@ export class Marks {
   /** Loads captions and chapters. @param uri address of the audio file */
   async load(uri: string): Promise<void> {
     this.clear();
-    const turn = this.#turn;
+    const turn = this.#loadCount;
     const [captions, chapters] = await Promise.all([
       readPieces(`${uri}/captions`),
       readPieces(`${uri}/chapters`),
     ]);
-    if (turn !== this.#turn) return;
+    if (turn !== this.#loadCount) return;
     this.#cues = cuesOf(captions);
     this.#chapters = chaptersOf(chapters);
     this.#fill("#lines", this.#cues);
@@ -67,7 +67,7 @@ export class Marks {
     const box = html(selector);
     box.hidden = marks.length === 0;
     const items = marks.map((mark) => {
-      const jump = make("button", "", make("span", clock(mark.seconds)), make("bdi", mark.text));
+      const jump = make("button", "", make("span", formatClock(mark.seconds)), make("bdi", mark.text));
       jump.onclick = () => this.#jump(mark.seconds);
       return make("li", "", jump);
     });

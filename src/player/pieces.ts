@@ -1,5 +1,5 @@
 /** Reads a file through the host, piece by piece, and keeps the most recently used pieces. */
-import { ask, GoneError, HostError } from "./host.ts";
+import { GoneError, HostError, requestHost } from "./host.ts";
 import { entries, fields } from "./received.ts";
 
 /** Maximum number of bytes that the server returns for one read. */
@@ -18,7 +18,7 @@ function decode(base64: string): Uint8Array<ArrayBuffer> {
 }
 
 async function ofHost(uri: string, offset: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
-  const answer = await ask("resources/read", { uri: `${uri}?offset=${offset}&length=${length}` });
+  const answer = await requestHost("resources/read", { uri: `${uri}?offset=${offset}&length=${length}` });
   const { blob } = fields(entries(answer["contents"])[0]);
   if (typeof blob !== "string" || blob.length > MAX_BASE64) {
     throw new HostError("The chat handed over no sound.");
@@ -85,7 +85,7 @@ export function piecesOf(uri: string, sizeBytes: number): Pieces {
 
 /** Reads the table of a narration's parts; returns an empty text if there is none. */
 export async function readTable(uri: string): Promise<string> {
-  const answer = await ask("resources/read", { uri });
+  const answer = await requestHost("resources/read", { uri });
   const { text } = fields(entries(answer["contents"])[0]);
   return typeof text === "string" ? text.slice(0, 2_000_000) : "";
 }

@@ -54,7 +54,7 @@ export const MIME_TYPES: Readonly<Record<Format, string>> = {
 /** Returns the last component of a path. */
 export const nameOf = (path: string): string => path.split(/[\\/]/).at(-1) ?? path;
 
-export const clock = (seconds: number): string => {
+export const formatClock = (seconds: number): string => {
   const whole = Math.max(0, Math.floor(seconds));
   const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
   const tail = `${hours > 0 ? `${minutes}`.padStart(2, "0") : minutes}:${`${whole % 60}`.padStart(2, "0")}`;
@@ -99,7 +99,7 @@ function taskOf(given: Fields, taskId: string, said: string, isError: boolean): 
     facts: [
       ...(sound === null ? [] : [sound.format]),
       ...(rate === null ? [] : [`${rate / 1000} kHz`]),
-      ...(sound?.seconds == null ? [] : [clock(sound.seconds)]),
+      ...(sound?.seconds == null ? [] : [formatClock(sound.seconds)]),
       ...credits(fields(given["billing"])["charged_credits"]),
       ...(voice === "" ? [] : [voice]),
     ],
@@ -134,7 +134,7 @@ function narrationOf(
     message: text(given["message"]) || said,
     isError,
     facts: [
-      ...(sounds[0] === undefined ? [] : [sounds[0].format, clock(seconds)]),
+      ...(sounds[0] === undefined ? [] : [sounds[0].format, formatClock(seconds)]),
       // Omit the credits while the narration is being made, because its message states the cost so far.
       ...(sounds[0] === undefined ? [] : credits(fields(given["credits"])["charged"])),
     ],

@@ -1,7 +1,7 @@
 /** Connects the controls for play, position (by mouse and keys), speed and time, and shows the engine's state. */
 import { button, element, html } from "./elements.ts";
-import type { Engine } from "./engine.ts";
-import { clock } from "./sounds.ts";
+import type { SoundPlayer } from "./sound-player.ts";
+import { formatClock } from "./sounds.ts";
 import type { Waveform } from "./waveform.ts";
 
 const STEP_SECONDS = 5;
@@ -10,16 +10,16 @@ const LONG_STEP_SECONDS = 30;
 const PLAY = "M8 5v14l11-7z";
 const PAUSE = "M7 5h4v14H7zm6 0h4v14h-4z";
 
-export function showTransport(engine: Engine, wave: Waveform): void {
+export function showTransport(engine: SoundPlayer, wave: Waveform): void {
   const { position, seconds } = engine;
   const slider = html("#wave");
-  const spokenValue = `${clock(position)} of ${clock(seconds)}`;
+  const spokenValue = `${formatClock(position)} of ${formatClock(seconds)}`;
   wave.show(seconds > 0 ? position / seconds : 0);
   if (slider.ariaValueText !== spokenValue) {
     slider.ariaValueMax = `${Math.floor(seconds)}`;
     slider.ariaValueNow = `${Math.floor(position)}`;
     slider.ariaValueText = spokenValue;
-    html("#time").textContent = `${clock(position)} / ${clock(seconds)}`;
+    html("#time").textContent = `${formatClock(position)} / ${formatClock(seconds)}`;
   }
   const play = button("#play");
   const isOn = engine.isPlaying || engine.wantsToPlay;
@@ -29,12 +29,12 @@ export function showTransport(engine: Engine, wave: Waveform): void {
   html("#speed").hidden = !engine.hasSpeed;
 }
 
-const toggle = (engine: Engine): void => {
+const toggle = (engine: SoundPlayer): void => {
   if (engine.isPlaying || engine.wantsToPlay) engine.pause();
   else void engine.play();
 };
 
-export function connectTransport(engine: Engine): void {
+export function connectTransport(engine: SoundPlayer): void {
   const slider = html("#wave");
   button("#play").onclick = () => toggle(engine);
   const speed = element("#speed", HTMLSelectElement);

@@ -12,7 +12,7 @@ import { AccountLimits } from "./accounts/limit-windows.ts";
 import { type SandboxClock, systemClock } from "./clock.ts";
 import { Faults } from "./faults.ts";
 import { buildHttpApp } from "./http/app.ts";
-import type { Site } from "./http/site.ts";
+import type { RouteDeps } from "./http/route-deps.ts";
 import { createSpeechEngine, type SpeechEngine } from "./speech/speech.ts";
 import { Generator } from "./tasks/generator.ts";
 import { TaskRegistry } from "./tasks/task-registry.ts";
@@ -133,7 +133,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Runnin
     const generator = new Generator({ clock, engine, tasks, processingSeconds, onFault });
     closers.push(() => generator.stop());
     let baseUrl = "";
-    const site: Site = {
+    const site: RouteDeps = {
       directory,
       faults,
       limits: new AccountLimits({ clock, timeScale, enforced: enforceLimits }),

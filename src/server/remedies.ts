@@ -1,6 +1,7 @@
 /** The remedy for each error code, addressed to an assistant. */
-import { IN_CLIENT_SETTINGS } from "../client-settings.ts";
+
 import type { ErrorCode } from "../errors.ts";
+import { IN_CLIENT_SETTINGS } from "../settings-location.ts";
 
 const REPEAT = "Repeat the same call: it does not pay twice.";
 

@@ -92,7 +92,7 @@ export async function listResources(deps: ServerDeps, signal: AbortSignal): Prom
 const NARRATION_URI = /^audio:\/\/narrations\/([^/]+)$/;
 
 async function readParts(uri: string, narrationId: string, deps: ServerDeps): Promise<ReadResourceResult> {
-  const { view, parts } = await (await deps.tools.narrations()).parts(narrationId);
+  const { view, parts } = await (await deps.tools.narrations()).listParts(narrationId);
   const { partsTable } = await import("../narration/views/parts-table.ts");
   return { contents: [{ uri, mimeType: "text/markdown", text: deps.redact(partsTable(view, parts)) }] };
 }

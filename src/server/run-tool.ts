@@ -25,7 +25,7 @@ import {
 import { askPerson } from "./ask-person.ts";
 import { maxSeconds, waitSecondsOf, withCallDeadline } from "./call-deadline.ts";
 import type { Client } from "./client.ts";
-import { getsLinks, putsBytesIntoContext, takesAudioBlocks, withoutAddedArguments } from "./clients.ts";
+import { getsLinks, putsBytesIntoContext, takesAudioBlocks, withoutAddedArguments } from "./client-quirks.ts";
 import { asAudioError, errorResult } from "./error-result.ts";
 import { progressSender } from "./progress.ts";
 import { declaresTasks } from "./tasks/declared.ts";
@@ -175,9 +175,9 @@ export async function runTool(
     const seconds = maxSeconds(given, toolDeps.defaultWaitSeconds);
     const isTask = client.isModern === true && declaresTasks(context);
     const start =
-      isTask && tool.handleAsTask !== undefined
-        ? tool.handleAsTask
-        : async (...rest: Parameters<Tool["handle"]>) => ({ view: await tool.handle(...rest) });
+      isTask && tool.runAsTask !== undefined
+        ? tool.runAsTask
+        : async (...rest: Parameters<Tool["run"]>) => ({ view: await tool.run(...rest) });
     const run = async (given: unknown) =>
       await withCallDeadline(seconds, signal, (ending) =>
         start(given, toolDeps, { signal: ending, onProgress }),

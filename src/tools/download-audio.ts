@@ -5,7 +5,7 @@ import { MIME_TYPES } from "../contract/audio-format.ts";
 import type { Generation } from "../generation/generation.ts";
 import type { SavedAudio } from "../generation/task-view.ts";
 import { PLAYER_META } from "./player-uri.ts";
-import { fileName, taskId } from "./shared-fields.ts";
+import { fileNameSchema, taskIdSchema } from "./shared-fields.ts";
 import { renderTask, taskOutput } from "./task-output.ts";
 import { defineTool, type InlineAudio } from "./tool.ts";
 
@@ -25,8 +25,8 @@ export const downloadAudioTool = defineTool({
     "Saves a finished task's audio in the output folder (again, or under another name) and returns its path. Free.",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({
-    task_id: taskId,
-    file_name: fileName.optional(),
+    task_id: taskIdSchema,
+    file_name: fileNameSchema.optional(),
     deliver: z
       .enum(DELIVERIES, `must be one of ${DELIVERIES.join(", ")}`)
       .meta({
@@ -37,7 +37,7 @@ export const downloadAudioTool = defineTool({
   }),
   meta: PLAYER_META,
   output: taskOutput,
-  async handle(args, deps, call) {
+  async run(args, deps, call) {
     const generation = await deps.generation();
     const view = await generation.download(
       { taskId: args.task_id, fileName: args.file_name ?? null },

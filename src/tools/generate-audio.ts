@@ -3,33 +3,33 @@ import { z } from "zod";
 import { audioInputFields, checkFieldRules } from "../contract/audio-input.ts";
 import { FIELD_NAMES, requestField } from "../contract/request-fields.ts";
 import type { GenerateRequest } from "../generation/use-cases/generate.ts";
-import { containsCues } from "../narration/plan/plain/time-codes.ts";
+import { containsCues } from "../narration/text/plain/time-codes.ts";
 import { PLAYER_META } from "./player-uri.ts";
 import {
   checkCharacters,
-  fileName,
-  pronounce,
+  fileNameSchema,
+  pronounceSchema,
   pronunciationsOf,
-  take,
-  waitSeconds,
+  takeSchema,
+  waitSecondsSchema,
 } from "./shared-fields.ts";
 import { renderTask, taskOutput } from "./task-output.ts";
 import { defineTool, type ToolDeps } from "./tool.ts";
 
 const input = z.strictObject({
   ...audioInputFields,
-  take: take
+  take: takeSchema
     .meta({
       description: "1 to 999, default 1. Another take is another rendition, paid for again",
     })
     .optional(),
-  pronounce: pronounce.optional(),
-  file_name: fileName.optional(),
+  pronounce: pronounceSchema.optional(),
+  file_name: fileNameSchema.optional(),
   replace: z
     .boolean("must be true or false")
     .meta({ description: "Replaces this server's own file of that file_name; default false" })
     .optional(),
-  wait_seconds: waitSeconds
+  wait_seconds: waitSecondsSchema
     .meta({
       description:
         "0 to 3600, default 45; many clients give up at 60 s, so 50 or less. The work goes on after it",
@@ -70,7 +70,13 @@ function requestOf(
     deps.defaultVoice !== null;
   const audioInput = takesDefaultVoice ? { ...given, voice: deps.defaultVoice ?? undefined } : given;
   return {
-    request: { input: audioInput, pronunciations: pronunciationsOf(lines, deps), take, fileName, replace },
+    request: {
+      input: audioInput,
+      pronunciations: pronunciationsOf(lines, deps),
+      take,
+      fileName,
+      mayReplace: replace,
+    },
     waitMs: wait * 1000,
   };
 }
@@ -89,14 +95,14 @@ export const generateAudioTool = defineTool({
     ...PLAYER_META,
   },
   output: taskOutput,
-  async handle(args, deps, call) {
+  async run(args, deps, call) {
     const { request, waitMs } = requestOf(args, deps);
     const generation = await deps.generation();
     return renderTask(await generation.generate(request, { ...call, waitMs }), deps);
   },
-  async handleAsTask(args, deps, call) {
+  async runAsTask(args, deps, call) {
     const { request, waitMs } = requestOf(args, deps);
-    const { start } = await (await deps.generation()).handles();
+    const { start } = await (await deps.generation()).callHandles();
     const started = await start(request, { ...call, waitMs });
     return "view" in started ? { view: renderTask(started.view, deps) } : started;
   },

@@ -1,6 +1,6 @@
 /** The tool `get_task`: its schema, its words and its handler. */
 import { z } from "zod";
-import { taskId, waitSeconds } from "./shared-fields.ts";
+import { taskIdSchema, waitSecondsSchema } from "./shared-fields.ts";
 import { renderTask, taskOutput } from "./task-output.ts";
 import { defineTool } from "./tool.ts";
 
@@ -11,13 +11,13 @@ export const getTaskTool = defineTool({
     "How a task stands: status, cost, saved file. With wait_seconds it waits for the end and the file. Free. waiting: not accepted yet.",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({
-    task_id: taskId,
-    wait_seconds: waitSeconds
+    task_id: taskIdSchema,
+    wait_seconds: waitSecondsSchema
       .meta({ description: "0 to 3600, default 0; many clients give up at 60 s" })
       .optional(),
   }),
   output: taskOutput,
-  async handle(args, deps, call) {
+  async run(args, deps, call) {
     const generation = await deps.generation();
     const waitMs = (args.wait_seconds ?? 0) * 1000;
     return renderTask(await generation.getTask(args.task_id, { ...call, waitMs }), {

@@ -244,7 +244,7 @@ export const listTasksTool = defineTool({
     limit: wholeNumberFrom(1, 100).meta({ description: "1 to 100, default 20" }).optional(),
   }),
   output,
-  async handle({ status, query, limit }, deps) {
+  async run({ status, query, limit }, deps) {
     const words = query?.trim() ?? "";
     const entries = await listEntries(deps, {
       filter: status === undefined ? null : FILTERS[status],

@@ -47,10 +47,10 @@ async function savedSamples(voices: readonly Voice[], deps: ToolDeps): Promise<R
   try {
     const generation = await deps.existingGeneration();
     if (generation === null) return new Map();
-    const { parts } = generation;
+    const { partOperations } = generation;
     const found = await Promise.all(
       voices.map(
-        async (voice) => [voice.id, await parts.saved({ input: sampleOf(voice), take: 1 })] as const,
+        async (voice) => [voice.id, await partOperations.saved({ input: sampleOf(voice), take: 1 })] as const,
       ),
     );
     return new Map(found.flatMap(([id, saved]) => (saved === null ? [] : [[id, saved.file.path] as const])));
@@ -81,7 +81,7 @@ export const listVoicesTool = defineTool({
       .optional(),
   }),
   output,
-  async handle({ language, query }, deps) {
+  async run({ language, query }, deps) {
     const { voiceNotes } = deps;
     const found = VOICES.filter(
       (voice) =>

@@ -8,16 +8,16 @@ import { withThousands } from "../contract/thousands.ts";
 import { codePointLength, firstCodePoints } from "../contract/unicode.ts";
 import type { InputText } from "../files/input-format.ts";
 import type { NarrateChanges } from "../narration/narrations.ts";
-import type { PlanSettings } from "../narration/planning/make-plan.ts";
-import { DEFAULT_PAUSE_SECONDS } from "../narration/planning/unused-settings.ts";
+import type { PlanOptions } from "../narration/planning/make-plan.ts";
 import { narrationSettingsSchema } from "../narration/state/narration-state.ts";
+import { DEFAULT_PAUSE_SECONDS } from "../narration/text/plan.ts";
 import {
   checkCharacters,
-  fileName,
-  pronounce,
+  fileNameSchema,
+  pronounceSchema,
   pronunciationsOf,
-  take,
-  waitSeconds,
+  takeSchema,
+  waitSecondsSchema,
 } from "./shared-fields.ts";
 import type { ToolDeps } from "./tool.ts";
 
@@ -26,7 +26,7 @@ export interface PlanArguments {
   readonly source: InputText;
   /** Name of the file; absent for a text. */
   readonly fileName?: string;
-  readonly options: PlanSettings;
+  readonly options: PlanOptions;
 }
 
 const MAX_TEXT_CODE_POINTS = 100_000;
@@ -127,7 +127,7 @@ export const narrateInput = z.strictObject({
     .preprocess(linesOf, z.array(z.string("must be NAME: voice id"), "must be a list of NAME: voice id"))
     .meta({ description: 'Speakers of lines that begin with NAME:, as ["ANNA: sophie_en_zh speed 0.9"]' })
     .optional(),
-  pronounce: pronounce.meta({ description: "As in generate_audio" }).optional(),
+  pronounce: pronounceSchema.meta({ description: "As in generate_audio" }).optional(),
   pause_seconds: numberFrom(0, MAX_PAUSE_SECONDS)
     .meta({
       description: `Silence between paragraphs, 0 to ${MAX_PAUSE_SECONDS}. From ${KEPT_PAUSE_SECONDS} each paragraph is a part of its own; default ${DEFAULT_PAUSE_SECONDS}, where two parts meet`,
@@ -145,7 +145,7 @@ export const narrateInput = z.strictObject({
     .array(
       z.strictObject({
         quote: z.string("must be a string"),
-        take: take.meta({ description: "1 to 999, default 2" }).optional(),
+        take: takeSchema.meta({ description: "1 to 999, default 2" }).optional(),
         // Has no description, because the schema describes speed only once.
         speed: numberFrom(0.5, 2).optional(),
       }),
@@ -157,12 +157,12 @@ export const narrateInput = z.strictObject({
     .boolean("must be true or false")
     .meta({ description: "Join without parts that failed" })
     .optional(),
-  file_name: fileName.meta({ description: "A taken one gets a number" }).optional(),
+  file_name: fileNameSchema.meta({ description: "A taken one gets a number" }).optional(),
   replace: z
     .boolean("must be true or false")
     .meta({ description: "Replaces a file saved by this server" })
     .optional(),
-  wait_seconds: waitSeconds.meta({ description: "As in generate_audio" }).optional(),
+  wait_seconds: waitSecondsSchema.meta({ description: "As in generate_audio" }).optional(),
 });
 export type NarrateArgs = z.output<typeof narrateInput>;
 
@@ -269,6 +269,6 @@ export const changesOf = (args: NarrateArgs): NarrateChanges => ({
   stop: args.stop ?? false,
   retakes: args.retakes ?? [],
   skipsFailed: args.skip_failed ?? null,
-  replaces: args.replace ?? false,
+  mayReplace: args.replace ?? false,
   fileName: args.file_name ?? null,
 });

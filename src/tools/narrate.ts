@@ -125,7 +125,7 @@ async function sourceOf(args: NarrateArgs, deps: ToolDeps): Promise<NarrateSourc
     if (args.chapters !== undefined) {
       return { kind: "chosen", narrationId: args.narration_id, chapters: args.chapters };
     }
-    return { kind: "narration", narrationId: args.narration_id, mayGoOn: args.max_credits === undefined };
+    return { kind: "narration", narrationId: args.narration_id, mayResume: args.max_credits === undefined };
   }
   return { kind: "text", ...(await planArgumentsOf(args, deps)) };
 }
@@ -164,13 +164,13 @@ export const narrateTool = defineTool({
   boundsIn: { tool: "generate_audio", names: SETTING_NAMES },
   meta: PLAYER_META,
   output,
-  async handle(args, deps, call) {
+  async run(args, deps, call) {
     const source = await sourceOf(args, deps);
     const narrations = await deps.narrations();
     const view = await narrations.narrate(source, changesOf(args), callOf(args, deps, call));
     return resultOf(args, view);
   },
-  async handleAsTask(args, deps, call) {
+  async runAsTask(args, deps, call) {
     const source = await sourceOf(args, deps);
     const narrations = await deps.narrations();
     const started = await narrations.start(source, changesOf(args), callOf(args, deps, call));

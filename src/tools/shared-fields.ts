@@ -6,17 +6,17 @@ import type { ToolDeps } from "./tool.ts";
 
 export const MAX_WAIT_SECONDS = 3600;
 
-export const waitSeconds = numberFrom(0, MAX_WAIT_SECONDS);
+export const waitSecondsSchema = numberFrom(0, MAX_WAIT_SECONDS);
 
-export const take = wholeNumberFrom(1, 999);
+export const takeSchema = wholeNumberFrom(1, 999);
 
-export const taskId = z
+export const taskIdSchema = z
   .string("must be a string")
   .min(1, "must not be empty")
   .max(256, "must be at most 256 characters")
   .meta({ description: "Of an earlier result; req-… until the service accepts it" });
 
-export const fileName = z
+export const fileNameSchema = z
   .string("must be a string")
   .meta({ description: "Plain name of at most 120 characters, no folder; the extension is added" });
 
@@ -32,7 +32,7 @@ function ruleLines(rules: unknown): unknown {
 const RULE = /^\s*([^=]*[^=\s])\s*=\s*(\S.*?)\s*$/su;
 
 /** Pronunciations for this call, as `word=spelling`. */
-export const pronounce = z
+export const pronounceSchema = z
   .preprocess(
     ruleLines,
     z

@@ -3,8 +3,8 @@ import type { ZodError, z } from "zod";
 import { readArguments } from "../contract/read-arguments.ts";
 import type { VoiceId } from "../contract/voices.ts";
 import type { InputText } from "../files/input-format.ts";
+import type { CallHandleOrView } from "../generation/call-handles/call-handle-status.ts";
 import type { Generation } from "../generation/generation.ts";
-import type { HandleOrView } from "../generation/handles/handle-status.ts";
 import type { Call } from "../generation/job/wait-for-job.ts";
 import type { Narrations } from "../narration/narrations.ts";
 import type { Pronunciation } from "../pronunciation.ts";
@@ -104,16 +104,16 @@ export interface Tool {
    *
    * @throws BadArguments if the arguments break the schema, and errors of the handler
    */
-  handle(args: unknown, deps: ToolDeps, call: ToolCall): Promise<ToolResult>;
+  run(args: unknown, deps: ToolDeps, call: ToolCall): Promise<ToolResult>;
   /**
    * Like `handle`, for clients that accept a task of the protocol's extension as the answer. Absent in tools that
    * never return a task.
    */
-  readonly handleAsTask?: (
+  readonly runAsTask?: (
     args: unknown,
     deps: ToolDeps,
     call: ToolCall,
-  ) => Promise<HandleOrView<ToolResult>>;
+  ) => Promise<CallHandleOrView<ToolResult>>;
 }
 
 /** The names of the published arguments, in order. */
@@ -138,27 +138,27 @@ export class BadArguments extends Error {
   }
 }
 
-interface ToolDefinition<Input extends z.ZodObject> extends Omit<Tool, "input" | "handle" | "handleAsTask"> {
+interface ToolDefinition<Input extends z.ZodObject> extends Omit<Tool, "input" | "run" | "runAsTask"> {
   readonly input: Input;
   /** Rules across fields, which JSON Schema cannot express; defaults to `input`. */
   readonly rules?: z.ZodType<z.output<Input>>;
-  handle(args: z.output<Input>, deps: ToolDeps, call: ToolCall): Promise<ToolResult>;
-  handleAsTask?(args: z.output<Input>, deps: ToolDeps, call: ToolCall): Promise<HandleOrView<ToolResult>>;
+  run(args: z.output<Input>, deps: ToolDeps, call: ToolCall): Promise<ToolResult>;
+  runAsTask?(args: z.output<Input>, deps: ToolDeps, call: ToolCall): Promise<CallHandleOrView<ToolResult>>;
 }
 
 /** Defines a tool whose handler gets arguments of the type of its schema. */
 export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition<Input>): Tool {
-  const { handleAsTask, handle, ...words } = definition;
+  const { runAsTask, run, ...metadata } = definition;
   const parse = (args: unknown): z.output<Input> => {
     const parsed = (definition.rules ?? definition.input).safeParse(readArguments(args, definition.input));
     if (!parsed.success) throw new BadArguments(parsed.error);
     return parsed.data;
   };
   return {
-    ...words,
-    handle: async (args, deps, call) => await handle(parse(args), deps, call),
-    ...(handleAsTask === undefined
+    ...metadata,
+    run: async (args, deps, call) => await run(parse(args), deps, call),
+    ...(runAsTask === undefined
       ? {}
-      : { handleAsTask: async (args, deps, call) => await handleAsTask(parse(args), deps, call) }),
+      : { runAsTask: async (args, deps, call) => await runAsTask(parse(args), deps, call) }),
   };
 }

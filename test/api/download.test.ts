@@ -1,9 +1,9 @@
 /** Downloads against handwritten and random responses: the result is the exact bytes, or an error. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { StaleBytes } from "../../src/api/causes.ts";
 import type { ContentResponse } from "../../src/api/content.ts";
 import { type DownloadOptions, downloadInto } from "../../src/api/download.ts";
+import { StaleBytes } from "../../src/api/error-causes.ts";
 import { systemClock } from "../../src/clock.ts";
 import { AudioError } from "../../src/errors.ts";
 import { failureOf } from "./failure.ts";

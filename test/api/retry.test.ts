@@ -1,12 +1,12 @@
 /** The tables of what is retried, and when. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { UnsentRequest } from "../../src/api/causes.ts";
+import { UnsentRequest } from "../../src/api/error-causes.ts";
 import {
   backoffMs,
   decideCreate,
   decideRead,
-  mayHaveArrived,
+  mayHaveCreatedTask,
   parseRetryAfter,
   pauseAfterBreakMs,
   wasNeverSent,
@@ -110,8 +110,8 @@ describe("whether a failed create may have made a task", () => {
     [true, "no answer in time", failure("timeout", { retryable: true })],
     [true, "a broken connection", failure("network_error", { retryable: true })],
   ])("%s: %s", (expected, _what, error) => {
-    expect(mayHaveArrived(error)).toBe(expected);
-    expect(mayHaveArrived(error.withIds({ taskId: "t", idempotencyKey: "k" }))).toBe(expected);
+    expect(mayHaveCreatedTask(error)).toBe(expected);
+    expect(mayHaveCreatedTask(error.withIds({ taskId: "t", idempotencyKey: "k" }))).toBe(expected);
   });
 });
 

@@ -15,7 +15,7 @@ function workflow(onClose: () => void): Workflow {
   };
   const generation: Generation = {
     generate: unasked,
-    handles: unasked,
+    callHandles: unasked,
     getTask: unasked,
     download: unasked,
     listTasks: unasked,
@@ -28,7 +28,7 @@ function workflow(onClose: () => void): Workflow {
     readPieceOfFile: unasked,
     readCompanion: unasked,
     bytesOf: unasked,
-    parts: {
+    partOperations: {
       find: unasked,
       saved: unasked,
       generate: unasked,

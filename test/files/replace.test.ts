@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { MAX_FILE_NAME_CODE_POINTS, previousName } from "../../src/files/file-name.ts";
 import type { OutputFolder } from "../../src/files/output-folder.ts";
-import type { CreateLink } from "../../src/files/publish.ts";
+import type { LinkMaker } from "../../src/files/publish.ts";
 import { saveAudio } from "../../src/files/save-audio.ts";
 import type { ReplacedFile, SavedFile } from "../../src/files/saved-file.ts";
 import { listing, newOutputFolder, removeFolders } from "./folders.ts";
@@ -22,23 +22,23 @@ const replaced: ReplacedFile = {
   movedTo: "story (previous).mp3",
 };
 
-const noLinks: CreateLink = () => Promise.reject(Object.assign(new Error("EPERM"), { code: "EPERM" }));
+const noLinks: LinkMaker = () => Promise.reject(Object.assign(new Error("EPERM"), { code: "EPERM" }));
 
 /** Both ways in which a file system may give a file its name. */
-const DISKS: ReadonlyArray<readonly [string, CreateLink | undefined]> = [
+const DISKS: ReadonlyArray<readonly [string, LinkMaker | undefined]> = [
   ["with hard links", undefined],
   ["without hard links", noLinks],
 ];
 
 function save(
   folder: OutputFolder,
-  makeLink: CreateLink | undefined,
+  makeLink: LinkMaker | undefined,
   more: { download?: Buffer } = {},
 ): Promise<SavedFile> {
   return saveAudio({
     folder,
     fileName: "story.mp3",
-    replaces: replaced,
+    replacedFile: replaced,
     keepsOtherFormat: true,
     format: "mp3",
     writeAudio: (sink) => sink.write(more.download ?? NEW),
@@ -94,7 +94,7 @@ describe.each(DISKS)("on a disk %s", (_disk, makeLink) => {
 it("an old file gets its name back if the new one is lost at the last moment", async () => {
   const folder = await newOutputFolder();
   writeFileSync(join(folder.root, "story.mp3"), OLD);
-  const removed: CreateLink = (existing) => {
+  const removed: LinkMaker = (existing) => {
     unlinkSync(existing);
     return noLinks("", "");
   };
@@ -106,7 +106,7 @@ it("an old file gets its name back if the new one is lost at the last moment", a
 it("an old file whose name another program took while it was free keeps its backup name, whole", async () => {
   const folder = await newOutputFolder();
   writeFileSync(join(folder.root, "story.mp3"), OLD);
-  const inBetween: CreateLink = () => {
+  const inBetween: LinkMaker = () => {
     writeFileSync(join(folder.root, "story.mp3"), "faster", { flag: "wx" });
     return Promise.reject(Object.assign(new Error("EEXIST"), { code: "EEXIST" }));
   };

@@ -5,7 +5,7 @@ import type { Service } from "../../src/api/service.ts";
 import { openOutputFolder, partsPath } from "../../src/files/output-folder.ts";
 import { type GenerationDeps, timingFor } from "../../src/generation/deps.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
-import { createLimits } from "../../src/limits/limits.ts";
+import { Limits } from "../../src/limits/limits.ts";
 import { createLog } from "../../src/log.ts";
 import { createProcessId } from "../../src/process-id.ts";
 import { HandClock } from "../support/hand-clock.ts";
@@ -37,7 +37,7 @@ export async function makeDeps(
     log,
     clock,
   });
-  const limits = createLimits({ ledger, clock, log, timeScale: 1, creditBudget: null });
+  const limits = new Limits({ ledger, clock, log, timeScale: 1, creditBudget: null });
   onTestFinished(async () => {
     await limits.close();
     await ledger.store.close();
@@ -47,7 +47,7 @@ export async function makeDeps(
     limits,
     ledger,
     folder: await openOutputFolder(join(folder, "out"), clock),
-    parts: await openOutputFolder(partsPath(join(folder, "out")), clock),
+    partsFolder: await openOutputFolder(partsPath(join(folder, "out")), clock),
     clock,
     log,
     timing: timingFor({ pollIntervalSeconds: 5, timeScale: 1, waitSeconds: 45 }),

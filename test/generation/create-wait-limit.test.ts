@@ -1,5 +1,5 @@
 /** How long a job waits for a slot that never becomes free (docs/reference-requests.md, A call's wait: up to 65 minutes). */
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import type { AudioError } from "../../src/errors.ts";
 import { createGeneration } from "../../src/generation/generation.ts";
 import { makeDeps, silentService } from "./bundle.ts";
@@ -9,19 +9,16 @@ const MINUTE_MS = 60_000;
 it("a job without a free slot gives up after 65 minutes, unsent and retryable", async () => {
   const { clock, deps } = await makeDeps(silentService);
   let isLeft = false;
-  const generation = createGeneration({
-    ...deps,
-    limits: {
-      ...deps.limits,
-      admitCreate: ({ signal }) =>
-        new Promise((_resolve, reject) => {
-          signal.addEventListener("abort", () => {
-            isLeft = true;
-            reject(signal.reason);
-          });
-        }),
-    },
-  });
+  vi.spyOn(deps.limits.creates, "admit").mockImplementation(
+    (_create, signal) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener("abort", () => {
+          isLeft = true;
+          reject(signal.reason);
+        });
+      }),
+  );
+  const generation = createGeneration(deps);
   onTestFinished(() => generation.close());
   // Longer than the manual clock advances while a busy machine opens the ledger.
   const call = { signal: new AbortController().signal, waitMs: 24 * 60 * MINUTE_MS, onProgress: () => {} };

@@ -9,7 +9,7 @@ import { createGeneration } from "../../src/generation/generation.ts";
 import { apiKeyFingerprint, keyId } from "../../src/ledger/identity.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
 import type { LedgerStore } from "../../src/ledger/ledger-store.ts";
-import { createLimits } from "../../src/limits/limits.ts";
+import { Limits } from "../../src/limits/limits.ts";
 import { createLog } from "../../src/log.ts";
 import { createProcessId } from "../../src/process-id.ts";
 import { CountingService } from "../support/counting-service.ts";
@@ -60,10 +60,10 @@ it("a generation with two polls asks the store at most 17 times, and its repeat 
       { baseUrl: origin, apiKey: service.apiKey, isLoopback: true },
       { proxy: { httpsProxy: undefined, noProxy: undefined } },
     ),
-    limits: createLimits({ ledger, clock, log, timeScale, creditBudget: 10_000 }),
+    limits: new Limits({ ledger, clock, log, timeScale, creditBudget: 10_000 }),
     ledger,
     folder: await openOutputFolder(join(root, "out")),
-    parts: await openOutputFolder(partsPath(join(root, "out"))),
+    partsFolder: await openOutputFolder(partsPath(join(root, "out"))),
     clock,
     log,
     timing: timingFor({ pollIntervalSeconds: 5, timeScale, waitSeconds: 45 }),

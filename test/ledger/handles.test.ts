@@ -4,13 +4,13 @@ import { rowOf } from "../../src/ledger/record.ts";
 import {
   type CallHandle,
   cancelledHandle,
-  endedByWaiting,
   endedHandle,
   type HandleTarget,
+  handlesEndedByWaiting,
   handleTarget,
   openedHandle,
   type SaveOptions,
-} from "../../src/ledger/rules/handles.ts";
+} from "../../src/ledger/rules/call-handle.ts";
 import { sampleRecord } from "./sample-record.ts";
 
 const SAVE_OPTIONS: SaveOptions = { fileName: null, replace: false };
@@ -50,7 +50,7 @@ describe("a handle", () => {
     const asked = cancelledHandle(only, SENT, 900);
     expect(asked).toMatchObject({ end: null, cancelAskedAtMs: 900 });
     expect(open([asked], { target: SENT }).handleId).toBe("new");
-    expect(endedByWaiting([asked, open([], { handle: "two" })], null)).toEqual([
+    expect(handlesEndedByWaiting([asked, open([], { handle: "two" })], null)).toEqual([
       { ...asked, end: { kind: "cancelled" }, endedAtMs: 900 },
     ]);
   });
@@ -65,8 +65,8 @@ describe("a handle", () => {
     const error = { code: "task_failed", message: "lost" };
     const next = open([only], { handle: "next", target: FAILED });
     expect(next).toMatchObject({ handleId: "next", attempt: 2, saveOptions: { replayed: false } });
-    expect(endedByWaiting([only, next], null)).toEqual([]);
-    expect(endedByWaiting([only, next], { attempt: 1, error, atMs: 70 })).toMatchObject([
+    expect(handlesEndedByWaiting([only, next], null)).toEqual([]);
+    expect(handlesEndedByWaiting([only, next], { attempt: 1, error, atMs: 70 })).toMatchObject([
       { handleId: "one", endedAtMs: 70, end: { kind: "error", error } },
     ]);
   });

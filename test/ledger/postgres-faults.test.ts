@@ -12,7 +12,7 @@ import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
-import { pathName } from "../../src/ledger/identity.ts";
+import { pathLookupKey } from "../../src/ledger/identity.ts";
 import { rowOf } from "../../src/ledger/record.ts";
 import { KeyvDocuments } from "../../src/ledger/store/keyv-documents.ts";
 import { sql } from "../../src/ledger/store/sql-engine.ts";
@@ -112,7 +112,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("an outage", () => {
     await Promise.all([
       expectAway(store.get("record-1"), /nothing listens there/),
       expectAway(claim(store), /nothing listens there/),
-      expectAway(store.named("x"), /nothing listens there/),
+      expectAway(store.findByLookupKey("x"), /nothing listens there/),
     ]);
     // The following steps of the same tool call.
     await expectAway(store.get("record-1"), /nothing listens there/);
@@ -397,7 +397,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a database", () => {
     const path = `/${"a long folder/".repeat(5000)}file.mp3`;
     const files = [{ path, sizeBytes: 1, sha256: "0", savedAtMs: 1, matchesFormat: true }];
     await claim(store, { status: "succeeded", files });
-    expect(await store.named(pathName(path))).toHaveLength(1);
+    expect(await store.findByLookupKey(pathLookupKey(path))).toHaveLength(1);
     expect(await store.get("nobody's \0 id")).toBeUndefined();
   });
 

@@ -4,7 +4,7 @@ import { systemClock } from "../../src/clock.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
 import { NO_TASK_YET } from "../../src/ledger/lifecycle.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
-import { createLimits, type Limits } from "../../src/limits/limits.ts";
+import { Limits } from "../../src/limits/limits.ts";
 import { createLog } from "../../src/log.ts";
 import { createProcessId, isProcessGone } from "../../src/process-id.ts";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
@@ -73,7 +73,7 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
         log,
         clock: systemClock,
       });
-      const limits = createLimits({
+      const limits = new Limits({
         ledger,
         clock: systemClock,
         log,
@@ -174,13 +174,14 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       const found = await ledger.get("a-0");
       const { origin, keyId } = ledger.identity;
       const names = { recordId: "next", workId: "next work", origin, keyId };
-      const next = (await ledger.claim(sampleRecord({ ...NO_TASK_YET, ...names, revision: 0 }))).record;
+      const next = (await ledger.acquireLease(sampleRecord({ ...NO_TASK_YET, ...names, revision: 0 })))
+        .record;
       const budget = { credits: 150, windowMs: DAY_MS };
       const one = { maxCreates: 1, windowMs: 60_000, maxInFlight: 1, lapseMs: 30_000, budget };
       if (found?.status === "unresolved") {
         // The create may have been sent. Its place stays reserved for the repeat, which any process may send.
         expect(await ledger.admit(next, "next", one)).toMatchObject({ kind: "over_budget" });
-        const taken = await ledger.claim(found);
+        const taken = await ledger.acquireLease(found);
         expect(taken.isOurs).toBe(true);
         const again = { ...one, maxCreates: 2 };
         expect(await ledger.admit(taken.record, "again", again)).toMatchObject({ kind: "admitted" });
@@ -199,12 +200,12 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       const { ledger, limits } = await openHere(place);
       const { origin, keyId } = ledger.identity;
       const names = { recordId: "mine", workId: "my work", origin, keyId };
-      const { record } = await ledger.claim(sampleRecord({ ...NO_TASK_YET, ...names, revision: 0 }));
+      const { record } = await ledger.acquireLease(sampleRecord({ ...NO_TASK_YET, ...names, revision: 0 }));
       // Living processes have both places, for longer than a dead process would.
       const tooEarly = AbortSignal.timeout(1400);
       const waiting: string[] = [];
       const ask = (signal: AbortSignal) =>
-        limits.admitCreate({ record, signal, onWaiting: (reason) => waiting.push(reason) });
+        limits.creates.admit({ record, onWaiting: (reason) => waiting.push(reason) }, signal);
       await expect(ask(tooEarly)).rejects.toMatchObject({ name: "TimeoutError" });
       expect(waiting[0]).toBe("in_flight");
       await children[0]?.kill();

@@ -3,12 +3,12 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { ObservedTask } from "../../src/api/read-task.ts";
 import { systemClock } from "../../src/clock.ts";
-import { keyId, recordId, workName } from "../../src/ledger/identity.ts";
+import { keyId, recordId, workLookupKey } from "../../src/ledger/identity.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
 import type { LedgerIdentity, LedgerStore } from "../../src/ledger/ledger-store.ts";
 import { NO_TASK_YET, type TaskEvent } from "../../src/ledger/lifecycle.ts";
 import { rowOf, type TaskRecord } from "../../src/ledger/record.ts";
-import type { CreateLimits } from "../../src/ledger/rules/admission.ts";
+import type { AdmissionLimits } from "../../src/ledger/rules/admission.ts";
 import { BUDGET_WINDOW_MS } from "../../src/limits/timing.ts";
 import { createLog } from "../../src/log.ts";
 import { createProcessId } from "../../src/process-id.ts";
@@ -18,7 +18,7 @@ import { openSqliteStore } from "../support/sqlite-ledger.ts";
 import { sampleRecord } from "./sample-record.ts";
 
 const WALL_MS = 1_800_000_000_123;
-const NO_LIMITS: CreateLimits = {
+const NO_LIMITS: AdmissionLimits = {
   maxCreates: 1000,
   windowMs: 60_000,
   maxInFlight: 1000,
@@ -61,7 +61,7 @@ function draft(ledger: Ledger, changes: Partial<TaskRecord> = {}): TaskRecord {
 }
 
 async function claimed(ledger: Ledger, changes: Partial<TaskRecord> = {}): Promise<TaskRecord> {
-  return (await ledger.claim(draft(ledger, changes))).record;
+  return (await ledger.acquireLease(draft(ledger, changes))).record;
 }
 
 async function sent(ledger: Ledger, record: TaskRecord, send: string): Promise<TaskRecord> {
@@ -92,7 +92,7 @@ async function damage(ledger: Ledger, record: TaskRecord, value: string): Promis
 }
 
 async function rawText(ledger: Ledger, { workId }: TaskRecord): Promise<string | undefined> {
-  return (await ledger.store.named(workName(workId)))[0]?.value;
+  return (await ledger.store.findByLookupKey(workLookupKey(workId)))[0]?.value;
 }
 
 const textOf = (record: object): string => JSON.stringify(record);
@@ -219,8 +219,8 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       const bench = newBench();
       const [sleeper, other] = [bench.ledger(), bench.ledger()];
       const first = await sent(sleeper, await claimed(sleeper), "send-1");
-      await sleeper.store.release(first.recordId);
-      const second = await sent(other, (await other.claim(first)).record, "send-2");
+      await sleeper.store.releaseLease(first.recordId);
+      const second = await sent(other, (await other.acquireLease(first)).record, "send-2");
       expect(await sleeper.apply(first, { kind: "notAccepted", sendId: "send-1" })).toEqual(second);
       const accepted = await other.apply(second, seen("queued"));
       expect(await sleeper.apply(first, { kind: "notAccepted", sendId: "send-1" })).toEqual(accepted);
@@ -244,7 +244,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
         durability: "power_cut",
       } as const;
       expect(await first.store.write(removal)).toEqual({ written: true });
-      const anew = await sent(other, (await other.claim(record)).record, "send-2");
+      const anew = await sent(other, (await other.acquireLease(record)).record, "send-2");
       expect(await first.store.write(removal)).toEqual({ written: false, value: textOf(anew) });
       expect(await other.get(id)).toEqual(anew);
     });
@@ -284,11 +284,11 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       const dead = bench.ledger("account", `${place}.4194999.${random}`);
       const record = await claimed(dead);
       const first = bench.ledger();
-      expect(await first.claim(record)).toEqual({ record, isOurs: true });
-      expect(await bench.ledger().claim(record)).toEqual({ record, isOurs: false });
+      expect(await first.acquireLease(record)).toEqual({ record, isOurs: true });
+      expect(await bench.ledger().acquireLease(record)).toEqual({ record, isOurs: false });
       const elsewhere = bench.ledger("account", `0123456789abcdef.4194999.${random}`);
       const theirs = await claimed(elsewhere);
-      expect((await first.claim(theirs)).isOurs).toBe(false);
+      expect((await first.acquireLease(theirs)).isOurs).toBe(false);
     });
   });
 

@@ -41,7 +41,7 @@ interface SharedOptions {
 }
 
 export const claim = (store: LedgerStore, changes: Parameters<typeof sampleRecord>[0] = {}) =>
-  store.claim({ row: rowOf(sampleRecord(changes)), leaseTtlMs: 15_000 });
+  store.acquireLease({ row: rowOf(sampleRecord(changes)), leaseTtlMs: 15_000 });
 
 /** Requests the admission of a create of a new record, within wide limits. */
 export async function admit(store: LedgerStore, keyId = "account") {

@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
-import { pathName, taskName, workName } from "../../src/ledger/identity.ts";
+import { pathLookupKey, taskLookupKey, workLookupKey } from "../../src/ledger/identity.ts";
 import { LedgerStore } from "../../src/ledger/ledger-store.ts";
 import { rowOf, type TaskRecord, taskRecordSchema } from "../../src/ledger/record.ts";
 import { SqliteEngine } from "../../src/ledger/sqlite/sqlite-engine.ts";
@@ -80,9 +80,9 @@ async function lookUp(store: LedgerStore): Promise<void> {
     await store.list({ apiKeys: accounts, limit: 20, status: "failed" });
     await store.list({ apiKeys: accounts, limit: 20, status: "unresolved" });
   }
-  await store.named(workName("work 500"));
-  await store.named(taskName(identity.origin, "task 500"));
-  await store.named(pathName("/nowhere"));
+  await store.findByLookupKey(workLookupKey("work 500"));
+  await store.findByLookupKey(taskLookupKey(identity.origin, "task 500"));
+  await store.findByLookupKey(pathLookupKey("/nowhere"));
 }
 
 describe("the ledger's folder", () => {

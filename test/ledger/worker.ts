@@ -11,7 +11,8 @@ import { AudioError } from "../../src/errors.ts";
 import { NO_TASK_YET } from "../../src/ledger/lifecycle.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import type { TaskRecord } from "../../src/ledger/record.ts";
-import { type CreateOutcome, createLimits } from "../../src/limits/limits.ts";
+import type { CreateOutcome } from "../../src/limits/create-queue.ts";
+import { Limits } from "../../src/limits/limits.ts";
 import { createLog } from "../../src/log.ts";
 import { createProcessId } from "../../src/process-id.ts";
 import { sampleRecord } from "./sample-record.ts";
@@ -45,7 +46,7 @@ const ledger = await openLedger({
   log,
   clock: systemClock,
 });
-const limits = createLimits({ ...job, ledger, clock: systemClock, log });
+const limits = new Limits({ ...job, ledger, clock: systemClock, log });
 const signal = new AbortController().signal;
 
 async function claim(at: number): Promise<TaskRecord> {
@@ -53,11 +54,11 @@ async function claim(at: number): Promise<TaskRecord> {
   const recordId = `${job.name}-${at}`;
   const names = { recordId, workId: `work of ${recordId}`, origin, keyId };
   const draft = sampleRecord({ ...NO_TASK_YET, ...names, revision: 0, createdAtMs: systemClock.wallMs() });
-  return (await ledger.claim(draft)).record;
+  return (await ledger.acquireLease(draft)).record;
 }
 
 async function admit(at: number): Promise<Extract<CreateOutcome, { kind: "admitted" }>> {
-  const grant = await limits.admitCreate({ record: await claim(at), signal, onWaiting: () => {} });
+  const grant = await limits.creates.admit({ record: await claim(at), onWaiting: () => {} }, signal);
   if (grant.kind !== "admitted") throw new Error(`the create is ${grant.kind}`);
   return grant;
 }
@@ -151,14 +152,14 @@ async function create(at: number): Promise<void> {
     await sleep(Math.random() * 15);
     const arrivedAtMs = systemClock.steadyMs();
     await sleep(Math.random() * 15);
-    limits.clearPending(sendId);
+    limits.background.clearPending(sendId);
     const slot = { sendId, outcome: "counts" } as const;
     const accepted = await ledger.apply(record, seen(record, "queued"), { slot });
     await sleep(30 + Math.random() * 40);
     const endedAtMs = systemClock.steadyMs();
     if (accepted === null) throw new Error("the accepted record is gone");
     await ledger.apply(accepted, seen(accepted, "succeeded"));
-    limits.wakeCreates();
+    limits.creates.wake();
     tell({ created: record.recordId, arrivedAtMs, endedAtMs });
   } catch (error) {
     tell({ refused: error instanceof Error && "code" in error ? error.code : String(error) });

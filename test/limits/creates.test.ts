@@ -134,7 +134,7 @@ describe("creates", () => {
   it("release an unused admission with its place and its reservation", async () => {
     const subject = startLimits({ creditBudget: 150 });
     for (const name of ["a", "b", "c", "d", "e", "f", "g", "h"]) {
-      await subject.limits.releaseUnused(await subject.ask(name));
+      await subject.limits.creates.releaseUnused(await subject.ask(name));
       expect(await subject.ledger.get(name)).toMatchObject({ status: "waiting", send: null, spend: null });
     }
     expect(await subject.spent()).toBe(0);
@@ -219,7 +219,7 @@ describe("the budget", () => {
     const subject = startLimits({ creditBudget: 150 });
     await subject.refuse(await subject.ask("a"));
     expect(await subject.ledger.get("a")).toMatchObject({ status: "waiting", spend: null });
-    await subject.limits.releaseUnused(await subject.ask("b"));
+    await subject.limits.creates.releaseUnused(await subject.ask("b"));
     await subject.ask("c");
   });
 
@@ -290,9 +290,9 @@ describe("while the store is unreachable", () => {
     const subject = startLimits();
     const other = subject.another();
     for (const name of ["x", "y"]) await other.ask(name);
-    await other.limits.writeNowOrLater("poison", () => Promise.reject(new Error("never")));
+    await other.limits.background.writeNowOrLater("poison", () => Promise.reject(new Error("never")));
     let reported = 0;
-    await other.limits.writeNowOrLater("what fails once", async () => {
+    await other.limits.background.writeNowOrLater("what fails once", async () => {
       reported += 1;
       if (reported === 1) throw new Error("not yet");
     });
@@ -311,15 +311,15 @@ describe("leases", () => {
     const subject = startLimits();
     const record = await subject.claim("a");
     let isLost = false;
-    subject.limits.keepLease("a", () => {
+    subject.limits.background.keepLease("a", () => {
       isLost = true;
     });
     const other = subject.another();
     await subject.clock.advance(10 * subject.ledger.leaseTtlMs);
-    expect((await other.ledger.claim(record)).isOurs).toBe(false);
-    subject.limits.dropLease("a");
+    expect((await other.ledger.acquireLease(record)).isOurs).toBe(false);
+    subject.limits.background.dropLease("a");
     await subject.clock.advance(subject.ledger.leaseTtlMs);
-    expect((await other.ledger.claim(record)).isOurs).toBe(true);
+    expect((await other.ledger.acquireLease(record)).isOurs).toBe(true);
     expect(isLost).toBe(false);
   });
 
@@ -327,13 +327,13 @@ describe("leases", () => {
     const subject = startLimits();
     const record = await subject.claim("a");
     let losses = 0;
-    subject.limits.keepLease("a", () => {
+    subject.limits.background.keepLease("a", () => {
       losses += 1;
     });
     // Suspended for longer than a lease lasts.
     subject.clock.skip(subject.ledger.leaseTtlMs + 1);
     const other = subject.another();
-    expect((await other.ledger.claim(record)).isOurs).toBe(true);
+    expect((await other.ledger.acquireLease(record)).isOurs).toBe(true);
     await subject.clock.advance(30_000);
     expect(losses).toBe(1);
   });

@@ -8,12 +8,8 @@ import { Ledger } from "../../src/ledger/ledger.ts";
 import type { LedgerIdentity, LedgerStore } from "../../src/ledger/ledger-store.ts";
 import type { TaskEvent } from "../../src/ledger/lifecycle.ts";
 import type { TaskRecord } from "../../src/ledger/record.ts";
-import {
-  type CreateOutcome,
-  createLimits,
-  type Limits,
-  type LimitsOptions,
-} from "../../src/limits/limits.ts";
+import type { CreateOutcome } from "../../src/limits/create-queue.ts";
+import { Limits, type LimitsOptions } from "../../src/limits/limits.ts";
 import { BUDGET_WINDOW_MS, limitTiming } from "../../src/limits/timing.ts";
 import { createLog } from "../../src/log.ts";
 import { sampleRecord } from "../ledger/sample-record.ts";
@@ -69,7 +65,7 @@ export class Process {
       clock,
       log,
     );
-    this.limits = createLimits({
+    this.limits = new Limits({
       ledger: this.ledger,
       clock,
       log,
@@ -84,7 +80,7 @@ export class Process {
     const { origin, keyId } = this.ledger.identity;
     const names = { recordId: name, workId: `work of ${name}`, origin, keyId };
     const draft = sampleRecord({ ...names, status: "waiting", taskId: null, revision: 0, ...changes });
-    return (await this.ledger.claim(draft)).record;
+    return (await this.ledger.acquireLease(draft)).record;
   }
 
   /** Requests the admission of a claimed record, and records its name when it is admitted. */
@@ -95,7 +91,7 @@ export class Process {
   ): Promise<CreateOutcome> {
     const name = record.recordId;
     const onWaiting = (reason: string): void => void this.waiting.push(`${name} ${reason}`);
-    const grant = await this.limits.admitCreate({ record, signal, narrationId, onWaiting });
+    const grant = await this.limits.creates.admit({ record, narrationId, onWaiting }, signal);
     if (grant.kind === "admitted") this.admitted.push(name);
     return grant;
   }
@@ -115,12 +111,12 @@ export class Process {
   /** The service refused it definitively. */
   async refuse(grant: AdmittedCreate): Promise<void> {
     await this.#answered(grant, { kind: "notAccepted", sendId: grant.sendId });
-    this.limits.wakeCreates();
+    this.limits.creates.wake();
   }
 
   /** No response arrived. */
   async leaveUnanswered({ sendId }: AdmittedCreate): Promise<void> {
-    this.limits.clearPending(sendId);
+    this.limits.background.clearPending(sendId);
     await this.ledger.store.releaseSlot({ sendId, outcome: "counts" });
   }
 
@@ -132,8 +128,8 @@ export class Process {
       refunded_credits: null,
     };
     const event = this.#observed(record, { status: "succeeded", billing });
-    await this.limits.writeNowOrLater("an end", () => this.ledger.apply(record, event));
-    this.limits.wakeCreates();
+    await this.limits.background.writeNowOrLater("an end", () => this.ledger.apply(record, event));
+    this.limits.creates.wake();
   }
 
   /** A create and its task, from admission to end, without passing time. */
@@ -160,10 +156,10 @@ export class Process {
   }
 
   async #answered({ record, sendId }: AdmittedCreate, event: TaskEvent): Promise<TaskRecord> {
-    this.limits.clearPending(sendId);
+    this.limits.background.clearPending(sendId);
     const slot = { sendId, outcome: "counts" } as const;
     let stored: TaskRecord | null = record;
-    await this.limits.writeNowOrLater("an answer", async () => {
+    await this.limits.background.writeNowOrLater("an answer", async () => {
       stored = await this.ledger.apply(record, event, { slot });
     });
     return stored ?? record;

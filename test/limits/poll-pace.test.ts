@@ -16,7 +16,7 @@ function poll(
   };
   const run = async (): Promise<void> => {
     for (;;) {
-      await limits.read(never, one, { isPoll: true, onWaiting: (reason) => seen.waits.push(reason) });
+      await limits.reads.run(never, one, { isPoll: true, onWaiting: (reason) => seen.waits.push(reason) });
       await subject.clock.sleep(intervalMs);
     }
   };
@@ -74,7 +74,7 @@ it("polls leave eight reads to other queries, which are answered at once", async
   const explicit = async (): Promise<void> => {
     read += 1;
   };
-  for (let count = 0; count < 8; count += 1) void subject.limits.read(never, explicit).catch(() => {});
+  for (let count = 0; count < 8; count += 1) void subject.limits.reads.run(never, explicit).catch(() => {});
   await quiet();
   await quiet();
   expect(read).toBe(8);
@@ -87,7 +87,7 @@ it("a waiting caller learns why: the reads of the minute, or a pause", async () 
     const onWaiting = (reason: string, waitMs: number): void => {
       waits.push([reason, waitMs]);
     };
-    void limits.read(never, async () => {}, { onWaiting }).catch(() => {});
+    void limits.reads.run(never, async () => {}, { onWaiting }).catch(() => {});
   };
   for (let count = 0; count < 61; count += 1) ask();
   await quiet();

@@ -8,8 +8,8 @@ import { never, startLimits, WINDOW_MS } from "./limits-under-test.ts";
 function start(limits: Limits, count: number): { readonly ran: number } {
   const state = { ran: 0 };
   for (let at = 0; at < count; at += 1) {
-    void limits
-      .read(never, async () => {
+    void limits.reads
+      .run(never, async () => {
         state.ran += 1;
       })
       .catch(() => {});
@@ -44,7 +44,7 @@ describe("reads", () => {
     const running = new Promise<void>((resolve) => {
       finish = resolve;
     });
-    const slow = subject.limits.read(never, () => running);
+    const slow = subject.limits.reads.run(never, () => running);
     await subject.clock.advance(50_000);
     finish();
     await slow;
@@ -57,15 +57,17 @@ describe("reads", () => {
 
   it("return their result or error, and release their place in time", async () => {
     const { limits } = startLimits();
-    expect(await limits.read(never, async () => 7)).toBe(7);
-    await expect(limits.read(never, () => Promise.reject(new Error("no route")))).rejects.toThrow("no route");
+    expect(await limits.reads.run(never, async () => 7)).toBe(7);
+    await expect(limits.reads.run(never, () => Promise.reject(new Error("no route")))).rejects.toThrow(
+      "no route",
+    );
   });
 
   it("can be cancelled while they wait", async () => {
     const subject = startLimits();
     await subject.limits.pause("reads", 30);
     const controller = new AbortController();
-    const read = subject.limits.read(controller.signal, async () => 1);
+    const read = subject.limits.reads.run(controller.signal, async () => 1);
     controller.abort(new Error("enough"));
     await expect(read).rejects.toThrow("enough");
   });

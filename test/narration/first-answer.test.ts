@@ -8,7 +8,7 @@ it("the first answer never says that the process has ended, however slow the led
   const { ledger, folder, log } = deps;
   const isHeldUp = Promise.withResolvers<string>();
   vi.spyOn(ledger.store.narrations, "acquireLease").mockReturnValue(isHeldUp.promise);
-  const parts = {
+  const partOperations = {
     find: async () => null,
     saved: async () => null,
     generate: () => new Promise<never>(() => undefined),
@@ -17,7 +17,7 @@ it("the first answer never says that the process has ended, however slow the led
     finish: async () => undefined,
   };
   const rest = { captionFiles: "vtt", holdsSecret: () => false } as const;
-  const narrations = new NarrationWorkflow({ ledger, parts, folder, clock, log, ...rest });
+  const narrations = new NarrationWorkflow({ ledger, partOperations, folder, clock, log, ...rest });
   const source = {
     kind: "text",
     source: { text: "Once upon a time.", format: "plain" },
@@ -28,7 +28,7 @@ it("the first answer never says that the process has ended, however slow the led
     stop: false,
     retakes: [],
     skipsFailed: null,
-    replaces: false,
+    mayReplace: false,
     fileName: null,
   };
   const call = { signal: new AbortController().signal, waitMs: 0, onProgress: () => undefined };

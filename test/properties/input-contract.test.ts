@@ -203,7 +203,7 @@ describe("what the contract accepts", () => {
           isWithin(take, 1, 999) &&
           isWithin(wait, 0, 3600);
         const outcome = await Promise.resolve()
-          .then(() => generateAudioTool.handle({ ...candidate, ...own }, deps, call))
+          .then(() => generateAudioTool.run({ ...candidate, ...own }, deps, call))
           .catch((error: unknown) => error);
         expect(outcome === reached).toBe(verdict);
       }),

@@ -17,7 +17,7 @@ const toolThat = (act: () => void): Tool =>
     annotations: hints,
     input: z.strictObject({ limit: z.int("must be a whole number").optional() }),
     output: z.strictObject({}),
-    handle: async () => {
+    run: async () => {
       act();
       return { structured: {}, text: "" };
     },

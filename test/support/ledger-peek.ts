@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import { systemClock } from "../../src/clock.ts";
-import { pathName } from "../../src/ledger/identity.ts";
+import { pathLookupKey } from "../../src/ledger/identity.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
 import { flightOf, type TaskRecord } from "../../src/ledger/record.ts";
 import { BUDGET_WINDOW_MS } from "../../src/limits/timing.ts";
@@ -117,7 +117,9 @@ export class LedgerPeek {
   /** Changes the ledger as if a file had been saved under another name from the beginning. */
   renameFile(path: string, was: string): void {
     this.#db.prepare("UPDATE agm_records SET value = replace(value, ?, ?)").run(path, was);
-    this.#db.prepare("UPDATE agm_names SET name = ? WHERE name = ?").run(pathName(was), pathName(path));
+    this.#db
+      .prepare("UPDATE agm_names SET name = ? WHERE name = ?")
+      .run(pathLookupKey(was), pathLookupKey(path));
   }
 
   hold(): void {

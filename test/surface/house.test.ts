@@ -23,6 +23,19 @@ const FLOORS: readonly string[] = [
   "contract",
 ];
 
+/** The folders of `narration` from top to bottom, with the same rule; `entry` are the files directly in it. */
+const NARRATION_FLOORS: readonly string[] = [
+  "entry",
+  "driving",
+  "views",
+  "planning",
+  "files",
+  "timeline",
+  "books",
+  "state",
+  "text",
+];
+
 interface Source {
   readonly path: string;
   readonly text: string;
@@ -77,6 +90,24 @@ describe("the house", () => {
     expect(wrong).toEqual([]);
   });
 
+  it("imports only downwards inside narration/", () => {
+    const floorIn = (path: string): string =>
+      path.split("/").length > 2 ? (path.split("/")[1] ?? "") : "entry";
+    const inside = all.filter(({ path }) => path.startsWith("narration/"));
+    expect([...new Set(inside.map(({ path }) => floorIn(path)))].sort()).toEqual(
+      [...NARRATION_FLOORS].sort(),
+    );
+    const wrong = inside.flatMap(({ path, imports }) =>
+      imports
+        .filter((target) => target.startsWith("narration/"))
+        .filter(
+          (target) => NARRATION_FLOORS.indexOf(floorIn(path)) > NARRATION_FLOORS.indexOf(floorIn(target)),
+        )
+        .map((target) => `${path} -> ${target}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
   it("lets audio/ import only contract and errors", () => {
     const strangers = all.flatMap(({ path, imports }) =>
       imports.filter(
@@ -88,11 +119,11 @@ describe("the house", () => {
 
   it("lets the planner import no clock, network or ledger", () => {
     const wrong = all
-      .filter(({ path }) => path.startsWith("narration/plan/"))
+      .filter(({ path }) => path.startsWith("narration/text/"))
       .flatMap(({ path, imports }) => imports.map((target) => [path, target] as const))
       .filter(
         ([, target]) =>
-          !/^(?:narration\/plan\/|contract\/|files\/input-format|errors\.ts$|text-language\.ts$)/.test(
+          !/^(?:narration\/text\/|contract\/|files\/input-format|errors\.ts$|text-language\.ts$)/.test(
             target,
           ),
       );

@@ -19,7 +19,7 @@ const planned: NarrationView = {
   unspoken: [],
   isRepeat: false,
   toRepeat: [],
-  replaces: false,
+  mayReplace: false,
   hasUsualRetake: false,
   chargedByCall: null,
   missingPaths: [],

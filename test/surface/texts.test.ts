@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { configurationError } from "../../src/commands/configuration-error.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { AudioError, type ErrorCode } from "../../src/errors.ts";
-import { describe as describePhase, type HoldReason, type Phase } from "../../src/generation/job/phase.ts";
+import { describePhase, type HoldReason, type Phase } from "../../src/generation/job/phase.ts";
 import { explainCredits } from "../../src/generation/no-credits.ts";
 import type { ListedTask } from "../../src/generation/use-cases/task-list.ts";
 import { asAudioError, errorResult } from "../../src/server/error-result.ts";
@@ -30,7 +30,7 @@ const listed = (changes: Partial<ListedTask>): ListedTask => ({
   promptExcerpt: "The harbour at dawn, before the first ferry…",
   voice: "sophie_en_zh",
   take: 1,
-  workName: "work:0",
+  workLookupKey: "work:0",
   refusal: null,
   request: null,
   audioSeconds: 41.317,
@@ -68,7 +68,7 @@ function depsThat(rows: readonly ListedTask[], more: Partial<ToolDeps> = {}): To
     assertConfigured: () => undefined,
     generation: async () => ({
       generate: unasked,
-      handles: unasked,
+      callHandles: unasked,
       getTask: unasked,
       download: unasked,
       listTasks: async () => [...rows],
@@ -81,7 +81,7 @@ function depsThat(rows: readonly ListedTask[], more: Partial<ToolDeps> = {}): To
       readCompanion: unasked,
       bytesOf: unasked,
       spending: async () => ({ today: 0, last7Days: 0, last30Days: 0, budget: null }),
-      parts: {
+      partOperations: {
         find: unasked,
         saved: async () => null,
         generate: unasked,
@@ -95,9 +95,9 @@ function depsThat(rows: readonly ListedTask[], more: Partial<ToolDeps> = {}): To
     narrations: async () => ({
       narrate: unasked,
       start: unasked,
-      handles: { getStatus: unasked, cancel: unasked },
+      callHandles: { getStatus: unasked, cancel: unasked },
       list: async () => [],
-      parts: unasked,
+      listParts: unasked,
       fileAt: unasked,
       fileOf: unasked,
       close: async () => undefined,
@@ -116,7 +116,7 @@ async function call(name: string, args: unknown, deps: ToolDeps) {
   const tool = TOOLS.find((candidate) => candidate.name === name);
   if (tool === undefined) throw new Error(`no tool ${name}`);
   try {
-    return await tool.handle(args, deps, {
+    return await tool.run(args, deps, {
       signal: new AbortController().signal,
       onProgress: () => undefined,
     });

@@ -12,8 +12,8 @@ import { goneError } from "../../src/generation/job/missing-task.ts";
 import { taskFailedError } from "../../src/generation/task-failed.ts";
 import { checkTaskId } from "../../src/generation/use-cases/find-record.ts";
 import { callTimedOut } from "../../src/generation/use-cases/generate.ts";
-import { planNarration } from "../../src/narration/plan/plan-narration.ts";
-import { findPartsByQuote } from "../../src/narration/plan/quotes.ts";
+import { planNarration } from "../../src/narration/text/plan-narration.ts";
+import { findPartsByQuote } from "../../src/narration/text/quotes.ts";
 import { sampleRecord } from "../ledger/sample-record.ts";
 import { PATH, TASK_ID } from "./views.ts";
 

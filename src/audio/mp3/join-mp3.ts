@@ -38,10 +38,10 @@ function silentFramesAfter(part: Mp3Part, next: Mp3Part | undefined, pauseSecond
   return Math.max(frames, next === undefined ? 0 : FADING_SAMPLES / samples);
 }
 
-function place(
+function positionsOf(
   parts: readonly Mp3Part[],
   request: JoinRequest,
-): { places: PlacedPart[]; frames: number; bytes: number; framesBefore: number } {
+): { positions: PlacedPart[]; frames: number; bytes: number; framesBefore: number } {
   const [first] = parts;
   const framesBefore =
     first === undefined ? 0 : silentFramesUntil(first, 0, request.parts[0]?.startSeconds ?? 0);
@@ -59,7 +59,7 @@ function place(
     bytes += part.audioBytes + silentFrames * silentFrame(part.headerBytes).byteLength;
     return placed;
   });
-  return { places, frames, bytes, framesBefore };
+  return { positions: places, frames, bytes, framesBefore };
 }
 
 function spanOf({ part, firstFrame }: PlacedPart): Span {
@@ -115,7 +115,7 @@ export async function joinMp3(request: JoinRequest): Promise<JoinedAudio> {
   );
   const [first] = parts;
   if (first === undefined) throw new RangeError("there is no part to join");
-  const { places, frames, bytes, framesBefore } = place(parts, request);
+  const { positions: places, frames, bytes, framesBefore } = positionsOf(parts, request);
   const spans = places.map(spanOf);
   const durationSeconds = (frames * first.header.samples) / first.header.sampleRateHz;
   const chapters = chapterSpans(request.chapters, spans, durationSeconds);

@@ -64,10 +64,10 @@ function silenceAfter(
   return packets;
 }
 
-function place(
+function positionsOf(
   parts: readonly OpusPart[],
   request: JoinRequest,
-): { places: PlacedPart[]; samples: number; before: readonly Uint8Array[] } {
+): { positions: PlacedPart[]; samples: number; before: readonly Uint8Array[] } {
   const [first] = parts;
   const before = first === undefined ? [] : silenceBefore(first, request.parts[0]?.startSeconds ?? 0);
   let samples = before.length * SILENCE_SAMPLES;
@@ -81,7 +81,7 @@ function place(
     samples += part.samples + silence.length * SILENCE_SAMPLES;
     return placed;
   });
-  return { places, samples, before };
+  return { positions: places, samples, before };
 }
 
 const spanOf = ({ part, offset }: PlacedPart, filePreSkip: number): Span => ({
@@ -139,7 +139,7 @@ export async function joinOggOpus(request: JoinRequest): Promise<JoinedAudio> {
   const [first] = parts;
   const last = parts.at(-1);
   if (first === undefined || last === undefined) throw new RangeError("there is no part to join");
-  const { places, samples, before } = place(parts, request);
+  const { positions: places, samples, before } = positionsOf(parts, request);
   const head = headOf(parts, first);
   const spans = places.map((placed) => spanOf(placed, head.preSkip));
   const lastPauseSamples = Math.round((request.parts.at(-1)?.pauseAfterSeconds ?? 0) * RATE_HZ);

@@ -70,7 +70,9 @@ class Positions {
   #ahead = 0;
   #last = 0;
 
-  /** Checks and counts a page. @returns the fault of its position, or undefined if it is valid */
+  /**
+   * Checks and counts a page. @returns what is wrong with the page's position, or undefined if the position is valid
+   */
   pass({ packets, granule }: AudioPage): string | undefined {
     this.samples += packets.reduce((sum, { samples }) => sum + samples, 0);
     if (granule === undefined) return undefined;

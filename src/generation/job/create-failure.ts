@@ -1,9 +1,9 @@
 /** Handles a create that was not accepted: throws, or waits until it may be sent again. */
-import { decideCreate, mayHaveArrived, wasNeverSent } from "../../api/retry.ts";
+import { decideCreate, mayHaveCreatedTask, wasNeverSent } from "../../api/retry.ts";
 import { AudioError } from "../../errors.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { SlotRelease } from "../../ledger/rules/api-key-state.ts";
-import type { CreateOutcome } from "../../limits/limits.ts";
+import type { CreateOutcome } from "../../limits/create-queue.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { handleOf } from "../request-handle.ts";
 import { creditHolders, waitForCredits } from "./credit-holders.ts";
@@ -52,16 +52,16 @@ export async function handleCreateFailure(
   const known = error.withIds({ idempotencyKey: record.idempotencyKey ?? undefined });
   const holders = error.code === "insufficient_credits" ? await creditHolders(record, deps) : null;
   const decision = holders === null ? decideCreate(known, tries, random) : ({ kind: "credits" } as const);
-  const isUnknown = mayHaveArrived(error);
+  const isUnknown = mayHaveCreatedTask(error);
   const slot: SlotRelease = { sendId, outcome: wasNeverSent(error) ? "unsent" : "counts" };
   if (isUnknown) {
     job.unansweredAttempt = record.attempt;
     // The service responded (503), so a cancelled job may stop instead of sending again.
     if (decision.kind === "unavailable" && !hadBeenSent) job.clearSent();
-    await limits.writeNowOrLater("the end of a create", () => ledger.store.releaseSlot(slot));
+    await limits.background.writeNowOrLater("the end of a create", () => ledger.store.releaseSlot(slot));
   } else {
     job.record = (await recordNotAccepted(job, deps, { kind: "notAccepted", sendId }, slot)) ?? job.record;
-    limits.wakeCreates();
+    limits.creates.wake();
     if (!hadBeenSent) job.clearSent();
   }
   if (decision.kind === "stop") {
@@ -77,7 +77,7 @@ export async function handleCreateFailure(
     return null;
   }
   if (decision.kind === "credits") {
-    job.setPhase({ kind: "held", reason: "credits", untilMs: clock.steadyMs() + timing.recoveryMs });
+    job.setPhase({ kind: "held", reason: "credits", untilMs: clock.steadyMs() + timing.stageLimitMs });
     if (holders !== null) await waitForCredits(record, deps, holders, job.signal);
     return known;
   }
@@ -101,7 +101,7 @@ async function recordNotAccepted(
 ): Promise<Job["record"] | null> {
   const { record } = job;
   let stored: Job["record"] | null = record;
-  await limits.writeNowOrLater("that a create was not taken", async () => {
+  await limits.background.writeNowOrLater("that a create was not taken", async () => {
     stored = await ledger.apply(record, event, { slot });
   });
   return stored;

@@ -1,9 +1,9 @@
-/** Sends the create of a claimed record, and repeats it under the same key until it has a task id. */
+/** Sends the create of a record, and repeats it under the same key until the record has a task id. */
 import type { ObservedTask } from "../../api/service.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { SlotRelease } from "../../ledger/rules/api-key-state.ts";
-import type { CreateOutcome } from "../../limits/limits.ts";
+import type { CreateOutcome, QueuedCreate } from "../../limits/create-queue.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { type AdmittedCreate, handleCreateFailure } from "./create-failure.ts";
 import { type Job, NotWantedError } from "./job.ts";
@@ -21,7 +21,7 @@ export async function createTask(
   deps: GenerationDeps,
   onInFlightFull: () => void,
 ): Promise<"answered" | "elsewhere"> {
-  const deadline = new Deadline(deps.clock, deps.timing.recoveryMs);
+  const deadline = new Deadline(deps.clock, deps.timing.stageLimitMs);
   let lastError: AudioError | null = null;
   for (let tries = 1; !deadline.isOver; ) {
     job.signal.throwIfAborted();
@@ -61,19 +61,19 @@ async function waitForAdmission(
   );
   const signal = AbortSignal.any([job.signal, expiry.signal]);
   try {
-    const outcome = await limits.admitCreate({
+    const create: QueuedCreate = {
       record: job.record,
       // A create that may have arrived is always completed, because its credits may already be reserved.
-      narrationId: () => (job.mayHaveBeenSent ? null : job.narrationId),
+      narrationId: () => (job.hasUnansweredCreate ? null : job.narrationId),
       isForHandles: () => job.isForHandles,
-      signal,
       onWaiting: (reason, waitMs) => {
         job.setPhase({ kind: "held", reason, untilMs: clock.steadyMs() + waitMs });
         if (reason === "in_flight") onInFlightFull();
       },
-    });
+    };
+    const outcome = await limits.creates.admit(create, signal);
     // The caller may have cancelled while the ledger was writing. Nothing has been sent yet.
-    if (job.signal.aborted) await limits.releaseUnused(outcome);
+    if (job.signal.aborted) await limits.creates.releaseUnused(outcome);
     job.signal.throwIfAborted();
     return outcome;
   } catch (error) {
@@ -94,9 +94,9 @@ async function reloadRecord(
   if (outcome.isLeaseLost) job.stop();
   job.signal.throwIfAborted();
   if (outcome.record === null) {
-    // Another process had stored this request, the service refused it, and the record was deleted. Claim the request
+    // Another process had stored this request, the service refused it, and the record was deleted. Store the request
     // again.
-    const { record, isOurs } = await ledger.claim(job.record);
+    const { record, isOurs } = await ledger.acquireLease(job.record);
     if (!isOurs) job.stop();
     job.signal.throwIfAborted();
     job.record = record;
@@ -118,11 +118,11 @@ async function send(
   job.record = admitted.record;
   const { input, idempotencyKey: key, attempt } = admitted.record;
   if (input === null || key === null) {
-    await limits.releaseUnused(admitted);
+    await limits.creates.releaseUnused(admitted);
     throw new AudioError("not_found", "This record holds no request that could be sent.");
   }
-  const hadBeenSent = job.mayHaveBeenSent;
-  job.mayHaveBeenSent = true;
+  const hadBeenSent = job.hasUnansweredCreate;
+  job.hasUnansweredCreate = true;
   // No await between here and the request, so a cancellation is either before the send or after it.
   job.setPhase({ kind: "sending", sinceMs: clock.steadyMs(), before: job.phase });
   const slot: SlotRelease = { sendId: admitted.sendId, outcome: "counts" };
@@ -130,21 +130,23 @@ async function send(
   try {
     task = await service.create(input, key, job.sendSignal);
   } catch (error) {
-    limits.clearPending(admitted.sendId);
+    limits.background.clearPending(admitted.sendId);
     if (!(error instanceof AudioError)) {
-      await limits.writeNowOrLater("the end of a create", () => deps.ledger.store.releaseSlot(slot));
+      await limits.background.writeNowOrLater("the end of a create", () =>
+        deps.ledger.store.releaseSlot(slot),
+      );
       throw error;
     }
     return await handleCreateFailure(job, deps, admitted, error, tries, hadBeenSent);
   }
-  limits.clearPending(admitted.sendId);
+  limits.background.clearPending(admitted.sendId);
   for (const oddity of task.oddities) deps.log.warn(`task ${task.taskId}: ${oddity}`);
   // Do not count a failed task in the response to the first send, because an earlier call made it under the same key.
   // After a send without a response, the failed task may be this job's own.
   if (task.status !== "failed" || job.unansweredAttempt === attempt) job.newTasks += 1;
   // Store the task id before anything else.
   await persist(job, deps, { kind: "observed", attempt, task, atMs: clock.wallMs() }, { slot });
-  job.mayHaveBeenSent = false;
+  job.hasUnansweredCreate = false;
   if (job.record.taskId !== null && job.record.taskId !== task.taskId) {
     deps.log.error(`the service answered one key with two tasks, ${job.record.taskId} and ${task.taskId}`);
   }

@@ -3,7 +3,7 @@ import type { Clock } from "../../clock.ts";
 import type { AudioError } from "../../errors.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
-import { describe, type Phase, withHoldStart } from "./phase.ts";
+import { describePhase, type Phase, withHoldStart } from "./phase.ts";
 
 /** A `create` job may send creates. A `finish` job only watches an accepted task and saves its audio. */
 export type JobPurpose = "create" | "finish";
@@ -13,7 +13,7 @@ export type JobEnd =
   | { readonly kind: "failed"; readonly record: TaskRecord }
   | { readonly kind: "error"; readonly error: AudioError }
   /** The job stopped before anything was sent, or another process drives the record. */
-  | { readonly kind: "abandoned" }
+  | { readonly kind: "no_result" }
   /**
    * Nothing was sent, because all handles were cancelled, the narration has ended, or another process drives the
    * narration.
@@ -46,7 +46,7 @@ export class Job {
    * Whether a create is in progress or got no response. The create may have made a task, so the job must not end
    * early.
    */
-  mayHaveBeenSent = false;
+  hasUnansweredCreate = false;
   /** Whether this process has the lease of the record. */
   ownsLease = false;
   readonly end: Promise<JobEnd>;
@@ -66,7 +66,7 @@ export class Job {
    */
   #waitedForSinceMs = Number.POSITIVE_INFINITY;
   #wasCancelled = false;
-  #isAbandoned = false;
+  #isCancelledByAll = false;
 
   constructor(record: TaskRecord, purpose: JobPurpose, clock: Pick<Clock, "steadyMs">) {
     this.record = record;
@@ -116,7 +116,7 @@ export class Job {
   /** Changes the phase and announces it to all callers. */
   setPhase(phase: Phase): void {
     this.#phase = withHoldStart(phase, this.#phase, this.#clock.steadyMs());
-    this.announce(describe(this.#phase, this.record, this.#clock));
+    this.announce(describePhase(this.#phase, this.record, this.#clock));
   }
 
   announce(message: string): void {
@@ -131,7 +131,7 @@ export class Job {
   attach(hasHandle = false): void {
     if (!hasHandle && this.#callers.plain === 0) this.#waitedForSinceMs = this.#clock.steadyMs();
     this.#callers[hasHandle ? "withHandle" : "plain"] += 1;
-    this.#isAbandoned = false;
+    this.#isCancelledByAll = false;
   }
 
   /**
@@ -151,10 +151,10 @@ export class Job {
     if (this.#callers.plain === 0) this.#waitedForSinceMs = Number.POSITIVE_INFINITY;
     this.#wasCancelled ||= isCancelled && !hasHandle;
     if (!isCancelled || this.hasCallers || (hasHandle && this.#keepsRunning)) return;
-    this.#isAbandoned = true;
+    this.#isCancelledByAll = true;
     // No further creates are wanted, but an accepted task is still watched and saved.
     this.purpose = "finish";
-    if (!this.mayHaveBeenSent && this.record.taskId === null) this.stop();
+    if (!this.hasUnansweredCreate && this.record.taskId === null) this.stop();
   }
 
   /**
@@ -162,8 +162,8 @@ export class Job {
    * callers have cancelled.
    */
   clearSent(): void {
-    this.mayHaveBeenSent = false;
-    if (this.#isAbandoned) this.stop();
+    this.hasUnansweredCreate = false;
+    if (this.#isCancelledByAll) this.stop();
   }
 
   stop(): void {

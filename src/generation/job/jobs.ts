@@ -1,11 +1,11 @@
-/** The running jobs of this process, one per record, each from the claim to the saved file. */
+/** The running jobs of this process, one per record, each from its lease to the saved file. */
 import { AudioError, type ErrorCode, internalError } from "../../errors.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import { toStoredError } from "../../ledger/stored-error.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { wrongFormatError } from "../find-saved.ts";
 import { taskFailedError } from "../task-failed.ts";
-import { claimOrFollow } from "./claim-or-follow.ts";
+import { acquireOrFollow } from "./acquire-or-follow.ts";
 import { createTask } from "./create-task.ts";
 import { Job, type JobEnd, type JobPurpose, NotWantedError } from "./job.ts";
 import { type FailureSeen, nextAction } from "./next-action.ts";
@@ -29,6 +29,12 @@ interface Running {
   readonly job: Job;
   done: Promise<void>;
 }
+
+/**
+ * Maximum number of times that a call starts a job for its request. A job may end without a result, for example when
+ * another process drives the record, or if the job was just ending when the call joined it.
+ */
+export const MAX_JOB_STARTS = 3;
 
 export class Jobs {
   readonly #deps: GenerationDeps;
@@ -91,23 +97,23 @@ export class Jobs {
   async #drive(job: Job): Promise<JobEnd> {
     const { limits, ledger, log } = this.#deps;
     try {
-      const claimed = await claimOrFollow(job, this.#deps);
-      if (claimed.kind === "end") return claimed.end;
-      job.ownsLease = claimed.kind === "ours";
-      return await this.#run(job, claimed.kind === "ours" ? claimed.hadFailed : false);
+      const outcome = await acquireOrFollow(job, this.#deps);
+      if (outcome.kind === "end") return outcome.end;
+      job.ownsLease = outcome.kind === "ours";
+      return await this.#run(job, outcome.kind === "ours" ? outcome.hadFailed : false);
     } catch (error) {
-      if (job.signal.aborted) return { kind: "abandoned" };
+      if (job.signal.aborted) return { kind: "no_result" };
       if (error instanceof NotWantedError) return { kind: "not_wanted" };
       if (!(error instanceof AudioError)) log.error("a job failed unexpectedly", error);
       const explained = explainedError(job, error);
       if (job.ownsLease) await this.#storeRefusal(job, explained);
       return { kind: "error", error: explained };
     } finally {
-      limits.dropLease(job.record.recordId);
+      limits.background.dropLease(job.record.recordId);
       const { recordId } = job.record;
       // If releasing fails, the lease expires by itself.
       if (job.ownsLease) {
-        await ledger.store.release(recordId).catch((cause: unknown) => log.debug(String(cause)));
+        await ledger.store.releaseLease(recordId).catch((cause: unknown) => log.debug(String(cause)));
       }
     }
   }
@@ -117,13 +123,13 @@ export class Jobs {
     const { ledger, limits, clock } = this.#deps;
     if (job.purpose !== "create" || job.record.status !== "waiting" || TRANSIENT.has(error.code)) return;
     const event = { kind: "refused", error: toStoredError(error), atMs: clock.wallMs() } as const;
-    await limits.writeNowOrLater("the refusal of a request", async () => {
+    await limits.background.writeNowOrLater("the refusal of a request", async () => {
       job.record = (await ledger.apply(job.record, event)) ?? job.record;
     });
   }
 
   /**
-   * Runs the actions of a claimed record until the job ends.
+   * Runs the actions of a record, whose lease this process has, until the job ends.
    *
    * @param hadFailed whether an earlier attempt had failed; this call then creates at most one new task
    */
@@ -161,7 +167,7 @@ export class Jobs {
         case "watch":
           await watchTask(job, this.#deps);
           failure = "meanwhile";
-          limits.wakeCreates();
+          limits.creates.wake();
           break;
         case "save": {
           const file = await saveTask(job, this.#deps);
@@ -173,7 +179,7 @@ export class Jobs {
           break;
         }
         case "end":
-          return action.as === "failed" ? { kind: "failed", record: job.record } : { kind: "abandoned" };
+          return action.as === "failed" ? { kind: "failed", record: job.record } : { kind: "no_result" };
       }
     }
   }
@@ -181,7 +187,7 @@ export class Jobs {
   /** Whether a caller still wants the free repeat of a failed task. The admission checks the same again. */
   async #isRepeatWanted({ record, isForHandles }: Job): Promise<boolean> {
     if (!isForHandles || record.status !== "failed") return true;
-    return await this.#deps.ledger.store.hasWantedHandle(record.recordId).catch(() => true);
+    return await this.#deps.ledger.store.hasWantedCallHandle(record.recordId).catch(() => true);
   }
 
   /** Stops every job. A create in progress gets a moment for its response. Accepted tasks stay recorded. */

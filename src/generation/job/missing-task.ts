@@ -12,7 +12,7 @@ export const MISSES_UNTIL_GONE = 2;
 export async function markGone(job: Job, deps: GenerationDeps): Promise<AudioError> {
   const { taskId } = job.record;
   if (taskId !== null) await persist(job, deps, { kind: "gone", taskId });
-  deps.limits.wakeCreates();
+  deps.limits.creates.wake();
   return goneError(job.record);
 }
 

@@ -12,8 +12,8 @@ export type TaskAction =
   /** Poll the service until the task has ended. */
   | { readonly kind: "watch" }
   | { readonly kind: "save" }
-  /** `abandoned`: the request was not sent, and this job must not send it. */
-  | { readonly kind: "end"; readonly as: "failed" | "abandoned" };
+  /** `unsent`: the request was not sent, and this job must not send it. */
+  | { readonly kind: "end"; readonly as: "failed" | "unsent" };
 
 /** How this job found out that the task failed. */
 export type FailureSeen =
@@ -56,7 +56,7 @@ export function nextAction(record: TaskRecord, facts: JobFacts): TaskAction {
   switch (record.status) {
     case "waiting":
     case "unresolved":
-      return facts.mayCreate ? { kind: "send" } : { kind: "end", as: "abandoned" };
+      return facts.mayCreate ? { kind: "send" } : { kind: "end", as: "unsent" };
     case "queued":
     case "processing":
       return { kind: "watch" };

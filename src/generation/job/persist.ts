@@ -32,7 +32,7 @@ export async function persist(
 ): Promise<TaskRecord> {
   const { ledger, clock, timing, random, log } = deps;
   const known = job.record;
-  const giveUp = new Deadline(clock, timing.recoveryMs);
+  const giveUp = new Deadline(clock, timing.stageLimitMs);
   for (let failures = 1; ; failures += 1) {
     try {
       job.record = (await ledger.apply(known, event, options)) ?? known;

@@ -3,11 +3,12 @@ import { quoteServiceText } from "../../api/service-text.ts";
 import type { Clock } from "../../clock.ts";
 import type { AudioError } from "../../errors.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
-import type { ReadWaitReason, WaitReason } from "../../limits/limits.ts";
+import type { AdmissionHold } from "../../ledger/rules/admission.ts";
+import type { ReadWaitReason } from "../../limits/read-queue.ts";
 
 /** `untilMs` and `sinceMs` are times of the steady clock. */
 export type Phase =
-  /** The record has not been claimed yet. */
+  /** The lease of the record is not acquired yet. */
   | { readonly kind: "starting" }
   /** Another process drives the record; this one follows its progress. */
   | { readonly kind: "following" }
@@ -28,7 +29,7 @@ export type Phase =
   | { readonly kind: "saving"; readonly trouble: AudioError | null };
 
 /** Reasons that begin with `reads_` delay a query or a download, and not a create. */
-export type HoldReason = WaitReason | "unavailable" | "credits" | `reads_${ReadWaitReason}`;
+export type HoldReason = AdmissionHold | "unavailable" | "credits" | `reads_${ReadWaitReason}`;
 
 /**
  * The sentence for each reason. Where the remaining time is unknown, the sentence gives the elapsed time, so that
@@ -87,7 +88,7 @@ function describeUnknownStatus(task: string, said: string): string {
 }
 
 /** Describes in one sentence what is happening with a record now. */
-export function describe(
+export function describePhase(
   phase: Phase,
   record: Pick<TaskRecord, "taskId" | "status">,
   clock: Pick<Clock, "steadyMs">,

@@ -40,7 +40,7 @@ const PERMANENT = new Set([
  */
 export async function saveTask(job: Job, deps: GenerationDeps): Promise<SavedFile | null> {
   const { clock, timing, random } = deps;
-  const recovery = new Deadline(clock, timing.recoveryMs);
+  const recovery = new Deadline(clock, timing.stageLimitMs);
   const existing = await findSaved(deps, job.record, job.record.fileName);
   if (existing?.matchesFormat === true && !job.forcesDownload) return existing;
   let misses = job.record.isGone ? MISSES_UNTIL_GONE - 1 : 0;
@@ -96,10 +96,10 @@ async function downloadAndPublish(
   const { record } = job;
   return saveAudio({
     whenPublished,
-    folder: record.isListed ? deps.folder : deps.parts,
+    folder: record.isListed ? deps.folder : deps.partsFolder,
     fileName: wantedName(record, record.fileName),
     mayBeNamed: (name) => isNameFreeOfOtherRecords(deps, record, name),
-    replaces: record.replaces,
+    replacedFile: record.replaces,
     keepsOtherFormat,
     format: formatOf(record).format,
     clock: deps.clock,
@@ -125,10 +125,10 @@ async function openContent(
   signal: AbortSignal,
 ): Promise<ContentResponse> {
   const { limits, service, clock, timing, random } = deps;
-  const recovery = new Deadline(clock, timing.recoveryMs);
+  const recovery = new Deadline(clock, timing.stageLimitMs);
   for (;;) {
     try {
-      return await limits.read(signal, () => service.content(taskId, fromByte, signal), {
+      return await limits.reads.run(signal, () => service.content(taskId, fromByte, signal), {
         onWaiting: (reason, waitMs) =>
           job.setPhase({ kind: "held", reason: `reads_${reason}`, untilMs: clock.steadyMs() + waitMs }),
       });

@@ -19,14 +19,14 @@ export interface Call {
   /** @param count parts of a narration that are done; absent for a single request */
   readonly onProgress: (message: string, count?: ProgressCount) => void;
   /** Set for a call that is answered as a task of the protocol's extension. */
-  readonly handle?: HandleCall;
+  readonly beforeJob?: BeforeJob;
 }
 
 /** The first step of a call that has a handle. It runs before the job of the call starts. */
-export interface HandleCall {
+export interface BeforeJob {
   /**
-   * Whether another process started the work of this handle. If so, an attempt that has failed counts as made for this
-   * handle, and is not repeated.
+   * Whether another process started the work of this handle. If so, a failed attempt was this handle's own, so it is
+   * not repeated.
    */
   readonly isResumed: boolean;
   /**
@@ -74,7 +74,7 @@ export async function waitForJob(
     });
     check();
   });
-  const hasHandle = call.handle !== undefined;
+  const hasHandle = call.beforeJob !== undefined;
   job.attach(hasHandle);
   let isCancelled = false;
   try {

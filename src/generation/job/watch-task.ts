@@ -5,10 +5,10 @@ import { isRunningStatus } from "../../contract/audio-task.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { askService } from "./ask-service.ts";
 import type { Job } from "./job.ts";
 import { MISSES_UNTIL_GONE, markGone } from "./missing-task.ts";
 import { persist } from "./persist.ts";
+import { queryService } from "./query-service.ts";
 
 /**
  * Polls until the task has ended. Gives up only on a 401, on two 404s in a row, or when the recovery window ends. An
@@ -19,7 +19,7 @@ import { persist } from "./persist.ts";
 export async function watchTask(job: Job, deps: GenerationDeps): Promise<void> {
   const { clock, timing } = deps;
   const sinceMs = clock.steadyMs();
-  const recovery = new Deadline(clock, timing.recoveryMs);
+  const recovery = new Deadline(clock, timing.stageLimitMs);
   // One 404 is enough for a task that is already marked as gone.
   let misses = job.record.isGone ? MISSES_UNTIL_GONE - 1 : 0;
   let failures = 0;
@@ -39,8 +39,8 @@ export async function watchTask(job: Job, deps: GenerationDeps): Promise<void> {
       if (misses >= MISSES_UNTIL_GONE) throw await markGone(job, deps);
       failures += 1;
       const decision = decideRead(error, failures, deps.random);
-      // The poll interval is the pause between tries; only a longer backoff adds to it. After a 429, askService has
-      // already paused the reads of this process.
+      // Between two tries the job waits for the poll interval, or for the backoff if that is longer. After a 429,
+      // queryService has already paused the reads of this process.
       const delayMs = "delayMs" in decision ? decision.delayMs * timing.scale : 0;
       extraMs = Math.max(0, delayMs - timing.pollIntervalMs);
       const untilMs = Math.max(nextPollMs + timing.pollIntervalMs, clock.steadyMs() + extraMs);
@@ -65,7 +65,7 @@ async function poll(job: Job, deps: GenerationDeps): Promise<ObservedTask> {
   const { clock } = deps;
   const { taskId, attempt } = job.record;
   if (taskId === null) throw new AudioError("not_found", "The record of this task holds no id.");
-  const task = await askService(deps, taskId, job.signal, {
+  const task = await queryService(deps, taskId, job.signal, {
     isPoll: true,
     onWaiting: (reason, waitMs) =>
       job.setPhase({ kind: "held", reason: `reads_${reason}`, untilMs: clock.steadyMs() + waitMs }),

@@ -25,7 +25,7 @@ const EXCERPT_CODE_POINTS = 40;
 export interface NameRequest {
   readonly fileName: string | null;
   /** Whether to replace a file that this server saved under that name. */
-  readonly replace?: boolean;
+  readonly mayReplace?: boolean;
 }
 
 /**
@@ -37,14 +37,14 @@ export interface NameRequest {
 export async function chooseName(
   deps: Deps,
   record: TaskRecord,
-  { fileName, replace = false }: NameRequest,
+  { fileName, mayReplace = false }: NameRequest,
 ): Promise<Pick<TaskRecord, "fileName" | "replaces">> {
   const keepsName = record.taskId !== null && record.status !== "failed";
   if (keepsName) return { fileName: record.fileName, replaces: record.replaces };
   if (fileName === null) return { fileName: record.fileName, replaces: null };
   const name = wantedName(record, fileName);
   await precheckFileName(deps.folder, numberedName(name, LAST_NUMBER));
-  const owner = replace ? await ownerOf(deps, name) : null;
+  const owner = mayReplace ? await ownerOf(deps, name) : null;
   return { fileName, replaces: owner === null ? null : await planReplacement(deps.folder, name, owner.file) };
 }
 
@@ -53,7 +53,7 @@ export async function numberNote(
   deps: Deps,
   record: TaskRecord,
   file: SavedFile,
-  { fileName, replace = false }: NameRequest,
+  { fileName, mayReplace = false }: NameRequest,
 ): Promise<string | null> {
   const asked = fileName ?? record.fileName;
   if (asked === null) return null;
@@ -71,7 +71,7 @@ export async function numberNote(
         ? UNKNOWN_FILE
         : describeAudio(owner)
       : `a file of ${narrationId}`;
-  return `The name ${base} is taken by ${whose}, so a number was added.${replaceHint(owner, replace)}`;
+  return `The name ${base} is taken by ${whose}, so a number was added.${replaceHint(owner, mayReplace)}`;
 }
 
 const UNKNOWN_FILE = "a file that the ledger does not know, or that was changed since it was saved";
@@ -98,11 +98,11 @@ export async function saveUnderName(
   deps: Deps,
   record: TaskRecord,
   file: SavedFile,
-  { fileName, replace = false }: NameRequest,
+  { fileName, mayReplace = false }: NameRequest,
 ): Promise<SavedFile> {
   if (fileName === null && !isPartFile(file, deps)) return file;
   const name = wantedName(record, fileName);
-  const replaces = replace ? await findReplaced(deps, record, file, name) : null;
+  const replaces = mayReplace ? await findReplaced(deps, record, file, name) : null;
   if (replaces !== null) await deps.ledger.apply(record, { kind: "replacementPlanned", replaced: replaces });
   const mayBeNamed = (tried: string): Promise<boolean> =>
     isNameFreeOfOtherRecords(deps, { ...record, replaces }, tried);
@@ -123,7 +123,7 @@ async function findReplaced(
 ): Promise<ReplacedFile | null> {
   if (file.path === join(deps.folder.root, name)) return null;
   const owner = await ownerOf(deps, name);
-  // Keep the recorded replacement if nothing owns the name, because a process may have been killed during the
-  // replacement.
+  // If no record has the name, keep the recorded replacement: a process may have been killed while it replaced the
+  // file.
   return owner === null ? replaces : await planReplacement(deps.folder, name, owner.file);
 }

@@ -14,8 +14,8 @@ import type { TaskRecord } from "../../ledger/record.ts";
 import { fromStoredError } from "../../ledger/stored-error.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../find-saved.ts";
-import { askService } from "../job/ask-service.ts";
 import type { Jobs } from "../job/jobs.ts";
+import { queryService } from "../job/query-service.ts";
 import { type Call, type OpenCall, openCall, waitForJob } from "../job/wait-for-job.ts";
 import { handleOf } from "../request-handle.ts";
 import { taskFailedError } from "../task-failed.ts";
@@ -123,7 +123,7 @@ async function recordForeignTask(
   signal: AbortSignal,
   deadline: Deadline,
 ): Promise<TaskRecord> {
-  const task = await askService(deps, taskId, signal, { deadline });
+  const task = await queryService(deps, taskId, signal, { deadline });
   const empty = emptyRecord(deps, {
     workId: externalWorkId(deps.ledger.identity.origin, taskId),
     input: null,
@@ -134,7 +134,7 @@ async function recordForeignTask(
     isListed: true,
   });
   const observed = { kind: "observed", attempt: 1, task, atMs: deps.clock.wallMs() } as const;
-  // Return the record unwritten. The job that saves the audio claims the record, and the claim writes it.
+  // Return the record unwritten. The job that saves the audio acquires the lease, which writes the record.
   return applyEvent(empty, observed);
 }
 
@@ -168,7 +168,7 @@ async function downloadAudio(
       throw end.error;
     case "failed":
       throw taskFailedError(end.record);
-    case "abandoned":
+    case "no_result":
     case "not_wanted":
     case undefined: {
       // Throw the cause of the delay, because it is more useful than a time-out.

@@ -8,7 +8,7 @@ import { applyEvent, NO_TASK_YET } from "../../ledger/lifecycle.ts";
 import { flightOf, type TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../find-saved.ts";
-import { askService } from "../job/ask-service.ts";
+import { queryService } from "../job/query-service.ts";
 import { recordIdOfHandle } from "../request-handle.ts";
 
 /** A request with everything that identifies it in the ledger. */
@@ -147,7 +147,7 @@ async function adopt(
 ): Promise<TaskRecord> {
   const { ledger, clock } = deps;
   const options = deadline === undefined ? {} : { deadline };
-  const task = await askService(deps, taskId, signal, options);
+  const task = await queryService(deps, taskId, signal, options);
   const observed = { kind: "observed", attempt: other.attempt, task, atMs: clock.wallMs() } as const;
   const { keyId } = ledger.identity;
   const copy = { ...other, keyId, recordId: recordId(other.workId, keyId), revision: 0 };

@@ -10,8 +10,8 @@ import { canonicalInput } from "../canonical-input.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../find-saved.ts";
 import { NotWantedError } from "../job/job.ts";
-import type { Jobs } from "../job/jobs.ts";
-import { describe } from "../job/phase.ts";
+import { type Jobs, MAX_JOB_STARTS } from "../job/jobs.ts";
+import { describePhase } from "../job/phase.ts";
 import { type OpenCall, waitForJob } from "../job/wait-for-job.ts";
 import { taskFailedError } from "../task-failed.ts";
 import { newestExisting } from "./assign-files.ts";
@@ -51,7 +51,7 @@ export interface PartCall {
   readonly narrationId: string;
   /** Called after the create was sent, possibly more than once. */
   readonly onSent?: () => void;
-  /** Called with a sentence about an unknown status of the service, possibly more than once. */
+  /** Called, perhaps several times, with a sentence that reports a status that this program does not know. */
   readonly onUnknownStatus?: (sentence: string) => void;
   /** Whether to download the audio although a copy is here. This is set if the copy is damaged. */
   readonly forcesDownload?: boolean;
@@ -87,15 +87,9 @@ export async function finishPart(
 
 /** Opens a call that waits longer than the service can take for a part. */
 function openPartCall({ clock, timing }: GenerationDeps, signal: AbortSignal): OpenCall {
-  const deadline = new Deadline(clock, 2 * timing.recoveryMs);
+  const deadline = new Deadline(clock, 2 * timing.stageLimitMs);
   return { signal, waitMs: deadline.leftMs, onProgress: () => undefined, deadline };
 }
-
-/**
- * Maximum number of times that a job is started for a part. A job may end without a result, for example when another
- * process drives the record.
- */
-const MAX_STARTS = 3;
 
 /**
  * Finds the record of a part across API keys. The first of these counts: this key's succeeded record, another key's
@@ -152,17 +146,17 @@ export async function generatePart(
     fileName: null,
     isListed: false,
   } as const;
-  for (let starts = 0; starts < MAX_STARTS; starts += 1) {
+  for (let starts = 0; starts < MAX_JOB_STARTS; starts += 1) {
     const { record, file } = await findOrDraft(deps, work, signal);
     if (file !== null && !forcesDownload) return { record, file };
-    await deps.parts.ensureWritable();
+    await deps.partsFolder.ensureWritable();
     signal.throwIfAborted();
     const { job } = jobs.start(record, "create", { narrationId, forcesDownload });
     const onProgress = (): void => {
       if (job.record.status !== "waiting") onSent?.();
       const { phase, record: current } = job;
       if (phase.kind === "watching" && phase.unknownStatus !== undefined) {
-        onUnknownStatus?.(describe(phase, current, deps.clock));
+        onUnknownStatus?.(describePhase(phase, current, deps.clock));
       }
     };
     const end = await waitForJob(job, { ...openPartCall(deps, signal), onProgress });
@@ -175,7 +169,7 @@ export async function generatePart(
         throw end.error;
       case "not_wanted":
         throw new NotWantedError("the narration wants no more creates");
-      case "abandoned":
+      case "no_result":
       case undefined:
         signal.throwIfAborted();
     }

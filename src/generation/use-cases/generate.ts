@@ -10,8 +10,8 @@ import { languageNotes } from "../../text-language.ts";
 import { canonicalInput } from "../canonical-input.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { Job, JobEnd } from "../job/job.ts";
-import type { Jobs } from "../job/jobs.ts";
-import { describe } from "../job/phase.ts";
+import { type Jobs, MAX_JOB_STARTS } from "../job/jobs.ts";
+import { describePhase } from "../job/phase.ts";
 import {
   type Call,
   isAnswered,
@@ -37,14 +37,8 @@ export interface GenerateRequest {
   readonly take: number;
   readonly fileName: string | null;
   /** Whether to replace the file of that name, if this server saved it, once the new audio is complete. */
-  readonly replace?: boolean;
+  readonly mayReplace?: boolean;
 }
-
-/**
- * Maximum number of times that a call starts a job for its request. A job may end without a result, for example if it
- * was just ending when the call joined it.
- */
-const MAX_STARTS = 3;
 
 /**
  * Adds to a request what identifies it in the ledger, after all checks that need no ledger.
@@ -74,7 +68,7 @@ export function identifiedRequest({
  *
  * @throws AudioError for every refusal and failure; `task_failed` if the task failed during this call
  */
-export async function generateWork(
+export async function runRequest(
   deps: GenerationDeps,
   jobs: Jobs,
   work: IdentifiedRequest,
@@ -83,7 +77,7 @@ export async function generateWork(
 ): Promise<TaskView> {
   const call = openCall(givenCall, deps.clock);
   const { idempotencyKey } = newRecord(deps, work);
-  for (let starts = 0; starts < MAX_STARTS; starts += 1) {
+  for (let starts = 0; starts < MAX_JOB_STARTS; starts += 1) {
     const first = await search(deps, work, call, idempotencyKey);
     const found = (await findOtherPronunciation(deps, work, first)) ?? {
       ...first,
@@ -155,21 +149,21 @@ async function runRecord(
   call.signal.throwIfAborted();
   const listed = await markListed(deps, record);
   const asked = { ...listed, ...name };
-  const known = (await call.handle?.prepare(asked)) ?? asked;
+  const known = (await call.beforeJob?.prepare(asked)) ?? asked;
   const { job, isNew } = jobs.start(known, "create", {
-    mayRetryFailedAttempt: call.handle?.isResumed !== true,
+    mayRetryFailedAttempt: call.beforeJob?.isResumed !== true,
   });
   const isEnough = call.waitMs > 0 ? () => false : () => isAnswered(job, deps.clock);
   // The client may give up as early as before, so the repeated call returns a handle soon. The first call keeps its
   // wait.
-  const isRepeat = call.handle === undefined && !isNew && job.consumeLikelyRetry();
+  const isRepeat = call.beforeJob === undefined && !isNew && job.consumeLikelyRetry();
   const waiting = isRepeat ? withShorterWait(call, REPEAT_WAIT_MS, deps.clock) : call;
   const end = (await waitForJob(job, waiting, isEnough)) ?? (await waitUntilStored(job, call, deps));
   const replayed = wasKnown || (job.record.taskId !== null && (!isNew || job.newTasks === 0));
   switch (end?.kind) {
     case undefined:
       throwIfUnreachable(job, deps.clock);
-      if (call.handle === undefined) job.keepRunning();
+      if (call.beforeJob === undefined) job.keepRunning();
       return taskViewOf(job.record, { replayed, notes, activity: activityOf(job, deps) });
     case "saved": {
       const named = await saveUnderName(deps, end.record, end.file, request);
@@ -179,7 +173,7 @@ async function runRecord(
       throw taskFailedError(end.record);
     case "error":
       throw await withCost(deps, end.error, job.record);
-    case "abandoned":
+    case "no_result":
     case "not_wanted":
       return null;
   }
@@ -233,5 +227,5 @@ export function activityOf({ phase, record }: Job, { clock }: Pick<GenerationDep
   const isPlain =
     (phase.kind === "watching" && phase.unknownStatus === undefined) ||
     (phase.kind === "saving" && phase.trouble === null);
-  return isPlain ? null : describe(phase, record, clock);
+  return isPlain ? null : describePhase(phase, record, clock);
 }

@@ -7,13 +7,13 @@ import { Deadline, withDeadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import { fromStoredError } from "../../ledger/stored-error.ts";
-import type { ReadWaitReason } from "../../limits/limits.ts";
+import type { ReadWaitReason } from "../../limits/read-queue.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../find-saved.ts";
-import { type AskOptions, askService } from "../job/ask-service.ts";
 import type { Job, JobEnd } from "../job/job.ts";
-import type { Jobs } from "../job/jobs.ts";
-import { describe } from "../job/phase.ts";
+import { type Jobs, MAX_JOB_STARTS } from "../job/jobs.ts";
+import { describePhase } from "../job/phase.ts";
+import { type QueryOptions, queryService } from "../job/query-service.ts";
 import { type Call, type OpenCall, openCall, waitForJob } from "../job/wait-for-job.ts";
 import { type TaskView, taskViewOf } from "../task-view.ts";
 import { checkTaskId, findRecordOfTask, noteOfEarlierTask } from "./find-record.ts";
@@ -74,9 +74,10 @@ function throwRefusal(jobs: Jobs, { recordId, refusal }: TaskRecord): void {
 }
 
 /**
- * Maximum wait for the claim, which is one ledger operation. The claim shows whether another process drives the record.
+ * Maximum wait for acquiring the lease, which is one ledger operation. Its result shows whether another process drives
+ * the record.
  */
-const CLAIM_WITHIN_MS = 1000;
+const MAX_LEASE_WAIT_MS = 1000;
 
 /** Reports what is being done for a request without a task id. Sends nothing. */
 async function viewUnaccepted(
@@ -86,8 +87,8 @@ async function viewUnaccepted(
   call: OpenCall,
 ): Promise<TaskView> {
   const { job } = jobs.start(record, "finish");
-  const claim = { ...call, deadline: new Deadline(deps.clock, CLAIM_WITHIN_MS) };
-  const end = await waitForJob(job, claim, () => job.phase.kind !== "starting");
+  const leaseCall = { ...call, deadline: new Deadline(deps.clock, MAX_LEASE_WAIT_MS) };
+  const end = await waitForJob(job, leaseCall, () => job.phase.kind !== "starting");
   const facts = { replayed: true, activity: end === null ? activityOf(job, deps) : null };
   if (end?.kind === "saved") return await viewOfSaved(deps, end.record, { ...facts, file: end.file });
   return taskViewOf(job.record, facts);
@@ -102,12 +103,6 @@ function isFresh({ polledAtMs, isGone }: TaskRecord, call: Call, { clock, timing
   const sincePollMs = polledAtMs === null ? Number.POSITIVE_INFINITY : clock.wallMs() - polledAtMs;
   return sincePollMs >= 0 && sincePollMs < timing.pollIntervalMs;
 }
-
-/**
- * Maximum number of times that a call starts a job. A job may end without a result, for example when another process
- * drives the record.
- */
-const MAX_STARTS = 3;
 
 /**
  * Waits for the end of a task within the call's wait. A call without a wait waits only for the next response of the
@@ -127,7 +122,8 @@ export async function finishTask(
       call.waitMs === 0 && (isHeldLonger(job, call, clock) || hasChanged(job, record));
     const end = await waitForJob(job, call, isEnough);
     if (end === null && call.waitMs === 0) throwIfQueryFailed(job);
-    if (end?.kind !== "abandoned" || job.record.taskId === null || starts === MAX_STARTS) return { job, end };
+    if (end?.kind !== "no_result" || job.record.taskId === null || starts === MAX_JOB_STARTS)
+      return { job, end };
     call.signal.throwIfAborted();
   }
 }
@@ -165,7 +161,7 @@ async function getForeignTask(deps: GenerationDeps, taskId: string, call: OpenCa
   let activity: string | null = null;
   const onWaiting = (reason: ReadWaitReason, waitMs: number): void => {
     const untilMs = clock.steadyMs() + waitMs;
-    activity = describe(
+    activity = describePhase(
       { kind: "held", reason: `reads_${reason}`, untilMs },
       { taskId, status: "queued" },
       clock,
@@ -173,10 +169,10 @@ async function getForeignTask(deps: GenerationDeps, taskId: string, call: OpenCa
     call.onProgress(activity);
   };
   for (let failures = 0; ; ) {
-    const options: AskOptions = { isPoll: task !== null, onWaiting, deadline: call.deadline };
+    const options: QueryOptions = { isPoll: task !== null, onWaiting, deadline: call.deadline };
     try {
       const seen: ObservedTask = await withinDeadline(deps, call, taskId, async (signal) => {
-        return await askService(deps, taskId, signal, options);
+        return await queryService(deps, taskId, signal, options);
       });
       task = seen;
       activity = null;

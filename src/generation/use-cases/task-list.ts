@@ -4,7 +4,7 @@ import { containsWords } from "../../contract/search-words.ts";
 import { firstCodePoints } from "../../contract/unicode.ts";
 import type { AudioError } from "../../errors.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
-import { workId, workName } from "../../ledger/identity.ts";
+import { workId, workLookupKey } from "../../ledger/identity.ts";
 import type { RecordStatus, TaskRecord } from "../../ledger/record.ts";
 import { fromStoredError } from "../../ledger/stored-error.ts";
 import type { GenerationDeps } from "../deps.ts";
@@ -37,7 +37,7 @@ export interface ListedTask {
   readonly voice: string | null;
   readonly take: number | null;
   /** Equal for all records of one task. Bills of narrations list tasks by this name. */
-  readonly workName: string;
+  readonly workLookupKey: string;
   /** Equal for all takes of one input and for nothing else; `null` if the input is unknown. */
   readonly request: string | null;
   readonly audioSeconds: number | null;
@@ -81,7 +81,7 @@ async function toListedTask(
     promptExcerpt: excerpt === null || excerpt === input?.prompt ? excerpt : `${excerpt}…`,
     voice: input?.voice ?? null,
     take: record.take,
-    workName: workName(record.workId),
+    workLookupKey: workLookupKey(record.workId),
     request: record.input === null ? null : workId(record.origin, record.input, 1).slice(0, REQUEST_DIGITS),
     audioSeconds: record.audioSeconds,
     createdAtMs: record.createdAtMs,

@@ -180,7 +180,7 @@ export class PostgresEngine implements SqlEngine {
     const untilMs = startedAtMs + (isOutageKnown ? SINGLE_TRY_MS : RETRY_MS);
     for (;;) {
       try {
-        return await this.#attempt(work, untilMs);
+        return await this.#tryOnce(work, untilMs);
       } catch (error) {
         this.#lastError = error;
         const isOver = isOutageKnown || performance.now() >= untilMs - MIN_TRY_MS;
@@ -196,7 +196,7 @@ export class PostgresEngine implements SqlEngine {
     }
   }
 
-  async #attempt<T>(work: Work<T>, untilMs: number): Promise<T> {
+  async #tryOnce<T>(work: Work<T>, untilMs: number): Promise<T> {
     const connection = await this.#connected(untilMs);
     try {
       return await work(connection, untilMs);

@@ -5,7 +5,7 @@ import { type Lease, leaseOwner } from "./lease.ts";
 import { type InFlightPlace, placeEndsMs } from "./places.ts";
 
 /** The limits that apply to a create. */
-export interface CreateLimits {
+export interface AdmissionLimits {
   readonly maxCreates: number;
   readonly windowMs: number;
   readonly maxInFlight: number;
@@ -28,13 +28,13 @@ export interface NarrationFacts {
   readonly billedCredits: number;
 }
 
-export interface AdmissionQuestion {
+export interface RequestedAdmission {
   readonly sendId: string;
   readonly owner: ProcessId;
   readonly expectedRevision: number;
   /** The record to store if the create is admitted: `unresolved`, with its reservation in `spendCredits`. */
   readonly after: { readonly value: string; readonly spendCredits: number };
-  readonly limits: CreateLimits;
+  readonly limits: AdmissionLimits;
 }
 
 /** The state of the ledger at the time of the decision. */
@@ -54,7 +54,7 @@ export interface AdmissionFacts {
   readonly narration: NarrationFacts | null;
 }
 
-export type CreateHold = "paused" | "rate" | "in_flight";
+export type AdmissionHold = "paused" | "rate" | "in_flight";
 
 export type Admission =
   | { readonly kind: "admitted" }
@@ -68,11 +68,11 @@ export type Admission =
    * `waitMs`: milliseconds until the next request for admission. For `in_flight` this is a maximum, because a task may
    * end earlier.
    */
-  | { readonly kind: "held"; readonly reason: CreateHold; readonly waitMs: number };
+  | { readonly kind: "held"; readonly reason: AdmissionHold; readonly waitMs: number };
 
 /** Whether this admission is already committed, and only its answer was lost. */
 export function isRepeatedAdmission(
-  { sendId, after }: AdmissionQuestion,
+  { sendId, after }: RequestedAdmission,
   { record, state }: AdmissionFacts,
 ): boolean {
   return record?.value === after.value && isSlotPending(state, sendId);
@@ -82,7 +82,11 @@ export function isRepeatedAdmission(
  * Judges in this order: record and lease, whether the create is wanted, narration, budget, pause, rate, places in
  * flight. Only the process that may send the record gets a time to wait.
  */
-export function judgeAdmission(question: AdmissionQuestion, facts: AdmissionFacts, nowMs: number): Admission {
+export function judgeAdmission(
+  question: RequestedAdmission,
+  facts: AdmissionFacts,
+  nowMs: number,
+): Admission {
   if (isRepeatedAdmission(question, facts)) return { kind: "admitted" };
   const { owner, expectedRevision, after, limits, sendId } = question;
   const { record, state, otherPlaces, countedCredits, isWanted, narration } = facts;

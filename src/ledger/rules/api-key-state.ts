@@ -1,7 +1,7 @@
 /** The state of one API key: its pause, the creates of the last minute, and the heartbeats of processes. Pure. */
 import { z } from "zod";
 import type { ProcessId } from "../../process-id.ts";
-import { MAX_IN_FLIGHT_MS } from "../horizons.ts";
+import { MAX_IN_FLIGHT_MS } from "../durations.ts";
 
 const slotSchema = z.object({
   sendId: z.string(),

@@ -5,7 +5,7 @@ import { MAXIMUM_CHARGE_CREDITS } from "../../contract/billing.ts";
 /** A task that was sent for a narration, as the record of one API key states it. */
 export interface BillLine {
   /** The name of the task's work; see `workName` in ledger/identity.ts. */
-  readonly workName: string;
+  readonly workLookupKey: string;
   readonly keyId: string;
   /** Reserved credits while the task runs, then charged credits; 0 if nothing was charged. */
   readonly credits: number;
@@ -15,12 +15,14 @@ export interface BillLine {
   readonly isUnanswered: boolean;
 }
 
-/** Keeps the line of the highest rank for each work. A task counts once, whichever key sent it. */
+/**
+ * Keeps one line of the bill for each work: the one with the highest rank. A task counts once, whichever key sent it.
+ */
 function keepOnePerWork(lines: readonly BillLine[], rankOf: (line: BillLine) => number): BillLine[] {
   const byWork = new Map<string, BillLine>();
   for (const line of lines) {
-    const known = byWork.get(line.workName);
-    if (known === undefined || rankOf(line) > rankOf(known)) byWork.set(line.workName, line);
+    const known = byWork.get(line.workLookupKey);
+    if (known === undefined || rankOf(line) > rankOf(known)) byWork.set(line.workLookupKey, line);
   }
   return [...byWork.values()];
 }
@@ -43,5 +45,5 @@ export const billByWork = (lines: readonly BillLine[], keyId: string): BillLine[
  */
 export const billedCredits = (lines: readonly BillLine[], keyId: string, exceptWork: string): number =>
   keepOnePerWork(lines, (line) => (line.keyId === keyId && line.credits > 0 ? Infinity : line.credits))
-    .filter(({ workName }) => workName !== exceptWork)
+    .filter(({ workLookupKey }) => workLookupKey !== exceptWork)
     .reduce((sum, { credits }) => sum + credits, 0);

@@ -1,6 +1,6 @@
 /** Decides which creates and tasks hold a place in flight, and until when. Pure. */
 import type { ProcessId } from "../../process-id.ts";
-import { MAX_IN_FLIGHT_MS } from "../horizons.ts";
+import { MAX_IN_FLIGHT_MS } from "../durations.ts";
 import type { Flight, RecordStatus } from "../record.ts";
 import type { ApiKeyState } from "./api-key-state.ts";
 

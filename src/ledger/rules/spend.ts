@@ -1,7 +1,7 @@
 /**
  * Sums the spend of records by origin and quarter of an hour. A budget is then checked without reading records. Pure.
  */
-import { SPEND_BUCKET_MS } from "../horizons.ts";
+import { SPEND_BUCKET_MS } from "../durations.ts";
 
 /**
  * How long sums are kept. This is longer than any budget's window, so that no sum of today is lost if the wall clock

@@ -118,7 +118,7 @@ const billRow = z
   })
   .transform(
     (row): BillLine => ({
-      workName: row.work_name,
+      workLookupKey: row.work_name,
       keyId: row.key_id,
       credits: row.spend_credits ?? 0,
       isInFlight: row.flight !== null,

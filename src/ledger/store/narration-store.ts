@@ -6,9 +6,9 @@ import type Keyv from "keyv";
 import { z } from "zod";
 import type { ProcessId } from "../../process-id.ts";
 import { type BillLine, billByWork } from "../rules/bill.ts";
-import type { CallHandle } from "../rules/handles.ts";
+import type { CallHandle } from "../rules/call-handle.ts";
 import { acquiredLease, leaseOwner } from "../rules/lease.ts";
-import { handleRows, saveHandle, selectOpenHandles } from "./handle-rows.ts";
+import { handleRows, saveHandle, selectOpenHandles } from "./call-handle-rows.ts";
 import {
   billLines,
   loadBill,
@@ -44,7 +44,7 @@ export interface NewNarration {
   readonly createdAtMs: number;
 }
 
-export interface NarrationClaim {
+export interface NarrationLeaseRequest {
   readonly narrationId: string;
   readonly leaseTtlMs: number;
   /** A lease owner that is known to be dead. Its lease is taken over at once. */
@@ -139,7 +139,7 @@ export class NarrationStore {
    *
    * @returns the owner of the lease now; `null` if there is no such narration
    */
-  acquireLease({ narrationId, leaseTtlMs, replacing }: NarrationClaim): Promise<ProcessId | null> {
+  acquireLease({ narrationId, leaseTtlMs, replacing }: NarrationLeaseRequest): Promise<ProcessId | null> {
     const { owner } = this.#options;
     return this.#decide(narrationId, "process_kill", (row, nowMs) => {
       if (row === undefined) return { result: null };

@@ -1,14 +1,14 @@
 /** Parses rows of records. Builds the statements that write a record with its names and its share of the sums. */
 import { z } from "zod";
-import { isTaskName } from "../identity.ts";
-import type { Row } from "../record.ts";
+import { isTaskLookupKey } from "../identity.ts";
+import type { RecordRow } from "../record.ts";
 import type { Lease } from "../rules/lease.ts";
 import type { InFlightPlace } from "../rules/places.ts";
 import { countedSpend, type TaskShare } from "../rules/shared-task.ts";
 import { type SpendShare, spendChanges, spendShare } from "../rules/spend.ts";
 import { type Rows, type Statement, sql } from "./sql-engine.ts";
 
-export interface RecordName {
+export interface RecordKey {
   readonly keyId: string;
   readonly recordId: string;
 }
@@ -119,8 +119,8 @@ export const ROW_RESULTS = 3;
  * @param names the names of the record after the write. They are needed because other records may already share its
  *   task
  */
-export function loadRow({ keyId, recordId }: RecordName, names: readonly string[] = []): Statement[] {
-  const task = names.find(isTaskName) ?? "";
+export function loadRow({ keyId, recordId }: RecordKey, names: readonly string[] = []): Statement[] {
+  const task = names.find(isTaskLookupKey) ?? "";
   return [
     sql("SELECT * FROM agm_records WHERE key_id = ? AND record_id = ?", keyId, recordId),
     sql("SELECT name FROM agm_names WHERE key_id = ? AND record_id = ?", keyId, recordId),
@@ -149,7 +149,7 @@ export function loadedRow([rows = [], names = [], shares = []]: readonly Rows[])
 /** Writes a row over the stored one. */
 export function saveRow(
   loaded: LoadedRow,
-  row: Row,
+  row: RecordRow,
   { place, lease }: { readonly place: InFlightPlace; readonly lease: Lease | null },
 ): Statement[] {
   const { stored } = loaded;
@@ -187,8 +187,8 @@ export function saveRow(
   );
   return [
     upsert,
-    ...saveNames(row, stored?.names ?? [], row.names),
-    ...saveSpend(row.origin, loaded, { names: row.names, share: { status: row.status, spend } }),
+    ...saveNames(row, stored?.names ?? [], row.lookupKeys),
+    ...saveSpend(row.origin, loaded, { names: row.lookupKeys, share: { status: row.status, spend } }),
   ];
 }
 
@@ -197,7 +197,7 @@ export function saveRow(
  *
  * @param keepsSpend whether the spend stays counted. The money is spent although the record is gone
  */
-export function dropRow(name: RecordName, loaded: LoadedRow, keepsSpend: boolean): Statement[] {
+export function dropRow(name: RecordKey, loaded: LoadedRow, keepsSpend: boolean): Statement[] {
   const { stored } = loaded;
   if (stored === undefined) return [];
   return [
@@ -218,7 +218,7 @@ export function dropRefused(keyId: string, beforeMs: number): Statement[] {
   ];
 }
 
-export const saveLease = ({ keyId, recordId }: RecordName, lease: Lease | null): Statement =>
+export const saveLease = ({ keyId, recordId }: RecordKey, lease: Lease | null): Statement =>
   sql(
     "UPDATE agm_records SET lease_owner = ?, lease_at_ms = ?, lease_ttl_ms = ? WHERE key_id = ? AND record_id = ?",
     ...leaseValues(lease),
@@ -227,7 +227,7 @@ export const saveLease = ({ keyId, recordId }: RecordName, lease: Lease | null):
   );
 
 function saveNames(
-  { keyId, recordId }: RecordName,
+  { keyId, recordId }: RecordKey,
   before: readonly string[],
   after: readonly string[],
 ): Statement[] {
@@ -260,8 +260,8 @@ function saveSpend(
   after: { readonly names: readonly string[]; readonly share: TaskShare } | null,
 ): Statement[] {
   const others = (task: string | undefined): TaskShare[] => otherShares.filter(({ name }) => name === task);
-  const taskBefore = stored?.names.find(isTaskName);
-  const taskAfter = after?.names.find(isTaskName);
+  const taskBefore = stored?.names.find(isTaskLookupKey);
+  const taskAfter = after?.names.find(isTaskLookupKey);
   const ownBefore = stored === undefined ? [] : [stored];
   const ownAfter = after === null ? [] : [after.share];
   const before = countedSpend([...others(taskBefore), ...ownBefore]);

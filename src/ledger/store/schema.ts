@@ -10,7 +10,7 @@ export const LAYOUT_VERSION = 6;
  * - `agm_api_keys.state` holds the pause, slots and heartbeats of a key (see rules/api-key-state.ts). The row is also
  *   the key's lock.
  * - `agm_narration_tasks` is a narration's bill: the works that were sent for it, each with the key that sent it.
- * - `agm_handles` holds the calls that were answered as tasks of the protocol's extension (see rules/handles.ts).
+ * - `agm_handles` holds the calls that were answered as tasks of the protocol's extension (see rules/call-handle.ts).
  * - `agm_names` finds records by work, task and path. Names are hashed, because an index entry cannot contain a long
  *   text.
  * - `value` is the last column, so that SQLite reads the other columns without reading through a long text.

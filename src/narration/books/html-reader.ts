@@ -4,13 +4,13 @@
  */
 import { Parser } from "htmlparser2";
 import { AudioError } from "../../errors.ts";
-import type { SkippedList, SourceBlock } from "../plan/blocks.ts";
-import { hasWords } from "../plan/characters.ts";
-import { isText } from "../plan/markdown/indented-text.ts";
-import { speakSuperscripts } from "../plan/markdown/superscripts.ts";
-import { dropUnspoken, HARD_BREAK } from "../plan/normalise.ts";
-import { speakAddresses } from "../plan/plain/web-addresses.ts";
-import type { SkippedKind } from "../plan/plan.ts";
+import type { SkippedList, SourceBlock } from "../text/blocks.ts";
+import { hasWords } from "../text/characters.ts";
+import { isText } from "../text/markdown/indented-text.ts";
+import { speakSuperscripts } from "../text/markdown/superscripts.ts";
+import { dropUnspoken, HARD_BREAK } from "../text/normalise.ts";
+import { speakAddresses } from "../text/plain/web-addresses.ts";
+import type { SkippedKind } from "../text/plan.ts";
 
 type Attributes = Readonly<Record<string, string>>;
 
@@ -125,7 +125,7 @@ const MAX_DEPTH = 10_000;
 
 const levelOf = (name: string): number | null => (/^h[1-6]$/.test(name) ? Number(name[1]) : null);
 
-class Reader {
+class HtmlReader {
   readonly #skipped: SkippedList;
   readonly #open: string[] = [];
   readonly #tables: Table[] = [];
@@ -478,7 +478,7 @@ const withoutScriptTags = (text: string): string =>
 
 /** @param isXml whether elements may close themselves, as in an EPUB */
 export function readPage(html: string, isXml: boolean, skipped: SkippedList): HtmlPage {
-  const reader = new Reader(skipped, isXml);
+  const reader = new HtmlReader(skipped, isXml);
   const parser = new Parser(
     {
       onopentag: (name, attributes) => reader.open(name, attributes),

@@ -1,9 +1,9 @@
 /** Reads an EPUB as one text: its pages in order. Pages without headings get headings from the table of contents. */
-import type { ReadText, SkippedList, SourceBlock } from "../plan/blocks.ts";
-import { markChapters } from "../plan/chapters/mark-chapters.ts";
-import { hasWords } from "../plan/characters.ts";
-import { collapseSpaces, HARD_BREAK, normaliseLines } from "../plan/normalise.ts";
-import { checkText } from "../plan/plan-narration.ts";
+import type { ReadText, SkippedList, SourceBlock } from "../text/blocks.ts";
+import { markChapters } from "../text/chapters/mark-chapters.ts";
+import { hasWords } from "../text/characters.ts";
+import { collapseSpaces, HARD_BREAK, normaliseLines } from "../text/normalise.ts";
+import { checkText } from "../text/plan-narration.ts";
 import { BookArchive } from "./book-archive.ts";
 import { type BookPackage, readPackage, textIn } from "./book-package.ts";
 import { type HtmlPage, type PageBlock, readPage } from "./html-reader.ts";

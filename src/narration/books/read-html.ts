@@ -1,10 +1,10 @@
 /** Reads an HTML page as a text. Reads only the main element or the articles of the page, if it has any. */
-import type { ReadText, SkippedList, SourceBlock } from "../plan/blocks.ts";
-import { markChapters } from "../plan/chapters/mark-chapters.ts";
-import { normaliseLines } from "../plan/normalise.ts";
-import { withoutMarks } from "../plan/plain/bracket-marks.ts";
-import { isFrameEnd, isFrameStart } from "../plan/plain/ebook-frame.ts";
-import { checkText } from "../plan/plan-narration.ts";
+import type { ReadText, SkippedList, SourceBlock } from "../text/blocks.ts";
+import { markChapters } from "../text/chapters/mark-chapters.ts";
+import { normaliseLines } from "../text/normalise.ts";
+import { withoutMarks } from "../text/plain/bracket-marks.ts";
+import { isFrameEnd, isFrameStart } from "../text/plain/ebook-frame.ts";
+import { checkText } from "../text/plan-narration.ts";
 import { type PageBlock, readPage } from "./html-reader.ts";
 
 const textOf = (block: SourceBlock): string =>

@@ -3,6 +3,7 @@ import { DamagedPartError } from "../../audio/part-errors.ts";
 import { AudioError, type ErrorCode, internalError } from "../../errors.ts";
 import { NotWantedError } from "../../generation/job/job.ts";
 import type { PartOperations, PartRequest } from "../../generation/use-cases/generate-part.ts";
+import { type JoinedFiles, plannedFiles } from "../files/joined-files.ts";
 import { hasChangedChoice } from "../state/changes.ts";
 import type {
   NarrationFile,
@@ -10,11 +11,10 @@ import type {
   NarrationState,
   StoredPlan,
 } from "../state/narration-state.ts";
-import { chargeOf, type PartStatus, partStatusOf, summarizeParts } from "../views/part-summary.ts";
-import { type JoinedFiles, plannedFiles } from "./joined-files.ts";
+import { partRequest, type VerifiedPart } from "../state/part-request.ts";
+import { chargeOf, type PartStatus, partStatusOf, summarizeParts } from "../state/part-summary.ts";
 import { NarrationLease, type NarrationLeaseDeps } from "./narration-lease.ts";
-import { decideNextStep, type FileProgress, type PartState, type Step } from "./next-step.ts";
-import { partRequest, type VerifiedPart } from "./part-request.ts";
+import { type DriverStep, decideNextStep, type FileProgress, type PartState } from "./next-step.ts";
 import {
   concernsOnePart,
   joinProblems,
@@ -24,7 +24,7 @@ import {
 } from "./stop-reasons.ts";
 
 export interface NarrationDriverDeps extends NarrationLeaseDeps {
-  readonly parts: PartOperations;
+  readonly partOperations: PartOperations;
   readonly joined: JoinedFiles;
 }
 
@@ -48,18 +48,18 @@ export class NarrationDriver {
   /** Aborts when this process no longer drives the narration. */
   readonly #leaving = new AbortController();
   readonly #listeners = new Set<() => void>();
-  #news = Promise.withResolvers<void>();
+  #nextChange = Promise.withResolvers<void>();
   /** The newest state that is known. */
   #state: NarrationState | null = null;
   /** The state at the last inspection of the parts. */
-  #inspected: NarrationState | null = null;
-  #parts: PartState[] = [];
-  #firstEqual: readonly number[] = [];
+  #inspectedState: NarrationState | null = null;
+  #partStates: PartState[] = [];
+  #firstEqualParts: readonly number[] = [];
   #files: FileProgress[] = [];
-  readonly #working = new Map<number, AbortController>();
+  readonly #runningParts = new Map<number, AbortController>();
   /** Controllers of running parts whose create was not sent yet. */
-  readonly #unsent = new Set<AbortController>();
-  readonly #tries = new Map<number, number>();
+  readonly #unsentParts = new Set<AbortController>();
+  readonly #triesByPart = new Map<number, number>();
   readonly #problems = new Map<number, NarrationProblem>();
   /**
    * Parts whose audio was downloaded again because it was missing or damaged. Each part is downloaded again at most
@@ -115,7 +115,7 @@ export class NarrationDriver {
   }
 
   #wake(): void {
-    this.#news.resolve();
+    this.#nextChange.resolve();
   }
 
   #announce(): void {
@@ -124,7 +124,8 @@ export class NarrationDriver {
 
   /** Aborts all running parts. Their jobs drop unsent creates, and complete tasks whose creates were sent. */
   #stopParts(): void {
-    for (const controller of this.#working.values()) controller.abort(new Error("the narration was stopped"));
+    for (const controller of this.#runningParts.values())
+      controller.abort(new Error("the narration was stopped"));
   }
 
   async #drive(): Promise<void> {
@@ -149,24 +150,24 @@ export class NarrationDriver {
     const { plan, state } = await this.#deps.repository.get(this.narrationId);
     this.refresh(state);
     for (;;) {
-      this.#news = Promise.withResolvers<void>();
+      this.#nextChange = Promise.withResolvers<void>();
       await this.#readParts(plan);
       if (this.#leaving.signal.aborted) return;
       const step = this.#next();
       if (step.kind === "work") this.#begin(plan, step.part);
       else if (step.kind === "join") await this.#join(plan, step);
-      else if (step.kind === "wait") await this.#news.promise;
+      else if (step.kind === "wait") await this.#nextChange.promise;
       else if (await this.#storeEnd(step.isWhole)) return;
     }
   }
 
-  #next(): Step {
+  #next(): DriverStep {
     return decideNextStep({
-      parts: this.#parts,
-      firstEqual: this.#firstEqual,
+      partStates: this.#partStates,
+      firstEqualParts: this.#firstEqualParts,
       files: this.#files,
       isHalted: this.#blockingProblem !== null || this.#state?.status !== "running",
-      hasUnsentPart: this.#unsent.size > 0,
+      hasUnsentPart: this.#unsentParts.size > 0,
       isOutOfCredits: this.#isOutOfCredits,
     });
   }
@@ -176,35 +177,40 @@ export class NarrationDriver {
    * takes or another name.
    */
   async #readParts(plan: StoredPlan): Promise<void> {
-    const { repository, parts, clock } = this.#deps;
-    const [state, seen] = [this.#state, this.#inspected];
+    const { repository, partOperations, clock } = this.#deps;
+    const [state, seen] = [this.#state, this.#inspectedState];
     if (state === null || (seen !== null && !hasChangedChoice(seen, state))) return;
-    this.#inspected = state;
+    this.#inspectedState = state;
     this.#blockingProblem = null;
     this.#isOutOfCredits = false;
     this.#problems.clear();
     this.#unknownStatuses.clear();
-    this.#tries.clear();
+    this.#triesByPart.clear();
     this.#fetchedAgain.clear();
-    const partSummary = await summarizeParts(parts, plan, state, await repository.bill(this.narrationId));
+    const partSummary = await summarizeParts(
+      partOperations,
+      plan,
+      state,
+      await repository.bill(this.narrationId),
+    );
     const requests = plan.parts.map((_, index) => JSON.stringify(partRequest(plan, state, index)));
-    for (const [index, controller] of [...this.#working]) {
+    for (const [index, controller] of [...this.#runningParts]) {
       const isSame = seen !== null && JSON.stringify(partRequest(plan, seen, index)) === requests[index];
       if (isSame && !controller.signal.aborted) continue;
       controller.abort(new Error("another take was chosen"));
-      this.#working.delete(index);
+      this.#runningParts.delete(index);
     }
     const firsts = new Map<string, number>();
-    this.#firstEqual = requests.map((request, index) => {
+    this.#firstEqualParts = requests.map((request, index) => {
       const first = firsts.get(request) ?? index;
       firsts.set(request, first);
       return first;
     });
-    this.#parts = partSummary.statuses.map((status, index) => {
-      if (this.#working.has(index)) return "working";
+    this.#partStates = partSummary.statuses.map((status, index) => {
+      if (this.#runningParts.has(index)) return "working";
       return status === "failed" && state.skipsFailed ? "skipped" : INITIAL_STATES[status];
     });
-    this.#files = plannedFiles(plan).map(({ parts: indexes }) => ({ parts: indexes, made: null }));
+    this.#files = plannedFiles(plan).map(({ partIndexes }) => ({ partIndexes, made: null }));
     if (state.status !== "running") return;
     const savedParts = this.#savedParts;
     const begun = { begunAtMs: clock.wallMs(), savedAtBegin: savedParts, lastSavedAtMs: null, savedParts };
@@ -212,7 +218,7 @@ export class NarrationDriver {
   }
 
   get #savedParts(): number {
-    return this.#parts.filter((part) => part === "saved").length;
+    return this.#partStates.filter((part) => part === "saved").length;
   }
 
   /**
@@ -221,7 +227,7 @@ export class NarrationDriver {
    * @returns `false` if the call's state was kept
    */
   async #change(change: (before: NarrationState) => NarrationState): Promise<boolean> {
-    const seen = this.#inspected;
+    const seen = this.#inspectedState;
     const state = await this.#deps.repository.change(this.narrationId, (before) =>
       seen !== null && hasChangedChoice(seen, before) ? before : change(before),
     );
@@ -230,22 +236,22 @@ export class NarrationDriver {
   }
 
   #begin(plan: StoredPlan, part: number): void {
-    const state = this.#inspected;
+    const state = this.#inspectedState;
     if (state === null) return;
     const controller = new AbortController();
-    const isSent = this.#parts[part] === "sent";
-    this.#parts[part] = "working";
-    this.#working.set(part, controller);
+    const isSent = this.#partStates[part] === "sent";
+    this.#partStates[part] = "working";
+    this.#runningParts.set(part, controller);
     const isHalted = this.#blockingProblem !== null || this.#state?.status !== "running";
     const work =
       isSent && isHalted ? this.#awaitSent(plan, state, part) : this.#create(plan, state, part, controller);
-    if (!isSent) this.#unsent.add(controller);
+    if (!isSent) this.#unsentParts.add(controller);
     const end = async (outcome: PartState | "out_of_credits"): Promise<void> => {
-      this.#unsent.delete(controller);
+      this.#unsentParts.delete(controller);
       // Another take may have been chosen meanwhile.
-      if (this.#working.get(part) !== controller) return;
-      this.#working.delete(part);
-      this.#isOutOfCredits = outcome === "out_of_credits" && this.#working.size > 0;
+      if (this.#runningParts.get(part) !== controller) return;
+      this.#runningParts.delete(part);
+      this.#isOutOfCredits = outcome === "out_of_credits" && this.#runningParts.size > 0;
       this.#setPartState(part, outcome === "out_of_credits" ? "open" : outcome);
       if (outcome === "saved") await this.#noteSaved();
     };
@@ -260,9 +266,10 @@ export class NarrationDriver {
 
   /** Sets the state of a part. Its equal parts get the same state, because all of them are one task. */
   #setPartState(part: number, outcome: PartState): void {
-    const first = this.#firstEqual[part];
-    this.#firstEqual.forEach((other, index) => {
-      if (other === first && (index === part || !this.#working.has(index))) this.#parts[index] = outcome;
+    const first = this.#firstEqualParts[part];
+    this.#firstEqualParts.forEach((other, index) => {
+      if (other === first && (index === part || !this.#runningParts.has(index)))
+        this.#partStates[index] = outcome;
     });
   }
 
@@ -272,15 +279,20 @@ export class NarrationDriver {
     part: number,
     controller: AbortController,
   ): Promise<PartState | "out_of_credits"> {
-    const { parts } = this.#deps;
+    const { partOperations } = this.#deps;
     const { signal } = controller;
     const onSent = (): void => {
-      if (this.#unsent.delete(controller)) this.#wake();
+      if (this.#unsentParts.delete(controller)) this.#wake();
     };
     const request = partRequest(plan, state, part);
     const onUnknownStatus = (message: string): void => void this.#reportUnknownStatus(part, message);
     try {
-      await parts.generate(request, { signal, narrationId: this.narrationId, onSent, onUnknownStatus });
+      await partOperations.generate(request, {
+        signal,
+        narrationId: this.narrationId,
+        onSent,
+        onUnknownStatus,
+      });
       return "saved";
     } catch (error) {
       // The narration was stopped, or another process has its lease.
@@ -288,7 +300,7 @@ export class NarrationDriver {
       if (signal.aborted || error instanceof NotWantedError) return await this.#stateOf(plan, state, part);
       const known = error instanceof AudioError ? error : internalError(error);
       // If no other part runs, nothing will release credits, so the narration ends.
-      if (NO_ROOM.has(known.code) && this.#working.size > 1) return "out_of_credits";
+      if (NO_ROOM.has(known.code) && this.#runningParts.size > 1) return "out_of_credits";
       if (await this.#mayTryAgain(plan, state, part, known)) return "open";
       if (!concernsOnePart(known)) {
         this.#stopCreating(known);
@@ -300,20 +312,20 @@ export class NarrationDriver {
   }
 
   async #problemOfPart(request: PartRequest, part: number, error: AudioError): Promise<NarrationProblem> {
-    const record = await this.#deps.parts.find(request);
+    const record = await this.#deps.partOperations.find(request);
     const isPaid = record !== null && (record.status === "succeeded" || record.isGone);
     return isPaid ? unusableAudio(error.message, part) : problemOf(error, part);
   }
 
   async #awaitSent(plan: StoredPlan, state: NarrationState, part: number): Promise<PartState> {
-    await this.#deps.parts.finish(partRequest(plan, state, part), { signal: this.#leaving.signal });
+    await this.#deps.partOperations.finish(partRequest(plan, state, part), { signal: this.#leaving.signal });
     const status = await this.#stateOf(plan, state, part);
     // This driver has already waited for the task. Another process works on it now, and saves its audio.
     return status === "sent" ? "open" : status;
   }
 
   async #stateOf(plan: StoredPlan, state: NarrationState, part: number): Promise<PartState> {
-    const record = await this.#deps.parts.find(partRequest(plan, state, part));
+    const record = await this.#deps.partOperations.find(partRequest(plan, state, part));
     return INITIAL_STATES[partStatusOf(record)];
   }
 
@@ -339,10 +351,10 @@ export class NarrationDriver {
     part: number,
     { code }: AudioError,
   ): Promise<boolean> {
-    const tries = (this.#tries.get(part) ?? 0) + 1;
-    this.#tries.set(part, tries);
+    const tries = (this.#triesByPart.get(part) ?? 0) + 1;
+    this.#triesByPart.set(part, tries);
     if (code !== "task_failed" || tries >= MAX_JOBS_PER_PART) return false;
-    const record = await this.#deps.parts.find(partRequest(plan, state, part));
+    const record = await this.#deps.partOperations.find(partRequest(plan, state, part));
     return record === null || chargeOf(record) === 0;
   }
 
@@ -371,9 +383,9 @@ export class NarrationDriver {
   /** Joins a file of saved parts. A part whose audio is missing is no longer counted as saved. */
   async #join(
     plan: StoredPlan,
-    { file: index, parts, isWhole }: Extract<Step, { kind: "join" }>,
+    { file: index, parts, isWhole }: Extract<DriverStep, { kind: "join" }>,
   ): Promise<void> {
-    const state = this.#inspected;
+    const state = this.#inspectedState;
     const file = plannedFiles(plan)[index];
     if (state === null || file === undefined) return;
     try {
@@ -394,7 +406,7 @@ export class NarrationDriver {
       }));
       this.refresh(now);
       if (!hasChangedChoice(state, now))
-        this.#files[index] = { parts: file.parts, made: isWhole ? "whole" : "incomplete" };
+        this.#files[index] = { partIndexes: file.partIndexes, made: isWhole ? "whole" : "incomplete" };
     } catch (error) {
       if (this.#leaving.signal.aborted) return;
       const damaged = error instanceof DamagedPartError ? parts[error.part] : undefined;
@@ -404,7 +416,7 @@ export class NarrationDriver {
       else if (problems !== null) this.#markFailed(problems);
       else {
         this.#stopCreating(error);
-        this.#files[index] = { parts: file.parts, made: "failed" };
+        this.#files[index] = { partIndexes: file.partIndexes, made: "failed" };
       }
     }
   }
@@ -421,11 +433,11 @@ export class NarrationDriver {
     part: number,
     mayFetch: boolean,
   ): Promise<VerifiedPart | null> {
-    const { parts } = this.#deps;
+    const { partOperations } = this.#deps;
     const request = partRequest(plan, state, part);
-    const saved = await parts.saved(request);
+    const saved = await partOperations.saved(request);
     if (saved !== null) return { index: part, ...saved };
-    const record = await parts.find(request);
+    const record = await partOperations.find(request);
     if (this.#fetchedAgain.has(part)) {
       this.#markFailed([
         unusableAudio("Its audio was fetched again, and cannot be read all the same.", part),
@@ -439,7 +451,7 @@ export class NarrationDriver {
     }
     try {
       const call = { signal: this.#leaving.signal, narrationId: this.narrationId };
-      return { index: part, ...(await parts.generate(request, call)) };
+      return { index: part, ...(await partOperations.generate(request, call)) };
     } catch (error) {
       if (!(error instanceof AudioError && concernsOnePart(error))) throw error;
       this.#markFailed([await this.#problemOfPart(request, part, error)]);
@@ -451,7 +463,7 @@ export class NarrationDriver {
   async #fetchAgain(plan: StoredPlan, state: NarrationState, part: number): Promise<void> {
     this.#fetchedAgain.add(part);
     const call = { signal: this.#leaving.signal, narrationId: this.narrationId, forcesDownload: true };
-    await this.#deps.parts.generate(partRequest(plan, state, part), call).catch((error: unknown) => {
+    await this.#deps.partOperations.generate(partRequest(plan, state, part), call).catch((error: unknown) => {
       // Only log this. The next join reports the part as damaged.
       this.#deps.log.debug(`a damaged part could not be fetched again: ${String(error)}`);
     });
@@ -461,7 +473,7 @@ export class NarrationDriver {
     for (const problem of problems) {
       if (problem.part === null) continue;
       this.#problems.set(problem.part, problem);
-      this.#setPartState(problem.part, this.#inspected?.skipsFailed === true ? "skipped" : "failed");
+      this.#setPartState(problem.part, this.#inspectedState?.skipsFailed === true ? "skipped" : "failed");
     }
   }
 
@@ -478,10 +490,12 @@ export class NarrationDriver {
    * @returns `false` if a call has requested something else meanwhile
    */
   async #storeEnd(isWhole: boolean): Promise<boolean> {
-    const leftOut = this.#parts.flatMap((part, index) =>
+    const leftOut = this.#partStates.flatMap((part, index) =>
       part === "skipped" && !this.#problems.has(index) ? [leftOutProblem(index)] : [],
     );
-    const ofParts = [...this.#problems.values(), ...leftOut].sort((one, other) => at(one) - at(other));
+    const ofParts = [...this.#problems.values(), ...leftOut].sort(
+      (one, other) => partOrder(one) - partOrder(other),
+    );
     const problems = [...(this.#blockingProblem === null ? [] : [this.#blockingProblem]), ...ofParts];
     const savedParts = this.#savedParts;
     return await this.#change((before) => {
@@ -499,7 +513,7 @@ const leftOutProblem = (part: number): NarrationProblem => ({
   message: "It is left out.",
 });
 
-const at = ({ part }: NarrationProblem): number => part ?? -1;
+const partOrder = ({ part }: NarrationProblem): number => part ?? -1;
 
 const withFile = (files: readonly NarrationFile[], made: NarrationFile): NarrationFile[] =>
   [...files.filter(({ section }) => section !== made.section), made].sort(

@@ -2,7 +2,7 @@
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
 import type { ProcessId } from "../../process-id.ts";
-import { withoutEndedProcesses } from "../handles/narration-callers.ts";
+import { withoutEndedProcesses } from "../state/narration-callers.ts";
 import type { NarrationRepository } from "../state/narration-repository.ts";
 import type { NarrationState } from "../state/narration-state.ts";
 

@@ -16,7 +16,7 @@ export type PartState =
 /** The progress of one file, which contains the whole narration or one chapter. */
 export interface FileProgress {
   /** Indexes of the file's parts in the plan, in reading order. */
-  readonly parts: readonly number[];
+  readonly partIndexes: readonly number[];
   /**
    * The result of joining since the last inspection of the parts. `incomplete`: parts are missing. `null`: the file was
    * not joined.
@@ -24,10 +24,10 @@ export interface FileProgress {
   readonly made: "whole" | "incomplete" | "failed" | null;
 }
 
-export interface Progress {
-  readonly parts: readonly PartState[];
+export interface NarrationProgress {
+  readonly partStates: readonly PartState[];
   /** For each part, the index of the first part with the same text, settings and take. All such parts are one task. */
-  readonly firstEqual: readonly number[];
+  readonly firstEqualParts: readonly number[];
   readonly files: readonly FileProgress[];
   /** Whether no create may be sent, because the narration was stopped or an error prevents it. */
   readonly isHalted: boolean;
@@ -37,7 +37,7 @@ export interface Progress {
   readonly isOutOfCredits: boolean;
 }
 
-export type Step =
+export type DriverStep =
   /** Creates the part, or waits for it if its create was sent. */
   | { readonly kind: "work"; readonly part: number }
   | {
@@ -57,42 +57,54 @@ const MAX_CONCURRENT_PARTS = 3;
  * Sent parts come first, because their credits are reserved. All others start in reading order, so that the paid
  * parts are the beginning of the text. A file is joined as soon as its parts are saved.
  */
-export function decideNextStep(progress: Progress): Step {
-  const { parts, files } = progress;
-  const workingParts = parts.filter((state) => state === "working").length;
+export function decideNextStep(progress: NarrationProgress): DriverStep {
+  const { partStates, files } = progress;
+  const workingParts = partStates.filter((state) => state === "working").length;
   const part = workingParts < MAX_CONCURRENT_PARTS ? nextPart(progress) : -1;
   if (part !== -1) return { kind: "work", part };
   const whole = files.findIndex(
-    ({ made, ...file }) => (made === null || made === "incomplete") && isComplete(file, parts),
+    ({ made, ...file }) => (made === null || made === "incomplete") && isComplete(file, partStates),
   );
   if (whole !== -1) return joinStep(progress, whole, true);
   if (workingParts > 0) return { kind: "wait" };
-  const incomplete = files.findIndex((file) => file.made === null && hasSaved(file, parts));
+  const incomplete = files.findIndex((file) => file.made === null && hasSaved(file, partStates));
   if (incomplete !== -1) return joinStep(progress, incomplete, false);
-  return { kind: "end", isWhole: files.every((file) => file.made === "whole" || isSkipped(file, parts)) };
+  return {
+    kind: "end",
+    isWhole: files.every((file) => file.made === "whole" || isSkipped(file, partStates)),
+  };
 }
 
-function nextPart({ parts, firstEqual, isHalted, hasUnsentPart, isOutOfCredits }: Progress): number {
-  const atWork = new Set(parts.flatMap((state, index) => (state === "working" ? [firstEqual[index]] : [])));
+function nextPart({
+  partStates,
+  firstEqualParts,
+  isHalted,
+  hasUnsentPart,
+  isOutOfCredits,
+}: NarrationProgress): number {
+  const atWork = new Set(
+    partStates.flatMap((state, index) => (state === "working" ? [firstEqualParts[index]] : [])),
+  );
   const first = (wanted: PartState): number =>
-    parts.findIndex((state, index) => state === wanted && !atWork.has(firstEqual[index]));
+    partStates.findIndex((state, index) => state === wanted && !atWork.has(firstEqualParts[index]));
   const sent = first("sent");
   const mayBeginNew = !isHalted && !hasUnsentPart && !isOutOfCredits;
   return sent !== -1 || !mayBeginNew ? sent : first("open");
 }
 
-const hasSaved = (file: Pick<FileProgress, "parts">, parts: readonly PartState[]): boolean =>
-  file.parts.some((part) => parts[part] === "saved");
+const hasSaved = (file: Pick<FileProgress, "partIndexes">, partStates: readonly PartState[]): boolean =>
+  file.partIndexes.some((part) => partStates[part] === "saved");
 
-const isSkipped = (file: Pick<FileProgress, "parts">, parts: readonly PartState[]): boolean =>
-  file.parts.every((part) => parts[part] === "skipped");
+const isSkipped = (file: Pick<FileProgress, "partIndexes">, partStates: readonly PartState[]): boolean =>
+  file.partIndexes.every((part) => partStates[part] === "skipped");
 
-const isComplete = (file: Pick<FileProgress, "parts">, parts: readonly PartState[]): boolean =>
-  hasSaved(file, parts) && file.parts.every((part) => parts[part] === "saved" || parts[part] === "skipped");
+const isComplete = (file: Pick<FileProgress, "partIndexes">, partStates: readonly PartState[]): boolean =>
+  hasSaved(file, partStates) &&
+  file.partIndexes.every((part) => partStates[part] === "saved" || partStates[part] === "skipped");
 
-const joinStep = ({ files, parts }: Progress, file: number, isWhole: boolean): Step => ({
+const joinStep = ({ files, partStates }: NarrationProgress, file: number, isWhole: boolean): DriverStep => ({
   kind: "join",
   file,
-  parts: files[file]?.parts.filter((part) => parts[part] === "saved") ?? [],
+  parts: files[file]?.partIndexes.filter((part) => partStates[part] === "saved") ?? [],
   isWhole,
 });

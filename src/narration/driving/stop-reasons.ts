@@ -1,9 +1,9 @@
 /** Decides which failures of a part end a narration's run, and which concern only that part. */
 
 import { DamagedPartError, PartsDifferError } from "../../audio/part-errors.ts";
-import { IN_CLIENT_SETTINGS } from "../../client-settings.ts";
 import { RESERVED_CREDITS } from "../../contract/billing.ts";
 import type { AudioError, ErrorCode } from "../../errors.ts";
+import { IN_CLIENT_SETTINGS } from "../../settings-location.ts";
 import type { NarrationProblem } from "../state/narration-state.ts";
 
 /** Codes of errors that concern the text or the audio of one part. All other parts may succeed. */

@@ -1,7 +1,7 @@
 /** Computes length and remaining price of each chapter of a plan. */
 
-import { chapterNumbers } from "../plan/chapters/chapter-number.ts";
-import type { PartEstimate } from "../views/part-summary.ts";
+import type { PartEstimate } from "../state/part-summary.ts";
+import { chapterNumbers } from "../text/chapters/chapter-number.ts";
 
 export interface ChapterSum {
   /**

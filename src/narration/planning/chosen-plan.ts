@@ -1,8 +1,8 @@
 /** Chooses chapters of a narration that is already planned, so that its text need not be sent again. */
 import { AudioError } from "../../errors.ts";
-import { chosenSections, partsOfSections, shownChapter } from "../plan/chapters/chosen-chapters.ts";
-import type { PlannedSection } from "../plan/plan.ts";
 import type { StoredPlan } from "../state/narration-state.ts";
+import { chosenSections, partsOfSections, shownChapter } from "../text/chapters/chosen-chapters.ts";
+import type { PlannedSection } from "../text/plan.ts";
 import { asRemarkOnWholeText, shortPartsRemarks } from "./make-plan.ts";
 import { chosenRemark, inheritedRemarks, titleOfChosen } from "./plan-remarks.ts";
 

@@ -3,12 +3,12 @@ import { MAX_PROMPT_CODE_POINTS } from "../../contract/service-limits.ts";
 import { codePointLength } from "../../contract/unicode.ts";
 import { AudioError } from "../../errors.ts";
 import type { Pronunciation } from "../../pronunciation.ts";
-import { excerptOf } from "../plan/blocks.ts";
-import { hasWords } from "../plan/characters.ts";
-import { split } from "../plan/cutting/split.ts";
-import { PARAGRAPH_JOINT } from "../plan/cutting/units.ts";
-import { readReplacement } from "../plan/plan-narration.ts";
 import type { NarrationState, StoredPart, StoredPlan } from "../state/narration-state.ts";
+import { excerptOf } from "../text/blocks.ts";
+import { hasWords } from "../text/characters.ts";
+import { splitIntoParts } from "../text/cutting/split.ts";
+import { PARAGRAPH_JOINT } from "../text/cutting/units.ts";
+import { readReplacement } from "../text/plan-narration.ts";
 import { shortPartsRemarks } from "./make-plan.ts";
 import { inheritedRemarks } from "./plan-remarks.ts";
 import { spokenPart } from "./spoken-part.ts";
@@ -219,7 +219,7 @@ function divided(part: StoredPart, plan: StoredPlan, pronunciations: readonly Pr
     return [whole];
   }
   const speed = part.settings?.speed ?? settings.speed ?? 1;
-  const stretches = split(part.text.split(PARAGRAPH_JOINT), speed);
+  const stretches = splitIntoParts(part.text.split(PARAGRAPH_JOINT), speed);
   return stretches.map(({ text, endsParagraph }, at) => {
     const isLast = at === stretches.length - 1;
     const pauseAfterSeconds = isLast ? part.pauseAfterSeconds : endsParagraph ? pauseSeconds : 0;

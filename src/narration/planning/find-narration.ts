@@ -6,14 +6,14 @@ import type { InputText } from "../../files/input-format.ts";
 import type { OutputFolder } from "../../files/output-folder.ts";
 import type { Pronunciation } from "../../pronunciation.ts";
 import { secretRefused } from "../../redaction.ts";
-import { checkRoomForNames, stemOf } from "../driving/joined-files.ts";
+import { checkRoomForNames, stemOf } from "../files/joined-files.ts";
 import type { NarrateChanges } from "../state/changes.ts";
 import { inheritedTakes } from "../state/inherited-takes.ts";
 import { isNarrationId, narrationIdOf } from "../state/narration-id.ts";
 import type { KnownNarration, NarrationRepository } from "../state/narration-repository.ts";
 import { type StoredPlan, withRemarks } from "../state/narration-state.ts";
 import type { Edit } from "./edits.ts";
-import type { PlanSettings } from "./make-plan.ts";
+import type { PlanOptions } from "./make-plan.ts";
 
 export type NarrateSource =
   /** An edit of a narration: a new narration that shares the unchanged parts. */
@@ -30,10 +30,10 @@ export type NarrateSource =
       readonly kind: "text";
       readonly source: InputText;
       readonly fileName?: string;
-      readonly options: PlanSettings;
+      readonly options: PlanOptions;
     }
   /** @param mayGoOn whether to continue, within its limit, a narration whose process has ended */
-  | { readonly kind: "narration"; readonly narrationId: string; readonly mayGoOn?: boolean };
+  | { readonly kind: "narration"; readonly narrationId: string; readonly mayResume?: boolean };
 
 /** A narration, and whether this call has planned it for the first time. */
 export type FoundNarration = KnownNarration & { readonly isNew?: true };
@@ -62,7 +62,7 @@ async function loadById(repository: NarrationRepository, narrationId: string): P
 }
 
 /** Makes the plan of a source. Loads each planner on first use, because most calls need none. */
-async function planOf(
+async function planSource(
   repository: NarrationRepository,
   source: Exclude<NarrateSource, { kind: "narration" }>,
 ): Promise<StoredPlan> {
@@ -99,7 +99,7 @@ async function nameOfEdit(repository: NarrationRepository, narrationId: string):
 export async function findNarration(deps: FindNarrationDeps, source: NarrateSource): Promise<FoundNarration> {
   const { repository, origin, clock, holdsSecret } = deps;
   if (source.kind === "narration") return await loadById(repository, source.narrationId);
-  const plan = await planOf(repository, source);
+  const plan = await planSource(repository, source);
   // Check the planned text, because markup, entities or invisible characters may hide a secret in the input.
   if (holdsSecret(JSON.stringify(plan))) throw secretRefused("The text, as it is read, holds");
   const narrationId = narrationIdOf(origin, plan);

@@ -4,10 +4,11 @@ import { INVISIBLE_CHARACTERS } from "../../contract/unicode.ts";
 import { AudioError } from "../../errors.ts";
 import type { TextFormat } from "../../files/input-format.ts";
 import { type Pronunciation, respelledNotes } from "../../pronunciation.ts";
-import type { ReadText, SkippedList } from "../plan/blocks.ts";
-import { withChapters } from "../plan/chapters/chosen-chapters.ts";
-import { titleOf } from "../plan/narration-title.ts";
-import { isSubtitles } from "../plan/plain/time-codes.ts";
+import type { NarrationSettings, StoredPart, StoredPlan } from "../state/narration-state.ts";
+import type { ReadText, SkippedList } from "../text/blocks.ts";
+import { withChapters } from "../text/chapters/chosen-chapters.ts";
+import { titleOf } from "../text/narration-title.ts";
+import { isSubtitles } from "../text/plain/time-codes.ts";
 import {
   MAX_PARTS,
   type NarrationPlan,
@@ -16,15 +17,14 @@ import {
   type SkippedKind,
   type Speaker,
   type Voices,
-} from "../plan/plan.ts";
-import { planDocument, planNarration } from "../plan/plan-narration.ts";
-import type { NarrationSettings, StoredPart, StoredPlan } from "../state/narration-state.ts";
+} from "../text/plan.ts";
+import { planDocument, planNarration } from "../text/plan-narration.ts";
 import { planTimeline } from "../timeline/plan-timeline.ts";
 import { chosenRemark, edgesRemark, planRemarks, titleOfChosen } from "./plan-remarks.ts";
 import { type SpokenPart, spokenPart } from "./spoken-part.ts";
 import { unusedSettingsRemark } from "./unused-settings.ts";
 
-export interface PlanSettings {
+export interface PlanOptions {
   readonly settings: NarrationSettings;
   readonly voices: Voices;
   readonly pronunciations?: readonly Pronunciation[];
@@ -108,7 +108,8 @@ function skippedRemark({ kind, count, excerpt }: Skipped): string {
 }
 
 /**
- * Rewords a remark about what is not spoken, for a plan of chosen chapters. The remark counts the other chapters, too.
+ * Rewords a remark about what is not spoken, for a plan of chosen chapters. The given remark also counts the chapters
+ * that were not chosen.
  */
 export const asRemarkOnWholeText = (unspoken: string): string =>
   unspoken.replace(NOT_SPOKEN, "Not spoken of the whole text: ");
@@ -169,7 +170,7 @@ function speakerOf({ voice, settings }: PlannedPart, voices: Voices): Pick<Store
 }
 
 /** Converts a planned part to its stored form. A part without respelled words keeps the planner's estimate. */
-function storedPart(planned: PlannedPart, options: PlanSettings): SpokenPart {
+function storedPart(planned: PlannedPart, options: PlanOptions): SpokenPart {
   const { voice = null, settings, ...part } = planned;
   const own = settings === undefined ? {} : { settings };
   const spoken = spokenPart({ ...part, voice, ...speakerOf(planned, options.voices), ...own }, options);
@@ -185,7 +186,7 @@ interface WholePlan {
   readonly remarks: readonly string[];
 }
 
-function wholePlan(source: ProseText, options: PlanSettings): WholePlan {
+function wholePlan(source: ProseText, options: PlanOptions): WholePlan {
   const { settings, voices, pauseSeconds, keepsPauses } = options;
   const speed = settings.speed ?? 1;
   const request = { speed, pauseSeconds, voices };
@@ -205,21 +206,21 @@ function wholePlan(source: ProseText, options: PlanSettings): WholePlan {
   return { plan, unbroken, remarks: [] };
 }
 
-/** Plans the whole text, or the chosen chapters. */
-function planOf(source: ProseText, options: PlanSettings): WholePlan {
-  const { chapters } = options;
-  const { plan, unbroken = plan, remarks } = wholePlan(source, options);
-  if (chapters === undefined) return { plan, unbroken, remarks };
-  return { plan: withChapters(plan, chapters), unbroken: withChapters(unbroken, chapters), remarks };
-}
-
-export const storedRules = ({ pronunciations = [] }: PlanSettings): Pick<StoredPlan, "pronunciations"> =>
+export const storedRules = ({ pronunciations = [] }: PlanOptions): Pick<StoredPlan, "pronunciations"> =>
   pronunciations.length === 0 ? {} : { pronunciations: [...pronunciations] };
 
-/** @throws AudioError `invalid_request` if there is nothing to speak */
-export function makePlan(source: ProseText, options: PlanSettings): StoredPlan {
-  const { settings, pauseSeconds, files } = options;
-  const { plan, unbroken = plan, remarks } = planOf(source, options);
+/**
+ * Plans the whole text, or the chosen chapters.
+ *
+ * @throws AudioError `invalid_request` if there is nothing to speak, or a chosen chapter does not exist
+ */
+export function makePlan(source: ProseText, options: PlanOptions): StoredPlan {
+  const { settings, pauseSeconds, files, chapters } = options;
+  const { remarks, ...whole } = wholePlan(source, options);
+  const choose = (plan: NarrationPlan): NarrationPlan =>
+    chapters === undefined ? plan : withChapters(plan, chapters);
+  const plan = choose(whole.plan);
+  const unbroken = choose(whole.unbroken ?? whole.plan);
   const silent = plan.silentSpeakers.map(
     (name) => `No line begins with ${JSON.stringify(name)} and a colon: nobody speaks with that voice.`,
   );

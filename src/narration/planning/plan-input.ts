@@ -2,21 +2,21 @@
 import { AudioError } from "../../errors.ts";
 import type { InputText } from "../../files/input-format.ts";
 import type { StoredPlan } from "../state/narration-state.ts";
-import type { PlanSettings, ProseText } from "./make-plan.ts";
+import type { PlanOptions, ProseText } from "./make-plan.ts";
 
 /** @throws AudioError `invalid_request` if there is nothing to speak, or the content cannot be spoken */
-export async function planInput(input: InputText, settings: PlanSettings): Promise<StoredPlan> {
+export async function planInput(input: InputText, options: PlanOptions): Promise<StoredPlan> {
   if (input.format === "sheet") {
-    if (settings.chapters !== undefined) {
+    if (options.chapters !== undefined) {
       throw new AudioError("invalid_request", "A sheet has rows and no chapters. Nothing was sent.", {
         remedy: "Leave chapters out, or ask the user for a sheet of the rows that are wanted.",
       });
     }
-    const { planSheet } = await import("../sheet/plan-sheet.ts");
-    return planSheet(input.text, settings);
+    const { planSheet } = await import("./plan-sheet.ts");
+    return planSheet(input.text, options);
   }
   const { makePlan } = await import("./make-plan.ts");
-  return makePlan(await runningText(input), settings);
+  return makePlan(await runningText(input), options);
 }
 
 async function runningText(input: Exclude<InputText, { format: "sheet" }>): Promise<ProseText> {

@@ -3,11 +3,11 @@
  * says.
  */
 import { languageNotes } from "../../text-language.ts";
-import { excerptOf } from "../plan/blocks.ts";
-import { chapterNumbers } from "../plan/chapters/chapter-number.ts";
-import { shownChapter } from "../plan/chapters/chosen-chapters.ts";
-import type { NarrationPlan } from "../plan/plan.ts";
-import { numberSpans } from "../views/number-spans.ts";
+import { excerptOf } from "../text/blocks.ts";
+import { chapterNumbers } from "../text/chapters/chapter-number.ts";
+import { shownChapter } from "../text/chapters/chosen-chapters.ts";
+import { numberSpans } from "../text/number-spans.ts";
+import type { NarrationPlan } from "../text/plan.ts";
 
 const VOICES_SHOWN = 10;
 

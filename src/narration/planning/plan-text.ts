@@ -1,7 +1,7 @@
 /** Plans a text without blocking other calls: a short one at once, a long one in a worker thread. */
 import type { InputText } from "../../files/input-format.ts";
 import type { StoredPlan } from "../state/narration-state.ts";
-import type { PlanSettings } from "./make-plan.ts";
+import type { PlanOptions } from "./make-plan.ts";
 
 /**
  * Maximum length of a text that is planned without a thread. Planning it takes about 40 ms, less than a thread takes to
@@ -10,14 +10,14 @@ import type { PlanSettings } from "./make-plan.ts";
 const MAX_UNITS_WITHOUT_THREAD = 100_000;
 
 /** @throws AudioError `invalid_request` if there is nothing to speak, or planning takes too long */
-export async function planText(source: InputText, settings: PlanSettings): Promise<StoredPlan> {
+export async function planText(source: InputText, options: PlanOptions): Promise<StoredPlan> {
   // Plan every book in a thread. The unpacked size of an archive is unknown, and deeply nested elements take seconds to
   // close.
   const isBook = source.format === "epub" || source.format === "html";
   if (isBook || source.text.length > MAX_UNITS_WITHOUT_THREAD) {
     const { planInThread } = await import("./plan-thread.ts");
-    return await planInThread(source, settings);
+    return await planInThread(source, options);
   }
   const { planInput } = await import("./plan-input.ts");
-  return await planInput(source, settings);
+  return await planInput(source, options);
 }

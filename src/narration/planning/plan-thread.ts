@@ -3,7 +3,7 @@ import { Worker } from "node:worker_threads";
 import { AudioError, internalError } from "../../errors.ts";
 import type { InputText } from "../../files/input-format.ts";
 import type { StoredPlan } from "../state/narration-state.ts";
-import type { PlanSettings } from "./make-plan.ts";
+import type { PlanOptions } from "./make-plan.ts";
 import { planAnswerSchema } from "./plan-answer.ts";
 
 /**
@@ -55,24 +55,24 @@ function releaseThread(): void {
 }
 
 /** @throws AudioError what planning throws; `invalid_request` when it takes too long or too much memory */
-export async function planInThread(source: InputText, settings: PlanSettings): Promise<StoredPlan> {
+export async function planInThread(source: InputText, options: PlanOptions): Promise<StoredPlan> {
   await takeThread();
   try {
-    return await planAlone(source, settings);
+    return await planAlone(source, options);
   } finally {
     releaseThread();
   }
 }
 
-async function planAlone(source: InputText, settings: PlanSettings): Promise<StoredPlan> {
+async function planAlone(source: InputText, options: PlanOptions): Promise<StoredPlan> {
   let worker: Worker;
   try {
-    worker = startWorker({ source, settings });
+    worker = startWorker({ source, options });
   } catch (error) {
     // Under `node --permission` a process may not be allowed to start threads.
     if (codeOf(error) !== "ERR_ACCESS_DENIED") throw error;
     const { planInput } = await import("./plan-input.ts");
-    return await planInput(source, settings);
+    return await planInput(source, options);
   }
   let timer: NodeJS.Timeout | undefined;
   try {

@@ -7,7 +7,7 @@ import { planInput } from "./plan-input.ts";
 
 async function answer(): Promise<z.input<typeof planAnswerSchema>> {
   try {
-    return { isPlanned: true, plan: await planInput(workerData.source, workerData.settings) };
+    return { isPlanned: true, plan: await planInput(workerData.source, workerData.options) };
   } catch (error) {
     if (!(error instanceof AudioError)) throw error;
     return { isPlanned: false, message: error.message, remedy: error.remedy };

@@ -1,8 +1,11 @@
 /** Reports settings that a kind of text does not use, so that nobody waits for their effect. */
-/** Default pause between paragraphs. */
-export const DEFAULT_PAUSE_SECONDS = 0.6;
+import { DEFAULT_PAUSE_SECONDS } from "../text/plan.ts";
 
-/** @param reason why the settings have no effect, as a clause after "because" */
+/**
+ * Builds a remark that names the settings; none if the call kept their defaults.
+ *
+ * @param reason why the settings have no effect, as a clause after "because"
+ */
 export function unusedSettingsRemark(
   { pauseSeconds, files }: { readonly pauseSeconds: number; readonly files: "one" | "chapters" },
   reason: string,

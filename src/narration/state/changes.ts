@@ -15,7 +15,7 @@ export interface NarrateChanges {
    * Whether the narration's files replace files of the same names that this server has saved. Applies to this call
    * alone.
    */
-  readonly replaces: boolean;
+  readonly mayReplace: boolean;
   readonly fileName: string | null;
 }
 
@@ -30,7 +30,7 @@ export function withRequest(
   return withResume({
     ...applyRetakes(before, plan, changes.retakes),
     skipsFailed: changes.skipsFailed ?? before.skipsFailed,
-    replaces: changes.replaces,
+    replaces: changes.mayReplace,
     fileName: changes.fileName ?? before.fileName,
     maxCredits: changes.maxCredits ?? before.maxCredits,
   });
@@ -59,7 +59,7 @@ export function previewOf(before: NarrationState, changes: NarrateChanges, plan:
 
 /** Whether a call wants other files than the existing ones. */
 export function choosesOtherFiles(state: NarrationState, changes: NarrateChanges, plan: StoredPlan): boolean {
-  const isToRename = changes.replaces && state.files.some(({ takenName }) => takenName !== null);
+  const isToRename = changes.mayReplace && state.files.some(({ takenName }) => takenName !== null);
   return isToRename || hasChangedChoice(state, { ...withRequest(state, changes, plan), asks: state.asks });
 }
 

@@ -14,8 +14,8 @@ export interface NarrationBill {
 export function narrationBill(lines: readonly BillLine[]): NarrationBill {
   const running = lines.filter(({ isInFlight }) => isInFlight).length;
   const chargedByWork = new Map(
-    lines.map(({ workName, credits, isInFlight }) => [
-      workName,
+    lines.map(({ workLookupKey, credits, isInFlight }) => [
+      workLookupKey,
       isInFlight ? Math.max(0, credits - RESERVED_CREDITS) : credits,
     ]),
   );

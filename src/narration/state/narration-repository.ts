@@ -3,12 +3,12 @@
  * computed.
  */
 import { AudioError } from "../../errors.ts";
-import type { CallHandle } from "../../ledger/rules/handles.ts";
+import type { CallHandle } from "../../ledger/rules/call-handle.ts";
 import type { NarrationStore, StoredNarration } from "../../ledger/store/narration-store.ts";
 import type { ProcessId } from "../../process-id.ts";
 import { isProcessGone } from "../../process-id.ts";
-import { endedByState, withoutCallers } from "../handles/narration-callers.ts";
 import { type NarrationBill, narrationBill } from "./narration-bill.ts";
+import { endedByState, withoutCallers } from "./narration-callers.ts";
 import {
   type NarrationFigures,
   type NarrationFile,

@@ -1,8 +1,8 @@
 /** Chooses another take of a part, which is named by a quote of its text. */
 
-import { speedOf, takeOf } from "../driving/part-request.ts";
-import { findPartsByQuote } from "../plan/quotes.ts";
+import { findPartsByQuote } from "../text/quotes.ts";
 import type { NarrationState, StoredPlan } from "./narration-state.ts";
+import { speedOf, takeOf } from "./part-request.ts";
 
 export interface Retake {
   /** Words of exactly one part, `cue 12` of subtitles, or `row 5` of a sheet. */
@@ -47,8 +47,8 @@ export function applyRetakes(
 }
 
 /**
- * Finds the parts of "cue 12" or "row 5". Quotes do not suffice, because cues and rows are short and often have equal
- * words.
+ * Finds the parts of "cue 12" or "row 5". A quote of their text would not identify them, because cues and rows are
+ * short and often have the same words.
  */
 function numberedParts({ parts, sections }: StoredPlan, quote: string): number[] {
   const [, kind, number] = /^\s*(cue|row)\s+(\d+)\s*$/i.exec(quote) ?? [];

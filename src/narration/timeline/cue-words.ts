@@ -2,10 +2,10 @@
  * Removes tags, sounds, songs and dashes from a cue, because they are not spoken. Finds the speaker by the tags of the
  * cue.
  */
-import type { SkippedList } from "../plan/blocks.ts";
-import { hasWords } from "../plan/characters.ts";
-import { decodeEntities } from "../plan/markdown/entities.ts";
-import { HARD_BREAK } from "../plan/normalise.ts";
+import type { SkippedList } from "../text/blocks.ts";
+import { hasWords } from "../text/characters.ts";
+import { decodeEntities } from "../text/markdown/entities.ts";
+import { HARD_BREAK } from "../text/normalise.ts";
 
 /** The words of one voice in a cue. */
 export interface CueWords {

@@ -4,9 +4,9 @@
  */
 import type { Span } from "../../audio/join-request.ts";
 import type { PartOperations } from "../../generation/use-cases/generate-part.ts";
-import { partRequest } from "../driving/part-request.ts";
 import type { NarrationProblem, NarrationState, StoredPlan } from "../state/narration-state.ts";
-import type { PartSummary } from "../views/part-summary.ts";
+import { partRequest } from "../state/part-request.ts";
+import type { PartSummary } from "../state/part-summary.ts";
 import { lateRemarks, overruns, type TimedPart } from "./lateness.ts";
 
 type Takes = Pick<NarrationState, "takes">;

@@ -32,7 +32,7 @@ const ESTIMATED_SECONDS = 0.3;
 const ROOM_SECONDS = 0.1;
 
 /** Consecutive parts that are timed by one cue. */
-interface Slot {
+interface CueGroup {
   readonly first: number;
   readonly startSeconds: number;
   readonly cue: string;
@@ -41,8 +41,8 @@ interface Slot {
   part: number;
 }
 
-function slotsOf(parts: readonly TimedPart[]): Slot[] {
-  const slots: Slot[] = [];
+function slotsOf(parts: readonly TimedPart[]): CueGroup[] {
+  const slots: CueGroup[] = [];
   for (const [index, { startSeconds, cue = `${index + 1}`, lengthSeconds }] of parts.entries()) {
     const last = slots.at(-1);
     if (startSeconds !== undefined || last === undefined) {

@@ -4,11 +4,11 @@
  */
 import { chargeForSeconds } from "../../contract/billing.ts";
 import { AudioError } from "../../errors.ts";
-import { SkippedList } from "../plan/blocks.ts";
-import { hasWords } from "../plan/characters.ts";
-import { sentenceStarts } from "../plan/cutting/sentences.ts";
-import { split } from "../plan/cutting/split.ts";
-import { flowParagraph, HARD_BREAK } from "../plan/normalise.ts";
+import { SkippedList } from "../text/blocks.ts";
+import { hasWords } from "../text/characters.ts";
+import { sentenceStarts } from "../text/cutting/sentences.ts";
+import { splitIntoParts } from "../text/cutting/split.ts";
+import { flowParagraph, HARD_BREAK } from "../text/normalise.ts";
 import {
   MAX_PARTS,
   type NarrationPlan,
@@ -16,9 +16,9 @@ import {
   type PlannedPart,
   type Speaker,
   type Voices,
-} from "../plan/plan.ts";
-import { checkText } from "../plan/plan-narration.ts";
-import { SpeakerLabels } from "../plan/speakers/speaker-labels.ts";
+} from "../text/plan.ts";
+import { checkText } from "../text/plan-narration.ts";
+import { SpeakerLabels } from "../text/speakers/speaker-labels.ts";
 import { type CueWords, cueWords } from "./cue-words.ts";
 import { type Cue, readCues } from "./read-cues.ts";
 
@@ -55,7 +55,7 @@ interface Utterance {
   readonly isFirst: boolean;
   readonly voice: Speaker | null;
   /** Whether the utterance names no speaker, so that it may continue a sentence of the previous cue. */
-  readonly mayGoOn: boolean;
+  readonly mayContinue: boolean;
   readonly text: string;
 }
 
@@ -181,8 +181,8 @@ function utterancesOf(cues: readonly Cue[], { voices, speakers, unknown, skipped
           const isOpen = !turn.isLabelled && name === null && at === 0;
           if (!isOpen) current = turn.voice;
           if (!hasWords(heard)) continue;
-          const voice = turn.voice ?? (speakers.carriesOn ? current : null);
-          utterances.push({ cue, isFirst, voice, mayGoOn: isOpen, text: heard });
+          const voice = turn.voice ?? (speakers.turnsContinue ? current : null);
+          utterances.push({ cue, isFirst, voice, mayContinue: isOpen, text: heard });
           isFirst = false;
         }
       }
@@ -223,14 +223,14 @@ function withoutRepeats(words: readonly CueWords[][], skipped: SkippedList): rea
 
 function sentencesIn(utterances: readonly Utterance[], hasMarks: boolean): Sentence[] {
   const sentences: Sentence[] = [];
-  for (const { cue, isFirst, voice, mayGoOn, text } of utterances) {
+  for (const { cue, isFirst, voice, mayContinue: mayGoOn, text } of utterances) {
     const last = sentences.at(-1);
     if (last !== undefined && !isFirst && last.voice === voice) {
       last.text = `${last.text}\n${text}`;
       continue;
     }
     const isSameVoice = last?.voice === voice || mayGoOn;
-    if (last !== undefined && isFirst && hasMarks && isSameVoice && goesOn(last, cue, text)) {
+    if (last !== undefined && isFirst && hasMarks && isSameVoice && continuesSentence(last, cue, text)) {
       last.text = flowParagraph(`${last.text.replaceAll("\n", HARD_BREAK)}\n${text}`);
       last.endSeconds = Math.max(last.endSeconds, cue.endSeconds);
       continue;
@@ -240,7 +240,7 @@ function sentencesIn(utterances: readonly Utterance[], hasMarks: boolean): Sente
   return sentences;
 }
 
-function goesOn(last: Sentence, cue: Cue, text: string): boolean {
+function continuesSentence(last: Sentence, cue: Cue, text: string): boolean {
   if (cue.startSeconds - last.endSeconds >= SENTENCE_GAP_SECONDS) return false;
   if (cue.endSeconds - last.cue.startSeconds > MAX_SENTENCE_SECONDS) return false;
   return !sentenceStarts(`${last.text} ${text}`).includes(last.text.length + 1);
@@ -254,7 +254,7 @@ function partsOf({ cue, isFirst, voice: speaker, text }: Sentence, usualSpeed: n
     ...(pitch === undefined ? {} : { pitch }),
     ...(volume === undefined ? {} : { volume }),
   };
-  return split([text], speed)
+  return splitIntoParts([text], speed)
     .filter((stretch) => hasWords(stretch.text))
     .map((stretch, at) => {
       const estimatedSeconds = stretch.speechMs / 1000 / speed;

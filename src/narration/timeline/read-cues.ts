@@ -1,8 +1,8 @@
 /** Reads subtitles (SubRip, WebVTT) into cues in the order of their times, with unchanged text. */
 import { AudioError } from "../../errors.ts";
-import { excerptOf, type SkippedList } from "../plan/blocks.ts";
-import { normaliseLines } from "../plan/normalise.ts";
-import { type CueTimes, cueTimes } from "../plan/plain/time-codes.ts";
+import { excerptOf, type SkippedList } from "../text/blocks.ts";
+import { normaliseLines } from "../text/normalise.ts";
+import { type CueTimes, cueTimes } from "../text/plain/time-codes.ts";
 
 export interface Cue extends CueTimes {
   /** The cue's number in the file if the cues have distinct numbers, otherwise its position. */

@@ -36,11 +36,11 @@ export async function listedNarration(
   const { narrationId, state } = entry;
   const { chargedCredits } = await repository.bill(narrationId);
   const seconds = state.files.reduce((sum, { durationSeconds }) => sum + durationSeconds, 0);
-  const isThere = await Promise.all(
+  const exists = await Promise.all(
     state.files.map(async (file) => (await newestExisting([file], root)) !== null),
   );
   const pathsThat = (there: boolean): string[] =>
-    state.files.flatMap(({ path }, index) => (isThere[index] === there ? [path] : []));
+    state.files.flatMap(({ path }, index) => (exists[index] === there ? [path] : []));
   return {
     narrationId,
     status: statusOf(entry),
@@ -50,7 +50,7 @@ export async function listedNarration(
     savedParts: state.savedParts,
     totalParts: state.totalParts,
     paths: pathsThat(true),
-    files: state.files.filter((_, index) => isThere[index]),
+    files: state.files.filter((_, index) => exists[index]),
     isInterrupted: statusOf(entry) !== state.status,
     missingPaths: pathsThat(false),
     audioSeconds: state.files.length === 0 ? null : Math.round(seconds * 1000) / 1000,

@@ -2,11 +2,11 @@
 import { basename, dirname } from "node:path";
 import { MINIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "../../contract/billing.ts";
 import { CREATES_PER_WINDOW, LIMIT_WINDOW_SECONDS } from "../../contract/service-limits.ts";
-import { excerptOf } from "../plan/blocks.ts";
 import type { NarrationHandleEnd, NarrationState } from "../state/narration-state.ts";
 import { USUAL_RETAKE } from "../state/retakes.ts";
+import { excerptOf } from "../text/blocks.ts";
+import { numberSpans } from "../text/number-spans.ts";
 import { type NarrationView, secondsLeft } from "./narration-view.ts";
-import { numberSpans } from "./number-spans.ts";
 
 const plural = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`;
 
@@ -113,12 +113,12 @@ function describeMissingFiles({ missingPaths }: NarrationView): string {
 }
 
 /** Reports files that got a number because their name was taken. */
-function describeNumberedNames({ files, replaces }: NarrationView): string {
+function describeNumberedNames({ files, mayReplace }: NarrationView): string {
   const taken = files.flatMap(({ takenName }) => (takenName === null ? [] : [JSON.stringify(takenName)]));
   if (taken.length === 0) return "";
   const names = taken.slice(0, MAX_PROBLEMS).join(", ");
   const others = taken.length > MAX_PROBLEMS ? ` and ${taken.length - MAX_PROBLEMS} more` : "";
-  const hint = replaces
+  const hint = mayReplace
     ? "This server did not save that file, or it has changed since."
     : "With replace true it takes the name of a file that this server saved and that is unchanged.";
   return taken.length === 1

@@ -4,7 +4,7 @@ import { RESERVED_CREDITS } from "../../contract/billing.ts";
 import { CREATES_PER_WINDOW, LIMIT_WINDOW_SECONDS } from "../../contract/service-limits.ts";
 import { firstCodePoints } from "../../contract/unicode.ts";
 import { newestExisting } from "../../generation/use-cases/assign-files.ts";
-import { changedCompanions } from "../driving/joined-files.ts";
+import { changedCompanions } from "../files/joined-files.ts";
 import { type ChapterSum, chapterSums } from "../planning/chapter-sums.ts";
 import type { KnownNarration, NarrationEntry } from "../state/narration-repository.ts";
 import {
@@ -15,7 +15,7 @@ import {
   type NarrationState,
   type StoredPlan,
 } from "../state/narration-state.ts";
-import type { PartSummary } from "./part-summary.ts";
+import type { PartSummary } from "../state/part-summary.ts";
 
 export type NarrationStatus = NarrationState["status"];
 
@@ -43,7 +43,7 @@ export interface NarrationView extends NarrationFigures {
   /** Arguments that are not stored, because the call has no limit. The next call must repeat them. */
   readonly toRepeat: readonly string[];
   /** Whether the narration's files replace older files of the same names. */
-  readonly replaces: boolean;
+  readonly mayReplace: boolean;
   /** Whether a retake of the call names neither take nor speed. */
   readonly hasUsualRetake: boolean;
   /** The charge of this call, if the narration was finished before and the call cost something; otherwise `null`. */
@@ -183,7 +183,7 @@ export function viewWith(known: KnownNarration, figures: NarrationFigures): Narr
     unjoinedParts: unjoinedParts(plan, state),
     isRepeat: false,
     toRepeat: [],
-    replaces: state.replaces,
+    mayReplace: state.replaces,
     hasUsualRetake: false,
     chargedByCall: null,
     missingPaths: [],

@@ -1,8 +1,19 @@
 /** Renders the parts of a narration as a table for people and models. */
 import { firstCodePoints } from "../../contract/unicode.ts";
-import type { NarrationPart } from "../narrations.ts";
+import type { TaskRecord } from "../../ledger/record.ts";
+import type { PartStatus } from "../state/part-summary.ts";
 import { narrationMessage } from "./narration-messages.ts";
 import type { NarrationView } from "./narration-view.ts";
+
+/** One row of the table. */
+export interface PartRow {
+  readonly number: number;
+  readonly text: string;
+  readonly chapter: string | null;
+  readonly take: number;
+  readonly status: PartStatus;
+  readonly record: TaskRecord | null;
+}
 
 const EXCERPT_CODE_POINTS = 60;
 
@@ -11,7 +22,7 @@ const HEAD = ["part", "status", "take", "task_id", "credits", "seconds", "chapte
 /** Puts text on one line, and escapes the characters that end a cell. */
 const cell = (text: string): string => text.replaceAll(/\s+/g, " ").replaceAll("|", "\\|");
 
-function row({ number, status, take, record, chapter, text }: NarrationPart): string {
+function row({ number, status, take, record, chapter, text }: PartRow): string {
   const excerpt = firstCodePoints(text, EXCERPT_CODE_POINTS);
   const cells = [
     `${number}`,
@@ -27,7 +38,7 @@ function row({ number, status, take, record, chapter, text }: NarrationPart): st
 }
 
 /** Renders Markdown: the title, a line that begins with the status, then one row for each part. */
-export function partsTable(view: NarrationView, parts: readonly NarrationPart[]): string {
+export function partsTable(view: NarrationView, parts: readonly PartRow[]): string {
   const table = [`| ${HEAD.join(" | ")} |`, `|${" --- |".repeat(HEAD.length)}`, ...parts.map(row)];
   return `${cell(view.title)}\n\n${view.status}. ${cell(narrationMessage(view))}\n\n${table.join("\n")}\n`;
 }

@@ -12,7 +12,7 @@ import { createRoute } from "./create-route.ts";
 import { faultsRoute } from "./faults-route.ts";
 import { queryRoute } from "./query-route.ts";
 import { readBodies } from "./request-body.ts";
-import type { Site } from "./site.ts";
+import type { RouteDeps } from "./route-deps.ts";
 
 /**
  * Maximum length of an id. No request head is that long, so every id reaches its route. The route counts the request
@@ -23,7 +23,7 @@ const MAX_ID_CHARACTERS = 65_536;
 const REQUEST_TIMEOUT_MS = 60_000;
 
 /** Converts an error to the one that clients see. An internal error, such as a bug, becomes a 503. */
-function asServiceError(error: FastifyError, site: Site): ServiceError {
+function asServiceError(error: FastifyError, site: RouteDeps): ServiceError {
   if (error instanceof ServiceError) return error;
   if (error.statusCode !== undefined && error.statusCode < 500) {
     return invalidRequestError("The request could not be understood.");
@@ -37,7 +37,7 @@ function refuse(error: ServiceError, reply: FastifyReply): FastifyReply {
 }
 
 /** Builds the app. The caller makes it listen. */
-export function buildHttpApp(site: Site): FastifyInstance {
+export function buildHttpApp(site: RouteDeps): FastifyInstance {
   const app = fastify({
     exposeHeadRoutes: false,
     forceCloseConnections: true,

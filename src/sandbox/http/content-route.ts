@@ -4,7 +4,7 @@ import { GENERATIONS_PATH } from "../../contract/wire.ts";
 import { errorBody, ServiceError } from "../service-error.ts";
 import { readByteRange } from "./byte-range.ts";
 import { requestedTask } from "./query-route.ts";
-import type { Site } from "./site.ts";
+import type { RouteDeps } from "./route-deps.ts";
 
 /**
  * Answers 200, 206 or 416. HEAD answers like GET without the body, and supports ranges too, because the contract lists
@@ -12,7 +12,11 @@ import type { Site } from "./site.ts";
  * for audio that will never exist. A request with `If-Range` gets the whole file, because the service sends no
  * validators that the condition could match.
  */
-async function serveContent(site: Site, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+async function serveContent(
+  site: RouteDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
   const { state } = requestedTask(site, request);
   if (state.status !== "succeeded") {
     throw new ServiceError(
@@ -39,7 +43,7 @@ async function serveContent(site: Site, request: FastifyRequest, reply: FastifyR
   return reply.send(request.method === "HEAD" ? undefined : state.audio.subarray(start, end + 1));
 }
 
-export function contentRoute(app: FastifyInstance, site: Site): void {
+export function contentRoute(app: FastifyInstance, site: RouteDeps): void {
   app.route({
     method: ["GET", "HEAD"],
     url: `${GENERATIONS_PATH}/:id/content`,

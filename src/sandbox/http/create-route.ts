@@ -7,7 +7,7 @@ import { invalidRequestError, rateLimitedError } from "../service-error.ts";
 import { taskView } from "../tasks/task.ts";
 import { callerOf } from "./authentication.ts";
 import { jsonOf, requireJsonContentType } from "./request-body.ts";
-import type { Site } from "./site.ts";
+import type { RouteDeps } from "./route-deps.ts";
 
 function idempotencyKeyOf(request: FastifyRequest): string {
   const key = request.headers[IDEMPOTENCY_KEY_HEADER];
@@ -34,7 +34,7 @@ function audioInputOf(request: FastifyRequest): AudioInput {
  * replay or idempotency_conflict, 403, 402, 429 concurrency_limit (for the account, then for the service's capacity).
  * Only valid creates count toward the 6 a minute.
  */
-export function createRoute(app: FastifyInstance, site: Site): void {
+export function createRoute(app: FastifyInstance, site: RouteDeps): void {
   app.post(GENERATIONS_PATH, async (request, reply) => {
     const account = callerOf(request);
     const idempotencyKey = idempotencyKeyOf(request);

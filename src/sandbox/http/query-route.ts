@@ -5,7 +5,7 @@ import { GENERATIONS_PATH } from "../../contract/wire.ts";
 import { notFoundError, rateLimitedError } from "../service-error.ts";
 import { type Task, taskView } from "../tasks/task.ts";
 import { callerOf } from "./authentication.ts";
-import type { Site } from "./site.ts";
+import type { RouteDeps } from "./route-deps.ts";
 
 const idParameter = z.object({ id: z.string() });
 
@@ -15,7 +15,7 @@ const idParameter = z.object({ id: z.string() });
  * @throws ServiceError rate_limit or not_found. Another account's task gets the same not_found as an id that does
  * not exist (docs/contract.md, Query).
  */
-export function requestedTask(site: Site, request: FastifyRequest): Task {
+export function requestedTask(site: RouteDeps, request: FastifyRequest): Task {
   const account = callerOf(request);
   if (!site.limits.admitRead(account.id)) throw rateLimitedError();
   const task = site.tasks.find(idParameter.parse(request.params).id);
@@ -23,7 +23,7 @@ export function requestedTask(site: Site, request: FastifyRequest): Task {
   return task;
 }
 
-export function queryRoute(app: FastifyInstance, site: Site): void {
+export function queryRoute(app: FastifyInstance, site: RouteDeps): void {
   app.get(`${GENERATIONS_PATH}/:id`, async (request, reply) =>
     reply.send(taskView(requestedTask(site, request), site.baseUrl())),
   );

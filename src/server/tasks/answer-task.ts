@@ -1,8 +1,11 @@
 /** Answers requests of the tasks extension. This module is loaded on the first request. */
 import { ProtocolError, ProtocolErrorCode, type ServerContext } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import type { HandleOperations, HandleStatus } from "../../generation/handles/handle-status.ts";
-import type { CallHandle } from "../../ledger/rules/handles.ts";
+import type {
+  CallHandleOperations,
+  CallHandleStatus,
+} from "../../generation/call-handles/call-handle-status.ts";
+import type { CallHandle } from "../../ledger/rules/call-handle.ts";
 import { renderNarration } from "../../tools/narrate.ts";
 import { renderTask } from "../../tools/task-output.ts";
 import type { ToolResult } from "../../tools/tool.ts";
@@ -37,11 +40,11 @@ export async function answerTask(
     deps.tools.assertConfigured();
     const { taskId } = named.data;
     if (!handleFormat.safeParse(taskId).success) return throwUnknown();
-    const { find, operations } = await (await deps.tools.generation()).handles();
+    const { find, operations } = await (await deps.tools.generation()).callHandles();
     const handle = (await find(taskId)) ?? throwUnknown();
     const asked = { method, handle, deps, context, client };
     if (handle.kind === "narration") {
-      return await answer(asked, (await deps.tools.narrations()).handles, renderNarration);
+      return await answer(asked, (await deps.tools.narrations()).callHandles, renderNarration);
     }
     // `isFirstSuccess` is always true here, because repeated requests must get the same result.
     return await answer(asked, operations, (view) => renderTask(view, { isFirstSuccess: () => true }));
@@ -64,14 +67,14 @@ interface TaskRequest {
 
 async function answer<View>(
   { method, handle, deps, context, client }: TaskRequest,
-  operations: HandleOperations<View>,
+  operations: CallHandleOperations<View>,
   render: (view: View) => ToolResult,
 ): Promise<Record<string, unknown>> {
   if (method === "tasks/cancel") {
     await operations.cancel(handle);
     return {};
   }
-  const status: HandleStatus<View> = (await operations.getStatus(handle)) ?? throwUnknown();
+  const status: CallHandleStatus<View> = (await operations.getStatus(handle)) ?? throwUnknown();
   // Tasks of this server never ask for input, so updates are ignored.
   if (method === "tasks/update") return {};
   return await detailedTask(status, deps.redact, async () => {

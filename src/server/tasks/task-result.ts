@@ -1,12 +1,12 @@
 /** Renders handles as tasks of the protocol: the answer to the call, and the answers to later requests. */
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import type { HandleStatus, WorkingStatus } from "../../generation/handles/handle-status.ts";
+import type { CallHandleStatus, WorkingStatus } from "../../generation/call-handles/call-handle-status.ts";
 import type { Redact } from "../../redaction.ts";
 
 /** The interval at which clients should ask. Short, because a request only reads the ledger. */
 const POLL_INTERVAL_MS = 1000;
 
-type Head = Pick<HandleStatus<unknown>, "handleId" | "createdAtMs" | "updatedAtMs">;
+type Head = Pick<CallHandleStatus<unknown>, "handleId" | "createdAtMs" | "updatedAtMs">;
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 
@@ -39,7 +39,7 @@ export function createTaskResult(status: WorkingStatus, redact: Redact): CallToo
  * @param render renders the result or the error that the call would have returned
  */
 export async function detailedTask(
-  status: HandleStatus<unknown>,
+  status: CallHandleStatus<unknown>,
   redact: Redact,
   render: () => Promise<CallToolResult>,
 ): Promise<Record<string, unknown>> {

@@ -312,7 +312,7 @@ class Run {
         process.leased.delete(recordId);
         return await this.#operate(
           process,
-          () => process.store.release(recordId),
+          () => process.store.releaseLease(recordId),
           () => this.#truth.leaseReleased(process, recordId),
         );
       }
@@ -438,7 +438,7 @@ class Run {
     const claim = { row: rowOf(draft), leaseTtlMs: LEASE_MS };
     const answer = await this.#operate(
       process,
-      () => process.store.claim(replacing === undefined ? claim : { ...claim, replacing }),
+      () => process.store.acquireLease(replacing === undefined ? claim : { ...claim, deadOwner: replacing }),
       (given) => this.#truth.claimed(process, draft, replacing, given),
     );
     const record = parse(answer.value);

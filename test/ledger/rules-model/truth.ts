@@ -1,8 +1,8 @@
 /**
  * What really happened in a course, on a clock that never restarts. Every answer of the ledger is compared with it.
  */
-import { MAX_IN_FLIGHT_MS, SPEND_BUCKET_MS } from "../../../src/ledger/horizons.ts";
-import type { ClaimAnswer, WriteAnswer } from "../../../src/ledger/ledger-store.ts";
+import { MAX_IN_FLIGHT_MS, SPEND_BUCKET_MS } from "../../../src/ledger/durations.ts";
+import type { LeaseAnswer, RecordWriteAnswer } from "../../../src/ledger/ledger-store.ts";
 import { type Flight, flightOf, type TaskRecord } from "../../../src/ledger/record.ts";
 import type { Admission } from "../../../src/ledger/rules/admission.ts";
 import type { SlotRelease } from "../../../src/ledger/rules/api-key-state.ts";
@@ -114,7 +114,7 @@ export class Truth {
     this.#look(`state ${key}`);
   }
 
-  claimed({ name, key }: Actor, draft: TaskRecord, replacing: string | undefined, answer: ClaimAnswer): void {
+  claimed({ name, key }: Actor, draft: TaskRecord, replacing: string | undefined, answer: LeaseAnswer): void {
     const { recordId } = draft;
     this.#look(`lease ${recordId}`);
     const held = this.records.get(recordId);
@@ -177,7 +177,7 @@ export class Truth {
       readonly after: TaskRecord | null;
       readonly releasesLease: boolean;
     },
-    answer: WriteAnswer,
+    answer: RecordWriteAnswer,
   ): void {
     const held = this.records.get(recordId);
     const stored = textOf(held?.record);

@@ -3,11 +3,11 @@ import { randomUUID } from "node:crypto";
 import type { SavedFile } from "../../../src/files/saved-file.ts";
 import type {
   AdmitRequest,
-  ClaimAnswer,
+  LeaseAnswer,
   LedgerIdentity,
   LedgerStore,
-  Write,
-  WriteAnswer,
+  RecordWrite,
+  RecordWriteAnswer,
 } from "../../../src/ledger/ledger-store.ts";
 import { rowOf, type TaskRecord, taskRecordSchema } from "../../../src/ledger/record.ts";
 import type { Admission } from "../../../src/ledger/rules/admission.ts";
@@ -96,9 +96,11 @@ export class Desk {
     });
   }
 
-  claim(record: TaskRecord, processId = "holder", replacing?: string): Promise<ClaimAnswer> {
+  claim(record: TaskRecord, processId = "holder", replacing?: string): Promise<LeaseAnswer> {
     const claim = { row: rowOf(record), leaseTtlMs: LEASE_MS };
-    return this.store(processId).claim(replacing === undefined ? claim : { ...claim, replacing });
+    return this.store(processId).acquireLease(
+      replacing === undefined ? claim : { ...claim, deadOwner: replacing },
+    );
   }
 
   /** Stores a record, whatever was stored before. */
@@ -119,7 +121,7 @@ export class Desk {
   }
 
   /** Deletes a record, with its spend. */
-  async remove({ keyId, recordId, revision }: TaskRecord): Promise<WriteAnswer> {
+  async remove({ keyId, recordId, revision }: TaskRecord): Promise<RecordWriteAnswer> {
     const write = { keyId, recordId, expectedRevision: revision, after: null } as const;
     return await this.store().write({ ...write, durability: "power_cut" });
   }
@@ -128,9 +130,9 @@ export class Desk {
   write(
     record: TaskRecord,
     changes: Partial<TaskRecord>,
-    more: Pick<Write, "slot" | "lease" | "failed"> = {},
+    more: Pick<RecordWrite, "slot" | "lease" | "failed"> = {},
     processId = "holder",
-  ): Promise<WriteAnswer> {
+  ): Promise<RecordWriteAnswer> {
     const { keyId, recordId, revision } = record;
     const after = rowOf({ ...record, ...changes, revision: revision + 1 });
     return this.store(processId).write({

@@ -1,7 +1,7 @@
 /** What every store must do for records: compare and set, leases, and queries. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { pathName, taskName, workName } from "../../../src/ledger/identity.ts";
+import { pathLookupKey, taskLookupKey, workLookupKey } from "../../../src/ledger/identity.ts";
 import type { StoredValue } from "../../../src/ledger/ledger-store.ts";
 import { rowOf } from "../../../src/ledger/record.ts";
 import { type Desk, LEASE_MS, MINUTE_MS, reasonOf, type StoreBench, savedAt } from "./desk.ts";
@@ -25,7 +25,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       const open = { openOnly: true, limit: 10 } as const;
       expect(idsOf(await desk.store().list({ apiKeys: "own", ...open }))).toContain(part.recordId);
       expect(idsOf(await desk.store().list({ apiKeys: "all", ...open }))).toContain(part.recordId);
-      expect(idsOf(await desk.store().named(workName(part.workId)))).toEqual([part.recordId]);
+      expect(idsOf(await desk.store().findByLookupKey(workLookupKey(part.workId)))).toEqual([part.recordId]);
       await desk.change(part, { isListed: true });
       expect(await all()).toContain(part.recordId);
     });
@@ -95,9 +95,9 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       const value = rowOf(record).value;
       expect(await desk.claim(record, "a")).toEqual({ leaseOwner: "a", value });
       expect(await desk.claim({ ...record, fileName: "theirs" }, "b")).toEqual({ leaseOwner: "a", value });
-      await desk.store("b").release(record.recordId);
+      await desk.store("b").releaseLease(record.recordId);
       expect((await desk.claim(record, "b")).leaseOwner).toBe("a");
-      await desk.store("a").release(record.recordId);
+      await desk.store("a").releaseLease(record.recordId);
       expect(await desk.claim(record, "b")).toEqual({ leaseOwner: "b", value });
     });
 
@@ -143,7 +143,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       for (const record of [kept, lost, released]) await desk.claim(record, "a");
       bench().advance(LEASE_MS + 1);
       await desk.claim(lost, "b");
-      await desk.store("a").release(released.recordId);
+      await desk.store("a").releaseLease(released.recordId);
       const ids = [kept.recordId, lost.recordId, released.recordId, "none"];
       expect(await desk.store("a").heartbeat(ids)).toEqual(ids.slice(1));
       expect((await desk.claim(kept, "b")).leaseOwner).toBe("a");
@@ -233,21 +233,21 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
     const ours = await desk.put(desk.record({ ...about, createdAtMs: 2 }));
     const both = [ours.recordId, theirs.recordId];
     const store = desk.store();
-    expect(idsOf(await store.named(workName(workId)))).toEqual(both);
-    expect(idsOf(await store.named(taskName(desk.origin, "t")))).toEqual(both);
-    expect(idsOf(await store.named(pathName(path)))).toEqual(both);
-    expect(idsOf(await neighbour.store().named(pathName(path)))).toEqual([...both].reverse());
-    expect(await store.named(taskName(desk.origin, "unknown"))).toEqual([]);
+    expect(idsOf(await store.findByLookupKey(workLookupKey(workId)))).toEqual(both);
+    expect(idsOf(await store.findByLookupKey(taskLookupKey(desk.origin, "t")))).toEqual(both);
+    expect(idsOf(await store.findByLookupKey(pathLookupKey(path)))).toEqual(both);
+    expect(idsOf(await neighbour.store().findByLookupKey(pathLookupKey(path)))).toEqual([...both].reverse());
+    expect(await store.findByLookupKey(taskLookupKey(desk.origin, "unknown"))).toEqual([]);
     const stranger = newDesk();
-    expect(await stranger.store().named(taskName(stranger.origin, "t"))).toEqual([]);
+    expect(await stranger.store().findByLookupKey(taskLookupKey(stranger.origin, "t"))).toEqual([]);
 
     await desk.change(ours, { files: [savedAt(`${path}.2`)], taskId: "t2" });
-    expect(idsOf(await store.named(pathName(path)))).toEqual([theirs.recordId]);
-    expect(idsOf(await store.named(pathName(`${path}.2`)))).toEqual([ours.recordId]);
-    expect(idsOf(await store.named(taskName(desk.origin, "t")))).toEqual([theirs.recordId]);
+    expect(idsOf(await store.findByLookupKey(pathLookupKey(path)))).toEqual([theirs.recordId]);
+    expect(idsOf(await store.findByLookupKey(pathLookupKey(`${path}.2`)))).toEqual([ours.recordId]);
+    expect(idsOf(await store.findByLookupKey(taskLookupKey(desk.origin, "t")))).toEqual([theirs.recordId]);
     await neighbour.remove(theirs);
-    expect(await store.named(pathName(path))).toEqual([]);
-    expect(idsOf(await store.named(workName(workId)))).toEqual([ours.recordId]);
+    expect(await store.findByLookupKey(pathLookupKey(path))).toEqual([]);
+    expect(idsOf(await store.findByLookupKey(workLookupKey(workId)))).toEqual([ours.recordId]);
   });
 
   it("contain records whose write is not finished", async () => {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { AudioError } from "../../../src/errors.ts";
 import { readEpub } from "../../../src/narration/books/read-epub.ts";
-import { SkippedList } from "../../../src/narration/plan/blocks.ts";
+import { SkippedList } from "../../../src/narration/text/blocks.ts";
 import { packageOf, packBook, pageOf } from "./packed-book.ts";
 
 const ONE = { id: "one", body: "<h1>One</h1><p>It is late.</p>" };

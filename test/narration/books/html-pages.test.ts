@@ -1,8 +1,8 @@
 /** What of an HTML page is spoken, and what is reported as not spoken. */
 import { describe, expect, it } from "vitest";
 import { readHtml } from "../../../src/narration/books/read-html.ts";
-import { SkippedList, type SourceBlock } from "../../../src/narration/plan/blocks.ts";
-import { HARD_BREAK } from "../../../src/narration/plan/normalise.ts";
+import { SkippedList, type SourceBlock } from "../../../src/narration/text/blocks.ts";
+import { HARD_BREAK } from "../../../src/narration/text/normalise.ts";
 
 const wordsOf = (block: SourceBlock): string => {
   switch (block.kind) {

@@ -3,10 +3,15 @@
  * deaths and retakes.
  */
 import fc from "fast-check";
-import type { FileProgress, PartState, Progress, Step } from "../../../src/narration/driving/next-step.ts";
+import type {
+  DriverStep,
+  FileProgress,
+  NarrationProgress,
+  PartState,
+} from "../../../src/narration/driving/next-step.ts";
 import { checkStep, Violation } from "./promises.ts";
 
-export type Next = (progress: Progress) => Step;
+export type Next = (progress: NarrationProgress) => DriverStep;
 
 /** Mistakes of a driver beyond the step itself. */
 export interface DriverFaults {
@@ -90,10 +95,10 @@ class Narration {
     this.#look();
   }
 
-  get progress(): Progress {
+  get progress(): NarrationProgress {
     return {
-      parts: this.#parts,
-      firstEqual: this.#texts.map((text) => this.#texts.indexOf(text)),
+      partStates: this.#parts,
+      firstEqualParts: this.#texts.map((text) => this.#texts.indexOf(text)),
       files: this.#files,
       isHalted: this.#isHalted,
       hasUnsentPart: this.#isUnsent,
@@ -102,7 +107,7 @@ class Narration {
   }
 
   /** @returns `false` if it has ended, and no call asks for more */
-  take(step: Step): boolean {
+  take(step: DriverStep): boolean {
     switch (step.kind) {
       case "work":
         this.#isUnsent ||= this.#parts[step.part] === "open";
@@ -135,7 +140,10 @@ class Narration {
     const { chapters } = this.#course;
     const starts = [0, ...chapters.filter((start) => start < this.#parts.length).sort((a, b) => a - b)];
     const indexes = this.#parts.map((_, index) => index);
-    this.#files = starts.map((from, at) => ({ parts: indexes.slice(from, starts[at + 1]), made: null }));
+    this.#files = starts.map((from, at) => ({
+      partIndexes: indexes.slice(from, starts[at + 1]),
+      made: null,
+    }));
   }
 
   #happen(event: Event): void {
@@ -212,7 +220,7 @@ class Narration {
     this.#look();
   }
 
-  #join({ file: index, parts, isWhole }: Extract<Step, { kind: "join" }>): void {
+  #join({ file: index, parts, isWhole }: Extract<DriverStep, { kind: "join" }>): void {
     const file = this.#files[index];
     if (file === undefined) throw new Violation("no such file");
     const fails = this.#events[0]?.kind === "join fails" ? this.#events.shift() : undefined;

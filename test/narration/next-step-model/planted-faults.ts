@@ -2,8 +2,8 @@
 import {
   decideNextStep,
   type FileProgress,
+  type NarrationProgress,
   type PartState,
-  type Progress,
 } from "../../../src/narration/driving/next-step.ts";
 import type { DriverFaults, Next } from "./course.ts";
 
@@ -15,9 +15,12 @@ interface PlantedFault {
   readonly promises: readonly string[];
 }
 
-const at = ({ parts }: Progress, wanted: PartState): number => parts.indexOf(wanted);
+const at = ({ partStates }: NarrationProgress, wanted: PartState): number => partStates.indexOf(wanted);
 
-const withFiles = (progress: Progress, change: (file: FileProgress) => FileProgress): Progress => ({
+const withFiles = (
+  progress: NarrationProgress,
+  change: (file: FileProgress) => FileProgress,
+): NarrationProgress => ({
   ...progress,
   files: progress.files.map(change),
 });
@@ -26,9 +29,10 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "four parts are at work",
     next: (progress) => {
-      const working = progress.parts.filter((state) => state === "working").length;
-      const open = progress.parts.findIndex(
-        (state, index) => state === "open" && progress.parts[progress.firstEqual[index] ?? index] === "open",
+      const working = progress.partStates.filter((state) => state === "working").length;
+      const open = progress.partStates.findIndex(
+        (state, index) =>
+          state === "open" && progress.partStates[progress.firstEqualParts[index] ?? index] === "open",
       );
       const isHeld = progress.isHalted || progress.hasUnsentPart || progress.isOutOfCredits;
       const hasRoom = !isHeld && working === 3 && open !== -1;
@@ -53,15 +57,16 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     name: "equal parts count as different ones",
-    next: (progress) => decideNextStep({ ...progress, firstEqual: progress.parts.map((_, index) => index) }),
+    next: (progress) =>
+      decideNextStep({ ...progress, firstEqualParts: progress.partStates.map((_, index) => index) }),
     promises: ["no two equal parts are at work"],
   },
   {
     name: "the last open part begins first",
     next: (progress) => {
       const step = decideNextStep(progress);
-      if (step.kind !== "work" || progress.parts[step.part] !== "open") return step;
-      return { kind: "work", part: progress.parts.lastIndexOf("open") };
+      if (step.kind !== "work" || progress.partStates[step.part] !== "open") return step;
+      return { kind: "work", part: progress.partStates.lastIndexOf("open") };
     },
     promises: ["parts begin in reading order", "no two equal parts are at work"],
   },
@@ -70,7 +75,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     next: (progress) => {
       const step = decideNextStep(progress);
       const open = at(progress, "open");
-      const isSent = step.kind === "work" && progress.parts[step.part] === "sent";
+      const isSent = step.kind === "work" && progress.partStates[step.part] === "sent";
       return isSent &&
         open !== -1 &&
         !progress.isHalted &&
@@ -85,7 +90,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: "what was sent is left to itself after a halt",
     next: (progress) => {
       const step = decideNextStep(progress);
-      const isSent = step.kind === "work" && progress.parts[step.part] === "sent" && progress.isHalted;
+      const isSent = step.kind === "work" && progress.partStates[step.part] === "sent" && progress.isHalted;
       return isSent ? { kind: "end", isWhole: false } : step;
     },
     promises: [
@@ -121,8 +126,8 @@ export const plantedFaults: readonly PlantedFault[] = [
     next: (progress) => {
       const step = decideNextStep(progress);
       if (step.kind !== "wait") return step;
-      const parts = progress.parts.map((state): PartState => (state === "working" ? "failed" : state));
-      return decideNextStep({ ...progress, parts, isHalted: true });
+      const parts = progress.partStates.map((state): PartState => (state === "working" ? "failed" : state));
+      return decideNextStep({ ...progress, partStates: parts, isHalted: true });
     },
     promises: [
       "an incomplete file waits for what is at work",

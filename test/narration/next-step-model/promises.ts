@@ -1,5 +1,10 @@
 /** The promises of each next step of a narration, stated without the code that decides it. */
-import type { FileProgress, PartState, Progress, Step } from "../../../src/narration/driving/next-step.ts";
+import type {
+  DriverStep,
+  FileProgress,
+  NarrationProgress,
+  PartState,
+} from "../../../src/narration/driving/next-step.ts";
 
 /** A broken promise; its message is the promise's name. */
 export class Violation extends Error {
@@ -12,46 +17,46 @@ function demand(isKept: boolean, promise: string): void {
   if (!isKept) throw new Violation(promise);
 }
 
-const statesOf = ({ parts }: Progress, file: FileProgress): PartState[] =>
-  file.parts.map((part) => parts[part] ?? "open");
+const statesOf = ({ partStates }: NarrationProgress, file: FileProgress): PartState[] =>
+  file.partIndexes.map((part) => partStates[part] ?? "open");
 
 const isDone = (state: PartState): boolean => state === "saved" || state === "skipped";
 
-const isComplete = (progress: Progress, file: FileProgress): boolean => {
+const isComplete = (progress: NarrationProgress, file: FileProgress): boolean => {
   const states = statesOf(progress, file);
   return states.every(isDone) && states.includes("saved");
 };
 
-const indexesOf = ({ parts }: Progress, wanted: PartState): number[] =>
-  parts.flatMap((state, index) => (state === wanted ? [index] : []));
+const indexesOf = ({ partStates }: NarrationProgress, wanted: PartState): number[] =>
+  partStates.flatMap((state, index) => (state === wanted ? [index] : []));
 
 /** Parts whose text is not running, also not as another part. */
-const beginnable = (progress: Progress, state: PartState): number[] => {
-  const atWork = new Set(indexesOf(progress, "working").map((index) => progress.firstEqual[index]));
-  return indexesOf(progress, state).filter((index) => !atWork.has(progress.firstEqual[index]));
+const beginnable = (progress: NarrationProgress, state: PartState): number[] => {
+  const atWork = new Set(indexesOf(progress, "working").map((index) => progress.firstEqualParts[index]));
+  return indexesOf(progress, state).filter((index) => !atWork.has(progress.firstEqualParts[index]));
 };
 
 /** Whether a part could begin now. */
-function canWork(progress: Progress): boolean {
+function canWork(progress: NarrationProgress): boolean {
   if (indexesOf(progress, "working").length >= MAX_AT_ONCE) return false;
   if (beginnable(progress, "sent").length > 0) return true;
   const isHeld = progress.isHalted || progress.hasUnsentPart || progress.isOutOfCredits;
   return !isHeld && beginnable(progress, "open").length > 0;
 }
 
-function checkWork(progress: Progress, part: number): void {
-  const state = progress.parts[part];
+function checkWork(progress: NarrationProgress, part: number): void {
+  const state = progress.partStates[part];
   demand(state === "open" || state === "sent", "only what is open or sent is begun");
   demand(indexesOf(progress, "working").length < MAX_AT_ONCE, "at most three are at work");
-  const equals = progress.firstEqual.flatMap((first, index) =>
-    first === progress.firstEqual[part] ? [index] : [],
+  const equals = progress.firstEqualParts.flatMap((first, index) =>
+    first === progress.firstEqualParts[part] ? [index] : [],
   );
   demand(
-    equals.every((index) => progress.parts[index] !== "working"),
+    equals.every((index) => progress.partStates[index] !== "working"),
     "no two equal parts are at work",
   );
   demand(
-    equals.every((index) => progress.parts[index] !== "saved"),
+    equals.every((index) => progress.partStates[index] !== "saved"),
     "what is saved is not made again under another number",
   );
   if (state === "sent") return;
@@ -62,10 +67,10 @@ function checkWork(progress: Progress, part: number): void {
   demand(beginnable(progress, "open")[0] === part, "parts begin in reading order");
 }
 
-function checkJoin(progress: Progress, step: Extract<Step, { kind: "join" }>): void {
+function checkJoin(progress: NarrationProgress, step: Extract<DriverStep, { kind: "join" }>): void {
   const file = progress.files[step.file];
   if (file === undefined) throw new Violation("there is such a file");
-  const saved = file.parts.filter((part) => progress.parts[part] === "saved");
+  const saved = file.partIndexes.filter((part) => progress.partStates[part] === "saved");
   demand(JSON.stringify(saved) === JSON.stringify(step.parts), "a file holds its saved parts, in order");
   demand(saved.length > 0, "a file holds a part");
   demand(step.isWhole === isComplete(progress, file), "only a complete file is called whole");
@@ -76,15 +81,15 @@ function checkJoin(progress: Progress, step: Extract<Step, { kind: "join" }>): v
   demand(!canWork(progress), "an incomplete file is made at the end alone");
 }
 
-const isWaiting = (progress: Progress, file: FileProgress): boolean =>
+const isWaiting = (progress: NarrationProgress, file: FileProgress): boolean =>
   (file.made === null || file.made === "incomplete") && isComplete(progress, file);
 
-function checkWait(progress: Progress): void {
+function checkWait(progress: NarrationProgress): void {
   demand(indexesOf(progress, "working").length > 0, "it waits for something");
   demand(!canWork(progress), "it does not wait while it could begin a part");
 }
 
-function checkEnd(progress: Progress, isWhole: boolean): void {
+function checkEnd(progress: NarrationProgress, isWhole: boolean): void {
   const { files } = progress;
   demand(indexesOf(progress, "working").length === 0, "it does not end while a part is at work");
   demand(indexesOf(progress, "sent").length === 0, "it does not end while a part is with the service");
@@ -102,7 +107,7 @@ function checkEnd(progress: Progress, isWhole: boolean): void {
 }
 
 /** @throws Violation named after the promise that the step breaks */
-export function checkStep(progress: Progress, step: Step): void {
+export function checkStep(progress: NarrationProgress, step: DriverStep): void {
   if (step.kind === "work") checkWork(progress, step.part);
   else if (step.kind === "join") checkJoin(progress, step);
   else {

@@ -1,7 +1,7 @@
 /** What is read as a cue, and what is refused before anything is paid, each with one sentence. */
 import { describe, expect, it } from "vitest";
-import { SkippedList } from "../../../src/narration/plan/blocks.ts";
-import { containsCues, isSubtitles } from "../../../src/narration/plan/plain/time-codes.ts";
+import { SkippedList } from "../../../src/narration/text/blocks.ts";
+import { containsCues, isSubtitles } from "../../../src/narration/text/plain/time-codes.ts";
 import { readCues } from "../../../src/narration/timeline/read-cues.ts";
 
 const cue = (times: string, words = "Hello."): string => `${times}\n${words}\n`;

@@ -30,7 +30,10 @@ const COMMON_WORDS: Readonly<Record<LatinLanguage, ReadonlySet<string>>> = {
   ),
 };
 
-/** Letters and marks that occur in only one of the languages. A text with any of them scores like three words. */
+/**
+ * Letters and marks that occur in only one of the languages. If a text contains any of them, its language gets as many
+ * points as for three common words.
+ */
 const TELLING_MARKS: ReadonlyArray<readonly [LatinLanguage, RegExp]> = [
   ["es", /[ñ¿¡]/u],
   ["pt", /[ãõç]/u],

@@ -14,7 +14,9 @@ import { LONG_PAUSE, SHORT_PAUSE, type SpeechToken } from "./tokens.ts";
 const EMOJI =
   /\p{RGI_Emoji}|[0-9#*]\uFE0F?\u20E3|\p{Extended_Pictographic}|\p{Regional_Indicator}|[\uFE00-\uFE0F\u200D]/gv;
 
-/** English names for reading signs. A prompt that contains only signs still counts as unspeakable. */
+/**
+ * The English words by which signs such as `%` are read. A prompt that contains only signs still counts as unspeakable.
+ */
 const SIGN_NAMES: Readonly<Record<string, string>> = {
   "&": "and",
   "%": "percent",

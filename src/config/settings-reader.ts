@@ -1,0 +1,76 @@
+/** Reads settings of each kind, and collects their faults (docs/reference.md, Configuration). */
+import { parseDecimal } from "../contract/decimal.ts";
+import { readVariable } from "../environment.ts";
+import type { ConfigFault, ConfigSource } from "./config-source.ts";
+import { readFolder } from "./folder-setting.ts";
+
+/**
+ * Reads settings and collects their faults, so that a person sees all faults at once. No method throws. An invalid
+ * value is replaced by the default, but {@link SettingsReader.path} returns null.
+ */
+export class SettingsReader {
+  readonly faults: ConfigFault[] = [];
+  /** Every variable that was read, whether it is set or not. */
+  readonly namesRead = new Set<string>();
+  readonly source: ConfigSource;
+
+  constructor(surroundings: ConfigSource) {
+    this.source = surroundings;
+  }
+
+  fault(variable: string, message: string, fix: string): undefined {
+    this.faults.push({ variable, message, fix });
+    return undefined;
+  }
+
+  /** Returns undefined for a variable that is unset, empty, or a placeholder that a client did not fill in. */
+  text(name: string): string | undefined {
+    this.namesRead.add(name);
+    return readVariable(this.source.env, name);
+  }
+
+  /**
+   * Reads a number.
+   *
+   * @param rule describes a valid value, in words that follow "must be" and "Set NAME to"
+   */
+  number(name: string, fallback: number, accepts: (value: number) => boolean, rule: string): number {
+    const text = this.text(name);
+    if (text === undefined) return fallback;
+    const value = parseDecimal(text) ?? Number.NaN;
+    if (accepts(value)) return value;
+    this.fault(
+      name,
+      `${name} is ${JSON.stringify(text)}, but it must be ${rule}.`,
+      `Set ${name} to ${rule}.`,
+    );
+    return fallback;
+  }
+
+  choice<T extends string>(name: string, values: readonly T[]): T | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const value = values.find((candidate) => candidate === text);
+    const known = values.join(", ");
+    return (
+      value ??
+      this.fault(name, `${name} is ${JSON.stringify(text)}, which is not known.`, `Use one of: ${known}.`)
+    );
+  }
+
+  /**
+   * Reads an absolute path. Returns null for an invalid value, because the default would be a path that nobody chose.
+   *
+   * @param isNeeded whether a missing value without a default is a fault
+   */
+  path(name: string, fallback: string | null, isNeeded = true): string | null {
+    const isGiven = this.text(name) !== undefined;
+    const { folder, fault } = readFolder(this.source, name);
+    if (fault !== null && (isGiven || (fallback === null && isNeeded))) this.faults.push(fault);
+    return isGiven ? folder : fallback;
+  }
+}
+
+/** Returns a check that accepts numbers from `minimum` to `maximum`, both included. */
+export const isBetween = (minimum: number, maximum: number) => (value: number) =>
+  value >= minimum && value <= maximum;

@@ -1,0 +1,101 @@
+/** Runs a request in the background for a handle. No caller waits for it; its result is read through the handle. */
+import { randomUUID } from "node:crypto";
+import type { TaskRecord } from "../../ledger/record.ts";
+import type { CallHandle, SaveOptions } from "../../ledger/rules/call-handle.ts";
+import type { GenerationDeps } from "../deps.ts";
+import type { BeforeJob, Call } from "../job/wait-for-job.ts";
+import { taskFailedError } from "../task-failed.ts";
+
+/**
+ * Thrown if the request needs no handle. The request is then answered as for clients that do not support the tasks
+ * extension.
+ */
+export class NoCallHandleNeeded extends Error {
+  override readonly name = "NoHandleNeeded";
+}
+
+/** Thrown if nothing is left to do for the handle, or another run is already working on it. */
+export class CallHandleEnded extends Error {
+  override readonly name = "HandleEnded";
+}
+
+/** A handle and its record. */
+export interface OpenCallHandle {
+  readonly handle: CallHandle;
+  readonly record: TaskRecord;
+}
+
+/**
+ * The number of recovery windows within which a run must end. An attempt needs up to three (accept, watch, save), and
+ * a free repeat needs three more.
+ */
+const RECOVERY_WINDOWS = 6;
+
+/** Whether the attempt made for this handle has failed. */
+export const hasFailedAttempt = ({ record, handle }: OpenCallHandle): boolean =>
+  record.status === "failed" && record.attempt >= handle.attempt;
+
+export class CallHandleRun implements BeforeJob {
+  readonly isResumed: boolean;
+  readonly #deps: GenerationDeps;
+  readonly #onOpened: (opened: OpenCallHandle) => void;
+  readonly #saveOptions: SaveOptions;
+  readonly #abort = new AbortController();
+  #handle: CallHandle | null;
+
+  /**
+   * @param known a handle whose earlier process has ended; `null` to open a new handle
+   * @param onOpened called with the handle before its job starts; throws if another run works for it
+   */
+  constructor(
+    deps: GenerationDeps,
+    known: CallHandle | null,
+    saveOptions: SaveOptions,
+    onOpened: (opened: OpenCallHandle) => void,
+  ) {
+    this.#deps = deps;
+    this.#handle = known;
+    this.#saveOptions = saveOptions;
+    this.#onOpened = onOpened;
+    this.isResumed = known !== null;
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** Stops this run because its handle was cancelled. */
+  abort(): void {
+    this.#abort.abort(new CallHandleEnded("the handle was cancelled"));
+  }
+
+  /** The call that this run makes. */
+  call(): Call {
+    const waitMs = RECOVERY_WINDOWS * this.#deps.timing.stageLimitMs;
+    return { signal: this.signal, waitMs, onProgress: () => undefined, beforeJob: this };
+  }
+
+  async prepare(asked: TaskRecord): Promise<TaskRecord> {
+    if (this.#handle === null) return await this.#open(asked);
+    const handle = await this.#deps.ledger.store.findCallHandle(this.#handle.handleId);
+    if (handle === null || handle.endedAtMs !== null) throw new CallHandleEnded("the handle has ended");
+    // A further attempt needs a new call.
+    if (hasFailedAttempt({ record: asked, handle })) throw taskFailedError(asked);
+    return asked;
+  }
+
+  async #open(asked: TaskRecord): Promise<TaskRecord> {
+    const { ledger, clock } = this.#deps;
+    const isSavedSomewhere = asked.status === "succeeded" && asked.files.length > 0;
+    if (isSavedSomewhere) throw new NoCallHandleNeeded("nothing has to be made");
+    // Acquire the lease before opening the handle, so that no other process sends the request in between.
+    const { record } = await ledger.acquireLease(asked);
+    const { keyId, recordId: targetId } = record;
+    const draft = { handleId: randomUUID(), keyId, targetId, openedAtMs: clock.wallMs() };
+    this.#handle = await ledger.store.openCallHandle(draft, this.#saveOptions);
+    if (this.#handle === null) throw new NoCallHandleNeeded("the ledger has lost the record");
+    this.#onOpened({ handle: this.#handle, record });
+    // Take the file name from this call, because this call sends the request.
+    return { ...record, fileName: asked.fileName, replaces: asked.replaces };
+  }
+}

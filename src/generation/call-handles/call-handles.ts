@@ -1,0 +1,201 @@
+/** Starts, reports and cancels requests by their handles, in any process. */
+import { AudioError, internalError } from "../../errors.ts";
+import {
+  type CallHandle,
+  type CallHandleEnd,
+  type RequestEnd,
+  requestEndSchema,
+} from "../../ledger/rules/call-handle.ts";
+import { fromStoredError, toStoredError } from "../../ledger/stored-error.ts";
+import type { GenerationDeps } from "../deps.ts";
+import type { Jobs } from "../job/jobs.ts";
+import { describePhase } from "../job/phase.ts";
+import type { Call } from "../job/wait-for-job.ts";
+import type { TaskView } from "../task-view.ts";
+import type { NameRequest } from "../use-cases/chosen-names.ts";
+import type { IdentifiedRequest } from "../use-cases/find-record.ts";
+import { runRequest } from "../use-cases/generate.ts";
+import {
+  CallHandleEnded,
+  CallHandleRun,
+  hasFailedAttempt,
+  NoCallHandleNeeded,
+  type OpenCallHandle,
+} from "./call-handle-run.ts";
+import {
+  type CallHandleOperations,
+  type CallHandleOrView,
+  type CallHandleStatus,
+  callHandleStatus,
+  type WorkingStatus,
+} from "./call-handle-status.ts";
+import { viewOfFinished } from "./finished-view.ts";
+
+const CANCELLED = "Cancelled before anything was sent: nothing was charged. The same call begins a new task.";
+
+interface Running {
+  readonly run: CallHandleRun;
+  /**
+   * Handle and record as of the start of the run. They are kept because the record may be deleted from the ledger
+   * meanwhile.
+   */
+  readonly opened: OpenCallHandle;
+}
+
+export class CallHandles implements CallHandleOperations<TaskView> {
+  readonly #deps: GenerationDeps;
+  readonly #jobs: Jobs;
+  /** The runs of this process by handle. Holds only handles that have not ended. */
+  readonly #running = new Map<string, Running>();
+  #isClosed = false;
+
+  constructor(deps: GenerationDeps, jobs: Jobs) {
+    this.#deps = deps;
+    this.#jobs = jobs;
+  }
+
+  /**
+   * Starts a request in the background.
+   *
+   * @param call waits for the result if the request needs no handle
+   * @returns the status of the handle once the ledger has the handle, or the view if nothing has to be made
+   * @throws AudioError for refusals before the job starts
+   */
+  async start(
+    work: IdentifiedRequest,
+    request: NameRequest,
+    call: Call,
+  ): Promise<CallHandleOrView<TaskView>> {
+    call.signal.throwIfAborted();
+    const opening = Promise.withResolvers<OpenCallHandle>();
+    const saveOptions = { fileName: request.fileName, replace: request.mayReplace ?? false };
+    const run = new CallHandleRun(this.#deps, null, saveOptions, (opened) => {
+      opening.resolve(opened);
+      const { handleId } = opened.handle;
+      if (this.#running.has(handleId)) throw new CallHandleEnded("an earlier call works for the handle");
+      this.#running.set(handleId, { run, opened });
+    });
+    const cancel = (): void => run.abort();
+    call.signal.addEventListener("abort", cancel, { once: true });
+    const view = runRequest(this.#deps, this.#jobs, work, request, run.call());
+    view.catch(() => undefined);
+    try {
+      const first = await Promise.race([opening.promise, view]);
+      if (!("record" in first)) return { view: first };
+      this.#follow(first.handle, run, view);
+      return { working: this.#working(first) };
+    } catch (error) {
+      call.signal.throwIfAborted();
+      if (!(error instanceof NoCallHandleNeeded)) throw error;
+      return { view: await runRequest(this.#deps, this.#jobs, work, request, call) };
+    } finally {
+      call.signal.removeEventListener("abort", cancel);
+    }
+  }
+
+  async getStatus(handle: CallHandle): Promise<CallHandleStatus<TaskView> | null> {
+    const running = this.#running.get(handle.handleId);
+    // Another process may have cancelled the handle.
+    if (handle.end?.kind === "cancelled") running?.run.abort();
+    const record = (await this.#deps.ledger.get(handle.targetId)) ?? running?.opened.record;
+    if (record === undefined) return null;
+    const opened = { handle, record };
+    if (handle.end !== null) return await this.#ended(opened, handle.end);
+    if (running !== undefined) return this.#working(opened);
+    // A job that just saw the task fail may be about to make the free repeat.
+    const isDrivenHere = this.#jobs.running(record.recordId) !== undefined;
+    if (isDrivenHere) return hasFailedAttempt(opened) ? this.#working(opened) : this.#resume(opened);
+    // The process that holds the record's lease works for the handle. If no process holds the lease, this process
+    // resumes the handle.
+    const acquired = await this.#deps.ledger.acquireLease(record);
+    const now = { handle, record: acquired.record };
+    return acquired.isOurs && !this.#running.has(handle.handleId) ? this.#resume(now) : this.#working(now);
+  }
+
+  async cancel(known: CallHandle): Promise<void> {
+    const { ledger, clock } = this.#deps;
+    const { handleId, end } = await ledger.store.cancelCallHandle(known, clock.wallMs());
+    if (end?.kind === "cancelled") this.#running.get(handleId)?.run.abort();
+  }
+
+  /** Stops storing the outcomes of runs, because from now on only the shutdown ends them. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  #resume(opened: OpenCallHandle): WorkingStatus {
+    const { handle, record } = opened;
+    const { input, writtenPrompt, take } = record;
+    if (input === null || take === null) throw new Error("a handle of a request that is not known");
+    const { fileName } = handle.saveOptions;
+    const run = new CallHandleRun(this.#deps, handle, handle.saveOptions, () => undefined);
+    this.#running.set(handle.handleId, { run, opened });
+    const work: IdentifiedRequest = { input, writtenPrompt, take, fileName, isListed: true };
+    this.#follow(handle, run, runRequest(this.#deps, this.#jobs, work, handle.saveOptions, run.call()));
+    return this.#working(opened);
+  }
+
+  /** Stores how the run ends. If storing fails, the next status request resumes the handle. */
+  #follow({ handleId, targetId }: CallHandle, run: CallHandleRun, view: Promise<TaskView>): void {
+    const { ledger, log } = this.#deps;
+    view
+      .then(
+        ({ audio }) => this.#write(handleId, run, audio === null ? null : { kind: "done" }),
+        (thrown: unknown) => this.#write(handleId, run, this.#endOfError(thrown, run)),
+      )
+      .finally(async () => {
+        if (this.#running.get(handleId)?.run === run) this.#running.delete(handleId);
+        const isUndriven = !this.#isClosed && this.#jobs.running(targetId) === undefined;
+        if (isUndriven) await ledger.store.releaseLease(targetId);
+      })
+      .catch((cause: unknown) => log.warn("the end of a task could not be written yet", cause));
+  }
+
+  /** Returns the outcome to store for an error; `null` for an error that says nothing about the request. */
+  #endOfError(thrown: unknown, run: CallHandleRun): RequestEnd | null {
+    if (run.signal.aborted || thrown instanceof CallHandleEnded) return null;
+    if (!(thrown instanceof AudioError)) this.#deps.log.error("a task failed unexpectedly", thrown);
+    const error = thrown instanceof AudioError ? thrown : internalError(thrown);
+    // The store is unavailable, or the process is stopping.
+    const isTransient = error.code === "store_unavailable" || error.code === "timeout";
+    return isTransient ? null : { kind: "error", error: toStoredError(error) };
+  }
+
+  async #write(handleId: string, run: CallHandleRun, end: RequestEnd | null): Promise<void> {
+    const { ledger, clock } = this.#deps;
+    const running = this.#running.get(handleId);
+    if (end === null || running?.run !== run || this.#isClosed) return;
+    const { opened } = running;
+    const record = end.kind === "error" ? await ledger.get(opened.record.recordId) : null;
+    // If another process holds the lease, it may still repeat the request, and then stores the result itself.
+    if (record !== null && !(await ledger.acquireLease(record)).isOurs) return;
+    await ledger.store.endCallHandle(opened.handle, end, clock.wallMs());
+  }
+
+  async #ended(
+    { handle, record }: OpenCallHandle,
+    stored: CallHandleEnd,
+  ): Promise<CallHandleStatus<TaskView>> {
+    const end = requestEndSchema.parse(stored);
+    switch (end.kind) {
+      case "done": {
+        const view = await viewOfFinished(this.#deps, this.#jobs, record, handle.saveOptions);
+        return callHandleStatus(handle, { kind: "done", view });
+      }
+      case "cancelled":
+        return callHandleStatus(handle, { kind: "cancelled", message: CANCELLED });
+      case "error":
+        return callHandleStatus(handle, { kind: "error", error: fromStoredError(end.error) });
+    }
+  }
+
+  /** Describes a running handle with the sentence that a waiting call shows as progress. */
+  #working({ handle, record }: OpenCallHandle): WorkingStatus {
+    const job = this.#jobs.running(record.recordId);
+    const kind = this.#running.has(handle.handleId) ? "starting" : "following";
+    const message = describePhase(job?.phase ?? { kind }, job?.record ?? record, this.#deps.clock);
+    const { sentAtMs, acceptedAtMs, polledAtMs, finishedAtMs } = record;
+    const heardAtMs = Math.max(sentAtMs ?? 0, acceptedAtMs ?? 0, polledAtMs ?? 0, finishedAtMs ?? 0);
+    return callHandleStatus(handle, { kind: "working", message }, heardAtMs);
+  }
+}

@@ -1,0 +1,45 @@
+/** Builds the view of a finished handle; fetches the audio first if another machine saved it. */
+import { dirname } from "node:path";
+import { Deadline } from "../../deadline.ts";
+import { partsPath } from "../../files/output-folder.ts";
+import type { TaskRecord } from "../../ledger/record.ts";
+import type { CallHandle } from "../../ledger/rules/call-handle.ts";
+import type { GenerationDeps } from "../deps.ts";
+import { findSaved } from "../find-saved.ts";
+import type { Jobs } from "../job/jobs.ts";
+import { waitForJob } from "../job/wait-for-job.ts";
+import { type TaskView, taskViewOf } from "../task-view.ts";
+import { viewOfSaved } from "../use-cases/saved-view.ts";
+
+/**
+ * Maximum wait for a copy of audio that another machine saved. It is usually enough to fetch the copy. After it, the
+ * view names the tool that fetches the audio.
+ */
+const FETCH_WITHIN_MS = 5000;
+
+/**
+ * Builds the view of a finished handle. If the file was saved on this machine and is missing, somebody removed it, so
+ * it is not fetched again.
+ *
+ * @returns a view without audio if this machine has none
+ */
+export async function viewOfFinished(
+  deps: GenerationDeps,
+  jobs: Jobs,
+  record: TaskRecord,
+  saveOptions: CallHandle["saveOptions"],
+): Promise<TaskView> {
+  const { fileName, replayed } = saveOptions;
+  const file = await findSaved(deps, record, fileName);
+  if (file?.matchesFormat === true) return await viewOfSaved(deps, record, { replayed, file }, saveOptions);
+  const { root } = deps.folder;
+  const wasHere = record.files.some(({ path }) => [root, partsPath(root)].includes(dirname(path)));
+  if (wasHere) return taskViewOf(record, { replayed });
+  const { job } = jobs.start(record, "finish");
+  const deadline = new Deadline(deps.clock, FETCH_WITHIN_MS);
+  const { signal } = new AbortController();
+  const call = { signal, waitMs: FETCH_WITHIN_MS, onProgress: () => undefined, deadline };
+  const end = await waitForJob(job, call);
+  if (end?.kind !== "saved") return taskViewOf(record, { replayed });
+  return await viewOfSaved(deps, end.record, { replayed, file: end.file }, saveOptions);
+}

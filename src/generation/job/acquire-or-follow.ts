@@ -1,0 +1,94 @@
+/** Acquires the lease of a record, or follows the progress of the process that holds it. */
+import { Deadline } from "../../deadline.ts";
+import type { TaskRecord } from "../../ledger/record.ts";
+import { describeCause } from "../../log.ts";
+import type { GenerationDeps } from "../deps.ts";
+import { findSaved } from "../find-saved.ts";
+import type { Job, JobEnd } from "./job.ts";
+
+/**
+ * The lease owner usually saves the audio within this time. After it, a follower that does not find the audio in
+ * its own folder downloads a copy.
+ */
+const DRIVER_SAVES_WITHIN_MS = 3000;
+
+export type LeaseOutcome =
+  /** This process has the lease. `hadFailed`: a task of the record failed before this job started. */
+  | { readonly kind: "ours"; readonly hadFailed: boolean }
+  /** Another process holds the lease, but the audio is ready to download. */
+  | { readonly kind: "save" }
+  | { readonly kind: "end"; readonly end: JobEnd };
+
+/**
+ * Acquires the lease of the record, or follows the record until it has ended or its lease is free. A `finish` job
+ * follows only while somebody waits for the job.
+ */
+export async function acquireOrFollow(job: Job, deps: GenerationDeps): Promise<LeaseOutcome> {
+  const { ledger, clock, timing } = deps;
+  const { attempt, status, keyId } = job.record;
+  // A job drives only records of this API key. A record of another key gets here if its file was saved and has
+  // disappeared since.
+  if (keyId !== ledger.identity.keyId) return { kind: "end", end: { kind: "no_result" } };
+  let succeeded: Deadline | null = null;
+  for (;;) {
+    const { record, isOurs } = await ledger.acquireLease(job.record);
+    const before = job.record;
+    job.record = record;
+    if (isOurs) {
+      keepLease(job, deps);
+      // The task failed while this job was following, so this call reports the failure.
+      if (isNewFailure(record, attempt, status)) return { kind: "end", end: { kind: "failed", record } };
+      await applyFileName(job, before, deps);
+      return { kind: "ours", hadFailed: record.status === "failed" || record.attempt > 1 };
+    }
+    if (!job.hasCallers && job.purpose === "finish") return { kind: "end", end: { kind: "no_result" } };
+    if (isNewFailure(record, attempt, status)) return { kind: "end", end: { kind: "failed", record } };
+    if (record.status === "succeeded") {
+      const file = await findSaved(deps, record, record.fileName);
+      if (file?.matchesFormat === true) return { kind: "end", end: { kind: "saved", record, file } };
+      succeeded ??= new Deadline(clock, DRIVER_SAVES_WITHIN_MS);
+      if (succeeded.isOver) return { kind: "save" };
+    }
+    if (job.phase.kind !== "following" || record.status !== before.status)
+      job.setPhase({ kind: "following" });
+    await clock.sleep(timing.followMs, job.signal);
+  }
+}
+
+/** Keeps the lease renewed while the job runs. If the lease is lost, acquires it again or stops the job. */
+function keepLease(job: Job, deps: GenerationDeps): void {
+  const { recordId } = job.record;
+  deps.limits.background.keepLease(recordId, () => {
+    acquireAgain(job, deps).catch((error: unknown) => {
+      deps.log.debug(`a lost lease could not be acquired again yet: ${describeCause(error)}`);
+      keepLease(job, deps);
+    });
+  });
+  // Drop the lease once more at the end, because a lost lease may be acquired again just as the job ends.
+  void job.end.then(() => deps.limits.background.dropLease(recordId));
+}
+
+/**
+ * Acquires a lost lease again if the task was accepted and this job's record is the newest; otherwise stops the job. If
+ * somebody emptied the ledger, this writes the record back.
+ */
+async function acquireAgain(job: Job, deps: GenerationDeps): Promise<void> {
+  const { ledger } = deps;
+  const stored = await ledger.get(job.record.recordId);
+  const isOurStateNewest = stored === null || stored.revision <= job.record.revision;
+  if (job.record.taskId !== null && isOurStateNewest && (await ledger.acquireLease(job.record)).isOurs) {
+    keepLease(job, deps);
+  } else job.stop();
+}
+
+function isNewFailure(record: TaskRecord, attempt: number, status: TaskRecord["status"]): boolean {
+  return record.status === "failed" && (status !== "failed" || record.attempt !== attempt);
+}
+
+/** Applies this call's file name to a request that is about to be sent, in place of an earlier call's name. */
+async function applyFileName(job: Job, asked: TaskRecord, { ledger }: GenerationDeps): Promise<void> {
+  const { status } = job.record;
+  if (job.purpose !== "create" || (status !== "waiting" && status !== "failed")) return;
+  const { fileName, replaces } = asked;
+  job.record = (await ledger.apply(job.record, { kind: "named", fileName, replaces })) ?? job.record;
+}

@@ -1,0 +1,145 @@
+/**
+ * Decides when a call handle is shared, wanted or ended. Calls that are answered as tasks of the protocol's extension
+ * have handles. Pure.
+ */
+import { z } from "zod";
+import type { KeyId } from "../identity.ts";
+import { RECORD_STATUSES } from "../record.ts";
+import { type StoredError, storedErrorSchema } from "../stored-error.ts";
+
+export const saveOptionsSchema = z.object({
+  fileName: z.string().nullable(),
+  replace: z.boolean(),
+  /** Whether the call found an existing task. */
+  replayed: z.boolean(),
+});
+
+/** How to save the audio. Calls for one request with the same options share a handle. */
+export type SaveOptions = Pick<z.infer<typeof saveOptionsSchema>, "fileName" | "replace">;
+
+/** How the handle ended. The issuer of the handle interprets the other fields. */
+export const handleEndSchema = z.looseObject({ kind: z.string() });
+export type CallHandleEnd = z.infer<typeof handleEndSchema>;
+
+/** All times are wall-clock times. */
+export interface CallHandle {
+  /** Random, so that it cannot be guessed. */
+  readonly handleId: string;
+  readonly kind: "request" | "narration";
+  readonly keyId: KeyId;
+  /** The id of the record or the narration. */
+  readonly targetId: string;
+  readonly openedAtMs: number;
+  /**
+   * The number of the first attempt made for the handle. A further attempt after a refunded failure belongs to the
+   * handle, too.
+   */
+  readonly attempt: number;
+  readonly saveOptions: z.infer<typeof saveOptionsSchema>;
+  readonly cancelAskedAtMs: number | null;
+  readonly endedAtMs: number | null;
+  readonly end: CallHandleEnd | null;
+}
+
+/** How the handle of a request ended. Written once, and the same for every process. */
+export const requestEndSchema = z.discriminatedUnion("kind", [
+  /** Its audio was saved. */
+  z.object({ kind: z.literal("done") }),
+  /** Nothing was sent for it, and nothing will be. */
+  z.object({ kind: z.literal("cancelled") }),
+  z.object({ kind: z.literal("error"), error: storedErrorSchema }),
+]);
+export type RequestEnd = z.infer<typeof requestEndSchema>;
+
+/** The facts that the rules need about a handle's record. */
+const targetSchema = z.looseObject({
+  status: z.enum(RECORD_STATUSES),
+  attempt: z.int().positive(),
+  taskId: z.string().nullable(),
+});
+export type HandleTarget = z.infer<typeof targetSchema>;
+
+/** Parses a handle's record; `null` for a missing or unreadable one. */
+export function handleTarget(value: string | undefined): HandleTarget | null {
+  try {
+    return value === undefined ? null : targetSchema.parse(JSON.parse(value));
+  } catch {
+    return null;
+  }
+}
+
+export const isHandleWanted = ({ endedAtMs, cancelAskedAtMs }: CallHandle): boolean =>
+  endedAtMs === null && cancelAskedAtMs === null;
+
+/** A new handle's row without the fields that its target determines. */
+export type CallHandleDraft = Pick<CallHandle, "handleId" | "keyId" | "targetId" | "openedAtMs">;
+
+/** Returns the open handle with the same options. If there is none, returns a new handle. */
+export function openedHandle(
+  open: readonly CallHandle[],
+  { status, attempt, taskId }: HandleTarget,
+  draft: CallHandleDraft,
+  { fileName, replace }: SaveOptions,
+): CallHandle {
+  const hasFailed = status === "failed";
+  const shared = open.find(
+    (handle) =>
+      isHandleWanted(handle) &&
+      handle.saveOptions.fileName === fileName &&
+      handle.saveOptions.replace === replace &&
+      (!hasFailed || handle.attempt > attempt),
+  );
+  if (shared !== undefined) return shared;
+  return {
+    ...draft,
+    kind: "request",
+    // If the request has failed, its new handle belongs to the next attempt, because no call repeats a failed
+    // attempt.
+    attempt: attempt + (hasFailed ? 1 : 0),
+    saveOptions: { fileName, replace, replayed: taskId !== null && !hasFailed },
+    cancelAskedAtMs: null,
+    endedAtMs: null,
+    end: null,
+  };
+}
+
+/** Ends a handle. Leaves a handle that has ended unchanged. */
+export const endedHandle = (handle: CallHandle, end: CallHandleEnd, endedAtMs: number): CallHandle =>
+  handle.endedAtMs === null ? { ...handle, end, endedAtMs } : handle;
+
+/**
+ * Cancels a handle. If nothing was sent for its record, the handle ends at once. If something was sent, the handle ends
+ * when the record waits again.
+ */
+export function cancelledHandle(handle: CallHandle, target: HandleTarget | null, atMs: number): CallHandle {
+  if (!isHandleWanted(handle)) return handle;
+  const isUnsent = target === null || target.status === "waiting";
+  const asked = { ...handle, cancelAskedAtMs: atMs };
+  return isUnsent ? endedHandle(asked, { kind: "cancelled" }, atMs) : asked;
+}
+
+/** An attempt that a new call replaces, and the error that its handles end with. */
+export interface FailedAttempt {
+  readonly attempt: number;
+  readonly error: StoredError;
+  readonly atMs: number;
+}
+
+/**
+ * Returns the handles that end when their record goes back to `waiting`. These are the handles of the replaced attempt,
+ * and cancelled handles, because nothing is sent for a waiting record.
+ *
+ * @param failed the attempt that a new call replaces; `null` if there is none
+ */
+export function handlesEndedByWaiting(
+  open: readonly CallHandle[],
+  failed: FailedAttempt | null,
+): CallHandle[] {
+  return open.flatMap((handle) => {
+    if (failed !== null && handle.attempt <= failed.attempt) {
+      return [endedHandle(handle, { kind: "error", error: failed.error }, failed.atMs)];
+    }
+    const { cancelAskedAtMs } = handle;
+    return cancelAskedAtMs === null ? [] : [endedHandle(handle, { kind: "cancelled" }, cancelAskedAtMs)];
+  });
+}

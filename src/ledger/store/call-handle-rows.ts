@@ -1,0 +1,79 @@
+/** Parses rows of handles, and builds the statements that read and write them. */
+import { z } from "zod";
+import { type CallHandle, handleEndSchema, saveOptionsSchema } from "../rules/call-handle.ts";
+import { type Viewer, visibleCondition } from "./narration-rows.ts";
+import { readableRows } from "./record-rows.ts";
+import { type Rows, type Statement, sql } from "./sql-engine.ts";
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const handleRow = z
+  .object({
+    handle: z.string(),
+    kind: z.enum(["request", "narration"]),
+    key_id: z.string(),
+    target_id: z.string(),
+    opened_at_ms: z.number(),
+    attempt: z.int(),
+    save_options: z.string().transform(parsed).pipe(saveOptionsSchema),
+    cancel_asked_at_ms: z.number().nullable(),
+    ended_at_ms: z.number().nullable(),
+    end_value: z.string().transform(parsed).pipe(handleEndSchema).nullable(),
+  })
+  .transform(
+    (row): CallHandle => ({
+      handleId: row.handle,
+      kind: row.kind,
+      keyId: row.key_id,
+      targetId: row.target_id,
+      openedAtMs: row.opened_at_ms,
+      attempt: row.attempt,
+      saveOptions: row.save_options,
+      cancelAskedAtMs: row.cancel_asked_at_ms,
+      endedAtMs: row.ended_at_ms,
+      end: row.end_value,
+    }),
+  );
+
+export const handleRows = (rows: Rows = []): CallHandle[] => readableRows(handleRow, rows);
+
+/** Selects a handle of this API key. */
+export const selectHandle = ({ keyId }: Pick<Viewer, "keyId">, handle: string): Statement =>
+  sql("SELECT * FROM agm_handles WHERE handle = ? AND key_id = ?", handle, keyId);
+
+/** Selects the handles of a record or a narration that have not ended, oldest first. */
+export const selectOpenHandles = ({ keyId, machineId }: Viewer, targetId: string): Statement =>
+  sql(
+    `SELECT * FROM agm_handles WHERE target_id = ? AND ended_at_ms IS NULL AND ${visibleCondition("agm_handles")}
+     ORDER BY opened_at_ms, handle`,
+    targetId,
+    keyId,
+    machineId,
+  );
+
+/** Writes a handle. The end that was stored first stays, even if a write is repeated. */
+export const saveHandle = (row: CallHandle): Statement =>
+  sql(
+    `INSERT INTO agm_handles (handle, kind, key_id, target_id, opened_at_ms, attempt, save_options, cancel_asked_at_ms,
+       ended_at_ms, end_value)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (handle) DO UPDATE SET cancel_asked_at_ms = excluded.cancel_asked_at_ms,
+       ended_at_ms = excluded.ended_at_ms, end_value = excluded.end_value
+     WHERE agm_handles.ended_at_ms IS NULL`,
+    row.handleId,
+    row.kind,
+    row.keyId,
+    row.targetId,
+    row.openedAtMs,
+    row.attempt,
+    JSON.stringify(row.saveOptions),
+    row.cancelAskedAtMs,
+    row.endedAtMs,
+    row.end === null ? null : JSON.stringify(row.end),
+  );

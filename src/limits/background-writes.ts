@@ -1,0 +1,121 @@
+/** Sends heartbeats while slots are pending or leases are held, and retries failed writes to the store. */
+import type { Clock } from "../clock.ts";
+import { describeCause, type Log } from "../log.ts";
+import { Ticker } from "./ticker.ts";
+
+export interface BackgroundWritesOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The time between heartbeats while creates are pending, and between retries of failed writes. */
+  readonly heartbeatMs: number;
+  /** The time between renewals of leases. Every write of a record renews its lease, too. */
+  readonly renewalMs: number;
+  /** Renews pending slots and the given leases. Returns the leases that another process has acquired. */
+  readonly heartbeat: (recordIds: readonly string[]) => Promise<readonly string[]>;
+}
+
+/**
+ * A slot stays pending until the store knows how its create ended, because it is safer to block a slot too long than to
+ * free it too early.
+ */
+export class BackgroundWrites {
+  readonly #options: BackgroundWritesOptions;
+  readonly #pending = new Set<string>();
+  readonly #leases = new Map<string, () => void>();
+  readonly #unwritten = new Set<() => Promise<void>>();
+  readonly #running = new Set<Promise<void>>();
+  readonly #heartbeat: Ticker;
+  readonly #renewal: Ticker;
+
+  constructor(options: BackgroundWritesOptions) {
+    this.#options = options;
+    const { clock, heartbeatMs, renewalMs } = options;
+    this.#heartbeat = new Ticker({
+      clock,
+      intervalMs: heartbeatMs,
+      isNeeded: () => this.#pending.size > 0 || this.#unwritten.size > 0,
+      tick: () => this.#beat(),
+    });
+    this.#renewal = new Ticker({
+      clock,
+      intervalMs: renewalMs,
+      isNeeded: () => this.#leases.size > 0,
+      tick: () => this.#sendHeartbeat(),
+    });
+  }
+
+  /** Marks a create as pending, so that heartbeats are sent for it until {@link clearPending}. */
+  markPending(sendId: string): void {
+    this.#pending.add(sendId);
+    this.#heartbeat.start();
+  }
+
+  /** Marks the create of an admission as ended, with or without success, so that it needs no further heartbeats. */
+  clearPending(sendId: string): void {
+    this.#pending.delete(sendId);
+  }
+
+  /** Renews a lease. Calls `onLost` when another process has acquired it and drives the record. */
+  keepLease(recordId: string, onLost: () => void): void {
+    this.#leases.set(recordId, onLost);
+    this.#renewal.start();
+  }
+
+  dropLease(recordId: string): void {
+    this.#leases.delete(recordId);
+  }
+
+  /**
+   * Writes a fact to the store. Use this for facts whose caller could not act on an error. Resolves after the first
+   * try, and never rejects. If that try fails, the write is tried again at each heartbeat, until it succeeds or the
+   * process closes. So the caller must not assume that the fact is stored.
+   */
+  writeNowOrLater(what: string, write: () => Promise<unknown>): Promise<void> {
+    const tryOnce = async (): Promise<void> => {
+      try {
+        await write();
+      } catch (error) {
+        this.#options.log.warn(`${what} could not be sent to the store yet`, error);
+        this.#unwritten.add(async () => void (await write()));
+        this.#heartbeat.start();
+      }
+    };
+    const run = tryOnce();
+    this.#running.add(run);
+    return run.finally(() => this.#running.delete(run));
+  }
+
+  /** Stops the heartbeats. Resolves once all writes that have begun are done. */
+  async close(): Promise<void> {
+    this.#heartbeat.close();
+    this.#renewal.close();
+    await Promise.allSettled([...this.#running]);
+  }
+
+  async #beat(): Promise<void> {
+    // Catch the error of each write separately, because a write that always fails must not block the others or the
+    // heartbeat.
+    for (const write of [...this.#unwritten]) {
+      try {
+        await write();
+        this.#unwritten.delete(write);
+      } catch (error) {
+        this.#options.log.debug(`still not written to the store: ${describeCause(error)}`);
+      }
+    }
+    if (this.#pending.size > 0) await this.#sendHeartbeat();
+  }
+
+  async #sendHeartbeat(): Promise<void> {
+    const leased = [...this.#leases.keys()];
+    try {
+      for (const recordId of await this.#options.heartbeat(leased)) {
+        const onLost = this.#leases.get(recordId);
+        this.#leases.delete(recordId);
+        onLost?.();
+      }
+    } catch (error) {
+      this.#options.log.debug(`the store is still away: ${describeCause(error)}`);
+    }
+  }
+}

@@ -1,0 +1,112 @@
+/** Queues the reads of this process: one queue for queries and downloads, and one for polls. */
+import type { Clock } from "../clock.ts";
+import { READS_PER_WINDOW } from "../contract/service-limits.ts";
+import type { LocalPauses } from "./local-pauses.ts";
+import { maxPolls, pollGapMs } from "./poll-pace.ts";
+import { PriorityQueue, type QueueAnswer } from "./priority-queue.ts";
+import type { LimitTiming } from "./timing.ts";
+
+export interface ReadQueueOptions {
+  readonly clock: Clock;
+  readonly timing: LimitTiming;
+  readonly pauses: LocalPauses;
+}
+
+/** `paused`: the service asked for a pause; `rate`: all reads of the window are used. */
+export type ReadWaitReason = "paused" | "rate";
+
+export interface ReadOptions {
+  /** Whether the read is a poll. Polls keep a pace, and leave a part of the window to other reads. */
+  readonly isPoll?: boolean;
+  /** Called before each wait with its length in milliseconds, but not if the wait only spaces polls. */
+  readonly onWaiting?: (reason: ReadWaitReason, waitMs: number) => void;
+}
+
+type Reason = ReadWaitReason | "pace";
+interface Read {
+  atMs: number;
+}
+type Queue = PriorityQueue<ReadOptions, Read, Reason>;
+
+export class ReadQueue {
+  readonly #options: ReadQueueOptions;
+  readonly #queue: Queue;
+  /** A separate queue, because waiting polls must not delay a download. */
+  readonly #pollQueue: Queue;
+  /** The reads in the window, oldest first. */
+  #reads: Read[] = [];
+  #lastPollMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: ReadQueueOptions) {
+    this.#options = options;
+    this.#queue = this.#newQueue(() => this.#tryRead(READS_PER_WINDOW));
+    this.#pollQueue = this.#newQueue(() => this.#tryPoll());
+  }
+
+  /**
+   * Runs one query or download as soon as this process's limit of 60 reads in 60 s allows it. Ignores other processes,
+   * because a 429 on a read costs nothing and pauses only the reads of this process. Polls slow down once half of the
+   * reads are used. Polls never use the last 8 of the 60. These are for downloads and other queries.
+   */
+  async run<T>(signal: AbortSignal, run: () => Promise<T>, options: ReadOptions = {}): Promise<T> {
+    const read = await (options.isPoll === true ? this.#pollQueue : this.#queue).enter(options, signal);
+    try {
+      return await run();
+    } finally {
+      // Count a read from its end, because the service may count it that late.
+      read.atMs = this.#options.clock.steadyMs();
+    }
+  }
+
+  dismiss(error: unknown): void {
+    this.#queue.dismiss(error);
+    this.#pollQueue.dismiss(error);
+  }
+
+  #newQueue(ask: () => QueueAnswer<Read, Reason>): Queue {
+    return new PriorityQueue({
+      clock: this.#options.clock,
+      tryAdmit: async () => ask(),
+      failsAll: () => true,
+      // Keep an unused read in the count until its window ends.
+      releaseUnused: async () => {},
+      rank: () => 0,
+      onWaiting: ({ onWaiting }, reason, waitMs) => {
+        if (reason !== "pace") onWaiting?.(reason, waitMs);
+      },
+    });
+  }
+
+  #tryPoll(): QueueAnswer<Read, Reason> {
+    const { clock, timing } = this.#options;
+    const gapMs = pollGapMs(this.#used(), timing.windowMs);
+    const waitMs = this.#lastPollMs + gapMs - clock.steadyMs();
+    if (waitMs > 0) return { waitFor: "pace", waitMs: Math.ceil(waitMs) };
+    const answer = this.#tryRead(maxPolls);
+    if ("outcome" in answer) this.#lastPollMs = clock.steadyMs();
+    return answer;
+  }
+
+  #tryRead(maxReads: number): QueueAnswer<Read, ReadWaitReason> {
+    const { clock, timing, pauses } = this.#options;
+    const pausedMs = pauses.leftMs("reads");
+    if (pausedMs > 0) return { waitFor: "paused", waitMs: Math.ceil(pausedMs) };
+    if (this.#used() < maxReads) {
+      const read = { atMs: clock.steadyMs() };
+      this.#reads.push(read);
+      return { outcome: read };
+    }
+    const newestFirst = this.#reads.map(({ atMs }) => atMs).sort((one, other) => other - one);
+    const blockingMs = newestFirst[maxReads - 1] ?? clock.steadyMs();
+    const waitMs = blockingMs + timing.windowMs - clock.steadyMs();
+    return { waitFor: "rate", waitMs: Math.max(1, Math.ceil(waitMs)) };
+  }
+
+  /** Returns the number of reads in the window. */
+  #used(): number {
+    const { clock, timing } = this.#options;
+    const fromMs = clock.steadyMs() - timing.windowMs;
+    this.#reads = this.#reads.filter(({ atMs }) => atMs > fromMs);
+    return this.#reads.length;
+  }
+}

@@ -1,0 +1,62 @@
+/** Makes the companions of a narration's file: captions, and a chapter file for players. */
+import { basename } from "node:path";
+import { type Captions, makeCaptions } from "../../audio/captions/captions.ts";
+import { chaptersJson } from "../../audio/captions/chapters.ts";
+import type { JoinedAudio, JoinPart } from "../../audio/join.ts";
+import type { CaptionFiles } from "../../config/config.ts";
+import type { OutputFormat } from "../../contract/audio-format.ts";
+import { estimateSeconds } from "../../contract/estimate.ts";
+import { extendedName } from "../../files/file-name.ts";
+import type { OutputFolder } from "../../files/output-folder.ts";
+import { saveText } from "../../files/save-text.ts";
+import type { SavedFile } from "../../files/saved-file.ts";
+import type { NarrationFile, StoredPart } from "../state/narration-state.ts";
+import { sentencesOf } from "../text/cutting/sentences.ts";
+
+export interface CompanionRequest {
+  readonly folder: OutputFolder;
+  readonly captionFiles: CaptionFiles;
+  readonly saved: SavedFile;
+  readonly format: OutputFormat;
+  readonly title: string;
+  readonly sources: readonly JoinPart[];
+  /** Text and speaker of each source. */
+  readonly spoken: ReadonlyArray<Pick<StoredPart, "text" | "speaker">>;
+  readonly joined: JoinedAudio;
+  /** Seconds of silence at the start of each part of a timeline; empty for narrations without a timeline. */
+  readonly leads: readonly number[];
+  readonly signal: AbortSignal;
+}
+
+/** Saves the captions under the name of the audio, and also `NAME.chapters.json` if there are chapters. */
+export async function makeCompanions(
+  order: CompanionRequest,
+): Promise<Pick<NarrationFile, "captions" | "srt" | "chapters">> {
+  const { folder, captionFiles, saved, format, title, sources, spoken, joined, leads, signal } = order;
+  const name = basename(saved.path);
+  const parts = sources.map(({ path, durationSeconds, sampleRateHz }, index) => ({
+    path,
+    durationSeconds,
+    sampleRateHz,
+    span: joined.parts[index] ?? { startSeconds: 0, endSeconds: 0 },
+    speaker: spoken[index]?.speaker,
+    leadSeconds: leads[index],
+    sentences: sentencesOf(spoken[index]?.text ?? "").map((text) => ({
+      text,
+      weight: estimateSeconds(text),
+    })),
+  }));
+  const captions = await makeCaptions({ format, parts, signal });
+  const chapters =
+    joined.chapters.length === 0
+      ? null
+      : await saveText(
+          folder,
+          extendedName(name, ".chapters", ".json"),
+          chaptersJson(title, joined.chapters),
+        );
+  const save = async (form: keyof Captions): Promise<NonNullable<NarrationFile["captions"]>> =>
+    await saveText(folder, extendedName(name, "", `.${form}`), captions[form]);
+  if (captionFiles !== "both") return { chapters, captions: await save(captionFiles) };
+  return { chapters, captions: await save("vtt"), srt: await save("srt") };
+}

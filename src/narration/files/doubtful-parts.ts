@@ -1,0 +1,75 @@
+/** Finds parts whose audio is unusual. They are reported with the file, so that a person checks them. */
+
+import type { JoinedAudio } from "../../audio/join.ts";
+import { MAXIMUM_CHARGE_SECONDS } from "../../contract/billing.ts";
+import type { NarrationProblem, NarrationState, StoredPlan } from "../state/narration-state.ts";
+import { partRequest, type VerifiedPart } from "../state/part-request.ts";
+import { lateCues } from "../timeline/late-cues.ts";
+
+/**
+ * Tolerated difference between two lengths. A tolerance is needed, because encoders add some silence and the service
+ * rounds.
+ */
+const LENGTH_TOLERANCE_SECONDS = 0.15;
+const LENGTH_TOLERANCE_SHARE = 0.02;
+
+const NEAR_SECONDS = 0.5;
+
+/** Share of the usual length below which words may be missing. */
+const SHORT_SHARE = 0.55;
+/** Minimum number of parts from which a usual pace can be computed. */
+const MIN_PARTS = 4;
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? 1;
+}
+
+/** Reports a part whose file is not as long as the service stated. */
+function lengthProblem(said: number, played: number): string | null {
+  const tolerance = LENGTH_TOLERANCE_SECONDS + LENGTH_TOLERANCE_SHARE * said;
+  if (Math.abs(said - played) <= tolerance) return null;
+  return `Its audio plays ${played.toFixed(1)} s, where the service said ${said.toFixed(1)} s: listen to it. Another take of it (retakes) is made anew.`;
+}
+
+/** Reports a part that is much shorter than its text suggests, or as long as the limit of a task. */
+function cutProblem(seconds: number, pace: number, usualPace: number): string | null {
+  const isCut = Math.abs(seconds - MAXIMUM_CHARGE_SECONDS) <= NEAR_SECONDS || pace < SHORT_SHARE * usualPace;
+  return isCut ? `It may be cut off (${seconds.toFixed(1)} s): listen to its end.` : null;
+}
+
+/**
+ * Finds parts of one file that a person should check.
+ *
+ * @param joined the positions of `parts` in the file, in the same order
+ * @param leads seconds of silence at the start of each part of a timeline
+ */
+export function doubtfulParts(
+  plan: StoredPlan,
+  state: Pick<NarrationState, "takes">,
+  parts: readonly VerifiedPart[],
+  joined: Pick<JoinedAudio, "parts">,
+  leads: readonly number[] = [],
+): NarrationProblem[] {
+  const played = joined.parts.map(({ startSeconds, endSeconds }) => endSeconds - startSeconds);
+  const paces = parts.map(({ index }, at) => {
+    const { estimatedSeconds = 1, settings } = plan.parts[index] ?? {};
+    // Correct the length for the speed. The estimate is for the plan's speed, and a retake may have another speed.
+    const planned = settings?.speed ?? plan.settings.speed ?? 1;
+    const faster = (partRequest(plan, state, index).input.speed ?? 1) / planned;
+    return ((played[at] ?? 0) * faster) / estimatedSeconds;
+  });
+  const usualPace = parts.length < MIN_PARTS ? 0 : median(paces);
+  const found = parts.flatMap(({ index, record }, at): NarrationProblem[] => {
+    const seconds = played[at] ?? 0;
+    const said = record.output?.durationSeconds ?? record.audioSeconds ?? seconds;
+    const message = lengthProblem(said, seconds) ?? cutProblem(seconds, paces[at] ?? 0, usualPace);
+    return message === null ? [] : [{ part: index, code: "listen", message }];
+  });
+  const sounds = parts.map(({ index }, at) => {
+    const { startSeconds = 0, endSeconds = 0 } = joined.parts[at] ?? {};
+    const leadSeconds = leads[at] ?? 0;
+    return { index, leadSeconds, startSeconds: startSeconds + leadSeconds, endSeconds };
+  });
+  return [...found, ...lateCues(plan, state, sounds)];
+}

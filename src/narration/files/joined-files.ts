@@ -1,0 +1,383 @@
+/** Joins a narration's parts into files. Each file is verified and published under a free name. */
+import { createHash } from "node:crypto";
+import { basename, extname } from "node:path";
+import type { JoinedAudio, JoinPart } from "../../audio/join.ts";
+import type { TextTags } from "../../audio/text-tags.ts";
+import type { Clock } from "../../clock.ts";
+import type { CaptionFiles } from "../../config/config.ts";
+import { FILE_EXTENSIONS, type OutputFormat } from "../../contract/audio-format.ts";
+import { AudioError } from "../../errors.ts";
+import { automaticName, firstWords } from "../../files/automatic-name.ts";
+import { extendedName, givenName, numberedName } from "../../files/file-name.ts";
+import { LAST_NUMBER } from "../../files/next-name.ts";
+import type { OutputFolder } from "../../files/output-folder.ts";
+import { planReplacement } from "../../files/plan-replacement.ts";
+import { saveAudio } from "../../files/save-audio.ts";
+import { isIntact, precheckFileName } from "../../files/saved-copies.ts";
+import type { SavedFile } from "../../files/saved-file.ts";
+import { removeIfPresent } from "../../files/temporary-file.ts";
+import { formatOf } from "../../generation/stored-input.ts";
+import {
+  formatOfPlan,
+  type NarrationFile,
+  type NarrationState,
+  type StoredPlan,
+} from "../state/narration-state.ts";
+import type { VerifiedPart } from "../state/part-request.ts";
+import { excerptOf } from "../text/blocks.ts";
+import { chapterPosition } from "../text/chapters/chapter-number.ts";
+import type { CompanionRequest } from "./companions.ts";
+import { doubtfulParts } from "./doubtful-parts.ts";
+
+export interface PlannedFile {
+  /** Index of the file's section; `null` for a file of the whole narration. */
+  readonly section: number | null;
+  /** Indexes of the file's parts in the plan, in reading order. */
+  readonly partIndexes: readonly number[];
+}
+
+export interface FileJoinRequest {
+  readonly narrationId: string;
+  readonly plan: StoredPlan;
+  /** The state, with the chosen name and the existing files. */
+  readonly state: NarrationState;
+  readonly file: PlannedFile;
+  readonly parts: readonly VerifiedPart[];
+  /** Whether `parts` contains all parts of the file. If not, the file's name says that the file is incomplete. */
+  readonly isWhole: boolean;
+  readonly signal: AbortSignal;
+}
+
+export interface JoinedFiles {
+  /**
+   * Joins one file. An existing file with the same parts and name is kept. A whole file replaces an incomplete one.
+   *
+   * @throws the AudioErrors of `saveAudio`, PartsDifferError, DamagedPartError
+   */
+  make(order: FileJoinRequest): Promise<NarrationFile>;
+}
+
+type Companions = Pick<NarrationFile, "captions" | "srt" | "chapters">;
+
+const INCOMPLETE = " (incomplete)";
+
+/** Lists the files of a plan, in reading order. */
+export function plannedFiles(plan: StoredPlan): PlannedFile[] {
+  const partIndexes = plan.parts.map((_, index) => index);
+  // Treat a single chapter as the whole narration, so that its title is not repeated.
+  const isOne = plan.files === "one" || (plan.files === "chapters" && plan.sections.length === 1);
+  if (isOne) return [{ section: null, partIndexes }];
+  const bySection = Map.groupBy(partIndexes, (index) => plan.parts[index]?.section);
+  return plan.sections.flatMap((_, section) => {
+    const ofSection = bySection.get(section);
+    return ofSection === undefined ? [] : [{ section, partIndexes: ofSection }];
+  });
+}
+
+/** A file that this server has saved. */
+export interface OwnFile {
+  /** The narration that saved the file; `null` for a single request. */
+  readonly narrationId: string | null;
+  readonly file: SavedFile & { readonly section?: number | null };
+  readonly companions: Companions | null;
+}
+
+interface JoinDeps {
+  readonly folder: OutputFolder;
+  /**
+   * Finds the file of that name in the output folder, if this server has saved it. Searches narrations first, from the
+   * newest on, then single requests.
+   */
+  readonly ownerOf: (name: string) => Promise<OwnFile | null>;
+  readonly clock: Pick<Clock, "wallMs">;
+  readonly captionFiles: CaptionFiles;
+}
+
+export function createJoinedFiles(deps: JoinDeps): JoinedFiles {
+  const { folder, captionFiles } = deps;
+  return {
+    async make(order) {
+      const { state, file, isWhole } = order;
+      const madeFrom = fingerprintOf(order, captionFiles);
+      const before = state.files.find(({ section }) => section === file.section);
+      if (before !== undefined && (await isIntact(before, folder.root))) {
+        // An incomplete file never replaces a complete one.
+        if (!isWhole && !before.isIncomplete) return before;
+        const isToRename = state.replaces && before.takenName !== null;
+        const isSame = before.madeFrom === madeFrom && !isToRename;
+        if (isSame && (await changedCompanions(before, folder.root)).length === 0) return before;
+      }
+      // Remove the old incomplete file. The new file contains all parts of the old one, and takes its name.
+      if (before?.isIncomplete === true && !isWhole) await removeFile(before, folder.root);
+      const made = { ...(await joinParts(deps, order)), madeFrom };
+      const isElsewhere = before !== undefined && before.path !== made.path;
+      const isRenamed = isElsewhere && before.sha256 === made.sha256 && before.takenName !== null;
+      if (before?.isIncomplete === true || (state.replaces && isRenamed))
+        await removeFile(before, folder.root);
+      return made;
+    },
+  };
+}
+
+/** Hashes everything that a file depends on: audio, pauses, name and captions. */
+function fingerprintOf(
+  { plan, state, file, parts, isWhole }: FileJoinRequest,
+  captionFiles: CaptionFiles,
+): string {
+  const hash = createHash("sha256").update(JSON.stringify([file.section, state.fileName, isWhole]));
+  for (const { index, file: audio } of parts) {
+    const { pauseAfterSeconds, startSeconds } = plan.parts[index] ?? {};
+    const start = startSeconds === undefined ? [] : [startSeconds];
+    hash.update(JSON.stringify([index, audio.sha256, pauseAfterSeconds, ...start]));
+  }
+  if (captionFiles !== "vtt") hash.update(captionFiles);
+  return hash.digest("hex");
+}
+
+/** Lists the companions that were deleted, edited or replaced since they were saved. */
+export async function changedCompanions(
+  { captions, srt, chapters }: NarrationFile,
+  root: string,
+): Promise<string[]> {
+  const changed: string[] = [];
+  for (const companion of [captions, srt ?? null, chapters]) {
+    if (companion !== null && !(await isIntact(companion, root))) changed.push(companion.path);
+  }
+  return changed;
+}
+
+/**
+ * Removes an unchanged file and those of its companions that are unchanged. Removes nothing if the file has changed.
+ */
+async function removeFile(file: NarrationFile, root: string): Promise<void> {
+  if (!(await isIntact(file, root))) return;
+  await removeIfPresent(file.path);
+  await removeCompanions(file, root);
+}
+
+/** Removes the unchanged companions of a file. */
+async function removeCompanions({ captions, srt, chapters }: Companions, root: string): Promise<void> {
+  for (const saved of [captions, srt ?? null, chapters]) {
+    if (saved !== null && (await isIntact(saved, root))) await removeIfPresent(saved.path);
+  }
+}
+
+/**
+ * Whether no audio of another format has this name without extension. Players find captions by that part of the name.
+ */
+async function isNameOfItsOwn(folder: OutputFolder, name: string): Promise<boolean> {
+  const extension = extname(name);
+  const others = Object.values(FILE_EXTENSIONS).filter((other) => other !== extension);
+  const stem = basename(name, extension);
+  const taken = await Promise.all(others.map((other) => precheckFileName(folder, `${stem}${other}`)));
+  return taken.every((verdict) => verdict === "free");
+}
+
+/** Whether the sheet gives this name to another row. A number that is added to a row's name may produce such a name. */
+function isNameOfOtherRow({ plan, file }: FileJoinRequest, name: string): boolean {
+  const folded = (text: string): string => text.normalize("NFC").toLowerCase();
+  return plan.sections.some(
+    ({ fileName }, section) =>
+      section !== file.section &&
+      fileName !== undefined &&
+      folded(givenName(fileName, formatOfPlan(plan))) === folded(name),
+  );
+}
+
+type Named = Pick<FileJoinRequest, "narrationId" | "plan" | "state">;
+
+/**
+ * Checks, before anything is paid, that the file system allows the longest name that will be needed. Ignores other
+ * faults of the folder, which the narration reports later.
+ *
+ * @throws AudioError `invalid_file_name`
+ */
+export async function checkRoomForNames(folder: OutputFolder, narration: Named): Promise<void> {
+  const names = plannedFiles(narration.plan).map((file) => nameOf({ ...narration, file, isWhole: false }));
+  const longest = names.reduce((one, other) =>
+    Buffer.byteLength(other) > Buffer.byteLength(one) ? other : one,
+  );
+  const companion = extendedName(longest, `-${LAST_NUMBER}.chapters`, ".json");
+  try {
+    await folder.ensureExists();
+    await precheckFileName(folder, numberedName(companion, LAST_NUMBER));
+  } catch (error) {
+    if (error instanceof AudioError && error.code === "invalid_file_name") throw error;
+  }
+}
+
+/**
+ * Returns the name of a narration's file without extension: the given name or, if there is none, a name made from the
+ * title and the id.
+ */
+export function stemOf(narrationId: string, plan: StoredPlan, { fileName }: NarrationState): string {
+  if (fileName !== null) return fileName;
+  const format = formatOfPlan(plan);
+  return basename(automaticName(format, plan.title, narrationId), FILE_EXTENSIONS[format]);
+}
+
+function nameOf({
+  narrationId,
+  plan,
+  state,
+  file,
+  isWhole,
+}: Named & Pick<FileJoinRequest, "file" | "isWhole">): string {
+  const format = formatOfPlan(plan);
+  const ending = isWhole ? "" : INCOMPLETE;
+  const own = file.section === null ? undefined : plan.sections[file.section]?.fileName;
+  if (own !== undefined) return extendedName(givenName(own, format), ending);
+  const name = givenName(stemOf(narrationId, plan, state), format);
+  if (file.section === null) return extendedName(name, ending);
+  const digits = Math.max(2, `${plan.sections.length}`.length);
+  const number =
+    `${plan.files === "rows" ? file.section + 1 : chapterPosition(plan.sections, file.section)}`.padStart(
+      digits,
+      "0",
+    );
+  const words = `${number}-${firstWords(chapterOf(plan, file.section))}`;
+  // Names of rows do not contain the narration's id, so that after a change of one row the others keep their files.
+  if (plan.files === "rows" && state.fileName === null) return `${words}${ending}${FILE_EXTENSIONS[format]}`;
+  return extendedName(name, `-${words}${ending}`);
+}
+
+/** Returns the title of a section. For a row of a sheet, returns its first words. */
+function chapterOf(plan: StoredPlan, section: number): string {
+  if (plan.files !== "rows") return plan.sections[section]?.title ?? plan.title;
+  return excerptOf(plan.parts.find((part) => part.section === section)?.text ?? "");
+}
+
+/**
+ * Finds the older file whose name the joined file may take; `null` if there is none. The older file must be unchanged,
+ * must have been saved by this server, and must not be another file of this narration.
+ */
+async function replacedFile(
+  { folder, ownerOf }: JoinDeps,
+  { narrationId, state, file, isWhole }: FileJoinRequest,
+  name: string,
+): Promise<OwnFile | null> {
+  if (!state.replaces || !isWhole) return null;
+  const owner = await ownerOf(name);
+  if (owner === null || !(await isIntact(owner.file, folder.root))) return null;
+  return owner.narrationId === narrationId && owner.file.section !== file.section ? null : owner;
+}
+
+async function joinParts(deps: JoinDeps, order: FileJoinRequest): Promise<Omit<NarrationFile, "madeFrom">> {
+  const { folder, clock, captionFiles } = deps;
+  const { plan, file, parts, isWhole, signal } = order;
+  const format = formatOfPlan(plan);
+  const name = nameOf(order);
+  const hasCompanions = plan.files !== "rows";
+  const chapter = file.section === null ? null : chapterOf(plan, file.section);
+  const title = chapter ?? plan.title;
+  const chapters = chapter === null ? chapterMarks(plan, parts) : [];
+  const sources = parts.map(({ file: audio, record, index }, at) => ({
+    path: audio.path,
+    durationSeconds: record.output?.durationSeconds ?? record.audioSeconds ?? 0,
+    sampleRateHz: formatOf(record).sampleRateHz,
+    pauseAfterSeconds: at === parts.length - 1 ? 0 : (plan.parts[index]?.pauseAfterSeconds ?? 0),
+    startSeconds: plan.parts[index]?.startSeconds,
+  }));
+  // Load this module on first use, because only joining needs the audio formats.
+  const { joinAudio } = await import("../../audio/join.ts");
+  const results: Array<{ readonly joined: JoinedAudio; readonly leads: readonly number[] }> = [];
+  const replaced = await replacedFile(deps, order, name);
+  const saved = await saveAudio({
+    folder,
+    fileName: name,
+    replacedFile: replaced === null ? null : await planReplacement(folder, name, replaced.file),
+    mayBeNamed: async (tried) =>
+      !isNameOfOtherRow(order, tried) && (!hasCompanions || (await isNameOfItsOwn(folder, tried))),
+    keepsOtherFormat: false,
+    format,
+    clock,
+    writeAudio: async (sink) => {
+      const write = (bytes: Uint8Array): Promise<void> => sink.write(bytes);
+      const leads = await leadsOf(format, sources, signal);
+      const placed = sources.map(({ startSeconds, ...source }, at) => ({
+        ...source,
+        startSeconds: startSeconds === undefined ? undefined : Math.max(0, startSeconds - (leads[at] ?? 0)),
+      }));
+      const tags = { title, author: plan.author, ...albumOf(plan, file) };
+      const request = { ...tags, format, parts: placed, chapters, write, signal };
+      results.push({ joined: await joinAudio(request), leads });
+    },
+  });
+  // Remove the captions and chapters of the old file, because those of the new file need their names.
+  if (replaced !== null && replaced.companions !== null && saved.path === replaced.file.path)
+    await removeCompanions(replaced.companions, folder.root);
+  const [result] = results;
+  if (result === undefined) throw new Error("nothing was joined");
+  const { joined, leads } = result;
+  const spoken = parts.map(({ index }) => plan.parts[index] ?? { text: "" });
+  const companions = hasCompanions
+    ? await companionsOf({
+        folder,
+        captionFiles,
+        saved,
+        format,
+        title,
+        sources,
+        spoken,
+        joined,
+        leads,
+        signal,
+      })
+    : { captions: null, chapters: null };
+  const held = new Set(parts.map(({ index }) => index));
+  return {
+    ...saved,
+    ...companions,
+    section: file.section,
+    chapter,
+    durationSeconds: joined.durationSeconds,
+    takenName: basename(saved.path) === name ? null : name,
+    isIncomplete: !isWhole,
+    missingParts: file.partIndexes.filter((index) => !held.has(index)),
+    doubtfulParts: doubtfulParts(plan, order.state, parts, joined, leads),
+  };
+}
+
+/**
+ * Returns the tags by which players group the files of a book's chapters. Rows of a sheet get none, because they are
+ * not an album.
+ */
+function albumOf(plan: StoredPlan, { section }: PlannedFile): TextTags {
+  const { files, title, wholeTitle = title, sections } = plan;
+  if (files !== "chapters" || section === null) return {};
+  return { album: wholeTitle, track: `${section + 1}/${sections.length}` };
+}
+
+async function companionsOf(order: CompanionRequest): Promise<Pick<NarrationFile, "captions" | "chapters">> {
+  const { makeCompanions } = await import("./companions.ts");
+  return await makeCompanions(order);
+}
+
+/**
+ * Measures the seconds of silence at the start of each part of a timeline. Returns an empty list for narrations without
+ * a timeline.
+ */
+async function leadsOf(
+  format: OutputFormat,
+  sources: readonly JoinPart[],
+  signal: AbortSignal,
+): Promise<readonly number[]> {
+  if (sources.every(({ startSeconds }) => startSeconds === undefined)) return [];
+  const { leadingSilences } = await import("../../audio/captions/leading-silence.ts");
+  return await leadingSilences(format, sources, signal);
+}
+
+/** Lists the chapters, each with its first part. Returns an empty list for a text without headings. */
+function chapterMarks(
+  plan: StoredPlan,
+  parts: readonly VerifiedPart[],
+): Array<{ readonly title: string; readonly firstPart: number }> {
+  const heading = plan.sections.find(({ title }) => title !== null)?.title;
+  if (heading === undefined) return [];
+  return plan.sections.flatMap(({ title }, section) => {
+    const firstPart = parts.findIndex(({ index }) => plan.parts[index]?.section === section);
+    // Text before the first heading is not a chapter.
+    if (firstPart === -1 || (title === null && plan.title === heading)) return [];
+    return [{ title: title ?? plan.title, firstPart }];
+  });
+}

@@ -1,0 +1,77 @@
+/**
+ * Reports the status of narrations' handles, continues their narrations, and cancels handles. Any process can do so.
+ */
+import type { Clock } from "../clock.ts";
+import {
+  type CallHandleOperations,
+  type CallHandleStatus,
+  callHandleStatus,
+  type WorkingStatus,
+} from "../generation/call-handles/call-handle-status.ts";
+import type { LedgerStore } from "../ledger/ledger-store.ts";
+import type { CallHandle } from "../ledger/rules/call-handle.ts";
+import type { ProcessId } from "../process-id.ts";
+import type { NarrationDrivers } from "./driving/narration-drivers.ts";
+import { withCancelledHandle, withoutEndedProcesses } from "./state/narration-callers.ts";
+import type { ComputeFigures, NarrationRepository } from "./state/narration-repository.ts";
+import { type NarrationState, narrationHandleEndSchema } from "./state/narration-state.ts";
+import { describeCancelled, progressOf } from "./views/narration-messages.ts";
+import { type NarrationView, viewWith } from "./views/narration-view.ts";
+
+export interface NarrationCallHandlesDeps {
+  readonly repository: NarrationRepository;
+  readonly computeFigures: ComputeFigures;
+  readonly clock: Pick<Clock, "wallMs">;
+  readonly store: Pick<LedgerStore, "findCallHandle">;
+  readonly processId: ProcessId;
+  readonly drivers: Pick<NarrationDrivers, "has" | "start" | "refresh">;
+}
+
+export class NarrationCallHandles implements CallHandleOperations<NarrationView> {
+  readonly #deps: NarrationCallHandlesDeps;
+
+  constructor(deps: NarrationCallHandlesDeps) {
+    this.#deps = deps;
+  }
+
+  async getStatus(asked: CallHandle): Promise<CallHandleStatus<NarrationView>> {
+    const { repository, store, processId: self, drivers } = this.#deps;
+    const narrationId = asked.targetId;
+    const known = await repository.get(narrationId);
+    const { state, leaseOwner } = known;
+    // If the narration has ended since the handle was read, the handle has ended too.
+    const handle =
+      state.status === "running" ? asked : ((await store.findCallHandle(asked.handleId)) ?? asked);
+    if (handle.end === null) {
+      if (state.status === "running" && leaseOwner === null && !drivers.has(narrationId)) {
+        // The narration's process has ended, but the agreed limit still applies.
+        await repository.change(narrationId, (before) => withoutEndedProcesses(before, self));
+        drivers.start(narrationId);
+      }
+      return await this.working(handle, state);
+    }
+    const end = narrationHandleEndSchema.parse(handle.end);
+    if (end.kind === "cancelled")
+      return callHandleStatus(handle, { kind: "cancelled", message: describeCancelled(end) });
+    const { status, problems, files, figures } = end;
+    const view = viewWith({ ...known, state: { ...state, status, problems, files } }, figures);
+    return callHandleStatus(handle, { kind: "done", view });
+  }
+
+  async cancel({ handleId, targetId }: CallHandle): Promise<void> {
+    const { repository, clock, computeFigures, drivers } = this.#deps;
+    const figures = await computeFigures(await repository.get(targetId));
+    const { state } = await repository.changeHandle(targetId, (before, open) =>
+      withCancelledHandle(before, open, handleId, { figures, atMs: clock.wallMs() }),
+    );
+    drivers.refresh(targetId, state);
+  }
+
+  /** Returns the status of a handle whose narration still runs. */
+  async working(handle: CallHandle, state: NarrationState): Promise<WorkingStatus> {
+    const { repository, clock } = this.#deps;
+    const { chargedCredits } = await repository.bill(handle.targetId);
+    const message = progressOf(state, chargedCredits, clock.wallMs());
+    return callHandleStatus(handle, { kind: "working", message }, state.begunAtMs ?? 0);
+  }
+}

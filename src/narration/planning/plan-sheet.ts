@@ -1,0 +1,278 @@
+/**
+ * Plans a sheet: each row is one part and one file. Refuses all faulty rows together, by row number, before anything is
+ * paid.
+ */
+
+import { z } from "zod";
+import { FILE_EXTENSIONS, type OutputFormat } from "../../contract/audio-format.ts";
+import { MAXIMUM_CHARGE_SECONDS } from "../../contract/billing.ts";
+import { readArguments } from "../../contract/read-arguments.ts";
+import { REQUEST_FIELDS } from "../../contract/request-fields.ts";
+import { MAX_PROMPT_CODE_POINTS } from "../../contract/service-limits.ts";
+import { withThousands } from "../../contract/thousands.ts";
+import { codePointLength, INVISIBLE_CHARACTERS } from "../../contract/unicode.ts";
+import { AudioError } from "../../errors.ts";
+import { fileNameFault, givenName } from "../../files/file-name.ts";
+import { respelledNotes } from "../../pronunciation.ts";
+import { formatOfPlan, type StoredPlan } from "../state/narration-state.ts";
+import { excerptOf } from "../text/blocks.ts";
+import { hasWords } from "../text/characters.ts";
+import { titleOf } from "../text/narration-title.ts";
+import { normaliseLines } from "../text/normalise.ts";
+import { numberSpans } from "../text/number-spans.ts";
+import { type NarrationPlan, PLAN_VERSION, type PlannedPart, type Speaker } from "../text/plan.ts";
+import { checkText } from "../text/plan-narration.ts";
+import { type PlanOptions, shortPartsRemarks, storedRules } from "./make-plan.ts";
+import { edgesRemark, planRemarks } from "./plan-remarks.ts";
+import { COLUMNS, readSheet, refusedSheetError, type Sheet, type SheetRow } from "./read-sheet.ts";
+import { type SpokenPart, spokenPart } from "./spoken-part.ts";
+import { unusedSettingsRemark } from "./unused-settings.ts";
+
+const FAULTS_SHOWN = 10;
+const SPANS_SHOWN = 10;
+const COLUMNS_SHOWN = 10;
+
+const { voice, speed, pitch, volume } = REQUEST_FIELDS;
+const rowSettings = z
+  .object({ voice: voice.schema, speed: speed.schema, pitch: pitch.schema, volume: volume.schema })
+  .partial();
+type RowSettings = z.output<typeof rowSettings>;
+
+/** Collects faults of rows; reports rows with the same fault together. */
+class RowFaults {
+  readonly #rows = new Map<string, number[]>();
+
+  add(row: number, fault: string): void {
+    this.#rows.set(fault, [...(this.#rows.get(fault) ?? []), row]);
+  }
+
+  /** @throws AudioError `invalid_request` if there are faults */
+  refuse(): void {
+    const faults = [...this.#rows].sort(([, [one = 0]], [, [other = 0]]) => one - other);
+    if (faults.length === 0) return;
+    const shown = faults
+      .slice(0, FAULTS_SHOWN)
+      .map(([fault, rows]) => `${listRows(rows)}: ${fault}`)
+      .join("; ");
+    const rest = faults.length - FAULTS_SHOWN;
+    throw refusedSheetError(`cannot be narrated yet. ${shown}${rest > 0 ? `; and ${rest} more` : ""}`);
+  }
+}
+
+const listRows = (rows: readonly number[]): string =>
+  `${rows.length === 1 ? "Row" : "Rows"} ${numberSpans(rows, SPANS_SHOWN)}`;
+
+/** Finds the speaker in `voices` that a cell of the column `voice` names. */
+function speakerNamed(cell: string, { voices }: PlanOptions): Partial<Speaker> | null {
+  const [, named] = Object.entries(voices).find(([name]) => name.toLowerCase() === cell.toLowerCase()) ?? [];
+  if (named === undefined) return null;
+  return typeof named === "string" ? { voice: named } : named;
+}
+
+/** Replaces a decimal comma by a point. Spreadsheets of many countries write a decimal comma. */
+const withPoint = (cell: string): string => cell.replace(/^([+-]?\d+),(\d+)$/, "$1.$2");
+
+function settingsOf({ number, cells }: SheetRow, options: PlanOptions, faults: RowFaults): RowSettings {
+  const speaker = speakerNamed(cells.voice, options);
+  const given = (column: "speed" | "pitch" | "volume"): string | number =>
+    cells[column] === "" ? (speaker?.[column] ?? "") : withPoint(cells[column]);
+  const own = {
+    voice: speaker?.voice ?? cells.voice,
+    speed: given("speed"),
+    pitch: given("pitch"),
+    volume: given("volume"),
+  };
+  const parsed = rowSettings.safeParse(readArguments(own, rowSettings));
+  if (parsed.success) return parsed.data;
+  for (const { path, message } of parsed.error.issues) {
+    const column = rowSettings.keyof().parse(path[0]);
+    faults.add(number, `${column} ${JSON.stringify(excerptOf(cells[column]))} ${message}`);
+  }
+  return {};
+}
+
+/**
+ * Returns the same name for names that differ only in case or in the form of accents, because some file systems ignore
+ * both.
+ */
+const sameFile = (name: string, format: OutputFormat): string =>
+  givenName(name, format).normalize("NFC").toLowerCase();
+
+function checkFileNames(rows: readonly SheetRow[], format: OutputFormat, faults: RowFaults): void {
+  const rowsByName = new Map<string, SheetRow[]>();
+  for (const row of rows) {
+    const { file } = row.cells;
+    if (file === "" || row.isTooWide) continue;
+    const fault = fileNameFault(file, format);
+    if (fault === null) {
+      const name = sameFile(file, format);
+      rowsByName.set(name, [...(rowsByName.get(name) ?? []), row]);
+    } else faults.add(row.number, `file ${fault}`);
+  }
+  for (const [name, same] of rowsByName) {
+    if (same.length === 1) continue;
+    for (const { number } of same) faults.add(number, `the same file ${JSON.stringify(excerptOf(name))}`);
+  }
+}
+
+const TOO_WIDE =
+  "more cells than the header has columns; a text that holds the separator needs quotation marks";
+
+interface PlannedRow {
+  readonly row: SheetRow;
+  readonly spoken: SpokenPart;
+}
+
+function plannedRow(row: SheetRow, section: number, options: PlanOptions, faults: RowFaults): PlannedRow[] {
+  if (row.isTooWide) {
+    faults.add(row.number, TOO_WIDE);
+    return [];
+  }
+  const text = textOf(row);
+  const length = codePointLength(text);
+  if (length > MAX_PROMPT_CODE_POINTS) {
+    const max = withThousands(MAX_PROMPT_CODE_POINTS);
+    faults.add(
+      row.number,
+      `the text has ${withThousands(length)} characters, and one task takes at most ${max}`,
+    );
+    return [];
+  }
+  const { voice = null, ...own } = settingsOf(row, options, faults);
+  const settings = Object.keys(own).length === 0 ? {} : { settings: own };
+  try {
+    return [
+      { row, spoken: spokenPart({ text, voice, ...settings, section, pauseAfterSeconds: 0 }, options) },
+    ];
+  } catch (error) {
+    if (!(error instanceof AudioError)) throw error;
+    faults.add(row.number, error.message.replace(/ Nothing was sent\.$/, "").replace(/\.$/, ""));
+    return [];
+  }
+}
+
+/** Returns the text verbatim, except for characters that cannot be spoken. */
+const textOf = ({ cells }: SheetRow): string => normaliseLines(cells.text).trim();
+
+const SEPARATOR_NAMES = { ",": "commas", ";": "semicolons", "\t": "tabs" } as const;
+
+function filesRemark({ separator }: Sheet, rows: readonly SheetRow[], voices: ReadonlySet<string>): string {
+  const named = rows.filter(({ cells }) => cells.file !== "").length;
+  const names =
+    named === rows.length
+      ? "named by the column file"
+      : named === 0
+        ? "named by number and first words"
+        : `${named} named by the column file, the others by number and first words`;
+  const [voice] = voices;
+  const spoken = voices.size === 1 ? ` All are spoken by ${voice}.` : "";
+  const columns = separator === null ? "" : ` Columns are separated by ${SEPARATOR_NAMES[separator]}.`;
+  return `${rows.length} ${rows.length === 1 ? "file" : "files"}, one for each row, without captions, ${names}.${spoken}${columns}`;
+}
+
+function columnsRemark({ unknownColumns }: Sheet): string[] {
+  if (unknownColumns.length === 0) return [];
+  const shown = unknownColumns.slice(0, COLUMNS_SHOWN).map((name) => JSON.stringify(excerptOf(name)));
+  const rest = unknownColumns.length - shown.length;
+  const known = COLUMNS.slice(1).join(", ");
+  return [
+    `Columns that are not used: ${shown.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}. Beside text, a sheet may have the columns ${known}.`,
+  ];
+}
+
+function silentRemarks(rows: readonly SheetRow[], { voices }: PlanOptions): string[] {
+  if (Object.keys(voices).length > 0 && rows.every(({ cells }) => cells.voice === "")) {
+    return ["The sheet names no speaker in a column voice: all rows have the same voice."];
+  }
+  const named = new Set(rows.map(({ cells }) => cells.voice.toLowerCase()));
+  return Object.keys(voices)
+    .filter((name) => !named.has(name.toLowerCase()))
+    .map((name) => `No row has ${JSON.stringify(name)} in its column voice: nobody speaks with that voice.`);
+}
+
+/** Reports rows whose text has several lines, because a stray quotation mark may have joined the lines. */
+function lineRemarks(rows: readonly SheetRow[]): string[] {
+  const broken = rows.filter(({ cells }) => cells.text.includes("\n"));
+  if (broken.length === 0) return [];
+  return [
+    `${listRows(broken.map(({ number }) => number))}: the text has several lines, between quotation marks.`,
+  ];
+}
+
+/** Reports names such as `guard.wav` in a narration of mp3, because such a file gets a second extension. */
+function endingRemarks(rows: readonly SheetRow[], format: OutputFormat): string[] {
+  const extension = FILE_EXTENSIONS[format];
+  const others = Object.values(FILE_EXTENSIONS).filter((other) => other !== extension);
+  const odd = rows.filter(({ cells }) => others.some((other) => cells.file.toLowerCase().endsWith(other)));
+  const [first] = odd;
+  if (first === undefined) return [];
+  const example = JSON.stringify(`${excerptOf(first.cells.file)}${extension}`);
+  return [
+    `${listRows(odd.map(({ number }) => number))}: the name in file ends as another format does, so the file is ${example}; output_format chooses the format.`,
+  ];
+}
+
+function longRemarks(planned: readonly PlannedRow[]): string[] {
+  const long = planned.filter(({ spoken }) => spoken.part.estimatedSeconds > MAXIMUM_CHARGE_SECONDS);
+  if (long.length === 0) return [];
+  return [
+    `${listRows(long.map(({ row }) => row.number))}: likely to be longer than ${MAXIMUM_CHARGE_SECONDS} s, where the service may cut a task off; divide the text into two rows.`,
+  ];
+}
+
+/** @throws AudioError `invalid_request` if the source is not a sheet or has invalid rows */
+export function planSheet(source: string, options: PlanOptions): StoredPlan {
+  checkText(source);
+  const { settings, pauseSeconds } = options;
+  const format = formatOfPlan({ settings });
+  const sheet = readSheet(source);
+  const rows = sheet.rows.filter((row) => hasWords(textOf(row)));
+  const silent = sheet.rows.filter((row) => !rows.includes(row));
+  const faults = new RowFaults();
+  const planned = rows.flatMap((row, section) => plannedRow(row, section, options, faults));
+  checkFileNames(rows, format, faults);
+  faults.refuse();
+  if (rows.length === 0) throw refusedSheetError("has no row with a text");
+  const parts = planned.map(({ spoken }) => spoken.part);
+  const plan: NarrationPlan = {
+    version: PLAN_VERSION,
+    sections: rows.map(() => ({ title: null, level: null })),
+    parts: parts.map(
+      ({ voice, settings: _, ...part }): PlannedPart => (voice === null ? part : { ...part, voice }),
+    ),
+    skipped: [],
+    silentSpeakers: [],
+  };
+  const voices = new Set(parts.map(({ voice }) => voice ?? settings.voice ?? "the service’s own voice"));
+  return {
+    version: 1,
+    settings,
+    pauseSeconds,
+    files: "rows",
+    title: titleOf(plan).replaceAll(INVISIBLE_CHARACTERS, " ").trim(),
+    sections: rows.map(({ cells, number }) => ({
+      title: null,
+      row: number,
+      ...(cells.file === "" ? {} : { fileName: cells.file }),
+    })),
+    parts,
+    ...storedRules(options),
+    remarks: [
+      filesRemark(sheet, rows, voices),
+      edgesRemark(plan),
+      ...respelledNotes([...new Set(planned.flatMap(({ spoken }) => spoken.words))]),
+      ...planRemarks(plan, settings.voice),
+      ...columnsRemark(sheet),
+      ...unusedSettingsRemark(options, "each row is a file"),
+      ...silentRemarks(rows, options),
+      ...lineRemarks(rows),
+      ...endingRemarks(rows, format),
+      ...longRemarks(planned),
+      ...shortPartsRemarks(plan),
+    ],
+    unspoken:
+      silent.length === 0
+        ? []
+        : [`${listRows(silent.map(({ number }) => number))}: left out, because there is nothing to speak.`],
+  };
+}

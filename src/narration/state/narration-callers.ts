@@ -1,0 +1,105 @@
+/** Tracks which calls and handles want a narration, and decides what a cancellation changes. Pure. */
+
+import {
+  type CallHandle,
+  type CallHandleDraft,
+  endedHandle,
+  isHandleWanted,
+} from "../../ledger/rules/call-handle.ts";
+import { isProcessGone, isProcessHere, type ProcessId } from "../../process-id.ts";
+import type { NarrationFigures, NarrationHandleEnd, NarrationState } from "./narration-state.ts";
+
+const CANCELLED = {
+  part: null,
+  code: "cancelled",
+  message: "It was cancelled: nothing more is created. What was accepted is saved.",
+} as const;
+
+/**
+ * Returns the API key's open handle, which all its callers share while the narration runs. If there is none, returns a
+ * new handle.
+ */
+export function openCallHandle(open: readonly CallHandle[], draft: CallHandleDraft): CallHandle {
+  const shared = open.find((handle) => isHandleWanted(handle) && handle.keyId === draft.keyId);
+  if (shared !== undefined) return shared;
+  const saveOptions = { fileName: null, replace: false, replayed: false };
+  return {
+    ...draft,
+    kind: "narration",
+    attempt: 1,
+    saveOptions,
+    cancelAskedAtMs: null,
+    endedAtMs: null,
+    end: null,
+  };
+}
+
+/** Records that a call without a handle wants the narration. @param caller the call's process */
+export const withCaller = (state: NarrationState, caller: ProcessId): NarrationState =>
+  state.status === "running" && !state.callerProcesses.includes(caller)
+    ? { ...state, callerProcesses: [...state.callerProcesses.filter(isAlive), caller] }
+    : state;
+
+/**
+ * Removes the requests of ended processes, before this process continues a narration that no process drives. Also
+ * removes requests from other machines, because nothing shows whether their processes still run.
+ */
+export function withoutEndedProcesses(state: NarrationState, self: ProcessId): NarrationState {
+  const callerProcesses = state.callerProcesses.filter((caller) => caller === self || isProcessHere(caller));
+  return callerProcesses.length === state.callerProcesses.length ? state : { ...state, callerProcesses };
+}
+
+/** Removes all requests for a narration that no longer runs. */
+export const withoutCallers = (state: NarrationState): NarrationState =>
+  state.status === "running" || state.callerProcesses.length === 0
+    ? state
+    : { ...state, callerProcesses: [] };
+
+/** The status of the narration when a handle ends. It is the final answer for that handle. */
+export interface RunEnd {
+  readonly atMs: number;
+  readonly figures: NarrationFigures;
+}
+
+/** Ends the handles of a narration that no longer runs. */
+export function endedByState(
+  open: readonly CallHandle[],
+  { status, problems, files }: NarrationState,
+  { atMs, figures }: RunEnd,
+): CallHandle[] {
+  if (status === "running") return [];
+  const end: NarrationHandleEnd = { kind: "ended", status, problems, files, figures };
+  return open.map((handle) => endedHandle(handle, end, atMs));
+}
+
+/** Cancels a handle. The narration stops unless another call or handle still wants it. */
+export function withCancelledHandle(
+  state: NarrationState,
+  open: readonly CallHandle[],
+  cancelled: string,
+  { atMs, figures }: RunEnd,
+): { readonly state: NarrationState; readonly handle: CallHandle | null } {
+  const handle = open.find((other) => other.handleId === cancelled);
+  if (handle === undefined) return { state, handle: null };
+  const isLeftRunning = state.callerProcesses.some(isAlive) || open.length > 1;
+  const end: NarrationHandleEnd = { kind: "cancelled", figures, isLeftRunning };
+  return { state: isLeftRunning ? state : stopped(state), handle: endedHandle(handle, end, atMs) };
+}
+
+/**
+ * Cancels those calls of a process that have no handle. The narration stops unless a handle or another process still
+ * wants it.
+ */
+export function withCancelledCall(
+  state: NarrationState,
+  open: readonly CallHandle[],
+  caller: ProcessId,
+): NarrationState {
+  const callerProcesses = state.callerProcesses.filter((other) => other !== caller && isAlive(other));
+  return open.length === 0 && callerProcesses.length === 0 ? stopped(state) : { ...state, callerProcesses };
+}
+
+const isAlive = (caller: ProcessId): boolean => !isProcessGone(caller);
+
+const stopped = (state: NarrationState): NarrationState =>
+  state.status === "running" ? { ...state, status: "stopped", problems: [CANCELLED] } : state;

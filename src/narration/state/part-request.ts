@@ -1,0 +1,33 @@
+/** The request for one part of a narration (text, settings and chosen take), and the part's file. */
+import type { PartRequest, SavedPart } from "../../generation/use-cases/generate-part.ts";
+import { inputOf } from "./narration-id.ts";
+import type { NarrationState, StoredPlan } from "./narration-state.ts";
+
+/** A saved part, verified before it is joined. */
+export interface VerifiedPart extends SavedPart {
+  /** Index of the part in the plan. */
+  readonly index: number;
+}
+
+export function takeOf({ takes }: Pick<NarrationState, "takes">, part: number): number {
+  return takes.find((retake) => retake.part === part)?.take ?? 1;
+}
+
+/** Returns the speed that was chosen for a part; `undefined` if the part has the plan's speed. */
+export function speedOf({ takes }: Pick<NarrationState, "takes">, part: number): number | undefined {
+  return takes.find((retake) => retake.part === part)?.speed;
+}
+
+/** @param part an index of the plan's parts */
+export function partRequest(
+  plan: StoredPlan,
+  state: Pick<NarrationState, "takes">,
+  part: number,
+): PartRequest {
+  const planned = plan.parts[part];
+  if (planned === undefined) throw new RangeError(`a plan of ${plan.parts.length} parts has no part ${part}`);
+  const written = planned.spoken === undefined ? {} : { writtenPrompt: planned.text };
+  const speed = speedOf(state, part);
+  const input = { ...inputOf(plan, planned), ...(speed === undefined ? {} : { speed }) };
+  return { input, ...written, take: takeOf(state, part) };
+}

@@ -1,0 +1,141 @@
+/** Summarizes the status of a narration's parts, which is read from their records and stored nowhere else. */
+import { chargeForSeconds, RESERVED_CREDITS } from "../../contract/billing.ts";
+import type { PartOperations } from "../../generation/use-cases/generate-part.ts";
+import { workLookupKey } from "../../ledger/identity.ts";
+import { flightOf, type TaskRecord } from "../../ledger/record.ts";
+import { partRequest } from "../state/part-request.ts";
+import type { NarrationBill } from "./narration-bill.ts";
+import type { NarrationState, StoredPlan } from "./narration-state.ts";
+
+export type PartStatus = "open" | "running" | "saved" | "failed";
+
+export interface PartSummary {
+  /** Statuses in the order of the plan. */
+  readonly statuses: readonly PartStatus[];
+  readonly records: readonly (TaskRecord | null)[];
+  readonly alreadyPaid: number;
+  /** Charges of the tasks on the narration's bill. */
+  readonly chargedCredits: number;
+  /** Reservations of the running tasks on the bill. */
+  readonly reservedCredits: number;
+  /** The charge, plus the likely charge of the missing parts. Equal parts count once, because they are one task. */
+  readonly estimatedCredits: number;
+  /** The likely charge of running tasks. */
+  readonly toComeCredits: number;
+  /** Reservations of running tasks that no part needs now, because another take was chosen. */
+  readonly strayCredits: number;
+  /** Number of tasks still to be created. */
+  readonly missingTasks: number;
+  readonly estimatedSeconds: number;
+  readonly savedSeconds: number;
+  /** Length and likely charge of each part, in the order of the plan. A paid part costs nothing more. */
+  readonly estimates: readonly PartEstimate[];
+}
+
+export interface PartEstimate {
+  readonly seconds: number;
+  readonly credits: number;
+}
+
+/** Maximum number of records that are read at a time. */
+const MAX_CONCURRENT_READS = 64;
+
+/** The ratio of actual to estimated length so far; `null` before the first part. Used for display only. */
+function paceOf(plan: StoredPlan, records: readonly (TaskRecord | null)[]): number | null {
+  let estimated = 0;
+  let actual = 0;
+  plan.parts.forEach((part, index) => {
+    const seconds = records[index]?.audioSeconds ?? null;
+    if (seconds === null) return;
+    estimated += part.estimatedSeconds;
+    actual += seconds;
+  });
+  return estimated === 0 ? null : Math.min(3, Math.max(1 / 3, actual / estimated));
+}
+
+export function partStatusOf(record: TaskRecord | null): PartStatus {
+  if (record === null) return "open";
+  if (record.status === "succeeded" && record.files.some(({ matchesFormat }) => matchesFormat))
+    return "saved";
+  const isLost = record.isGone || record.isTooLarge || record.files.length > 0;
+  if (record.status === "failed" || isLost) return "failed";
+  return flightOf(record) !== null || record.status === "succeeded" ? "running" : "open";
+}
+
+/** Returns the charge of a record. While the task runs, this is the charge of earlier attempts. */
+export const chargeOf = (record: TaskRecord): number =>
+  flightOf(record) === null ? (record.spend?.credits ?? 0) : record.earlierCredits;
+
+async function readRecords(
+  parts: PartOperations,
+  plan: StoredPlan,
+  takes: Pick<NarrationState, "takes">,
+): Promise<(TaskRecord | null)[]> {
+  const records: (TaskRecord | null)[] = [];
+  for (let from = 0; from < plan.parts.length; from += MAX_CONCURRENT_READS) {
+    const some = plan.parts.slice(from, from + MAX_CONCURRENT_READS);
+    const found = some.map((_, offset) => parts.find(partRequest(plan, takes, from + offset)));
+    records.push(...(await Promise.all(found)));
+  }
+  return records;
+}
+
+/** Reads the records of all parts once, and summarizes them. */
+export async function summarizeParts(
+  parts: PartOperations,
+  plan: StoredPlan,
+  state: NarrationState,
+  bill: NarrationBill,
+): Promise<PartSummary> {
+  const records = await readRecords(parts, plan, state);
+  const faulty = new Set(state.problems.map(({ part }) => part));
+  // Saved audio that cannot be used does not count as saved.
+  const statuses = records.map((record, index) => {
+    const status = partStatusOf(record);
+    return status === "saved" && faulty.has(index) ? "failed" : status;
+  });
+  const pace = paceOf(plan, records) ?? (await parts.pace(plan.settings.voice ?? null));
+  const tasks = new Set<string>();
+  const partSummary = {
+    alreadyPaid: 0,
+    chargedCredits: bill.chargedCredits,
+    reservedCredits: bill.reservedCredits,
+    estimatedCredits: bill.chargedCredits,
+    estimatedSeconds: 0,
+    savedSeconds: 0,
+    missingTasks: 0,
+    toComeCredits: 0,
+    strayCredits: bill.reservedCredits,
+  };
+  const estimates: PartEstimate[] = [];
+  plan.parts.forEach((part, index) => {
+    const record = records[index] ?? null;
+    const isSaved = statuses[index] === "saved";
+    const seconds = record?.audioSeconds ?? part.estimatedSeconds * pace;
+    partSummary.estimatedSeconds += seconds + part.pauseAfterSeconds;
+    if (isSaved) partSummary.savedSeconds += record?.audioSeconds ?? 0;
+    if (isSaved && record !== null && !bill.chargedByWork.has(workLookupKey(record.workId)))
+      partSummary.alreadyPaid += 1;
+    const task = JSON.stringify(partRequest(plan, state, index));
+    const isToPay = !isSaved && !tasks.has(task);
+    const credits = isToPay ? chargeForSeconds(part.estimatedSeconds * pace) : 0;
+    estimates.push({ seconds: seconds + part.pauseAfterSeconds, credits });
+    if (!isToPay) return;
+    tasks.add(task);
+    partSummary.missingTasks += 1;
+    partSummary.estimatedCredits += credits;
+    if (record === null || flightOf(record) === null || !bill.chargedByWork.has(workLookupKey(record.workId)))
+      return;
+    partSummary.toComeCredits += credits;
+    partSummary.strayCredits -= RESERVED_CREDITS;
+  });
+  return {
+    ...partSummary,
+    estimatedCredits: Math.round(partSummary.estimatedCredits),
+    toComeCredits: Math.round(partSummary.toComeCredits),
+    strayCredits: Math.max(0, partSummary.strayCredits),
+    statuses,
+    records,
+    estimates,
+  };
+}

@@ -1,0 +1,53 @@
+/**
+ * Numbers the chapters of a plan, for lists and callers. Evidence: sequence. If headings state the numbers 1, 2, 3 and
+ * so on, chapter 3 is the heading that states 3. A title page or a preface before chapter 1 does not matter then.
+ */
+import { formOf, LEVEL } from "../../text/chapters/chapter-forms.ts";
+
+type Sections = ReadonlyArray<{ readonly title: string | null }>;
+
+/** Minimum number of numbered headings. Fewer may be numbered by chance. */
+const MIN_COUNTED_HEADINGS = 3;
+/**
+ * Minimum share of headings that are numbered. With a smaller share, the numbers count the sections of one story of
+ * several.
+ */
+const COUNTED_SHARE = 0.5;
+/**
+ * Levels of numbered headings, in the order in which they are tried. Numbers beside a word for chapters come first,
+ * because they are most likely chapters. Bare numbers come next, and numbers beside a word for parts last.
+ */
+const LEVEL_PREFERENCE = [LEVEL.chapter, LEVEL.bare, LEVEL.part];
+
+/** Returns 0 for the text before the first heading, 1 for the first heading, and so on. */
+export const chapterPosition = (sections: Sections, index: number): number =>
+  sections[0]?.title === null ? index : index + 1;
+
+/** Finds the numbers that headings of one level state, if these are 1, 2, 3 and so on in reading order. */
+function statedNumbers(sections: Sections): ReadonlyMap<number, number> | null {
+  const forms = sections.map(({ title }) => (title === null ? null : formOf(title)));
+  const titled = sections.filter(({ title }) => title !== null).length;
+  for (const level of LEVEL_PREFERENCE) {
+    const stated = forms.flatMap((form, index) =>
+      form?.level === level ? [[index, form.value] as const] : [],
+    );
+    if (stated.length < MIN_COUNTED_HEADINGS || stated.length < COUNTED_SHARE * titled) continue;
+    return stated.every(([, value], at) => value === at + 1) ? new Map(stated) : null;
+  }
+  return null;
+}
+
+/**
+ * Numbers all sections. The text before the first heading gets 0. If headings count from 1, each of these headings gets
+ * the number that it states, and all other headings get `null`. If no headings count, each heading gets its position
+ * among the headings.
+ *
+ * @returns one number or `null` for each section
+ */
+export function chapterNumbers(sections: Sections): ReadonlyArray<number | null> {
+  const stated = statedNumbers(sections);
+  return sections.map(({ title }, index) => {
+    if (title === null || stated === null) return chapterPosition(sections, index);
+    return stated.get(index) ?? null;
+  });
+}

@@ -1,0 +1,262 @@
+/**
+ * Finds the headings of a text without markup. Evidence: sequence. Short paragraphs of one form
+ * with rising numbers, and prose between them, are headings. The same numbers without prose
+ * between them are a table of contents or a list. A single number proves nothing.
+ */
+import type { SourceBlock } from "../../text/blocks.ts";
+import {
+  type ChapterForm,
+  chapterOpenedBy,
+  formOf,
+  isFirst,
+  LEVEL,
+} from "../../text/chapters/chapter-forms.ts";
+import { isCjk } from "../characters.ts";
+import { collapseSpaces } from "../normalise.ts";
+
+interface Member extends ChapterForm {
+  /** Index of the block. */
+  readonly at: number;
+}
+
+export interface Sequences {
+  /** Headings by the index of their block. */
+  readonly headings: ReadonlyMap<number, ChapterForm>;
+  /** Blocks that are entries of a table of contents or a list, and therefore not headings. */
+  readonly contentsEntries: ReadonlySet<number>;
+  /** Paragraphs that contain several entries of a table of contents. */
+  readonly contents: ReadonlySet<number>;
+}
+
+const MAX_MEMBER_CODE_UNITS = 400;
+/** Minimum text between two numbers. With less, they belong to a list. */
+const LISTED_CODE_UNITS = 120;
+/** Minimum text below a heading that is only a number, to exclude verses and steps. */
+const BARE_CODE_UNITS = 400;
+/**
+ * Minimum text below a bare number in a text that also has chapters such as `CHAPTER I`. With less text, the numbers
+ * count the stanzas of a song.
+ */
+const BARE_BELOW_CHAPTERS_CODE_UNITS = 800;
+/** Minimum mean length of the text below a number that stands beside an unknown word, or below a decimal number. */
+const UNKNOWN_WORD_CODE_UNITS = 200;
+/** Weight of a Chinese character relative to a letter. */
+const CJK_WEIGHT = 3;
+
+/** Minimum number of headings in a run, by their form. It is higher for forms that often mean something else. */
+const MIN_UNKNOWN_WORDS = 3;
+const MIN_ROMAN_OR_WORDS = 2;
+const MIN_FIGURES = 3;
+const MIN_NOT_FROM_ONE = 4;
+/**
+ * Minimum share of the paragraphs of one form that must be in the sequence. With a smaller share, none of these
+ * paragraphs is a heading.
+ */
+const MEMBERS_SHARE = 0.6;
+/** Maximum share of numbered paragraphs that are too long for a heading. */
+const LONG_SHARE = 0.2;
+
+const LONG_NUMBERED = /^\s*[(（]?(\d{1,3}|[IVXLC]{1,9})([.)）、．:]?)\s+\S/;
+
+const MIN_ENTRIES = 3;
+const ENDS_WITH_PAGE = /\s\d{1,4}(?:[-–]\d{1,4})?$/;
+
+/** Whether a paragraph lists chapters: lines with a word such as "chapter", a Roman number or a page number. */
+function isContents(text: string): boolean {
+  const lines = text.split(/[\n\u2028]+/).map((line) => collapseSpaces(line).trim());
+  if (lines.length < MIN_ENTRIES) return false;
+  const entries = lines.filter((line) => {
+    const form = formOf(line);
+    if (form === null) return false;
+    return form.kind === "known" || (form.style === "roman" && form.hasTitle) || ENDS_WITH_PAGE.test(line);
+  });
+  return entries.length >= Math.max(MIN_ENTRIES, lines.length / 3);
+}
+
+function membersOf(
+  blocks: readonly SourceBlock[],
+  contents: ReadonlySet<number>,
+): { members: Member[]; long: ReadonlyMap<string, number> } {
+  const members: Member[] = [];
+  const long = new Map<string, number>();
+  for (const [at, block] of blocks.entries()) {
+    if (block.kind !== "paragraph" || contents.has(at)) continue;
+    const form =
+      block.text.length > MAX_MEMBER_CODE_UNITS + 100
+        ? null
+        : formOf(collapseSpaces(block.text.replace(/[\s\u2028]+/g, " ")));
+    if (form !== null) members.push({ ...form, at });
+    else {
+      const [, number = "", mark = ""] = LONG_NUMBERED.exec(block.text.slice(0, 20)) ?? [];
+      if (number === "") continue;
+      const key = `${/\d/.test(number) ? "figures" : "roman"} ${mark} title`;
+      long.set(key, (long.get(key) ?? 0) + 1);
+    }
+  }
+  return { members, long };
+}
+
+/**
+ * Finds runs of rising numbers. Bare numbers must be consecutive, but one may be missing. A number out of order is left
+ * out if the run continues after it, because it belongs to a sentence that mentions a chapter.
+ */
+function runsOf(members: readonly Member[]): Member[][] {
+  const runs: Member[][] = [];
+  for (const [index, member] of members.entries()) {
+    const run = runs.at(-1);
+    const last = run?.at(-1)?.value ?? 0;
+    const next = members[index + 1]?.value;
+    const isBare = member.kind === "bare";
+    const isNext = member.value === last + 1;
+    const skipsOne = member.value === last + 2 && next === last + 3;
+    if (run !== undefined && (isBare ? isNext || skipsOne : member.value > last)) run.push(member);
+    else if (run === undefined || run.length === 1 || isFirst(member.value)) runs.push([member]);
+    else if (!isBare && next !== last + 1) runs.push([member]);
+  }
+  return runs;
+}
+
+/** Marks that end sentences, but not titles in a table of contents. */
+const ENDS_SENTENCE_OR_COLON = /[.!?…。！？:：][”’"'»」』)）]*\s*$/;
+
+/**
+ * Sums the characters of prose before each block. The length of the prose between two blocks then takes one
+ * subtraction.
+ */
+function proseBefore(blocks: readonly SourceBlock[], members: ReadonlySet<number>): Float64Array {
+  const before = new Float64Array(blocks.length + 1);
+  for (const [at, block] of blocks.entries()) {
+    const isProse =
+      block.kind === "paragraph" &&
+      !members.has(at) &&
+      (block.text.length > LISTED_CODE_UNITS || ENDS_SENTENCE_OR_COLON.test(block.text.slice(-20)));
+    const text = isProse ? block.text : "";
+    const weight = text !== "" && isCjk(text.trim().charAt(0)) ? CJK_WEIGHT : 1;
+    before[at + 1] = (before[at] ?? 0) + weight * text.length;
+  }
+  return before;
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((one, other) => one - other);
+  return sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
+}
+
+interface Judgement {
+  /** Runs whose members are headings. */
+  readonly accepted: Member[][];
+  /** Number of members that are not entries of a table of contents. */
+  readonly unlistedCount: number;
+}
+
+/**
+ * Decides which runs of numbers of one form are headings. Adds the numbers of a table of contents or a list to
+ * `contentsEntries`.
+ *
+ * @param proseBetween length of the prose from one block to another
+ * @param isBelowChapters whether the runs are bare numbers in a text whose chapters have a word such as "Chapter"
+ */
+function judgeRuns(
+  runs: ReadonlyArray<Member[]>,
+  proseBetween: (from: number, to: number) => number,
+  {
+    contents,
+    contentsEntries,
+    endOfText,
+    isBelowChapters,
+  }: {
+    readonly contents: ReadonlySet<number>;
+    readonly contentsEntries: Set<number>;
+    readonly endOfText: number;
+    readonly isBelowChapters: boolean;
+  },
+): Judgement {
+  const lastRunFrom = new Map(runs.map((run, index) => [run[0]?.value ?? 0, index]));
+  const accepted: Member[][] = [];
+  let unlistedCount = 0;
+  for (const [index, run] of runs.entries()) {
+    const isRepeatedLater = (lastRunFrom.get(run[0]?.value ?? 0) ?? 0) > index;
+    if (run.length === 1) {
+      unlistedCount += 1;
+      const [only] = run;
+      // A single number that a later run repeats is an entry of a table of contents if its form is rare in prose, or if
+      // the next paragraph lists several entries.
+      const isEntry = only?.level === LEVEL.decimal || contents.has((only?.at ?? -2) + 1);
+      if (isRepeatedLater && only !== undefined && isEntry) contentsEntries.add(only.at);
+      continue;
+    }
+    const end = runs[index + 1]?.[0]?.at ?? endOfText;
+    const gaps = run.map(({ at }, member) => proseBetween(at, run[member + 1]?.at ?? end));
+    const usualGap = median(gaps.slice(0, -1));
+    // Numbers beside a word for chapters hardly need prose between them, unless a later run begins with the same
+    // number.
+    const isKnown = run[0]?.kind === "known" && !isRepeatedLater;
+    if (usualGap < (isKnown ? 1 : LISTED_CODE_UNITS)) {
+      for (const { at } of run) contentsEntries.add(at);
+      continue;
+    }
+    unlistedCount += run.length;
+    const isStanzas = isBelowChapters && usualGap < BARE_BELOW_CHAPTERS_CODE_UNITS;
+    if (isSequence(run, gaps) && !isStanzas) accepted.push(run);
+  }
+  return { accepted, unlistedCount };
+}
+
+export function findSequences(blocks: readonly SourceBlock[]): Sequences {
+  const contents = new Set<number>();
+  for (const [at, block] of blocks.entries()) {
+    if (block.kind === "paragraph" && isContents(block.text)) contents.add(at);
+  }
+  const { members, long } = membersOf(blocks, contents);
+  const prose = proseBefore(blocks, new Set([...contents, ...members.map(({ at }) => at)]));
+  const proseBetween = (from: number, to: number): number => (prose[to] ?? 0) - (prose[from] ?? 0);
+  const hasChapters = members.some(({ kind }) => kind === "known");
+  const headings = new Map<number, ChapterForm>();
+  const contentsEntries = new Set<number>();
+
+  for (const [key, all] of Map.groupBy(members, (member) => member.key)) {
+    const [first] = all;
+    if (first === undefined) continue;
+    const runs = runsOf(all);
+    const { accepted, unlistedCount } = judgeRuns(runs, proseBetween, {
+      contents,
+      contentsEntries,
+      endOfText: blocks.length,
+      isBelowChapters: hasChapters && first.level === LEVEL.bare,
+    });
+    const count = accepted.reduce((sum, run) => sum + run.length, 0);
+    if (count === 0) continue;
+    const isDecimal = first.level === LEVEL.decimal;
+    if (first.kind !== "known" && count < MEMBERS_SHARE * unlistedCount) continue;
+    const tooLong = long.get(key) ?? 0;
+    if (first.kind === "bare" && first.hasTitle && tooLong > LONG_SHARE * (count + tooLong)) continue;
+    // Include runs of a single number, because a last act may have only one scene.
+    const found =
+      first.kind === "known" || isDecimal
+        ? runs.filter((run) => !contentsEntries.has(run[0]?.at ?? -1))
+        : accepted;
+    if (isDecimal && found.flat().length < MIN_FIGURES) continue;
+    for (const member of found.flat()) headings.set(member.at, member);
+  }
+  for (const member of members) {
+    const below = headings.get(member.at + 1);
+    const isOpened = below?.level === LEVEL.decimal && chapterOpenedBy(below.value) === member.value;
+    if (member.kind === "bare" && isOpened) headings.set(member.at, member);
+  }
+  return { headings, contentsEntries, contents };
+}
+
+function isSequence(run: readonly Member[], gaps: readonly number[]): boolean {
+  const [first] = run;
+  if (first === undefined) return false;
+  const mean = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length;
+  if (first.kind === "known") return true;
+  if (first.kind === "other") return run.length >= MIN_UNKNOWN_WORDS && mean >= UNKNOWN_WORD_CODE_UNITS;
+  if (first.level === LEVEL.decimal) return isFirst(first.value) && mean >= UNKNOWN_WORD_CODE_UNITS;
+  const min = !isFirst(first.value)
+    ? MIN_NOT_FROM_ONE
+    : first.style === "figures" || first.hasTitle
+      ? MIN_FIGURES
+      : MIN_ROMAN_OR_WORDS;
+  return run.length >= min && mean >= BARE_CODE_UNITS;
+}

@@ -1,0 +1,168 @@
+/**
+ * Chooses chapters of a plan by number or title. The chosen chapters have the same parts as in the plan of the whole
+ * text, so that no part is paid for twice.
+ */
+import { AudioError } from "../../../errors.ts";
+import { excerptOf } from "../../text/blocks.ts";
+import { chapterNumbers } from "../../text/chapters/chapter-number.ts";
+import { titleOf } from "../narration-title.ts";
+import type { NarrationPlan, PlannedSection } from "../plan.ts";
+
+const MAX_NAMED = 5;
+const RANGE = /^(\d{1,5}|last)(?:\s*(?:-|–|—|\.\.|to)\s*(\d{1,5}|last))?$/i;
+/** A range without one of its ends. */
+const HALF_RANGE = /^\s*(?:\d{1,5}\s*[-–—]|[-–—]\s*\d{1,5})\s*$/;
+/** The word before numbers, as in `chapters 3-5`. */
+const CHAPTER_WORD = /^(?:chapters?|ch\.?|cap[íi]tulos?|cap\.?|bab)\s+(?=\d|last)/i;
+
+type Sections = readonly PlannedSection[];
+
+const comparable = (text: string): string =>
+  text
+    .normalize("NFKC")
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, " ")
+    .trim();
+
+/** Names a chapter by its number, if it has one, and its title. */
+export const shownChapter = (sections: Sections, index: number): string => {
+  const title = sections[index]?.title;
+  const number = chapterNumbers(sections)[index] ?? null;
+  const shown = title === null || title === undefined ? [] : [JSON.stringify(excerptOf(title))];
+  return [...(number === null ? [] : [`${number}`]), ...shown].join(" ");
+};
+
+function refusedChoiceError(sections: Sections, wanted: string): AudioError {
+  const [first, last] = [sections[0]?.title === null ? 1 : 0, sections.length - 1];
+  const count = sections.length - first;
+  const there =
+    count < 2
+      ? "it has no chapters to choose from"
+      : `it has ${count}, from ${shownChapter(sections, first)} to ${shownChapter(sections, last)}`;
+  return new AudioError(
+    "invalid_request",
+    `The text has no chapter ${JSON.stringify(excerptOf(wanted))}; ${there}. Nothing was sent.`,
+    { remedy: "Give numbers (3, 3-5, last) or a title as the plan without chapters lists them." },
+  );
+}
+
+function ambiguousChoiceError(sections: Sections, wanted: string, found: readonly number[]): AudioError {
+  const named = found.slice(0, MAX_NAMED).map((index) => shownChapter(sections, index));
+  const more = found.length > MAX_NAMED ? ` and ${found.length - MAX_NAMED} more` : "";
+  return new AudioError(
+    "invalid_request",
+    `${JSON.stringify(excerptOf(wanted))} is in several chapters: ${named.join(", ")}${more}. Nothing was sent.`,
+    { remedy: "Give the number of one of them." },
+  );
+}
+
+/**
+ * Finds the sections whose whole title is `wanted`. If there are none, finds those whose title begins with `wanted`. If
+ * there are none either, finds those whose title contains `wanted`.
+ */
+function titled(sections: Sections, wanted: string): readonly number[] {
+  const name = comparable(wanted);
+  if (name === "") return [];
+  const titles = sections.map(({ title }) => comparable(title ?? ""));
+  const matches = [
+    (title: string) => title === name,
+    (title: string) => title.startsWith(`${name} `),
+    (title: string) => ` ${title} `.includes(` ${name} `),
+    // Chinese and Japanese have no spaces between words, so any part of the title matches.
+    (title: string) => title.includes(name) && /[^\p{ASCII}]/u.test(name),
+  ];
+  for (const isMatch of matches) {
+    const found = titles.flatMap((title, index) => (isMatch(title) ? [index] : []));
+    if (found.length > 0) return found;
+  }
+  return [];
+}
+
+function numbered(sections: Sections, wanted: string): readonly number[] | null {
+  const match = RANGE.exec(wanted.replace(CHAPTER_WORD, ""));
+  if (match === null) return null;
+  const numbers = chapterNumbers(sections);
+  const last = Math.max(...numbers.map((number) => number ?? 0));
+  const numberOf = (word: string): number => (/^last$/i.test(word) ? last : Number(word));
+  const [one, other] = [numberOf(match[1] ?? ""), numberOf(match[2] ?? match[1] ?? "")];
+  const [from, to] = one <= other ? [one, other] : [other, one];
+  const indexes = numbers.flatMap((number, index) =>
+    number !== null && number >= from && number <= to ? [index] : [],
+  );
+  const [first, end] = [indexes[0], indexes.at(-1)];
+  if (first === undefined || end === undefined || indexes.length !== to - from + 1) return null;
+  // An interlude between two numbered chapters has no number, and belongs to the range.
+  return numbers.flatMap((_, index) => (index >= first && index <= end ? [index] : []));
+}
+
+/** Adds the sections below a heading, unless the heading is the title of the whole book. */
+function withInner(sections: Sections, index: number): number[] {
+  const level = sections[index]?.level ?? null;
+  const chosen = [index];
+  const isTitle =
+    index === 0 && sections.every((section, at) => at === 0 || (section.level ?? 0) > (level ?? 0));
+  if (isTitle) return chosen;
+  for (let inner = index + 1; level !== null && inner < sections.length; inner += 1) {
+    if ((sections[inner]?.level ?? 0) <= level) break;
+    chosen.push(inner);
+  }
+  return chosen;
+}
+
+/**
+ * @param wanted `3`, `3-5`, `1, 4-last`, or titles as the plan lists them
+ * @returns indexes, ascending
+ * @throws AudioError `invalid_request` for a chapter that does not exist, or an ambiguous title
+ */
+export function chosenSections(sections: Sections, wanted: string): number[] {
+  const whole = titled(sections, wanted);
+  const pieces = whole.length === 1 ? [wanted] : wanted.split(/\s*[,;]\s*/).filter((piece) => piece !== "");
+  if (sections.length < 2 || pieces.length === 0) throw refusedChoiceError(sections, wanted);
+  const chosen = pieces.flatMap((piece) => {
+    const byTitle = titled(sections, piece);
+    const isNumber = RANGE.test(piece.trim());
+    const isRange = RANGE.test(piece.trim().replace(CHAPTER_WORD, ""));
+    // A number matches a title only if the number is the whole title, such as "1984".
+    const isWhole = byTitle.every((index) => comparable(sections[index]?.title ?? "") === comparable(piece));
+    const titles = isNumber && !isWhole ? [] : byTitle;
+    const found = isNumber || byTitle.length !== 1 ? (numbered(sections, piece.trim()) ?? titles) : titles;
+    if (found.length === 0 || HALF_RANGE.test(piece)) throw refusedChoiceError(sections, piece);
+    if (found.length > 1 && !isRange) throw ambiguousChoiceError(sections, piece, found);
+    // A range already contains all sections up to its last chapter. Add the sections below that chapter.
+    return [...found, ...found.slice(-1).flatMap((index) => withInner(sections, index))];
+  });
+  return [...new Set(chosen)].sort((one, other) => one - other);
+}
+
+/** @throws AudioError as {@link chosenSections} does; `invalid_request` if the chapters have nothing to speak */
+export function withChapters(plan: NarrationPlan, wanted: string): NarrationPlan {
+  const chosen = chosenSections(plan.sections, wanted);
+  if (chosen.length === plan.sections.length) return plan;
+  return { ...plan, title: titleOf(plan), chosen, parts: partsOfSections(plan.parts, chosen) };
+}
+
+interface PartOfSection {
+  readonly section: number;
+  readonly pauseAfterSeconds: number;
+}
+
+/**
+ * Returns the parts of the chosen sections. They are the same as in the plan of the whole text, but no pause follows
+ * the last one.
+ *
+ * @throws AudioError `invalid_request` if the chapters have nothing to speak
+ */
+export function partsOfSections<Part extends PartOfSection>(
+  all: readonly Part[],
+  chosen: readonly number[],
+): Part[] {
+  const indexes = new Set(chosen);
+  const parts = all.filter(({ section }) => indexes.has(section));
+  const last = parts.pop();
+  // Remove the pause after the last part, because nothing follows it.
+  if (last !== undefined) return [...parts, { ...last, pauseAfterSeconds: 0 }];
+  throw new AudioError(
+    "invalid_request",
+    "The chapters that were chosen hold nothing to speak. Nothing was sent.",
+  );
+}

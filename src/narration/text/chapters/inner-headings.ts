@@ -1,0 +1,63 @@
+/**
+ * Separates chapter headings from text that follows without a blank line. Evidence: form (a word for chapters with its
+ * number, after the end of a sentence) and sequence (at least two such headings with text below). A heading with only
+ * one more line below stays as it is, because that line is its title. Lines of a table of contents stay as they are,
+ * too.
+ */
+
+import { formOf } from "../../text/chapters/chapter-forms.ts";
+import { ENDS_SENTENCE, hasWords, isCjk } from "../characters.ts";
+import { collapseSpaces } from "../normalise.ts";
+
+const MAX_HEADING_CODE_UNITS = 80;
+const MIN_HEADINGS = 2;
+const BEGINS = /^\s*[\p{Lu}\p{Lo}\d]/u;
+
+const isBlank = (line: string | undefined): boolean => line === undefined || !/\S/.test(line);
+
+/** Whether a line is only the number of a chapter and ends its paragraph, such as `第三章` below the name of a website. */
+function closesParagraph(lines: readonly string[], at: number): boolean {
+  const [above, line = "", below] = [lines[at - 1], lines[at], lines[at + 1]];
+  if (isBlank(above) || !isBlank(below) || line.length > MAX_HEADING_CODE_UNITS || !BEGINS.test(line))
+    return false;
+  const form = formOf(collapseSpaces(line).trim());
+  const isApart = isCjk(line.trim().charAt(0)) || ENDS_SENTENCE.test(above ?? "") || !hasWords(above ?? "");
+  return form?.kind === "known" && !form.hasTitle && isApart;
+}
+
+/**
+ * Whether the line below continues the sentence of this line: it begins with a small letter, or its first word had no
+ * room on this line.
+ */
+function continuesBelow(lines: readonly string[], at: number): boolean {
+  const [line = "", below = "", next = ""] = lines.slice(at, at + 3);
+  const [word = ""] = below.trim().split(" ");
+  return /^\p{Ll}/u.test(word) || line.length + 1 + word.length > Math.max(below.length, next.length);
+}
+
+/** @param text with `\n` for line ends */
+export function separateHeadings(text: string): string {
+  const lines = text.split("\n");
+  const isHeading = (at: number): boolean => {
+    const line = lines[at] ?? "";
+    if (line.length > MAX_HEADING_CODE_UNITS || !BEGINS.test(line)) return false;
+    return formOf(collapseSpaces(line).trim())?.kind === "known";
+  };
+  const found = new Set<number>();
+  const closing = new Set<number>();
+  for (let at = 0; at < lines.length; at += 1) {
+    const above = lines[at - 1];
+    if (closesParagraph(lines, at)) closing.add(at);
+    if (
+      isBlank(lines[at + 1]) ||
+      isBlank(lines[at + 2]) ||
+      !(isBlank(above) || ENDS_SENTENCE.test(above ?? ""))
+    )
+      continue;
+    if (continuesBelow(lines, at)) continue;
+    if (isHeading(at) && ![at - 1, at + 1, at + 2].some(isHeading)) found.add(at);
+  }
+  if (closing.size >= MIN_HEADINGS) for (const at of closing) found.add(at);
+  if (found.size < MIN_HEADINGS) return text;
+  return lines.map((line, at) => (found.has(at) ? `\n${line}\n` : line)).join("\n");
+}

@@ -1,0 +1,113 @@
+/** Finds chapter headings in a text without markup, if they cannot be mistaken for sentences. */
+import type { SourceBlock } from "../../text/blocks.ts";
+import { type ChapterForm, formOf, LEVEL } from "../../text/chapters/chapter-forms.ts";
+import { findSequences } from "../../text/chapters/chapter-sequences.ts";
+import { UNNUMBERED_HEADINGS } from "../../text/chapters/chapter-words.ts";
+import { collapseSpaces, HARD_BREAK } from "../normalise.ts";
+import { joinTitlesBelow } from "./titles-below.ts";
+import { NO_TITLES, titleKey, type UnnumberedTitles } from "./unnumbered-titles.ts";
+
+interface ChapterHeading {
+  /** 1 for a part or a book, 2 for a chapter. */
+  readonly level: number;
+}
+
+const MAX_HEADING_CODE_UNITS = 100;
+
+const UNNUMBERED = new RegExp(`^(?:${UNNUMBERED_HEADINGS.join("|")})[.:。：]?$`, "i");
+
+/** Marks that no chapter title ends with. */
+const NO_TITLE_END = /[.。…,，;；:：]$/;
+
+function levelOf(line: string): { readonly level: number; readonly title: string } | null {
+  if (line.length > MAX_HEADING_CODE_UNITS) return null;
+  if (UNNUMBERED.test(line)) return { level: LEVEL.chapter, title: "" };
+  const form = formOf(line);
+  if (form?.kind !== "known" || form.isNumberFirst || form.markedTitle === null) return null;
+  return NO_TITLE_END.test(form.markedTitle) ? null : { level: form.level, title: form.markedTitle };
+}
+
+/**
+ * Matches a paragraph with a long first line, as most paragraphs have. It is not a heading and needs no further check.
+ */
+const LONG_FIRST_LINE = new RegExp(`^[^\\n\\u2028]{${MAX_HEADING_CODE_UNITS}}\\S`);
+
+/** Parses a heading of one line, or of two lines with the title below the number. Returns `null` for any other text. */
+function chapterHeading(text: string): ChapterHeading | null {
+  if (LONG_FIRST_LINE.test(text.trimStart())) return null;
+  const lines = text.split(/[\n\u2028]+/).map(collapseSpaces);
+  const [first = "", second, third] = lines.filter((line) => line !== "");
+  const heading = levelOf(first);
+  if (heading === null || third !== undefined) return null;
+  if (second === undefined) return { level: heading.level };
+  const isTitle =
+    heading.title === "" && second.length <= MAX_HEADING_CODE_UNITS && !NO_TITLE_END.test(second);
+  return isTitle ? { level: heading.level } : null;
+}
+
+/** Joins the lines of a heading. If the first line contains only the number, the line break below it is kept. */
+function headingText(text: string): string {
+  const [first = "", ...more] = text.trim().split(/\s*[\n\u2028]\s*/);
+  if (more.length === 0) return first;
+  const isNumberAlone =
+    levelOf(collapseSpaces(first))?.title === "" || formOf(collapseSpaces(first))?.hasTitle === false;
+  return isNumberAlone ? `${first}${HARD_BREAK}${more.join("\n")}` : [first, ...more].join("\n");
+}
+
+/** Matches the form keys of acts. Acts are divided into scenes, not into chapters with titles. */
+const ACT = / (?:act|acto|ato|babak)$/;
+
+/** Returns the last position of each title. An earlier occurrence is an entry of a table of contents. */
+function lastOccurrences(blocks: readonly SourceBlock[], { keys }: UnnumberedTitles): ReadonlySet<number> {
+  const last = new Map<string, number>();
+  for (const [at, block] of blocks.entries()) {
+    if (keys.size === 0 || block.kind !== "paragraph" || block.text.length > 2 * MAX_HEADING_CODE_UNITS)
+      continue;
+    const key = titleKey(block.text);
+    if (keys.has(key)) last.set(key, at);
+  }
+  return new Set(last.values());
+}
+
+/**
+ * Returns the level of a heading. If no heading has a word such as "Chapter", bare numbers are the chapters, and
+ * decimal numbers stand directly below them.
+ */
+const levelOfHeading = ({ kind, level }: ChapterForm, hasWord: boolean): number =>
+  kind === "bare" && !hasWord ? level - 1 : level;
+
+/**
+ * Turns paragraphs into headings. A heading directly above another heading of the same or a higher level is an entry of
+ * a table of contents, and stays a paragraph. A heading at the end of the text stays a paragraph, too.
+ *
+ * @param titles titles without a number. If no table of contents lists them, they count only if no chapter has a
+ * number.
+ */
+export function markChapters(
+  blocks: readonly SourceBlock[],
+  titles: UnnumberedTitles = NO_TITLES,
+): SourceBlock[] {
+  const { headings: sequence, contentsEntries, contents } = findSequences(blocks);
+  const forms = [...sequence.values()];
+  const hasWord = forms.some(({ kind }) => kind !== "bare");
+  const hasChapters = forms.some(({ level, key }) => level > 1 || ACT.test(key));
+  const titled = lastOccurrences(blocks, hasChapters && !titles.areInContents ? NO_TITLES : titles);
+  const headings = blocks.map((block, index) => {
+    if (block.kind !== "paragraph" || contentsEntries.has(index) || contents.has(index)) return null;
+    const form = sequence.get(index);
+    if (form !== undefined) return { level: levelOfHeading(form, hasWord) };
+    if (titled.has(index) && !(hasChapters && sequence.has(index - 1))) return { level: LEVEL.chapter };
+    // Text directly below an entry of a table of contents is an entry, too, such as "Epilogue" below the last chapter.
+    return contentsEntries.has(index - 1) ? null : chapterHeading(block.text);
+  });
+  const marked = blocks.map((block, index): SourceBlock => {
+    const heading = headings[index] ?? null;
+    const next = headings[index + 1] ?? null;
+    const isAboveContents = contents.has(index + 1) && (contents.has(index - 1) || !sequence.has(index));
+    const isListed = isAboveContents || (next !== null && next.level <= (heading?.level ?? 0));
+    if (block.kind !== "paragraph" || heading === null || isListed || index === blocks.length - 1)
+      return block;
+    return { kind: "heading", level: heading.level, text: headingText(block.text) };
+  });
+  return joinTitlesBelow(marked);
+}

@@ -1,0 +1,84 @@
+/** Parses chapter numbers: figures, Roman, Chinese, and words of the service's languages, including ordinals. */
+import { NUMBER_WORDS } from "../../text/chapters/chapter-words.ts";
+
+/** Maximum number of words in one number, as in `veinte y dos`, `vinte e um`, `dua puluh`. */
+const MAX_TOKENS = 4;
+
+function wordsValue(text: string): number | null {
+  const tokens = text
+    .toLowerCase()
+    .replace(/^the /, "")
+    .split(/[ -]/)
+    .filter((token) => !/^(?:y|e|and)$/.test(token));
+  if (tokens.length === 0 || tokens.length > MAX_TOKENS) return null;
+  let value = 0;
+  for (const token of tokens) {
+    if (token === "puluh") value *= 10;
+    else if (token === "belas") value += 10;
+    else {
+      const one = NUMBER_WORDS.get(token);
+      if (one === undefined) return null;
+      value = one === 100 && value > 0 && value < 10 ? value * 100 : value + one;
+    }
+  }
+  return value;
+}
+
+const ROMAN: Readonly<Record<string, number>> = { I: 1, V: 5, X: 10, L: 50, C: 100, D: 500, M: 1000 };
+const ROMAN_FORM = /^M{0,3}(?:CM|CD|D?C{0,4})(?:XC|XL|L?X{0,4})(?:IX|IV|V?I{0,4})$/;
+
+function romanValue(text: string): number | null {
+  if (!/^[ivxlcdm]+$/i.test(text)) return null;
+  const upper = text.toUpperCase();
+  if (!ROMAN_FORM.test(upper)) return null;
+  let value = 0;
+  for (let index = 0; index < upper.length; index += 1) {
+    const one = ROMAN[upper.charAt(index)] ?? 0;
+    value += one < (ROMAN[upper.charAt(index + 1)] ?? 0) ? -one : one;
+  }
+  return value;
+}
+
+const CJK_DIGITS = "〇一二三四五六七八九";
+const CJK_UNITS: Readonly<Record<string, number>> = { 十: 10, 百: 100, 千: 1000 };
+
+function cjkValue(text: string): number | null {
+  if (!/^[〇零一二三四五六七八九十百千两兩廿卅]+$/.test(text)) return null;
+  const plain = text
+    .replaceAll("零", "〇")
+    .replace(/[两兩]/g, "二")
+    .replaceAll("廿", "二十")
+    .replaceAll("卅", "三十");
+  if (!/[十百千]/.test(plain)) return Number([...plain].map((digit) => CJK_DIGITS.indexOf(digit)).join(""));
+  let value = 0;
+  let digit = 0;
+  for (const character of plain) {
+    const unit = CJK_UNITS[character];
+    if (unit === undefined) digit = CJK_DIGITS.indexOf(character);
+    else {
+      value += Math.max(1, digit) * unit;
+      digit = 0;
+    }
+  }
+  return value + digit;
+}
+
+export type NumeralStyle = "figures" | "roman" | "words" | "cjk";
+
+export interface Numeral {
+  readonly style: NumeralStyle;
+  readonly value: number;
+}
+
+/** @returns `null` if the text is not a number */
+export function numeralOf(text: string): Numeral | null {
+  const figures = text.replace(/[０-９]/g, (digit) => String.fromCharCode(digit.charCodeAt(0) - 0xfee0));
+  if (/^\d{1,4}(?:st|nd|rd|th|[ºª°])?$/i.test(figures))
+    return { style: "figures", value: Number.parseInt(figures, 10) };
+  const roman = romanValue(text);
+  if (roman !== null) return { style: "roman", value: roman };
+  const cjk = cjkValue(text);
+  if (cjk !== null) return { style: "cjk", value: cjk };
+  const words = wordsValue(text);
+  return words === null ? null : { style: "words", value: words };
+}

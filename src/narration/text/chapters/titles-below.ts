@@ -1,0 +1,52 @@
+/**
+ * Joins numbers of chapters with the titles in the paragraphs below them. Evidence: share (at least three quarters of
+ * the numbers of one form have such a title).
+ */
+import type { SourceBlock } from "../../text/blocks.ts";
+import { formOf } from "../../text/chapters/chapter-forms.ts";
+import { collapseSpaces, HARD_BREAK } from "../normalise.ts";
+
+const MAX_TITLE_CODE_UNITS = 100;
+/**
+ * Minimum share of numbers with a title below. With a smaller share, a short paragraph below is the beginning of the
+ * text.
+ */
+const TITLES_BELOW_SHARE = 0.75;
+const MIN_TITLES_BELOW = 3;
+/**
+ * Matches lines that are not titles. Old books end titles with a full stop, but a full stop inside the line separates
+ * two sentences.
+ */
+const SENTENCE = /[!?…。！？:：,;][”’"'»」』)）]*$|[a-z]{3}\. \p{Lu}|[:：]\s*\S/u;
+const SPOKEN = /^["“«„「『—–].*[.。][”’"'»」』]?$/;
+
+/** Whether a paragraph is one short line, in capitals or without the marks of a sentence. */
+function isTitle(block: SourceBlock | undefined): boolean {
+  if (block?.kind !== "paragraph") return false;
+  const text = block.text.trim();
+  if (text === "" || text.length > MAX_TITLE_CODE_UNITS || text.includes(HARD_BREAK)) return false;
+  const isInCapitals = /\p{Lu}/u.test(text) && !/\p{Ll}/u.test(text);
+  return (
+    isInCapitals || (/^["“«„「『]?[\p{Lu}\p{Lo}\d]/u.test(text) && !SPOKEN.test(text) && !SENTENCE.test(text))
+  );
+}
+
+/** Joins numbers without a title with the titles that stand in the paragraphs below them. */
+export function joinTitlesBelow(blocks: readonly SourceBlock[]): SourceBlock[] {
+  const bare = blocks.flatMap((block, at) => {
+    const form = block.kind === "heading" ? formOf(collapseSpaces(block.text)) : null;
+    return form?.hasTitle === false ? [{ at, key: form.key }] : [];
+  });
+  const isAbove = new Set<number>();
+  for (const same of Map.groupBy(bare, ({ key }) => key).values()) {
+    const titled = same.filter(({ at }) => isTitle(blocks[at + 1]) && blocks[at + 2] !== undefined);
+    if (titled.length < Math.max(MIN_TITLES_BELOW, TITLES_BELOW_SHARE * same.length)) continue;
+    for (const { at } of titled) isAbove.add(at);
+  }
+  return blocks.flatMap((block, at) => {
+    if (isAbove.has(at - 1)) return [];
+    const title = blocks[at + 1];
+    if (!isAbove.has(at) || block.kind !== "heading" || title?.kind !== "paragraph") return [block];
+    return [{ ...block, text: `${block.text}${HARD_BREAK}${title.text.trim()}` }];
+  });
+}

@@ -1,0 +1,131 @@
+/**
+ * Finds titles without a number in plain text. Evidence: sequence. Either a table of contents lists the titles, or
+ * several short lines have more blank lines above them than paragraphs have. Much text follows each title.
+ */
+
+import { CONTENTS_TITLES, END_LINES } from "../../text/chapters/chapter-words.ts";
+import { hasWords } from "../characters.ts";
+import { collapseSpaces } from "../normalise.ts";
+
+const MAX_TITLE_CODE_UNITS = 80;
+const MIN_TITLES = 3;
+/** Minimum share of the lines of a table of contents that also stand above a text of their own. */
+const FOUND_SHARE = 0.5;
+const MAX_CONTENTS_LINES = 400;
+/** Minimum text between most titles. Verses and lists have less. */
+const LISTED_TEXT_CODE_UNITS = 400;
+const SPACED_TEXT_CODE_UNITS = 1000;
+/** Minimum number of blank lines above a title in capitals, and above any other title. */
+const CAPITALS_BLANK_LINES = 2;
+const OTHER_BLANK_LINES = 3;
+
+/** Matches what surrounds the title in an entry of a table of contents: bullets, numbers, leaders, the page. */
+const AROUND_ENTRY = /^(?:[*•·-]\s+)?(?:(?:\d{1,3}|[ivxlc]{1,9})[.):]?\s+)?|[\s.·…,;:]*[\s.…]\d{1,4}$/g;
+/** Matches the marks that no title ends with. */
+const NO_ENTRY_END = /[,;:：、，；。！？][”」』]?\s*$/;
+
+interface Line {
+  readonly key: string;
+  /** Offset in the text, in UTF-16 units. */
+  readonly offset: number;
+  readonly blankAbove: number;
+  readonly isAlone: boolean;
+  readonly isInCapitals: boolean;
+  /** Whether the line ends with a mark that no title ends with. */
+  readonly endsLikeText: boolean;
+}
+
+/** Returns the form of a title for comparisons: small letters, no emphasis, no final mark. */
+export const titleKey = (text: string): string =>
+  collapseSpaces(text.replace(/[_*=#]+|[\u2028\n]/g, " "))
+    .trim()
+    .replace(/[.:。：]$/, "")
+    .toLowerCase();
+
+function shortLines(text: string): Line[] {
+  const lines: Line[] = [];
+  const all = text.split("\n");
+  let offset = 0;
+  let blankAbove = OTHER_BLANK_LINES;
+  for (const [at, line] of all.entries()) {
+    const isBlank = !/\S/.test(line);
+    if (!isBlank && line.length <= MAX_TITLE_CODE_UNITS && hasWords(line)) {
+      const isAlone = (at === 0 || blankAbove > 0) && !/\S/.test(all[at + 1] ?? "");
+      const isInCapitals = /\p{Lu}{2}/u.test(line) && !/\p{Ll}/u.test(line);
+      const endsLikeText = NO_ENTRY_END.test(line);
+      lines.push({ key: titleKey(line), offset, blankAbove, isAlone, isInCapitals, endsLikeText });
+    }
+    blankAbove = isBlank ? blankAbove + 1 : 0;
+    offset += line.length + 1;
+  }
+  return lines;
+}
+
+/** Whether most titles have at least `leastUnits` of text below them. */
+function haveText(titles: readonly Line[], end: number, leastUnits: number): boolean {
+  const gaps = titles.map(({ offset }, at) => (titles[at + 1]?.offset ?? end) - offset);
+  return gaps.filter((gap) => gap >= leastUnits).length > gaps.length / 2;
+}
+
+/** Returns the titles that a table of contents lists and that stand alone below it. */
+function listedTitles(lines: readonly Line[], end: number): Line[] {
+  const start = 1 + lines.findIndex(({ key }) => CONTENTS_TITLES.has(key));
+  if (start === 0) return [];
+  const lastAlone = new Map(lines.flatMap((line, at) => (line.isAlone ? [[line.key, at]] : [])));
+  const found = new Map<string, number>();
+  for (const [index, { key }] of lines.slice(start, start + MAX_CONTENTS_LINES).entries()) {
+    const spellings = [key, key.replaceAll(AROUND_ENTRY, "")];
+    if (spellings.some((entry) => found.has(entry))) break;
+    const entry = spellings.find((name) => (lastAlone.get(name) ?? 0) > start + index);
+    if (entry !== undefined) found.set(entry, start + index);
+  }
+  const [first = 0, ...others] = found.values();
+  const lastEntry = others.at(-1) ?? first;
+  const titles = [...found.keys()]
+    .map((entry) => lastAlone.get(entry) ?? 0)
+    .filter((at) => at > lastEntry)
+    .sort((one, other) => one - other)
+    .flatMap((at) => lines[at] ?? []);
+  const isTable = titles.length >= Math.max(MIN_TITLES, FOUND_SHARE * (lastEntry - first + 1));
+  return isTable && haveText(titles, end, LISTED_TEXT_CODE_UNITS) ? titles : [];
+}
+
+/**
+ * Returns the lines that blank lines set off from the text above. Of several such lines in a row, returns only the
+ * last.
+ */
+function spacedTitles(lines: readonly Line[], end: number): Line[] {
+  const apart = lines.filter(
+    ({ key, isAlone, isInCapitals, endsLikeText, blankAbove }) =>
+      isAlone &&
+      !endsLikeText &&
+      !CONTENTS_TITLES.has(key) &&
+      !END_LINES.has(key) &&
+      blankAbove >= (isInCapitals ? CAPITALS_BLANK_LINES : OTHER_BLANK_LINES),
+  );
+  const titles = apart.filter(
+    ({ offset }, at) => (apart[at + 1]?.offset ?? end) - offset > LISTED_TEXT_CODE_UNITS,
+  );
+  const isSequence = titles.length >= MIN_TITLES && haveText(titles, end, SPACED_TEXT_CODE_UNITS);
+  return isSequence ? titles : [];
+}
+
+export interface UnnumberedTitles {
+  /** The {@link titleKey} of each title; empty if there is no evidence for titles. */
+  readonly keys: ReadonlySet<string>;
+  /** Whether a table of contents lists all titles. */
+  readonly areInContents: boolean;
+}
+
+export const NO_TITLES: UnnumberedTitles = { keys: new Set(), areInContents: false };
+
+/** @param text plain text with `\n` for line ends */
+export function unnumberedTitles(text: string): UnnumberedTitles {
+  const lines = shortLines(text);
+  const listed = listedTitles(lines, text.length);
+  const spaced = spacedTitles(lines, text.length);
+  // The table of contents may spell a title differently. Such a title counts if it is set off from the text as the
+  // others are.
+  const titles = listed.every((line) => spaced.includes(line)) ? spaced : listed;
+  return { keys: new Set(titles.map(({ key }) => key)), areInContents: titles === listed };
+}

@@ -1,0 +1,84 @@
+/**
+ * Finds the ends of sentences. The rules are fixed here: Node's own rules change between builds, and the ends must not
+ * change.
+ */
+
+import { CLOSERS, characterAt, characterBefore, hasWords, isCjk, OPENERS } from "../../text/characters.ts";
+import { isAbbreviation } from "../../text/cutting/abbreviations.ts";
+
+/**
+ * Matches the marks that end a sentence, and the closing marks after them. `. . .` is one mark, even after other marks.
+ */
+const END = new RegExp(`([.!?…。！？．｡]+(?:[ \\u00a0]\\.+(?![\\p{L}\\p{N}]))*)([${CLOSERS}]*)`, "gu");
+const SPACE_AND_OPENERS = new RegExp(`[\\s${OPENERS}]*`, "y");
+const CJK_TERMINATOR = /[。！？．｡]/;
+const CJK_OPENER = /[“‘「『（【《〈]/;
+const HIRAGANA = /[\u3041-\u309f]/;
+
+/** A run of terminators, and the closing marks after it. */
+interface End {
+  readonly run: string;
+  readonly closers: string;
+  /** Index of the first terminator. */
+  readonly at: number;
+  /** Index after the closing marks. */
+  readonly after: number;
+}
+
+/** Whether the sentence continues after a quotation, as in `「…。」と言った`. */
+const continuesAfterQuotation = (closers: string, next: string): boolean =>
+  closers !== "" && HIRAGANA.test(next);
+
+function endsSentence(text: string, { run, closers, at, after }: End): boolean {
+  const next = characterAt(text, after);
+  if (CJK_TERMINATOR.test(run)) return !continuesAfterQuotation(closers, next);
+  const isAmongCjk = isCjk(next) || isCjk(characterBefore(text, at));
+  // In Chinese and Japanese, an ellipsis alone is a pause. It ends the sentence only before an opening quotation mark,
+  // or if it ends a quotation after which the sentence does not continue.
+  if (/^…+$/.test(run) && isAmongCjk) {
+    return closers === "" ? CJK_OPENER.test(next) : !continuesAfterQuotation(closers, next);
+  }
+  const hasSpace = /\s/.test(next);
+  if (!hasSpace && !isCjk(next)) return false;
+  SPACE_AND_OPENERS.lastIndex = after;
+  SPACE_AND_OPENERS.test(text);
+  const first = characterAt(text, SPACE_AND_OPENERS.lastIndex);
+  if (/\p{Ll}/u.test(first) || continuesAfterQuotation(closers, next)) return false;
+  if (run === "." && !/[”’"'»]/.test(closers)) return !isAbbreviation(text, at, first);
+  return true;
+}
+
+/**
+ * Finds where the sentences of a paragraph begin, except the first. An intended line break ends a sentence.
+ *
+ * @returns indexes, ascending
+ */
+export function sentenceStarts(text: string): number[] {
+  const starts: number[] = [];
+  const lines = text.split("\n");
+  let offset = 0;
+  for (const line of lines) {
+    if (offset > 0 && line !== "") starts.push(offset);
+    const first = starts.length;
+    for (const match of line.matchAll(END)) {
+      const [all, run = "", closers = ""] = match;
+      const after = match.index + all.length;
+      if (after >= line.trimEnd().length) break;
+      if (!endsSentence(line, { run, closers, at: match.index, after })) continue;
+      const start = after + (/^\s*/.exec(line.slice(after))?.[0].length ?? 0);
+      const begun = starts.length > first ? (starts.at(-1) ?? 0) - offset : 0;
+      // Text without a word joins the sentence after it.
+      if (hasWords(line.slice(begun, start))) starts.push(offset + start);
+    }
+    offset += line.length + 1;
+  }
+  return starts;
+}
+
+/** Divides a part's text into sentences, for captions. */
+export function sentencesOf(text: string): string[] {
+  const starts = sentenceStarts(text);
+  return [0, ...starts]
+    .map((start, index) => text.slice(start, starts[index]).trim())
+    .filter((sentence) => sentence !== "");
+}

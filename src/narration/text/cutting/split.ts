@@ -1,0 +1,190 @@
+/**
+ * Divides units into parts at positions that depend only on the text around them, so that an edit changes only the
+ * parts around the edit (docs/reference-narrations.md, Plan of a narration).
+ */
+import { MINIMUM_CHARGE_SECONDS } from "../../../contract/billing.ts";
+import { MAX_PROMPT_CODE_POINTS } from "../../../contract/service-limits.ts";
+import { Ranks } from "../../text/cutting/rank.ts";
+import { GAP, PARAGRAPH_JOINT, sizeOf, type Unit, unitsOf } from "./units.ts";
+
+/**
+ * Maximum length of a part. Longer parts would save less than two per cent, and the service may cut off parts that are
+ * two minutes long.
+ */
+const MAX_SECONDS = 90;
+/** Maximum length of a unit. A unit as long as a part would leave no room for the heading above it. */
+const MAX_UNIT_SECONDS = 70;
+/** Minimum length on each side of a cut, if possible. Shorter parts would sound fragmented. */
+const MIN_SECONDS = 20;
+
+/**
+ * A unit is ranked only by this number of first characters, so that an edit in the rest of the unit does not move a
+ * cut.
+ */
+const RANKED_CHARACTERS = 32;
+
+export interface PartText {
+  readonly text: string;
+  readonly speechMs: number;
+  /** Whether the text ends a paragraph. */
+  readonly endsParagraph: boolean;
+}
+
+const JOINT = sizeOf(PARAGRAPH_JOINT);
+
+/** Units in order. Computes the size of any range of units as one part. */
+class UnitSequence {
+  readonly units: readonly Unit[];
+  /** The gap before each unit. It is stored apart from the units, because ranges are searched repeatedly. */
+  readonly gaps: Uint8Array;
+  /** Speaking time of the text before each unit, in milliseconds. */
+  readonly #msBefore: Float64Array;
+  readonly #codePointsBefore: Float64Array;
+
+  constructor(units: readonly Unit[], paragraphs: readonly string[]) {
+    this.units = units;
+    this.gaps = Uint8Array.from(units, ({ gapBefore }) => gapBefore);
+    this.#msBefore = new Float64Array(units.length);
+    this.#codePointsBefore = new Float64Array(units.length);
+    let milliseconds = 0;
+    let codePoints = 0;
+    let previous: Unit | undefined;
+    for (const [index, unit] of units.entries()) {
+      if (previous !== undefined) {
+        const isInside = previous.paragraph === unit.paragraph;
+        const joint = isInside ? sizeOf(paragraphs[unit.paragraph] ?? "", previous.end, unit.start) : JOINT;
+        milliseconds += joint.speechMs;
+        codePoints += joint.codePoints;
+      }
+      this.#msBefore[index] = milliseconds;
+      this.#codePointsBefore[index] = codePoints;
+      milliseconds += unit.speechMs;
+      codePoints += unit.codePoints;
+      previous = unit;
+    }
+  }
+
+  speechMs(from: number, to: number): number {
+    const last = to - 1;
+    return (this.#msBefore[last] ?? 0) + (this.units[last]?.speechMs ?? 0) - (this.#msBefore[from] ?? 0);
+  }
+
+  codePoints(from: number, to: number): number {
+    const last = to - 1;
+    const end = (this.#codePointsBefore[last] ?? 0) + (this.units[last]?.codePoints ?? 0);
+    return end - (this.#codePointsBefore[from] ?? 0);
+  }
+}
+
+/** Returns the first index from which a condition holds, by binary search; `to` if it never holds. */
+function firstWhere(from: number, to: number, holds: (index: number) => boolean): number {
+  let low = from;
+  let high = to;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (holds(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/**
+ * Chooses the best gap of a range that has at least `minMs` of speech on both sides. Of equally good gaps, chooses the
+ * one with the lowest rank. Of equal ranks, chooses the most central gap.
+ */
+function chooseCut(
+  sequence: UnitSequence,
+  ranks: Ranks,
+  from: number,
+  to: number,
+  minMs: number,
+): number | null {
+  const first = firstWhere(from + 1, to, (cut) => sequence.speechMs(from, cut) >= minMs);
+  const end = firstWhere(first, to, (cut) => sequence.speechMs(cut, to) < minMs);
+  let gap = Number.POSITIVE_INFINITY;
+  for (let cut = first; cut < end && gap > GAP.paragraph; cut += 1) {
+    gap = Math.min(gap, sequence.gaps[cut] ?? Number.POSITIVE_INFINITY);
+  }
+  const imbalance = (cut: number): number =>
+    Math.abs(sequence.speechMs(from, cut) - sequence.speechMs(cut, to));
+  let best: number | null = null;
+  for (let cut = first; cut < end; cut += 1) {
+    if (sequence.gaps[cut] !== gap) continue;
+    const order = best === null ? -1 : ranks.compare(cut, best);
+    if (best === null || order < 0 || (order === 0 && imbalance(cut) < imbalance(best))) best = cut;
+  }
+  return best;
+}
+
+/**
+ * Chooses a cut with at least 20 seconds on both sides. If there is none, the seconds of the minimum charge suffice. If
+ * there is none either, any length suffices.
+ */
+function firstCut(
+  sequence: UnitSequence,
+  ranks: Ranks,
+  from: number,
+  to: number,
+  speed: number,
+): number | null {
+  for (const seconds of [MIN_SECONDS, MINIMUM_CHARGE_SECONDS, 0]) {
+    const cut = chooseCut(sequence, ranks, from, to, seconds * 1000 * speed);
+    if (cut !== null) return cut;
+  }
+  return null;
+}
+
+/** Computes the first unit of each part, in order. */
+function cutsOf(sequence: UnitSequence, ranks: Ranks, speed: number): number[] {
+  const maxMs = MAX_SECONDS * 1000 * speed;
+  const starts: number[] = [];
+  // A stack of open ranges, leftmost on top. It replaces recursion, which a hostile text could make too deep.
+  const open: Array<readonly [from: number, to: number]> = [[0, sequence.units.length]];
+  for (let range = open.pop(); range !== undefined; range = open.pop()) {
+    const [from, to] = range;
+    const fits =
+      sequence.speechMs(from, to) <= maxMs && sequence.codePoints(from, to) <= MAX_PROMPT_CODE_POINTS;
+    const cut = fits ? null : firstCut(sequence, ranks, from, to, speed);
+    if (cut === null) starts.push(from);
+    else open.push([cut, to], [from, cut]);
+  }
+  return starts;
+}
+
+/**
+ * Divides paragraphs into parts. Neighbouring paragraphs may share a part.
+ *
+ * @param paragraphs in order, none empty
+ * @param speed the speed at which the parts are spoken
+ */
+export function splitIntoParts(paragraphs: readonly string[], speed: number): PartText[] {
+  const max = {
+    speechMs: MAX_UNIT_SECONDS * 1000 * speed,
+    codePoints: Math.floor((MAX_PROMPT_CODE_POINTS * MAX_UNIT_SECONDS) / MAX_SECONDS),
+  };
+  const units = unitsOf(paragraphs, max);
+  const sequence = new UnitSequence(units, paragraphs);
+  const textOf = (unit: Unit | undefined): string =>
+    unit === undefined ? "" : (paragraphs[unit.paragraph] ?? "").slice(unit.start, unit.end);
+  const ranks = new Ranks(units.length, (index) => textOf(units[index]).slice(0, RANKED_CHARACTERS));
+  const starts = cutsOf(sequence, ranks, speed);
+  return starts.map((from, index) => {
+    const to = starts[index + 1] ?? units.length;
+    return {
+      text: textOfRange(paragraphs, units.slice(from, to)),
+      speechMs: sequence.speechMs(from, to),
+      endsParagraph: units[to]?.paragraph !== units[to - 1]?.paragraph,
+    };
+  });
+}
+
+function textOfRange(paragraphs: readonly string[], units: readonly Unit[]): string {
+  const texts: string[] = [];
+  for (let index = 0; index < units.length; ) {
+    const { paragraph, start } = units[index] ?? { paragraph: 0, start: 0 };
+    let end = start;
+    for (; units[index]?.paragraph === paragraph; index += 1) end = units[index]?.end ?? end;
+    texts.push((paragraphs[paragraph] ?? "").slice(start, end));
+  }
+  return texts.join(PARAGRAPH_JOINT);
+}

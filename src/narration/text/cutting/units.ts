@@ -1,0 +1,147 @@
+/**
+ * Divides paragraphs into units, of which parts are made. A paragraph that fits is one unit. A longer paragraph is
+ * divided into sentences, a sentence that is too long into clauses, and so on.
+ */
+import { type SpokenSize, spokenSize } from "../../../contract/estimate.ts";
+import { MAX_PROMPT_CODE_POINTS } from "../../../contract/service-limits.ts";
+import { sentenceStarts } from "../../text/cutting/sentences.ts";
+import {
+  clauseStarts,
+  codePointStarts,
+  graphemeStarts,
+  wordStarts,
+} from "../../text/cutting/smaller-pieces.ts";
+
+/** What a cut before a unit separates. The smaller the number, the better the cut. */
+export const GAP = {
+  paragraph: 1,
+  sentence: 2,
+  sentenceInQuotation: 3,
+  clause: 4,
+  word: 5,
+  grapheme: 6,
+  /** Between a paragraph and the paragraph above that announces it, such as a title. */
+  announced: 7,
+} as const;
+export type Gap = (typeof GAP)[keyof typeof GAP];
+
+/** A piece of a paragraph, without trailing white space. */
+export interface Unit extends SpokenSize {
+  /** Index of its paragraph. */
+  readonly paragraph: number;
+  readonly start: number;
+  readonly end: number;
+  readonly gapBefore: Gap;
+}
+
+/** Paragraphs of one part are sent with a blank line between them. */
+export const PARAGRAPH_JOINT = "\n\n";
+
+export const sizeOf = (text: string, start = 0, end = text.length): SpokenSize =>
+  spokenSize(text.slice(start, end));
+
+/** How a piece that does not fit is divided further, from the best gaps to the worst. */
+const BREAKERS: ReadonlyArray<readonly [gap: Gap, starts: (text: string) => number[]]> = [
+  [GAP.sentence, sentenceStarts],
+  [GAP.clause, clauseStarts],
+  [GAP.word, wordStarts],
+  [GAP.grapheme, graphemeStarts],
+  // Divides a grapheme only if it alone is too long for a task.
+  [GAP.grapheme, (grapheme) => codePointStarts(grapheme, MAX_PROMPT_CODE_POINTS)],
+];
+
+/** Returns the end of a range without its trailing white space. */
+function trimmedEnd(text: string, start: number, end: number): number {
+  let last = end;
+  while (last > start && /\s/.test(text.charAt(last - 1))) last -= 1;
+  return last;
+}
+
+const QUOTATION = /[「『」』]/g;
+
+/** Counts the East Asian quotations that a sentence opens, minus those that it closes. */
+function openQuotations(sentence: string): number {
+  let depth = 0;
+  for (const [mark] of sentence.matchAll(QUOTATION)) depth += mark === "「" || mark === "『" ? 1 : -1;
+  return depth;
+}
+
+/** Breaks paragraphs into ever smaller pieces until each fits. */
+class Breaker {
+  readonly units: Unit[] = [];
+  readonly #paragraphs: readonly string[];
+  readonly #max: SpokenSize;
+
+  constructor(paragraphs: readonly string[], max: SpokenSize) {
+    this.#paragraphs = paragraphs;
+    this.#max = max;
+  }
+
+  /** @param level index in {@link BREAKERS} of the next way to divide */
+  break(paragraph: number, start: number, end: number, gapBefore: Gap, level: number): void {
+    const text = this.#paragraphs[paragraph] ?? "";
+    const { speechMs, codePoints } = sizeOf(text, start, end);
+    const breaker = BREAKERS[level];
+    if (breaker === undefined || (speechMs <= this.#max.speechMs && codePoints <= this.#max.codePoints)) {
+      this.units.push({ paragraph, start, end, gapBefore, speechMs, codePoints });
+      return;
+    }
+    const [gap, startsOf] = breaker;
+    const starts = startsOf(text.slice(start, end));
+    starts.push(end - start);
+    let from = start;
+    let depth = 0;
+    for (const next of starts) {
+      const to = start + next;
+      const last = trimmedEnd(text, from, to);
+      const inner = gap === GAP.sentence && depth > 0 ? GAP.sentenceInQuotation : gap;
+      if (last > from) this.break(paragraph, from, last, from === start ? gapBefore : inner, level + 1);
+      if (gap === GAP.sentence) depth = Math.max(0, depth + openQuotations(text.slice(from, to)));
+      from = to;
+    }
+  }
+}
+
+/** Maximum length of a title in characters. Most sentences are longer. */
+const MAX_ANNOUNCING_CODE_UNITS = 80;
+/**
+ * Maximum number of paragraphs in a row that announce the next one. A longer row is a list, and only its last item may
+ * announce a paragraph.
+ */
+const MAX_ANNOUNCING_ROW = 3;
+
+/**
+ * Whether a paragraph belongs to the next one: a numeral, a line in capitals, or a short paragraph without a final
+ * mark. Evidence: form.
+ */
+const announces = (text: string): boolean =>
+  text.length <= MAX_ANNOUNCING_CODE_UNITS &&
+  !text.includes("\n") &&
+  (/[\p{L}\p{N}]$/u.test(text) ||
+    /^[IVXLC\d]{1,7}[.)]?$/.test(text) ||
+    (!/\p{Ll}|\p{Lo}/u.test(text) && /\p{Lu}{2}/u.test(text)));
+
+/** Returns for each paragraph whether it announces the next one. */
+function announcing(paragraphs: readonly string[]): boolean[] {
+  const flags = paragraphs.map(announces);
+  let from = 0;
+  for (let index = 0; index <= flags.length; index += 1) {
+    if (flags[index] === true) continue;
+    if (index - from > MAX_ANNOUNCING_ROW) flags.fill(false, from, index - 1);
+    from = index + 1;
+  }
+  return flags;
+}
+
+/**
+ * @param paragraphs texts that may share parts, in order
+ * @param max maximum size of a unit, measured at speed 1
+ */
+export function unitsOf(paragraphs: readonly string[], max: SpokenSize): Unit[] {
+  const breaker = new Breaker(paragraphs, max);
+  const flags = announcing(paragraphs);
+  for (const [index, text] of paragraphs.entries()) {
+    breaker.break(index, 0, text.length, flags[index - 1] === true ? GAP.announced : GAP.paragraph, 0);
+  }
+  return breaker.units;
+}

@@ -1,0 +1,153 @@
+/** Builds the document. Its sections begin with headings and contain runs of paragraphs that may share parts. */
+import { AudioError } from "../../errors.ts";
+import type { SkippedList, SourceBlock } from "../text/blocks.ts";
+import { hasWords } from "../text/characters.ts";
+import { flowParagraph } from "./normalise.ts";
+import { MAX_PARTS, type PlannedSection, type Speaker } from "./plan.ts";
+import { ITALIC_MARK, type SpeakerLabels } from "./speakers/speaker-labels.ts";
+
+/** Why a new run begins. If several reasons apply, the last one in this list counts. */
+export type RunBreak = "speaker" | "rule" | "heading";
+
+/** Paragraphs of one section and one voice, with only the usual pause between them. */
+export interface ParagraphRun {
+  readonly section: number;
+  readonly voice: Speaker | null;
+  /** Why a new run begins here; ignored for the first run. */
+  readonly edge: RunBreak;
+  /** Silence that the text requests before this run; `null` for the usual silence. */
+  readonly pauseSeconds: number | null;
+  readonly paragraphs: readonly string[];
+}
+
+export interface NarrationDocument {
+  readonly sections: readonly PlannedSection[];
+  readonly runs: readonly ParagraphRun[];
+}
+
+interface OpenParagraphRun extends ParagraphRun {
+  readonly paragraphs: string[];
+}
+
+/**
+ * Joins the lines of a heading to one title, such as `CHAPTER I.` and `Down the Rabbit-Hole`. Adds a colon after a line
+ * that ends without a mark.
+ */
+const onOneLine = (heading: string): string =>
+  heading
+    .split("\n")
+    .reduce((title, line) => (/\p{P}$/u.test(title) ? `${title} ${line}` : `${title}: ${line}`));
+
+/**
+ * Joins the heading of a part of a book and that of its first chapter. Adds a colon, except after a final mark as in
+ * `BOOK I.`.
+ */
+const joinTitles = (above: string, below: string): string =>
+  /[.!?:]$/.test(above) ? `${above} ${below}` : `${above}: ${below}`;
+
+class Builder {
+  readonly sections: PlannedSection[] = [];
+  readonly runs: OpenParagraphRun[] = [];
+  /** Level of the last heading if no paragraph has followed it; otherwise 0. */
+  #bareHeading = 0;
+  /** Whether a thematic break stands between the last paragraph and the next. */
+  #hasRule = false;
+  /** Silence that the text asked for since the last paragraph. */
+  #pauseSeconds: number | null = null;
+
+  heading(level: number, text: string): void {
+    const section = this.sections.at(-1);
+    // Join the heading of a part of the book with that of its first chapter. Alone, it would become a part of the
+    // narration that lasts one second.
+    const isBelow = this.#bareHeading > 0 && level > this.#bareHeading;
+    if (isBelow && this.#pauseSeconds === null && section !== undefined) {
+      this.sections.push({ title: joinTitles(section.title ?? "", onOneLine(text)), level: section.level });
+      this.sections.splice(-2, 1);
+      this.runs.at(-1)?.paragraphs.push(text);
+    } else {
+      this.sections.push({ title: onOneLine(text), level });
+      this.#open(null, "heading", text);
+    }
+    this.#bareHeading = level;
+    this.#hasRule = false;
+  }
+
+  paragraph(voice: Speaker | null, text: string): void {
+    if (this.sections.length === 0) this.sections.push({ title: null, level: null });
+    const run = this.runs.at(-1);
+    if (run === undefined || this.#hasRule) this.#open(voice, "rule", text);
+    else if (run.voice !== voice || this.#pauseSeconds !== null) this.#open(voice, "speaker", text);
+    else run.paragraphs.push(text);
+    this.#bareHeading = 0;
+    this.#hasRule = false;
+  }
+
+  pause(seconds: number): void {
+    this.#pauseSeconds = (this.#pauseSeconds ?? 0) + seconds;
+  }
+
+  rule(): void {
+    this.#hasRule = true;
+  }
+
+  #open(voice: Speaker | null, edge: RunBreak, text: string): void {
+    if (this.runs.length >= MAX_PARTS) {
+      throw new AudioError(
+        "invalid_request",
+        `The text has more than ${MAX_PARTS} headings and changes of voice, each of which begins a part; a narration has at most ${MAX_PARTS} parts. Nothing was sent.`,
+      );
+    }
+    const pauseSeconds = this.#pauseSeconds;
+    this.#pauseSeconds = null;
+    this.runs.push({ section: this.sections.length - 1, voice, edge, pauseSeconds, paragraphs: [text] });
+  }
+}
+
+/** @param skipped collects what is not spoken: blocks without words, and directions */
+export function buildDocument(
+  blocks: readonly SourceBlock[],
+  speakers: SpeakerLabels,
+  skipped: SkippedList,
+): NarrationDocument {
+  const builder = new Builder();
+  /** The speaker of a label without text, who speaks the next paragraph. */
+  let announced: Speaker | null = null;
+  /** The speaker whose turn continues. */
+  let current: Speaker | null = null;
+  /** The speaker of the last paragraph. */
+  let last: Speaker | null = null;
+  speakers.survey(blocks.flatMap((block) => (block.kind === "paragraph" ? [block.text] : [])));
+  for (const block of blocks) {
+    if (block.kind === "rule") {
+      builder.rule();
+      continue;
+    }
+    if (block.kind === "pause") {
+      builder.pause(block.seconds);
+      continue;
+    }
+    const isHeading = block.kind === "heading";
+    const turns = isHeading
+      ? [{ voice: null, text: block.text, isLabelled: true }]
+      : speakers.turns(block.text, skipped);
+    for (const { voice, text, isLabelled } of turns) {
+      const flowing = flowParagraph(text.replaceAll(ITALIC_MARK, ""));
+      if (isLabelled) current = voice;
+      if (flowing === "") {
+        announced = voice;
+        continue;
+      }
+      if (!hasWords(flowing)) {
+        skipped.add("no_words", flowing);
+        builder.rule();
+      } else if (block.kind === "heading") builder.heading(block.level, flowing);
+      else {
+        const isContinued = block.kind === "paragraph" && block.continues === true && !isLabelled;
+        last = voice ?? announced ?? (isContinued ? last : speakers.turnsContinue ? current : null);
+        builder.paragraph(last, flowing);
+      }
+      announced = null;
+    }
+  }
+  return builder;
+}

@@ -1,0 +1,34 @@
+/**
+ * Decides whether an indented block is text, although it is code in Markdown. Evidence: form, or form and share. A
+ * block is text if it begins like a sentence and has no sign of code. It is also text if it looks like a sentence or a
+ * clause and nearly all of it is words. Any other block stays code, which is left out and reported.
+ */
+import { OPENERS } from "../../text/characters.ts";
+
+/** The beginning of a sentence, in any script. */
+const SENTENCE = new RegExp(`^[\\s${OPENERS}]*[\\p{Lu}\\p{Lo}]`, "u");
+/** The mark of a list item, such as `a)`, `(iv)`, `1.` and `•`. */
+const CLAUSE = /^\s*(?:\(?(?:\p{L}|[ivx]{1,5}|\d{1,3})[.)]|[•·–—*-])\s+\S/u;
+const LIKE_CODE = /[{}<>=|\\$#`@]|\w_\w|\w\(|\);|^\s*[-/]{1,2}\w/m;
+/** Signs of code that do not occur even in contracts. */
+const CERTAINLY_CODE = /[{}\\]|=>|==|\);|\w_\w|\$\w|^\s*[-/]{1,2}\w|^\s*[#$>%] /m;
+
+const WORD =
+  /^["'`“”‘’«»<([¡¿]*(?:\p{L}[\p{L}\p{M}\p{N}'’.-]*|\p{N}[\p{N}.,:%-]*|[–—&/-]+)["'`“”‘’«»>)\]]*[.,;:!?…]*["'“”‘’«»>)\]]*$/u;
+const WORDS_SHARE = 0.9;
+const MIN_WORDS = 6;
+const PUNCTUATION = /\p{L}{2}[,.;:](?:\s|$)/u;
+
+/** @param block without its indentation */
+export function isText(block: string): boolean {
+  if (SENTENCE.test(block) && !LIKE_CODE.test(block)) return true;
+  if (CERTAINLY_CODE.test(block)) return false;
+  const isClause = CLAUSE.test(block);
+  if (!isClause && !SENTENCE.test(block) && !PUNCTUATION.test(block)) return false;
+  const tokens = block.split(/\s+/).filter((token) => token !== "");
+  const words = tokens.filter((token) => WORD.test(token)).length;
+  return (
+    words >= (isClause ? MIN_WORDS / 2 : MIN_WORDS) &&
+    words >= WORDS_SHARE * (tokens.length - (isClause ? 1 : 0))
+  );
+}

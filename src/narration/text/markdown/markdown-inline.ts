@@ -1,0 +1,91 @@
+/** Reads the words of Markdown's inline tokens, without marks, addresses and tags. */
+import type { MarkedToken, Token, Tokens } from "marked";
+import type { SkippedList } from "../../text/blocks.ts";
+import { hasWords } from "../../text/characters.ts";
+import { decodeEntities } from "../../text/markdown/entities.ts";
+import { isWordsInBrackets } from "../../text/markdown/html-elements.ts";
+import { dropUnspoken, HARD_BREAK } from "../normalise.ts";
+import { hostOf, speakAddresses } from "../plain/web-addresses.ts";
+import { ITALIC_MARK } from "../speakers/speaker-labels.ts";
+import { isLibraryToken } from "./markdown-lexer.ts";
+
+/** A footnote mark such as `[^1]`, which is not spoken. */
+const FOOTNOTE_MARK = /\[\^[^\][\s]+\]/g;
+
+/**
+ * Marks of emphasis beside Chinese or Japanese punctuation, which CommonMark does not recognise. `2**3` is not
+ * emphasis.
+ */
+const STRAY_EMPHASIS = /(?<![A-Za-z0-9])\*{2,3}|\*{2,3}(?![A-Za-z0-9])/g;
+
+/** Status badges of projects. Evidence: form of the address. */
+const BADGE = /shields\.io|badge|badgen\.net|\/workflows\/[^?]*\.svg|travis-ci|codecov\.io/i;
+
+/** Whether a link contains nothing but a badge or an SVG image. */
+function isBadge({ tokens }: Tokens.Link): boolean {
+  const [image, ...more] = tokens;
+  return (
+    more.length === 0 &&
+    image?.type === "image" &&
+    (BADGE.test(`${image["href"]}`) || /\.svg(?:\?|$)/i.test(`${image["href"]}`))
+  );
+}
+
+function spoken(text: string): string {
+  const words = dropUnspoken(decodeEntities(text)).replace(FOOTNOTE_MARK, "").replace(STRAY_EMPHASIS, "");
+  return speakAddresses(words);
+}
+
+/** Tags that begin or end a line, such as those of a list inside a table cell. */
+const LINE_TAG = /^<(?:br|\/?(?:li|ul|ol|p|div|tr|dt|dd|h[1-6]))\b/i;
+
+function speakToken(token: MarkedToken, skipped: SkippedList): string {
+  switch (token.type) {
+    case "text":
+      // Use the raw text, because some references in `text` are already decoded.
+      return token.tokens === undefined ? spoken(token.raw) : inlineText(token.tokens, skipped);
+    case "escape":
+    case "codespan":
+      return token.text;
+    case "br":
+      return HARD_BREAK;
+    case "html":
+      if (LINE_TAG.test(token.text)) return HARD_BREAK;
+      return isWordsInBrackets(token.text) ? token.text : "";
+    case "link":
+      if (isBadge(token)) {
+        skipped.add("badge", token.text);
+        return "";
+      }
+      return token.autolink === true ? addressOf(token.href, token.text) : inlineText(token.tokens, skipped);
+    case "image": {
+      if (BADGE.test(token.href)) {
+        skipped.add("badge", token.text || token.href);
+        return "";
+      }
+      const alternative = inlineText(token.tokens, skipped) || spoken(token.text);
+      if (!hasWords(alternative)) skipped.add("image", token.href);
+      return alternative;
+    }
+    case "em": {
+      const words = inlineText(token.tokens, skipped);
+      return /^\([^()\n]+\)$/.test(words) ? ITALIC_MARK + words : words;
+    }
+    case "strong":
+    case "del":
+      return inlineText(token.tokens, skipped);
+    default:
+      // For example, the check box in a list of tasks.
+      return "";
+  }
+}
+
+/** Speaks a web address as its host, and a mail address unchanged. */
+const addressOf = (href: string, text: string): string => (/^https?:/i.test(href) ? hostOf(href) : text);
+
+/** @returns with `\n` for soft line breaks and {@link HARD_BREAK} for others */
+export function inlineText(tokens: readonly Token[], skipped: SkippedList): string {
+  let text = "";
+  for (const token of tokens) if (isLibraryToken(token)) text += speakToken(token, skipped);
+  return text.normalize("NFC");
+}

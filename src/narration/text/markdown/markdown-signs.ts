@@ -1,0 +1,54 @@
+/**
+ * Decides whether a text is written in Markdown. Evidence: form. One mark that plain text does not use suffices.
+ * Without any such mark, the text is read as plain text, in which indentation and line breaks have other meanings.
+ */
+import { isHtmlElement } from "../../text/markdown/html-elements.ts";
+
+/**
+ * Signs of Markdown. Every pattern takes linear time: none can match in two ways, and only patterns with `\n` cross
+ * lines.
+ */
+const SIGNS: readonly RegExp[] = [
+  /^ {0,3}#{1,6} +\S/m,
+  /^ {0,3}(?:`{3}|~{3})/m,
+  /^(?:---|\+\+\+)[ \t]*\n[\w"'.-]+[ \t]*[:=[]/,
+  // Links, images, footnotes, references.
+  /\]\([^)\s]|!\[|\[\^|\[\[|\]\[/,
+  /^ {0,3}\[[^\]\n]{1,200}\]:[ \t]*\S/m,
+  // Emphasis, except `_this_`, which plain text uses too.
+  /\*\*[^\s*]|(?<![\w*])\*[^\s*][^*\n]{0,200}\*(?![\w*])|__[^\s_]|~~[^\s~]/,
+  // Inline code. Old texts quote `like this', with an apostrophe at the end; that is not code.
+  /`[^`'\n]{1,200}`/,
+  // Lists and quotations, except page numbers (- 12 -), rules (* * *) and centred lines (> THE END <).
+  /^ {0,3}[-*+] +(?![-*+\s]|\d+ +[-–]\s*$)\S/m,
+  /^ {0,3}\d{1,9}[.)] +\S.*\n {0,3}\d{1,9}[.)] +\S/m,
+  /^ {0,3}>(?!.*<[ \t]*$) ?\S/m,
+  // Underlined headings, tables and rules.
+  /(?:^|\n[ \t]*\n)\S[^\n]{0,100}\n {0,3}(?:={3,}|-{3,})[ \t]*(?:\n|$)/,
+  /^ {0,3}\|?[ :]*-[-: ]*\|[-|: ]*$/m,
+  /^ {0,3}(?:-[ \t]*){3,}$/m,
+  // Line breaks that are to stay.
+  /\S(?: {2,}|\\)\n[^\n]/,
+  /\\[*_#`[\]>]|&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z]{2,8}\d?);|<https?:/i,
+  // Templates, formulas, containers, commands of LaTeX.
+  /\{\{[<%]|\{%|\$\$|^:::|\\[a-z]{2,20}\*?\{/im,
+];
+
+const FIRST_ITEM = /^ {0,3}1[.)] +\S/m;
+const SECOND_ITEM = /^ {0,3}2[.)] +\S/m;
+const TAG = /<\/?([a-z][a-z0-9-]{0,20})(?:\s[^<>]{0,500})?\/?>|<!--/gi;
+
+function hasTags(text: string): boolean {
+  if (!text.includes("<")) return false;
+  for (const [, name] of text.matchAll(TAG)) if (name === undefined || isHtmlElement(name)) return true;
+  return false;
+}
+
+/** @param text with `\n` for line ends */
+export function hasMarkdown(text: string): boolean {
+  return (
+    SIGNS.some((sign) => sign.test(text)) ||
+    (FIRST_ITEM.test(text) && SECOND_ITEM.test(text)) ||
+    hasTags(text)
+  );
+}

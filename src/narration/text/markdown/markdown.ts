@@ -1,0 +1,186 @@
+/**
+ * Reads Markdown: what a listener should hear of it, and what is left out (docs/reference-narrations.md, Plan of a
+ * narration).
+ */
+import type { MarkedToken, Token, Tokens } from "marked";
+import type { ReadText, SkippedList, SourceBlock } from "../../text/blocks.ts";
+import { markChapters } from "../../text/chapters/mark-chapters.ts";
+import { unnumberedTitles } from "../../text/chapters/unnumbered-titles.ts";
+import { hasWords } from "../../text/characters.ts";
+import { isWordsInBrackets } from "../../text/markdown/html-elements.ts";
+import { isText } from "../../text/markdown/indented-text.ts";
+import { inlineText } from "../../text/markdown/markdown-inline.ts";
+import { isLibraryToken, lexMarkdown } from "../../text/markdown/markdown-lexer.ts";
+import { HARD_BREAK, normaliseLines } from "../normalise.ts";
+import { withoutMarks } from "../plain/bracket-marks.ts";
+import { withoutEbookFrame } from "../plain/ebook-frame.ts";
+import { isWrapped } from "../plain/kept-lines.ts";
+import { dropUnspokenMarkup } from "./unspoken-markup.ts";
+
+/** YAML or TOML at the beginning; two rules around ordinary text do not count. */
+const FRONT_MATTER = [
+  /^---[ \t]*\n(?:#.*\n)*[\w"'.-]+[ \t]*:[\s\S]*?\n(?:---|\.\.\.)[ \t]*(?:\n|$)/,
+  /^\+\+\+[ \t]*\n(?:#.*\n)*(?:[\w"'.-]+[ \t]*=|\[)[\s\S]*?\n\+\+\+[ \t]*(?:\n|$)/,
+];
+
+const ALERT = /^\[!(\w+)\]\s*/;
+/** Attributes of headings in Pandoc and kramdown. */
+const HEADING_ATTRIBUTES = /\s*\{[#.][^{}]*\}$/;
+
+const capitalised = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1).toLowerCase();
+
+/**
+ * Removes comments. An unclosed comment is read as text, because it would hide the rest of the text without a report.
+ */
+function withoutComments(html: string): string {
+  const [before = "", ...comments] = html.split("<!--");
+  const after = comments.map((comment) => /-->(?<words>[\s\S]*)/.exec(comment)?.groups?.["words"] ?? comment);
+  return [before, ...after].join(" ");
+}
+
+class MarkdownReader {
+  readonly blocks: SourceBlock[] = [];
+  readonly #skipped: SkippedList;
+  /** Number of a list item, which is spoken before its first words. */
+  #number = "";
+
+  constructor(skipped: SkippedList) {
+    this.#skipped = skipped;
+  }
+
+  read(tokens: readonly Token[]): void {
+    for (const token of tokens) {
+      if (isLibraryToken(token)) this.#block(token);
+      else this.#skipped.add("footnote", token.raw);
+    }
+  }
+
+  #block(token: MarkedToken): void {
+    switch (token.type) {
+      case "heading":
+        this.#heading(token);
+        break;
+      case "paragraph":
+      case "text":
+        this.#paragraph(this.#inline(token.tokens ?? []) || (token.tokens === undefined ? token.text : ""));
+        break;
+      case "blockquote":
+        this.read(token.tokens);
+        break;
+      case "list":
+        this.#list(token);
+        break;
+      case "table":
+        this.#table(token);
+        break;
+      case "hr":
+        this.blocks.push({ kind: "rule" });
+        break;
+      case "code":
+        this.#code(token);
+        break;
+      case "html":
+        this.#html(token.text);
+        break;
+      default:
+        // White space and link definitions are invisible to readers.
+        break;
+    }
+  }
+
+  #heading({ depth, tokens }: Tokens.Heading): void {
+    const text = this.#inline(tokens).replace(HEADING_ATTRIBUTES, "");
+    this.blocks.push({ kind: "heading", level: depth, text });
+  }
+
+  #paragraph(text: string): void {
+    const spoken = text.replace(ALERT, (_, kind: string) => `${capitalised(kind)}: `);
+    if (spoken.trim() === "") return;
+    this.blocks.push({ kind: "paragraph", text: this.#number + spoken });
+    this.#number = "";
+  }
+
+  #list({ ordered, start, items }: Tokens.List): void {
+    for (const [index, item] of items.entries()) {
+      this.#number = ordered ? `${Number(start) + index}. ` : "";
+      this.read(item.tokens);
+    }
+    this.#number = "";
+  }
+
+  #table({ header, rows }: Tokens.Table): void {
+    const cell = (tokens: Token[]): string => this.#inline(tokens).replaceAll(HARD_BREAK, " ").trim();
+    const titles = header.map(({ tokens }) => cell(tokens));
+    if (rows.length === 0) this.#paragraph(titles.filter((title) => title !== "").join(", "));
+    for (const row of rows) {
+      const pairs = row.map(({ tokens }, index) => {
+        const [title = "", text] = [titles[index], cell(tokens)];
+        return title === "" || text === "" ? text : `${title}: ${text}`;
+      });
+      this.#paragraph(pairs.filter((pair) => pair !== "").join(", "));
+    }
+  }
+
+  /** An indented block without a fence may be a poem or a clause. */
+  #code({ codeBlockStyle, text }: Tokens.Code): void {
+    if (codeBlockStyle !== "indented" || !isText(text)) this.#skipped.add("code", text);
+    else if (isWrapped(text))
+      for (const paragraph of text.split(/\n\s*\n/)) this.#paragraph(paragraph.trim());
+    else this.#paragraph(text.trim().replaceAll("\n", HARD_BREAK));
+  }
+
+  /** Tags and comments without text are dropped without a report. */
+  #html(html: string): void {
+    if (isWordsInBrackets(html.trim())) {
+      this.#paragraph(html.trim());
+      return;
+    }
+    const words = withoutComments(html).replace(/<[^<>]*>/g, " ");
+    if (hasWords(words)) this.#skipped.add("html", words);
+    else if (/<hr\b/i.test(html)) this.blocks.push({ kind: "rule" });
+  }
+
+  #inline(tokens: readonly Token[]): string {
+    return inlineText(tokens, this.#skipped);
+  }
+}
+
+const FIELD = /^(title|author)[ \t]*[:=][ \t]*(.*)$/gim;
+
+/** Reads title and author from front matter, one line each. */
+function fieldsOf(matter: string): Pick<ReadText, "title" | "author"> {
+  const fields = new Map<string, string>();
+  for (const [, name = "", value = ""] of matter.matchAll(FIELD)) {
+    const words = value.trim().replace(/^(["'])(.*)\1$/, "$2");
+    if (hasWords(words) && !/^[[{|>&*]/.test(words)) fields.set(name.toLowerCase(), words);
+  }
+  return { title: fields.get("title") ?? null, author: fields.get("author") ?? null };
+}
+
+/** Reads Markdown into blocks, and adds what is not spoken to `skipped`. */
+export function readMarkdown(text: string, skipped: SkippedList): ReadText {
+  const { text: book, ...header } = withoutEbookFrame(normaliseLines(text), skipped);
+  let source = book;
+  let fields: Pick<ReadText, "title" | "author"> = header;
+  for (const pattern of FRONT_MATTER) {
+    const [matter] = pattern.exec(source) ?? [];
+    if (matter === undefined) continue;
+    skipped.add("front_matter", matter.replace(/^\S+|\S+\s*$/g, ""));
+    fields = fieldsOf(matter);
+    source = source.slice(matter.length);
+    break;
+  }
+  const reader = new MarkdownReader(skipped);
+  for (const tokens of lexMarkdown(dropUnspokenMarkup(source, skipped))) reader.read(tokens);
+  const texts = withoutMarks(
+    reader.blocks.map((block) => (block.kind === "paragraph" ? block.text : "")),
+    skipped,
+  );
+  const blocks = reader.blocks.flatMap((block, index): SourceBlock[] => {
+    if (block.kind !== "paragraph") return [block];
+    const words = texts[index] ?? "";
+    return /\S/.test(words) ? [{ kind: "paragraph", text: words }] : [];
+  });
+  const hasHeadings = blocks.some(({ kind }) => kind === "heading");
+  return { ...fields, blocks: hasHeadings ? blocks : markChapters(blocks, unnumberedTitles(source)) };
+}

@@ -1,0 +1,105 @@
+/**
+ * Removes markup that only tools other than Markdown readers process: formulas, templates, containers, emoji codes,
+ * LaTeX commands, double brackets of wikis. Evidence: form, outside code. Text that only resembles such markup
+ * (`$5 and $10`, `$HOME/a_b:$PATH`, `10:30:15`) is kept.
+ */
+import type { SkippedList } from "../../text/blocks.ts";
+import { speakSuperscripts } from "../../text/markdown/superscripts.ts";
+import type { SkippedKind } from "../plan.ts";
+
+/**
+ * Each alternative ends at the next character that could begin the same alternative, so that matching takes linear
+ * time.
+ */
+const MARKUP = new RegExp(
+  [
+    "(?<code>(?<!`)(?<ticks>`{1,3})(?!`)[^`\\n]{1,1000}\\k<ticks>(?!`))",
+    // A single letter or figure between dollar signs is kept. It is a word of its sentence, which would have a hole
+    // without it.
+    "(?<![\\\\$\\w])\\$(?<letter>[A-Za-zα-ωΑ-Ω]|\\d[\\d,.]{0,20}[!%]?)\\$(?![\\w$({])",
+    "(?<math>\\$\\$(?=[^$]*[\\\\^_={}+<>\\d*/|]|\\s*[A-Za-zα-ωΑ-Ω]{1,2}\\s*\\$)[^$]{1,4000}\\$\\$|(?<![\\\\$\\w])\\$(?![\\s$])(?:[A-Za-zα-ωΑ-Ω]|(?=[^$\\n]{0,300}[\\\\^_={}+<>])[^$\\n]{2,300})(?<![\\s\\\\])\\$(?![\\w$({]))",
+    "(?<template>\\{\\{[<%][^{}]{0,500}[%>]\\}\\}|\\{%[^{}%]{0,500}%\\})",
+    "(?<container>^ {0,3}:::+[ \\t]*(?<name>[\\w-]*)(?:\\{[^{}\\n]{0,200}\\})?(?:[ \\t]+(?<title>[^\\n{]{1,200}))?(?:\\{[^{}\\n]{0,200}\\})?[ \\t]*$)",
+    "(?<emoji>(?<![\\w:/]):(?:[a-z][a-z0-9_+-]{1,40}|[+-]1):(?![\\w:]))",
+    "\\[\\[(?<page>[^\\[\\]|\\n]{1,200})(?:\\|(?<label>[^\\[\\]\\n]{1,200}))?\\]\\](?![(\\[])",
+  ].join("|"),
+  "gm",
+);
+
+const ANY = /[$`]|\{[{%]|:::|:[a-z+-][^\s:]*:|\[\[|\\[a-z]{2}|<su[pb]>/i;
+
+const COMMAND = /\\([a-zA-Z]{2,20})\*?(?:\[[^[\]\n]{0,200}\])?\{([^{}]{0,1000})\}/g;
+/** LaTeX commands whose braces contain no text. */
+const WITHOUT_WORDS =
+  /^(?:index|label|[a-z]*cite[a-z]*|[a-z]*ref|includegraphics|[vh]space|bibliography|bibliographystyle|input|include|usepackage|documentclass|begin|end|pagestyle|setlength|gls)$/i;
+/** Maximum nesting of commands. */
+const MAX_DEPTH = 6;
+
+const KINDS = ["math", "template", "emoji"] as const satisfies readonly SkippedKind[];
+
+function withoutCommands(text: string, skipped: SkippedList): string {
+  let words = text;
+  for (let depth = 0; depth < MAX_DEPTH && words.includes("\\"); depth += 1) {
+    const before = words;
+    words = words.replace(COMMAND, (all, name: string, inner: string) => {
+      if (!WITHOUT_WORDS.test(name)) return inner;
+      skipped.add("latex", all);
+      return "";
+    });
+    if (words === before) break;
+  }
+  return words;
+}
+
+function speakable(text: string, skipped: SkippedList): string {
+  if (!ANY.test(text)) return text;
+  let spoken = "";
+  let from = 0;
+  const between = (to: number): string => speakSuperscripts(withoutCommands(text.slice(from, to), skipped));
+  for (const match of text.matchAll(MARKUP)) {
+    const { groups = {} } = match;
+    spoken += between(match.index);
+    from = match.index + match[0].length;
+    if (groups["code"] !== undefined) spoken += match[0];
+    else if (groups["letter"] !== undefined) spoken += groups["letter"];
+    else if (groups["page"] !== undefined) spoken += groups["label"] ?? groups["page"];
+    else if (groups["container"] !== undefined) {
+      if (groups["name"] !== "") skipped.add("template", match[0]);
+      // Add blank lines, because text may stand directly above and below.
+      spoken += `\n${groups["title"] ?? ""}\n`;
+    } else {
+      const kind = KINDS.find((name) => groups[name] !== undefined);
+      if (kind !== undefined) skipped.add(kind, match[0]);
+    }
+  }
+  return spoken + between(text.length);
+}
+
+const FENCE = /^ {0,3}(`{3,}|~{3,})/;
+
+/** @param source Markdown with `\n` for line ends; fenced code in it is left unchanged */
+export function dropUnspokenMarkup(source: string, skipped: SkippedList): string {
+  if (!ANY.test(source)) return source;
+  const pieces: string[] = [];
+  let open: string[] = [];
+  let fence = "";
+  const close = (isText: boolean): void => {
+    const text = open.join("\n");
+    if (open.length > 0) pieces.push(isText ? speakable(text, skipped) : text);
+    open = [];
+  };
+  for (const line of source.split("\n")) {
+    const mark = FENCE.exec(line)?.[1] ?? "";
+    if (fence === "" && mark !== "") {
+      close(true);
+      fence = mark;
+      open.push(line);
+    } else if (fence !== "" && mark.startsWith(fence)) {
+      open.push(line);
+      close(false);
+      fence = "";
+    } else open.push(line);
+  }
+  close(fence === "");
+  return pieces.join("\n");
+}

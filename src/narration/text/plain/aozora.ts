@@ -1,0 +1,65 @@
+/**
+ * Reads the notation of Aozora Bunko: readings 《》, notes ［＃…］, and headings that notes name. Evidence: form and
+ * repetition. A single 《》 marks a title, as in Chinese.
+ */
+import type { SkippedList } from "../../text/blocks.ts";
+import { headingLine } from "../../text/chapters/source-headings.ts";
+
+const RUBY =
+  /｜([^｜《》\n]{1,40})《[^《》\n]{1,40}》|([\p{Script=Han}々〆ヶ仝〇]{1,20})《[\u3041-\u30ff・ ]{1,30}》/gu;
+/** A word with a rare character, which the text describes in a note. Its reading is spoken. */
+const RARE_RUBY =
+  /｜?(?:[\p{Script=Han}々]{0,8}※［＃[^］\n]{1,120}］){1,4}[\p{Script=Han}々]{0,8}《([^《》\n]{1,40})》/gu;
+const MIN_RUBY = 3;
+const NOTE = /※?［＃[^］\n]{0,300}］/g;
+const LEGEND = /^-{20,}\n[^\n]*記号について[\s\S]{0,4000}?\n-{20,}$/m;
+const COLOPHON = /\n底本：[\s\S]{0,6000}$/;
+const LEVELS: Readonly<Record<string, number>> = { 大: 1, 中: 2, 小: 3 };
+const NAMED_HEADING = /^(.*)［＃「[^」\n]{1,200}」は(?:同行|窓)?([大中小])見出し］(.*)$/;
+const MARKED_HEADING =
+  /［＃(?:ここから)?(?:同行|窓)?([大中小])見出し］\s*([^［]{1,200}?)\s*［＃(?:ここで)?(?:同行|窓)?[大中小]見出し終わり］/g;
+
+/** The lines of title and author above the legend. */
+const HEADER =
+  /^\s*(?<title>[^\n［《]{1,80})\n(?<author>[^\n［《]{1,40})\n(?:[^\n]{0,80}\n){0,3}\s*(?=-{20,}\n[^\n]*記号について)/;
+
+/** Returns title and author from the first lines; `null` for a text without the legend of Aozora Bunko. */
+export function aozoraHeader(text: string): { readonly title: string; readonly author: string } | null {
+  const { title, author } = HEADER.exec(text)?.groups ?? {};
+  return title === undefined || author === undefined ? null : { title: title.trim(), author: author.trim() };
+}
+
+/** @param text with `\n` for line ends */
+export function withoutAozora(text: string, skipped: SkippedList): string {
+  const hasNotes = text.includes("［＃");
+  if (!hasNotes && !text.includes("《")) return text;
+  if (!hasNotes && (text.match(RUBY)?.length ?? 0) < MIN_RUBY) return text;
+  const take =
+    (kind: "note" | "ebook_frame") =>
+    (all: string): string => {
+      skipped.add(kind, all.trim());
+      return "";
+    };
+  const heading = (words: string, size: string): string =>
+    headingLine(LEVELS[size] ?? 2, words.replace(NOTE, "").trim());
+  return text
+    .replace(LEGEND, take("ebook_frame"))
+    .replace(COLOPHON, take("ebook_frame"))
+    .replace(RARE_RUBY, (all, reading: string) => {
+      skipped.add("note", all);
+      return reading;
+    })
+    .replace(RUBY, (all, marked?: string, kanji?: string) => {
+      skipped.add("ruby", all);
+      return marked ?? kanji ?? "";
+    })
+    .replace(MARKED_HEADING, (_, size: string, words: string) => heading(words, size))
+    .split("\n")
+    .map((line) => {
+      const [, before = "", size, after = ""] = line.includes("見出し］")
+        ? (NAMED_HEADING.exec(line) ?? [])
+        : [];
+      return size === undefined ? line.replace(NOTE, take("note")) : heading(before + after, size);
+    })
+    .join("\n");
+}

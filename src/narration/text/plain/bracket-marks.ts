@@ -1,0 +1,119 @@
+/**
+ * Removes marks that listeners do not want: note numbers, pages, time codes, illustrations, sounds, notes of the
+ * transcriber, footnotes in brackets, keywords of a version control system, and transitions of film scripts.
+ * Evidence: form. A note mark must also follow a word, and the numbers of note marks must rise.
+ */
+import type { SkippedList } from "../../text/blocks.ts";
+
+/** `(music)` after a sentence may name a source, so it counts only if its paragraph contains nothing else. */
+const MUSIC = "(?:(?:soft |upbeat |dramatic |theme )?music(?: playing| fades)?|música|musik|音乐|音楽)";
+const FORMED = new RegExp(
+  [
+    "(?<illustration>\\[(?:Illustrations?|Ilustraci[oó]n|Ilustra[çc][aã]o|Ilustrasi|Abbildung|Frontispiece|Decoration|Blank Page)(?:[:.][^[\\]]{0,1000})?\\])",
+    "(?<page_mark>[[{](?:Pg|Page|Pág|P[aá]gina|Halaman)\\.? ?\\d{1,5}[\\]}])",
+    "(?<time_code>\\[\\d{1,2}:\\d{2}(?::\\d{2})?(?:[.,]\\d{1,3})?\\])",
+    `(?<sound>[[【［]${MUSIC}[\\]】］]|^\\s*\\(${MUSIC}\\)\\s*$|[[(【［](?:applause|laughter|laughs|cheering|inaudible|crosstalk|silence|unintelligible|indistinct|background noise|aplausos|risas|risos|tepuk tangan|tawa|掌声|笑声|拍手|笑い|笑)(?: \\d{1,2}:\\d{2}(?::\\d{2})?(?:[.,]\\d{1,3})?)?[\\])】］])`,
+    "(?<note>^\\s*\\[(?:Transcriber[’']?s[’']? Notes?|Editor[’']s Note):[^[\\]]{0,2000}\\]\\s*$)",
+    "(?<footnote>^\\s*\\[Footnote(?: [\\w*]{1,4})?:[^[\\]]{0,4000}\\]\\s*$)",
+  ].join("|"),
+  "gimu",
+);
+/** A note that spans paragraphs. */
+const LONG_NOTE = /^[^\S\n]*\[Transcriber[’']?s[’']? Notes?:[^[\]]{0,4000}\][^\S\n]*$/gim;
+
+/** Removes notes that span several paragraphs. Must be called before the text is divided into paragraphs. */
+export const withoutLongNotes = (text: string, skipped: SkippedList): string =>
+  text.includes("[")
+    ? text.replace(LONG_NOTE, (all) => {
+        skipped.add("note", all.trim());
+        return "";
+      })
+    : text;
+
+const KINDS = ["illustration", "page_mark", "time_code", "sound", "note", "footnote"] as const;
+
+/** Matches a note mark: `[1]` directly after a word, and `^[1]`, which may also stand before the note itself. */
+const REFERENCE =
+  /(?:(?<=[\p{L}\p{P}])\^?|\^)(?:\[(\d{1,3})\]|\{(\d{1,3})\}|\[([A-Za-z])\])(?:(?![\w([=.])|(?<=\^\[\d{1,3}\])(?!\())/gu;
+/**
+ * Matches keywords of RCS, CVS and Subversion, such as `$Id: README,v 1.2 $`. Prices and variables have no second
+ * dollar sign.
+ */
+const KEYWORD =
+  /\$(?:[A-Z][A-Za-z\d]{1,20}: [^$\n]{0,200} |(?:Author|Date|Header|Id|LastChangedDate|Log|Rev|Revision|Source):?(?=\$\s*$))\$(?![\w$({])/gm;
+
+const REFERENCE_SHARE = 0.7;
+
+const TRANSITION =
+  /^(?:> *)?(?:FADE (?:IN|OUT|TO BLACK)|(?:SMASH |MATCH |JUMP )?CUT TO(?: BLACK)?|DISSOLVE TO|WIPE TO)[:.]?(?: *<)?$/;
+const CENTRED = /^> *[^<>\n]{1,60} *<$/;
+
+function withoutForms(text: string, skipped: SkippedList): string {
+  if (!/[[{(【［$]/.test(text)) return text;
+  const words = text.replace(KEYWORD, (all) => {
+    skipped.add("template", all);
+    return "";
+  });
+  return words.replace(FORMED, (...match) => {
+    const all = `${match[0]}`;
+    const groups: unknown = match.at(-1);
+    const kind = KINDS.find(
+      (name) => groups !== null && typeof groups === "object" && Reflect.get(groups, name) !== undefined,
+    );
+    if (kind !== undefined) skipped.add(kind, all);
+    return "";
+  });
+}
+
+const numberOf = (match: RegExpMatchArray): number =>
+  Number(match[1] ?? match[2] ?? ((match[3] ?? "A").toUpperCase().codePointAt(0) ?? 65) - 64);
+
+/**
+ * Whether marks of one form are numbers of notes: the first is 1, 2 or 3, and most of the others rise or restart at 1.
+ */
+function isCounting(values: readonly number[]): boolean {
+  const [first = 0] = values;
+  if (first < 1 || first > 3) return false;
+  const rises = values
+    .slice(1)
+    .filter(
+      (value, index) => value === 1 || (value >= (values[index] ?? 0) && value <= (values[index] ?? 0) + 3),
+    );
+  return rises.length >= REFERENCE_SHARE * (values.length - 1);
+}
+
+function withoutReferences(paragraphs: readonly string[], skipped: SkippedList): string[] {
+  const forms = new Map<string, number[]>();
+  const formOf = (mark: string): string =>
+    mark.replace(/\d+/, "1").replace(/[A-Z]/, "A").replace(/[a-z]/, "a");
+  for (const text of paragraphs) {
+    if (!/[\]}]/.test(text)) continue;
+    for (const match of text.matchAll(REFERENCE)) {
+      const form = formOf(match[0]);
+      const values = forms.get(form);
+      if (values === undefined) forms.set(form, [numberOf(match)]);
+      else values.push(numberOf(match));
+    }
+  }
+  const counting = new Set([...forms].flatMap(([form, values]) => (isCounting(values) ? [form] : [])));
+  if (counting.size === 0) return [...paragraphs];
+  return paragraphs.map((text) =>
+    text.replace(REFERENCE, (mark) => {
+      if (!counting.has(formOf(mark))) return mark;
+      skipped.add("reference", mark);
+      return "";
+    }),
+  );
+}
+
+/** @returns the same number of paragraphs, some of them empty */
+export function withoutMarks(paragraphs: readonly string[], skipped: SkippedList): string[] {
+  const formed = paragraphs.map((text) => {
+    const line = text.trim();
+    if (line.length > 80 || !(TRANSITION.test(line) || CENTRED.test(line)))
+      return withoutForms(text, skipped);
+    skipped.add("script_mark", line);
+    return "";
+  });
+  return withoutReferences(formed, skipped);
+}

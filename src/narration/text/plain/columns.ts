@@ -1,0 +1,87 @@
+/**
+ * Reads tables with aligned columns: one line for each row, with commas between cells. Evidence: form. Either the table
+ * has a ruler of several strokes (`----  ----`, `+++-====-====`), or a gap ends at the same column in each of at least
+ * three lines and is wide in one of them. Gaps of justified text are narrow.
+ */
+import type { SkippedList } from "../../text/blocks.ts";
+import { HARD_BREAK } from "../../text/normalise.ts";
+
+const MIN_LINES = 3;
+const WIDE_GAP_CODE_UNITS = 4;
+const TAB_UNITS = 8;
+/** Maximum length of a line of a table. No page is wider. */
+const MAX_LINE_CODE_UNITS = 400;
+const GAP = /(?<=\S)(?: {2,}|[ \t]*\t[ \t]*)(?=\S)/g;
+const RULER_MARKS = /^[ \t]*[-=+]{2}[-=+ \t]*$/;
+const STROKE_BOUNDS = /[ \t+]+|(?<==)-(?==)/;
+/** A list item, which is not a row of a table. */
+const LIST_MARK = /^\s*(?:[-*+•o]|\(?[\p{L}\d]{1,4}[.)])\s/u;
+/** Matches the legend above the table of `dpkg --list`. */
+const LEGEND = /^[|+/\s]+(?=\S)/;
+
+/** Returns the separator between two cells: a comma, or only a space if the first cell ends with a mark. */
+const separator = (_: string, at: number, row: string): string =>
+  /[,;:.!?]/.test(row.charAt(at - 1)) ? " " : ", ";
+
+const isRuler = (line: string): boolean =>
+  line.length <= MAX_LINE_CODE_UNITS &&
+  RULER_MARKS.test(line) &&
+  line.split(STROKE_BOUNDS).filter((stroke) => stroke.length > 1).length > 1;
+
+/** Finds the gaps of a line, with tabs expanded. Maps the column at which each gap ends to the width of the gap. */
+function gapsOf(line: string): Map<number, number> {
+  const wide = line
+    .split("\t")
+    .reduce(
+      (start, cell) => start.padEnd(Math.ceil((start.length + 1) / TAB_UNITS) * TAB_UNITS, "\t") + cell,
+    );
+  return new Map(
+    [...wide.matchAll(GAP)].map(({ index, 0: gap }) => [
+      index + gap.length,
+      gap.includes("\t") ? WIDE_GAP_CODE_UNITS : gap.length,
+    ]),
+  );
+}
+
+function isAligned(block: readonly string[]): boolean {
+  const lines = block.filter((line) => /\S/.test(line));
+  if (lines.length < MIN_LINES) return false;
+  let common: Map<number, number> | null = null;
+  for (const line of lines) {
+    if (line.length > MAX_LINE_CODE_UNITS || LIST_MARK.test(line)) return false;
+    const gaps = gapsOf(line);
+    const widths: ReadonlyMap<number, number> = common ?? gaps;
+    common = new Map(
+      [...gaps].flatMap(([end, width]) => {
+        const before = widths.get(end);
+        return before === undefined ? [] : [[end, Math.max(before, width)] as const];
+      }),
+    );
+    if (common.size === 0) return false;
+  }
+  return [...(common?.values() ?? [])].some((width) => width >= WIDE_GAP_CODE_UNITS);
+}
+
+/** @param text with `\n` for line ends */
+export function readColumns(text: string, skipped: SkippedList): string {
+  if (!/\S(?: {2}|\t)/.test(text)) return text;
+  return text
+    .split(/(\n[^\S\n]*\n\s*)/)
+    .map((block) => {
+      const lines = block.split("\n");
+      const hasRuler = lines.some(isRuler) && lines.some((line) => !isRuler(line) && line.search(GAP) >= 0);
+      if (!hasRuler && !isAligned(lines)) return block;
+      return lines
+        .flatMap((line) => {
+          if (isRuler(line)) {
+            skipped.add("table_frame", line.trim());
+            return [];
+          }
+          return [
+            `${(hasRuler ? line.replace(LEGEND, "") : line).trim().replace(GAP, separator)}${HARD_BREAK}`,
+          ];
+        })
+        .join("\n");
+    })
+    .join("");
+}

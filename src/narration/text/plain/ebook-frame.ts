@@ -1,0 +1,122 @@
+/**
+ * Removes what Project Gutenberg puts around a book: header, licence, and the names of producers. Evidence: form. The
+ * marker lines must be there, the removed text must name Project Gutenberg, and it must not be too long. A text that
+ * only mentions these lines keeps them.
+ */
+import type { SkippedList } from "../../text/blocks.ts";
+
+const START = /^\s*\*{3}\s*START OF TH(?:E|IS) PROJECT GUTENBERG EBOOK\b/i;
+const END = /^\s*\*{3}\s*END OF TH(?:E|IS) PROJECT GUTENBERG EBOOK\b/i;
+
+/** Whether the book begins after this line. */
+export const isFrameStart = (line: string): boolean => START.test(line);
+/** Whether the book ends before this line. */
+export const isFrameEnd = (line: string): boolean => END.test(line);
+
+const NAME = /project gutenberg/i;
+const LAST_LINE = /^\s*End of (?:the |this )?Project Gutenberg/i;
+const PRODUCED =
+  /^(?:Produced by|E-?text prepared by|This e-?book was produced|Transcribed from|Prepared by)\b/i;
+
+const MAX_HEADER_CODE_UNITS = 20_000;
+const MAX_FRAME_LINES = 1000;
+const MAX_LICENCE_CODE_UNITS = 40_000;
+const MAX_PRODUCED_CODE_UNITS = 600;
+/** Maximum number of lines of a marker. A marker may have several, because it contains the title. */
+const MAX_MARKER_LINES = 4;
+
+export interface Ebook {
+  readonly text: string;
+  readonly title: string | null;
+  readonly author: string | null;
+}
+
+const fieldOf = (header: string, name: string): string | null =>
+  new RegExp(`^${name}:[ \\t]*(\\S.*(?:\\n[ \\t]+\\S.*)?)`, "m")
+    .exec(header)?.[1]
+    ?.replace(/\s+/g, " ")
+    .trim() ?? null;
+
+/** Finds the line after a marker, given the line at which the marker begins. */
+function afterMarker(lines: readonly string[], at: number): number {
+  for (let line = at; line < Math.min(lines.length, at + MAX_MARKER_LINES); line += 1) {
+    if (/\*{3}\s*$/.test(lines[line] ?? "") && (line > at || /\*{3}.*\*{3}/.test(lines[line] ?? "")))
+      return line + 1;
+  }
+  return at + 1;
+}
+
+/** Returns the book between two markers, without the names of its producers. */
+function bookText(lines: readonly string[], skipped: SkippedList): string {
+  const text = lines
+    .filter((line) => !LAST_LINE.test(line))
+    .join("\n")
+    .replace(/^\s+/, "");
+  const [first = ""] = text.split(/\n\s*\n/, 1);
+  if (!PRODUCED.test(first) || first.length > MAX_PRODUCED_CODE_UNITS) return text;
+  skipped.add("ebook_frame", first);
+  return text.slice(first.length);
+}
+
+/**
+ * Matches words in notices of Chinese sites about their files: collected from the net, for study only, download,
+ * rights.
+ */
+const SITE_WORDS = /网络收集|整理制作|仅供|学习使用|版权归|下载|正版|www\.|\.com/g;
+const MIN_SITE_WORDS = 3;
+const SITE_LINE = /^\s*([^\n]{1,300})\n/;
+/** A title alone on the first line. */
+const BRACKETED_TITLE = /^\s*《([^《》\n]{1,60})》[^\S\n]*\n/;
+
+/** Removes the notice that a site puts above a book. Evidence: form. */
+function withoutSiteNotice(text: string, skipped: SkippedList): Ebook {
+  const [whole = "", line = ""] = SITE_LINE.exec(text) ?? [];
+  const isNotice = (line.match(SITE_WORDS)?.length ?? 0) >= MIN_SITE_WORDS;
+  const book = isNotice ? text.slice(whole.length) : text;
+  if (isNotice) skipped.add("ebook_frame", line);
+  return { text: book, title: BRACKETED_TITLE.exec(book)?.[1] ?? null, author: null };
+}
+
+/** @param text with `\n` for line ends; may contain several books */
+export function withoutEbookFrame(text: string, skipped: SkippedList): Ebook {
+  const none = withoutSiteNotice(text, skipped);
+  if (!NAME.test(text)) return none;
+  const lines = text.split("\n");
+  const books: string[] = [];
+  let title: string | null = null;
+  let author: string | null = null;
+  let from = 0;
+  let isBook = true;
+  let hasMarker = false;
+  for (let at = 0; at < lines.length; at += 1) {
+    const line = lines[at] ?? "";
+    const isStart = START.test(line);
+    if (!isStart && !(isBook && END.test(line))) continue;
+    const isShort = at - from <= MAX_FRAME_LINES;
+    const before = isShort || !isStart ? lines.slice(from, at).join("\n") : "";
+    if (isStart) {
+      const isHeader =
+        isShort &&
+        before.length <= (hasMarker ? MAX_LICENCE_CODE_UNITS : MAX_HEADER_CODE_UNITS) &&
+        (NAME.test(before) || before.trim() === "");
+      if (!isHeader) {
+        isBook = true;
+        continue;
+      }
+      if (before.trim() !== "") skipped.add("ebook_frame", before.trim());
+      title ??= fieldOf(before, "Title");
+      author ??= fieldOf(before, "Author");
+    } else books.push(bookText(lines.slice(from, at), skipped));
+    hasMarker = true;
+    isBook = isStart;
+    from = afterMarker(lines, at);
+    at = from - 1;
+  }
+  if (!hasMarker) return none;
+  const rest = lines.slice(from).join("\n");
+  if (isBook) books.push(bookText(lines.slice(from), skipped));
+  else if (rest.length <= MAX_LICENCE_CODE_UNITS) {
+    if (rest.trim() !== "") skipped.add("ebook_frame", rest.trim());
+  } else books.push(rest);
+  return { text: books.join("\n\n"), title, author };
+}

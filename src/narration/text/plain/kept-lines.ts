@@ -1,0 +1,289 @@
+/**
+ * Decides which line breaks of plain text are intended, as in verse and lists, and which come from the width of a page.
+ * Evidence: form (list marks, indentation) and share. In wrapped text, the first word of a line has no room on the line
+ * before. In verse and lists, it often has room there. Without evidence, lines are joined.
+ */
+import { ENDS_SENTENCE, isCjk, OPENERS } from "../../text/characters.ts";
+import { HARD_BREAK } from "../../text/normalise.ts";
+
+const linesOf = (text: string): string[] =>
+  text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+
+const firstWordOf = (line: string): number => /^\S*/.exec(line)?.[0].length ?? 0;
+
+const EAST_ASIAN = /[\u3000-\u30ff\u4e00-\u9fff\uff00-\uff60]/g;
+
+/** Width in columns; East Asian characters take two. */
+const widthOf = (line: string): number => line.length + (line.match(EAST_ASIAN)?.length ?? 0);
+
+/**
+ * Width in columns that the beginning of a line needs on the line before: a space and a word, or 4 columns in Chinese
+ * and Japanese.
+ */
+const firstWidthOf = (line: string): number => (isCjk(line.charAt(0)) ? 4 : 1 + firstWordOf(line));
+
+/** Counts the lines that end although the next word had room, or that end with a mark of `ends`. */
+function freeBreaks(lines: readonly string[], ends?: RegExp): number {
+  const widths = lines.map(widthOf);
+  const widest = widths.reduce((max, width) => Math.max(max, width), 0);
+  let free = 0;
+  for (let index = 1; index < lines.length; index += 1) {
+    const hadRoom = (widths[index - 1] ?? 0) + firstWidthOf(lines[index] ?? "") <= widest;
+    if (hadRoom || ends?.test(lines[index - 1] ?? "") === true) free += 1;
+  }
+  return free;
+}
+
+const shareOf = (lines: readonly string[], form: RegExp): number =>
+  lines.length === 0 ? 0 : lines.filter((line) => form.test(line)).length / lines.length;
+
+const CAPITAL = new RegExp(`^[_*\\s${OPENERS}]*[\\p{Lu}\\p{N}]`, "u");
+const SMALL = /^\p{Ll}/u;
+
+/** Whether the lines of an indented block were wrapped at a width. Such a block is not a poem. */
+export function isWrapped(text: string): boolean {
+  const lines = linesOf(text);
+  return (
+    lines.length > 1 && shareOf(lines.slice(1), SMALL) >= 0.5 && freeBreaks(lines) < 0.2 * (lines.length - 1)
+  );
+}
+
+const MARK = /^(?:[-*+•·‣▪–]|\(?\d{1,3}(?:\.\d{1,3}){0,3}[.)]|\(?[a-z][.)]|[☐☑✓])\s+\S/u;
+/**
+ * List marks that count only if several lines have them: `o`, which is also a Portuguese word; a number without a mark;
+ * a name before a dash (`NAME - description`).
+ */
+const RARE_MARKS = [/^o\s+\S/, /^\d{1,3}(?:\.\d{1,3}){0,3}\s+\p{Lu}/u, /^\S{1,30}\s+[-–—]\s+\S/];
+const MIN_RARE_MARKS = 3;
+const MIN_LIST_MARKS = 2;
+const MIN_VERSE_LINES = 3;
+const CAPITALS_SHARE = 0.8;
+const FREE_SHARE = 0.25;
+const CJK_FREE_SHARE = 0.75;
+const CJK_ENDS = /[。！？；]$/;
+/** Limit for the length of a line of verse. Lines of a page are rarely shorter. */
+const NARROW_CODE_UNITS = 60;
+
+/**
+ * Whether numbers belong to lists, which may be nested. True if all numbers rise, or if each number either begins a
+ * list or continues an open one.
+ */
+function isNumbered(numbers: readonly number[]): boolean {
+  if (numbers.every((number, index) => index === 0 || number > (numbers[index - 1] ?? 0))) return true;
+  const open: number[] = [];
+  return numbers.every((number, index) => {
+    while (open.length > 0 && number !== 1 && open.at(-1) !== number - 1) open.pop();
+    if (open.length === 0 && number !== 1 && index > 0) return false;
+    if (number !== 1) open.pop();
+    open.push(number);
+    return true;
+  });
+}
+
+/** Joins the lines of each list item; `null` if the lines are not a list. */
+function listLines(lines: readonly string[]): string[] | null {
+  const count = (form: RegExp): number => lines.filter((line) => form.test(line)).length;
+  const mark =
+    count(MARK) >= MIN_LIST_MARKS
+      ? MARK
+      : RARE_MARKS.find(
+          (form) => form.test(lines[0] ?? "") && count(form) >= Math.max(MIN_RARE_MARKS, lines.length / 2),
+        );
+  if (mark === undefined) return null;
+  const numbers = lines.flatMap((line) => /^\(?(\d{1,3})[.)]\s/.exec(line)?.[1] ?? []).map(Number);
+  if (!isNumbered(numbers)) return null;
+  const items: string[] = [];
+  for (const line of lines) {
+    if (items.length === 0 || mark.test(line)) items.push(line);
+    else items.push(`${items.pop()}\n${line}`);
+  }
+  return items;
+}
+
+/** @param isIndented whether the lines are indented deeper than the surrounding text */
+function isVerse(lines: readonly string[], isIndented: boolean): boolean {
+  const further = lines.slice(1);
+  const capitals = shareOf(further, CAPITAL);
+  if (isIndented && capitals === 1 && !MARK.test(lines[0] ?? "")) {
+    return lines.every(({ length }) => length < NARROW_CODE_UNITS);
+  }
+  if (lines.length < MIN_VERSE_LINES) return false;
+  const isNarrow = lines.every(({ length }) => length < NARROW_CODE_UNITS);
+  if (isNarrow && capitals === 1 && lines.length > MIN_VERSE_LINES) return true;
+  const isFree = freeBreaks(lines) >= FREE_SHARE * further.length;
+  if (further.every((line) => isCjk(line.charAt(0))))
+    return freeBreaks(lines, CJK_ENDS) >= CJK_FREE_SHARE * further.length;
+  return isFree && (capitals >= CAPITALS_SHARE || (isIndented && shareOf(lines, /.{60}/) === 0));
+}
+
+const indentationOf = (paragraph: string): number =>
+  paragraph
+    .split("\n")
+    .reduce((min, line) => (/\S/.test(line) ? Math.min(min, /^ */.exec(line)?.[0].length ?? 0) : min), 99);
+
+const INDENTED_CODE_UNITS = 2;
+/** Maximum length of a poem or a list. Longer blocks without blank lines are prose. */
+const MAX_PARAGRAPH_CODE_UNITS = 100_000;
+
+/** Matches a line that begins a paragraph or a speech in Chinese and Japanese. */
+const INDENTED_LINE = /^\u3000/;
+/**
+ * Matches Chinese and Japanese lines that are indented by spaces. Each of them begins a paragraph only if most of them
+ * end a sentence, because a whole block may be indented.
+ */
+const SPACED_LINE = /^ {2,8}[“「『（\u3040-\u30ff\u4e00-\u9fff]/;
+const SPEECH_LINE = /^[「『（―—]/;
+const LINES_SHARE = 0.5;
+const ENDING_SHARE = 0.6;
+const MIN_LINES = 3;
+
+/**
+ * Matches a heading of a manual page, which has no small letters. A block that is indented deeper stands below it, and
+ * the next word would have had room on its line. Evidence: sequence.
+ */
+const HEAD_LINE = /^[^\S\n]*[^\p{Ll}\s:：][^\p{Ll}\n:：]{0,59}$/u;
+const MIN_HEAD_LINES = 3;
+
+/** Whether a paragraph begins with a heading of a manual page, and all its other lines are indented deeper. */
+function hasHeadLine(paragraph: string): boolean {
+  if (!paragraph.includes("\n") || paragraph.length > MAX_PARAGRAPH_CODE_UNITS) return false;
+  const [first = "", ...further] = paragraph.replace(/^\n+/, "").trimEnd().split("\n");
+  const depth = first.search(/\S/);
+  const [second = ""] = further;
+  const widest = further.reduce((max, line) => Math.max(max, widthOf(line)), 0);
+  return (
+    HEAD_LINE.test(first) &&
+    further.every((line) => line.search(/\S|$/) > depth + 1) &&
+    widthOf(first) + firstWidthOf(second.trim()) <= widest
+  );
+}
+
+/** Separates headings of a manual page from the deeper blocks below them. */
+function separateHeadLines(paragraphs: readonly string[]): readonly string[] {
+  const headed = new Set(paragraphs.filter(hasHeadLine));
+  if (headed.size < MIN_HEAD_LINES) return paragraphs;
+  return paragraphs.flatMap((paragraph) => {
+    if (!headed.has(paragraph)) return [paragraph];
+    const text = paragraph.replace(/^\n+/, "");
+    const end = text.indexOf("\n");
+    return [text.slice(0, end), text.slice(end + 1)];
+  });
+}
+
+/**
+ * Turns lines into paragraphs if the text has one paragraph per line. Evidence: share of lines that end a sentence or
+ * are indented.
+ */
+function lineParagraphs(text: string): string {
+  const lines = text.split("\n");
+  const filled = lines.filter((line) => /\S/.test(line));
+  const ending = filled.filter((line) => ENDS_SENTENCE.test(line)).length;
+  const spaced = filled.filter((line) => SPACED_LINE.test(line));
+  const spacedEnding = spaced.filter((line) => ENDS_SENTENCE.test(line)).length;
+  const begin =
+    spacedEnding > 0 && spacedEnding >= ENDING_SHARE * spaced.length ? SPACED_LINE : INDENTED_LINE;
+  const indented = filled.filter((line) => begin.test(line)).length;
+  const speeches = filled.filter((line) => SPEECH_LINE.test(line)).length;
+  if (indented > 1 && indented + speeches >= LINES_SHARE * ending) {
+    return lines.map((line) => (begin.test(line) || SPEECH_LINE.test(line) ? `\n${line}` : line)).join("\n");
+  }
+  const hasBlank = /\S[^\S\n]*\n[^\S\n]*\n\s*\S/.test(text);
+  if (hasBlank || filled.length < MIN_LINES) return text;
+  return ending >= ENDING_SHARE * filled.length ? filled.join("\n\n") : text;
+}
+
+/** Divides a text into paragraphs: at blank lines, or at each line. */
+export const paragraphsOf = (text: string): readonly string[] =>
+  separateHeadLines(
+    lineParagraphs(text)
+      .split(/\n\s*\n/)
+      .filter((paragraph) => /\S/.test(paragraph)),
+  );
+
+/** Estimates the width of the page: the median of the widest lines of paragraphs with several lines. */
+function pageWidthOf(paragraphs: readonly string[]): number {
+  const widths = paragraphs
+    .map((paragraph) => paragraph.split("\n").filter((line) => /\S/.test(line)))
+    .filter(({ length }) => length >= MIN_LINES)
+    .map((lines) => lines.reduce((max, line) => Math.max(max, line.trimEnd().length), 0))
+    .sort((one, other) => one - other);
+  return widths[Math.floor(widths.length / 2)] ?? Number.POSITIVE_INFINITY;
+}
+
+/** Whether the width of the page caused the break between two lines: the first has no room for the next word. */
+function isWrappedPair(paragraph: string, [, second = ""]: readonly string[], pageWidth: number): boolean {
+  const [first = ""] = paragraph.replace(/^\n+/, "").split("\n", 1);
+  return first.trimEnd().length + 1 + firstWordOf(second) > pageWidth;
+}
+
+/** Minimum share and number of paragraphs of verse in a text of verse. Only paragraphs with several lines count. */
+const VERSE_SHARE = 0.25;
+const MIN_VERSE_PARAGRAPHS = 5;
+/**
+ * Matches the beginning of a line of verse: a capital letter, a figure or a dash. `VERSE_BEGIN_SHARE` is the minimum
+ * share of such lines in a stanza.
+ */
+const VERSE_BEGIN = new RegExp(`${CAPITAL.source}|^[-–—]`, "u");
+const VERSE_BEGIN_SHARE = 0.6;
+const MAX_VERSE_CODE_UNITS = 200;
+
+/**
+ * Joins each continued line of verse to the line above. A continued line begins with a small letter and is indented
+ * deeper.
+ */
+function joinWrappedLines(paragraph: string): string[] {
+  const raw = paragraph.split("\n").filter((line) => /\S/.test(line));
+  const min = indentationOf(paragraph);
+  const joined: string[] = [];
+  for (const line of raw) {
+    const isDeeper = line.search(/\S/) >= min + INDENTED_CODE_UNITS;
+    if (joined.length > 0 && isDeeper && SMALL.test(line.trim()))
+      joined.push(`${joined.pop()} ${line.trim()}`);
+    else joined.push(line.trim());
+  }
+  return joined;
+}
+
+/**
+ * Whether a stanza in a text of verse keeps its lines, even if the stanza alone could be prose. Evidence: share of
+ * verse in the whole text.
+ */
+function isStanza(lines: readonly string[]): boolean {
+  return (
+    shareOf(lines.slice(1), VERSE_BEGIN) >= VERSE_BEGIN_SHARE &&
+    lines.every(({ length }) => length <= MAX_VERSE_CODE_UNITS)
+  );
+}
+
+/** Converts intended line breaks to {@link HARD_BREAK}. */
+export function keepLines(paragraphs: readonly string[]): string[] {
+  let pageWidth: number | undefined;
+  const isAnyFlush = paragraphs.some((paragraph) => /^\S/.test(paragraph.replace(/^\n+/, "")));
+  const isFilledTwo = (paragraph: string, lines: readonly string[]): boolean => {
+    if (lines.length !== 2) return false;
+    pageWidth ??= pageWidthOf(paragraphs);
+    return isWrappedPair(paragraph, lines, pageWidth);
+  };
+  const kinds = paragraphs.map((paragraph): { readonly kept: string | null; readonly isVerse?: boolean } => {
+    if (!paragraph.includes("\n") || paragraph.length > MAX_PARAGRAPH_CODE_UNITS) return { kept: paragraph };
+    const lines = linesOf(paragraph);
+    if (lines.length < 2) return { kept: paragraph };
+    const items = listLines(lines);
+    if (items !== null) return { kept: items.join(HARD_BREAK) };
+    const isIndented = isAnyFlush && indentationOf(paragraph) >= INDENTED_CODE_UNITS;
+    const isKept = isVerse(lines, isIndented) && !isFilledTwo(paragraph, lines);
+    return { kept: null, isVerse: isKept };
+  });
+  const several = kinds.filter(({ kept }) => kept === null);
+  const verses = several.filter((kind) => kind.isVerse === true).length;
+  const isTextOfVerse = verses >= MIN_VERSE_PARAGRAPHS && verses >= VERSE_SHARE * several.length;
+  return paragraphs.map((paragraph, index) => {
+    const kind = kinds[index];
+    if (kind === undefined || kind.kept !== null) return kind?.kept ?? paragraph;
+    const lines = isTextOfVerse ? joinWrappedLines(paragraph) : linesOf(paragraph);
+    return kind.isVerse === true || (isTextOfVerse && isStanza(lines)) ? lines.join(HARD_BREAK) : paragraph;
+  });
+}

@@ -1,0 +1,63 @@
+/** Leaves out the headers of mails and the marks of their quotations. Evidence: form. */
+import type { SkippedList } from "../../text/blocks.ts";
+
+/** Headers that only programs need. Header lines belong to a mail only if at least two of these are among them. */
+const TECHNICAL =
+  /^(?:return-path|delivered-to|received|message-id|mime-version|content-(?:type|transfer-encoding|disposition)|in-reply-to|references|reply-to|sender|errors-to|precedence|list-[a-z-]+|x-[a-z-]+|dkim-signature|authentication-results|user-agent)$/i;
+const SPOKEN = /^(?:from|date|subject)$/i;
+const NAME = /^([A-Za-z][A-Za-z-]{1,40}):(?:\s|$)/;
+const ENVELOPE = /^From \S+@\S+ .*\d{4}\s*$/;
+const CONTINUED = /^[ \t]+\S/;
+const MIN_TECHNICAL_FIELDS = 2;
+/** Matches the marks of a quotation, with the initials of the person who is quoted. */
+const QUOTE_MARKS = /^[ \t]*(?:[A-Z]{0,3}>[ \t]?)+/gm;
+
+/** @param text with `\n` for line ends */
+export function withoutMailHeaders(text: string, skipped: SkippedList): string {
+  if (!/^(?:message-id|received|return-path|mime-version):/im.test(text)) return text;
+  const lines = text.split("\n");
+  const kept: string[] = [];
+  let isMail = false;
+  for (let at = 0; at < lines.length; ) {
+    const isBegin = at === 0 || (lines[at - 1] ?? "").trim() === "";
+    const end = isBegin ? endOfHeader(lines, at) : at;
+    if (end === at) {
+      kept.push(lines[at] ?? "");
+      at += 1;
+      continue;
+    }
+    isMail = true;
+    kept.push("", ...spokenHeader(lines.slice(at, end), skipped), "");
+    at = end;
+  }
+  const words = kept.join("\n");
+  return isMail ? words.replace(QUOTE_MARKS, "") : text;
+}
+
+/** Returns the index after the header that begins at a line; the same index if none begins there. */
+function endOfHeader(lines: readonly string[], from: number): number {
+  let at = ENVELOPE.test(lines[from] ?? "") ? from + 1 : from;
+  const first = at;
+  let technical = 0;
+  for (; at < lines.length; at += 1) {
+    const line = lines[at] ?? "";
+    const [, name] = NAME.exec(line) ?? [];
+    if (name !== undefined && TECHNICAL.test(name)) technical += 1;
+    if (name === undefined && !(at > first && CONTINUED.test(line))) break;
+  }
+  return technical >= MIN_TECHNICAL_FIELDS ? at : from;
+}
+
+/** Keeps sender, date and subject, each as a paragraph. */
+function spokenHeader(lines: readonly string[], skipped: SkippedList): string[] {
+  const kept: string[] = [];
+  let isSpoken = false;
+  for (const line of lines) {
+    const [, name] = NAME.exec(line) ?? [];
+    if (name !== undefined) isSpoken = SPOKEN.test(name);
+    else if (ENVELOPE.test(line)) isSpoken = false;
+    if (isSpoken) kept.push(...(name === undefined ? [] : [""]), line.trim());
+    else skipped.add("mail_header", line.trim());
+  }
+  return kept;
+}

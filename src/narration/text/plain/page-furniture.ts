@@ -1,0 +1,250 @@
+/**
+ * Removes what matters only on a printed page: page numbers, running heads, frames of tables, dot leaders. Evidence:
+ * form and sequence. Numbers alone on a line are page numbers only if they rise and interrupt sentences.
+ */
+import type { SkippedList } from "../../text/blocks.ts";
+import { flowParagraph, HARD_BREAK } from "../../text/normalise.ts";
+import { readColumns } from "../../text/plain/columns.ts";
+
+const FOOTER = /\[(?:Page|Seite|Página|Halaman) \d{1,5}\]\s*$/i;
+const NAMED_PAGE =
+  /^\s*(?:[-–—] ?(\d{1,4}) ?[-–—]|(?:Page|Página|Pág\.|Halaman|Seite) (\d{1,4})(?: (?:of|de|dari|von) \d{1,4})?|第 ?(\d{1,4}) ?[页頁ページ]{1,3}|(\d{1,4}) ?\| ?P ?a ?g ?e)\s*$/i;
+const BARE_PAGE = /^\s*(\d{1,4})\s*$/;
+const MIN_NAMED_PAGES = 2;
+const MIN_BARE_PAGES = 3;
+const INTERRUPTED_SHARE = 0.3;
+const MIN_HEADS = 3;
+const MAX_HEAD_CODE_UNITS = 80;
+const HEAD_DISTANCE = 4;
+const TITLED_PAGE = /^\s*(?:\d{1,4}\s+(\p{Lu}[^\p{Ll}\n]{3,60})|(\p{Lu}[^\p{Ll}\n]{3,60}?)\s+\d{1,4})\s*$/u;
+
+const MANUAL_HEAD = /^(\S{1,40}\(\d\w{0,5}\))\s{2,}\S.{0,100}?\s{2,}\1\s*$/;
+const MANUAL_FOOT = /\s{2,}(\S{1,40}\(\d\w{0,5}\))\s*$/;
+
+const FRAME = /^[\s|+]*[-=+|_\u2500-\u257f](?=.*[+|\u2500-\u257f])[-=+|_:\s\u2500-\u257f]{2,}$/;
+const ROW = /^\s*[|\u2502\u2551](.*\S.*)[|\u2502\u2551]\s*$/;
+/**
+ * Matches dot leaders. Ellipses count only before a figure, because Chinese and Japanese speech contains them between
+ * words.
+ */
+const LEADER =
+  /[ \t]*(?:(?:\.{4,}|(?:[ \t]\.){4,}|·{4,})[ \t]*(?=[\p{L}\p{N}$€£]\S{0,20}\s*$)|…{2,}[ \t]*(?=\d{1,4}\s*$))/u;
+const MIN_LEADERS = 2;
+/** Maximum length of a line that is checked for frames and leaders. No line of a page is longer. */
+const MAX_LINE_CODE_UNITS = 400;
+
+const ENDS_CLAUSE = /[.!?…:;。！？”’"'»」』)）\]]\s*$/;
+
+const isBlank = (line: string | undefined): boolean => line === undefined || !/\S/.test(line);
+
+/** Whether page numbers rise, at least half of them by one or two. */
+function isRising(pages: ReadonlyArray<{ readonly at: number; readonly page: number }>): boolean {
+  const steps = pages.slice(1).map(({ page }, index) => page - (pages[index]?.page ?? 0));
+  return steps.every((step) => step > 0) && steps.filter((step) => step <= 2).length * 2 >= steps.length;
+}
+
+function addTo(lists: Map<string, number[]>, key: string, value: number): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [value]);
+  else list.push(value);
+}
+
+class PrintedText {
+  readonly #lines: string[];
+  readonly #skipped: SkippedList;
+  readonly #dropped = new Set<number>();
+
+  constructor(text: string, skipped: SkippedList) {
+    this.#lines = text.split("\n");
+    this.#skipped = skipped;
+  }
+
+  #drop(at: number): void {
+    this.#skipped.add("page_mark", (this.#lines[at] ?? "").trim());
+    this.#dropped.add(at);
+  }
+
+  /** Finds the next line that is not blank, at most `HEAD_DISTANCE` away. */
+  #neighbour(at: number, step: 1 | -1): number | null {
+    for (let index = at + step; Math.abs(index - at) <= HEAD_DISTANCE; index += step) {
+      if (!isBlank(this.#lines[index])) return index;
+    }
+    return null;
+  }
+
+  #isAlone(at: number): boolean {
+    return [at - 1, at + 1].every((other) => isBlank(this.#lines[other]) || this.#dropped.has(other));
+  }
+
+  #interrupts(at: number): boolean {
+    const above = this.#neighbour(at, -1);
+    const below = this.#neighbour(at, 1);
+    if (above === null || below === null) return false;
+    return !ENDS_CLAUSE.test(this.#lines[above] ?? "") && /^\s*\p{Ll}/u.test(this.#lines[below] ?? "");
+  }
+
+  dropPageNumbers(): void {
+    const named: Array<{ at: number; page: number }> = [];
+    const bare: Array<{ at: number; page: number }> = [];
+    const footers: number[] = [];
+    const titled = new Map<string, number[]>();
+    for (const [at, line] of this.#lines.entries()) {
+      if (line.length > MAX_HEAD_CODE_UNITS + 20 || !/\d/.test(line)) continue;
+      const page = NAMED_PAGE.exec(line)
+        ?.slice(1)
+        .find((number) => number !== undefined);
+      const number = BARE_PAGE.exec(line)?.[1];
+      if (FOOTER.test(line)) footers.push(at);
+      else if (page !== undefined) named.push({ at, page: Number(page) });
+      else if (number !== undefined && isBlank(this.#lines[at - 1]) && isBlank(this.#lines[at + 1])) {
+        bare.push({ at, page: Number(number) });
+      } else {
+        const [, after, before] = TITLED_PAGE.exec(line) ?? [];
+        const head = (after ?? before ?? "").trim();
+        if (/\p{Lu}{2}/u.test(head)) addTo(titled, head, at);
+      }
+    }
+    if (footers.length >= MIN_NAMED_PAGES) for (const at of footers) this.#drop(at);
+    if (named.length >= MIN_NAMED_PAGES && isRising(named)) for (const { at } of named) this.#drop(at);
+    const interrupting = bare.filter(({ at }) => this.#interrupts(at)).length;
+    if (bare.length >= MIN_BARE_PAGES && isRising(bare) && interrupting >= INTERRUPTED_SHARE * bare.length) {
+      for (const { at } of bare) this.#drop(at);
+    }
+    for (const lines of titled.values()) {
+      const pages = lines.map((at) => ({ at, page: Number(/\d+/.exec(this.#lines[at] ?? "")?.[0]) }));
+      const inside = lines.filter((at) => this.#interrupts(at)).length;
+      // Numbers from 1 that interrupt no sentence belong to headings, such as `SUMMARY OF LESSON 1`.
+      const isCount = inside === 0 && pages.every(({ page }, index) => page === index + 1);
+      if (lines.length >= MIN_HEADS && isRising(pages) && !isCount) for (const at of lines) this.#drop(at);
+    }
+  }
+
+  /** Drops running heads: text that recurs beside page numbers. */
+  dropHeads(): void {
+    const heads = new Map<string, number[]>();
+    for (const at of this.#dropped) {
+      for (const step of [1, -1] as const) {
+        const near = this.#neighbour(at, step);
+        const line = near === null ? "" : (this.#lines[near] ?? "").trim();
+        if (near === null || line.length > MAX_HEAD_CODE_UNITS || !this.#isAlone(near)) continue;
+        if (ENDS_CLAUSE.test(line) || !/^[\p{Lu}\p{Lo}\p{N}]/u.test(line)) continue;
+        const key = line.replace(/\d+/g, "#").replace(/\s+/g, " ");
+        addTo(heads, key, near);
+      }
+    }
+    for (const lines of heads.values()) if (lines.length >= MIN_HEADS) for (const at of lines) this.#drop(at);
+  }
+
+  /**
+   * Drops the first and last lines of manual pages, such as `LS(1)  User Commands  LS(1)`. Returns the name of the
+   * first page; `null` if there is none.
+   */
+  dropManualHeads(): string | null {
+    const names = new Set(this.#lines.flatMap((line) => MANUAL_HEAD.exec(line)?.[1] ?? []));
+    if (names.size === 0) return null;
+    for (const [at, line] of this.#lines.entries()) {
+      if (names.has(MANUAL_FOOT.exec(line.slice(-MAX_HEAD_CODE_UNITS))?.[1] ?? "")) this.#drop(at);
+    }
+    return [...names][0] ?? null;
+  }
+
+  /** Returns the text. Rejoins paragraphs that a page break divided. */
+  text(): string {
+    if (this.#dropped.size === 0) return this.#lines.join("\n");
+    const out: string[] = [];
+    let hasGap = false;
+    for (const [at, line] of this.#lines.entries()) {
+      if (this.#dropped.has(at)) {
+        hasGap = true;
+        continue;
+      }
+      if (hasGap && !isBlank(line)) {
+        const isInside = !ENDS_CLAUSE.test(lastOf(out)) && /^\s*\p{Ll}/u.test(line);
+        while (isInside && out.length > 0 && isBlank(out.at(-1))) out.pop();
+        if (!isInside) out.push("");
+        hasGap = false;
+      }
+      out.push(line);
+    }
+    return out.join("\n");
+  }
+}
+
+function lastOf(lines: readonly string[]): string {
+  for (let index = lines.length - 1; index >= 0; index -= 1)
+    if (!isBlank(lines[index])) return lines[index] ?? "";
+  return ".";
+}
+
+/**
+ * Minimum number of groups of lines between rulers at which each group is one row. The cells of such a row may have
+ * several lines.
+ */
+const MIN_GROUPS = 3;
+
+const cellsOf = (row: string): string[] => row.split(/[|\u2502\u2551]/).map((cell) => cell.trim());
+
+/** Merges the lines of one row: each cell becomes one line. */
+const mergedRow = (rows: readonly string[][]): string[] =>
+  (rows[0] ?? []).map((_, column) => flowParagraph(rows.map((cells) => cells[column] ?? "").join("\n")));
+
+/** Renders rows as lines, with commas between cells. */
+function tableLines(groups: ReadonlyArray<readonly string[][]>): string[] {
+  const filled = groups.filter((rows) => rows.length > 0);
+  const rows = filled.length < MIN_GROUPS ? filled.flat() : filled.map(mergedRow);
+  return rows.map((cells) => `${cells.filter((cell) => cell !== "").join(", ")}${HARD_BREAK}`);
+}
+
+function withoutFrames(text: string, skipped: SkippedList): string {
+  if (!/[|+\u2500-\u257f]/.test(text)) return text;
+  const lines = text.split("\n");
+  const matches = (form: RegExp, line: string): boolean =>
+    line.length <= MAX_LINE_CODE_UNITS && form.test(line);
+  if (lines.filter((line) => matches(ROW, line) || matches(FRAME, line)).length < 2) return text;
+  const out: string[] = [];
+  let groups: string[][][] = [];
+  for (const line of [...lines, ""]) {
+    const isFrame = matches(FRAME, line);
+    const row = isFrame || !matches(ROW, line) ? undefined : ROW.exec(line)?.[1];
+    if (isFrame) {
+      skipped.add("table_frame", line.trim());
+      groups.push([]);
+    } else if (row !== undefined) {
+      if (groups.length === 0) groups.push([]);
+      groups.at(-1)?.push(cellsOf(row));
+    } else {
+      out.push(...tableLines(groups), line);
+      groups = [];
+    }
+  }
+  return out.slice(0, -1).join("\n");
+}
+
+function withoutLeaders(text: string, skipped: SkippedList): string {
+  if (!/\.{4}|\. \. \. \.|……|····/.test(text)) return text;
+  const lines = text.split("\n");
+  const isLeader = (line: string): boolean => line.length <= MAX_LINE_CODE_UNITS && LEADER.test(line);
+  if (lines.filter(isLeader).length < MIN_LEADERS) return text;
+  return lines
+    .map((line) => {
+      if (!isLeader(line)) return line;
+      skipped.add("leader", line.trim());
+      return `${line.replace(LEADER, ", ")}${HARD_BREAK}`;
+    })
+    .join("\n");
+}
+
+/**
+ * @param text with `\n` for line ends
+ * @returns the text, and the name of the manual page if the text is one
+ */
+export function withoutPageFurniture(
+  text: string,
+  skipped: SkippedList,
+): { readonly text: string; readonly title: string | null } {
+  const page = new PrintedText(text, skipped);
+  page.dropPageNumbers();
+  page.dropHeads();
+  const title = page.dropManualHeads();
+  return { text: withoutLeaders(readColumns(withoutFrames(page.text(), skipped), skipped), skipped), title };
+}

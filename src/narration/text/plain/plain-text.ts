@@ -1,0 +1,77 @@
+/**
+ * Reads plain text. Its paragraphs stand between blank lines, and their line breaks come from the width of the page.
+ */
+
+import type { ReadText, SkippedList, SourceBlock } from "../../text/blocks.ts";
+import { separateHeadings } from "../../text/chapters/inner-headings.ts";
+import { markChapters } from "../../text/chapters/mark-chapters.ts";
+import { headingOf, markUnderlined } from "../../text/chapters/source-headings.ts";
+import { NO_TITLES, unnumberedTitles } from "../../text/chapters/unnumbered-titles.ts";
+import { normaliseLines } from "../../text/normalise.ts";
+import { aozoraHeader, withoutAozora } from "../../text/plain/aozora.ts";
+import { withoutLongNotes, withoutMarks } from "../../text/plain/bracket-marks.ts";
+import { joinDividedWords } from "../../text/plain/divided-words.ts";
+import { withoutEbookFrame } from "../../text/plain/ebook-frame.ts";
+import { keepLines, paragraphsOf } from "../../text/plain/kept-lines.ts";
+import { withoutMailHeaders } from "../../text/plain/mail-headers.ts";
+import { withoutPageFurniture } from "../../text/plain/page-furniture.ts";
+import { ITALIC_MARK } from "../speakers/speaker-labels.ts";
+import { withoutCues } from "./subtitles.ts";
+import { speakAddresses } from "./web-addresses.ts";
+
+/** Emphasis as Project Gutenberg writes it, but not `snake_case` and `__init__`. */
+const UNDERSCORES = /(?<![\p{L}\p{N}_])_(?=\S)([^_]+)(?<=\S)_(?![\p{L}\p{N}_])/gu;
+
+/** A whole paragraph in bold, as in `#THE RIVER#` or `=Walden=`. */
+const BOLD = /^(\s*)([#=])(\S(?:[^#=]*\S)?)\2(\s*)$/;
+
+/** Emphasis with parentheses: `_(softly)_` or `(_softly_)`. */
+const ITALIC_PARENTHESES = /_(\([^()_\n]+\))_|\(_([^()_\n]+)_\)/g;
+
+/**
+ * Lines of signs that separate texts, as in a file of fortunes. They become paragraphs of their own, because they would
+ * be spoken as part of another paragraph.
+ */
+const SEPARATOR = /^[ \t]*(?:%{1,3}|([*=~#+_-])(?:[ \t]*\1){2,400})[ \t]*$/gm;
+
+const withoutUnderscores = (paragraph: string): string =>
+  paragraph
+    .replace(
+      ITALIC_PARENTHESES,
+      (_, whole?: string, inner?: string) => `${ITALIC_MARK}${whole ?? `(${inner})`}`,
+    )
+    .replace(UNDERSCORES, "$1");
+
+function blockOf(paragraph: string): SourceBlock {
+  const heading = headingOf(paragraph);
+  if (heading !== null) return { kind: "heading", ...heading };
+  const plain = paragraph.replace(BOLD, "$1$3$4");
+  const words = plain.includes("_") ? withoutUnderscores(plain) : plain;
+  return { kind: "paragraph", text: speakAddresses(words) };
+}
+
+/** Reads plain text into blocks, and adds what is not spoken to `skipped`. */
+export function readPlainText(text: string, skipped: SkippedList): ReadText {
+  const {
+    text: book,
+    title,
+    author,
+  } = withoutEbookFrame(withoutMailHeaders(normaliseLines(joinDividedWords(text)), skipped), skipped);
+  const header = aozoraHeader(book);
+  // Speak title and author one after the other, not as one line.
+  const opened = header === null ? book : book.replace(/^(\s*[^\n]+)\n/, "$1\n\n");
+  const page = withoutPageFurniture(
+    withoutAozora(withoutCues(withoutLongNotes(opened, skipped), skipped), skipped),
+    skipped,
+  );
+  const apart = separateHeadings(markUnderlined(page.text).replace(SEPARATOR, "\n$&\n"));
+  const paragraphs = withoutMarks(keepLines(paragraphsOf(apart)), skipped);
+  const blocks = paragraphs.filter((paragraph) => /\S/.test(paragraph)).map(blockOf);
+  const hasHeadings = blocks.some(({ kind }) => kind === "heading");
+  const titles = hasHeadings ? NO_TITLES : unnumberedTitles(page.text);
+  return {
+    blocks: markChapters(blocks, titles),
+    title: title ?? header?.title ?? page.title,
+    author: author ?? header?.author ?? null,
+  };
+}

@@ -1,0 +1,52 @@
+/**
+ * Removes cue numbers and time codes from cues (SRT, WebVTT) inside another text, and joins sentences that several
+ * cues share. `../timeline/` reads a text that consists of subtitles. Evidence: form, at least two cues.
+ */
+import type { SkippedList } from "../../text/blocks.ts";
+import { ENDS_SENTENCE } from "../../text/characters.ts";
+import { containsCues, cueTimes } from "./time-codes.ts";
+
+const NUMBER = /^\s*\d{1,6}\s*$/;
+const HEADER = /^\s*(?:WEBVTT\b.*|NOTE\b.*|STYLE|REGION)\s*$/;
+const STYLES = /<\/?(?:[bicuv]|lang|ruby|rt|font)\b[^<>]{0,100}>|<[\d:.]{5,12}>|\{\\[^{}]{0,40}\}/gi;
+const LONG_PAUSE_SECONDS = 1.5;
+
+/** @param text with `\n` for line ends */
+export function withoutCues(text: string, skipped: SkippedList): string {
+  if (!containsCues(text)) return text;
+  const lines = text.split("\n");
+  const out: string[] = [];
+  let endsAt = 0;
+  let last = "";
+  for (let at = 0; at < lines.length; at += 1) {
+    const line = lines[at] ?? "";
+    const times = cueTimes(line);
+    if (times === null) {
+      const isBeforeTimes = cueTimes(lines[at + 1] ?? "") !== null;
+      const isNumber = NUMBER.test(line) && isBeforeTimes;
+      const isName = line.trim() !== "" && (lines[at - 1] ?? "").trim() === "" && isBeforeTimes;
+      if (isNumber || isName) continue;
+      if (HEADER.test(line) && (at === 0 || (lines[at - 1] ?? "").trim() === "")) {
+        while ((lines[at + 1] ?? "").trim() !== "") at += 1;
+        continue;
+      }
+      out.push(line);
+      continue;
+    }
+    const words: string[] = [];
+    while ((lines[at + 1] ?? "").trim() !== "") {
+      at += 1;
+      words.push((lines[at] ?? "").replace(STYLES, ""));
+    }
+    // Skip the blank line after a cue.
+    at += 1;
+    skipped.add("time_code", line.trim());
+    const isPause =
+      last !== "" && ENDS_SENTENCE.test(last) && times.startSeconds - endsAt >= LONG_PAUSE_SECONDS;
+    if (isPause) out.push("");
+    out.push(...words);
+    last = words.at(-1)?.trim() ?? last;
+    endsAt = times.endSeconds;
+  }
+  return out.join("\n");
+}

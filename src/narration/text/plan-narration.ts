@@ -1,0 +1,177 @@
+/**
+ * Plans a narration: the text of each task, its voice, and the pauses (docs/reference-narrations.md, Plan of a
+ * narration).
+ */
+import { chargeForSeconds } from "../../contract/billing.ts";
+import { AudioError } from "../../errors.ts";
+import { type ReadText, SkippedList } from "../text/blocks.ts";
+import { hasWords } from "../text/characters.ts";
+import { splitIntoParts } from "../text/cutting/split.ts";
+import { PARAGRAPH_JOINT } from "../text/cutting/units.ts";
+import { buildDocument, type NarrationDocument, type ParagraphRun, type RunBreak } from "../text/document.ts";
+import { readMarkdown } from "../text/markdown/markdown.ts";
+import { hasMarkdown } from "../text/markdown/markdown-signs.ts";
+import { flowParagraph, normaliseLines } from "../text/normalise.ts";
+import { readPlainText } from "../text/plain/plain-text.ts";
+import { type NarrationPlan, PLAN_VERSION, type PlannedPart, type PlanRequest } from "./plan.ts";
+import { SpeakerLabels } from "./speakers/speaker-labels.ts";
+import { markBreakTags, withPauses } from "./written-pauses.ts";
+
+const HEADING_PAUSE_SECONDS = 2;
+const RULE_PAUSE_SECONDS = 1.5;
+
+const LOST_CHARACTER = "\ufffd";
+const LOST_CONTEXT_CODE_UNITS = 30;
+
+/**
+ * Returns the pause before a run. Before a heading or after a thematic break, it is never shorter than the pause
+ * between paragraphs.
+ */
+function pauseAt(edge: RunBreak, pauseSeconds: number): number {
+  if (edge === "heading") return Math.max(HEADING_PAUSE_SECONDS, pauseSeconds);
+  return edge === "rule" ? Math.max(RULE_PAUSE_SECONDS, pauseSeconds) : pauseSeconds;
+}
+
+/**
+ * Plans a narration. The plan depends on the request alone: not on clock, network, ledger or locale.
+ *
+ * @throws AudioError `invalid_request` if there is nothing to speak, the text is damaged, or a
+ *   speaker's name cannot begin a line
+ */
+export function planNarration(request: PlanRequest): NarrationPlan {
+  checkText(request.text);
+  const text = markBreakTags(request.text);
+  return planDocument((skipped) => readText({ ...request, text }, skipped), request);
+}
+
+/**
+ * Plans the text of any kind of file from the blocks that its reader returns.
+ *
+ * @param read returns the blocks, and adds what it leaves out to the list
+ * @throws AudioError as {@link planNarration} does
+ */
+export function planDocument(
+  read: (skipped: SkippedList) => ReadText,
+  request: Omit<PlanRequest, "text" | "format">,
+): NarrationPlan {
+  const skipped = new SkippedList();
+  const speakers = new SpeakerLabels(request.voices ?? {});
+  const { blocks, title, author } = read(skipped);
+  const divided = withPauses(blocks);
+  const hasWrittenPauses = divided.some(({ kind }) => kind === "pause");
+  const document = buildDocument(divided, speakers, skipped);
+  const parts = planParts(document, request, skipped);
+  if (parts.length === 0) {
+    const what = skipped.rows().map(({ kind, excerpt }) => `${kind}: ${JSON.stringify(excerpt)}`);
+    throw new AudioError(
+      "invalid_request",
+      `The text holds nothing to speak: no letter and no digit${what.length === 0 ? "" : ` outside of what is skipped (${what.join(", ")})`}.`,
+    );
+  }
+  const voicelessNames = speakers.voiceless();
+  return {
+    version: PLAN_VERSION,
+    ...(title === null ? {} : { title }),
+    ...(author === null ? {} : { author }),
+    sections: document.sections,
+    parts,
+    skipped: skipped.rows(),
+    ...(hasWrittenPauses ? { hasWrittenPauses } : {}),
+    silentSpeakers: speakers.silent(),
+    ...(voicelessNames.length === 0 ? {} : { voicelessNames }),
+  };
+}
+
+/** Refuses damaged text before it is paid for. */
+export function checkText(text: string): void {
+  if (!text.isWellFormed()) {
+    throw new AudioError(
+      "invalid_request",
+      "The text is not well-formed Unicode (it holds half of a surrogate pair).",
+    );
+  }
+  const at = text.indexOf(LOST_CHARACTER);
+  if (at === -1) return;
+  const place = text
+    .slice(Math.max(0, at - LOST_CONTEXT_CODE_UNITS), at + LOST_CONTEXT_CODE_UNITS)
+    .toWellFormed();
+  throw new AudioError(
+    "invalid_request",
+    `The text holds U+FFFD (${LOST_CHARACTER}), which stands for a character that was lost on the way here: ${JSON.stringify(place)}.`,
+    { remedy: "Give the text again as UTF-8, with the character meant. Nothing was sent or charged." },
+  );
+}
+
+/** Reads a text without signs of Markdown as plain, because chats label every text as Markdown. */
+function readText({ text, format }: Pick<PlanRequest, "text" | "format">, skipped: SkippedList): ReadText {
+  return format === "markdown" && hasMarkdown(normaliseLines(text))
+    ? readMarkdown(text, skipped)
+    : readPlainText(text, skipped);
+}
+
+/**
+ * Reads replacement words in the same way as the text.
+ *
+ * @returns one line for each paragraph; `null` if the replacement contains more than words: a heading, a pause, code
+ */
+export function readReplacement(text: string): string | null {
+  const skipped = new SkippedList();
+  const { blocks } = readText({ text: markBreakTags(text), format: "markdown" }, skipped);
+  const paragraphs = withPauses(blocks).map((block) =>
+    block.kind === "paragraph" ? flowParagraph(block.text) : null,
+  );
+  if (paragraphs.includes(null) || skipped.rows().length > 0) return null;
+  return paragraphs.join(PARAGRAPH_JOINT);
+}
+
+/**
+ * Makes each paragraph separate, so that silence can follow it. A heading stays with the paragraph below it, because
+ * the voice pauses there anyway.
+ */
+function paragraphsApart({ edge, paragraphs }: ParagraphRun): readonly (readonly string[])[] {
+  const [first = "", second, ...others] = paragraphs;
+  if (second === undefined) return [[first]];
+  const head = edge === "heading" ? [[first, second]] : [[first], [second]];
+  return [...head, ...others.map((paragraph) => [paragraph])];
+}
+
+function planParts(
+  { runs }: NarrationDocument,
+  { speed: usualSpeed, pauseSeconds, keepsPauses = false }: Omit<PlanRequest, "text" | "format">,
+  skipped: SkippedList,
+): PlannedPart[] {
+  const parts: PlannedPart[] = [];
+  for (const [index, run] of runs.entries()) {
+    const next = runs[index + 1];
+    const usual = next === undefined ? 0 : pauseAt(next.edge, pauseSeconds);
+    const pauseAfterRun = next?.pauseSeconds ?? usual;
+    const { voice, speed = usualSpeed, pitch, volume } = run.voice ?? {};
+    const settings = {
+      ...(run.voice?.speed === undefined ? {} : { speed }),
+      ...(pitch === undefined ? {} : { pitch }),
+      ...(volume === undefined ? {} : { volume }),
+    };
+    const together = keepsPauses ? paragraphsApart(run) : [run.paragraphs];
+    const stretches = together.flatMap((paragraphs) => splitIntoParts(paragraphs, speed));
+    for (const [at, { text, speechMs, endsParagraph }] of stretches.entries()) {
+      const isLast = at === stretches.length - 1;
+      const pauseAfterSeconds = isLast ? pauseAfterRun : endsParagraph ? pauseSeconds : 0;
+      // A long run of symbols may leave pieces without letters or digits.
+      if (!hasWords(text)) {
+        skipped.add("no_words", text);
+        continue;
+      }
+      const estimatedSeconds = speechMs / 1000 / speed;
+      parts.push({
+        text,
+        ...(voice === undefined ? {} : { voice }),
+        ...(Object.keys(settings).length === 0 ? {} : { settings }),
+        section: run.section,
+        pauseAfterSeconds,
+        estimatedSeconds,
+        estimatedCredits: chargeForSeconds(estimatedSeconds),
+      });
+    }
+  }
+  return parts;
+}

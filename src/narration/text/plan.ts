@@ -1,0 +1,129 @@
+/** The plan of a narration, and the request that it is made from. */
+import type { VoiceId } from "../../contract/voices.ts";
+import type { TextFormat } from "../../files/input-format.ts";
+
+/** Increased when a text may be divided differently. A running narration keeps the plan that it began with. */
+export const PLAN_VERSION = 2;
+
+/** Default silence between two paragraphs in different parts. */
+export const DEFAULT_PAUSE_SECONDS = 0.6;
+
+/**
+ * Maximum number of parts: twice as many as 8 MiB of prose need. A text with more consists of headings or labels.
+ */
+export const MAX_PARTS = 20_000;
+
+/** Speakers by name. A speaker who is given only as a voice id takes all settings from the narration. */
+export type Voices = Readonly<Record<string, VoiceId | Speaker>>;
+
+/** A speaker with a voice and settings of their own. */
+export interface Speaker {
+  readonly voice: VoiceId;
+  /** The settings replace those of the narration. */
+  readonly speed?: number | undefined;
+  readonly pitch?: number | undefined;
+  readonly volume?: number | undefined;
+}
+
+/** Everything that a plan depends on. Equal requests give equal plans, on every machine. */
+export interface PlanRequest {
+  /** The unchanged input: well-formed Unicode of any length. */
+  readonly text: string;
+  readonly format: TextFormat;
+  /** Speed of the parts, which determines how much text fits into one. */
+  readonly speed: number;
+  /** Silence between two paragraphs in different parts. */
+  readonly pauseSeconds: number;
+  /** Whether each paragraph becomes a part of its own. Silence between paragraphs is possible only between parts. */
+  readonly keepsPauses?: boolean | undefined;
+  /** Speakers of lines that begin with a name and a colon. */
+  readonly voices?: Voices | undefined;
+}
+
+/** The text from one heading to the next. Text before the first heading is a section without a heading. */
+export interface PlannedSection {
+  readonly title: string | null;
+  /** 1 (the highest) to 6; `null` without a heading. */
+  readonly level: number | null;
+}
+
+/** The text and settings of one task. */
+export interface PlannedPart {
+  /** At most 2,048 code points, with a blank line between paragraphs. */
+  readonly text: string;
+  /** The speaker's voice; absent for the narration's own. */
+  readonly voice?: VoiceId;
+  /** The speaker's settings, which replace the narration's; absent if there are none. */
+  readonly settings?: Omit<Speaker, "voice">;
+  /** Index in `sections`. */
+  readonly section: number;
+  /** Silence between this part and the next. It is 0 inside a paragraph, and after the last part. */
+  readonly pauseAfterSeconds: number;
+  /** Start time in a timeline; absent if the part follows the previous one directly. */
+  readonly startSeconds?: number | undefined;
+  readonly cue?: string | undefined;
+  /** Estimated by the fixed table (`src/contract/estimate.ts`), at the requested speed. */
+  readonly estimatedSeconds: number;
+  readonly estimatedCredits: number;
+}
+
+/** The kind of text that is not spoken; `no_words` for units without any letter or digit. */
+export type SkippedKind =
+  | "front_matter"
+  | "html"
+  | "code"
+  | "math"
+  | "latex"
+  | "template"
+  | "emoji"
+  | "badge"
+  | "footnote"
+  | "ebook_frame"
+  | "time_code"
+  | "ruby"
+  | "note"
+  | "table_frame"
+  | "leader"
+  | "mail_header"
+  | "page_mark"
+  | "illustration"
+  | "reference"
+  | "sound"
+  | "script_mark"
+  | "direction"
+  | "song"
+  | "empty_cue"
+  | "repeat"
+  | "no_time"
+  | "image"
+  | "navigation"
+  | "aside"
+  | "book_matter"
+  | "hidden"
+  | "no_words";
+
+/** What is not spoken, one row for each kind. */
+export interface Skipped {
+  readonly kind: SkippedKind;
+  readonly count: number;
+  /** The beginning of the first occurrence. */
+  readonly excerpt: string;
+}
+
+export interface NarrationPlan {
+  readonly version: typeof PLAN_VERSION;
+  /** Title that the text itself states, in its front matter or header. */
+  readonly title?: string;
+  readonly author?: string;
+  readonly sections: readonly PlannedSection[];
+  /** Indexes of the chosen sections, ascending; absent if all are chosen. */
+  readonly chosen?: readonly number[];
+  readonly parts: readonly PlannedPart[];
+  readonly skipped: readonly Skipped[];
+  /** True if the text has marks such as `[pause 2s]`, which become silence; otherwise absent. */
+  readonly hasWrittenPauses?: true;
+  /** Names in `voices` that do not begin any line of the text. They may be misspelt. */
+  readonly silentSpeakers: readonly string[];
+  /** Names in capitals that begin lines and have no voice; absent if there are none. */
+  readonly voicelessNames?: ReadonlyArray<{ readonly name: string; readonly count: number }>;
+}

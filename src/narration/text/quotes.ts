@@ -1,0 +1,76 @@
+/** Finds a part by words quoted from it. A quote is needed because the number of a part may change with an edit. */
+import { AudioError } from "../../errors.ts";
+import { excerptOf } from "../text/blocks.ts";
+import { hasWords } from "../text/characters.ts";
+import { flowParagraph, normaliseLines } from "../text/normalise.ts";
+
+/** Number of ambiguous matches to show. */
+const SHOWN_MATCHES = 3;
+const CONTEXT_CODE_UNITS = 30;
+const SHOWN_QUOTE_CODE_UNITS = 60;
+
+/** Normalises line breaks, white space and forms of accents for comparison. */
+const flatten = (text: string): string => flowParagraph(normaliseLines(text).replace(/[\n\u2028]+/g, "\n"));
+
+const SAME_MARKS: ReadonlyArray<readonly [form: RegExp, plain: string]> = [
+  [/[‘’‚′`´]/g, "'"],
+  [/[“”„«»″]/g, '"'],
+  [/[‐‑–—−]+|--+/g, "-"],
+  [/…/g, "..."],
+  [/[*_]/g, ""],
+];
+
+/** Normalises a text as people type it: straight quotation marks, lower case, no Markdown. */
+const asTyped = (text: string): string =>
+  SAME_MARKS.reduce((form, [mark, plain]) => form.replace(mark, plain), text).toLowerCase();
+
+function refuse(quote: string, rule: string): never {
+  const shown = JSON.stringify(excerptOf(quote));
+  throw new AudioError("invalid_request", `retakes: the quote ${shown} ${rule}. Nothing was sent.`, {
+    remedy: "Quote some words in a row that stand in one part alone; more words make a quote unique.",
+  });
+}
+
+/** Shows the quote with some words around it. */
+function inContext(text: string, quote: string): string {
+  const at = text.indexOf(quote);
+  const from = Math.max(0, at - CONTEXT_CODE_UNITS);
+  const excerpt = text.slice(from, at + Math.min(quote.length, SHOWN_QUOTE_CODE_UNITS) + CONTEXT_CODE_UNITS);
+  return JSON.stringify(excerpt.toWellFormed().replaceAll("\ufffd", ""));
+}
+
+/**
+ * Returns the index of the part that contains a quote. If several parts with equal text and voice contain it, returns
+ * all their indexes, because equal parts are one task. Searches for the exact quote first, then ignores case and the
+ * kinds of quotation marks and dashes.
+ *
+ * @throws AudioError `invalid_request` for a quote that has no words, or that stands in no part or in different parts.
+ * The message names the broken rule.
+ */
+export function findPartsByQuote(
+  parts: ReadonlyArray<{ readonly text: string; readonly voice?: string | null | undefined }>,
+  quote: string,
+): number[] {
+  const wanted = flatten(quote);
+  if (!hasWords(wanted)) refuse(quote, "must hold a letter or a digit");
+  const texts = parts.map(({ text }) => flatten(text));
+  for (const form of [(text: string) => text, asTyped]) {
+    const forms = texts.map(form);
+    const wantedForm = form(wanted);
+    const found = forms.flatMap((text, index) => (text.includes(wantedForm) ? [index] : []));
+    if (found.length === 0) continue;
+    const tasks = new Set(found.map((index) => JSON.stringify([parts[index]?.text, parts[index]?.voice])));
+    if (tasks.size === 1) return found;
+    const shown = found
+      .slice(0, SHOWN_MATCHES)
+      .map((index) => `part ${index + 1}: ${inContext(forms[index] ?? "", wantedForm)}`);
+    refuse(
+      quote,
+      `stands in ${found.length} different parts, and must stand in one (${shown.join("; ")}${found.length > SHOWN_MATCHES ? "; …" : ""})`,
+    );
+  }
+  if (asTyped(texts.join(" ")).includes(asTyped(wanted))) {
+    refuse(quote, "extends beyond the end of a part; quote words of the one part that is meant");
+  }
+  return refuse(quote, "stands in no part of this narration");
+}

@@ -1,0 +1,317 @@
+/**
+ * Finds the speaker of each turn. A turn begins where a line begins with a name and a colon, or with a recurring name
+ * without a colon. Without `voices`, a text stays unchanged. Evidence: form; for names without a colon, sequence; for
+ * the length of a turn, share.
+ */
+import { AudioError } from "../../../errors.ts";
+import type { SkippedList } from "../../text/blocks.ts";
+import { hasWords } from "../../text/characters.ts";
+import { collapseSpaces, HARD_BREAK, normaliseLines } from "../../text/normalise.ts";
+import type { Speaker, Voices } from "../../text/plan.ts";
+import { dialogueNames, type UnvoicedName } from "./unvoiced-dialogue.ts";
+
+const MAX_NAME_CODE_UNITS = 100;
+const COLON = /[:：]/;
+const LABEL = new RegExp(`^\\s*([^:：\\n${HARD_BREAK}]{1,${MAX_NAME_CODE_UNITS}})[:：]\\s*`);
+/** A direction in brackets after the name. */
+const MANNER = /\s*[([（][^()[\]（）]{1,60}[)\]）]\s*$/;
+/** Matches a label as in `Algernon. Did you hear …`, or a name alone on its line. */
+const DOTTED = /^\s*((?:(?:MRS?|DR|ST|Mrs?|Dr|St)\. )?\p{Lu}[\p{L}\p{M}'’ -]{0,30})\.(?:\s+|$)/u;
+const CAPITALS = /^[\p{Lu}\p{M}'’. -]{3,}$/u;
+const ALONE = new RegExp(
+  `^\\s*@?(\\p{Lu}[\\p{Lu}\\p{M}\\p{N}.'’ -]{0,30}?)\\.?\\s*(?:\\([^()\\n]{1,30}\\)\\s*)?[\\n${HARD_BREAK}]`,
+  "u",
+);
+const ONLY_NAME = /^\s*@?(\p{Lu}[\p{Lu}\p{M}\p{N}'’ -]{0,30}?)\.?\s*(?:\([^()\n]{1,30}\))?\s*$/u;
+const SCENE = /^(?:INT|EXT|ACT|SCENE|CHAPTER|PART|THE END)\b/;
+const MIN_RECURRENCES = 2;
+const MIN_OTHER_RECURRENCES = 3;
+
+/**
+ * Minimum number and minimum share of paragraphs that begin with labels. If both are reached, a turn lasts until the
+ * next label.
+ */
+const MIN_LABELLED = 4;
+const LABELLED_SHARE = 0.5;
+
+/** Divides text into lines, each with its line break. */
+const LINES = new RegExp(`(?<=[\\n${HARD_BREAK}])`);
+
+/** A label with a name that has no voice. It ends the turn before it. */
+const OTHER_LABEL = /^\s*[\p{Lu}\p{Lo}][\p{L}\p{M}\p{N}.'’ -]{0,39}(?:\s*\([^()\n]{1,40}\)\s*)?[:：]/u;
+const CAPITALS_LABEL = /^\s*(\p{Lu}[\p{Lu}\p{M}\p{N}.'’ -]{1,39}?)\s*(?:\([^()\n]{1,40}\)\s*)?[:：]/u;
+
+const IN_BRACKETS = /^\s*\[[^[\]]+\][.]?\s*$/;
+const IN_PARENTHESES = /^\s*\([^()]+\)[.]?\s*$/;
+
+/** Marks parentheses in italics. It is a control character that no text contains, because normalisation removes it. */
+export const ITALIC_MARK = "\x02";
+
+/**
+ * Matches a direction before the first word of a turn. In brackets, any words count. In parentheses, only words in
+ * lower case or a single word count.
+ */
+const MANNER_FIRST =
+  /^\s*(?:\[[^[\]\n]{1,60}\]|\((?:\p{Ll}[^()\n]{0,59}|\p{Lu}\p{Ll}{1,20})\)|（[^（）。！？\n]{1,30}）)\s*(?=\S)/u;
+
+/**
+ * Matches a stage direction between sentences of a turn. In brackets, any words count. In parentheses, only words in
+ * lower case or a single word count.
+ */
+const BETWEEN = "(?<=[.!?…。！？—:：][”’\"'»」』]?\\s*)";
+const BEFORE_SENTENCE = "(?=\\s*(?:$|[^\\p{Ll}\\s,;.]))";
+const INSIDE_BRACKETS = new RegExp(`${BETWEEN}\\[[^[\\]\\n]{1,200}\\]${BEFORE_SENTENCE}`, "gu");
+const INSIDE_ITALICS = new RegExp(`${ITALIC_MARK}\\([^()\\n]{1,200}\\)`, "g");
+const INSIDE_PARENTHESES = new RegExp(
+  `${BETWEEN}(?:\\((?:\\p{Ll}[^()\\n]{0,59}|\\p{Lu}\\p{Ll}{1,20}\\.?)\\)|（[^（）。！？\\n]{1,30}）)${BEFORE_SENTENCE}`,
+  "gu",
+);
+
+/** The words of one speaker in a paragraph. `voice` is `null` for the narration's own voice. */
+export interface Turn {
+  readonly voice: Speaker | null;
+  readonly text: string;
+  /** Whether the line begins with a label, even one whose name has no voice. */
+  readonly isLabelled: boolean;
+}
+
+/** A label as it is written, and its name in lower case. */
+interface Label {
+  readonly label: string;
+  readonly key: string;
+}
+
+/** Returns the key of a name. The key ignores case, because a script may have `ANNA` and `voices` may have `Anna`. */
+const keyOf = (name: string): string => collapseSpaces(normaliseLines(name)).toLowerCase();
+
+/** Removes accents of Latin letters, because people type `Tomas` for `Tomás`. */
+const plainKeyOf = (key: string): string =>
+  key
+    .normalize("NFD")
+    .replace(/[\u0300-\u036f]/g, "")
+    .normalize("NFC");
+
+/** A direction in brackets before the first word, on the line below a label that stands alone. */
+const FIRST_IN_BRACKETS = /^\s*\[[^[\]\n]{1,200}\]\s*(?=\S)/;
+
+function withoutFirstDirection(text: string, skipped: SkippedList): string {
+  const [direction = ""] = FIRST_IN_BRACKETS.exec(text) ?? [];
+  const words = text.slice(direction.length);
+  if (direction === "" || !hasWords(words)) return text;
+  skipped.add("direction", direction.trim());
+  return words;
+}
+
+/** Finds labels of the speakers of one narration, and records which speakers occur. */
+export class SpeakerLabels {
+  readonly #voices = new Map<string, { readonly name: string; readonly voice: Speaker }>();
+  readonly #speaking = new Set<string>();
+  /** Maps names without their accents to the names in `voices`. */
+  readonly #plainKeys = new Map<string, string>();
+  /** Names that repeatedly begin paragraphs without a colon, prefixed by the form of their label. */
+  readonly #recurring = new Set<string>();
+  #hasDotted = false;
+  readonly #voiceless = new Map<string, number>();
+  /** Names of a dialogue that have no voice, whether or not they are in capitals. */
+  #dialogue: readonly UnvoicedName[] = [];
+  #turnsContinue = false;
+
+  /** @throws AudioError `invalid_request` for a name that cannot begin a line, or for two equal names */
+  constructor(voices: Voices) {
+    const speakers = new Map<string, Speaker>();
+    for (const [name, given] of Object.entries(voices)) {
+      const key = keyOf(name);
+      const rule = this.#brokenRule(key);
+      if (rule !== null) {
+        throw new AudioError("invalid_request", `voices: the name ${JSON.stringify(name)} ${rule}.`);
+      }
+      const { voice, speed, pitch, volume }: Speaker = typeof given === "string" ? { voice: given } : given;
+      // Names with the same voice and settings share a speaker, so that they share parts.
+      const sound = JSON.stringify([voice, speed, pitch, volume]);
+      const speaker = speakers.get(sound) ?? { voice, speed, pitch, volume };
+      speakers.set(sound, speaker);
+      this.#voices.set(key, { name, voice: speaker });
+      this.#plainKeys.set(plainKeyOf(key), key);
+    }
+  }
+
+  /** Returns the key of a name. If `voices` has the name with other accents, returns the key of that spelling. */
+  #keyOf(name: string): string {
+    const key = keyOf(name);
+    return this.#voices.has(key) ? key : (this.#plainKeys.get(plainKeyOf(key)) ?? key);
+  }
+
+  /** Returns the names in `voices` with which no line has begun so far. */
+  silent(): string[] {
+    return [...this.#voices].filter(([key]) => !this.#speaking.has(key)).map(([, { name }]) => name);
+  }
+
+  /** Whether a turn lasts until the next label, instead of to the end of its paragraph. */
+  get turnsContinue(): boolean {
+    return this.#turnsContinue;
+  }
+
+  /**
+   * Returns names that begin lines and have no voice. Such names are spoken. In a dialogue, a name counts even if it
+   * begins only one line.
+   */
+  voiceless(): UnvoicedName[] {
+    const found = [...this.#voiceless]
+      .filter(([, count]) => this.#turnsContinue || count >= MIN_RECURRENCES)
+      .map(([name, count]) => ({ name, count }));
+    const known = new Set(found.map(({ name }) => name));
+    return [...found, ...this.#dialogue.filter(({ name }) => !known.has(name))];
+  }
+
+  /**
+   * Searches all paragraphs for labels that only repetition reveals. Evidence: sequence and share.
+   *
+   * @param paragraphs with their line breaks, soft and hard
+   */
+  survey(paragraphs: readonly string[]): void {
+    if (this.#voices.size === 0) {
+      this.#dialogue = dialogueNames(paragraphs);
+      return;
+    }
+    const counts = new Map<string, number>();
+    const count = (form: string, name: string): void => {
+      const key = `${form} ${this.#keyOf(name)}`;
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+    };
+    for (const text of paragraphs) {
+      const head = text.slice(0, 2 * MAX_NAME_CODE_UNITS);
+      const [, dotted] = DOTTED.exec(head) ?? [];
+      const [, alone] =
+        ALONE.exec(head) ?? (text.length < MAX_NAME_CODE_UNITS ? ONLY_NAME.exec(text) : null) ?? [];
+      if (alone !== undefined && !SCENE.test(alone)) count("alone", alone);
+      else if (dotted !== undefined) count("dotted", dotted);
+    }
+    for (const [key, number] of counts) {
+      const isKnown = this.#voices.has(key.slice(key.indexOf(" ") + 1));
+      if (number >= (isKnown ? MIN_RECURRENCES : MIN_OTHER_RECURRENCES)) this.#recurring.add(key);
+    }
+    this.#hasDotted = [...this.#recurring].some((key) => key.startsWith("dotted "));
+    this.#dialogue = dialogueNames(paragraphs).filter(({ name, count: lines }) => {
+      return lines >= MIN_RECURRENCES && !this.#voices.has(this.#keyOf(name));
+    });
+    let labelled = 0;
+    let all = 0;
+    for (const text of paragraphs) {
+      if (IN_BRACKETS.test(text) || IN_PARENTHESES.test(text)) continue;
+      const { length } = this.#labelOf(text, true)?.label ?? "";
+      if (length > 0 || OTHER_LABEL.test(text)) labelled += 1;
+      // A label that is a whole paragraph counts together with the next paragraph.
+      if (length === 0 || text.slice(length).trim() !== "") all += 1;
+    }
+    this.#turnsContinue = labelled >= MIN_LABELLED && labelled >= LABELLED_SHARE * all;
+  }
+
+  /**
+   * Divides a paragraph into turns, without labels and directions. A turn lasts until the next label of any name, or
+   * until the end of the paragraph.
+   *
+   * @param paragraph with its line breaks, soft and hard
+   */
+  turns(paragraph: string, skipped: SkippedList): Turn[] {
+    if (this.#voices.size === 0) return [{ voice: null, text: paragraph, isLabelled: false }];
+    const turns: Array<{ voice: Speaker | null; text: string; isLabelled: boolean }> = [];
+    const whole = this.#labelOf(paragraph, true);
+    const lines =
+      whole === null
+        ? paragraph.split(LINES)
+        : [whole.label, ...this.#speech(paragraph, whole, skipped).split(LINES)];
+    for (const [index, line] of lines.entries()) {
+      if (line === "" || this.#isDirection(line)) {
+        if (line.trim() !== "") skipped.add("direction", line.trim().replace(ITALIC_MARK, ""));
+        continue;
+      }
+      const found = index === 0 ? whole : this.#labelOf(line, false);
+      const last = turns.at(-1);
+      if (found !== null) {
+        this.#speaking.add(found.key);
+        const speaker = this.#voices.get(found.key);
+        const isVoiceless = speaker === undefined;
+        turns.push({
+          voice: speaker?.voice ?? null,
+          text: isVoiceless ? line : this.#speech(line, found, skipped),
+          isLabelled: true,
+        });
+      } else if (OTHER_LABEL.test(line) && (last === undefined || last.voice !== null || last.isLabelled)) {
+        this.#noteVoiceless(line);
+        turns.push({ voice: null, text: line, isLabelled: true });
+      } else if (last === undefined) turns.push({ voice: null, text: line, isLabelled: false });
+      else last.text += line;
+    }
+    for (const turn of turns) {
+      if (turn.voice !== null || (this.#turnsContinue && !turn.isLabelled)) {
+        turn.text = this.#withoutDirections(withoutFirstDirection(turn.text, skipped), skipped);
+      }
+    }
+    return turns;
+  }
+
+  /** Removes directions from the words of a speaker. */
+  #withoutDirections(text: string, skipped: SkippedList): string {
+    const forms = [INSIDE_BRACKETS, INSIDE_ITALICS, ...(this.#turnsContinue ? [INSIDE_PARENTHESES] : [])];
+    return forms.reduce(
+      (words, form) =>
+        words.replace(form, (direction, at: number) => {
+          // Keep a direction that begins the turn or is all of it.
+          if (!hasWords(words.replace(direction, "")) || at === 0) return direction;
+          skipped.add("direction", direction.replace(ITALIC_MARK, ""));
+          return "";
+        }),
+      text,
+    );
+  }
+
+  /** Returns the words after a label, without the manner of speaking. */
+  #speech(text: string, { label, key }: Label, skipped: SkippedList): string {
+    const words = text.slice(label.length);
+    const [manner = ""] = this.#voices.has(key) ? (MANNER_FIRST.exec(words) ?? []) : [];
+    if (manner !== "") skipped.add("direction", manner.trim());
+    return words.slice(manner.length);
+  }
+
+  #noteVoiceless(line: string): void {
+    const [, name] = CAPITALS_LABEL.exec(line) ?? [];
+    if (name !== undefined) this.#voiceless.set(name, (this.#voiceless.get(name) ?? 0) + 1);
+  }
+
+  #isDirection(line: string): boolean {
+    if (IN_BRACKETS.test(line)) return true;
+    const words = line.replace(ITALIC_MARK, "");
+    return IN_PARENTHESES.test(words) && (this.#turnsContinue || line.includes(ITALIC_MARK));
+  }
+
+  /** Finds a label at the beginning of a line. Its name is in `voices`, or repetition has shown that it is a label. */
+  #labelOf(line: string, isFirst: boolean): Label | null {
+    const head = line.slice(0, 2 * MAX_NAME_CODE_UNITS);
+    const [colon = "", name = ""] = LABEL.exec(head) ?? [];
+    for (const tried of [name, name.replace(MANNER, "")]) {
+      const key = this.#keyOf(tried);
+      if (colon !== "" && this.#voices.has(key)) return { label: colon, key };
+    }
+    if (!isFirst) return null;
+    const forms = [
+      ["alone", ALONE.exec(head) ?? (line.length < MAX_NAME_CODE_UNITS ? ONLY_NAME.exec(line) : null)],
+      ["dotted", DOTTED.exec(head)],
+    ] as const;
+    for (const [form, match] of forms) {
+      const [label = "", who = ""] = match ?? [];
+      const key = this.#keyOf(who);
+      if (match !== null && this.#recurring.has(`${form} ${key}`)) return { label, key };
+      // If names with a full stop are labels, such a name in capitals is a label even if it is rare.
+      if (form === "dotted" && CAPITALS.test(who) && this.#hasDotted) return { label, key };
+    }
+    return null;
+  }
+
+  #brokenRule(key: string): string | null {
+    if (key === "") return "must not be empty";
+    if (key.length > MAX_NAME_CODE_UNITS) return `must be at most ${MAX_NAME_CODE_UNITS} characters long`;
+    if (COLON.test(key)) return "must not contain a colon: the one after the name is not part of it";
+    if (this.#voices.has(key)) return "stands there twice (upper and lower case are alike)";
+    return null;
+  }
+}

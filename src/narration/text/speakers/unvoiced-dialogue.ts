@@ -1,0 +1,58 @@
+/**
+ * Finds the speakers of a dialogue, whose names would be spoken without `voices`. Evidence: share of lines with a
+ * label, and names that recur.
+ */
+import { HARD_BREAK } from "../../text/normalise.ts";
+
+/** A name that begins lines and has no voice. */
+export interface UnvoicedName {
+  readonly name: string;
+  readonly count: number;
+}
+
+const LABEL =
+  /^\s*([\p{Lu}\p{Lo}][\p{L}\p{M}\p{N}.'’-]{0,30}(?: [\p{L}\p{M}\p{N}.'’-]{1,30}){0,2})\s*(?:\([^()\n]{1,40}\)\s*)?[:：]\s*\S/u;
+/** Matches a label as in plays: `ROPER. How are you?` */
+const DOTTED_LABEL = /^\s*((?:(?:MRS?|DR|ST)\. )?\p{Lu}[\p{Lu}\p{M}'’ -]{1,30})\.(?:\s|$)/u;
+const LINE_BREAK = new RegExp(`[\\n${HARD_BREAK}]`);
+const MIN_LINES = 3;
+const MIN_SHARE = 2 / 3;
+const MIN_NAMES = 2;
+/** Minimum average number of lines that a name begins. Terms of a list begin fewer. */
+const MIN_RECURRENCE = 1.5;
+/**
+ * Minimum share of labels whose name differs from that of the label before. Speakers take turns. Columns of a table do
+ * not.
+ */
+const MIN_CHANGES = 1 / 3;
+
+/**
+ * Finds the names. Returns none if the text is not a dialogue.
+ *
+ * @param paragraphs with their line breaks, soft and hard
+ */
+export function dialogueNames(paragraphs: readonly string[]): UnvoicedName[] {
+  const counts = new Map<string, number>();
+  let lines = 0;
+  let labelled = 0;
+  let changes = 0;
+  let last: string | undefined;
+  for (const line of paragraphs.flatMap((paragraph) => paragraph.split(LINE_BREAK))) {
+    if (line.trim() === "") continue;
+    lines += 1;
+    const head = line.slice(0, 200);
+    const [, name] = LABEL.exec(head) ?? DOTTED_LABEL.exec(head) ?? [];
+    if (name === undefined) continue;
+    labelled += 1;
+    if (name !== last) changes += 1;
+    last = name;
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  const isDialogue =
+    labelled >= MIN_LINES &&
+    labelled >= MIN_SHARE * lines &&
+    counts.size >= MIN_NAMES &&
+    changes >= MIN_CHANGES * labelled &&
+    labelled >= MIN_RECURRENCE * counts.size;
+  return isDialogue ? [...counts].map(([name, count]) => ({ name, count })) : [];
+}

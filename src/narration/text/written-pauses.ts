@@ -1,0 +1,91 @@
+/**
+ * Reads marks such as `[pause 2s]` as silence. Evidence: form and position. The mark must stand at an edge of a line or
+ * between sentences. Inside a sentence, it is only quoted.
+ */
+import { AudioError } from "../../errors.ts";
+import type { SourceBlock } from "../text/blocks.ts";
+import { CLOSERS } from "../text/characters.ts";
+
+const MAX_SECONDS = 60;
+/**
+ * Maximum length of all pauses of a text together. Some hundred pauses, as in a list of words to repeat, must fit, but
+ * hours of silence would fill a disk for a few credits.
+ */
+const MAX_TOTAL_SECONDS = 3600;
+
+const FIGURE = "\\d{1,6}(?:[.,]\\d{1,3})?";
+const UNIT = "ms|milliseconds?|mins?|minutes?|s|secs?|seconds?";
+const SECONDS_BY_UNIT = { ms: 0.001, mi: 60, s: 1 } as const;
+const WORD = "pause|break|silence";
+const MARK = new RegExp(
+  `[[(]\\s*(?:(?:${WORD})[\\s:]+(?<figure>${FIGURE})\\s*(?<unit>${UNIT})?|(?<figureFirst>${FIGURE})[\\s-]*(?<unitFirst>${UNIT})[\\s-]+(?:${WORD}))\\s*[\\])]`,
+  "giu",
+);
+/** Matches the end of a sentence, or a colon or dash before another sentence. */
+const ENDS_STATEMENT = new RegExp(`[.!?…。！？—:：][${CLOSERS}*_]*\\s*$`, "u");
+const BREAK_TAG = /<break\s+time\s*=\s*["']?(\d{1,6}(?:\.\d{1,3})?)(ms|s)["']?\s*\/?>/gi;
+
+/** Converts SSML's tag for pauses to a mark. As a tag it would be left out, like tags of HTML. */
+export const markBreakTags = (text: string): string => text.replace(BREAK_TAG, "[pause $1$2]");
+
+/** @throws AudioError `invalid_request` for a pause that is too long */
+function secondsOf({ 0: mark, groups = {} }: RegExpMatchArray): number {
+  const figure = groups["figure"] ?? groups["figureFirst"] ?? "";
+  const unit = groups["unit"] ?? groups["unitFirst"] ?? "s";
+  const kind = /^mi(?!l)/i.test(unit) ? "mi" : /^m/i.test(unit) ? "ms" : "s";
+  const seconds = Number(figure.replace(",", ".")) * SECONDS_BY_UNIT[kind];
+  if (seconds <= MAX_SECONDS) return seconds;
+  throw new AudioError(
+    "invalid_request",
+    `${mark} is longer than ${MAX_SECONDS} s, the longest pause that a text may hold. Nothing was sent.`,
+    { remedy: `Write [pause ${MAX_SECONDS}s] at most, or several pauses on lines of their own.` },
+  );
+}
+
+const lineBefore = (text: string, at: number): string => /[^\n\u2028]*$/.exec(text.slice(0, at))?.[0] ?? "";
+const lineAfter = (text: string, at: number): string => /^[^\n\u2028]*/.exec(text.slice(at))?.[0] ?? "";
+
+function isAtEdge(text: string, mark: RegExpMatchArray): boolean {
+  const before = lineBefore(text, mark.index ?? 0);
+  const after = lineAfter(text, (mark.index ?? 0) + mark[0].length);
+  return before.trim() === "" || after.trim() === "" || ENDS_STATEMENT.test(before);
+}
+
+/**
+ * Divides paragraphs at pause marks. The text after a mark continues the turn of its speaker.
+ *
+ * @throws AudioError `invalid_request` for a pause that is too long, or for pauses that are too long together
+ */
+export function withPauses(blocks: readonly SourceBlock[]): SourceBlock[] {
+  const divided = dividedByPauses(blocks);
+  const total = divided.reduce((sum, block) => sum + (block.kind === "pause" ? block.seconds : 0), 0);
+  if (total <= MAX_TOTAL_SECONDS) return divided;
+  throw new AudioError(
+    "invalid_request",
+    `The pauses of the text come to ${Math.round(total / 60)} minutes; ${MAX_TOTAL_SECONDS / 60} is the most. Nothing was sent.`,
+    { remedy: "Make the pauses shorter, or divide the text." },
+  );
+}
+
+function dividedByPauses(blocks: readonly SourceBlock[]): SourceBlock[] {
+  return blocks.flatMap((block): SourceBlock[] => {
+    if (block.kind !== "paragraph" || !/pause|break|silence/i.test(block.text)) return [block];
+    const divided: SourceBlock[] = [];
+    let from = 0;
+    const add = (to: number): void => {
+      const text = block.text.slice(from, to);
+      if (/[^\s\u2028]/.test(text)) {
+        divided.push({ kind: "paragraph", text, ...(from > 0 ? { continues: true } : {}) });
+      }
+    };
+    for (const mark of block.text.matchAll(MARK)) {
+      if (!isAtEdge(block.text, mark)) continue;
+      add(mark.index);
+      divided.push({ kind: "pause", seconds: secondsOf(mark) });
+      from = mark.index + mark[0].length;
+    }
+    if (from === 0) return [block];
+    add(block.text.length);
+    return divided;
+  });
+}

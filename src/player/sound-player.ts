@@ -1,0 +1,237 @@
+/** Plays a sound of any length, one segment after the other, without an audible gap. */
+
+import { elementPlayback, type Playback, samplesPlayback } from "./playback.ts";
+import type { Segment, Source } from "./segment.ts";
+
+export interface SoundPlayerEvents {
+  /** Called when the position or the playing state has changed. */
+  onChange(): void;
+  /** Called when a segment was read and can be drawn. */
+  onSegment(segment: Segment): void;
+  onError(error: unknown): void;
+}
+
+/** Interval in milliseconds at which the engine checks whether the next segment must begin. */
+const TICK_MS = 60;
+
+export class SoundPlayer {
+  readonly #events: SoundPlayerEvents;
+  #source: Source | null = null;
+  #playback: Playback | null = null;
+  /** The playback of the next segment, which is prepared while the current segment plays. */
+  #next: Promise<Playback> | null = null;
+  #ready: Playback | null = null;
+  /** The playback whose segment is ending while the next one begins. */
+  #ending: Playback | null = null;
+  #position = 0;
+  #speed = 1;
+  /** Counts commands. Asynchronous code compares this number, and changes nothing if a later command was given. */
+  #commandCount = 0;
+  #canUseElements = true;
+  isPlaying = false;
+  isLoading = false;
+  /** True if Play was pressed and the bytes are still being read. */
+  wantsToPlay = false;
+
+  constructor(events: SoundPlayerEvents) {
+    this.#events = events;
+    setInterval(() => this.#tick(), TICK_MS);
+  }
+
+  /** True if the speed can be changed without changing the pitch. */
+  get hasSpeed(): boolean {
+    return this.#canUseElements;
+  }
+
+  get seconds(): number {
+    const stated = this.#source?.seconds ?? 0;
+    return Number.isFinite(stated) ? stated : (this.#playback?.segment.to ?? 0);
+  }
+
+  get position(): number {
+    return this.isPlaying && this.#playback !== null ? this.#playback.now() : this.#position;
+  }
+
+  /**
+   * Replaces the current sound. Plays the new sound if the current one was playing.
+   *
+   * @param position where to start, in seconds
+   */
+  async open(source: Source, position = 0): Promise<void> {
+    const wasPlaying = this.isPlaying || this.wantsToPlay;
+    this.close();
+    this.#source = source;
+    await this.#load(position, wasPlaying);
+  }
+
+  close(): void {
+    this.#commandCount += 1;
+    this.isPlaying = false;
+    this.isLoading = false;
+    this.wantsToPlay = false;
+    this.#source = null;
+    this.#position = 0;
+    this.#drop();
+    this.#events.onChange();
+  }
+
+  async play(): Promise<void> {
+    if (this.#source === null || this.isPlaying || this.wantsToPlay) return;
+    const from = this.#position >= this.seconds - 0.05 ? 0 : this.#position;
+    await this.#load(from, true);
+  }
+
+  pause(): void {
+    this.#position = this.position;
+    this.isPlaying = false;
+    this.wantsToPlay = false;
+    this.#commandCount += 1;
+    this.isLoading = false;
+    this.#playback?.pause();
+    this.#ready?.pause();
+    this.#events.onChange();
+  }
+
+  async seek(seconds: number): Promise<void> {
+    const to = Math.min(Math.max(0, seconds), Math.max(0, this.seconds - 0.01));
+    if (this.#source !== null) await this.#load(to, this.isPlaying || this.wantsToPlay);
+  }
+
+  setSpeed(speed: number): void {
+    this.#speed = speed;
+    this.#playback?.setSpeed(speed);
+    void this.#next?.then((playback) => playback.setSpeed(speed)).catch(() => undefined);
+  }
+
+  async #load(wanted: number, plays: boolean): Promise<void> {
+    this.#commandCount += 1;
+    const turn = this.#commandCount;
+    let at = wanted;
+    this.#position = at;
+    this.isLoading = true;
+    this.isPlaying = false;
+    this.wantsToPlay = plays;
+    // Pause the playback of the next segment, because it may have started already.
+    this.#ready?.pause();
+    this.#events.onChange();
+    try {
+      let playback = this.#playback;
+      if (playback === null || at < playback.segment.from || at >= playback.segment.to) {
+        this.#drop();
+        playback = await this.#playbackAt(at);
+        if (turn !== this.#commandCount) return playback.release();
+        this.#playback = playback;
+      }
+      // Limit the position to this sound's length, because the position may come from a longer take.
+      if (playback.segment.isLast)
+        at = Math.min(at, Math.max(playback.segment.from, playback.segment.to - 0.5));
+      this.#position = at;
+      if (plays) {
+        await playback.play(at);
+        if (turn !== this.#commandCount) return;
+        this.isPlaying = true;
+      } else playback.pause();
+      this.wantsToPlay = false;
+      this.isLoading = false;
+      this.#events.onChange();
+    } catch (error) {
+      if (turn !== this.#commandCount) return;
+      this.wantsToPlay = false;
+      this.isLoading = false;
+      this.#events.onChange();
+      this.#events.onError(error);
+    }
+  }
+
+  async #playbackAt(at: number): Promise<Playback> {
+    const source = this.#source;
+    if (source === null) throw new Error("nothing is open");
+    const segment = await source.at(at);
+    const playback = await this.#playbackOf(segment);
+    playback.setSpeed(this.#speed);
+    if (source === this.#source) this.#events.onSegment(playback.segment);
+    return playback;
+  }
+
+  async #playbackOf(segment: Segment): Promise<Playback> {
+    if (this.#canUseElements) {
+      try {
+        return await elementPlayback(segment);
+      } catch {
+        // The content policy forbids `media-src data:`, or the bytes are damaged. If the bytes are damaged, decoding
+        // throws, too.
+        const playback = await samplesPlayback(segment);
+        this.#canUseElements = false;
+        return playback;
+      }
+    }
+    return await samplesPlayback(segment);
+  }
+
+  /** Runs at an interval. Stops at the end of the sound, and starts the next segment at the end of the current one. */
+  #tick(): void {
+    const playback = this.#playback;
+    if (!this.isPlaying || playback === null) return;
+    this.#events.onChange();
+    const { to, isLast } = playback.segment;
+    if (isLast) {
+      if (!playback.hasEnded()) return;
+      this.pause();
+      this.#position = this.seconds;
+      this.#events.onChange();
+      return;
+    }
+    if (this.#next === null) this.#prepare(to);
+    const left = (to - playback.now()) / this.#speed;
+    if (left < (2 * TICK_MS) / 1000 && this.#ending !== playback)
+      void this.#playNext(playback, Math.max(0, left));
+  }
+
+  #prepare(at: number): void {
+    const next = this.#playbackAt(at);
+    this.#next = next;
+    next.then(
+      (playback) => {
+        if (this.#next === next) this.#ready = playback;
+      },
+      // The error is reported when the next segment has to play.
+      () => undefined,
+    );
+  }
+
+  async #playNext(playback: Playback, left: number): Promise<void> {
+    const turn = this.#commandCount;
+    this.#ending = playback;
+    try {
+      if (this.#ready === null) {
+        // The next segment has not arrived. Pause, because an overlap of the segments would repeat words.
+        await new Promise((resolve) => setTimeout(resolve, left * 1000));
+        if (turn === this.#commandCount) playback.pause();
+      }
+      const late = this.#ready === null;
+      const next = await this.#next;
+      if (turn !== this.#commandCount || next == null) return;
+      await next.play(playback.segment.to, late ? 0 : left);
+      if (turn !== this.#commandCount) return;
+      this.#playback = next;
+      this.#next = null;
+      this.#ready = null;
+      playback.release();
+    } catch (error) {
+      if (turn !== this.#commandCount) return;
+      this.pause();
+      this.#next = null;
+      this.#events.onError(error);
+    } finally {
+      if (this.#ending === playback) this.#ending = null;
+    }
+  }
+
+  #drop(): void {
+    this.#playback?.release();
+    this.#playback = null;
+    void this.#next?.then((playback) => playback.release()).catch(() => undefined);
+    this.#next = null;
+    this.#ready = null;
+  }
+}

@@ -1,0 +1,18 @@
+/** Lists the dependencies that every route receives. */
+import type { AccountDirectory } from "../accounts/directory.ts";
+import type { AccountLimits } from "../accounts/limit-windows.ts";
+import type { Faults } from "../faults.ts";
+import type { Generator } from "../tasks/generator.ts";
+import type { TaskRegistry } from "../tasks/task-registry.ts";
+
+export interface RouteDeps {
+  readonly directory: AccountDirectory;
+  readonly faults: Faults;
+  readonly limits: AccountLimits;
+  readonly tasks: TaskRegistry;
+  readonly generator: Generator;
+  /** Returns the server's address. It is known once the server listens, so before the first request. */
+  readonly baseUrl: () => string;
+  /** Receives internal errors, which clients must not see. */
+  readonly onFault: (error: unknown) => void;
+}

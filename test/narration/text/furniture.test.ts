@@ -1,0 +1,307 @@
+/** Text for the eye or for other programs, and text that only looks like it. */
+import { describe, expect, it } from "vitest";
+import type { NarrationPlan, SkippedKind } from "../../../src/narration/text/plan.ts";
+import { planNarration } from "../../../src/narration/text/plan-narration.ts";
+
+const plan = (text: string): NarrationPlan =>
+  planNarration({ text, format: "plain", speed: 1, pauseSeconds: 0.6 });
+const heard = (text: string): string =>
+  plan(text)
+    .parts.map((part) => part.text)
+    .join("\n\n");
+
+const BOOK = `The Project Gutenberg eBook of Moby Dick; Or, The Whale
+
+Title: Moby Dick; Or, The Whale
+
+Author: Herman Melville
+
+*** START OF THE PROJECT GUTENBERG EBOOK MOBY DICK; OR, THE
+WHALE ***
+
+Produced by Daniel Lazarus and Jonesey
+
+Call me Ishmael.
+
+End of Project Gutenberg's Moby Dick
+
+*** END OF THE PROJECT GUTENBERG EBOOK MOBY DICK; OR, THE WHALE ***
+
+Updated editions will replace the previous one. Project Gutenberg is a trademark.
+
+Section 1. General Terms of Use
+`;
+
+const AOZORA = `こころ
+夏目漱石
+
+-------------------------------------------------------
+【テキスト中に現れる記号について】
+
+《》：ルビ
+（例）私《わたくし》
+-------------------------------------------------------
+
+［＃２字下げ］上　先生と私［＃「上　先生と私」は大見出し］
+
+［＃５字下げ］一［＃「一」は中見出し］
+
+　私《わたくし》は※［＃「てへん＋劣」、第3水準1-84-77］その人を常に先生と呼んでいた。
+　先生一人｜麦藁帽《むぎわらぼう》を被《かぶ》っていた。
+
+底本：「こころ」集英社文庫
+`;
+
+const SRT = `1
+00:00:01,000 --> 00:00:02,500
+Hello there, I am
+
+2
+00:00:02,600 --> 00:00:04,000
+<i>very</i> happy.
+
+3
+00:00:09,000 --> 00:00:10,000
+Goodbye.
+`;
+
+const NAMES = ["", "Ann", "Bob", "Carl", ...Array.from({ length: 7 }, () => ""), "Dora", "Emil", "Frieda"];
+
+const rfc = (page: number): string =>
+  `${NAMES[page]} goes on and\n\nPostel                          [Page ${page}]\n\f\nRFC 791                    September 1981\n\nends with ${NAMES[page]}.`;
+
+const novelPage = (page: number): string =>
+  `${NAMES[page]} walked along the road until the\n\n${page}\n\nsun went down. It was late.`;
+
+const CASES: ReadonlyArray<
+  readonly [what: string, text: string, words: string, kinds: readonly SkippedKind[]]
+> = [
+  ["the frame of Project Gutenberg", BOOK, "Call me Ishmael.", ["ebook_frame"]],
+  [
+    "notation of Aozora Bunko",
+    AOZORA,
+    "こころ\n\n夏目漱石\n\n上 先生と私\n\n一\n\n私はその人を常に先生と呼んでいた。\n\n先生一人麦藁帽を被っていた。",
+    ["ebook_frame", "ruby", "note"],
+  ],
+  ["subtitles", SRT, "Hello there, I am very happy.\n\nGoodbye.", ["time_code"]],
+  [
+    "WebVTT",
+    "WEBVTT\n\nNOTE made by hand\n\n00:01.000 --> 00:02.000\n<v Ann>Well.\n\n00:02.100 --> 00:03.000\nYes.\n",
+    "Well. Yes.",
+    ["time_code"],
+  ],
+  [
+    "footers and heads of pages",
+    [1, 2, 3].map(rfc).join("\n\n"),
+    [1, 2, 3].map((page) => `${NAMES[page]} goes on and ends with ${NAMES[page]}.`).join("\n\n"),
+    ["page_mark"],
+  ],
+  [
+    "bare page numbers inside of sentences",
+    [11, 12, 13].map(novelPage).join("\n\n"),
+    [11, 12, 13]
+      .map((page) => `${NAMES[page]} walked along the road until the sun went down. It was late.`)
+      .join("\n\n"),
+    ["page_mark"],
+  ],
+  ["page numbers between dashes", "One\n- 4 -\ntwo.\n\n- 5 -\n\nThree.", "One two.\n\nThree.", ["page_mark"]],
+  [
+    "the frame of a table",
+    "+-----+-----+\n| Ann | 3   |\n+-----+-----+\n| Bob | 4   |\n+-----+-----+",
+    "Ann, 3\nBob, 4",
+    ["table_frame"],
+  ],
+  [
+    "strokes between rows of several lines",
+    "+----+-----+\n|パッ|Size |\n|ケ  |     |\n|----+-----|\n|Ann |three|\n|    |or 4 |\n|----+-----|\n|Bob |five |\n+----+-----+",
+    "パッケ, Size\nAnn, three or 4\nBob, five",
+    ["table_frame"],
+  ],
+  [
+    "the ruler of a table",
+    "||/ Name      Version   Description\n+++-=========-=========-===========\nii  adduser   3.134     add users\nii  apt       2.6.1     package manager",
+    "Name, Version, Description\nii, adduser, 3.134, add users\nii, apt, 2.6.1, package manager",
+    ["table_frame"],
+  ],
+  ["rulers around a table", "===  ===\nA    B\n===  ===\n1    2\n===  ===", "A, B\n1, 2", ["table_frame"]],
+  [
+    "the head and the foot of a manual page",
+    "LS(1)        User Commands        LS(1)\n\nIt lists files.\n\nGNU         2023         LS(1)",
+    "It lists files.",
+    ["page_mark"],
+  ],
+  [
+    "keywords of version control",
+    "$NetBSD: README,v 1.2 1995/03/24 cgd Exp $\n\nIt costs $5.\n\nLast change: $Date$",
+    "It costs $5.\n\nLast change:",
+    ["template"],
+  ],
+  [
+    "numbers of notes that a text browser writes",
+    "It fell^[1]. It rose^[2].\n\n^[1] Down.\n\n^[2] Up.",
+    "It fell. It rose.\n\nDown.\n\nUp.",
+    ["reference"],
+  ],
+  ["colours of a terminal", "\x1b[32mGreen\x1b[m and \x1b[1;31mred\x1b[0m.", "Green and red.", []],
+  ["dot leaders", "Coffee ........ 3.50\nTea . . . . . . 2.75", "Coffee, 3.50\nTea, 2.75", ["leader"]],
+  [
+    "illustrations",
+    "One. [Illustration: A _whale_, by R. Kent.]\n\n[Illustration]\n\nTwo.",
+    "One.\n\nTwo.",
+    ["illustration"],
+  ],
+  ["pages of the original", "It was [Pg 12] late.", "It was late.", ["page_mark"]],
+  [
+    "times of a transcript",
+    "[00:01] Hello.\n\n[01:46:20] Goodbye. [Music]",
+    "Hello.\n\nGoodbye.",
+    ["time_code", "sound"],
+  ],
+  [
+    "numbers of notes",
+    "It fell.[1] It rose,[2] and stood.{1} Then {it}.[3]",
+    "It fell. It rose, and stood. Then {it}.",
+    ["reference"],
+  ],
+  ["letters of notes", "A city[A] on a hill.[B]", "A city on a hill.", ["reference"]],
+  ["transitions of a script", "FADE IN:\n\nA road.\n\nCUT TO:\n\n> THE END <", "A road.", ["script_mark"]],
+];
+
+describe("page furniture", () => {
+  it.each(CASES)("is omitted and reported: %s", (_, text, words, kinds) => {
+    expect(heard(text)).toBe(words);
+    expect(plan(text).skipped.map(({ kind }) => kind)).toEqual(kinds);
+  });
+
+  it("gives the title and the author of the header, and the headings of the notes", () => {
+    expect(plan(BOOK)).toMatchObject({ title: "Moby Dick; Or, The Whale", author: "Herman Melville" });
+    expect(plan(AOZORA).sections.map(({ title }) => title)).toEqual([null, "上 先生と私: 一"]);
+  });
+
+  it("is omitted from Markdown, too", () => {
+    const { parts, skipped } = planNarration({
+      text: "# T\n\n**FADE IN:**\n\nOne.[1] Two.[2]\n\n[Music]",
+      format: "markdown",
+      speed: 1,
+      pauseSeconds: 0.6,
+    });
+    expect(parts.map(({ text }) => text)).toEqual(["T\n\nOne. Two."]);
+    expect(skipped.map(({ kind }) => kind)).toEqual(["script_mark", "sound", "reference"]);
+  });
+});
+
+describe("text that only resembles page furniture", () => {
+  it.each([
+    [
+      "a sentence about the marker",
+      "Look for *** START OF THE PROJECT GUTENBERG EBOOK in Project Gutenberg's file.",
+    ],
+    ["a title in 《》", "他读《红楼梦》和《西游记》。映画《さくら》を見た。"],
+    ["an arrow", "Go north --> then east."],
+    [
+      "numbers that are chapters",
+      "Intro ends.\n\n1\n\nIt began. He left.\n\n2\n\nIt went on.\n\n3\n\nIt ended.",
+    ],
+    ["a pause of four dots", "Wait.... what was that?"],
+    ["an index in code", "Take list[0] and list[7] of it."],
+    ["the first index in code", "Take list[0] of it."],
+    ["a source behind a sentence", "Beethoven wrote that one himself. (Music)"],
+    ["prices and variables", "It costs $5: cheap. Set $HOME: to a $Date of $6 $."],
+    ["a keyword inside of a sentence", "Write $Date$ into the file."],
+    ["the name of a manual page", "See LS(1) and then  LS(1)"],
+    ["a colour without its control character", "Take [32m of it."],
+    ["a word in brackets", "He said [the old man] would come."],
+    ["a time of the day", "Come at 10:30 or (11:45)."],
+    ["a single dash and a number", "The sum is\n- 12 -\nor so."],
+    ["a line of dashes and words", "one -- two -- three"],
+    ["words like the mark of a picture", "He saw [an illustration of it] there."],
+    ["words like a transition", "We fade in: slowly, and cut to the road."],
+    ["a quotation of mail", "> He wrote this.\n> And this."],
+  ])("is spoken: %s", (_, text) => {
+    expect(heard(text).replace(/\s+/g, " ")).toBe(text.replace(/\s+/g, " "));
+    expect(plan(text).skipped).toEqual([]);
+  });
+});
+
+describe("columns", () => {
+  it("are rows with commas if a gap ends at the same column in each line", () => {
+    expect(heard("Name       Age\nAnn        3\nBob        41")).toBe("Name, Age\nAnn, 3\nBob, 41");
+    expect(heard("A bee,     Its cell\nAn hour,   The wax\nA day,     The end")).toBe(
+      "A bee, Its cell\nAn hour, The wax\nA day, The end",
+    );
+    expect(heard("|1|\tThe file\n|2|\tThe option\n|3|\tThe map")).toBe(
+      "|1|, The file\n|2|, The option\n|3|, The map",
+    );
+  });
+
+  it.each([
+    [
+      "justified text",
+      "This  is  a  line of words which was\nfilled to a  width  with  more  space\nthan it  had,  and  then it was over.",
+    ],
+    ["two spaces behind sentences", "He left.  She stayed.\nIt rained.  They ran.\nI slept.  You woke."],
+    ["two lines", "Ann        3\nBob        41"],
+    ["a list", "1.        One thing\n2.        Two things\n3.        Three things"],
+  ])("are not found in %s", (_, text) => {
+    expect(heard(text)).not.toContain(", One");
+    expect(heard(text).replace(/\s+/g, " ")).toBe(text.replace(/\s+/g, " "));
+  });
+
+  it("are not found in a line of dashes between paragraphs", () => {
+    expect(plan("Two  spaces.\n\n=== ===\n\nTwo.").skipped).toMatchObject([{ kind: "no_words" }]);
+  });
+});
+
+describe("headings in capitals whose numbers count from 1", () => {
+  it("are spoken, and are not running heads", () => {
+    const text = [1, 2, 3, 4]
+      .map((number) => `RESUMEN DE LA LECCIÓN ${number}\n\nEl cursor se mueve.`)
+      .join("\n\n");
+    const { parts, skipped } = plan(text);
+    expect(parts.map((part) => part.text).join("\n\n")).toBe(text);
+    expect(skipped).toEqual([]);
+  });
+});
+
+describe("furniture without end", () => {
+  it.each([
+    "[",
+    "[Illustration: ",
+    "《",
+    "［＃",
+    "漢《",
+    "00:01.000 --> 00:02.000\n",
+    "- 1 -\n",
+    "1\n\n",
+    "[Page 1]\n",
+    "|a|\n",
+    "+--",
+    ". ",
+    "a ..... 1\n",
+    "a[1]",
+    "> a <\n\n",
+    "==\n",
+    "A\n---\n\n",
+    "A B 1\n",
+    "a  b\n",
+    "a\tb\n",
+    "-- --\n",
+    "$Id: a ",
+    "$A: ",
+    "LS(1)  a  LS(1)\n",
+    "NAME\n  a\n\n",
+    "*",
+    "1.1) A\n\n",
+    "*** START OF THIS PROJECT GUTENBERG EBOOK\n",
+  ])("is planned quickly: 400,000 characters of %j", { timeout: 120_000 }, (mark) => {
+    const begun = process.cpuUsage();
+    try {
+      plan(`Words.\n\n${mark.repeat(400_000 / mark.length)}\n\nWords.`);
+    } catch (error) {
+      // A refusal is an answer as well: 57,000 headings are too many parts.
+      expect(String(error)).toContain("more than 20000 headings");
+    }
+    const { user, system } = process.cpuUsage(begun);
+    expect((user + system) / 1000).toBeLessThan(4_000);
+  });
+});

@@ -1,0 +1,31 @@
+/** The texts with committed plans. Run directly, it prints the plans, for other versions of Node. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { NarrationPlan, PlanRequest } from "../../../src/narration/text/plan.ts";
+import { planNarration } from "../../../src/narration/text/plan-narration.ts";
+
+export const GOLDEN = join(import.meta.dirname, "golden");
+const ALICE = join(import.meta.dirname, "..", "..", "..", "assets", "alice-chapter-1.md");
+
+const VOICES: PlanRequest["voices"] = { Anna: "sophie_en_zh", Ben: "kian_en_zh", Dora: "felix_zh" };
+
+/** The names of the texts, with their extensions. */
+export const TEXTS: readonly string[] = ["alice.md", ...readdirSync(GOLDEN)].filter((name) =>
+  /\.(?:md|txt)$/.test(name),
+);
+
+/** A text's plans: at normal speed, and at half of it, where half as much text fits into a part. */
+export function goldenPlans(name: string): Record<string, NarrationPlan> {
+  const text = readFileSync(name === "alice.md" ? ALICE : join(GOLDEN, name), "utf8");
+  const request = { text, format: name.endsWith(".md") ? "markdown" : "plain", pauseSeconds: 0.6 } as const;
+  const voices = name === "dialogue.md" ? VOICES : undefined;
+  return {
+    usual: planNarration({ ...request, voices, speed: 1 }),
+    slow: planNarration({ ...request, voices, speed: 0.5 }),
+  };
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  process.stdout.write(JSON.stringify(TEXTS.map((name) => [name, goldenPlans(name)])));
+}

@@ -1,0 +1,205 @@
+/** Whose turn it is in scripts and transcripts, and what is neither a label nor a direction. */
+import { describe, expect, it } from "vitest";
+import type { TextFormat } from "../../../src/files/input-format.ts";
+import type { NarrationPlan, PlanRequest } from "../../../src/narration/text/plan.ts";
+import { planNarration } from "../../../src/narration/text/plan-narration.ts";
+
+const VOICES = { Anna: "felix_zh", Ben: "kian_en_zh" } as const;
+const plan = (
+  text: string,
+  voices: PlanRequest["voices"] = VOICES,
+  format: TextFormat = "plain",
+): NarrationPlan => planNarration({ text, format, speed: 1, pauseSeconds: 0.6, voices });
+const turns = (text: string, format: TextFormat = "plain"): string[] =>
+  plan(text, VOICES, format).parts.map(
+    ({ voice, text: words }) => `${voice ?? "-"}: ${words.replaceAll("\n\n", " / ")}`,
+  );
+
+const TALK = "ANNA: One.\n\nTwo.\n\nBEN: Three.\n\nANNA: Four.\n\nBEN: Five.\n\nSix.";
+
+describe("a turn", () => {
+  it("lasts until the next label if most paragraphs begin with one", () => {
+    expect(turns(TALK)).toEqual([
+      "felix_zh: One. / Two.",
+      "kian_en_zh: Three.",
+      "felix_zh: Four.",
+      "kian_en_zh: Five. / Six.",
+    ]);
+  });
+
+  it("ends at a label of any other speaker, and at a heading", () => {
+    const text =
+      "# A\n\nANNA: One.\n\nCARL: Two.\n\nThree.\n\nBEN: Four.\n\nANNA: Five.\n\n# B\n\nSix.\n\nANNA: Seven.";
+    expect(turns(text, "markdown")).toEqual([
+      "-: A",
+      "felix_zh: One.",
+      "-: CARL: Two. / Three.",
+      "kian_en_zh: Four.",
+      "felix_zh: Five.",
+      "-: B / Six.",
+      "felix_zh: Seven.",
+    ]);
+  });
+
+  it("ends with its paragraph if labels are few", () => {
+    const text = "ANNA: One.\n\nTwo.\n\nThree.\n\nFour.\n\nBEN: Five.\n\nSix.\n\nSeven.";
+    expect(turns(text)).toEqual([
+      "felix_zh: One.",
+      "-: Two. / Three. / Four.",
+      "kian_en_zh: Five.",
+      "-: Six. / Seven.",
+    ]);
+  });
+});
+
+describe("a speaker with settings", () => {
+  const slow = { voice: "felix_zh", speed: 0.5, pitch: -2 } as const;
+
+  it("differs from one with the same voice alone, and speaks at its own speed", () => {
+    const { parts } = plan("ANNA: One and two.\n\nBEN: One and two.", { Anna: "felix_zh", Ben: slow });
+    expect(parts.map(({ voice, settings }) => [voice, settings])).toEqual([
+      ["felix_zh", undefined],
+      ["felix_zh", { speed: 0.5, pitch: -2 }],
+    ]);
+    expect(parts[1]?.estimatedSeconds).toBe(2 * (parts[0]?.estimatedSeconds ?? 0));
+  });
+
+  it("shares parts with a speaker of the same voice and settings", () => {
+    const { parts } = plan("ANNA: One.\n\nBEN: Two.", { Anna: slow, Ben: { ...slow } });
+    expect(parts.map(({ text }) => text)).toEqual(["One.\n\nTwo."]);
+  });
+});
+
+describe("a label", () => {
+  it.each([
+    ["says how it is spoken", "ANNA (whispering): One.\n\nBen [aside]: Two."],
+    ["ends with a full stop and recurs", "Anna. One.\n\nBen. Two.\n\nAnna. One.\n\nBen. Two."],
+    ["stands alone on its line", "ANNA\nOne.\n\nBEN (CONT'D)\nTwo.\n\nANNA\nOne.\n\nBEN\nTwo."],
+    ["stands alone with a full stop", "ANNA.\nOne.\n\nBEN.\nTwo.\n\nANNA.\nOne.\n\nBEN.\nTwo."],
+  ])("%s", (_, text) => {
+    expect(turns(text).slice(0, 2)).toEqual(["felix_zh: One.", "kian_en_zh: Two."]);
+  });
+
+  it("is not a sentence of one word that occurs once", () => {
+    expect(turns("Anna. She was there.\n\nNobody saw her.")).toEqual([
+      "-: Anna. She was there. / Nobody saw her.",
+    ]);
+  });
+
+  it.each([
+    ["a dialogue", "Anna: Good morning.\n\nBen: Coffee?\n\nAnna: Yes.\n\nBen: Here.", { Anna: 2, Ben: 2 }],
+    ["questions and answers", "Q: Why?\nA: So.\nQ: When?\nA: Now.", { Q: 2, A: 2 }],
+    ["lines in Markdown", "**Anna:** Hi.\n\n**Ben:** Hi.\n\n**Anna:** Bye.", { Anna: 2, Ben: 1 }],
+    ["Chinese", "小明：你好。\n\n小红：你好。\n\n小明：再见。", { 小明: 2, 小红: 1 }],
+  ])("is reported of %s without any voices", (_, text, names) => {
+    const { voicelessNames = [] } = planNarration({ text, format: "markdown", speed: 1, pauseSeconds: 0.6 });
+    expect(Object.fromEntries(voicelessNames.map(({ name, count }) => [name, count]))).toEqual(names);
+  });
+
+  it.each([
+    ["a list of terms", "Salt: two grams.\n\nSugar: one spoon.\n\nFlour: a cup.\n\nMilk: some."],
+    [
+      "prose with a few labels",
+      "It rained.\n\nNote: bring a coat.\n\nWe left.\n\nTip: go early.\n\nNote: or late.",
+    ],
+    ["one speaker", "Anna: One.\n\nAnna: Two.\n\nAnna: Three."],
+    ["times", "10:30 Tea.\n\n11:30 Lunch.\n\n10:30 Tea."],
+  ])("is not reported of %s", (_, text) => {
+    const plan = planNarration({ text, format: "markdown", speed: 1, pauseSeconds: 0.6 });
+    expect(plan).not.toHaveProperty("voicelessNames");
+  });
+
+  it("is reported if it is in capitals and has no voice", () => {
+    const { voicelessNames } = plan("ANNA: One.\n\nNARRATOR: Two.\n\nNARRATOR: Three.\n\nNote: four.");
+    expect(voicelessNames).toEqual([{ name: "NARRATOR", count: 2 }]);
+    expect(plan("ANNA: One.")).not.toHaveProperty("voicelessNames");
+  });
+});
+
+describe("a direction", () => {
+  it.each([
+    ["in brackets", "ANNA: One.\n\n[They leave.]\n\nTwo."],
+    ["in parentheses and italics", "ANNA: One.\n\n_(They leave.)_\n\nTwo."],
+    ["in parentheses between turns", `${TALK}\n\n(They leave.)\n\nANNA: Seven.`],
+  ])("is not spoken, and reported: %s", (_, text) => {
+    const { parts, skipped } = plan(text);
+    expect(parts.map((part) => part.text).join(" ")).not.toContain("leave");
+    expect(skipped).toMatchObject([{ kind: "direction", count: 1 }]);
+  });
+
+  it.each(["(softly, to Ben) One.", "(Laughing) One.", "[to Ben] One.", "[ANNA turns.] One."])(
+    "is not spoken at the beginning of a turn: %s",
+    (words) => {
+      const { parts, skipped } = plan(`ANNA: ${words}`);
+      expect(parts.map((part) => part.text)).toEqual(["One."]);
+      expect(skipped).toMatchObject([{ kind: "direction", count: 1 }]);
+    },
+  );
+
+  it.each([
+    ["in brackets", "ANNA: One. [She rises.] Two. [aside] Three. [Exit]", "One. Two. Three."],
+    ["in parentheses and italics", "ANNA: One _(softly)_ two. (_Exit._)", "One two."],
+    [
+      "in parentheses between labelled turns",
+      `${TALK}\n\nANNA: One. (laughing) Two. (Pause.) Three.`,
+      "One. Two. Three.",
+    ],
+    ["in Japanese", `${TALK}\n\nANNA：（怒って）はい。（笑）いいえ。`, "はい。いいえ。"],
+  ])("is not spoken inside a turn: %s", (_, text, words) => {
+    expect(plan(text).parts.at(-1)?.text).toBe(words);
+  });
+
+  it.each([
+    ["a word of the editor", "ANNA: One [old] man said [sic] so."],
+    ["words in parentheses where labels are few", "ANNA: One. (softly) Two.\n\nThree.\n\nFour.\n\nFive."],
+    ["a sentence in parentheses", `${TALK}\n\nANNA: One. (I never liked him.) Two (or so).`],
+    ["in italics in the narrator's words", "ANNA: One.\n\nHe _(softly)_ left.\n\nIt was late.\n\nNo."],
+  ])("is not %s inside a turn", (_, text) => {
+    expect(plan(text).skipped).toEqual([]);
+  });
+
+  it("is omitted from Markdown, too", () => {
+    const { parts, skipped } = plan("**ANNA:** One.\n\n*(They leave.)*\n\nTwo.", VOICES, "markdown");
+    expect(parts.map((part) => part.text)).toEqual(["One.", "Two."]);
+    expect(skipped).toMatchObject([{ kind: "direction", count: 1 }]);
+  });
+
+  it.each([
+    ["parentheses in a text with few labels", "ANNA: One.\n\n(They had left.)\n\nTwo.\n\nThree."],
+    ["brackets in a line", "ANNA: One [old] man left."],
+    ["a sentence in parentheses", "ANNA: (I never liked him.) One."],
+    ["all that somebody says", "ANNA: (softly)"],
+    ["in a line of somebody without a voice", "CARL: (softly) One."],
+  ])("is not %s", (_, text) => {
+    expect(plan(text).skipped).toEqual([]);
+  });
+
+  it("is spoken like other text if no voices are given", () => {
+    const text = "ANNA (softly): One.\n\n_(They leave.)_\n\n[Exit.]";
+    expect(plan(text, {}).parts.map((part) => part.text)).toEqual([
+      "ANNA (softly): One.\n\n(They leave.)\n\n[Exit.]",
+    ]);
+  });
+});
+
+describe("a name with other accents", () => {
+  const voices = { TOMÁS: "cedric_en_zh" } as const;
+
+  it("is the same speaker", () => {
+    const { parts, silentSpeakers } = plan("Tomas: One.\n\nTOMÁS: Two.", voices);
+    expect(parts.map(({ text, voice }) => [text, voice])).toEqual([["One.\n\nTwo.", "cedric_en_zh"]]);
+    expect(silentSpeakers).toEqual([]);
+  });
+
+  it("is another speaker if both are given", () => {
+    const both = { TOMÁS: "cedric_en_zh", TOMAS: "kian_en_zh" } as const;
+    expect(plan("Tomas: One.\n\nTOMÁS: Two.", both).parts.map(({ voice }) => voice)).toEqual([
+      "kian_en_zh",
+      "cedric_en_zh",
+    ]);
+  });
+
+  it("is not a name with other letters", () => {
+    expect(plan("Thomas: One.", voices).parts[0]?.voice).toBeUndefined();
+  });
+});

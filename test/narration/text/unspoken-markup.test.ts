@@ -1,0 +1,217 @@
+/**
+ * Markup of other tools in Markdown, and texts that are called Markdown but are not: nothing is changed or left out
+ * without a report.
+ */
+import { describe, expect, it } from "vitest";
+import type { NarrationPlan } from "../../../src/narration/text/plan.ts";
+import { planNarration } from "../../../src/narration/text/plan-narration.ts";
+
+const plan = (text: string): NarrationPlan =>
+  planNarration({ text, format: "markdown", speed: 1, pauseSeconds: 0.6 });
+const heard = (text: string): string =>
+  plan(text)
+    .parts.map((part) => part.text)
+    .join("\n\n");
+
+const EN = "# The and of that\n\n";
+
+describe("markup of other tools", () => {
+  it.each([
+    ["a power, in English", `${EN}It was 2<sup>10</sup> of them.`, "It was 2 to the power of 10 of them."],
+    [
+      "a power of a product",
+      `${EN}It is E = mc<sup>2</sup> of them.`,
+      "It is E = mc to the power of 2 of them.",
+    ],
+    [
+      "the mark of a note behind a short word",
+      `${EN}It was so<sup>2</sup> with them.`,
+      "It was so with them.",
+    ],
+    [
+      "a power, in Spanish",
+      "# El número\n\nLa tabla del 2<sup>10</sup> es muy larga pero una más.",
+      "La tabla del 2 elevado a 10 es muy larga pero una más.",
+    ],
+    ["a power, in Chinese", "# 数\n\n一共有2<sup>10</sup>个。", "一共有2的10次方个。"],
+    ["a power in an unknown language", "# Liczba\n\nWynosi 2<sup>10</sup>.", "Wynosi 2^10."],
+    ["the mark of a footnote", "# T\n\nSee note<sup>3</sup> here.<sup>4</sup>", "See note here."],
+    [
+      "an ordinal, a unit, a formula",
+      "# T\n\nThe 1<sup>st</sup> 5 km<sup>2</sup> of H<sub>2</sub>O.",
+      "The 1st 5 km² of H2O.",
+    ],
+    ["a base", "# T\n\n101<sub>2</sub> is five.", "101_2 is five."],
+    ["words that are raised", "# T\n\nName<sup>Trademark pending</sup>.", "Name Trademark pending."],
+    ["words of a wiki's link", "# T\n\nRead [[Home|the start]] and [[Guide]].", "Read the start and Guide."],
+    ["words inside of commands", "# T\n\nIt is \\emph{very \\textbf{good}}.", "It is very good."],
+    [
+      "prices, which are not formulas",
+      "# T\n\nFrom $5 and up to $10, or $5-$10 in $HOME.",
+      "From $5 and up to $10, or $5-$10 in $HOME.",
+    ],
+    [
+      "variables of a shell, which are not formulas",
+      "# T\n\nSet $HOME_DIR/$USER and PATH=$HOME/a_b:$PATH, run $(MAKE) D=$(CURDIR)/x, or $$ and $$.",
+      "Set $HOME_DIR/$USER and PATH=$HOME/a_b:$PATH, run $(MAKE) D=$(CURDIR)/x, or $$ and $$.",
+    ],
+    [
+      "times and namespaces, which are not emoji",
+      "# T\n\nAt 10:30:15 use std::vector::size now.",
+      "At 10:30:15 use std::vector::size now.",
+    ],
+    ["a path, which is not a command", "# T\n\nOpen C:\\Users\\{name} now.", "Open C:\\Users{name} now."],
+    [
+      "code, which is spoken as it is",
+      "# T\n\nWrite `{% raw %}` and `$x$` and `:cake:`.",
+      "Write {% raw %} and $x$ and :cake:.",
+    ],
+    [
+      "words in angle brackets",
+      "# T\n\nCopyright <year> <name of author>, as Array<string>.",
+      "Copyright <year> <name of author>, as Array<string>.",
+    ],
+    [
+      "brackets inside of brackets, and colons in a line",
+      "# T\n\nTake [[1, 2], [3]] ::: or :: it.",
+      "Take [[1, 2], [3]] ::: or :: it.",
+    ],
+    ["a picture that is not a badge", "# T\n\n![A red fox](fox.svg) runs.", "A red fox runs."],
+  ])("is spoken: %s", (_, markdown, words) => {
+    expect(heard(markdown).split("\n\n").slice(1).join("\n\n")).toBe(words);
+  });
+
+  it.each([
+    [
+      "formulas",
+      "Take $x^2$ and $$\\sum_{i=0}^n i$$ away.",
+      "Take and away.",
+      { kind: "math", count: 2, excerpt: "$x^2$" },
+    ],
+    [
+      "shortcodes",
+      'See {{< figure src="a.png" >}} here {{% note %}}.',
+      "See here .",
+      { kind: "template", count: 2, excerpt: '{{< figure src="a.png" >}}' },
+    ],
+    [
+      "tags of templates",
+      "One {% include a.html %} two.",
+      "One two.",
+      { kind: "template", count: 1, excerpt: "{% include a.html %}" },
+    ],
+    ["containers", ":::tip\nBe kind.\n:::", "Be kind.", { kind: "template", count: 1, excerpt: ":::tip" }],
+    [
+      "codes of emoji",
+      "A :cake: for :+1: you.",
+      "A for you.",
+      { kind: "emoji", count: 2, excerpt: ":cake:" },
+    ],
+    [
+      "an index of LaTeX",
+      "The whale\\index{whale} dived.",
+      "The whale dived.",
+      { kind: "latex", count: 1, excerpt: "\\index{whale}" },
+    ],
+    [
+      "badges",
+      "[![Build](https://img.shields.io/a.svg)](https://a.b) Text [![npm](https://a.b/v.svg)](https://c.d)",
+      "Text",
+      { kind: "badge", count: 2 },
+    ],
+  ])("is omitted and reported: %s", (_, markdown, words, row) => {
+    const { parts, skipped } = plan(`# T\n\n${markdown}`);
+    expect(
+      parts
+        .map(({ text }) => text)
+        .join("")
+        .replace("T\n\n", ""),
+    ).toBe(words);
+    expect(skipped).toMatchObject([row]);
+  });
+
+  it("gives the narration the title and the author of its front matter", () => {
+    expect(plan('---\ntitle: "The Sea"\nauthor: Ann Lee\ntags: [x]\n---\nText.')).toMatchObject({
+      title: "The Sea",
+      author: "Ann Lee",
+    });
+    const none = plan("---\nsubtitle: No\n---\nText.");
+    expect(none).not.toHaveProperty("title");
+  });
+});
+
+const CLAUSE =
+  "a) You must cause the modified files to carry prominent notices\n       stating that you changed the files and the date of any change.";
+
+describe("a text without any sign of Markdown", () => {
+  it("keeps indented clauses, of a licence", () => {
+    const text = `  2. You may modify your copy, provided that you also meet all of\nthese conditions:\n\n    ${CLAUSE}\n\n    b) You must cause any work to be licensed as a whole.\n\nTHE END`;
+    const { parts, skipped } = plan(text);
+    expect(skipped).toEqual([]);
+    expect(parts.map((part) => part.text).join("")).toContain(
+      "carry prominent notices stating that you changed",
+    );
+  });
+
+  it("keeps the lines of a poem, and the words in angle brackets", () => {
+    expect(
+      heard(
+        "He sang to <name of dog>:\n\n     Twinkle, twinkle, little bat!\n     How I wonder what you're at!\n\nThen he slept.",
+      ),
+    ).toBe(
+      "He sang to <name of dog>:\n\nTwinkle, twinkle, little bat!\nHow I wonder what you're at!\n\nThen he slept.",
+    );
+  });
+});
+
+describe("an indented block in Markdown", () => {
+  it("is text if it consists of words", () => {
+    const { parts, skipped } = plan(`# Licence\n\nThese:\n\n    ${CLAUSE}\n`);
+    expect(skipped).toEqual([]);
+    expect(parts[0]?.text).toContain(
+      "a) You must cause the modified files to carry prominent notices stating",
+    );
+  });
+
+  it("is text with a few words in angle brackets, too", () => {
+    const notice =
+      "<program>  Copyright (C) <year>  <name of author>\n    This program comes with NO WARRANTY; for details type `show w'.";
+    expect(plan(`# Licence\n\nShow this:\n\n    ${notice}\n`).skipped).toEqual([]);
+  });
+
+  it.each([
+    "npm install --save marked",
+    "make install all",
+    "let total = sum(values);",
+    "foo_bar baz qux",
+    "git commit then push, or pull {it}",
+  ])("is code if it does not: %s", (code) => {
+    expect(plan(`# T\n\nRun:\n\n    ${code}\n`).skipped).toMatchObject([{ kind: "code" }]);
+  });
+});
+
+describe("marks that are never closed", () => {
+  it.each([
+    "$",
+    "$a",
+    "{{<",
+    "{%a",
+    ":a",
+    "[[",
+    "\\emph{",
+    "<sup>",
+    "`",
+    "a<sup>",
+    "<a b",
+    "$$",
+    ":::x\n",
+    "1<sub>2",
+    "*a",
+    "    a) b\n",
+  ])("are planned quickly: 400,000 characters of %j", (mark) => {
+    const begun = process.cpuUsage();
+    plan(`# T\n\n${mark.repeat(400_000 / mark.length)}`);
+    const { user, system } = process.cpuUsage(begun);
+    expect((user + system) / 1000).toBeLessThan(4_000);
+  });
+});
