@@ -43,8 +43,8 @@ for (let first = 1; first <= copies; first += COPIES_A_TRANSACTION) {
        SELECT key_id, 'copy-' || n, origin, status, is_open, is_listed, created_at_ms - n * ${DAY_MS / copies}, revision,
          ${quarter}, spend_credits, replace(value, record_id, 'copy-' || n)
        FROM numbers CROSS JOIN agm_records AS real ${ofOldest}`,
-    `${numbers} INSERT INTO agm_names (name, key_id, record_id)
-       SELECT name || '-' || n, key_id, 'copy-' || n FROM numbers CROSS JOIN agm_names AS real ${ofOldest}`,
+    `${numbers} INSERT INTO agm_lookup_keys (lookup_key, key_id, record_id)
+       SELECT lookup_key || '-' || n, key_id, 'copy-' || n FROM numbers CROSS JOIN agm_lookup_keys AS real ${ofOldest}`,
     `${numbers} INSERT INTO agm_spend (origin, quarter, credits)
        SELECT origin, ${quarter}, sum(spend_credits) FROM numbers CROSS JOIN agm_records AS real ${ofOldest} GROUP BY 1, 2
        ON CONFLICT (origin, quarter) DO UPDATE SET credits = agm_spend.credits + excluded.credits`,
@@ -66,7 +66,7 @@ if (process.env["AUDIO_STORE_URL"] !== undefined) {
     durability: "process_kill",
     locks: [],
     load: [],
-    decide: () => ({ result: undefined, save: [sql("ANALYZE agm_records"), sql("ANALYZE agm_names")] }),
+    decide: () => ({ result: undefined, save: [sql("ANALYZE agm_records"), sql("ANALYZE agm_lookup_keys")] }),
   });
 }
 await engine.close();

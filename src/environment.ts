@@ -81,6 +81,8 @@ export function defaultStateFolder(
 /** Finds the state folder before the settings are validated; `null` if there is none or the given folder is invalid. */
 export function stateFolder(env: Environment): string | null {
   const home = homeFolder();
-  const given = readVariable(env, "AUDIO_STATE_DIR");
-  return given === undefined ? defaultStateFolder(env, process.platform, home) : absoluteFolder(given, home);
+  const stateDir = readVariable(env, "AUDIO_STATE_DIR");
+  return stateDir === undefined
+    ? defaultStateFolder(env, process.platform, home)
+    : absoluteFolder(stateDir, home);
 }

@@ -100,8 +100,8 @@ export function mergedRules(
 ): readonly Pronunciation[] {
   const byWord = new Map([...earlier, ...later].map((rule) => [`${rule.language} ${rule.word}`, rule]));
   // A rule of a call replaces all earlier rules for its word, because it applies to every voice.
-  const said = new Set(later.map(({ word }) => word));
-  return [...byWord.values()].filter((rule) => later.includes(rule) || !said.has(rule.word));
+  const laterWords = new Set(later.map(({ word }) => word));
+  return [...byWord.values()].filter((rule) => later.includes(rule) || !laterWords.has(rule.word));
 }
 
 /** The notes of a result about respelled words. */

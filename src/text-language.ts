@@ -120,7 +120,7 @@ export function languageNotes(text: string, voice: string): string[] {
   if (language.code === null) {
     return [`${NOTE_BEGINS}${language.name}, which no voice of the service speaks.`];
   }
-  const known = VOICES.find(({ id }) => id === voice);
-  const speaks = known === undefined || known.languages.some((code) => code === language.code);
+  const preset = VOICES.find(({ id }) => id === voice);
+  const speaks = preset === undefined || preset.languages.some((code) => code === language.code);
   return speaks ? [] : [`${NOTE_BEGINS}${language.name}, which the voice ${voice} does not speak.`];
 }

@@ -71,10 +71,13 @@ function findOddities(body: unknown): string[] {
 
 /** Maps the service's status to ours. No other function does. */
 function statusIn(body: unknown, guard: KeyGuard): Pick<ObservedTask, "status" | "unknownStatus"> {
-  const said = statusField.safeParse(body).data?.status;
-  const known = knownStatus.safeParse(said);
-  if (known.success) return { status: known.data };
-  return { status: "queued", unknownStatus: typeof said === "string" ? guard.reason(said) : "" };
+  const statedStatus = statusField.safeParse(body).data?.status;
+  const parsedStatus = knownStatus.safeParse(statedStatus);
+  if (parsedStatus.success) return { status: parsedStatus.data };
+  return {
+    status: "queued",
+    unknownStatus: typeof statedStatus === "string" ? guard.reason(statedStatus) : "",
+  };
 }
 
 /**

@@ -91,10 +91,11 @@ function formatReason(words: string): string {
 /** Converts an answer that is not the success of its operation to the caller's error. */
 export function rejectionError(rejection: Rejection): AudioError {
   const { status, operation, nowWallMs, retryAfter, taskId } = rejection;
-  const said = serviceErrorBody.safeParse(rejection.body).data?.error;
-  const code = statedCode(said?.code, status) ?? impliedCode(status, operation, said !== undefined);
+  const serviceError = serviceErrorBody.safeParse(rejection.body).data?.error;
+  const code =
+    statedCode(serviceError?.code, status) ?? impliedCode(status, operation, serviceError !== undefined);
   const sentence = describe(status, operation);
-  const quoted = said === undefined ? "" : ` ${formatReason(rejection.clean(said.message))}`;
+  const quoted = serviceError === undefined ? "" : ` ${formatReason(rejection.clean(serviceError.message))}`;
   const isTemporary = status >= 500 || status === 408 || status === 425 || (status >= 200 && status < 300);
   const seconds = parseRetryAfter(retryAfter, nowWallMs);
   return new AudioError(code ?? "unexpected_response", `${sentence}${quoted}`, {

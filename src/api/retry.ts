@@ -78,10 +78,10 @@ export function decideCreate(
       return { kind: "limited", retryAfterSeconds: error.retryAfterSeconds ?? RETRY_AFTER_SECONDS };
     case "api_unavailable":
     case "temporarily_unavailable": {
-      const asked = error.retryAfterSeconds;
+      const retryAfterSeconds = error.retryAfterSeconds;
       return {
         kind: "unavailable",
-        delayMs: asked === undefined ? backoffMs(failures, random) : asked * 1000,
+        delayMs: retryAfterSeconds === undefined ? backoffMs(failures, random) : retryAfterSeconds * 1000,
       };
     }
     case "network_error":

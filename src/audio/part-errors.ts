@@ -63,9 +63,9 @@ function mostCommon(all: readonly SharedProperties[]): SharedProperties | undefi
   const counts = new Map<string, { traits: SharedProperties; count: number }>();
   for (const traits of all) {
     const key = JSON.stringify(traits);
-    const known = counts.get(key) ?? { traits, count: 0 };
-    known.count += 1;
-    counts.set(key, known);
+    const counted = counts.get(key) ?? { traits, count: 0 };
+    counted.count += 1;
+    counts.set(key, counted);
   }
   return [...counts.values()].reduce<{ traits: SharedProperties; count: number } | undefined>(
     (best, candidate) => (best === undefined || candidate.count > best.count ? candidate : best),

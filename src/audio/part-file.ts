@@ -97,8 +97,8 @@ export class PartFile {
    */
   async bytesAt(position: number, length: number): Promise<Uint8Array> {
     if (position >= this.sizeBytes) return this.#buffer.subarray(0, 0);
-    const known = this.bytesNow(position, length);
-    if (known !== undefined) return known;
+    const buffered = this.bytesNow(position, length);
+    if (buffered !== undefined) return buffered;
     await this.#fillFrom(position);
     const filled = this.bytesNow(position, length);
     if (filled === undefined) throw this.damaged("it became shorter while it was read");

@@ -44,8 +44,8 @@ export interface NarrateCommand {
  *
  * @throws UsageError
  */
-function checked(given: Readonly<Record<string, unknown>>): NarrateArgs {
-  const parsed = narrateRules.safeParse(readArguments({ ...given, file: "given" }, narrateInput));
+function checked(toolArgs: Readonly<Record<string, unknown>>): NarrateArgs {
+  const parsed = narrateRules.safeParse(readArguments({ ...toolArgs, file: "given" }, narrateInput));
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const option = String(issue?.path[0] ?? "").replaceAll("_", "-");

@@ -32,23 +32,23 @@ export function readNarrateCommand(args: readonly string[]): NarrateCommand {
   if (file === undefined || more.length > 0) {
     throw new UsageError("narrate takes one file, or - for standard input; see --help.");
   }
-  const given: Record<string, unknown> = {};
+  const toolArgs: Record<string, unknown> = {};
   const byOption: Readonly<Record<string, unknown>> = values;
   for (const [argument] of OPTIONS) {
     const value = byOption[optionOf(argument)];
-    if (value !== undefined) given[argument] = value;
+    if (value !== undefined) toolArgs[argument] = value;
   }
   if (values.speaker !== undefined) {
-    given["voices"] = Object.fromEntries(values.speaker.map((speaker) => pair("speaker", speaker)));
+    toolArgs["voices"] = Object.fromEntries(values.speaker.map((speaker) => pair("speaker", speaker)));
   }
   if (values.retake !== undefined) {
-    given["retakes"] = values.retake.map((retake) => {
+    toolArgs["retakes"] = values.retake.map((retake) => {
       const [which, quote] = pair("retake", retake);
       const [take, speed] = which.split("@");
       return speed === undefined ? { take, quote } : { take: take || "1", speed, quote };
     });
   }
-  return { file, args: given, asJson: values.json === true };
+  return { file, args: toolArgs, asJson: values.json === true };
 }
 
 function parse(args: readonly string[]) {

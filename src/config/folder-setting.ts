@@ -21,12 +21,15 @@ export function readFolder({ env, platform, home }: ConfigSource, variable: stri
   }
   const folder = absoluteFolder(text, home, platform);
   if (folder !== null) return { folder, fault: null };
-  const given = `${variable} is ${JSON.stringify(text)}`;
+  const statement = `${variable} is ${JSON.stringify(text)}`;
   if (/^~(?:[/\\]|$)/.test(text) && home === null) {
     const lack = homeFault(env, platform);
-    return no(`${given}, but there is nothing to take for ~: ${lack}.`, `Set ${variable} to ${kind}.`);
+    return no(`${statement}, but there is nothing to take for ~: ${lack}.`, `Set ${variable} to ${kind}.`);
   }
-  return no(`${given}, which is not ${kind}.`, `Set ${variable} to ${kind}, or to one that starts with ~/.`);
+  return no(
+    `${statement}, which is not ${kind}.`,
+    `Set ${variable} to ${kind}, or to one that starts with ~/.`,
+  );
 }
 
 /** Explains why there is no home folder or state folder, in a clause that follows a colon. */

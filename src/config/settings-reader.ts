@@ -51,10 +51,10 @@ export class SettingsReader {
     const text = this.text(name);
     if (text === undefined) return undefined;
     const value = values.find((candidate) => candidate === text);
-    const known = values.join(", ");
+    const choices = values.join(", ");
     return (
       value ??
-      this.fault(name, `${name} is ${JSON.stringify(text)}, which is not known.`, `Use one of: ${known}.`)
+      this.fault(name, `${name} is ${JSON.stringify(text)}, which is not known.`, `Use one of: ${choices}.`)
     );
   }
 

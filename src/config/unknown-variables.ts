@@ -15,21 +15,22 @@ const MAX_NAMED = 5;
 /**
  * Finds variables that are named like settings but are none.
  *
- * @param known the names of all settings
+ * @param settingNames the names of all settings
  */
-export function unknownVariables(env: Environment, known: ReadonlySet<string>): UnknownVariable[] {
+export function unknownVariables(env: Environment, settingNames: ReadonlySet<string>): UnknownVariable[] {
   // Windows ignores the case of variable names.
   const spelled = (name: string): string => (process.platform === "win32" ? name.toUpperCase() : name);
   return Object.keys(env)
     .filter(
-      (name) => /^AUDIO_/i.test(name) && !known.has(spelled(name)) && readVariable(env, name) !== undefined,
+      (name) =>
+        /^AUDIO_/i.test(name) && !settingNames.has(spelled(name)) && readVariable(env, name) !== undefined,
     )
     .slice(0, MAX_NAMED)
-    .map((name) => ({ name, nearest: nearestOf(name.toUpperCase(), known) }));
+    .map((name) => ({ name, nearest: nearestOf(name.toUpperCase(), settingNames) }));
 }
 
-function nearestOf(name: string, known: ReadonlySet<string>): string | null {
-  const [best] = [...known]
+function nearestOf(name: string, settingNames: ReadonlySet<string>): string | null {
+  const [best] = [...settingNames]
     .filter((setting) => setting.startsWith("AUDIO_"))
     .map((setting) => ({ setting, distance: editDistance(name.slice(0, 64), setting) }))
     .filter(({ distance }) => distance <= MAX_EDIT_DISTANCE)

@@ -32,11 +32,14 @@ export function readVoiceNotes(path: string): VoiceNotes | string {
   if ("fault" in read) return read.fault;
   const entries = parse(read.text);
   if (entries === null) return 'is not JSON such as { "sophie_en_zh": "warm, calm" }';
-  const known = entries.flatMap(
+  const knownVoices = entries.flatMap(
     ([id, note]): Array<[VoiceId, string]> =>
       isVoiceId(id) && oneLine(note) !== "" ? [[id, oneLine(note)]] : [],
   );
-  return { notes: new Map(known), unknownIds: entries.map(([id]) => id).filter((id) => !isVoiceId(id)) };
+  return {
+    notes: new Map(knownVoices),
+    unknownIds: entries.map(([id]) => id).filter((id) => !isVoiceId(id)),
+  };
 }
 
 function parse(text: string): Array<[string, string]> | null {

@@ -23,7 +23,7 @@ function classify(codePoint: number): number {
 }
 
 /** Cache of the milliseconds of each code point; 0 means not computed yet. */
-const known = new Uint8Array(0x10000);
+const speakingMsCache = new Uint8Array(0x10000);
 /** Bounds of the ideographic planes, which include characters of later versions of Unicode. */
 const FIRST_IDEOGRAPHIC = 0x20000;
 const LAST_IDEOGRAPHIC = 0x3ffff;
@@ -33,11 +33,11 @@ function speechMs(codePoint: number): number {
   if (codePoint >= FIRST_IDEOGRAPHIC) {
     return codePoint <= LAST_IDEOGRAPHIC ? HAN_OR_HANGUL_MS : OTHER_MS;
   }
-  if (codePoint >= known.length) return classify(codePoint);
-  const seen = known[codePoint];
+  if (codePoint >= speakingMsCache.length) return classify(codePoint);
+  const seen = speakingMsCache[codePoint];
   if (seen !== undefined && seen !== 0) return seen;
   const milliseconds = classify(codePoint);
-  known[codePoint] = milliseconds;
+  speakingMsCache[codePoint] = milliseconds;
   return milliseconds;
 }
 

@@ -124,8 +124,8 @@ async function isOpenedInside(handle: FileHandle, path: string, root: string): P
   if (own !== null) return own.startsWith(`${root}${sep}`) || (await isInside(own, root));
   const opened = await handle.stat({ bigint: true });
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const there = await lstat(await realPath(path), { bigint: true });
-    if (there.ino !== opened.ino || there.dev !== opened.dev || !(await isInside(path, root))) return false;
+    const stats = await lstat(await realPath(path), { bigint: true });
+    if (stats.ino !== opened.ino || stats.dev !== opened.dev || !(await isInside(path, root))) return false;
   }
   return true;
 }

@@ -80,7 +80,7 @@ export async function readSaved(
 }
 
 interface NameChoice {
-  readonly replaces: ReplacedFile | null;
+  readonly replacedFile: ReplacedFile | null;
   readonly mayBeNamed: (name: string) => Promise<boolean>;
 }
 
@@ -97,12 +97,12 @@ export async function copyToName(
   existing: SavedFile,
   folder: OutputFolder,
   newFileName: string,
-  { replaces: replacedFile, mayBeNamed }: NameChoice = { replaces: null, mayBeNamed: async () => true },
+  { replacedFile, mayBeNamed }: NameChoice = { replacedFile: null, mayBeNamed: async () => true },
 ): Promise<SavedFile> {
   const { root } = folder;
   const name = existing.matchesFormat ? newFileName : wrongFormatName(newFileName);
-  const there = replacedFile === null ? await existingName(existing, folder, name, mayBeNamed) : null;
-  if (there !== null) return there;
+  const existingFile = replacedFile === null ? await existingName(existing, folder, name, mayBeNamed) : null;
+  if (existingFile !== null) return existingFile;
   const source = await openRegular(existing.path);
   if (source === null) throw goneOrChangedError();
   try {

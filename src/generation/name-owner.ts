@@ -32,11 +32,11 @@ export async function ownerOf({ ledger, folder }: Deps, name: string): Promise<N
  */
 export async function isNameFreeOfOtherRecords(
   deps: Deps,
-  { workId, replaces, files }: TaskRecord,
+  { workId, replacedFile, files }: TaskRecord,
   name: string,
 ): Promise<boolean> {
   const path = join(deps.folder.root, name);
-  if (replaces?.name === name || files.some((own) => own.path === path)) return true;
+  if (replacedFile?.name === name || files.some((own) => own.path === path)) return true;
   const owner = await ownerOf(deps, name);
   return owner === null || owner.record.workId === workId;
 }

@@ -448,16 +448,16 @@ export class LedgerStore {
   }
 
   #changeHandle(
-    known: CallHandle,
+    knownHandle: CallHandle,
     load: readonly Statement[],
     change: (stored: CallHandle, rows: readonly Rows[]) => CallHandle,
   ): Promise<CallHandle> {
     return this.#transact({
       durability: "power_cut",
-      load: [...load, selectHandle(this.#viewer, known.handleId)],
+      load: [...load, selectHandle(this.#viewer, knownHandle.handleId)],
       decide: (rows) => {
         const [stored] = handleRows(rows.at(-1));
-        if (stored === undefined) return { result: known };
+        if (stored === undefined) return { result: knownHandle };
         const result = change(stored, rows);
         return { result, save: [saveHandle(result)] };
       },
@@ -548,16 +548,16 @@ export class LedgerStore {
     return storedValues(newestFirst(found).slice(0, limit));
   }
 
-  /** Finds every visible record that has the given name (see `Row.names`). This key's records come first. */
-  async findByLookupKey(name: string): Promise<StoredValue[]> {
+  /** Finds every visible record that has the lookup key. This API key's records come first. */
+  async findByLookupKey(lookupKey: string): Promise<StoredValue[]> {
     const { engine, identity, machineId } = this.#options;
     const [rows = []] = await engine.read([
       sql(
-        `SELECT r.key_id, r.record_id, r.value FROM agm_names n
-         JOIN agm_records r ON r.key_id = n.key_id AND r.record_id = n.record_id
-         WHERE n.name = ? AND ${visibleCondition("n")}
-         ORDER BY CASE WHEN n.key_id = ? THEN 0 ELSE 1 END, r.created_at_ms, r.record_id`,
-        name,
+        `SELECT r.key_id, r.record_id, r.value FROM agm_lookup_keys k
+         JOIN agm_records r ON r.key_id = k.key_id AND r.record_id = k.record_id
+         WHERE k.lookup_key = ? AND ${visibleCondition("k")}
+         ORDER BY CASE WHEN k.key_id = ? THEN 0 ELSE 1 END, r.created_at_ms, r.record_id`,
+        lookupKey,
         identity.keyId,
         machineId,
         identity.keyId,

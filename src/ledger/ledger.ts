@@ -141,18 +141,18 @@ export class Ledger {
    * Applies an event to a record and writes the result. If the stored record differs from the caller's, applies the
    * event to the stored one. Writes nothing if the event does not change the caller's record.
    *
-   * @param known the record as last read. If the ledger has lost a record with a task, the record is written again
+   * @param knownRecord the record as last read. If the ledger has lost a record with a task, the record is written again
    * @returns the record after the event; `null` if the record was removed
    * @throws AudioError `store_unavailable`
    */
   async apply(
-    known: TaskRecord,
+    knownRecord: TaskRecord,
     event: TaskEvent,
     { slot, lease }: ChangeOptions = {},
   ): Promise<TaskRecord | null> {
-    const { keyId, recordId } = known;
-    let current = known;
-    let expectedRevision: number | null = known.revision;
+    const { keyId, recordId } = knownRecord;
+    let current = knownRecord;
+    let expectedRevision: number | null = knownRecord.revision;
     for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {
       const next = applyEvent(current, event);
       if (next === current && expectedRevision !== null) {
@@ -196,12 +196,12 @@ export class Ledger {
    *   handles
    */
   async admit(
-    known: TaskRecord,
+    knownRecord: TaskRecord,
     sendId: string,
     limits: AdmissionLimits,
     wantedBy: Pick<AdmitRequest, "narrationId" | "isForHandles"> = { narrationId: null },
   ): Promise<AdmissionResult> {
-    let current = known;
+    let current = knownRecord;
     for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {
       const { attempt } = current;
       const next = applyEvent(current, { kind: "sending", attempt, sendId, atMs: this.#clock.wallMs() });

@@ -47,9 +47,13 @@ export type TaskEvent =
       readonly error?: StoredError | undefined;
     }
   /** Sets the name of audio that is not saved yet, and the file that this audio replaces. */
-  | { readonly kind: "named"; readonly fileName: string | null; readonly replaces: ReplacedFile | null }
+  | {
+      readonly kind: "fileNamed";
+      readonly fileName: string | null;
+      readonly replacedFile: ReplacedFile | null;
+    }
   /** Saved audio is about to get another name and to replace the file that has this name. */
-  | { readonly kind: "replacementPlanned"; readonly replaced: ReplacedFile }
+  | { readonly kind: "replacementPlanned"; readonly replacedFile: ReplacedFile }
   /** A user requested a narration's part directly, so lists show it from now on. */
   | { readonly kind: "listed" };
 
@@ -57,8 +61,8 @@ export type TaskEvent =
 export const NO_TASK_YET = {
   status: "waiting",
   refusal: null,
-  send: null,
-  mayHaveArrived: false,
+  sendId: null,
+  earlierSendMayHaveArrived: false,
   taskId: null,
   isGone: false,
   isTooLarge: false,
@@ -113,10 +117,10 @@ export function applyEvent(record: TaskRecord, event: TaskEvent): TaskRecord {
       return attemptBegun(record, event);
     case "listed":
       return record.isListed ? record : { ...record, isListed: true };
-    case "named":
-      return named(record, event);
+    case "fileNamed":
+      return withFileName(record, event);
     case "replacementPlanned":
-      return { ...record, replaces: event.replaced };
+      return { ...record, replacedFile: event.replacedFile };
   }
 }
 
@@ -130,21 +134,22 @@ function reservation(record: TaskRecord, atMs: number): TaskRecord["spend"] {
 
 function sending(record: TaskRecord, event: TaskEvent & { kind: "sending" }): TaskRecord {
   const mayBeSent = record.status === "waiting" || record.status === "unresolved";
-  if (!mayBeSent || record.attempt !== event.attempt || record.send === event.sendId) return record;
+  if (!mayBeSent || record.attempt !== event.attempt || record.sendId === event.sendId) return record;
   return {
     ...record,
     status: "unresolved",
     refusal: null,
-    send: event.sendId,
+    sendId: event.sendId,
     // An earlier send of this attempt has no answer, so it may have created the task whatever happens to this send.
-    mayHaveArrived: record.mayHaveArrived || record.status === "unresolved",
+    earlierSendMayHaveArrived: record.earlierSendMayHaveArrived || record.status === "unresolved",
     sentAtMs: event.atMs,
     spend: reservation(record, event.atMs),
   };
 }
 
 function notAccepted(record: TaskRecord, event: TaskEvent & { kind: "notAccepted" }): TaskRecord {
-  if (record.status !== "unresolved" || record.send !== event.sendId || record.mayHaveArrived) return record;
+  if (record.status !== "unresolved" || record.sendId !== event.sendId || record.earlierSendMayHaveArrived)
+    return record;
   return withoutSend(record);
 }
 
@@ -167,8 +172,8 @@ function observed(record: TaskRecord, event: TaskEvent & { kind: "observed" }): 
     ...seen,
     status: task.status,
     refusal: null,
-    send: null,
-    mayHaveArrived: false,
+    sendId: null,
+    earlierSendMayHaveArrived: false,
     taskId: task.taskId,
     billing: task.billing,
     audioSeconds: task.audioSeconds,
@@ -198,15 +203,18 @@ function charge(record: TaskRecord, task: ObservedTask, nowMs: number): TaskReco
 
 function saved(record: TaskRecord, file: SavedFile): TaskRecord {
   const others = record.files.filter(({ path, sha256 }) => path !== file.path || sha256 !== file.sha256);
-  return { ...record, files: [...others, file], replaces: null };
+  return { ...record, files: [...others, file], replacedFile: null };
 }
 
-function named(record: TaskRecord, { fileName, replaces }: TaskEvent & { kind: "named" }): TaskRecord {
+function withFileName(
+  record: TaskRecord,
+  { fileName, replacedFile }: TaskEvent & { kind: "fileNamed" },
+): TaskRecord {
   const isChanged =
     record.fileName !== fileName ||
-    record.replaces?.movedTo !== replaces?.movedTo ||
-    record.replaces?.sha256 !== replaces?.sha256;
-  return record.files.length === 0 && isChanged ? { ...record, fileName, replaces } : record;
+    record.replacedFile?.movedTo !== replacedFile?.movedTo ||
+    record.replacedFile?.sha256 !== replacedFile?.sha256;
+  return record.files.length === 0 && isChanged ? { ...record, fileName, replacedFile } : record;
 }
 
 function attemptBegun(record: TaskRecord, event: TaskEvent & { kind: "attemptBegun" }): TaskRecord {

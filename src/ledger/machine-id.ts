@@ -20,8 +20,8 @@ export async function machineId(stateDir: string | null): Promise<string> {
   const fresh = randomBytes(16).toString("hex");
   if (stateDir === null) return fresh;
   const file = join(stateDir, FILE_NAME);
-  const known = await readId(file);
-  if (known !== null) return known;
+  const storedId = await readId(file);
+  if (storedId !== null) return storedId;
   try {
     await mkdir(stateDir, { mode: 0o700 }).catch(() => undefined);
     await writeFile(file, `${fresh}\n`, { flag: "wx", mode: 0o600 });

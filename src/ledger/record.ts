@@ -60,9 +60,9 @@ export const taskRecordSchema = z.looseObject({
   /** Why a waiting request is not sent automatically; `null` if it was not refused. */
   refusal: z.object({ error: storedErrorSchema, atMs: z.number() }).nullable().default(null),
   /** The id of the newest send of this attempt. A response to an older send does not apply to the newest one. */
-  send: z.string().nullable(),
+  sendId: z.string().nullable(),
   /** Whether an earlier send of this attempt may have reached the service. */
-  mayHaveArrived: z.boolean(),
+  earlierSendMayHaveArrived: z.boolean(),
   taskId: z.string().nullable(),
   /** Task ids of earlier, failed attempts, so that a caller with such an id still finds the record. */
   earlierTaskIds: z.array(z.string()).default([]),
@@ -89,7 +89,7 @@ export const taskRecordSchema = z.looseObject({
   /** Whether lists show the record. They omit a part of a narration until a user requests the part directly. */
   isListed: z.boolean().default(true),
   /** The file that this audio replaces, from the user's request until this audio is saved; otherwise `null`. */
-  replaces: replacedSchema.nullable().default(null),
+  replacedFile: replacedSchema.nullable().default(null),
   files: z.array(savedFileSchema),
   createdAtMs: z.number(),
   sentAtMs: z.number().nullable(),

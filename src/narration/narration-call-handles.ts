@@ -34,14 +34,16 @@ export class NarrationCallHandles implements CallHandleOperations<NarrationView>
     this.#deps = deps;
   }
 
-  async getStatus(asked: CallHandle): Promise<CallHandleStatus<NarrationView>> {
+  async getStatus(knownHandle: CallHandle): Promise<CallHandleStatus<NarrationView>> {
     const { repository, store, processId: self, drivers } = this.#deps;
-    const narrationId = asked.targetId;
-    const known = await repository.get(narrationId);
-    const { state, leaseOwner } = known;
+    const narrationId = knownHandle.targetId;
+    const narration = await repository.get(narrationId);
+    const { state, leaseOwner } = narration;
     // If the narration has ended since the handle was read, the handle has ended too.
     const handle =
-      state.status === "running" ? asked : ((await store.findCallHandle(asked.handleId)) ?? asked);
+      state.status === "running"
+        ? knownHandle
+        : ((await store.findCallHandle(knownHandle.handleId)) ?? knownHandle);
     if (handle.end === null) {
       if (state.status === "running" && leaseOwner === null && !drivers.has(narrationId)) {
         // The narration's process has ended, but the agreed limit still applies.
@@ -54,7 +56,7 @@ export class NarrationCallHandles implements CallHandleOperations<NarrationView>
     if (end.kind === "cancelled")
       return callHandleStatus(handle, { kind: "cancelled", message: describeCancelled(end) });
     const { status, problems, files, figures } = end;
-    const view = viewWith({ ...known, state: { ...state, status, problems, files } }, figures);
+    const view = viewWith({ ...narration, state: { ...state, status, problems, files } }, figures);
     return callHandleStatus(handle, { kind: "done", view });
   }
 

@@ -143,17 +143,17 @@ export class NarrationWorkflow implements Narrations {
   }
 
   async narrate(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<NarrationView> {
-    const known = await findChecked(this.#finding, source, changes);
-    const { narrationId, state: before } = known;
+    const narration = await findChecked(this.#finding, source, changes);
+    const { narrationId, state: before } = narration;
     const { chargedCredits } = await this.#repository.bill(narrationId);
     call.signal.throwIfAborted();
-    const first = await this.#planFirst(source, known, changes);
+    const first = await this.#planFirst(source, narration, changes);
     if (first !== null) {
       // Do not store the limit, but store the file name.
-      await this.#apply(source, known, { ...changes, maxCredits: null });
+      await this.#apply(source, narration, { ...changes, maxCredits: null });
       return first;
     }
-    await this.#apply(source, known, changes);
+    await this.#apply(source, narration, changes);
     try {
       if (call.waitMs > 0 && !changes.stop) await this.#drivers.wait(narrationId, call);
     } catch (error) {
@@ -177,20 +177,20 @@ export class NarrationWorkflow implements Narrations {
     changes: NarrateChanges,
     call: Call,
   ): Promise<CallHandleOrView<NarrationView>> {
-    const known = await findChecked(this.#finding, source, changes);
+    const narration = await findChecked(this.#finding, source, changes);
     call.signal.throwIfAborted();
     const hasWantedFiles =
-      known.state.status === "finished" && !choosesOtherFiles(known.state, changes, known.plan);
-    const first = await this.#planFirst(source, known, changes);
+      narration.state.status === "finished" && !choosesOtherFiles(narration.state, changes, narration.plan);
+    const first = await this.#planFirst(source, narration, changes);
     if (changes.stop || changes.maxCredits === null || hasWantedFiles || first !== null) {
       return { view: await this.narrate(source, changes, call) };
     }
-    const { narrationId: targetId, plan } = known;
+    const { narrationId: targetId, plan } = narration;
     const { clock, ledger } = this.#deps;
     const { keyId } = ledger.identity;
     const draft = { handleId: randomUUID(), keyId, targetId, openedAtMs: clock.wallMs() };
     const { state, handle } = await this.#storeAndDrive(
-      known,
+      narration,
       (before) => withRequest(before, changes, plan),
       draft,
     );
@@ -205,11 +205,11 @@ export class NarrationWorkflow implements Narrations {
   }
 
   async listParts(narrationId: string): Promise<{ readonly view: NarrationView; readonly parts: PartRow[] }> {
-    const known = await findNarration(this.#finding, { kind: "narration", narrationId });
-    const { plan, state } = known;
-    const partSummary = await this.#partSummaryOf(known);
+    const narration = await findNarration(this.#finding, { kind: "narration", narrationId });
+    const { plan, state } = narration;
+    const partSummary = await this.#partSummaryOf(narration);
     return {
-      view: narrationViewOf(known, partSummary, this.#deps.clock.wallMs()),
+      view: narrationViewOf(narration, partSummary, this.#deps.clock.wallMs()),
       parts: plan.parts.map(({ text, section }, index) => ({
         number: index + 1,
         text,
@@ -271,14 +271,14 @@ export class NarrationWorkflow implements Narrations {
     const stored = await this.#repository.get(narrationId);
     // A driver that has just begun may not have its lease yet.
     const ownLease = this.#drivers.has(narrationId) ? ledger.identity.processId : null;
-    const known = { ...stored, leaseOwner: stored.leaseOwner ?? ownLease };
-    const state = previewOf(known.state, changes, known.plan);
-    const partSummary = await this.#partSummaryOf({ ...known, state });
-    const view = narrationViewOf({ ...known, state }, partSummary, clock.wallMs());
+    const narration = { ...stored, leaseOwner: stored.leaseOwner ?? ownLease };
+    const state = previewOf(narration.state, changes, narration.plan);
+    const partSummary = await this.#partSummaryOf({ ...narration, state });
+    const view = narrationViewOf({ ...narration, state }, partSummary, clock.wallMs());
     const shown = await withoutMissing(view, folder.root);
     if (shown.status !== "planned") return shown;
-    const late = await likelyLate(partOperations, known.plan, state, partSummary.records);
-    const respelled = await this.#changedPronunciationRemark(known);
+    const late = await likelyLate(partOperations, narration.plan, state, partSummary.records);
+    const respelled = await this.#changedPronunciationRemark(narration);
     return {
       ...shown,
       toRepeat: [
@@ -296,16 +296,17 @@ export class NarrationWorkflow implements Narrations {
    */
   async #planFirst(
     source: NarrateSource,
-    known: FoundNarration,
+    narration: FoundNarration,
     changes: NarrateChanges,
   ): Promise<NarrationView | null> {
     const { maxCredits } = changes;
-    if (source.kind === "narration" || known.state.status !== "planned" || maxCredits === null) return null;
-    const view = await this.#currentView(known.narrationId, changes);
+    if (source.kind === "narration" || narration.state.status !== "planned" || maxCredits === null)
+      return null;
+    const view = await this.#currentView(narration.narrationId, changes);
     if (maxCredits < view.credits.suggestedMax) return { ...view, refusedLimit: maxCredits };
-    if (known.isNew !== true) return null;
+    if (narration.isNew !== true) return null;
     const needsConsent =
-      view.remarks.some(isLanguageNote) || (await this.#changedPronunciationRemark(known)) !== null;
+      view.remarks.some(isLanguageNote) || (await this.#changedPronunciationRemark(narration)) !== null;
     return needsConsent ? view : null;
   }
 
@@ -334,35 +335,37 @@ export class NarrationWorkflow implements Narrations {
    * Applies the changes of a call. Only a limit allows spending. A call without a limit may set a name and have saved
    * parts joined. It may also continue, within the earlier limit, a narration whose process has ended.
    */
-  async #apply(source: NarrateSource, known: KnownNarration, changes: NarrateChanges): Promise<void> {
-    const { narrationId, plan, state } = known;
+  async #apply(source: NarrateSource, narration: KnownNarration, changes: NarrateChanges): Promise<void> {
+    const { narrationId, plan, state } = narration;
     const { fileName, maxCredits } = changes;
     if (changes.stop) {
-      await this.#storeAndDrive(known, withStop);
+      await this.#storeAndDrive(narration, withStop);
       return;
     }
     if (maxCredits !== null) {
       const { processId } = this.#deps.ledger.identity;
-      await this.#storeAndDrive(known, (before) => withCaller(withRequest(before, changes, plan), processId));
+      await this.#storeAndDrive(narration, (before) =>
+        withCaller(withRequest(before, changes, plan), processId),
+      );
       return;
     }
     const isNamed = fileName !== null && fileName !== state.fileName;
     const named = (before: NarrationState): NarrationState => (isNamed ? { ...before, fileName } : before);
     const isInterrupted =
-      state.status === "running" && known.leaseOwner === null && !this.#drivers.has(narrationId);
+      state.status === "running" && narration.leaseOwner === null && !this.#drivers.has(narrationId);
     if (isInterrupted && source.kind === "narration" && source.mayResume === true) {
-      await this.#storeAndDrive(known, named);
-    } else if (state.status === "finished" ? isNamed : await this.#isReadyToJoin(known)) {
-      await this.#storeAndDrive(known, (before) => withResume(named(before)));
+      await this.#storeAndDrive(narration, named);
+    } else if (state.status === "finished" ? isNamed : await this.#isReadyToJoin(narration)) {
+      await this.#storeAndDrive(narration, (before) => withResume(named(before)));
     } else if (isNamed) {
       this.#drivers.refresh(narrationId, await this.#repository.change(narrationId, named));
     }
   }
 
   /** Whether a stopped narration can be joined without a limit, because all its parts are saved. */
-  async #isReadyToJoin(known: KnownNarration): Promise<boolean> {
-    if (statusOf(known) !== "stopped" || this.#drivers.has(known.narrationId)) return false;
-    return (await this.#partSummaryOf(known)).statuses.every((status) => status === "saved");
+  async #isReadyToJoin(narration: KnownNarration): Promise<boolean> {
+    if (statusOf(narration) !== "stopped" || this.#drivers.has(narration.narrationId)) return false;
+    return (await this.#partSummaryOf(narration)).statuses.every((status) => status === "saved");
   }
 
   async #cancel(narrationId: string): Promise<void> {

@@ -28,8 +28,8 @@ let current: Sound | undefined;
 
 async function save(sound: Sound): Promise<void> {
   const { path, format, sizeBytes } = sound;
-  const it = button("#save");
-  it.disabled = true;
+  const saveButton = button("#save");
+  saveButton.disabled = true;
   const report = (sentence: string, isBad = false): void => {
     if (sound === current) showStatus(sentence, isBad);
   };
@@ -50,7 +50,7 @@ async function save(sound: Sound): Promise<void> {
       true,
     );
   } finally {
-    if (sound === current) it.disabled = false;
+    if (sound === current) saveButton.disabled = false;
   }
 }
 

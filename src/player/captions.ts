@@ -26,7 +26,7 @@ export function cuesOf(file: string): Cue[] {
       const at = lines.findIndex((line) => TIMES.test(line));
       const found = TIMES.exec(lines[at] ?? "");
       if (found === null) return [];
-      const said = lines
+      const cueLines = lines
         .slice(at + 1)
         .join(" ")
         .replace(/&(?:lt|gt|amp);/g, (entity) => ENTITIES[entity] ?? entity);
@@ -34,7 +34,7 @@ export function cuesOf(file: string): Cue[] {
         {
           seconds: secondsOf(found[1], found[2], found[3]),
           end: secondsOf(found[4], found[5], found[6]),
-          text: text(said, 300),
+          text: text(cueLines, 300),
         },
       ];
     });

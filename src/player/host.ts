@@ -107,9 +107,9 @@ export function listen(hear: Readonly<Record<string, (params: Fields) => void>>)
     if (message["jsonrpc"] !== "2.0") return;
     const { id, method } = message;
     if (typeof method !== "string") {
-      const asked = typeof id === "number" ? waiting.get(id) : undefined;
-      if (message["error"] === undefined) asked?.resolve(fields(message["result"]));
-      else asked?.reject(refusalOf(fields(message["error"])));
+      const pending = typeof id === "number" ? waiting.get(id) : undefined;
+      if (message["error"] === undefined) pending?.resolve(fields(message["result"]));
+      else pending?.reject(refusalOf(fields(message["error"])));
       return;
     }
     const isKnown = Object.hasOwn(hear, method);

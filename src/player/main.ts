@@ -70,9 +70,9 @@ function offerMessage({ id }: ShownResult): void {
 }
 
 function offerFetch(act: () => Promise<void>): void {
-  const it = button("#fetch");
-  it.hidden = false;
-  it.onclick = () => void act();
+  const fetchButton = button("#fetch");
+  fetchButton.hidden = false;
+  fetchButton.onclick = () => void act();
 }
 
 /** Opens a sound and shows the player. @param position where to start, in seconds */
@@ -198,9 +198,9 @@ new ResizeObserver(() => {
   clearTimeout(timer);
   timer = setTimeout(() => {
     const { width, height } = element("main", HTMLElement).getBoundingClientRect();
-    const now = { width: Math.ceil(width), height: Math.ceil(height) };
-    if (JSON.stringify(now) !== size) notify("ui/notifications/size-changed", now);
-    size = JSON.stringify(now);
+    const newSize = { width: Math.ceil(width), height: Math.ceil(height) };
+    if (JSON.stringify(newSize) !== size) notify("ui/notifications/size-changed", newSize);
+    size = JSON.stringify(newSize);
   }, 50);
 }).observe(element("main", HTMLElement));
 
@@ -211,9 +211,9 @@ function leave(): void {
 
 listen({
   "ui/notifications/tool-input": (params) => {
-    const given = fields(params["arguments"]);
-    const asked = text(given["prompt"], 80) || text(given["text"], 80);
-    if (asked !== "" && shown === null) html("#title").textContent = asked;
+    const toolArgs = fields(params["arguments"]);
+    const requestText = text(toolArgs["prompt"], 80) || text(toolArgs["text"], 80);
+    if (requestText !== "" && shown === null) html("#title").textContent = requestText;
     if (shown === null) showStatus("Being made…");
   },
   "ui/notifications/tool-input-partial": () => undefined,

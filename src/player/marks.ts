@@ -42,9 +42,9 @@ export class Marks {
   show(seconds: number): void {
     const at = indexAt(this.#cues, seconds);
     const cue = this.#cues[at];
-    const now = cue !== undefined && seconds < cue.end + 0.4 ? cue.text : "";
+    const spoken = cue !== undefined && seconds < cue.end + 0.4 ? cue.text : "";
     const place = html("#cue");
-    if (place.textContent !== now) place.textContent = now;
+    if (place.textContent !== spoken) place.textContent = spoken;
     this.#point("#lines", at);
     this.#point("#chapters", indexAt(this.#chapters, seconds));
   }

@@ -45,11 +45,11 @@ export function piecesOf(uri: string, sizeBytes: number): Pieces {
   const kept = new Map<number, Promise<Uint8Array<ArrayBuffer>>>();
 
   const piece = (index: number): Promise<Uint8Array<ArrayBuffer>> => {
-    const known = kept.get(index);
+    const keptPiece = kept.get(index);
     const offset = index * PIECE_BYTES;
     const length = Math.min(PIECE_BYTES, sizeBytes - offset);
     const reading =
-      known ??
+      keptPiece ??
       ofHost(uri, offset, length).then((bytes) => {
         if (bytes.length === length) return bytes;
         throw new GoneError();

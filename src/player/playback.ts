@@ -60,7 +60,7 @@ const eventOf = (element: HTMLAudioElement, event: string): Promise<void> =>
  *
  * @throws DamagedError if the browser cannot decode the segment, or the content policy forbids it
  */
-export async function elementPlayback(given: Segment): Promise<Playback> {
+export async function elementPlayback(newSegment: Segment): Promise<Playback> {
   const element = takeElement();
   let isReleased = false;
   const release = (): void => {
@@ -74,7 +74,7 @@ export async function elementPlayback(given: Segment): Promise<Playback> {
     spare.push(element);
   };
   try {
-    const url = await dataUrl(given);
+    const url = await dataUrl(newSegment);
     const ready = eventOf(element, "canplay");
     element.src = url;
     await ready;
@@ -82,8 +82,10 @@ export async function elementPlayback(given: Segment): Promise<Playback> {
     release();
     throw error;
   }
-  const { from, lead } = given;
-  const segment = Number.isFinite(given.to) ? given : { ...given, to: from + element.duration };
+  const { from, lead } = newSegment;
+  const segment = Number.isFinite(newSegment.to)
+    ? newSegment
+    : { ...newSegment, to: from + element.duration };
   const seek = (at: number): void => {
     const wanted = Math.max(0, at - from) + lead;
     if (Math.abs(element.currentTime - wanted) > 0.02) element.currentTime = wanted;
@@ -129,14 +131,14 @@ const contextOf = (): AudioContext => {
 };
 
 /** Decodes a segment, to play it as samples. @throws DamagedError */
-export async function samplesPlayback(given: Segment): Promise<Playback> {
+export async function samplesPlayback(newSegment: Segment): Promise<Playback> {
   const decoder = new OfflineAudioContext(1, 1, 48_000);
   // Copy the bytes, because the decoder detaches its input buffer.
-  const buffer = await decoder.decodeAudioData(given.bytes.slice().buffer).catch(() => {
+  const buffer = await decoder.decodeAudioData(newSegment.bytes.slice().buffer).catch(() => {
     throw new DamagedError();
   });
-  const { from, lead } = given;
-  const segment = Number.isFinite(given.to) ? given : { ...given, to: from + buffer.duration };
+  const { from, lead } = newSegment;
+  const segment = Number.isFinite(newSegment.to) ? newSegment : { ...newSegment, to: from + buffer.duration };
   const length = Math.min(segment.to - from, buffer.duration - lead);
   let node: AudioBufferSourceNode | undefined;
   let [startedAt, offset, turn] = [0, 0, 0];

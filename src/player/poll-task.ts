@@ -81,15 +81,15 @@ export async function pollUntilMade(
         continue;
       }
       if (!isWanted()) return;
-      const now = await readShown(shown);
+      const newShown = await readShown(shown);
       if (!isWanted()) return;
       // Do not compare the ids, because the id of a waiting request changes once its task exists. Refuse a result
       // without a status, because it would only be requested again.
-      if (now.isError || now.kind !== shown.kind || now.status === "")
-        throw new HostError(now.isError ? now.message : "The chat passes only the text.");
+      if (newShown.isError || newShown.kind !== shown.kind || newShown.status === "")
+        throw new HostError(newShown.isError ? newShown.message : "The chat passes only the text.");
       refusals = 0;
-      if (!isRunning(now)) return hand(now);
-      if (now.message !== "") showStatus(now.message);
+      if (!isRunning(newShown)) return hand(newShown);
+      if (newShown.message !== "") showStatus(newShown.message);
     } catch (error) {
       refusals += 1;
       if (!isWanted()) return;
@@ -109,18 +109,18 @@ async function stop(
   isWanted: () => boolean,
   hand: (shown: ShownResult) => void,
 ): Promise<void> {
-  const it = button("#stop");
-  it.disabled = true;
+  const stopButton = button("#stop");
+  stopButton.disabled = true;
   try {
     const result = await callTool("narrate", { narration_id: id, stop: true, wait_seconds: 0 });
-    const now = shownOf(result);
-    if (now.isError) throw new HostError(now.message);
-    if (isWanted()) hand(now);
+    const newShown = shownOf(result);
+    if (newShown.isError) throw new HostError(newShown.message);
+    if (isWanted()) hand(newShown);
   } catch (error) {
     const reason = error instanceof HostError ? error.message : "";
     if (isWanted())
       showStatus(`It could not be stopped from here. ${reason} Ask the assistant to stop it.`, true);
   } finally {
-    it.disabled = false;
+    stopButton.disabled = false;
   }
 }

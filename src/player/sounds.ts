@@ -82,25 +82,25 @@ const credits = (value: unknown): string[] => {
   return count === null ? [] : [`${count} credits`];
 };
 
-function taskOf(given: Fields, taskId: string, said: string, isError: boolean): ShownResult {
-  const audio = fields(given["audio"]);
+function taskOf(facts: Fields, taskId: string, resultText: string, isError: boolean): ShownResult {
+  const audio = fields(facts["audio"]);
   const uri = `audio://tasks/${encodeURIComponent(taskId)}/content`;
-  const sound = soundOf(audio, uri, given["audio_seconds"], null);
-  const take = boundedNumber(given["take"], 999);
+  const sound = soundOf(audio, uri, facts["audio_seconds"], null);
+  const take = boundedNumber(facts["take"], 999);
   const rate = boundedNumber(audio["sample_rate"]);
-  const voice = text(given["voice"], 100);
+  const voice = text(facts["voice"], 100);
   return {
     kind: "task",
     id: taskId,
     title: "",
-    status: text(given["status"], 20),
-    message: text(given["message"]) || said,
+    status: text(facts["status"], 20),
+    message: text(facts["message"]) || resultText,
     isError,
     facts: [
       ...(sound === null ? [] : [sound.format]),
       ...(rate === null ? [] : [`${rate / 1000} kHz`]),
       ...(sound?.seconds == null ? [] : [formatClock(sound.seconds)]),
-      ...credits(fields(given["billing"])["charged_credits"]),
+      ...credits(fields(facts["billing"])["charged_credits"]),
       ...(voice === "" ? [] : [voice]),
     ],
     take,
@@ -111,15 +111,15 @@ function taskOf(given: Fields, taskId: string, said: string, isError: boolean): 
 }
 
 function narrationOf(
-  given: Fields,
+  facts: Fields,
   { id: narrationId, title }: Pick<ShownResult, "id" | "title">,
   said: string,
   isError: boolean,
 ): ShownResult {
-  const parts = fields(given["parts"]);
+  const parts = fields(facts["parts"]);
   const total = boundedNumber(parts["total"], 1e6);
   const base = `audio://narrations/${narrationId}/files/`;
-  const sounds = entries(given["files"], 200).flatMap((entry, index) => {
+  const sounds = entries(facts["files"], 200).flatMap((entry, index) => {
     const file = fields(entry);
     const uri = `${base}${index + 1}`;
     const sound = soundOf(file, uri, file["duration_seconds"], uri);
@@ -130,19 +130,19 @@ function narrationOf(
     kind: "narration",
     id: narrationId,
     title,
-    status: text(given["status"], 20),
-    message: text(given["message"]) || said,
+    status: text(facts["status"], 20),
+    message: text(facts["message"]) || said,
     isError,
     facts: [
       ...(sounds[0] === undefined ? [] : [sounds[0].format, formatClock(seconds)]),
       // Omit the credits while the narration is being made, because its message states the cost so far.
-      ...(sounds[0] === undefined ? [] : credits(fields(given["credits"])["charged"])),
+      ...(sounds[0] === undefined ? [] : credits(fields(facts["credits"])["charged"])),
     ],
     take: null,
     sounds,
     parts: total === null ? null : { saved: boundedNumber(parts["saved"], total) ?? 0, total },
     // If parts have problems, the message stays visible after the sound is open.
-    note: entries(given["problems"]).length > 0 ? text(given["message"]) : "",
+    note: entries(facts["problems"]).length > 0 ? text(facts["message"]) : "",
   };
 }
 
@@ -151,23 +151,23 @@ const ID_IN_TEXT = /\b(?:task_id (\S+)|(nar_[0-9a-f]{32}))/;
 
 /** Converts the result of any tool. A result without a task or narration is shown as text. */
 export function shownOf(result: Fields): ShownResult {
-  const given = fields(result["structuredContent"]);
+  const facts = fields(result["structuredContent"]);
   const isError = result["isError"] === true;
-  const said = textOfResult(result);
+  const resultText = textOfResult(result);
   // Omit the next step, because it is for the assistant.
-  const forPeople = said.replace(/\nNext: .*/s, "").slice(0, 1200);
-  const [, inText, narrationInText] = ID_IN_TEXT.exec(said) ?? [];
-  const narrationId = id(given["narration_id"]) || (isError ? "" : id(narrationInText));
+  const forPeople = resultText.replace(/\nNext: .*/s, "").slice(0, 1200);
+  const [, inText, narrationInText] = ID_IN_TEXT.exec(resultText) ?? [];
+  const narrationId = id(facts["narration_id"]) || (isError ? "" : id(narrationInText));
   const title = text(fields(result["_meta"])["title"], 200);
-  if (narrationId !== "") return narrationOf(given, { id: narrationId, title }, forPeople, isError);
-  const taskId = id(given["task_id"]) || (isError ? "" : id(inText?.replace(/[).,]+$/, "")));
-  if (taskId !== "") return taskOf(given, taskId, forPeople, isError);
+  if (narrationId !== "") return narrationOf(facts, { id: narrationId, title }, forPeople, isError);
+  const taskId = id(facts["task_id"]) || (isError ? "" : id(inText?.replace(/[).,]+$/, "")));
+  if (taskId !== "") return taskOf(facts, taskId, forPeople, isError);
   return {
     kind: "words",
     id: "",
     title: "",
     status: "",
-    message: said.slice(0, 1200),
+    message: resultText.slice(0, 1200),
     isError,
     facts: [],
     take: null,

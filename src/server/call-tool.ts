@@ -23,10 +23,10 @@ export async function callTool(
 ): Promise<CallToolResult | InputRequiredResult> {
   const tool = TOOLS.find(({ name }) => name === params.name);
   if (tool === undefined) {
-    const known = TOOLS.map(({ name }) => name).join(", ");
+    const toolNames = TOOLS.map(({ name }) => name).join(", ");
     throw new ProtocolError(
       ProtocolErrorCode.InvalidParams,
-      `Unknown tool. The tools of this server are ${known}.`,
+      `Unknown tool. The tools of this server are ${toolNames}.`,
     );
   }
   return await runTool(tool, params.arguments ?? {}, deps, context, client);

@@ -64,14 +64,17 @@ export const promptList = (): Prompt[] => PROMPTS.map(({ text: _, ...prompt }) =
  *
  * @throws ProtocolError for an unknown prompt, listing the known ones
  */
-export function getPrompt(name: string, given: Readonly<Record<string, string>> = {}): GetPromptResult {
+export function getPrompt(name: string, promptArgs: Readonly<Record<string, string>> = {}): GetPromptResult {
   const prompt = PROMPTS.find((candidate) => candidate.name === name);
   if (prompt === undefined) {
-    const known = PROMPTS.map((candidate) => candidate.name).join(", ");
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown prompt. The prompts are ${known}.`);
+    const promptNames = PROMPTS.map((candidate) => candidate.name).join(", ");
+    throw new ProtocolError(
+      ProtocolErrorCode.InvalidParams,
+      `Unknown prompt. The prompts are ${promptNames}.`,
+    );
   }
   const text = prompt.text((argument) => {
-    const value = firstCodePoints((given[argument] ?? "").trim(), MAX_ARGUMENT_CODE_POINTS);
+    const value = firstCodePoints((promptArgs[argument] ?? "").trim(), MAX_ARGUMENT_CODE_POINTS);
     return value === "" ? undefined : value;
   });
   return {

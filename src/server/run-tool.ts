@@ -169,26 +169,26 @@ export async function runTool(
     if (deps.holdsSecret(JSON.stringify(args))) throw secretRefused("The arguments hold");
     // Report faulty settings first, because correcting arguments is useless without settings.
     if (tool.annotations.openWorldHint) deps.tools.assertConfigured();
-    const given = readArguments(args, tool.input);
-    const waitMs = waitSecondsOf(given, toolDeps.defaultWaitSeconds) * 1000;
+    const parsedArgs = readArguments(args, tool.input);
+    const waitMs = waitSecondsOf(parsedArgs, toolDeps.defaultWaitSeconds) * 1000;
     const endsAtMs = systemClock.steadyMs() + waitMs;
-    const seconds = maxSeconds(given, toolDeps.defaultWaitSeconds);
+    const seconds = maxSeconds(parsedArgs, toolDeps.defaultWaitSeconds);
     const isTask = client.isModern === true && declaresTasks(context);
     const start =
       isTask && tool.runAsTask !== undefined
         ? tool.runAsTask
         : async (...rest: Parameters<Tool["run"]>) => ({ view: await tool.run(...rest) });
-    const run = async (given: unknown) =>
+    const runOnce = async (toolArgs: unknown) =>
       await withCallDeadline(seconds, signal, (ending) =>
-        start(given, toolDeps, { signal: ending, onProgress }),
+        start(toolArgs, toolDeps, { signal: ending, onProgress }),
       );
-    let started = await run(args);
+    let started = await runOnce(args);
     const question = "view" in started ? started.view.question : undefined;
     const leftMs = endsAtMs - systemClock.steadyMs();
-    const asked = question === undefined ? null : await askPerson(question, context, client, leftMs);
-    if (asked?.kind === "ask") return asked.result;
-    if (asked?.kind === "answered" && question !== undefined) {
-      started = await run({ ...args, [question.argument]: asked.value });
+    const elicitation = question === undefined ? null : await askPerson(question, context, client, leftMs);
+    if (elicitation?.kind === "ask") return elicitation.result;
+    if (elicitation?.kind === "answered" && question !== undefined) {
+      started = await runOnce({ ...args, [question.argument]: elicitation.value });
     }
     const note = tool.annotations.openWorldHint ? deps.note : () => null;
     return "view" in started

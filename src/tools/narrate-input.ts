@@ -174,8 +174,8 @@ type ReportFault = (path: PropertyKey[], message: string) => void;
 function checkSource(args: NarrateArgs, reportFault: ReportFault): void {
   const sources = (["text", "file", "narration_id"] as const).filter((name) => args[name] !== undefined);
   if (sources.length !== 1) {
-    const given = sources.length === 0 ? "none is there" : `${sources.join(" and ")} are there`;
-    reportFault([sources[1] ?? "text"], `give exactly one of text, file and narration_id; ${given}`);
+    const presentSources = sources.length === 0 ? "none is there" : `${sources.join(" and ")} are there`;
+    reportFault([sources[1] ?? "text"], `give exactly one of text, file and narration_id; ${presentSources}`);
   }
   if (args.narration_id === undefined) {
     if (args.edits !== undefined)

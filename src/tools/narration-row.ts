@@ -54,9 +54,9 @@ export function listedNarrationLine(row: ListedNarration): string {
     ...(status === "planned" ? [] : [`${credits} credits`]),
     ...(audioSeconds === null ? [] : [`${audioSeconds} s`]),
   ];
-  const there = paths.length === 0 ? "" : ` ${listPaths(paths)}`;
+  const pathList = paths.length === 0 ? "" : ` ${listPaths(paths)}`;
   const gone = row.missingPaths.length === 0 ? "" : ` (file gone: ${listPaths(row.missingPaths)})`;
-  const files = `${there}${gone}`;
+  const files = `${pathList}${gone}`;
   const next = status === "finished" && gone === "" ? "" : ` Next: ${nextStepOf(row)}`;
   return `${narrationId}: ${facts.join(", ")}. ${JSON.stringify(title)}${files}${next}`;
 }

@@ -43,6 +43,6 @@ it("a job without a free slot gives up after 65 minutes, unsent and retryable", 
   expect(end?.idempotencyKey).toMatch(/^agm1-/);
   expect(isLeft).toBe(true);
   const [record, ...others] = await deps.ledger.list({ apiKeys: "all", limit: 5 });
-  expect(record).toMatchObject({ status: "waiting", send: null, spend: null });
+  expect(record).toMatchObject({ status: "waiting", sendId: null, spend: null });
   expect(others).toEqual([]);
 });

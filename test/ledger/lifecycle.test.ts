@@ -39,13 +39,13 @@ const fresh = sampleRecord({ ...NO_TASK_YET });
 const sentOnce = {
   ...fresh,
   status: "unresolved",
-  send: "send-1",
+  sendId: "send-1",
   sentAtMs: SENT_AT_MS,
   spend: reserved,
 } as const;
 const known = {
   ...sentOnce,
-  send: null,
+  sendId: null,
   taskId: "task-1",
   billing: billing(null),
   acceptedAtMs: SENT_AT_MS,
@@ -56,7 +56,7 @@ const over = { ...known, finishedAtMs: NOW_MS } as const;
 const RECORDS = {
   waiting: fresh,
   unresolved: sentOnce,
-  "unresolved, sent again": { ...sentOnce, send: "send-2", mayHaveArrived: true },
+  "unresolved, sent again": { ...sentOnce, sendId: "send-2", earlierSendMayHaveArrived: true },
   queued: { ...known, status: "queued" },
   processing: { ...known, status: "processing" },
   succeeded: { ...over, status: "succeeded", spend: { credits: 10, atMs: NOW_MS } },
@@ -266,28 +266,28 @@ describe("a file", () => {
   });
 
   it("keeps its name: only a record without one is renamed", () => {
-    const named: TaskEvent = { kind: "named", fileName: "story", replaces: null };
+    const named: TaskEvent = { kind: "fileNamed", fileName: "story", replacedFile: null };
     expect(recordAfter([named]).fileName).toBe("story");
     expect(applyEvent(RECORDS.saved, named)).toBe(RECORDS.saved);
     expect(applyEvent(recordAfter([named]), named)).toEqual(recordAfter([named]));
   });
 
   it("replaces another one once: the replacement is dropped with the first saved file", () => {
-    const named: TaskEvent = { kind: "named", fileName: "b", replaces: replaced };
-    const asked = recordAfter([{ ...named, replaces: null }, named]);
-    expect(asked.replaces).toEqual(replaced);
+    const named: TaskEvent = { kind: "fileNamed", fileName: "b", replacedFile: replaced };
+    const asked = recordAfter([{ ...named, replacedFile: null }, named]);
+    expect(asked.replacedFile).toEqual(replaced);
     expect(
       recordAfter([{ kind: "attemptBegun", failedAttempt: 1 }], {
         ...RECORDS.failed,
         ...asked,
         status: "failed",
       }),
-    ).toEqual(expect.objectContaining({ replaces: replaced }));
-    expect(recordAfter([{ kind: "saved", file }], asked).replaces).toBeNull();
-    expect(recordAfter([named], RECORDS.saved).replaces).toBeNull();
-    const later = recordAfter([{ kind: "replacementPlanned", replaced }], RECORDS.saved);
-    expect(later).toEqual({ ...RECORDS.saved, replaces: replaced });
-    expect(recordAfter([{ kind: "saved", file }], later).replaces).toBeNull();
+    ).toEqual(expect.objectContaining({ replacedFile: replaced }));
+    expect(recordAfter([{ kind: "saved", file }], asked).replacedFile).toBeNull();
+    expect(recordAfter([named], RECORDS.saved).replacedFile).toBeNull();
+    const later = recordAfter([{ kind: "replacementPlanned", replacedFile: replaced }], RECORDS.saved);
+    expect(later).toEqual({ ...RECORDS.saved, replacedFile: replaced });
+    expect(recordAfter([{ kind: "saved", file }], later).replacedFile).toBeNull();
   });
 });
 
@@ -315,11 +315,11 @@ const anyEvent: fc.Arbitrary<TaskEvent> = fc.oneof(
   fc.record({ kind: fc.constant("tooLarge" as const), taskId }),
   fc.record({ kind: fc.constant("attemptBegun" as const), failedAttempt: attempt }),
   fc.record({
-    kind: fc.constant("named" as const),
+    kind: fc.constant("fileNamed" as const),
     fileName: fc.option(fc.constant("story")),
-    replaces: fc.option(fc.constant(replaced)),
+    replacedFile: fc.option(fc.constant(replaced)),
   }),
-  fc.record({ kind: fc.constant("replacementPlanned" as const), replaced: fc.constant(replaced) }),
+  fc.record({ kind: fc.constant("replacementPlanned" as const), replacedFile: fc.constant(replaced) }),
 );
 const anyLife = fc.array(anyEvent, { maxLength: 20 });
 

@@ -375,11 +375,11 @@ describe.skipIf(whyNoPostgres() !== undefined)("a database", () => {
     await command(
       `CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS
          $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END $$;
-       CREATE TRIGGER full_disk BEFORE INSERT ON agm_names FOR EACH ROW EXECUTE FUNCTION full_disk()`,
+       CREATE TRIGGER full_disk BEFORE INSERT ON agm_lookup_keys FOR EACH ROW EXECUTE FUNCTION full_disk()`,
     );
     await expectAway(claim(store), /has no space left on its disk/);
     expect(await store.get("record-1")).toBeUndefined();
-    await command("DROP TRIGGER full_disk ON agm_names");
+    await command("DROP TRIGGER full_disk ON agm_lookup_keys");
     expect(await claim(store)).toMatchObject({ leaseOwner: "holder" });
   });
 

@@ -178,7 +178,9 @@ function recordsSuite(name: string, open: () => OpenStore): void {
 
       const unsent = await claimed(ledger);
       await forget(unsent);
-      expect(await ledger.apply(unsent, { kind: "named", fileName: "story", replaces: null })).toBeNull();
+      expect(
+        await ledger.apply(unsent, { kind: "fileNamed", fileName: "story", replacedFile: null }),
+      ).toBeNull();
       expect(await ledger.get(unsent.recordId)).toBeNull();
     });
   });
@@ -189,7 +191,9 @@ function recordsSuite(name: string, open: () => OpenStore): void {
     it("from several processes at once are all made", async () => {
       const bench = newBench();
       const claim = await claimed(bench.ledger(), { status: "succeeded", taskId: "task-1" });
-      const record = await bench.ledger().apply(claim, { kind: "named", fileName: "a", replaces: null });
+      const record = await bench
+        .ledger()
+        .apply(claim, { kind: "fileNamed", fileName: "a", replacedFile: null });
       if (record === null) throw new Error("not named");
       const paths = Array.from({ length: 8 }, (_, at) => `/out/${at}.mp3`);
       await Promise.all(

@@ -194,7 +194,7 @@ describe("a ledger file", () => {
   it("that lacks a table is reported as damaged, and not changed", async () => {
     const { stateDir, file } = await written();
     const db = new DatabaseSync(file);
-    db.exec("DROP TABLE agm_names");
+    db.exec("DROP TABLE agm_lookup_keys");
     db.close();
     const failure = await failureOf(put(open(stateDir), sampleRecord({ recordId: "record-2" })));
     expect(failure.message).toContain("is damaged and was left as it is");
@@ -281,9 +281,9 @@ describe("a ledger file", () => {
     );
     expect(steps.length).toBeGreaterThan(10);
     expect(steps.filter((step) => step.startsWith("SCAN"))).toEqual([]);
-    // Few records share a name, so only those are sorted.
+    // Few records share a lookup key, so only those are sorted.
     const sorts = steps.filter((step) => step.includes("TEMP B-TREE"));
-    expect(sorts.filter((step) => !step.includes("WHERE n.name = ?"))).toEqual([]);
+    expect(sorts.filter((step) => !step.includes("WHERE k.lookup_key = ?"))).toEqual([]);
   });
 });
 

@@ -23,7 +23,7 @@ describe("creates", () => {
   it("are unresolved with their reservation from the moment of their admission", async () => {
     const subject = startLimits();
     const { record, sendId } = await subject.ask("a");
-    expect(record).toMatchObject({ status: "unresolved", send: sendId, spend: { credits: 150 } });
+    expect(record).toMatchObject({ status: "unresolved", sendId, spend: { credits: 150 } });
     expect(await subject.ledger.get("a")).toEqual(record);
   });
 
@@ -135,7 +135,7 @@ describe("creates", () => {
     const subject = startLimits({ creditBudget: 150 });
     for (const name of ["a", "b", "c", "d", "e", "f", "g", "h"]) {
       await subject.limits.creates.releaseUnused(await subject.ask(name));
-      expect(await subject.ledger.get(name)).toMatchObject({ status: "waiting", send: null, spend: null });
+      expect(await subject.ledger.get(name)).toMatchObject({ status: "waiting", sendId: null, spend: null });
     }
     expect(await subject.spent()).toBe(0);
   });
@@ -150,7 +150,7 @@ describe("creates", () => {
     const again = await subject.order(sent[0]?.record ?? (await subject.claim("none")));
     if (again.kind !== "admitted") throw new Error(again.kind);
     expect(subject.admitted).toEqual(["a", "b", "a"]);
-    expect(again.record.mayHaveArrived).toBe(true);
+    expect(again.record.earlierSendMayHaveArrived).toBe(true);
     await subject.end(await subject.accept(again), 10);
     await third;
   });
@@ -280,7 +280,7 @@ describe("while the store is unreachable", () => {
       await subject.clock.advance(awayMs);
       subject.trouble = "none";
       await subject.clock.advance(5_001);
-      expect(await subject.ledger.get("a")).toMatchObject({ status: "waiting", send: null, spend: null });
+      expect(await subject.ledger.get("a")).toMatchObject({ status: "waiting", sendId: null, spend: null });
       expect(await subject.spent()).toBe(0);
       await subject.ask("b");
     },

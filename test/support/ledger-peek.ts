@@ -118,7 +118,7 @@ export class LedgerPeek {
   renameFile(path: string, was: string): void {
     this.#db.prepare("UPDATE agm_records SET value = replace(value, ?, ?)").run(path, was);
     this.#db
-      .prepare("UPDATE agm_names SET name = ? WHERE name = ?")
+      .prepare("UPDATE agm_lookup_keys SET lookup_key = ? WHERE lookup_key = ?")
       .run(pathLookupKey(was), pathLookupKey(path));
   }
 

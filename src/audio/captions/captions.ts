@@ -71,16 +71,16 @@ interface Cue extends Span {
 
 function cuesOf(part: CaptionedPart, silences: readonly Silence[]): Cue[] {
   const { startSeconds, endSeconds } = part.span;
-  const said = part.sentences
+  const sentences = part.sentences
     .map(({ text, weight }) => ({ texts: cueTexts(text), weight: weight > 0 ? weight : Number.MIN_VALUE }))
     .filter(({ texts }) => texts.length > 0);
-  if (said.length === 0) return [];
+  if (sentences.length === 0) return [];
   const times = sentenceTimes(
-    said.map(({ weight }) => weight),
+    sentences.map(({ weight }) => weight),
     endSeconds - startSeconds,
     silences,
   );
-  return said.flatMap(({ texts }, sentence) => {
+  return sentences.flatMap(({ texts }, sentence) => {
     const time = times[sentence];
     if (time === undefined) return [];
     const inner = sentenceTimes(texts.map(cueWeight), time.endSeconds - time.startSeconds, []);

@@ -68,7 +68,7 @@ function build(second: number, third: number, fourth: number): FrameHeader | nul
 }
 
 /** Cache of parsed headers. A stream may have a million frames, but only a handful of different headers. */
-const known = new Map<number, FrameHeader | null>();
+const headerCache = new Map<number, FrameHeader | null>();
 
 /**
  * Reads the header at an offset. Returns null if no header begins there, or if the header has free format, another
@@ -80,11 +80,11 @@ export function frameHeaderAt(bytes: Uint8Array, offset: number): FrameHeader | 
   const [second = 0, third = 0, fourth = 0] = [bytes[offset + 1], bytes[offset + 2], bytes[offset + 3]];
   if (bytes[offset] !== 0xff || second < 0xe0 || offset + HEADER_BYTES > bytes.byteLength) return null;
   const key = (second << 16) | (third << 8) | fourth;
-  const found = known.get(key);
+  const found = headerCache.get(key);
   if (found !== undefined) return found;
   const header = build(second, third, fourth);
   // Bound the cache, because data that is not mp3 could contain millions of different headers.
-  if (known.size < 4096) known.set(key, header);
+  if (headerCache.size < 4096) headerCache.set(key, header);
   return header;
 }
 

@@ -44,9 +44,9 @@ export async function* soundFrames(
  */
 function edgesOf(information: Information | undefined, frames: number, samples: number): EdgeSilence {
   const none = { leadingSamples: 0, trailingSamples: 0 };
-  const said = information?.edges ?? none;
+  const statedEdges = information?.edges ?? none;
   const isWhole = information?.frames === undefined || information.frames === frames;
-  const edges = isWhole ? said : { ...said, trailingSamples: 0 };
+  const edges = isWhole ? statedEdges : { ...statedEdges, trailingSamples: 0 };
   return edges.leadingSamples + edges.trailingSamples < samples ? edges : none;
 }
 

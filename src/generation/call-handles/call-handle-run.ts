@@ -44,20 +44,20 @@ export class CallHandleRun implements BeforeJob {
   #handle: CallHandle | null;
 
   /**
-   * @param known a handle whose earlier process has ended; `null` to open a new handle
+   * @param knownHandle a handle whose earlier process has ended; `null` to open a new handle
    * @param onOpened called with the handle before its job starts; throws if another run works for it
    */
   constructor(
     deps: GenerationDeps,
-    known: CallHandle | null,
+    knownHandle: CallHandle | null,
     saveOptions: SaveOptions,
     onOpened: (opened: OpenCallHandle) => void,
   ) {
     this.#deps = deps;
-    this.#handle = known;
+    this.#handle = knownHandle;
     this.#saveOptions = saveOptions;
     this.#onOpened = onOpened;
-    this.isResumed = known !== null;
+    this.isResumed = knownHandle !== null;
   }
 
   get signal(): AbortSignal {
@@ -75,27 +75,27 @@ export class CallHandleRun implements BeforeJob {
     return { signal: this.signal, waitMs, onProgress: () => undefined, beforeJob: this };
   }
 
-  async prepare(asked: TaskRecord): Promise<TaskRecord> {
-    if (this.#handle === null) return await this.#open(asked);
+  async prepare(draft: TaskRecord): Promise<TaskRecord> {
+    if (this.#handle === null) return await this.#open(draft);
     const handle = await this.#deps.ledger.store.findCallHandle(this.#handle.handleId);
     if (handle === null || handle.endedAtMs !== null) throw new CallHandleEnded("the handle has ended");
     // A further attempt needs a new call.
-    if (hasFailedAttempt({ record: asked, handle })) throw taskFailedError(asked);
-    return asked;
+    if (hasFailedAttempt({ record: draft, handle })) throw taskFailedError(draft);
+    return draft;
   }
 
-  async #open(asked: TaskRecord): Promise<TaskRecord> {
+  async #open(draftRecord: TaskRecord): Promise<TaskRecord> {
     const { ledger, clock } = this.#deps;
-    const isSavedSomewhere = asked.status === "succeeded" && asked.files.length > 0;
+    const isSavedSomewhere = draftRecord.status === "succeeded" && draftRecord.files.length > 0;
     if (isSavedSomewhere) throw new NoCallHandleNeeded("nothing has to be made");
     // Acquire the lease before opening the handle, so that no other process sends the request in between.
-    const { record } = await ledger.acquireLease(asked);
+    const { record } = await ledger.acquireLease(draftRecord);
     const { keyId, recordId: targetId } = record;
     const draft = { handleId: randomUUID(), keyId, targetId, openedAtMs: clock.wallMs() };
     this.#handle = await ledger.store.openCallHandle(draft, this.#saveOptions);
     if (this.#handle === null) throw new NoCallHandleNeeded("the ledger has lost the record");
     this.#onOpened({ handle: this.#handle, record });
     // Take the file name from this call, because this call sends the request.
-    return { ...record, fileName: asked.fileName, replaces: asked.replaces };
+    return { ...record, fileName: draftRecord.fileName, replacedFile: draftRecord.replacedFile };
   }
 }

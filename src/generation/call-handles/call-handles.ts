@@ -108,13 +108,15 @@ export class CallHandles implements CallHandleOperations<TaskView> {
     // The process that holds the record's lease works for the handle. If no process holds the lease, this process
     // resumes the handle.
     const acquired = await this.#deps.ledger.acquireLease(record);
-    const now = { handle, record: acquired.record };
-    return acquired.isOurs && !this.#running.has(handle.handleId) ? this.#resume(now) : this.#working(now);
+    const openHandle = { handle, record: acquired.record };
+    return acquired.isOurs && !this.#running.has(handle.handleId)
+      ? this.#resume(openHandle)
+      : this.#working(openHandle);
   }
 
-  async cancel(known: CallHandle): Promise<void> {
+  async cancel(knownHandle: CallHandle): Promise<void> {
     const { ledger, clock } = this.#deps;
-    const { handleId, end } = await ledger.store.cancelCallHandle(known, clock.wallMs());
+    const { handleId, end } = await ledger.store.cancelCallHandle(knownHandle, clock.wallMs());
     if (end?.kind === "cancelled") this.#running.get(handleId)?.run.abort();
   }
 

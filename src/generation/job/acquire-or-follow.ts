@@ -86,9 +86,9 @@ function isNewFailure(record: TaskRecord, attempt: number, status: TaskRecord["s
 }
 
 /** Applies this call's file name to a request that is about to be sent, in place of an earlier call's name. */
-async function applyFileName(job: Job, asked: TaskRecord, { ledger }: GenerationDeps): Promise<void> {
+async function applyFileName(job: Job, requested: TaskRecord, { ledger }: GenerationDeps): Promise<void> {
   const { status } = job.record;
   if (job.purpose !== "create" || (status !== "waiting" && status !== "failed")) return;
-  const { fileName, replaces } = asked;
-  job.record = (await ledger.apply(job.record, { kind: "named", fileName, replaces })) ?? job.record;
+  const { fileName, replacedFile } = requested;
+  job.record = (await ledger.apply(job.record, { kind: "fileNamed", fileName, replacedFile })) ?? job.record;
 }

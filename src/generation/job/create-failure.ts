@@ -49,9 +49,10 @@ export async function handleCreateFailure(
   hadBeenSent: boolean,
 ): Promise<AudioError | null> {
   const { limits, ledger, clock, timing, random, log } = deps;
-  const known = error.withIds({ idempotencyKey: record.idempotencyKey ?? undefined });
+  const errorWithKey = error.withIds({ idempotencyKey: record.idempotencyKey ?? undefined });
   const holders = error.code === "insufficient_credits" ? await creditHolders(record, deps) : null;
-  const decision = holders === null ? decideCreate(known, tries, random) : ({ kind: "credits" } as const);
+  const decision =
+    holders === null ? decideCreate(errorWithKey, tries, random) : ({ kind: "credits" } as const);
   const isUnknown = mayHaveCreatedTask(error);
   const slot: SlotRelease = { sendId, outcome: wasNeverSent(error) ? "unsent" : "counts" };
   if (isUnknown) {
@@ -66,8 +67,8 @@ export async function handleCreateFailure(
   }
   if (decision.kind === "stop") {
     log.info(`the service refused a create: ${error.code}`);
-    if (job.record.mayHaveArrived) throw withEarlierSendAdvice(known, job.record);
-    throw known.code === "not_found" ? noSuchServiceError(known) : known;
+    if (job.record.earlierSendMayHaveArrived) throw withEarlierSendAdvice(errorWithKey, job.record);
+    throw errorWithKey.code === "not_found" ? noSuchServiceError(errorWithKey) : errorWithKey;
   }
   job.signal.throwIfAborted();
   if (decision.kind === "limited") {
@@ -79,14 +80,14 @@ export async function handleCreateFailure(
   if (decision.kind === "credits") {
     job.setPhase({ kind: "held", reason: "credits", untilMs: clock.steadyMs() + timing.stageLimitMs });
     if (holders !== null) await waitForCredits(record, deps, holders, job.signal);
-    return known;
+    return errorWithKey;
   }
   const delayMs = decision.delayMs * timing.scale;
   const untilMs = clock.steadyMs() + delayMs;
   if (decision.kind === "unavailable") job.setPhase({ kind: "held", reason: "unavailable", untilMs });
-  else job.setPhase({ kind: "retrying", error: known, untilMs });
+  else job.setPhase({ kind: "retrying", error: errorWithKey, untilMs });
   await clock.sleep(delayMs, job.signal);
-  return decision.kind === "unavailable" ? null : known;
+  return decision.kind === "unavailable" ? null : errorWithKey;
 }
 
 /**

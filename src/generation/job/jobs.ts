@@ -204,8 +204,8 @@ export class Jobs {
 }
 
 function explainedError(job: Job, error: unknown): AudioError {
-  const known = error instanceof AudioError ? error : internalError(error);
-  return known.withIds({
+  const audioError = error instanceof AudioError ? error : internalError(error);
+  return audioError.withIds({
     taskId: job.record.taskId ?? undefined,
     idempotencyKey: job.record.idempotencyKey ?? undefined,
   });

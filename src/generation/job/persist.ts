@@ -31,11 +31,11 @@ export async function persist(
   options: ChangeOptions = {},
 ): Promise<TaskRecord> {
   const { ledger, clock, timing, random, log } = deps;
-  const known = job.record;
+  const knownRecord = job.record;
   const giveUp = new Deadline(clock, timing.stageLimitMs);
   for (let failures = 1; ; failures += 1) {
     try {
-      job.record = (await ledger.apply(known, event, options)) ?? known;
+      job.record = (await ledger.apply(knownRecord, event, options)) ?? knownRecord;
       return job.record;
     } catch (error) {
       const isStoreUnavailable = error instanceof AudioError && error.code === "store_unavailable";
@@ -43,7 +43,7 @@ export async function persist(
       if (giveUp.isOver || job.signal.aborted) throw notWrittenError(error);
       log.warn("the ledger cannot be written; what is known is kept in memory and written later", error);
       // Callers see the new state while the write is retried.
-      job.record = applyEvent(known, event);
+      job.record = applyEvent(knownRecord, event);
       const pauseMs = Math.min(MAX_PAUSE_MS, backoffMs(failures, random));
       job.setPhase({ kind: "retrying", error, untilMs: clock.steadyMs() + pauseMs });
       await clock.sleep(pauseMs, job.signal);

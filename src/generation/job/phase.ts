@@ -70,9 +70,9 @@ export const describeHold = (reason: HoldReason, leftMs: number, lastedMs?: numb
 /** Keeps the start time of a hold if the job was already held for the same reason, even with a send in between. */
 export function withHoldStart(phase: Phase, before: Phase, nowMs: number): Phase {
   if (phase.kind !== "held") return phase;
-  const known = before.kind === "sending" ? before.before : before;
-  const isSame = known.kind === "held" && known.reason === phase.reason;
-  return { ...phase, sinceMs: (isSame ? known.sinceMs : undefined) ?? nowMs };
+  const lastPhase = before.kind === "sending" ? before.before : before;
+  const isSame = lastPhase.kind === "held" && lastPhase.reason === phase.reason;
+  return { ...phase, sinceMs: (isSame ? lastPhase.sinceMs : undefined) ?? nowMs };
 }
 
 /**

@@ -99,7 +99,7 @@ async function downloadAndPublish(
     folder: record.isListed ? deps.folder : deps.partsFolder,
     fileName: wantedName(record, record.fileName),
     mayBeNamed: (name) => isNameFreeOfOtherRecords(deps, record, name),
-    replacedFile: record.replaces,
+    replacedFile: record.replacedFile,
     keepsOtherFormat,
     format: formatOf(record).format,
     clock: deps.clock,

@@ -110,8 +110,8 @@ const SILENCE_MS = 5000;
 export function throwIfUnreachable({ record, phase }: Job, clock: Pick<Clock, "steadyMs">): void {
   if (record.taskId !== null) return;
   const ids = { idempotencyKey: record.idempotencyKey ?? undefined };
-  const known = phase.kind === "sending" ? phase.before : phase;
-  if (known.kind === "retrying") throw known.error.withIds(ids);
+  const lastPhase = phase.kind === "sending" ? phase.before : phase;
+  if (lastPhase.kind === "retrying") throw lastPhase.error.withIds(ids);
   if (phase.kind !== "sending") return;
   const isSilent = clock.steadyMs() - phase.sinceMs >= SILENCE_MS;
   if (phase.before.kind === "held" && !isSilent) return;

@@ -12,8 +12,9 @@ export function assignFiles(records: readonly TaskRecord[]): (record: TaskRecord
   const owners = new Map<string, { readonly recordId: string; readonly savedAtMs: number }>();
   for (const { recordId, files } of records) {
     for (const { path, savedAtMs } of files) {
-      const known = owners.get(path);
-      if (known === undefined || savedAtMs > known.savedAtMs) owners.set(path, { recordId, savedAtMs });
+      const knownOwner = owners.get(path);
+      if (knownOwner === undefined || savedAtMs > knownOwner.savedAtMs)
+        owners.set(path, { recordId, savedAtMs });
     }
   }
   return ({ recordId, files }) => files.filter(({ path }) => owners.get(path)?.recordId === recordId);

@@ -38,14 +38,17 @@ export async function chooseName(
   deps: Deps,
   record: TaskRecord,
   { fileName, mayReplace = false }: NameRequest,
-): Promise<Pick<TaskRecord, "fileName" | "replaces">> {
+): Promise<Pick<TaskRecord, "fileName" | "replacedFile">> {
   const keepsName = record.taskId !== null && record.status !== "failed";
-  if (keepsName) return { fileName: record.fileName, replaces: record.replaces };
-  if (fileName === null) return { fileName: record.fileName, replaces: null };
+  if (keepsName) return { fileName: record.fileName, replacedFile: record.replacedFile };
+  if (fileName === null) return { fileName: record.fileName, replacedFile: null };
   const name = wantedName(record, fileName);
   await precheckFileName(deps.folder, numberedName(name, LAST_NUMBER));
   const owner = mayReplace ? await ownerOf(deps, name) : null;
-  return { fileName, replaces: owner === null ? null : await planReplacement(deps.folder, name, owner.file) };
+  return {
+    fileName,
+    replacedFile: owner === null ? null : await planReplacement(deps.folder, name, owner.file),
+  };
 }
 
 /** Explains the number that was added to the requested name; `null` if none was added. */
@@ -55,9 +58,9 @@ export async function numberNote(
   file: SavedFile,
   { fileName, mayReplace = false }: NameRequest,
 ): Promise<string | null> {
-  const asked = fileName ?? record.fileName;
-  if (asked === null) return null;
-  const name = wantedName(record, asked);
+  const requestedName = fileName ?? record.fileName;
+  if (requestedName === null) return null;
+  const name = wantedName(record, requestedName);
   const base = file.matchesFormat ? name : wrongFormatName(name);
   if (!isNumbered(basename(file.path), base)) return null;
   if ((await precheckFileName(deps.folder, base)) === "free") {
@@ -103,10 +106,11 @@ export async function saveUnderName(
   if (fileName === null && !isPartFile(file, deps)) return file;
   const name = wantedName(record, fileName);
   const replaces = mayReplace ? await findReplaced(deps, record, file, name) : null;
-  if (replaces !== null) await deps.ledger.apply(record, { kind: "replacementPlanned", replaced: replaces });
+  if (replaces !== null)
+    await deps.ledger.apply(record, { kind: "replacementPlanned", replacedFile: replaces });
   const mayBeNamed = (tried: string): Promise<boolean> =>
-    isNameFreeOfOtherRecords(deps, { ...record, replaces }, tried);
-  const named = await copyToName(file, deps.folder, name, { replaces, mayBeNamed });
+    isNameFreeOfOtherRecords(deps, { ...record, replacedFile: replaces }, tried);
+  const named = await copyToName(file, deps.folder, name, { replacedFile: replaces, mayBeNamed });
   if (named.path === file.path) return file;
   // Store the time, because it decides which record owns a name that was used more than once.
   const dated = { ...named, savedAtMs: deps.clock.wallMs() };
@@ -117,7 +121,7 @@ export async function saveUnderName(
 /** Finds the file that the saved audio is to replace; `null` if there is none. */
 async function findReplaced(
   deps: Deps,
-  { replaces }: TaskRecord,
+  { replacedFile }: TaskRecord,
   file: SavedFile,
   name: string,
 ): Promise<ReplacedFile | null> {
@@ -125,5 +129,5 @@ async function findReplaced(
   const owner = await ownerOf(deps, name);
   // If no record has the name, keep the recorded replacement: a process may have been killed while it replaced the
   // file.
-  return owner === null ? replaces : await planReplacement(deps.folder, name, owner.file);
+  return owner === null ? replacedFile : await planReplacement(deps.folder, name, owner.file);
 }

@@ -51,21 +51,21 @@ export async function downloadTask(
   // All steps share one deadline. It does not depend on the wait of the caller.
   const call = openCall({ ...givenCall, waitMs: Math.max(1, deps.timing.transferWaitMs) }, deps.clock);
   const timeoutError = (): AudioError => callTimedOut(deps.ledger.store.trouble, { taskId });
-  const known = await withDeadline(
+  const foundRecord = await withDeadline(
     { clock: deps.clock, ms: call.deadline.leftMs, signal: call.signal, timeoutError },
     async (signal) =>
       (await findRecordOfTask(deps, taskId, signal, call.deadline)) ??
       (await recordForeignTask(deps, taskId, signal, call.deadline)),
   );
-  const saved = known.status === "succeeded" ? await findSaved(deps, known, fileName) : null;
+  const saved = foundRecord.status === "succeeded" ? await findSaved(deps, foundRecord, fileName) : null;
   if (saved?.matchesFormat === true) {
-    const file = await saveUnderName(deps, known, saved, { fileName });
-    return await viewOfSaved(deps, known, { replayed: true, file }, { fileName });
+    const file = await saveUnderName(deps, foundRecord, saved, { fileName });
+    return await viewOfSaved(deps, foundRecord, { replayed: true, file }, { fileName });
   }
   const record =
-    known.taskId === null
-      ? await resendUnresolved(jobs, known, call)
-      : await refresh(deps, jobs, known, call);
+    foundRecord.taskId === null
+      ? await resendUnresolved(jobs, foundRecord, call)
+      : await refresh(deps, jobs, foundRecord, call);
   if (record.status === "failed") throw taskFailedError(record);
   if (record.status !== "succeeded") throw notReadyError(record);
   await deps.folder.ensureWritable();
@@ -148,7 +148,7 @@ async function setFileName(
   if (fileName === null || jobs.running(record.recordId) !== undefined) return record;
   await precheckFileName(deps.folder, numberedName(wantedName(record, fileName), LAST_NUMBER));
   if (record.revision === 0) return { ...record, fileName };
-  return (await deps.ledger.apply(record, { kind: "named", fileName, replaces: null })) ?? record;
+  return (await deps.ledger.apply(record, { kind: "fileNamed", fileName, replacedFile: null })) ?? record;
 }
 
 async function downloadAudio(

@@ -49,7 +49,7 @@ export function emptyRecord(
     attempt: 1,
     ...NO_TASK_YET,
     ...facts,
-    replaces: null,
+    replacedFile: null,
     spend: null,
     earlierTaskIds: [],
     earlierCredits: 0,
@@ -102,7 +102,7 @@ export async function findOrDraft(
   }
   // A request that was never sent gets the file name of the newest call.
   if (own !== undefined) {
-    return { record: { ...own, fileName: work.fileName, replaces: null }, file: null, notes: [] };
+    return { record: { ...own, fileName: work.fileName, replacedFile: null }, file: null, notes: [] };
   }
   return { record: fresh, file: null, notes: notesAboutOtherKeys(others) };
 }

@@ -148,9 +148,9 @@ async function runRecord(
   const name = await chooseName(deps, record, request);
   call.signal.throwIfAborted();
   const listed = await markListed(deps, record);
-  const asked = { ...listed, ...name };
-  const known = (await call.beforeJob?.prepare(asked)) ?? asked;
-  const { job, isNew } = jobs.start(known, "create", {
+  const preparedRecord = { ...listed, ...name };
+  const startRecord = (await call.beforeJob?.prepare(preparedRecord)) ?? preparedRecord;
+  const { job, isNew } = jobs.start(startRecord, "create", {
     mayRetryFailedAttempt: call.beforeJob?.isResumed !== true,
   });
   const isEnough = call.waitMs > 0 ? () => false : () => isAnswered(job, deps.clock);

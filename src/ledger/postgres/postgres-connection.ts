@@ -222,8 +222,8 @@ const NUMBERED = new Map<string, string>();
  * literal.
  */
 function numbered(text: string): string {
-  const known = NUMBERED.get(text);
-  if (known !== undefined) return known;
+  const numbered = NUMBERED.get(text);
+  if (numbered !== undefined) return numbered;
   let count = 0;
   const changed = text.replaceAll("?", () => {
     count += 1;

@@ -41,8 +41,8 @@ export async function prepareTables(
   untilMs: number,
 ): Promise<void> {
   const [found] = await connection.run([FIND], untilMs);
-  const known = nameRows.parse(found?.rows);
-  if (known.length === 0) {
+  const tableNames = nameRows.parse(found?.rows);
+  if (tableNames.length === 0) {
     // Look for tables again after the lock is granted. Unlike to_regclass, this query sees tables that another process
     // has created meanwhile.
     const lock = sql(`SELECT pg_advisory_xact_lock(${CREATION_LOCK})`);
@@ -52,7 +52,7 @@ export async function prepareTables(
       [...(isMade ? [] : STATEMENTS), "COMMIT"].map((text) => sql(text)),
       untilMs,
     );
-  } else if (!known.some(({ tablename }) => tablename === "agm_layout")) {
+  } else if (!tableNames.some(({ tablename }) => tablename === "agm_layout")) {
     throw foreignTablesError(description);
   }
   const [layout] = await connection.run([sql("SELECT version FROM agm_layout")], untilMs);

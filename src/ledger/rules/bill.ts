@@ -21,8 +21,8 @@ export interface BillLine {
 function keepOnePerWork(lines: readonly BillLine[], rankOf: (line: BillLine) => number): BillLine[] {
   const byWork = new Map<string, BillLine>();
   for (const line of lines) {
-    const known = byWork.get(line.workLookupKey);
-    if (known === undefined || rankOf(line) > rankOf(known)) byWork.set(line.workLookupKey, line);
+    const kept = byWork.get(line.workLookupKey);
+    if (kept === undefined || rankOf(line) > rankOf(kept)) byWork.set(line.workLookupKey, line);
   }
   return [...byWork.values()];
 }

@@ -114,8 +114,8 @@ export const endedHandle = (handle: CallHandle, end: CallHandleEnd, endedAtMs: n
 export function cancelledHandle(handle: CallHandle, target: HandleTarget | null, atMs: number): CallHandle {
   if (!isHandleWanted(handle)) return handle;
   const isUnsent = target === null || target.status === "waiting";
-  const asked = { ...handle, cancelAskedAtMs: atMs };
-  return isUnsent ? endedHandle(asked, { kind: "cancelled" }, atMs) : asked;
+  const withCancellation = { ...handle, cancelAskedAtMs: atMs };
+  return isUnsent ? endedHandle(withCancellation, { kind: "cancelled" }, atMs) : withCancellation;
 }
 
 /** An attempt that a new call replaces, and the error that its handles end with. */

@@ -111,8 +111,8 @@ class Connection {
   }
 
   #prepare(text: string): StatementSync {
-    const known = this.#statements.get(text);
-    if (known !== undefined) return known;
+    const cachedStatement = this.#statements.get(text);
+    if (cachedStatement !== undefined) return cachedStatement;
     const statement = this.#db.prepare(text);
     this.#statements.set(text, statement);
     return statement;

@@ -96,10 +96,10 @@ export const newestNarrations = ({ origin, keyId, machineId }: Viewer, limit: nu
 /** Selects all visible records of the requests on the bill, because a task may have records under several keys. */
 export const loadBill = ({ origin, keyId, machineId }: Viewer, narrationId: string): Statement =>
   sql(
-    `SELECT t.work_name, r.key_id, r.spend_credits, r.flight
+    `SELECT t.work_lookup_key, r.key_id, r.spend_credits, r.flight
      FROM agm_narration_tasks t
-     JOIN agm_names n ON n.name = t.work_name
-     JOIN agm_records r ON r.key_id = n.key_id AND r.record_id = n.record_id
+     JOIN agm_lookup_keys k ON k.lookup_key = t.work_lookup_key
+     JOIN agm_records r ON r.key_id = k.key_id AND r.record_id = k.record_id
      WHERE t.narration_id = ? AND t.origin = ? AND ${visibleCondition("t")} AND ${visibleCondition("r")}`,
     narrationId,
     origin,
@@ -111,14 +111,14 @@ export const loadBill = ({ origin, keyId, machineId }: Viewer, narrationId: stri
 
 const billRow = z
   .object({
-    work_name: z.string(),
+    work_lookup_key: z.string(),
     key_id: z.string(),
     spend_credits: z.number().nullable().catch(null),
     flight: z.string().nullable().catch(null),
   })
   .transform(
     (row): BillLine => ({
-      workLookupKey: row.work_name,
+      workLookupKey: row.work_lookup_key,
       keyId: row.key_id,
       credits: row.spend_credits ?? 0,
       isInFlight: row.flight !== null,
@@ -129,14 +129,14 @@ const billRow = z
 export const billLines = (rows: Rows): BillLine[] => readableRows(billRow, rows);
 
 /** Adds a request to the bill of a narration. */
-export const addToBill = ({ origin, keyId }: Viewer, narrationId: string, workName: string): Statement =>
+export const addToBill = ({ origin, keyId }: Viewer, narrationId: string, workLookupKey: string): Statement =>
   sql(
-    `INSERT INTO agm_narration_tasks (origin, narration_id, key_id, work_name)
+    `INSERT INTO agm_narration_tasks (origin, narration_id, key_id, work_lookup_key)
      VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
     origin,
     narrationId,
     keyId,
-    workName,
+    workLookupKey,
   );
 
 export const saveNarrationLease = (

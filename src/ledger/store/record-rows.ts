@@ -1,4 +1,4 @@
-/** Parses rows of records. Builds the statements that write a record with its names and its share of the sums. */
+/** Parses rows of records. Builds the statements that write a record with its lookup keys and its share of the sums. */
 import { z } from "zod";
 import { isTaskLookupKey } from "../identity.ts";
 import type { RecordRow } from "../record.ts";
@@ -75,7 +75,7 @@ const storedSchema = z
     lease: leaseRow.parse(row),
     spend: toSpend(row),
   }));
-const nameRow = z.object({ name: z.string() }).transform(({ name }) => name);
+const lookupKeyRow = z.object({ lookup_key: z.string() }).transform((row) => row.lookup_key);
 const valueRow = z
   .object({ key_id: z.string(), record_id: z.string(), value: z.string() })
   .transform((row) => ({ keyId: row.key_id, recordId: row.record_id, value: row.value }));
@@ -83,10 +83,10 @@ const otherPlaceRow = z
   .object({ record_id: z.string(), ...placeColumns })
   .transform((row) => ({ recordId: row.record_id, place: toPlace(row) }));
 
-/** A stored value with the name of its record. */
+/** A stored value with the key of its record. */
 export type StoredValue = z.infer<typeof valueRow>;
 export type OtherPlace = z.infer<typeof otherPlaceRow>;
-export type StoredRow = z.infer<typeof storedSchema> & { readonly names: readonly string[] };
+export type StoredRow = z.infer<typeof storedSchema> & { readonly lookupKeys: readonly string[] };
 
 /** Parses rows. Skips rows with damaged cells, because a damaged row must not hide all others. */
 export function readableRows<T>(schema: z.ZodType<T>, rows: Rows): T[] {
@@ -100,8 +100,8 @@ export const storedValues = (rows: Rows): StoredValue[] => readableRows(valueRow
 export const otherPlaces = (rows: Rows): OtherPlace[] => readableRows(otherPlaceRow, rows);
 
 const taskShareRow = z
-  .object({ name: z.string(), status: z.string().nullable().catch(null), ...spendColumns })
-  .transform((row) => ({ name: row.name, status: row.status, spend: toSpend(row) }));
+  .object({ lookup_key: z.string(), status: z.string().nullable().catch(null), ...spendColumns })
+  .transform((row) => ({ lookupKey: row.lookup_key, status: row.status, spend: toSpend(row) }));
 type OtherShare = z.infer<typeof taskShareRow>;
 
 /** A stored record, and what the records of other keys state about the same tasks. */
@@ -116,20 +116,20 @@ export const ROW_RESULTS = 3;
 /**
  * Builds the statements whose results {@link loadedRow} reads.
  *
- * @param names the names of the record after the write. They are needed because other records may already share its
+ * @param lookupKeys the lookup keys of the record after the write. They are needed because other records may already share its
  *   task
  */
-export function loadRow({ keyId, recordId }: RecordKey, names: readonly string[] = []): Statement[] {
-  const task = names.find(isTaskLookupKey) ?? "";
+export function loadRow({ keyId, recordId }: RecordKey, lookupKeys: readonly string[] = []): Statement[] {
+  const task = lookupKeys.find(isTaskLookupKey) ?? "";
   return [
     sql("SELECT * FROM agm_records WHERE key_id = ? AND record_id = ?", keyId, recordId),
-    sql("SELECT name FROM agm_names WHERE key_id = ? AND record_id = ?", keyId, recordId),
+    sql("SELECT lookup_key FROM agm_lookup_keys WHERE key_id = ? AND record_id = ?", keyId, recordId),
     sql(
-      `SELECT n.name, r.status, r.spend_quarter, r.spend_credits FROM agm_names n
-       JOIN agm_records r ON r.key_id = n.key_id AND r.record_id = n.record_id
-       WHERE n.name IN (?, (SELECT min(own.name) FROM agm_names own
-           WHERE own.key_id = ? AND own.record_id = ? AND own.name LIKE 'task:%'))
-         AND NOT (n.key_id = ? AND n.record_id = ?)`,
+      `SELECT k.lookup_key, r.status, r.spend_quarter, r.spend_credits FROM agm_lookup_keys k
+       JOIN agm_records r ON r.key_id = k.key_id AND r.record_id = k.record_id
+       WHERE k.lookup_key IN (?, (SELECT min(own.lookup_key) FROM agm_lookup_keys own
+           WHERE own.key_id = ? AND own.record_id = ? AND own.lookup_key LIKE 'task:%'))
+         AND NOT (k.key_id = ? AND k.record_id = ?)`,
       task,
       keyId,
       recordId,
@@ -139,10 +139,12 @@ export function loadRow({ keyId, recordId }: RecordKey, names: readonly string[]
   ];
 }
 
-export function loadedRow([rows = [], names = [], shares = []]: readonly Rows[]): LoadedRow {
+export function loadedRow([rows = [], lookupKeys = [], shares = []]: readonly Rows[]): LoadedRow {
   const [row] = rows;
   const stored =
-    row === undefined ? undefined : { ...storedSchema.parse(row), names: readableRows(nameRow, names) };
+    row === undefined
+      ? undefined
+      : { ...storedSchema.parse(row), lookupKeys: readableRows(lookupKeyRow, lookupKeys) };
   return { stored, otherShares: readableRows(taskShareRow, shares) };
 }
 
@@ -187,32 +189,32 @@ export function saveRow(
   );
   return [
     upsert,
-    ...saveNames(row, stored?.names ?? [], row.lookupKeys),
-    ...saveSpend(row.origin, loaded, { names: row.lookupKeys, share: { status: row.status, spend } }),
+    ...saveLookupKeys(row, stored?.lookupKeys ?? [], row.lookupKeys),
+    ...saveSpend(row.origin, loaded, { lookupKeys: row.lookupKeys, share: { status: row.status, spend } }),
   ];
 }
 
 /**
- * Removes a row with its lease, its place in flight and its names.
+ * Removes a row with its lease, its place in flight and its lookup keys.
  *
  * @param keepsSpend whether the spend stays counted. The money is spent although the record is gone
  */
-export function dropRow(name: RecordKey, loaded: LoadedRow, keepsSpend: boolean): Statement[] {
+export function dropRow(key: RecordKey, loaded: LoadedRow, keepsSpend: boolean): Statement[] {
   const { stored } = loaded;
   if (stored === undefined) return [];
   return [
-    sql("DELETE FROM agm_records WHERE key_id = ? AND record_id = ?", name.keyId, name.recordId),
-    ...saveNames(name, stored.names, []),
+    sql("DELETE FROM agm_records WHERE key_id = ? AND record_id = ?", key.keyId, key.recordId),
+    ...saveLookupKeys(key, stored.lookupKeys, []),
     // If another record names the task, that record counts the task from now on.
     ...(keepsSpend && loaded.otherShares.length === 0 ? [] : saveSpend(stored.origin, loaded, null)),
   ];
 }
 
-/** Removes a key's requests that were refused before a wall-clock time, with their names and handles. */
+/** Removes a key's requests that were refused before a wall-clock time, with their lookup keys and handles. */
 export function dropRefused(keyId: string, beforeMs: number): Statement[] {
   const refused = "SELECT record_id FROM agm_records WHERE key_id = ? AND refused_at_ms < ?";
   return [
-    sql(`DELETE FROM agm_names WHERE key_id = ? AND record_id IN (${refused})`, keyId, keyId, beforeMs),
+    sql(`DELETE FROM agm_lookup_keys WHERE key_id = ? AND record_id IN (${refused})`, keyId, keyId, beforeMs),
     sql(`DELETE FROM agm_handles WHERE target_id IN (${refused})`, keyId, beforeMs),
     sql("DELETE FROM agm_records WHERE key_id = ? AND refused_at_ms < ?", keyId, beforeMs),
   ];
@@ -226,23 +228,28 @@ export const saveLease = ({ keyId, recordId }: RecordKey, lease: Lease | null): 
     recordId,
   );
 
-function saveNames(
+function saveLookupKeys(
   { keyId, recordId }: RecordKey,
   before: readonly string[],
   after: readonly string[],
 ): Statement[] {
   return [
     ...before
-      .filter((name) => !after.includes(name))
-      .map((name) =>
-        sql("DELETE FROM agm_names WHERE name = ? AND key_id = ? AND record_id = ?", name, keyId, recordId),
+      .filter((lookupKey) => !after.includes(lookupKey))
+      .map((lookupKey) =>
+        sql(
+          "DELETE FROM agm_lookup_keys WHERE lookup_key = ? AND key_id = ? AND record_id = ?",
+          lookupKey,
+          keyId,
+          recordId,
+        ),
       ),
     ...after
-      .filter((name) => !before.includes(name))
-      .map((name) =>
+      .filter((lookupKey) => !before.includes(lookupKey))
+      .map((lookupKey) =>
         sql(
-          "INSERT INTO agm_names (name, key_id, record_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-          name,
+          "INSERT INTO agm_lookup_keys (lookup_key, key_id, record_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+          lookupKey,
           keyId,
           recordId,
         ),
@@ -251,25 +258,26 @@ function saveNames(
 }
 
 /**
- * Builds the changes of the sums. If several records name one task, the sums count this task once (see
+ * Builds the changes of the sums. If several records lookupKey one task, the sums count this task once (see
  * rules/shared-task.ts).
  */
 function saveSpend(
   origin: string,
   { stored, otherShares }: LoadedRow,
-  after: { readonly names: readonly string[]; readonly share: TaskShare } | null,
+  after: { readonly lookupKeys: readonly string[]; readonly share: TaskShare } | null,
 ): Statement[] {
-  const others = (task: string | undefined): TaskShare[] => otherShares.filter(({ name }) => name === task);
-  const taskBefore = stored?.names.find(isTaskLookupKey);
-  const taskAfter = after?.names.find(isTaskLookupKey);
+  const others = (task: string | undefined): TaskShare[] =>
+    otherShares.filter(({ lookupKey }) => lookupKey === task);
+  const taskBefore = stored?.lookupKeys.find(isTaskLookupKey);
+  const taskAfter = after?.lookupKeys.find(isTaskLookupKey);
   const ownBefore = stored === undefined ? [] : [stored];
   const ownAfter = after === null ? [] : [after.share];
   const before = countedSpend([...others(taskBefore), ...ownBefore]);
-  const now = countedSpend([...others(taskAfter), ...ownAfter]);
+  const countedAfter = countedSpend([...others(taskAfter), ...ownAfter]);
   const isSameTask = taskBefore === taskAfter;
   const left = isSameTask ? null : countedSpend(others(taskBefore));
   const joined = isSameTask ? null : countedSpend(others(taskAfter));
-  return spendChanges([before, joined], [left, now]).map(({ quarter, credits }) =>
+  return spendChanges([before, joined], [left, countedAfter]).map(({ quarter, credits }) =>
     credits > 0
       ? sql(
           `INSERT INTO agm_spend (origin, quarter, credits) VALUES (?, ?, ?)

@@ -1,7 +1,7 @@
 /** Defines the tables of the ledger, with one text for both engines. */
 
 /** Grows with every change of the tables. A ledger with another layout is refused. */
-export const LAYOUT_VERSION = 6;
+export const LAYOUT_VERSION = 7;
 
 /**
  * Times named `..._at_ms` are steady-clock milliseconds. `created_at_ms`, `refused_at_ms` and all times of handles are
@@ -11,7 +11,7 @@ export const LAYOUT_VERSION = 6;
  *   the key's lock.
  * - `agm_narration_tasks` is a narration's bill: the works that were sent for it, each with the key that sent it.
  * - `agm_handles` holds the calls that were answered as tasks of the protocol's extension (see rules/call-handle.ts).
- * - `agm_names` finds records by work, task and path. Names are hashed, because an index entry cannot contain a long
+ * - `agm_lookup_keys` finds records by work, task and path. Names are hashed, because an index entry cannot contain a long
  *   text.
  * - `value` is the last column, so that SQLite reads the other columns without reading through a long text.
  */
@@ -46,9 +46,10 @@ export const TABLES: readonly string[] = [
     ON agm_records (key_id, status, created_at_ms DESC, record_id DESC) WHERE is_open = 1`,
   `CREATE INDEX agm_records_refused ON agm_records (key_id, refused_at_ms) WHERE refused_at_ms IS NOT NULL`,
   `CREATE INDEX agm_records_flight ON agm_records (key_id) WHERE flight IS NOT NULL`,
-  `CREATE TABLE agm_names (
-    name TEXT NOT NULL, key_id TEXT NOT NULL, record_id TEXT NOT NULL, PRIMARY KEY (name, key_id, record_id))`,
-  `CREATE INDEX agm_names_record ON agm_names (key_id, record_id)`,
+  `CREATE TABLE agm_lookup_keys (
+    lookup_key TEXT NOT NULL, key_id TEXT NOT NULL, record_id TEXT NOT NULL,
+    PRIMARY KEY (lookup_key, key_id, record_id))`,
+  `CREATE INDEX agm_lookup_keys_record ON agm_lookup_keys (key_id, record_id)`,
   `CREATE TABLE agm_spend (
     origin TEXT NOT NULL,
     quarter INTEGER NOT NULL,
@@ -70,8 +71,8 @@ export const TABLES: readonly string[] = [
     origin TEXT NOT NULL,
     narration_id TEXT NOT NULL,
     key_id TEXT NOT NULL,
-    work_name TEXT NOT NULL,
-    PRIMARY KEY (narration_id, key_id, work_name))`,
+    work_lookup_key TEXT NOT NULL,
+    PRIMARY KEY (narration_id, key_id, work_lookup_key))`,
   `CREATE TABLE agm_handles (
     handle TEXT NOT NULL PRIMARY KEY,
     kind TEXT NOT NULL,

@@ -106,7 +106,7 @@ export class NarrationDriver {
   /** Adopts a changed state. Ignores a state that is older than the known one. */
   refresh(state: NarrationState): void {
     const before = this.#state;
-    if (before !== null && state.asks < before.asks) return;
+    if (before !== null && state.startCount < before.startCount) return;
     this.#state = state;
     if (state.status !== "running") this.#stopParts();
     if (before?.maxCredits !== state.maxCredits) this.#isOutOfCredits = false;
@@ -298,15 +298,15 @@ export class NarrationDriver {
       // The narration was stopped, or another process has its lease.
       if (error instanceof NotWantedError) await this.#renewOrLeave();
       if (signal.aborted || error instanceof NotWantedError) return await this.#stateOf(plan, state, part);
-      const known = error instanceof AudioError ? error : internalError(error);
+      const audioError = error instanceof AudioError ? error : internalError(error);
       // If no other part runs, nothing will release credits, so the narration ends.
-      if (NO_ROOM.has(known.code) && this.#runningParts.size > 1) return "out_of_credits";
-      if (await this.#mayTryAgain(plan, state, part, known)) return "open";
-      if (!concernsOnePart(known)) {
-        this.#stopCreating(known);
+      if (NO_ROOM.has(audioError.code) && this.#runningParts.size > 1) return "out_of_credits";
+      if (await this.#mayTryAgain(plan, state, part, audioError)) return "open";
+      if (!concernsOnePart(audioError)) {
+        this.#stopCreating(audioError);
         return "open";
       }
-      this.#problems.set(part, await this.#problemOfPart(request, part, known));
+      this.#problems.set(part, await this.#problemOfPart(request, part, audioError));
       return state.skipsFailed ? "skipped" : "failed";
     }
   }
@@ -400,12 +400,12 @@ export class NarrationDriver {
       const order = { narrationId, plan, state, file, parts: sources, isWhole, signal };
       const made = await this.#deps.joined.make(order);
       // Record the file even if a call has requested another one meanwhile. A later file may replace it.
-      const now = await this.#deps.repository.change(narrationId, (before) => ({
+      const newState = await this.#deps.repository.change(narrationId, (before) => ({
         ...before,
         files: withFile(before.files, made),
       }));
-      this.refresh(now);
-      if (!hasChangedChoice(state, now))
+      this.refresh(newState);
+      if (!hasChangedChoice(state, newState))
         this.#files[index] = { partIndexes: file.partIndexes, made: isWhole ? "whole" : "incomplete" };
     } catch (error) {
       if (this.#leaving.signal.aborted) return;

@@ -62,8 +62,8 @@ export function doubtfulParts(
   const usualPace = parts.length < MIN_PARTS ? 0 : median(paces);
   const found = parts.flatMap(({ index, record }, at): NarrationProblem[] => {
     const seconds = played[at] ?? 0;
-    const said = record.output?.durationSeconds ?? record.audioSeconds ?? seconds;
-    const message = lengthProblem(said, seconds) ?? cutProblem(seconds, paces[at] ?? 0, usualPace);
+    const statedSeconds = record.output?.durationSeconds ?? record.audioSeconds ?? seconds;
+    const message = lengthProblem(statedSeconds, seconds) ?? cutProblem(seconds, paces[at] ?? 0, usualPace);
     return message === null ? [] : [{ part: index, code: "listen", message }];
   });
   const sounds = parts.map(({ index }, at) => {

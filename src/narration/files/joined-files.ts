@@ -103,7 +103,7 @@ export function createJoinedFiles(deps: JoinDeps): JoinedFiles {
       if (before !== undefined && (await isIntact(before, folder.root))) {
         // An incomplete file never replaces a complete one.
         if (!isWhole && !before.isIncomplete) return before;
-        const isToRename = state.replaces && before.takenName !== null;
+        const isToRename = state.mayReplace && before.takenName !== null;
         const isSame = before.madeFrom === madeFrom && !isToRename;
         if (isSame && (await changedCompanions(before, folder.root)).length === 0) return before;
       }
@@ -112,7 +112,7 @@ export function createJoinedFiles(deps: JoinDeps): JoinedFiles {
       const made = { ...(await joinParts(deps, order)), madeFrom };
       const isElsewhere = before !== undefined && before.path !== made.path;
       const isRenamed = isElsewhere && before.sha256 === made.sha256 && before.takenName !== null;
-      if (before?.isIncomplete === true || (state.replaces && isRenamed))
+      if (before?.isIncomplete === true || (state.mayReplace && isRenamed))
         await removeFile(before, folder.root);
       return made;
     },
@@ -256,7 +256,7 @@ async function replacedFile(
   { narrationId, state, file, isWhole }: FileJoinRequest,
   name: string,
 ): Promise<OwnFile | null> {
-  if (!state.replaces || !isWhole) return null;
+  if (!state.mayReplace || !isWhole) return null;
   const owner = await ownerOf(name);
   if (owner === null || !(await isIntact(owner.file, folder.root))) return null;
   return owner.narrationId === narrationId && owner.file.section !== file.section ? null : owner;

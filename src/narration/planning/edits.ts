@@ -204,8 +204,8 @@ export function editedPlan(
  */
 function mergedRules(call: readonly Pronunciation[], earlier: readonly Pronunciation[]): Pronunciation[] {
   const keyOf = ({ word, language }: Pronunciation): string => JSON.stringify([word, language]);
-  const known = new Set(call.map(keyOf));
-  return [...call, ...earlier.filter((rule) => !known.has(keyOf(rule)))];
+  const callKeys = new Set(call.map(keyOf));
+  return [...call, ...earlier.filter((rule) => !callKeys.has(keyOf(rule)))];
 }
 
 /** Maximum estimated length of an edited part. Longer parts are divided as the planner divides them. */

@@ -74,13 +74,13 @@ const withPoint = (cell: string): string => cell.replace(/^([+-]?\d+),(\d+)$/, "
 
 function settingsOf({ number, cells }: SheetRow, options: PlanOptions, faults: RowFaults): RowSettings {
   const speaker = speakerNamed(cells.voice, options);
-  const given = (column: "speed" | "pitch" | "volume"): string | number =>
+  const readNumber = (column: "speed" | "pitch" | "volume"): string | number =>
     cells[column] === "" ? (speaker?.[column] ?? "") : withPoint(cells[column]);
   const own = {
     voice: speaker?.voice ?? cells.voice,
-    speed: given("speed"),
-    pitch: given("pitch"),
-    volume: given("volume"),
+    speed: readNumber("speed"),
+    pitch: readNumber("pitch"),
+    volume: readNumber("volume"),
   };
   const parsed = rowSettings.safeParse(readArguments(own, rowSettings));
   if (parsed.success) return parsed.data;
@@ -174,9 +174,9 @@ function columnsRemark({ unknownColumns }: Sheet): string[] {
   if (unknownColumns.length === 0) return [];
   const shown = unknownColumns.slice(0, COLUMNS_SHOWN).map((name) => JSON.stringify(excerptOf(name)));
   const rest = unknownColumns.length - shown.length;
-  const known = COLUMNS.slice(1).join(", ");
+  const knownColumns = COLUMNS.slice(1).join(", ");
   return [
-    `Columns that are not used: ${shown.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}. Beside text, a sheet may have the columns ${known}.`,
+    `Columns that are not used: ${shown.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}. Beside text, a sheet may have the columns ${knownColumns}.`,
   ];
 }
 

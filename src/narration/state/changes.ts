@@ -30,7 +30,7 @@ export function withRequest(
   return withResume({
     ...applyRetakes(before, plan, changes.retakes),
     skipsFailed: changes.skipsFailed ?? before.skipsFailed,
-    replaces: changes.mayReplace,
+    mayReplace: changes.mayReplace,
     fileName: changes.fileName ?? before.fileName,
     maxCredits: changes.maxCredits ?? before.maxCredits,
   });
@@ -39,7 +39,7 @@ export function withRequest(
 /** Returns the state in which the narration is made or joined with its present choices. */
 export const withResume = (before: NarrationState): NarrationState => ({
   ...before,
-  asks: before.asks + 1,
+  startCount: before.startCount + 1,
   status: "running",
   problems: [],
 });
@@ -60,7 +60,10 @@ export function previewOf(before: NarrationState, changes: NarrateChanges, plan:
 /** Whether a call wants other files than the existing ones. */
 export function choosesOtherFiles(state: NarrationState, changes: NarrateChanges, plan: StoredPlan): boolean {
   const isToRename = changes.mayReplace && state.files.some(({ takenName }) => takenName !== null);
-  return isToRename || hasChangedChoice(state, { ...withRequest(state, changes, plan), asks: state.asks });
+  return (
+    isToRename ||
+    hasChangedChoice(state, { ...withRequest(state, changes, plan), startCount: state.startCount })
+  );
 }
 
 /**
@@ -68,7 +71,7 @@ export function choosesOtherFiles(state: NarrationState, changes: NarrateChanges
  * another choice for failed parts, and a request to continue.
  */
 export function hasChangedChoice(seen: NarrationState, now: NarrationState): boolean {
-  const choice = ({ takes, skipsFailed, fileName, asks }: NarrationState): string =>
-    JSON.stringify([takes, skipsFailed, fileName, asks]);
+  const choice = ({ takes, skipsFailed, fileName, startCount }: NarrationState): string =>
+    JSON.stringify([takes, skipsFailed, fileName, startCount]);
   return choice(seen) !== choice(now);
 }

@@ -145,8 +145,11 @@ export class NarrationRepository {
     open: readonly CallHandle[],
   ): Promise<CallHandle[]> {
     if (state.status === "running" || open.length === 0) return [];
-    const known = { narrationId, plan: await this.#plan(narrationId), state, leaseOwner: null };
-    return endedByState(open, state, { figures: await this.#computeFigures(known), atMs: this.#wallMs() });
+    const narration = { narrationId, plan: await this.#plan(narrationId), state, leaseOwner: null };
+    return endedByState(open, state, {
+      figures: await this.#computeFigures(narration),
+      atMs: this.#wallMs(),
+    });
   }
 
   async bill(narrationId: string): Promise<NarrationBill> {
@@ -167,20 +170,20 @@ export class NarrationRepository {
 
   /** Lists narrations, newest first. Skips unreadable narrations, because they must not hide the others. */
   async newest(limit: number): Promise<NarrationEntry[]> {
-    const known: NarrationEntry[] = [];
+    const entries: NarrationEntry[] = [];
     for (const stored of await this.#store.newest(limit)) {
       try {
-        known.push(entryOf(stored));
+        entries.push(entryOf(stored));
       } catch (error) {
         if (!(error instanceof AudioError)) throw error;
       }
     }
-    return known;
+    return entries;
   }
 
   async #plan(narrationId: string): Promise<StoredPlan> {
-    const known = this.#plans.get(narrationId);
-    if (known !== undefined) return known;
+    const cachedPlan = this.#plans.get(narrationId);
+    if (cachedPlan !== undefined) return cachedPlan;
     const text = await this.#store.plan(narrationId);
     if (text === undefined) throw unknownNarrationError(narrationId);
     const plan = parseStored(storedPlanSchema, text, narrationId);

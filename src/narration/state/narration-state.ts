@@ -191,7 +191,7 @@ export const narrationStateSchema = z.object({
   /** Parts with another take than the first, or with their own speed. */
   takes: z.array(retakeSchema),
   /** How often calls have started the narration. A driver must not end a narration that was started again meanwhile. */
-  asks: z.int().nonnegative(),
+  startCount: z.int().nonnegative(),
   /**
    * Processes from which calls without a handle have requested the narration since it began to run. While one of these
    * processes lives, the narration continues, even if all handles are cancelled.
@@ -201,7 +201,7 @@ export const narrationStateSchema = z.object({
   /**
    * Whether the latest call lets the narration's files take the names of unchanged files that this server has saved.
    */
-  replaces: z.boolean().default(false),
+  mayReplace: z.boolean().default(false),
   fileName: z.string().nullable(),
   problems: z.array(problemSchema),
   files: z.array(narrationFileSchema),
@@ -232,10 +232,10 @@ export const newState = (
   status: "planned",
   maxCredits: null,
   takes: [],
-  asks: 0,
+  startCount: 0,
   callerProcesses: [],
   skipsFailed: false,
-  replaces: false,
+  mayReplace: false,
   fileName: null,
   problems: [],
   files: [],

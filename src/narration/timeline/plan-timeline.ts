@@ -160,9 +160,9 @@ function utterancesOf(cues: readonly Cue[], { voices, speakers, unknown, skipped
   const isKnown = (name: string): boolean => names.has(name.toLowerCase());
   const words = withoutRepeats(
     cues.map((cue) => {
-      const said = cueWords(cue.lines, isKnown, skipped);
+      const words = cueWords(cue.lines, isKnown, skipped);
       if (cue.lines.length === 0) skipped.add("empty_cue", `cue ${cue.name}`);
-      return said;
+      return words;
     }),
     skipped,
   );

@@ -106,10 +106,10 @@ function describeUnjoinedParts({ status, files, parts, unjoinedParts }: Narratio
 /** Reports saved files that are no longer at their paths. A file may have been moved, or may be on another machine. */
 function describeMissingFiles({ missingPaths }: NarrationView): string {
   if (missingPaths.length === 0) return "";
-  const it = missingPaths.length === 1 ? "It" : "They";
+  const pronoun = missingPaths.length === 1 ? "It" : "They";
   const shown = missingPaths.slice(0, MAX_PROBLEMS).join(", ");
   const others = missingPaths.length > MAX_PROBLEMS ? ` and ${missingPaths.length - MAX_PROBLEMS} more` : "";
-  return `Not on this machine (any more): ${shown}${others}. ${it} can be joined again from the saved parts, free.`;
+  return `Not on this machine (any more): ${shown}${others}. ${pronoun} can be joined again from the saved parts, free.`;
 }
 
 /** Reports files that got a number because their name was taken. */

@@ -104,18 +104,22 @@ export function statusOf({ state, leaseOwner }: NarrationEntry): NarrationStatus
 }
 
 export function narrationViewOf(
-  known: KnownNarration,
+  narration: KnownNarration,
   partSummary: PartSummary,
   nowMs: number,
 ): NarrationView {
-  const { plan } = known;
-  const view = viewWith(known, figuresOf(known, partSummary, nowMs));
+  const { plan } = narration;
+  const view = viewWith(narration, figuresOf(narration, partSummary, nowMs));
   if (view.status !== "planned" || view.isSheet) return view;
   return { ...view, chapters: chapterSums(plan.sections, plan.parts, partSummary.estimates) };
 }
 
-export function figuresOf(known: KnownNarration, partSummary: PartSummary, nowMs: number): NarrationFigures {
-  const { state } = known;
+export function figuresOf(
+  narration: KnownNarration,
+  partSummary: PartSummary,
+  nowMs: number,
+): NarrationFigures {
+  const { state } = narration;
   const count = (status: PartSummary["statuses"][number]): number =>
     partSummary.statuses.filter((other) => other === status).length;
   const saved = count("saved");
@@ -138,23 +142,23 @@ export function figuresOf(known: KnownNarration, partSummary: PartSummary, nowMs
       suggestedMax: Math.max(
         suggestedMax(charged, partSummary.estimatedCredits - charged, partSummary.missingTasks) +
           partSummary.strayCredits,
-        statusOf(known) === "stopped" ? (state.maxCredits ?? 0) : 0,
+        statusOf(narration) === "stopped" ? (state.maxCredits ?? 0) : 0,
       ),
       toCome: partSummary.toComeCredits,
     },
     seconds: {
       estimate: Math.round(partSummary.estimatedSeconds),
       saved: Math.round(partSummary.savedSeconds),
-      left: statusOf(known) === "running" ? secondsLeft(state, saved, nowMs) : null,
+      left: statusOf(narration) === "running" ? secondsLeft(state, saved, nowMs) : null,
     },
     otherTakes: state.takes.length,
   };
 }
 
 /** @param figures the current figures, or the figures that were stored when a handle ended */
-export function viewWith(known: KnownNarration, figures: NarrationFigures): NarrationView {
-  const { narrationId, plan, state } = known;
-  const status = statusOf(known);
+export function viewWith(narration: KnownNarration, figures: NarrationFigures): NarrationView {
+  const { narrationId, plan, state } = narration;
+  const status = statusOf(narration);
   const mimeType = MIME_TYPES[formatOfPlan(plan)];
   return {
     narrationId,
@@ -183,7 +187,7 @@ export function viewWith(known: KnownNarration, figures: NarrationFigures): Narr
     unjoinedParts: unjoinedParts(plan, state),
     isRepeat: false,
     toRepeat: [],
-    mayReplace: state.replaces,
+    mayReplace: state.mayReplace,
     hasUsualRetake: false,
     chargedByCall: null,
     missingPaths: [],

@@ -42,12 +42,12 @@ export async function answerTask(
     if (!handleFormat.safeParse(taskId).success) return throwUnknown();
     const { find, operations } = await (await deps.tools.generation()).callHandles();
     const handle = (await find(taskId)) ?? throwUnknown();
-    const asked = { method, handle, deps, context, client };
+    const taskRequest = { method, handle, deps, context, client };
     if (handle.kind === "narration") {
-      return await answer(asked, (await deps.tools.narrations()).callHandles, renderNarration);
+      return await answer(taskRequest, (await deps.tools.narrations()).callHandles, renderNarration);
     }
     // `isFirstSuccess` is always true here, because repeated requests must get the same result.
-    return await answer(asked, operations, (view) => renderTask(view, { isFirstSuccess: () => true }));
+    return await answer(taskRequest, operations, (view) => renderTask(view, { isFirstSuccess: () => true }));
   } catch (thrown) {
     if (thrown instanceof ProtocolError) throw thrown;
     const error = asAudioError(thrown, params, []);

@@ -186,7 +186,7 @@ export class Desk {
     const outcomes: Record<Outcome, Partial<TaskRecord>> = {
       accepted: { status: "queued", taskId: `task of ${record.recordId}` },
       refused: { status: "waiting", spend: null },
-      unanswered: { mayHaveArrived: true },
+      unanswered: { earlierSendMayHaveArrived: true },
       unsent: { status: "waiting", spend: null },
     };
     const slot: SlotRelease = { sendId, outcome: outcome === "unsent" ? "unsent" : "counts" };

@@ -35,13 +35,13 @@ export const shownChapter = (sections: Sections, index: number): string => {
 function refusedChoiceError(sections: Sections, wanted: string): AudioError {
   const [first, last] = [sections[0]?.title === null ? 1 : 0, sections.length - 1];
   const count = sections.length - first;
-  const there =
+  const existingChapters =
     count < 2
       ? "it has no chapters to choose from"
       : `it has ${count}, from ${shownChapter(sections, first)} to ${shownChapter(sections, last)}`;
   return new AudioError(
     "invalid_request",
-    `The text has no chapter ${JSON.stringify(excerptOf(wanted))}; ${there}. Nothing was sent.`,
+    `The text has no chapter ${JSON.stringify(excerptOf(wanted))}; ${existingChapters}. Nothing was sent.`,
     { remedy: "Give numbers (3, 3-5, last) or a title as the plan without chapters lists them." },
   );
 }

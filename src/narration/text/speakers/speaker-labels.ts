@@ -159,8 +159,8 @@ export class SpeakerLabels {
     const found = [...this.#voiceless]
       .filter(([, count]) => this.#turnsContinue || count >= MIN_RECURRENCES)
       .map(([name, count]) => ({ name, count }));
-    const known = new Set(found.map(({ name }) => name));
-    return [...found, ...this.#dialogue.filter(({ name }) => !known.has(name))];
+    const foundNames = new Set(found.map(({ name }) => name));
+    return [...found, ...this.#dialogue.filter(({ name }) => !foundNames.has(name))];
   }
 
   /**
