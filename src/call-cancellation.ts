@@ -5,8 +5,8 @@ import { AudioError } from "./errors.ts";
 const GAVE_UP_WAITING = /-32001|time(?:d)?[ _-]?out|connection closed/i;
 
 /**
- * Whether the caller wants the work to stop. A client that only stops waiting or disconnects does not cancel its
- * work. Neither does this server when it ends a call that gets no answer in time.
+ * Whether the caller wants the work to stop. The work continues if a client only stops waiting or disconnects, or if
+ * this server ends a call that gets no answer in time.
  *
  * @param reason the reason of the call's signal: the client's own words, or an error
  */

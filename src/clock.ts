@@ -12,8 +12,8 @@ export interface Clock {
 }
 
 /**
- * Maximum delay of a Node timer. Longer sleeps are cut to it, because a caller that needs a longer sleep repeats it in
- * a loop.
+ * Maximum delay of a Node timer. A longer sleep ends after this delay. Callers that need more time sleep again in a
+ * loop.
  */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 

@@ -31,15 +31,15 @@ export interface TimeLimit {
   readonly ms: number;
   /** The caller's signal. If it aborts, the result rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Creates the error for a time-out, which is also the reason of the work's signal. */
+  /** Creates the error for a time-out. The work's signal aborts with the same error as its reason. */
   readonly timeoutError: () => unknown;
 }
 
 /**
  * Runs work for a limited time.
  *
- * @param work the operation. Its signal aborts with the caller's signal or when the time is over. A result after that
- *   is ignored.
+ * @param work the operation. Its signal aborts when the caller's signal aborts or when the time is over. A result that
+ *   comes after the abort is ignored.
  * @throws errors of the work, the reason of the caller's signal, or `timeoutError()`
  */
 export async function withDeadline<T>(

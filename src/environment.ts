@@ -25,8 +25,8 @@ export function isFullyQualifiedPath(path: string, platform: NodeJS.Platform = p
 const joinFor = (platform: NodeJS.Platform) => (platform === "win32" ? win32.join : posix.join);
 
 /**
- * Returns the user's home folder; `null` if the system names none (a user without an entry, as in many containers) or
- * the folder is not absolute. This is a fault only if a default or a `~` needs the folder.
+ * Returns the user's home folder. Returns `null` if the system has no entry for the user, as in many containers, or if
+ * the folder is not absolute. A missing home folder is a fault only if a default or a `~` needs it.
  */
 export function homeFolder(platform: NodeJS.Platform = process.platform): string | null {
   for (const ask of [homedir, () => userInfo().homedir]) {

@@ -20,11 +20,11 @@ function machineMarks(): string[] {
     try {
       return [readFileSync("/proc/sys/kernel/random/boot_id", "utf8"), readlinkSync("/proc/self/ns/pid")];
     } catch {
-      // A hardened machine hides both files. Then no process counts as dead, and leases expire by time.
+      // A hardened machine hides both files. Then no process counts as dead, and every lease lasts until it expires.
       return [randomBytes(16).toString("hex")];
     }
   }
-  // A process of an earlier boot counts as alive if its number is in use again, until its lease expires.
+  // A process of an earlier boot counts as alive if its number is in use again. Its lease then lasts until it expires.
   return [givenMachineId ?? randomBytes(16).toString("hex")];
 }
 

@@ -29,7 +29,7 @@ export const isReadable = (word: string): boolean => /[\p{L}\p{N}]/u.test(word);
 interface Candidate {
   readonly rule: Pronunciation;
   readonly characters: readonly string[];
-  /** Whether any case matches. True for a rule in lower case. */
+  /** Whether upper and lower case match alike. True if the rule's word is in lower case. */
   readonly ignoresCase: boolean;
 }
 

@@ -54,7 +54,7 @@ export function createRedact(secrets: readonly (string | undefined)[]): Redact {
   };
 }
 
-/** Normalizes letters to their usual width and removes invisible characters between them. */
+/** Normalises letters to their usual width and removes invisible characters between them. */
 const visibleForm = (text: string): string =>
   text.replace(/[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, "").normalize("NFKC");
 

@@ -12,11 +12,14 @@ export interface ContentResponse {
   readonly start: number;
   /** The size of the whole audio; `null` if the answer does not state it. */
   readonly totalBytes: number | null;
-  /** The bytes. Reading them throws AudioError `network_error` or `timeout` if the body ends early. */
+  /**
+   * The bytes. Reading them throws AudioError: `network_error` or `timeout` if the body ends early, and
+   * `unexpected_response` if the body of a 206 exceeds its range.
+   */
   readonly body: AsyncIterable<Uint8Array>;
   /**
-   * Whether the body may end before the audio ends. True for a 200 with neither length nor chunks, where a broken
-   * connection looks like the end, and for a 206 that does not state the total size.
+   * Whether the body may end before the audio ends. True for a 200 that has neither Content-Length nor chunked coding,
+   * because a broken connection then looks like the end. Also true for a 206 that does not state the total size.
    */
   readonly isEndUnmarked?: boolean;
   discard(): void;
@@ -63,8 +66,8 @@ const refusedContentError = (response: HttpResponse, message: string, cause?: Er
 };
 
 /**
- * Matches one audio type, with or without parameters. Several types are refused, because they contradict each
- * other.
+ * Matches a Content-Type that names one audio type or `application/octet-stream`, with or without parameters. A header
+ * that names several types is refused, because they contradict each other.
  */
 const AUDIO_TYPE = /^\s*(?:application\/octet-stream|audio\/[\w.+-]+)\s*(?:;[^,]*)?$/i;
 
@@ -107,7 +110,8 @@ async function* atMost(body: AsyncIterable<Uint8Array>, lengthBytes: number, onS
  * Parses a 200 or a 206.
  *
  * @param fromByte the requested offset; 0 means that no Range was sent
- * @throws AudioError `unexpected_response`, with {@link StaleBytes} as its cause if the range does not fit
+ * @throws AudioError `unexpected_response`. Its cause is {@link StaleBytes} if the range of a 206 is unreadable, does
+ *   not begin at `fromByte`, or contradicts Content-Length.
  */
 export function readContent(response: HttpResponse, fromByte: number): ContentResponse {
   refuseForeign(response);

@@ -103,7 +103,8 @@ const emptyAudioError = (): AudioError =>
   new AudioError("unexpected_response", "The service sent empty audio.", { retryable: true });
 
 /**
- * Whether an error after the last byte is harmless. A broken connection and a 416 are harmless, surplus bytes are not.
+ * Whether an error after the last byte is harmless. A broken connection and a 416 that states the size are harmless.
+ * Surplus bytes are not.
  */
 function isHarmlessAtEnd(error: AudioError): boolean {
   const stale = staleBytes(error);
@@ -151,7 +152,7 @@ class Transfer {
       this.#options.signal.throwIfAborted();
       if (!this.#fits(response)) {
         if (this.#sink.size > 0) await this.#startOver();
-        // A body from offset 0 is usable after a restart; any other has to be requested again.
+        // A body that begins at offset 0 is usable after the restart. Any other body has to be requested again.
         if (response.start !== 0)
           return brokenTransferError("The service sent another part of the audio than was asked for.");
       }
@@ -220,8 +221,8 @@ class Transfer {
         : brokenTransferError("The audio ended before its announced length.");
     }
     if (response.isEndUnmarked !== true || this.#unconfirmedBytes === sizeBytes) return null;
-    // Request the bytes after the end, because only the size that a 416 states distinguishes the end from a broken
-    // connection.
+    // Request the bytes after the end. Only the size in a 416 shows whether the audio has ended or the connection
+    // broke.
     this.#unconfirmedBytes = sizeBytes;
     return brokenTransferError("The end of the audio could not be distinguished from a broken connection.");
   }

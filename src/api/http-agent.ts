@@ -10,7 +10,7 @@ const MAX_HEADER_BYTES = 32 * 1024;
 
 /**
  * Opens an agent without connecting. Only https goes through the proxy. Plain http does not, because a proxy would see
- * the key; it is allowed on loopback alone.
+ * the key. Plain http is allowed on loopback only.
  */
 export async function openAgent(
   { httpsProxy, noProxy }: ProxySettings,
@@ -26,10 +26,11 @@ export async function openAgent(
     requestTls: tls,
     proxyTls: tls,
     maxHeaderSize: MAX_HEADER_BYTES,
-    // The transport has its own limits for both, because undici's bodyTimeout also counts while the reader pauses.
+    // Turn off undici's time limits. The transport has its own, because undici's bodyTimeout also counts while the
+    // reader pauses.
     headersTimeout: 0,
     bodyTimeout: 0,
-    // Pass empty strings for missing settings, because undici would read these from the environment.
+    // Pass an empty string for a missing setting. Without a value, undici would read the setting from the environment.
     httpProxy: "",
     httpsProxy: httpsProxy ?? "",
     noProxy: noProxy ?? "",

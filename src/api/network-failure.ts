@@ -4,7 +4,10 @@ import { AudioError } from "../errors.ts";
 import { IN_CLIENT_SETTINGS } from "../settings-location.ts";
 import { UnsentRequest } from "./error-causes.ts";
 
-/** Codes of requests that were never sent: no address, connection refused, no route, no connection in time. */
+/**
+ * Codes of requests that were never sent, because there was no connection: unknown host, no route, refused connection,
+ * time-out while connecting, unreachable proxy.
+ */
 const UNREACHABLE = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -29,8 +32,8 @@ const TIMEOUTS = new Set([
 ]);
 
 /**
- * Codes of invalid certificates: OpenSSL's verification failures, as Node names them, and Node's own check of the host
- * name.
+ * Codes of invalid certificates: Node's names for OpenSSL's verification failures, and the codes of Node's own check of
+ * the host name.
  */
 const CERTIFICATE =
   /^(CERT_|ERR_TLS_CERT_|UNABLE_TO_|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED_CERT|CRL_|ERROR_IN_C|INVALID_CA$|INVALID_PURPOSE$|PATH_LENGTH_EXCEEDED$|HOSTNAME_MISMATCH$)/;
@@ -48,7 +51,7 @@ function networkCodes(error: unknown, depth = 0): string[] {
   return [...own, ...[error.cause, ...inner].flatMap((cause) => networkCodes(cause, depth + 1))];
 }
 
-/** Matches example hosts (RFC 2606), which no service has, with or without a port. */
+/** Matches example hosts (RFC 2606), with or without a port. No service has such a host. */
 const EXAMPLE_HOST = /(?:^|\.)example\.(?:com|net|org)(?::\d+)?$/;
 
 function isProxyRefusal(error: unknown): error is Error {
@@ -64,8 +67,8 @@ function isMalformed(error: unknown, codes: readonly string[]): boolean {
 }
 
 /**
- * Whether an error comes from the network. A fault of this program must not become a `network_error`. It would be
- * retried for an hour, and its cause would never be found.
+ * Whether an error comes from the network. A fault of this program must not become a `network_error`, because the
+ * request would then be retried for an hour and the fault would never be found.
  */
 function isNetworkError(error: unknown, codes: readonly string[]): boolean {
   if (!(error instanceof Error) || PROGRAM_ERRORS.some((kind) => error instanceof kind)) return false;

@@ -20,7 +20,10 @@ import { cleanServiceText, type KeyGuard } from "./service-text.ts";
 export interface ObservedTask {
   readonly taskId: string;
   readonly status: TaskStatus;
-  /** An unknown status, cleaned; `""` if withheld. Absent if the status is one of the contract. */
+  /**
+   * The service's status, cleaned, if the contract does not define it; `""` if it is withheld or not a string. Absent
+   * for a status of the contract.
+   */
   readonly unknownStatus?: string;
   /** `null` if the service stated no readable bill. */
   readonly billing: Billing | null;
@@ -41,7 +44,10 @@ const MAX_ODDITIES = 10;
 /** Accepts only single words as codes. A sentence in place of a code may be a prompt injection. */
 const ERROR_CODE = /^[a-z0-9_]{1,64}$/;
 
-/** The minimum that counts as a task: an id, and also a status (which may be unknown) or the `object` of a task. */
+/**
+ * The minimum that counts as a task: an id together with a status or with `object: "audio.generation"`. The status may
+ * be unknown.
+ */
 const core = z.union([
   z.object({ id: z.string().refine(isTaskId), status: z.string() }),
   z.object({ id: z.string().refine(isTaskId), object: z.literal("audio.generation") }),
@@ -81,9 +87,9 @@ function statusIn(body: unknown, guard: KeyGuard): Pick<ObservedTask, "status" |
 }
 
 /**
- * Parses a task (docs/contract.md, AudioTask). Requires only the id, because paid audio must not be lost over a bad
- * field. An unknown status becomes `queued`, so that the task is polled again. Any other field that breaks the contract
- * becomes `null`. Each violation is reported as an oddity.
+ * Parses a task (docs/contract.md, AudioTask). Requires only an id together with a status or `object`, because paid
+ * audio must not be lost over a bad field. An unknown or missing status becomes `queued`, so that the task is polled
+ * again. Any other field that breaks the contract becomes `null`. Each violation is reported as an oddity.
  *
  * @param guard cleans the service's texts
  * @returns `null` if the body is not a task

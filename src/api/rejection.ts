@@ -17,7 +17,9 @@ const OPERATION_WORDS: Readonly<Record<Operation, string>> = {
   content: "the download",
 };
 
-/** The codes that statuses imply if the body has none. For 403, 404 and 409 see {@link impliedCode}. */
+/**
+ * The codes that HTTP statuses imply if the body states no fitting code. For 403, 404 and 409 see {@link impliedCode}.
+ */
 const IMPLIED: Readonly<Record<number, ServiceErrorCode>> = {
   400: "invalid_request",
   401: "invalid_api_key",
@@ -88,7 +90,7 @@ function formatReason(words: string): string {
   return words === "" ? NO_USABLE_REASON : `The service says: ${quoteServiceText(words)}`;
 }
 
-/** Converts an answer that is not the success of its operation to the caller's error. */
+/** Returns the caller's error for an answer whose status does not mean success for its operation. */
 export function rejectionError(rejection: Rejection): AudioError {
   const { status, operation, nowWallMs, retryAfter, taskId } = rejection;
   const serviceError = serviceErrorBody.safeParse(rejection.body).data?.error;

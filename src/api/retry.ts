@@ -7,7 +7,9 @@ const MIN_BACKOFF_MS = 1000;
 const MAX_BACKOFF_MS = 30_000;
 const MAX_RETRY_AFTER_SECONDS = 600;
 
-/** The decision after a failed create. `limited`: wait, then take a slot again. `unavailable`: a 503. */
+/**
+ * The decision after a failed create. `limited`: wait, then take a slot again. `unavailable`: the service answered 503.
+ */
 export type FailedCreateDecision =
   | { readonly kind: "stop" }
   | { readonly kind: "retry"; readonly delayMs: number }

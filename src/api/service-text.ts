@@ -13,8 +13,8 @@ const MAX_READ_CODE_POINTS = 4096;
 export const NO_USABLE_REASON = "The service gave no usable reason.";
 
 /**
- * Matches controls (line breaks too), format and bidi characters, anything invisible, half surrogates and line
- * separators.
+ * Matches control characters (including line breaks), format and bidi characters, all invisible characters, lone
+ * surrogates and line separators.
  */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 const BLANKS = /\s+/gu;
@@ -28,7 +28,7 @@ const QUOTES = /["\u201c-\u201f\u00ab\u00bb\u2033\u2036\u275d\u275e\u300c-\u300f
 const READS_LIKE_ORDERS: readonly RegExp[] = [
   // Addresses and links, but not the words "must start with https://".
   /\b[a-z][a-z0-9+.-]*:\/\/[^\s"',;.)]|\bwww\.|\]\(|\b(?:mailto|javascript):\S|\b[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}\/\S/i,
-  // Roles, tags and fences of prompts.
+  // Role names, tags and code fences as they occur in prompts.
   /\b(?:system|assistant|developer|human|user)\b\s*[:>\]]|<\/?[a-z|!][^>]*>|\[\/?inst\]|```|<\|/i,
   // Forged messages of this server.
   /\bwhat to do\s*:|\bnext(?: step)?\s*:|\bthe service says\b/i,
@@ -37,7 +37,7 @@ const READS_LIKE_ORDERS: readonly RegExp[] = [
   // "narrate" is also an ordinary word, so match it only as a tool to call.
   /\b(?:call|use|run|invoke|try|tool)\W+narrate\b|\bnarrate\W+(?:with|again|tool)\b|\bmax_credits\b/i,
   /\bAUDIO_[A-Z_]+\b|\b[Tt]ake\s*[:=]?\s*\d|\b(?:another|new|next) take\b/,
-  // Instructions about instructions, and requests to address the user.
+  // Orders to ignore instructions, and orders to address the user or the assistant.
   /\b(?:ignore|disregard|forget|override|bypass)\b.{0,60}\b(?:instructions?|prompts?|rules?|previous|prior|above)\b/i,
   /\b(?:tell|ask|inform|instruct|send|give) (?:the|your) (?:user|person|human|operator|assistant|model|ai)\b/i,
 ];

@@ -1,4 +1,4 @@
-/** The service's operations (docs/contract.md, Endpoints), one request each, without retries and limits. */
+/** The service's operations (docs/contract.md, Endpoints). Each sends one request, without retries or limits. */
 import { type Clock, systemClock } from "../clock.ts";
 import type { ProxySettings, ServiceAddress } from "../config/config.ts";
 import { MAX_REQUEST_BODY_BYTES } from "../contract/service-limits.ts";
@@ -57,7 +57,10 @@ export interface ServiceOptions {
 /** Statuses of an accepted create. The contract allows only 202. */
 const CREATED: ReadonlySet<number> = new Set([200, 201, 202]);
 
-/** Creates the client of one service address. Loads, resolves and connects nothing before the first request. */
+/**
+ * Creates the client of one service address. Before the first request, the client loads no HTTP library, resolves no
+ * host and opens no connection.
+ */
 export function createService(address: ServiceAddress, options: ServiceOptions): Service {
   const deadlines = { ...DEADLINES, ...options.deadlines };
   return new HttpService(
@@ -188,7 +191,7 @@ class HttpService implements Service {
     return task;
   }
 
-  /** Returns the error for an answer that is not the success of its operation. */
+  /** Returns the error for an answer whose status does not mean success for its operation. */
   async #rejection(
     response: HttpResponse,
     signal: AbortSignal,
@@ -217,7 +220,9 @@ class HttpService implements Service {
     return broken !== undefined && rejection.code === "unexpected_response" ? broken : rejection;
   }
 
-  /** Returns the id of a task in a 2xx answer that is not the expected success, because an id must not be lost. */
+  /**
+   * Returns the id of a task in a 2xx answer whose status its operation does not expect. A task id must not be lost.
+   */
   #strayId({ status }: HttpResponse, body: unknown): string | undefined {
     if (status < 200 || status >= 300) return undefined;
     const id = readTask(body, this.#guard)?.taskId;

@@ -72,7 +72,7 @@ const stoppingError = (): AudioError =>
     cause: new UnsentRequest("the program was stopping"),
   });
 
-/** Creates a transport to one origin. Each call sends one request, without redirects and retries. */
+/** Creates a transport to one origin. Each call sends one request, without redirects or retries. */
 export function createTransport(
   address: ServiceAddress,
   proxy: ProxySettings,
@@ -133,7 +133,7 @@ function asHttpResponse(
   idleMs: number,
   failure: (error: unknown) => unknown,
 ): HttpResponse {
-  // Listen for errors, because dropping a body early emits one, which would otherwise end the process.
+  // Listen for errors. A body that is dropped early emits an error, which would end the process if nobody listened.
   body.on("error", () => undefined);
 
   /** Counts only the time spent waiting for a chunk as silence, because a reader may pause for any time. */

@@ -66,7 +66,7 @@ function bypassesProxy(host: URL, noProxy: string | undefined): boolean {
   });
 }
 
-/** Explains why the proxy cannot be reached; `null` if it can, or if none is used. */
+/** Explains why the proxy cannot be reached; `null` if it can be reached, or if no proxy is used. */
 export async function proxyFault(
   baseUrl: string,
   { httpsProxy, noProxy }: ProxySettings,

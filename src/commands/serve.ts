@@ -14,7 +14,7 @@ import { sandboxEnvironment, WorkflowProvider } from "./workflow-provider.ts";
 /** Time limit for stopping, whatever hangs (docs/reference-requests.md, Stopping). */
 const STOP_WITHIN_MS = 1500;
 
-/** Printed to a person who starts the server in a terminal, where it would seem to hang. */
+/** Printed to a person who starts the server in a terminal. Without this text, the server would seem to hang. */
 const WAITS_FOR_CLIENT =
   "This is an MCP server, which waits for a client on standard input. Put this command into your client's configuration, or see --help for commands of a terminal. Ctrl-C ends it.\n";
 

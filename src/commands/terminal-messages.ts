@@ -22,7 +22,7 @@ export function detailOf({ message, cause }: AudioError): string {
   return isExplained ? message : `${message} (${describeCause(cause)})`;
 }
 
-/** Says how to fix the failure; `undefined` if the detail is enough. */
+/** Says how to fix the failure; `undefined` if no fix is known. */
 export function fixOf({ code, remedy }: AudioError): string | undefined {
   return remedy ?? FIXES[code];
 }

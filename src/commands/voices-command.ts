@@ -16,7 +16,7 @@ import { commandError } from "./terminal-messages.ts";
 import { WorkflowProvider } from "./workflow-provider.ts";
 
 export interface VoicesCommand {
-  /** Whether to make missing samples, for 10 credits each, once per account. */
+  /** Whether to make the missing samples. A sample costs 10 credits, once per account. */
   readonly makesSamples: boolean;
   /** Path of the page to write; `undefined` for none. */
   readonly htmlFile: string | undefined;

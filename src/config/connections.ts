@@ -7,7 +7,10 @@ export interface ProxySettings {
   readonly noProxy: string | undefined;
 }
 
-/** Reads the address of the ledger's database. Returns null if it is invalid or the ledger lies on this machine. */
+/**
+ * Reads the address of the ledger's database. Returns null if the address is invalid or not set. Without an address,
+ * the ledger lies on this machine.
+ */
 export function readStoreUrl(reader: SettingsReader): string | null {
   const name = "AUDIO_STORE_URL";
   const text = reader.text(name);

@@ -17,8 +17,8 @@ export function isLoopbackHost(hostname: string): boolean {
 const EXAMPLE_KEY = "your-api-key";
 
 /**
- * Matches the API's path, or its beginning, at the end of an address. Such an address is a fault, because requests
- * append the path themselves.
+ * Matches an address that ends with the API's path, or with the beginning of that path. Such an address is a fault,
+ * because requests append the path themselves.
  */
 const SERVICE_PATH = /\/api(?:\/v1(?:\/audio(?:\/generations)?)?)?\/*$/;
 

@@ -31,7 +31,10 @@ export function readSettings(reader: SettingsReader, { storeUrl, isLoopback }: E
   const { env, platform, home } = reader.source;
   return {
     timeScale: readTimeScale(reader, isLoopback),
-    /** The output folder; null if the value is invalid or no home folder allows a default. Both are faults. */
+    /**
+     * The output folder; null if the value is invalid, or if it is missing and there is no home folder for the default.
+     * Both are faults.
+     */
     outputDir: reader.path("AUDIO_OUTPUT_DIR", home === null ? null : join(home, "audio-generation")),
     /**
      * The state folder; null if the value is invalid, or if it is missing and there is no default. A missing folder is

@@ -2,13 +2,17 @@
 import { editDistance } from "../contract/edit-distance.ts";
 import { type Environment, readVariable } from "../environment.ts";
 
-/** A variable that is not a setting, and the setting with the most similar name. */
+/**
+ * A variable that is not a setting. `nearest` is the setting with the most similar name; null if no name is similar.
+ */
 export interface UnknownVariable {
   readonly name: string;
   readonly nearest: string | null;
 }
 
-/** Maximum edit distance of a suggestion. It allows for a missing or an additional word, as in AUDIO_URL. */
+/**
+ * Maximum edit distance of a suggestion. It covers one missing or additional word: AUDIO_URL suggests AUDIO_BASE_URL.
+ */
 const MAX_EDIT_DISTANCE = 6;
 const MAX_NAMED = 5;
 

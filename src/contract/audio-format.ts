@@ -35,7 +35,7 @@ const ascii = (bytes: Uint8Array, start: number, end: number): string =>
 /**
  * Returns whether audio begins like its stated format. Raw pcm has no signature, so any bytes pass.
  *
- * @param head the first {@link MAGIC_BYTES} bytes of the audio, or all of it if it is shorter
+ * @param head the first {@link MAGIC_BYTES} bytes of the audio, or all bytes of shorter audio
  */
 export function looksLikeFormat(format: OutputFormat, head: Uint8Array): boolean {
   switch (format) {

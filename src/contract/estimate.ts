@@ -2,8 +2,8 @@
 import { chargeForSeconds } from "./billing.ts";
 
 /**
- * Speaking time of a digit. All these times are whole numbers, because rounding errors in their sums could change how a
- * text is divided.
+ * Speaking time of a digit. The speaking times of all kinds of characters are whole numbers, because rounding errors in
+ * their sums could change how a text is divided.
  */
 const DIGIT_MS = 220;
 const KANA_MS = 140;
@@ -41,13 +41,19 @@ function speechMs(codePoint: number): number {
   return milliseconds;
 }
 
-/** Matches a run of ordinary characters, which all take {@link OTHER_MS}. This is faster than looking up each one. */
+/**
+ * Matches a run of ordinary characters, which all take {@link OTHER_MS}. Matching a whole run is faster than looking up
+ * each character.
+ */
 const ORDINARY = /[\t\n -/:-\u02ff\u2010-\u2027]+/y;
 
-/** The highest character at which a search for a run begins. Searching at every character would be slow. */
+/**
+ * The highest code point at which a search for a run of ordinary characters begins. Searching at every character would
+ * be slow.
+ */
 const LAST_LATIN = 0x2ff;
 
-/** Speaking time and length of a text. A task limits both. */
+/** Speaking time and length of a text. Each task has a limit for both. */
 export interface SpokenSize {
   /** Speaking time in milliseconds at speed 1. It is a whole number, so that sums are exact. */
   readonly speechMs: number;

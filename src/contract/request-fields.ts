@@ -21,8 +21,8 @@ interface RequestField {
   /** Validates the value, and contains a short description for models. */
   readonly schema: z.ZodType;
   /**
-   * The tools that have the field. If absent, both `generate_audio` and `narrate` (tool and command) have it. In
-   * `narrate` it applies to all parts.
+   * The tools that have the field. If `tools` is absent, both `generate_audio` and `narrate` (tool and command) have
+   * the field. In `narrate`, such a field applies to all parts.
    */
   readonly tools?: readonly "generate_audio"[];
   /**

@@ -5,11 +5,14 @@ export const MODEL = "audio-1.0";
 export const MAX_PROMPT_CODE_POINTS = 2048;
 export const MAX_URL_CODE_POINTS = 2048;
 export const MAX_AUDIO_REFERENCES = 3;
-/** Maximum number of references in a request with a voice, which counts as one reference. */
+/** Maximum number of audio references in a request with a voice. The voice counts as one more reference. */
 export const MAX_AUDIO_REFERENCES_WITH_VOICE = 2;
 export const MAX_REQUEST_BODY_BYTES = 32 * 1024;
 
-/** Maximum number of creates of an account in a window. All keys of an account share it (docs/contract.md, Limits). */
+/**
+ * Maximum number of creates in one limit window. All API keys of an account share this limit (docs/contract.md,
+ * Limits).
+ */
 export const CREATES_PER_WINDOW = 6;
 export const READS_PER_WINDOW = 60;
 export const LIMIT_WINDOW_SECONDS = 60;

@@ -48,7 +48,10 @@ export interface Voice {
 
 const isLanguage = (part: string): part is Language => (LANGUAGES as readonly string[]).includes(part);
 
-/** Derives a voice from its id: words of the name, then language codes, and `mixed` if it switches languages. */
+/**
+ * Derives a voice from its id. The id consists of the words of the name, the language codes and, if the voice can
+ * switch languages, `mixed`.
+ */
 function describeVoice(id: VoiceId): Voice {
   const parts = id.split("_");
   const nameWords = parts.filter((part) => !isLanguage(part) && part !== "mixed");

@@ -1,4 +1,4 @@
-/** Writes the temporary file, and tracks its size, hash and first bytes. */
+/** Writes audio or text to a temporary file, and tracks its size, hash and first bytes. */
 import { createHash, type Hash } from "node:crypto";
 import type { ByteSink } from "../api/download.ts";
 import { MAGIC_BYTES } from "../contract/audio-format.ts";

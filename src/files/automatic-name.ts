@@ -26,7 +26,10 @@ function plainText(text: string): string {
   );
 }
 
-/** Returns as many whole words of the text as fit. Cuts the first word if it is too long by itself. */
+/**
+ * Returns the first words of the text: as many whole words as {@link MAX_CHARACTERS} allows. Cuts the first word if it
+ * is too long by itself.
+ */
 export function firstWords(text: string): string {
   const [first = "", ...others] = plainText(text).split("-");
   let words = firstCodePoints(first, MAX_CHARACTERS);
@@ -40,7 +43,11 @@ export function firstWords(text: string): string {
 const shortHash = (taskId: string): string =>
   createHash("sha256").update(taskId).digest("hex").slice(0, ID_DIGITS);
 
-/** @param prompt `null` if this ledger does not have the task's text */
+/**
+ * Names the file of a task after the first words of its text.
+ *
+ * @param prompt `null` if this ledger does not have the task's text
+ */
 export function automaticName(format: OutputFormat, prompt: string | null, taskId: string): string {
   return `${firstWords(prompt ?? "")}-${shortHash(taskId)}${FILE_EXTENSIONS[format]}`;
 }

@@ -30,7 +30,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ERR_ACCESS_DENIED: "Node.js was started without the permission",
 };
 
-/** Explains a system error code, such as "no permission (EACCES)"; `null` for codes that are not about files. */
+/** Returns the reason for a system error, such as "no permission (EACCES)"; `null` if the error is not about files. */
 export function systemReason(error: unknown): string | null {
   const code = systemCode(error);
   if (code === undefined || !isFileFailure(error, code)) return null;
@@ -53,8 +53,8 @@ function isFileFailure(error: unknown, code: string): error is Error {
  * Converts a failure of the file system to an {@link AudioError}.
  *
  * @param folder the output folder, for the message
- * @returns `disk_full` or `output_not_writable`, with the code of the system, even if {@link REASONS} does not explain
- *   that code; an error that is not about files, unchanged
+ * @returns `disk_full` or `output_not_writable`, with the system's error code in the message. An error code without an
+ *   entry in {@link REASONS} is converted, too. An error that is not about files is returned unchanged
  */
 export function fileError(error: unknown, folder: string): unknown {
   const code = systemCode(error);

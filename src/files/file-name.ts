@@ -72,11 +72,11 @@ export function fileNameFault(name: string, format?: OutputFormat): string | nul
 }
 
 /**
- * Checks a name that a caller chose (docs/reference-files.md, Names of files). The rules of every platform apply on
- * every platform, including those of Windows.
+ * Checks a name that a caller chose (docs/reference-files.md, Names of files). The rules of all platforms, including
+ * Windows, apply on every platform.
  *
- * @param format the extension of this format does not count toward the length; without a format, no audio extension
- *   counts
+ * @param format the format whose extension does not count toward the length. Without a format, no audio extension
+ *   counts toward the length
  * @throws AudioError `invalid_file_name`, naming the rule
  */
 export function checkFileName(name: string, format?: OutputFormat): void {

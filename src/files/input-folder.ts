@@ -58,7 +58,11 @@ async function unreadable(error: unknown, name: string, root: string): Promise<A
   );
 }
 
-/** The real path of the folder itself. */
+/**
+ * Returns the real path of the input folder.
+ *
+ * @throws AudioError `configuration_error` if `folder` is not a folder that can be read
+ */
 async function realRoot(folder: string): Promise<string> {
   try {
     const root = await realPath(folder);
@@ -113,8 +117,8 @@ async function pathOfOpen(handle: FileHandle): Promise<string | null> {
 }
 
 /**
- * Number of times that the check is made on systems that cannot return the path of an open file. An attacker would have
- * to swap the file at the right moment every time.
+ * Number of times that the location of an open file is checked on systems that cannot return the path of an open file.
+ * To pass, an attacker would have to swap the file at the right moment every time.
  */
 const ATTEMPTS = 5;
 
@@ -131,15 +135,15 @@ async function isOpenedInside(handle: FileHandle, path: string, root: string): P
 }
 
 /**
- * Opens the file at a path. Between check and opening somebody may swap a folder for a link, so the open file
- * is checked again: its kind, and its location.
+ * Opens the file at a path. Between check and opening somebody may swap a folder for a link, so the kind and the
+ * location of the open file are checked again.
  */
 async function openInside(path: string, root: string, name: string): Promise<FileHandle> {
   const real = await realPath(path);
   if (!(await isInside(real, root))) throw outsideError(name, root);
   if (formatOfName(real) === null)
     throw refusedInputError(name, `leads to a file that is no ${EXTENSIONS_IN_WORDS}`);
-  // Opening a device may have effects, so the kind is checked before opening too.
+  // Opening a device may have effects, so the kind of the file is also checked before it is opened.
   if (!(await lstat(real)).isFile()) throw refusedInputError(name, "is not a regular file");
   const handle = await open(real, constants.O_RDONLY | NO_FOLLOW | (constants.O_NONBLOCK ?? 0));
   try {
@@ -160,9 +164,9 @@ async function openInside(path: string, root: string, name: string): Promise<Fil
  *
  * @param folder `AUDIO_INPUT_DIR`, absolute; `null` if it is not set
  * @param file absolute, or relative to the folder
- * @throws AudioError `configuration_error` without a readable folder; `invalid_request`, naming the rule, for a file
- *   that is missing, outside of the folder, of another kind, over its size limit (8 MiB, or 64 MiB for an EPUB), empty
- *   or not text
+ * @throws AudioError `configuration_error` if there is no folder that can be read. `invalid_request`, with the broken
+ *   rule, if the file is missing, is outside of the folder, has another kind, exceeds its size limit (8 MiB, or 64 MiB
+ *   for an EPUB), is empty, or is not text
  */
 export async function readInputFile(folder: string | null, file: string): Promise<InputText> {
   if (folder === null) {

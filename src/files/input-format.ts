@@ -42,14 +42,14 @@ export const EXTENSIONS_IN_WORDS = `${EXTENSIONS.slice(0, -1).join(", ")} or ${E
 /** Maximum size of a book. Its pictures and fonts make it larger than its words. */
 const MAX_EPUB_BYTES = 64 * 1024 * 1024;
 
-/** Largest size in bytes for a kind of file. */
+/** Returns the maximum size in bytes for a kind of file. */
 export const maxBytesOf = (format: InputText["format"]): number =>
   format === "epub" ? MAX_EPUB_BYTES : MAX_TEXT_FILE_BYTES;
 
 /**
  * Reads a stream by its kind: the bytes of an archive, or the decoded text.
  *
- * @param name of the input; the error message begins with it
+ * @param name the name of the input, with which error messages begin
  * @throws AudioError `invalid_request` if the input is too large or not text
  */
 export async function readInput(

@@ -7,7 +7,7 @@ export const LAST_NUMBER = 999;
 /**
  * Tries `name.mp3`, `name-2.mp3`, … in turn.
  *
- * @param base with extension
+ * @param base the name to try first, with its extension
  * @param isAccepted tries one name; an error ends the search
  * @returns the first name that was accepted
  * @throws AudioError `invalid_file_name` if no name was accepted

@@ -6,7 +6,10 @@ import type { FileHandle } from "node:fs/promises";
 import { AudioError } from "../errors.ts";
 import { digestOf, type FileDigest, isInside, openRegular } from "./file-content.ts";
 
-/** Maximum size of a piece. The official clients accept it, and so do hosts that refuse results over 1 MB. */
+/**
+ * Maximum size of a piece. The official clients accept pieces of this size, and so do hosts that refuse results over 1
+ * MB.
+ */
 export const MAX_PIECE_BYTES = 512 * 1024;
 
 /** A byte range of a file; it may exceed the file's end. */
@@ -34,7 +37,7 @@ async function stampOf(handle: FileHandle): Promise<string> {
   return [dev, ino, size, mtimeNs, ctimeNs].join(" ");
 }
 
-/** Reads a piece of an open file. Returns fewer bytes if the file ends before the piece. */
+/** Reads a piece of an open file. Returns fewer bytes if the file ends before the end of the piece. */
 async function pieceOf(handle: FileHandle, { offset, length }: Piece): Promise<Uint8Array> {
   const bytes = new Uint8Array(length);
   let filled = 0;
@@ -47,7 +50,7 @@ async function pieceOf(handle: FileHandle, { offset, length }: Piece): Promise<U
 }
 
 export function createPieceReader(): PieceReader {
-  /** Maps hash and path of each verified file to the stamp that the file had when it was hashed. */
+  /** Maps the hash and path of each verified file to the version of the file that was hashed (see {@link stampOf}). */
   const verified = new Map<string, string>();
   return {
     async read(file, root, piece) {

@@ -11,8 +11,8 @@ const walkPath = promisify(realpathByNode);
 const PATH_ERROR_CODES = new Set(["ENOENT", "ENOTDIR", "ELOOP", "EACCES", "EPERM", "ENAMETOOLONG"]);
 
 /**
- * The real path, as the system reports it. Drives without Windows' mount manager (RAM disks, some virtual ones) cannot
- * report it (EISDIR). On those drives, Node resolves the path itself.
+ * Returns the real path as the system reports it. On drives without its mount manager, such as RAM disks and some
+ * virtual drives, Windows cannot report the path (EISDIR). For these drives, Node resolves the path itself.
  */
 export async function realPath(path: string): Promise<string> {
   try {
@@ -45,8 +45,8 @@ function fold(path: string): string {
 }
 
 /**
- * Whether a real path differs from the given path only in spelling, as on a disk that ignores case. Equal letters do
- * not prove it: on a disk that respects case, one spelling may be a symbolic link to the other.
+ * Whether a real path differs from the given path only in spelling, as on a disk that ignores case. Comparing the
+ * letters is not enough: on a disk that respects case, one spelling may be a symbolic link to the other.
  */
 export async function isOtherSpelling(path: string, real: string): Promise<boolean> {
   if (fold(path) !== fold(real)) return false;
@@ -58,7 +58,7 @@ export async function isOtherSpelling(path: string, real: string): Promise<boole
 }
 
 /**
- * Whether a file is in a folder, whatever the spelling of each.
+ * Whether a file is in a folder, even if the two paths spell the folder differently.
  *
  * @param file a real path
  */
@@ -83,7 +83,7 @@ export async function otherSpellings(path: string, root: string): Promise<string
     if (await isInFolder(real, root)) {
       const names = await readdir(root);
       const name = basename(real);
-      // Prefer the exact name, because where case matters, a name that differs only in case is another file.
+      // Prefer the exact name. On a disk that respects case, a name that differs only in case is another file.
       const listed = names.includes(name) ? name : names.find((known) => fold(known) === fold(name));
       if (listed !== undefined) spellings.add(join(root, listed));
     }

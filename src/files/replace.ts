@@ -9,11 +9,12 @@ import type { ReplacedFile } from "./saved-file.ts";
 import { removeIfPresent } from "./temporary-file.ts";
 
 /**
- * Publishes a finished temporary file under `name`. If the `replaced` file has that name, it is moved to its other name
- * first and removed last. Any other file with that name stays, and the result is `taken`. If a crash left the old file
- * under its other name, this completes the replacement.
+ * Publishes a finished temporary file under `name`, in place of the `replaced` file. First moves the replaced file from
+ * `name` to the name `movedTo`, and removes it at the end. Any other file under `name` stays, and the result is
+ * `taken`. If a crash left the replaced file under the name `movedTo`, this call completes the replacement.
  *
- * @param replaced the file to replace; if it has another name, this does the same as {@link publish}
+ * @param replaced the file to replace. If it is `null` or has another name than `name`, nothing is replaced, and the
+ *   result is that of {@link publish}
  */
 export async function publishReplacing(
   temporaryPath: string,
@@ -46,8 +47,8 @@ const isSame = (a: FileDigest, b: FileDigest): boolean =>
   a.sizeBytes === b.sizeBytes && a.sha256 === b.sha256;
 
 /**
- * @returns whether the file was moved; `false` if it is open elsewhere, was edited at the last moment, or its other
- *   name is taken
+ * @returns whether the file was moved; `false` if the file is open elsewhere, if it was edited at the last moment, or
+ *   if the name `movedTo` is taken
  */
 async function moveAside(folder: string, name: string, replaced: ReplacedFile): Promise<boolean> {
   const moved = await renameIfFree(join(folder, name), folder, replaced.movedTo).catch(

@@ -8,6 +8,8 @@ const PASSING = new Set(["EBUSY", "EPERM", "EACCES"]);
 const PAUSES_MS = [50, 150, 500];
 
 /**
+ * Tries an operation again, after short pauses, while it fails with one of the given codes.
+ *
  * @param passing error codes that may be temporary
  * @throws the error of the last try
  */

@@ -25,7 +25,7 @@ export interface SaveRequest {
   readonly fileName: string;
   /** Whether a name may be used; absent means any name. */
   readonly mayBeNamed?: (name: string) => Promise<boolean>;
-  /** The earlier file whose name this one may take. */
+  /** The earlier file whose name the new file may take. */
   readonly replacedFile?: ReplacedFile | null;
   readonly format: OutputFormat;
   /** Writes the whole audio to the sink, or throws. */
@@ -36,7 +36,7 @@ export interface SaveRequest {
    * caller downloads them once more.
    */
   readonly keepsOtherFormat: boolean;
-  /** Called once the file has its final name, and content and name are flushed to the disk. */
+  /** Called after the file has got its final name, and after its content and name were flushed to the disk. */
   readonly whenPublished?: (file: SavedFile) => Promise<unknown>;
   /** Only for tests of file systems without hard links. */
   readonly makeLink?: LinkMaker;
@@ -44,10 +44,11 @@ export interface SaveRequest {
 
 /**
  * Writes into a hidden temporary file beside the target, verifies it and publishes it without overwriting
- * (docs/reference-files.md, Saving). Adopts an existing file with the same name and bytes. Leaves nothing behind on
- * failure.
+ * (docs/reference-files.md, Saving). If a file with the same name and bytes exists, keeps that file instead. Leaves
+ * nothing behind on failure.
  *
- * @throws AudioError `disk_full`, `output_not_writable`, or whatever `writeAudio` throws
+ * @throws AudioError `disk_full`, `output_not_writable`, `invalid_file_name` if no name is free, `unexpected_response`
+ *   for bytes that do not match their format and are not kept, or whatever `writeAudio` throws
  */
 export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
   try {
@@ -91,7 +92,7 @@ function unexpectedFormatError(format: OutputFormat): AudioError {
 }
 
 /**
- * Throws if the temporary file was removed or replaced while it was written, or its folder is no longer at its real
+ * Throws if the temporary file was removed or replaced while it was written, or if its folder is no longer at its real
  * path.
  */
 async function assertOwn({ path, handle }: TemporaryFile, root: string): Promise<void> {

@@ -15,11 +15,11 @@ export interface SavedText extends FileDigest {
 }
 
 /**
- * Saves a text under a name. Adopts an existing file with the same name and text. If another file has the name, uses
- * the next free name.
+ * Saves a text under a name. If a file with the same name and text exists, keeps that file instead. If another file has
+ * the name, uses the next free name.
  *
  * @param fileName with extension
- * @throws AudioError `disk_full`, `output_not_writable`
+ * @throws AudioError `disk_full`, `output_not_writable`, or `invalid_file_name` if no name is free
  */
 export async function saveText(folder: OutputFolder, fileName: string, text: string): Promise<SavedText> {
   const { root } = folder;

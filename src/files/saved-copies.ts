@@ -22,7 +22,7 @@ export async function isIntact(file: FileDigest & Pick<SavedFile, "path">, root:
  * Checks a name before anything is sent. `taken` means that a file has the name, whatever its bytes.
  *
  * @param fileName with extension
- * @throws AudioError `invalid_file_name` when the file system has no room for the name, `output_not_writable`
+ * @throws AudioError `invalid_file_name` if the name is too long for the file system; `output_not_writable`
  */
 export async function precheckFileName(folder: OutputFolder, fileName: string): Promise<"free" | "taken"> {
   try {
@@ -89,9 +89,10 @@ interface NameChoice {
  * as for a first name: a file with the same bytes is adopted, and a number is added if another file has the name.
  *
  * @param newFileName with extension
- * @param replaces the earlier file whose name this audio may take
+ * @param replacedFile the earlier file whose name this audio may take
  * @param mayBeNamed whether a name may be used
- * @throws AudioError `not_found` when the saved file is gone or was changed, `disk_full`, `output_not_writable`
+ * @throws AudioError `not_found` if the saved file is gone or was changed; `disk_full`; `output_not_writable`;
+ *   `invalid_file_name` if no name is free
  */
 export async function copyToName(
   existing: SavedFile,

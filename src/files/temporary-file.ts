@@ -57,7 +57,10 @@ export async function flushToDisk(handle: FileHandle): Promise<void> {
   });
 }
 
-/** Removes temporary files of killed processes: at once if the process is certainly dead, otherwise after two hours. */
+/**
+ * Removes temporary files of killed processes: at once if the process is certainly dead, otherwise after two hours.
+ * Removes markers after one minute.
+ */
 export async function sweepTemporaryFiles(folder: string, nowWallMs: number): Promise<void> {
   const names = await readdir(folder).catch(() => []);
   for (const name of names) {

@@ -16,9 +16,9 @@ export function tooLongError(name: string, maxBytes: number): AudioError {
 /**
  * Reads a stream to its end, up to a limit.
  *
- * @param stream of bytes: of a file, a pipe or standard input
- * @param name of the input; the error message begins with it
- * @throws AudioError `invalid_request` past the limit
+ * @param stream the bytes of a file, a pipe or standard input
+ * @param name the name of the input, with which error messages begin
+ * @throws AudioError `invalid_request` if the stream exceeds the limit
  */
 export async function readStream(
   stream: AsyncIterable<unknown>,

@@ -9,7 +9,11 @@ import { createTemporaryFile, flushToDisk, removeIfPresent, temporaryPath } from
 
 const CONTENT = Buffer.alloc(4096, "audio-generation-mcp doctor ");
 
-/** @throws AudioError `output_not_writable` or `disk_full`, with the reason */
+/**
+ * Saves a small file in the folder under a new name, and removes it.
+ *
+ * @throws AudioError `output_not_writable` or `disk_full`, with the reason
+ */
 export async function tryPublishing(folder: OutputFolder): Promise<void> {
   await folder.ensureWritable();
   const { root } = folder;

@@ -7,7 +7,7 @@ import { AudioError } from "../errors.ts";
  * Fills in defaults and sorts keys. Trims the text, because white space at its ends is not spoken. Equal requests give
  * equal bytes, and therefore equal idempotency keys.
  *
- * @throws AudioError `request_too_large` when the body exceeds 32 KiB; it is not sent
+ * @throws AudioError `request_too_large` if the body exceeds 32 KiB; nothing is sent
  */
 export function canonicalInput(input: AudioInput): string {
   const prompt = input.prompt.trim();

@@ -29,7 +29,7 @@ export async function findSaved(
   return null;
 }
 
-/** The error for bytes that do not match their format: they are paid for and kept, but not returned as audio. */
+/** The error for bytes that do not match their format. Such bytes are paid for and kept, but not returned as audio. */
 export function wrongFormatError(record: TaskRecord, file: SavedFile): AudioError {
   return new AudioError(
     "unexpected_response",

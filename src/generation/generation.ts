@@ -38,12 +38,12 @@ import { findUnansweredDuplicate } from "./use-cases/unanswered-duplicate.ts";
 export interface Generation {
   generate(request: GenerateRequest, call: Call): Promise<TaskView>;
   /**
-   * Returns the operations on handles, for clients that accept a task of the protocol's extension as an answer. Their
-   * module is loaded on first use.
+   * Returns the operations on call handles, for clients that accept a task of the protocol's extension as an answer.
+   * The module with these operations is loaded on first use.
    */
   callHandles(): Promise<{
     start(request: GenerateRequest, call: Call): Promise<CallHandleOrView<TaskView>>;
-    /** Finds a handle of this API key, for a request or a narration; `null` if there is none. */
+    /** Finds a call handle of this API key, whether of a request or of a narration; `null` if there is none. */
     find(handle: string): Promise<CallHandle | null>;
     readonly operations: CallHandleOperations<TaskView>;
   }>;
@@ -60,7 +60,7 @@ export interface Generation {
   newestSaved(limit: number): Promise<ListedFile[]>;
   newestTaskIds(limit: number): Promise<string[]>;
   readAudio(uri: string): Promise<AudioBytes>;
-  /** Reads and verifies a file of a narration; its extension names the format. */
+  /** Reads and verifies a file of a narration. The extension of the file names the format. */
   readFile(file: SavedFile): Promise<AudioBytes>;
   /** Reads a piece of a task's saved audio; verifies the file once, not for each piece. */
   readPiece(taskId: string, piece: Piece): Promise<AudioBytes>;

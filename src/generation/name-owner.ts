@@ -28,7 +28,7 @@ export async function ownerOf({ ledger, folder }: Deps, name: string): Promise<N
 
 /**
  * Whether no other request or take has an intact file of this name. Two takes never share a file, even with equal
- * bytes. Publishing checks files that the ledger does not know.
+ * bytes. Files that the ledger does not know are checked when the audio is published.
  */
 export async function isNameFreeOfOtherRecords(
   deps: Deps,

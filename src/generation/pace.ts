@@ -8,9 +8,12 @@ import { type StoredInput, storedInput } from "./stored-input.ts";
 const MAX_TASKS = 60;
 /** Minimum number of tasks. With fewer, the pace is 1, because the sample is too small. */
 const MIN_TASKS = 5;
-/** Minimum estimate of texts that are compared. The audio of shorter texts is mostly leading and trailing silence. */
+/**
+ * Minimum estimated length of the texts that are compared. The audio of shorter texts is mostly leading and trailing
+ * silence.
+ */
 const MIN_ESTIMATE_SECONDS = 3;
-/** Maximum pace. The minimum is its inverse. A larger difference has another cause. */
+/** Maximum pace; its inverse is the minimum. A pace beyond these bounds has another cause. */
 const MAX_FACTOR = 2;
 
 interface MeasuredPace {

@@ -4,7 +4,7 @@ import { givenName } from "../files/file-name.ts";
 import type { TaskRecord } from "../ledger/record.ts";
 import { formatOf, storedInput } from "./stored-input.ts";
 
-/** Returns the full file name for a caller's `file_name`, or an automatic name without one. */
+/** Returns the full file name for a caller's `file_name`. If the caller gave none, returns an automatic name. */
 export function wantedName(record: TaskRecord, fileName: string | null): string {
   const { format } = formatOf(record);
   if (fileName !== null) return givenName(fileName, format);

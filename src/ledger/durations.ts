@@ -11,15 +11,17 @@ export const MAX_IN_FLIGHT_MS = (RECOVERY_WINDOW_SECONDS + 5 * 60) * 1000;
 export const SPEND_BUCKET_MS = 15 * 60 * 1000;
 
 /**
- * How long a lease outlives its last renewal, before scaling. A living process renews its leases three times within
- * this time.
+ * How long a lease lasts after its last renewal if the time scale is 1. A living process renews its leases three times
+ * within this time.
  */
 const LEASE_TTL_MS = 15_000;
-/** Minimum duration of a lease after scaling. On a busy machine a shorter lease would expire before it is renewed. */
+/**
+ * Minimum duration of a lease at any time scale. On a busy machine, a shorter lease would expire before it is renewed.
+ */
 const MIN_LEASE_TTL_MS = 3_000;
 
 /**
- * Returns how long a lease outlives its last renewal. Tests shorten this time, because they cannot wait so long for a
- * process that hangs.
+ * Returns how long a lease lasts after its last renewal. Tests shorten this time, because they cannot wait so long for
+ * a process that hangs.
  */
 export const leaseTtlMs = (timeScale: number): number => Math.max(MIN_LEASE_TTL_MS, LEASE_TTL_MS * timeScale);

@@ -1,4 +1,7 @@
-/** Derives the names of works, records and API keys by hashing, so that every process finds the same names. */
+/**
+ * Derives idempotency keys, work ids, record ids, key ids and lookup keys by hashing, so that every process derives the
+ * same values.
+ */
 import { createHash, createHmac } from "node:crypto";
 
 /** A hash of origin and API key, which reveals neither. Limits are counted for each key id. */
@@ -16,7 +19,7 @@ const FINGERPRINT_LABEL = "audio-generation-mcp account fingerprint v1";
  */
 const RECORD_ID_DIGITS = 32;
 
-/** Prefixes each part with its length, so that different lists of parts never have the same hash. */
+/** Hashes a list of texts. Prefixes each text with its length, so that different lists never have the same hash. */
 function hash(...parts: readonly string[]): string {
   const digest = createHash("sha256");
   for (const part of parts) digest.update(`${Buffer.byteLength(part)}:`).update(part);
@@ -47,17 +50,17 @@ export function recordId(work: string, account: KeyId): string {
   return hash("record", work, account).slice(0, RECORD_ID_DIGITS);
 }
 
-/** Names under which records are found. They are hashed, because an index entry cannot contain a long text. */
+/** The lookup key of a work. All lookup keys are hashed, because an index entry cannot contain a long text. */
 export const workLookupKey = (workId: string): string => `work:${hash(workId)}`;
-/** The name under which a respelled request is found by its original text. */
+/** The lookup key for the original text of a respelled request. */
 export const originalWorkLookupKey = (workId: string): string => `written:${hash(workId)}`;
 export const taskLookupKey = (origin: string, taskId: string): string => `task:${hash(origin, taskId)}`;
-/** The name of the task of an earlier, failed attempt. */
+/** The lookup key of the task of an earlier, failed attempt. */
 export const earlierTaskLookupKey = (origin: string, taskId: string): string =>
   `earlier:${hash(origin, taskId)}`;
 export const pathLookupKey = (path: string): string => `path:${hash(path)}`;
 
-/** Whether a name is the name of a task. Records that share such a name refer to one task of the service. */
+/** Whether a lookup key is that of a task. Records that share such a lookup key refer to one task of the service. */
 export const isTaskLookupKey = (name: string): boolean => name.startsWith("task:");
 
 /** Returns a fingerprint of an API key. It is equal on every machine and does not reveal the key. */
@@ -65,7 +68,7 @@ export function apiKeyFingerprint(apiKey: string): string {
   return createHmac("sha256", apiKey).update(FINGERPRINT_LABEL).digest("hex");
 }
 
-/** Returns the key id for an origin and the fingerprint of an API key. Limits are counted for both together. */
+/** Returns the key id for an origin and the fingerprint of an API key. Limits are counted for each key id. */
 export function keyId(origin: string, fingerprint: string): KeyId {
   return hash("account", origin, fingerprint);
 }

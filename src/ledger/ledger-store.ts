@@ -114,7 +114,7 @@ export interface RecordWrite extends RecordKey {
   readonly lease?: "renew" | "release" | undefined;
 }
 
-/** `value`: the record that is stored instead; `undefined` if there is none. */
+/** Whether the record was written. If not, `value` is the record as stored now; `undefined` if no record is stored. */
 export type RecordWriteAnswer =
   | { readonly written: true }
   | { readonly written: false; readonly value: string | undefined };
@@ -130,8 +130,8 @@ export interface AdmitRequest extends AdmissionLimits {
   /** The narration that the create is sent for and that pays for it; `null` for a direct request. */
   readonly narrationId: string | null;
   /**
-   * Whether every caller that waits has a handle. Then the create is no longer wanted once all handles of its record
-   * are cancelled.
+   * Whether every caller that waits has a handle. If so, the create is no longer wanted as soon as all handles of its
+   * record are cancelled.
    */
   readonly isForHandles?: boolean;
 }
@@ -190,8 +190,8 @@ const MAX_OTHER_ORIGINS = 5;
 const REFUSAL_RETENTION_MS = 30 * 24 * 60 * 60 * 1000;
 
 /**
- * Windows, leases and places in flight use the engine's steady clock. The budget uses the wall clock, because it
- * must survive a reboot. Facts that money depends on are on the disk before a method returns (see
+ * Limit windows, leases and places in flight use the engine's steady clock. The budget uses the wall clock, because
+ * spend must still count after a reboot. Facts that money depends on are on the disk before a method returns (see
  * rules/durability.ts).
  */
 export class LedgerStore {
@@ -274,8 +274,8 @@ export class LedgerStore {
   }
 
   /**
-   * Writes a record if the stored revision is the expected one. Updates columns, names, sums and places to match the
-   * value.
+   * Writes a record if the stored revision is the expected one. Updates the columns, the lookup keys, the place in
+   * flight and the sums of spend to match the record.
    */
   write(write: RecordWrite): Promise<RecordWriteAnswer> {
     const written = { written: true } as const;
@@ -476,7 +476,9 @@ export class LedgerStore {
     return this.#changeState((state, nowMs) => withReleasedSlot(state, slot, nowMs));
   }
 
-  /** Pauses the creates of every process for `ms` milliseconds. Keeps a longer pause that is running. */
+  /**
+   * Pauses the creates of every process for `ms` milliseconds. If a running pause ends later, keeps the running pause.
+   */
   pause(ms: number): Promise<void> {
     return this.#changeState((state, nowMs) => withPause(state, ms, nowMs));
   }
@@ -622,8 +624,8 @@ export class LedgerStore {
   }
 
   /**
-   * Runs a transaction. Takes locks in a fixed order, so that transactions cannot deadlock: origin, API key,
-   * narration.
+   * Runs a transaction. Takes its locks in a fixed order (origin, API key, narration), so that transactions cannot
+   * deadlock.
    */
   async #transact<T>(question: LedgerTransaction<T>): Promise<T> {
     if (!this.#isRegistered) await this.#register();
@@ -716,18 +718,20 @@ const withoutOwn = (counted: number, { stored, otherShares }: LoadedRow, lastQua
   return own !== null && own.quarter > lastQuarter ? Math.max(0, counted - own.credits) : counted;
 };
 
-/** Frees a place in flight. Its date stays, so that a later write recognises the place as long ended. */
+/**
+ * Frees a place in flight. Keeps the date of the place, so that a later write recognises that the place ended long ago.
+ */
 const forgetPlace = (keyId: string, recordId: string): Statement =>
   sql("UPDATE agm_records SET flight = NULL WHERE key_id = ? AND record_id = ?", keyId, recordId);
 
 /**
- * Sets the date of a place in flight to now if it lies in the future, because such a date was written before the
+ * Sets the date of a place in flight to now. Used for dates in the future, which must have been written before the
  * steady clock restarted.
  */
 const clampPlace = (keyId: string, recordId: string, nowMs: number): Statement =>
   sql("UPDATE agm_records SET flight_at_ms = ? WHERE key_id = ? AND record_id = ?", nowMs, keyId, recordId);
 
-/** Makes the same correction as {@link clampPlace}, for the lease of another process. */
+/** Saves the lease of another process if the date of that lease lay in the future and was set to now. */
 const clampedLease = (name: RecordKey, stored: Lease | null, lease: Lease): Statement[] =>
   stored?.atMs === lease.atMs ? [] : [saveLease(name, lease)];
 
@@ -736,7 +740,9 @@ const leaseOf = (rows: Rows | undefined): Lease | null => {
   return row === undefined ? null : leaseRow.parse(row);
 };
 
-/** Sorts rows newest first, and by record id within one millisecond, so that a repeated list has the same order. */
+/**
+ * Sorts rows newest first. Sorts rows of the same millisecond by record id, so that a repeated list has the same order.
+ */
 function newestFirst(rows: Rows): Rows {
   return rows
     .flatMap((row) => {

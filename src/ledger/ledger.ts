@@ -22,8 +22,8 @@ import { eachTaskOnce } from "./rules/shared-task.ts";
 import { StoredRecords } from "./stored-records.ts";
 
 /**
- * Number of consecutive conflicts after which an operation fails. So many are a fault, because concurrent changes of
- * one record are rare.
+ * Number of consecutive conflicts after which an operation fails. That many indicate a fault, because concurrent
+ * changes of one record are rare.
  */
 const MAX_CONFLICTS = 20;
 
@@ -31,7 +31,7 @@ const MAX_CONFLICTS = 20;
 const MAX_FIRST_REVISION = 2 ** 30;
 
 export interface ChangeOptions {
-  /** The slot of the create that this change ends. */
+  /** The slot to release with this change, and how its create ended. */
   readonly slot?: SlotRelease | undefined;
   readonly lease?: "renew" | "release";
 }
@@ -107,7 +107,10 @@ export class Ledger {
     }
   }
 
-  /** Throws for a damaged record of this key. Skips damaged records of other keys, because they are only hints. */
+  /**
+   * Finds records by a lookup key. Throws for a damaged record of this key. Skips damaged records of other keys,
+   * because they are only hints.
+   */
   async #findByLookupKey(name: string): Promise<TaskRecord[]> {
     const records: TaskRecord[] = [];
     for (const stored of await this.store.findByLookupKey(name)) {
@@ -122,8 +125,8 @@ export class Ledger {
    * Takes the lease of a record for this process. Writes the draft if the record is missing. A lease whose owner is a
    * dead process of this machine is taken over at once.
    *
-   * @param draft the record as last read. A record without a task may be missing because it was refused and then
-   *   deleted. It is then written as a new record, without its earlier sends
+   * @param draft the record as last read. A record without a task may be missing because it was refused and later
+   *   deleted. In this case, the draft is written as a new record, without its earlier sends
    * @returns the stored record, and whether this process has the lease
    */
   async acquireLease(draft: TaskRecord): Promise<{ record: TaskRecord; isOurs: boolean }> {
@@ -138,10 +141,10 @@ export class Ledger {
   }
 
   /**
-   * Applies an event to a record and writes the result. If the stored record differs from the caller's, applies the
-   * event to the stored one. Writes nothing if the event does not change the caller's record.
+   * Applies an event to a record and writes the result. If the stored record has changed since it was last read,
+   * applies the event to the stored record instead. Writes nothing if the event changes nothing.
    *
-   * @param knownRecord the record as last read. If the ledger has lost a record with a task, the record is written again
+   * @param knownRecord the record as last read. A record with a task is written again if the ledger has lost it
    * @returns the record after the event; `null` if the record was removed
    * @throws AudioError `store_unavailable`
    */
@@ -245,8 +248,8 @@ export class Ledger {
 
 /**
  * Returns the revision of the next write. A record that {@link Ledger.acquireLease} has written has revision 0. The
- * next write picks a random revision, so that a late write to a record that was removed before does not match its
- * successor.
+ * next write picks a random revision. A record may be removed and then created again, and a late write to the removed
+ * record must not match the revision of the new one.
  */
 const nextRevision = ({ revision }: TaskRecord): number =>
   revision === 0 ? randomInt(1, MAX_FIRST_REVISION) : revision + 1;

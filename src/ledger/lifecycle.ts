@@ -14,8 +14,8 @@ import type { StoredError } from "./stored-error.ts";
  */
 export type TaskEvent =
   /**
-   * A create is about to be sent. The event is written before the send, so that a crash leaves an attempt with an
-   * unknown answer.
+   * A create is about to be sent. The event is written before the send. If the process crashes, the record therefore
+   * shows that the answer is unknown.
    */
   | { readonly kind: "sending"; readonly attempt: number; readonly sendId: string; readonly atMs: number }
   /** The send certainly created no task. */
@@ -162,7 +162,7 @@ function observed(record: TaskRecord, event: TaskEvent & { kind: "observed" }): 
   if (record.attempt !== event.attempt || isOther) return record;
   const seen = { ...record, isGone: false, polledAtMs: atMs };
   const hadEnded = record.status === "succeeded" || record.status === "failed";
-  // An answer older than the known status only shows that the service was asked.
+  // Keep the known status if the answer has an earlier status. Such an answer only shows that the service was asked.
   const isBackwards = isRunningStatus(record.status) && ORDER[task.status] < ORDER[record.status];
   if (record.taskId !== null && (hadEnded || isBackwards)) return seen;
   const hasEnded = task.status === "succeeded" || task.status === "failed";

@@ -13,8 +13,9 @@ const PATTERN = /^[0-9a-f]{32}$/;
 /**
  * Reads the id in the state folder, or creates it on first use.
  *
- * @returns 32 hex digits. If the folder can be neither read nor written, they are new each time. Tasks of earlier API
- *   keys are then not found in a shared store, and a dead process is detected only when its lease expires.
+ * @returns 32 hex digits. If the folder can be neither read nor written, every call returns a new id. In this case,
+ *   tasks of earlier API keys are not found in a shared store, and a dead process is detected only when its lease
+ *   expires.
  */
 export async function machineId(stateDir: string | null): Promise<string> {
   const fresh = randomBytes(16).toString("hex");

@@ -10,7 +10,10 @@ import { LedgerStore } from "./ledger-store.ts";
 import { machineId } from "./machine-id.ts";
 import type { SqlEngine } from "./store/sql-engine.ts";
 
-/** The machine id in a ledger file. One machine uses the file, so every key in it is that machine's. */
+/**
+ * The machine id in a ledger file. Only one machine uses the file, so every API key in the file belongs to that
+ * machine.
+ */
 const SINGLE_MACHINE_ID = "this";
 
 export interface LedgerOptions {

@@ -124,7 +124,10 @@ export const isRefunded = ({ billing }: Pick<TaskRecord, "billing">): boolean =>
 export const isOpenStatus = (status: RecordStatus): boolean =>
   isRunningStatus(status) || status === "succeeded";
 
-/** Why a record holds one of the account's two places in flight: an unanswered create, or a running task. */
+/**
+ * Why a record holds one of the account's two places in flight. `sent`: its create is unanswered. `accepted`: its task
+ * runs.
+ */
 export type Flight = "sent" | "accepted";
 
 export function flightOf(record: TaskRecord): Flight | null {
@@ -147,7 +150,7 @@ export interface RecordRow {
    * The wall-clock time of the refusal. The record is deleted some time after it. `null` if the record must be kept.
    */
   readonly refusedAtMs: number | null;
-  /** Hashed lookup keys of the record: its request, its tasks and its files. */
+  /** The hashed lookup keys by which the record is found: those of its work, its tasks and its files. */
   readonly lookupKeys: readonly string[];
   readonly createdAtMs: number;
   readonly revision: number;
@@ -159,7 +162,7 @@ export interface RecordRow {
 export const originalInput = (input: string, writtenPrompt: string | null): string =>
   writtenPrompt === null ? input : JSON.stringify({ ...Object(JSON.parse(input)), prompt: writtenPrompt });
 
-/** Returns the name of the work with the original text. A respelled request is found by this name, too. */
+/** Returns the lookup key of the work with the original text. A respelled request is found by this lookup key, too. */
 function writtenNames({ origin, input, writtenPrompt, take }: TaskRecord): string[] {
   if (input === null || writtenPrompt === null || take === null) return [];
   return [originalWorkLookupKey(workIdOf(origin, originalInput(input, writtenPrompt), take))];

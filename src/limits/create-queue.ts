@@ -63,8 +63,8 @@ export class CreateQueue {
       tryAdmit: (order) => this.#tryAdmit(order),
       failsAll: (error) => !(error instanceof AudioError && ONE_CREATE.has(error.code)),
       releaseUnused: (outcome) => this.releaseUnused(outcome),
-      // A repeat goes first, because it already has its place in flight. If it waited behind a create that waits for
-      // that place, both would wait forever.
+      // A repeated send goes first, because it already has its place in flight. If it waited behind a create that waits
+      // for that place, both would wait forever.
       rank: ({ record, narrationId }) => {
         if (record.status === "unresolved") return 0;
         return (narrationId?.() ?? null) === null ? 1 : 2;
@@ -141,8 +141,8 @@ export class CreateQueue {
         { narrationId: narrationId?.() ?? null, isForHandles: isForHandles?.() ?? false },
       )
       .catch((error: unknown) => {
-        // Release the admission, because it may be committed although its answer was lost. The store would count a
-        // place in flight and credits that no create uses.
+        // Release the admission. It may be committed although the answer of the ledger was lost. The store would then
+        // count a place in flight and credits that no create uses.
         void this.#releaseAdmission(record, sendId);
         throw error;
       });
@@ -156,7 +156,7 @@ export class CreateQueue {
       case "over_limit":
         throw overLimitError(admission.maxCredits, admission.billedCredits);
       case "over_budget":
-        // The cost of this record's earlier attempts counts, too.
+        // The cost of this record's earlier attempts counts towards the budget, too.
         throw overBudgetError(creditBudget ?? 0, admission.countedCredits + record.earlierCredits);
       case "held": {
         const { reason } = admission;

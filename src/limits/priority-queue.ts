@@ -1,4 +1,6 @@
-/** An in-process queue: first come, first served within a rank. Only the head asks whether it may go on. */
+/**
+ * An in-process queue: first come, first served within a rank. Only the request at the head asks whether it may go on.
+ */
 import type { Clock } from "../clock.ts";
 import { Wakeup } from "./wakeup.ts";
 
@@ -10,16 +12,16 @@ export type QueueAnswer<Outcome, Reason> =
 export interface PriorityQueueOptions<Request, Outcome, Reason> {
   readonly clock: Clock;
   /**
-   * Asks for the request at the head. A rejection fails that request. If `failsAll` returns true, it also fails all
-   * other requests in the queue.
+   * Asks whether the request at the head may go on. A rejection fails that request. If `failsAll` returns true for the
+   * error, all other requests in the queue fail, too.
    */
   tryAdmit(request: Request): Promise<QueueAnswer<Outcome, Reason>>;
   failsAll(error: unknown): boolean;
   /** Releases an outcome whose caller has left the queue in the meantime. */
   releaseUnused(outcome: Outcome): Promise<void>;
   /**
-   * Returns the rank of a request. The request with the lowest rank goes first. The queue asks again before each
-   * choice, because a rank may change while the request waits.
+   * Returns the rank of a request. The request with the lowest rank goes first. The queue reads all ranks again before
+   * each choice, because a rank may change while the request waits.
    */
   rank(request: Request): number;
   onWaiting(request: Request, reason: Reason, waitMs: number): void;
@@ -116,7 +118,7 @@ export class PriorityQueue<Request, Outcome, Reason> {
     return first;
   }
 
-  /** Never rejects, because each failure rejects the request that it belongs to. */
+  /** Never rejects, because each failure rejects the waiting requests that it concerns. */
   async #serve(): Promise<void> {
     this.#isServing = true;
     for (let head = this.#first(); head !== undefined; head = this.#first()) {

@@ -33,7 +33,7 @@ export class ReadQueue {
   readonly #queue: Queue;
   /** A separate queue, because waiting polls must not delay a download. */
   readonly #pollQueue: Queue;
-  /** The reads in the window, oldest first. */
+  /** The reads in the window, in the order in which they began. */
   #reads: Read[] = [];
   #lastPollMs = Number.NEGATIVE_INFINITY;
 
@@ -45,8 +45,8 @@ export class ReadQueue {
 
   /**
    * Runs one query or download as soon as this process's limit of 60 reads in 60 s allows it. Ignores other processes,
-   * because a 429 on a read costs nothing and pauses only the reads of this process. Polls slow down once half of the
-   * reads are used. Polls never use the last 8 of the 60. These are for downloads and other queries.
+   * because a 429 on a read costs nothing and pauses only the reads of this process. Polls slow down once more than
+   * half of the reads are used. Polls never use the last 8 of the 60 reads, which are for downloads and other queries.
    */
   async run<T>(signal: AbortSignal, run: () => Promise<T>, options: ReadOptions = {}): Promise<T> {
     const read = await (options.isPoll === true ? this.#pollQueue : this.#queue).enter(options, signal);

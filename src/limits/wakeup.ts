@@ -1,4 +1,4 @@
-/** Sleeps until a time or until another part of the process signals. */
+/** Sleeps for a given time, or until another part of the process signals. */
 import type { Clock } from "../clock.ts";
 
 /** Never loses a signal: a signal that arrives while nothing sleeps ends the next sleep at once. */

@@ -46,7 +46,8 @@ export class NarrationCallHandles implements CallHandleOperations<NarrationView>
         : ((await store.findCallHandle(knownHandle.handleId)) ?? knownHandle);
     if (handle.end === null) {
       if (state.status === "running" && leaseOwner === null && !drivers.has(narrationId)) {
-        // The narration's process has ended, but the agreed limit still applies.
+        // The process that drove the narration has ended. Continue the narration here, because the agreed limit still
+        // applies.
         await repository.change(narrationId, (before) => withoutEndedProcesses(before, self));
         drivers.start(narrationId);
       }

@@ -149,7 +149,7 @@ export class NarrationWorkflow implements Narrations {
     call.signal.throwIfAborted();
     const first = await this.#planFirst(source, narration, changes);
     if (first !== null) {
-      // Do not store the limit, but store the file name.
+      // This call gets only the plan. Store its file name, but not its limit.
       await this.#apply(source, narration, { ...changes, maxCredits: null });
       return first;
     }
@@ -290,8 +290,8 @@ export class NarrationWorkflow implements Narrations {
   }
 
   /**
-   * Returns the plan instead of a start, so that a person decides; `null` if no decision is needed. A decision is
-   * needed if the first limit is below the suggested one. For a new narration, it is also needed if a voice does not
+   * Returns the plan if a person must decide before the narration starts; `null` if no decision is needed. A decision
+   * is needed if the first limit is below the suggested one. For a new narration, it is also needed if a voice does not
    * speak the text's language, or if paid parts would be made again because pronunciations changed.
    */
   async #planFirst(
@@ -332,8 +332,8 @@ export class NarrationWorkflow implements Narrations {
   }
 
   /**
-   * Applies the changes of a call. Only a limit allows spending. A call without a limit may set a name and have saved
-   * parts joined. It may also continue, within the earlier limit, a narration whose process has ended.
+   * Applies the changes of a call. Only a limit allows spending. A call without a limit may set a name, and may request
+   * that saved parts are joined. It may also continue, within the earlier limit, a narration whose process has ended.
    */
   async #apply(source: NarrateSource, narration: KnownNarration, changes: NarrateChanges): Promise<void> {
     const { narrationId, plan, state } = narration;

@@ -95,7 +95,7 @@ export function oggCutter(head: Uint8Array, sizeBytes: number, statedSeconds: nu
         return page;
       });
       const isFirst = zero === 0;
-      // At the beginning of the file, the pre-skip counts as lead.
+      // At the beginning of the file, the pre-skip is what must not be heard.
       const begins = body === 0 && isFirst ? skipped : timeAt(body);
       return {
         from: timeOf(begins),

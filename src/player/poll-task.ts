@@ -84,7 +84,7 @@ export async function pollUntilMade(
       const newShown = await readShown(shown);
       if (!isWanted()) return;
       // Do not compare the ids, because the id of a waiting request changes once its task exists. Refuse a result
-      // without a status, because it would only be requested again.
+      // without a status, because the page would only request the same result again.
       if (newShown.isError || newShown.kind !== shown.kind || newShown.status === "")
         throw new HostError(newShown.isError ? newShown.message : "The chat passes only the text.");
       refusals = 0;

@@ -11,7 +11,7 @@ export interface SoundPlayerEvents {
   onError(error: unknown): void;
 }
 
-/** Interval in milliseconds at which the engine checks whether the next segment must begin. */
+/** Interval in milliseconds at which the player checks whether the next segment must begin. */
 const TICK_MS = 60;
 
 export class SoundPlayer {

@@ -1,4 +1,7 @@
-/** Connects the controls for play, position (by mouse and keys), speed and time, and shows the engine's state. */
+/**
+ * Connects the controls for play, position (by mouse and keys), speed and time, and shows the state of the sound
+ * player.
+ */
 import { button, element, html } from "./elements.ts";
 import type { SoundPlayer } from "./sound-player.ts";
 import { formatClock } from "./sounds.ts";

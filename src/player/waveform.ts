@@ -6,7 +6,7 @@ const DRAWING_HERTZ = 8000;
 
 export class Waveform {
   readonly #canvas: HTMLCanvasElement;
-  /** Loudness of each bar; -1 if that part of the sound has not been read. */
+  /** Loudness of each bar; -1 if the sound of that bar has not been read. */
   #bars: Float32Array;
   #played = 0;
 
@@ -17,16 +17,20 @@ export class Waveform {
   }
 
   clear(): void {
-    // Replace the array, because decoding that is still running fills the bars of the previous sound.
+    // Replace the array instead of clearing it. Decoding of the previous sound may still be running, and writes to the
+    // old array.
     this.#bars = new Float32Array(this.#bars.length).fill(-1);
     this.draw();
   }
 
-  /** Adds a segment. Ignores bytes that cannot be decoded, because the engine reports them when it plays them. */
+  /**
+   * Adds a segment. Ignores bytes that cannot be decoded, because the sound player reports them when it plays the
+   * segment.
+   */
   async add({ bytes, from, to, lead }: Segment, secondsTold: number): Promise<void> {
     const bars = this.#bars;
     const count = bars.length;
-    // Some browsers and privacy modes offer pages no decoder.
+    // In some browsers and privacy modes, a page has no decoder.
     if (!("OfflineAudioContext" in globalThis)) return;
     const decoder = new OfflineAudioContext(1, 1, DRAWING_HERTZ);
     const buffer = await decoder.decodeAudioData(bytes.slice().buffer).catch(() => null);
@@ -46,7 +50,7 @@ export class Waveform {
     this.draw();
   }
 
-  /** Marks the part that has been played. @param played share of the sound, 0 to 1 */
+  /** Marks how much of the sound has been played. @param played share of the sound, 0 to 1 */
   show(played: number): void {
     const barsOf = (part: number): number => Math.round(part * this.#bars.length);
     const isSame = barsOf(played) === barsOf(this.#played);

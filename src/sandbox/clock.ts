@@ -1,7 +1,10 @@
 /** Defines the sandbox's clock as an interface, so that tests can control time. */
 import { setTimeout as sleepFor } from "node:timers/promises";
 
-/** Monotonic time measures rate limit windows. Wall time dates tasks and decides when grants expire. */
+/**
+ * Monotonic time measures the windows of rate limits. Wall time gives tasks their dates, and decides when grants
+ * expire.
+ */
 export interface SandboxClock {
   /** Returns monotonic milliseconds from an arbitrary start. */
   now(): number;

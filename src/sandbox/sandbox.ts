@@ -119,7 +119,10 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Runnin
       ? defaultAccounts(generateApiKey())
       : parseAccounts(options.accounts, "accounts list");
 
-  /** Functions that close what has been opened so far. They run in reverse order at stop or if a later step fails. */
+  /**
+   * Functions that close what has been opened so far. They run in reverse order when the sandbox stops or a later step
+   * fails.
+   */
   const closers: Array<() => unknown> = [];
   const closeAll = async (): Promise<void> => {
     for (const close of closers.splice(0).reverse()) await close();

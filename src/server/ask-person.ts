@@ -31,7 +31,7 @@ function canAsk(context: ServerContext, initialized: ClientCapabilities | undefi
   return "form" in elicitation || Object.keys(elicitation).length === 0;
 }
 
-/** `ask`: send this result; `answered`: the person's answer; `null`: there is no answer. */
+/** `ask`: answer the call with `result`, which asks the person; `answered`: the person's number; `null`: no number. */
 export type AskResult =
   | { readonly kind: "ask"; readonly result: InputRequiredResult }
   | { readonly kind: "answered"; readonly value: number }

@@ -17,7 +17,7 @@ const ADDED_ARGUMENTS: readonly AddedArgument[] = [
   },
 ];
 
-/** A client that shows a `resource_link` to the user, or at least ignores it. */
+/** A client that shows a `resource_link` to the user or its model, or at least ignores it. */
 interface LinkingClient {
   /** Matches the start of the lower-case `clientInfo.name`. */
   readonly name: RegExp;

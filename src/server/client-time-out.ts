@@ -1,5 +1,6 @@
 /**
- * Estimates how long a client waits for a response. The estimate depends on the call that the client gave up soonest.
+ * Estimates how long a client waits for a response. The estimate depends on the call that the client gave up after the
+ * shortest time.
  */
 
 /**

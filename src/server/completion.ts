@@ -3,7 +3,7 @@ import type { CompleteRequestParams, CompleteResult } from "@modelcontextprotoco
 import { LANGUAGES, VOICE_IDS } from "../contract/voices.ts";
 import type { ServerDeps } from "./run-tool.ts";
 
-/** The most values that the protocol allows in one answer. */
+/** Maximum number of values that the protocol allows in one answer. */
 const MAX_VALUES = 100;
 
 async function taskIds(deps: ServerDeps): Promise<readonly string[]> {

@@ -15,7 +15,10 @@ import { TASK_METHODS, TASKS_EXTENSION } from "./tasks/extension.ts";
 const HOUR_MS = 3_600_000;
 const FIXED = { ttlMs: HOUR_MS, cacheScope: "public" } as const;
 
-/** Lists are the same for every user, so they are public. The discovery names a user's folder, so it is private. */
+/**
+ * How long, and for whom, clients may cache the answers. Lists are the same for every user, so their scope is public.
+ * The answer to `server/discover` names a folder of the user, so its scope is private.
+ */
 const CACHE_HINTS: NonNullable<ServerOptions["cacheHints"]> = {
   "tools/list": FIXED,
   "prompts/list": FIXED,

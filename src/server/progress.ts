@@ -1,6 +1,6 @@
 /**
- * Sends progress notifications. The protocol requires that each notification has a greater number, even if no further
- * part is saved.
+ * Sends progress notifications. The protocol requires that each notification has a greater number than the previous
+ * one, even if no further part was saved.
  */
 import type { ServerContext } from "@modelcontextprotocol/server";
 import type { ProgressCount } from "../generation/job/wait-for-job.ts";
@@ -8,8 +8,9 @@ import type { Log } from "../log.ts";
 import type { ToolCall } from "../tools/tool.ts";
 
 /**
- * Returns the progress number of the nth message about the same count. The number starts at `done`, or half below
- * `total` if all is done. It grows by less than a half in all messages together, and never exceeds `total`.
+ * Returns the progress number of a message. `news` counts the messages with the same `done`, from 1. The first number
+ * is `done`, or `total` minus 0.5 if everything is done. Later numbers grow by less than 0.5 in total, so none exceeds
+ * `total`.
  */
 function progressNumber(news: number, { done, total }: ProgressCount): number {
   const part = 0.5 / news;

@@ -68,12 +68,15 @@ async function inlineBlock(
 }
 
 /**
- * The largest audio inside a result. Larger audio would fill the context of a model whose client passes bytes on
- * as text.
+ * Maximum size of the audio inside a result. Larger audio would fill the context of a model whose client passes bytes
+ * on as text.
  */
 const MAX_INLINE_BYTES = 256 * 1024;
 
-/** Explains why requested audio is not in the result. Returns `null` if it is, or if none was requested. */
+/**
+ * Explains why requested audio is not in the result. Returns `null` if the audio is in the result, or if no audio was
+ * requested.
+ */
 function whyNotInline({ inline }: ToolResult, client: ClientTraits): string | null {
   if (inline === undefined) return null;
   const where = "The file is at the path, and can be read as a resource.";
@@ -135,8 +138,8 @@ export function traitsOfClient(deps: ServerDeps, context: ServerContext, client:
 }
 
 /**
- * Shortens the default wait for a client that has given up a call before. Records how long this call took if the client
- * gives it up.
+ * Shortens the default wait for a client that has given up a call before. If the client gives up this call, records how
+ * long the client waited.
  */
 function toolDepsFor({ tools }: ServerDeps, { timeOut }: Client, signal: AbortSignal): ToolDeps {
   if (timeOut === undefined) return tools;
@@ -149,7 +152,7 @@ function toolDepsFor({ tools }: ServerDeps, { timeOut }: Client, signal: AbortSi
 }
 
 /**
- * Runs a tool and converts every error to an `isError` result. Nothing else does this.
+ * Runs a tool and converts every error to an `isError` result.
  *
  * @param client what the client stated in the handshake, if there was one
  */

@@ -14,7 +14,10 @@ const output = z.strictObject({
   count: z.int(),
 });
 
-/** Prevents further calls that search the voices for tone, gender or age. */
+/**
+ * Says what is known about the voices. Without this sentence, assistants would call again to search for tone, gender or
+ * age.
+ */
 const KNOWN_FACTS =
   "No tone, gender or age is published, only languages, in which each id ends; mixed voices switch language within a text.";
 

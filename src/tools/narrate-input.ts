@@ -32,8 +32,8 @@ export interface PlanArguments {
 const MAX_TEXT_CODE_POINTS = 100_000;
 const MAX_PAUSE_SECONDS = 10;
 /**
- * Minimum pause at which each paragraph becomes a part of its own, because a caller that asks for a long pause wants it
- * everywhere.
+ * Minimum pause between paragraphs at which each paragraph becomes a part of its own. A caller that asks for a long
+ * pause wants it between all paragraphs, not only where two parts meet.
  */
 const KEPT_PAUSE_SECONDS = 1;
 export const MAX_CREDITS = 10_000_000;

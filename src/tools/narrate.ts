@@ -41,8 +41,8 @@ const output = z.strictObject({
 });
 
 /**
- * Omits the files of a running sheet, because its call is repeated often and the message states how many there
- * are.
+ * Returns the files to list in the result. Lists none while a sheet is running, because the call is then repeated
+ * often, and the message states the number of files.
  */
 const listedFiles = ({ isSheet, status, files }: NarrationView): NarrationView["files"] =>
   isSheet && status === "running" ? [] : files;

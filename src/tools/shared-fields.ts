@@ -63,7 +63,10 @@ export const pronunciationsOf = (
 /** Decoders insert this character for bytes that they cannot decode. */
 const LOST_CHARACTER = "\ufffd";
 
-/** Refuses lost characters in a paid request, because they would be spoken or fetched, and paid for. */
+/**
+ * Refuses arguments of a paid request that contain {@link LOST_CHARACTER}. The service would speak the character, or
+ * fetch an address that contains it, and charge for the task.
+ */
 export function checkCharacters<Name extends string>(
   names: readonly Name[],
   args: Readonly<Partial<Record<Name, unknown>>>,

@@ -102,12 +102,13 @@ export interface Tool {
   /**
    * Handles a call. Parses the arguments itself, so that their type does not leave the tool.
    *
-   * @throws BadArguments if the arguments break the schema, and errors of the handler
+   * @throws BadArguments if the arguments break the schema
+   * @throws the errors of the handler
    */
   run(args: unknown, deps: ToolDeps, call: ToolCall): Promise<ToolResult>;
   /**
-   * Like `handle`, for clients that accept a task of the protocol's extension as the answer. Absent in tools that
-   * never return a task.
+   * Like `run`, for clients that accept a task of the protocol's extension as the answer. Absent in tools that never
+   * return a task.
    */
   readonly runAsTask?: (
     args: unknown,

@@ -146,6 +146,14 @@ describe("the house", () => {
     expect(silent.map(({ path }) => path)).toEqual([]);
   });
 
+  it("describes every documented exported function in a sentence, and not by tags alone", () => {
+    const tagsAlone = /\/\*\*(?:\s|\*)*@(?:(?!\*\/)(?:.|\n))*\*\/\nexport (?:async )?function\*? (\w+)/g;
+    const silent = all.flatMap(({ path, text }) =>
+      [...text.matchAll(tagsAlone)].map(([, name]) => `${path}: ${name}`),
+    );
+    expect(silent).toEqual([]);
+  });
+
   it("gives every file a unique base name, except in sandbox and player", () => {
     const names = all
       .filter(({ path }) => !BESIDE.includes(floorOf(path)))

@@ -36,8 +36,8 @@ export interface CaptionRequest {
 }
 
 /**
- * The functions that measure loudness, by format. Opus has none, because its packet sizes predict silences worse than
- * text lengths do.
+ * The functions that measure loudness, by format. There is none for Opus: its packet sizes predict silences less
+ * exactly than the lengths of the texts do.
  */
 export const LOUDNESS_METERS: LoudnessMeters = { mp3: mp3Loudness, wav: wavLoudness, pcm: pcmLoudness };
 
@@ -139,12 +139,13 @@ export interface Captions {
 }
 
 /**
- * Makes captions for a joined file: one cue per sentence, or several for a long sentence, each of at most two lines of
- * 42 columns. The edges of parts are exact. The edges of sentences are put into silences of the sound, if loudness can
- * be measured in the format.
+ * Makes captions for a joined file: one cue per sentence, or several for a long sentence. Each cue has at most two
+ * lines of 42 columns. The times at which parts begin and end are exact. Inside a part, the times of sentences come
+ * from silences of the sound, if loudness can be measured in the format.
  *
- * @param request each sentence in it lies within one paragraph, so each cue does, too
- * @throws DamagedPartError if a part cannot be read, and the reason of the signal
+ * @param request each of its sentences must lie within one paragraph, so that no cue spans two paragraphs
+ * @throws DamagedPartError if a part cannot be read
+ * @throws the reason of the signal, if the signal is aborted
  */
 export async function makeCaptions(request: CaptionRequest): Promise<Captions> {
   const { format, parts, signal } = request;

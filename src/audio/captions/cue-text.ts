@@ -34,8 +34,8 @@ function widthOf(text: string): number {
 }
 
 /**
- * Splits text into units that lines do not break: a word with the space after it, or a wide character with its
- * punctuation.
+ * Splits text into atoms, which are never broken across two lines: a word with the space after it, or a wide character
+ * with its punctuation.
  */
 function atomsOf(text: string): string[] {
   const atoms: string[] = [];
@@ -58,7 +58,7 @@ function atomsOf(text: string): string[] {
   return open === "" ? atoms : [...atoms, open];
 }
 
-/** A unit of text that lines do not break. Its width in columns is computed once. */
+/** A stretch of text that is never broken across two lines. Its width in columns is computed once. */
 interface Atom {
   readonly text: string;
   /** Width including the white space after the text. */
@@ -85,8 +85,8 @@ function linesOf(atoms: readonly Atom[], max: number): string[] | undefined {
 }
 
 /**
- * Returns the index of the atom before which to break the text in two. Prefers the middle, and a break after
- * punctuation.
+ * Breaks the text in two: returns the index of the atom that begins the second half. Prefers a break near the middle,
+ * and after punctuation.
  */
 function breakOf(atoms: readonly Atom[]): number {
   const total = atoms.reduce((sum, { columns }) => sum + columns, 0);

@@ -15,7 +15,8 @@ const MAX_SECONDS = 0.5;
  * Measures how long each part is silent before its first sound.
  *
  * @returns the silence of each part in seconds; 0 for Opus, whose loudness cannot be measured
- * @throws DamagedPartError if a part cannot be read, and the reason of the signal
+ * @throws DamagedPartError if a part cannot be read
+ * @throws the reason of the signal, if the signal is aborted
  */
 export async function leadingSilences(
   format: OutputFormat,

@@ -8,7 +8,7 @@ export interface Loudness {
   readonly stepSeconds: number;
   /** Start of the first step, counted from the beginning of the part's sound. */
   readonly offsetSeconds: number;
-  /** By how much a silence is measured too short, because its first and last steps also contain sound. */
+  /** Duration by which every measured silence is too short, because the steps at its edges also contain sound. */
   readonly blurSeconds: number;
 }
 

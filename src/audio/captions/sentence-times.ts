@@ -1,5 +1,6 @@
 /**
- * Decides when each sentence of a part is spoken. Uses the silences that match, and the sentences' weights elsewhere.
+ * Decides when each sentence of a part is spoken. Where a silence matches, one sentence ends and the next begins at
+ * that silence. All other times follow from the weights of the sentences.
  */
 import { matchSilences } from "./match-silences.ts";
 import type { Silence } from "./silences.ts";

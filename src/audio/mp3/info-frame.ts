@@ -13,7 +13,9 @@ const TAG_BYTES = 4 + 4 + 4 + 4 + SEEK_TABLE_ENTRIES;
 /** Distance in bytes from the encoder's name to the encoder's delay and padding. The name follows the tag. */
 const DELAY_OFFSET = 21;
 const ENCODERS = /^(?:LAME|Lavf|Lavc)/;
-/** Delay that every decoder adds. All sound comes later by this delay, so less of the padding remains after it. */
+/**
+ * Delay that every decoder adds. It moves all sound to a later time, so less of the padding remains after the sound.
+ */
 const DECODER_DELAY_SAMPLES = 529;
 
 /** Silence that encoder and decoder add around the sound of a part. */

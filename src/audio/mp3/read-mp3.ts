@@ -39,8 +39,9 @@ export async function* soundFrames(
 }
 
 /**
- * Returns the stated silence. Omits the trailing silence if the number of frames is not the stated one, because the end
- * may have been cut off. Returns no silence if the stated one is not shorter than the sound.
+ * Returns the silence that the information frame states. Omits the trailing silence if the part does not have the
+ * stated number of frames, because its end may have been cut off. Returns no silence if the stated silence is as long
+ * as the sound or longer.
  */
 function edgesOf(information: Information | undefined, frames: number, samples: number): EdgeSilence {
   const none = { leadingSamples: 0, trailingSamples: 0 };

@@ -23,7 +23,10 @@ function bitsAt(bytes: Uint8Array, bit: number, count: number): number {
   return (three >> (24 - (bit & 7) - count)) & ((1 << count) - 1);
 }
 
-/** Returns how many bytes before the frame its data begins. Earlier frames leave these bytes unused. */
+/**
+ * Returns the distance in bytes from the beginning of the frame's data to the frame. The data begins in unused bytes of
+ * earlier frames.
+ */
 export function mainDataBegin({ header, bytes }: Frame): number {
   return bitsAt(bytes, header.sideOffset * 8, header.version === "1" ? 9 : 8);
 }

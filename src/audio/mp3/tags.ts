@@ -36,7 +36,7 @@ function syncsafe(bytes: Uint8Array, offset: number): number | undefined {
   return value;
 }
 
-/** Returns the length of the tag that begins with these bytes, or 0 if no tag does. */
+/** Returns the length of the tag that begins at the first of these bytes, or 0 if no tag begins there. */
 function leadingTagBytes(head: Uint8Array): number {
   if (head.byteLength >= ID3V2_BYTES && textAt(head, 0, 3) === "ID3") {
     const size = syncsafe(head, 6);
@@ -50,7 +50,7 @@ function leadingTagBytes(head: Uint8Array): number {
   return 0;
 }
 
-/** Returns the length of the tag that ends with these bytes, or 0 if no tag does. */
+/** Returns the length of the tag that ends at the last of these bytes, or 0 if no tag ends there. */
 function trailingTagBytes(tail: Uint8Array): number {
   const length = tail.byteLength;
   if (length >= ID3V1_BYTES && textAt(tail, length - ID3V1_BYTES, 3) === "TAG") {

@@ -94,7 +94,8 @@ function assertJoinable(parts: readonly OpusPart[]): void {
   assertSameProperties(
     parts.map(({ head, hasStereoPackets }) => ({
       "output gain": head.outputGain,
-      // Players mix stereo packets of a mono part down to one channel, but would not do so in a stereo file.
+      // Players mix the stereo packets of a mono part down to one channel. In a stereo file they would play both
+      // channels, so the part would sound different.
       "kind of packets":
         head.channels < channels && hasStereoPackets ? "stereo to be played as mono" : "as played",
     })),

@@ -25,7 +25,7 @@ export class PageWriter {
   readonly #serial: number;
   readonly #page = new Uint8Array(MAX_PAGE_BYTES);
   #sequence = 0;
-  /** The segment table of the next page, which is filled packet by packet like the payload. */
+  /** The segment table of the next page. Each packet adds its entries here, and its bytes to the payload. */
   readonly #lacing = new Uint8Array(MAX_SEGMENTS);
   readonly #payload = new Uint8Array(MAX_SEGMENTS * SEGMENT_BYTES);
   #segments = 0;

@@ -57,15 +57,15 @@ async function rawPageAt(file: PartFile, offset: number): Promise<RawPage | unde
   };
 }
 
-/** Collects the pieces of a packet that spans several pages. */
+/** Collects the bytes of a packet that spans several pages. */
 class OpenPacket {
   #pieces: Uint8Array[] = [];
   #bytes = 0;
   isOpen = false;
 
   /**
-   * Adds a piece. Keeps only the beginning of a packet that is too long for audio, because comments may contain large
-   * pictures.
+   * Adds the bytes of the packet that one page contains. Keeps only the beginning of a packet that is too long for
+   * audio, because a comment packet may contain large pictures.
    */
   add(piece: Uint8Array): void {
     this.isOpen = true;

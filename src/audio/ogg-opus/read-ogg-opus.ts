@@ -66,7 +66,7 @@ function audioPacket(bytes: Uint8Array, file: PartFile): AudioPacket {
 class Positions {
   samples = 0;
   #pages = 0;
-  /** The first stated position minus the number of samples up to it. */
+  /** The first stated position minus the number of samples up to that position. */
   #ahead = 0;
   #last = 0;
 
@@ -77,8 +77,8 @@ class Positions {
     this.samples += packets.reduce((sum, { samples }) => sum + samples, 0);
     if (granule === undefined) return undefined;
     if (this.#pages === 0) this.#ahead = granule - this.samples;
-    // If the stream has a single page, its position may be less than its number of samples: the end is then not played.
-    // With several pages, this is a fault.
+    // If the stream has a single page, the stated position may be less than the number of samples: the end of the sound
+    // is then not played. With several pages, such a first position is a fault.
     if (this.#pages === 1 && this.#ahead < 0) return "its first position lies before its beginning";
     if (granule < this.#last) return "its positions run backwards";
     this.#pages += 1;
@@ -86,7 +86,10 @@ class Positions {
     return undefined;
   }
 
-  /** Number of samples at the end that are not played; 0 if positions exceed the samples, as after a lost page. */
+  /**
+   * Number of samples at the end that are not played. It is 0 if the last position exceeds the number of samples, as
+   * after a lost page.
+   */
   get trimSamples(): number {
     const offset = this.#pages > 1 ? this.#ahead : 0;
     return this.#pages === 0 ? 0 : Math.max(0, offset + this.samples - this.#last);

@@ -7,8 +7,8 @@ import { frameBytesOf, readWav, WAVE_FLOAT, type WavFormat } from "./read-wav.ts
 import { silenceOf, wavHeaderAndTrailer } from "./wav-header.ts";
 
 /**
- * Usual loudspeaker masks: front centre for one channel, front left and right for two. A file without a mask means the
- * same.
+ * Usual loudspeaker masks: front centre for one channel, front left and right for two. A file without a mask uses the
+ * same loudspeakers.
  */
 const USUAL_MASKS: Readonly<Record<number, number>> = { 1: 0x4, 2: 0x3 };
 

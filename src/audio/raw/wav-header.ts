@@ -72,7 +72,7 @@ export function wavHeaderAndTrailer(
   dataBytes: number,
   tags: TextTags = {},
 ): { readonly before: Uint8Array; readonly after: Uint8Array } {
-  // A chunk of odd length is followed by a padding byte that its length excludes.
+  // A chunk of odd length is followed by a padding byte. The stated length of the chunk does not include this byte.
   const after = Buffer.concat([new Uint8Array(dataBytes % 2), infoChunk(tags)]);
   const formatChunk = chunk("fmt ", formatPayload(format));
   const wave = new TextEncoder().encode("WAVE");

@@ -1,4 +1,7 @@
-/** Runs a request in the background for a handle. No caller waits for it; its result is read through the handle. */
+/**
+ * Runs a request in the background for a call handle. No caller waits for the request; its result is read through the
+ * call handle.
+ */
 import { randomUUID } from "node:crypto";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { CallHandle, SaveOptions } from "../../ledger/rules/call-handle.ts";
@@ -7,31 +10,34 @@ import type { BeforeJob, Call } from "../job/wait-for-job.ts";
 import { taskFailedError } from "../task-failed.ts";
 
 /**
- * Thrown if the request needs no handle. The request is then answered as for clients that do not support the tasks
+ * Thrown if the request needs no call handle. The call is then answered as for clients that do not support the tasks
  * extension.
  */
 export class NoCallHandleNeeded extends Error {
   override readonly name = "NoHandleNeeded";
 }
 
-/** Thrown if nothing is left to do for the handle, or another run is already working on it. */
+/**
+ * Thrown if nothing is left to do for the call handle, or if another {@link CallHandleRun} of this process already
+ * works for it.
+ */
 export class CallHandleEnded extends Error {
   override readonly name = "HandleEnded";
 }
 
-/** A handle and its record. */
+/** A call handle and its record. */
 export interface OpenCallHandle {
   readonly handle: CallHandle;
   readonly record: TaskRecord;
 }
 
 /**
- * The number of recovery windows within which a run must end. An attempt needs up to three (accept, watch, save), and
- * a free repeat needs three more.
+ * The number of recovery windows within which the request must end. One attempt needs up to three: to be accepted,
+ * watched and saved. The free repeat of a failed task needs three more.
  */
 const RECOVERY_WINDOWS = 6;
 
-/** Whether the attempt made for this handle has failed. */
+/** Whether the record's latest attempt was made for this call handle and has failed. */
 export const hasFailedAttempt = ({ record, handle }: OpenCallHandle): boolean =>
   record.status === "failed" && record.attempt >= handle.attempt;
 
@@ -44,8 +50,9 @@ export class CallHandleRun implements BeforeJob {
   #handle: CallHandle | null;
 
   /**
-   * @param knownHandle a handle whose earlier process has ended; `null` to open a new handle
-   * @param onOpened called with the handle before its job starts; throws if another run works for it
+   * @param knownHandle the call handle to resume; `null` to open one
+   * @param onOpened called with the opened call handle before the job of the request starts. Throws `CallHandleEnded`
+   *   if this process already works for that call handle.
    */
   constructor(
     deps: GenerationDeps,
@@ -64,12 +71,12 @@ export class CallHandleRun implements BeforeJob {
     return this.#abort.signal;
   }
 
-  /** Stops this run because its handle was cancelled. */
+  /** Stops the work for the call handle, because the call handle was cancelled. */
   abort(): void {
     this.#abort.abort(new CallHandleEnded("the handle was cancelled"));
   }
 
-  /** The call that this run makes. */
+  /** The call that makes the request. */
   call(): Call {
     const waitMs = RECOVERY_WINDOWS * this.#deps.timing.stageLimitMs;
     return { signal: this.signal, waitMs, onProgress: () => undefined, beforeJob: this };
@@ -79,7 +86,7 @@ export class CallHandleRun implements BeforeJob {
     if (this.#handle === null) return await this.#open(draft);
     const handle = await this.#deps.ledger.store.findCallHandle(this.#handle.handleId);
     if (handle === null || handle.endedAtMs !== null) throw new CallHandleEnded("the handle has ended");
-    // A further attempt needs a new call.
+    // After a failed attempt, only a new call may begin another.
     if (hasFailedAttempt({ record: draft, handle })) throw taskFailedError(draft);
     return draft;
   }
@@ -88,7 +95,7 @@ export class CallHandleRun implements BeforeJob {
     const { ledger, clock } = this.#deps;
     const isSavedSomewhere = draftRecord.status === "succeeded" && draftRecord.files.length > 0;
     if (isSavedSomewhere) throw new NoCallHandleNeeded("nothing has to be made");
-    // Acquire the lease before opening the handle, so that no other process sends the request in between.
+    // Acquire the lease before opening the call handle, so that no other process sends the request in between.
     const { record } = await ledger.acquireLease(draftRecord);
     const { keyId, recordId: targetId } = record;
     const draft = { handleId: randomUUID(), keyId, targetId, openedAtMs: clock.wallMs() };

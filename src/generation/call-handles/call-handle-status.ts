@@ -1,8 +1,8 @@
-/** The status of a handle as reported to clients. */
+/** The status of a call handle as reported to clients. */
 import type { AudioError } from "../../errors.ts";
 import type { CallHandle } from "../../ledger/rules/call-handle.ts";
 
-/** The status of a handle. `View` is the data that the result is rendered from. */
+/** The status of a call handle. `View` is the data from which the result is rendered. */
 export type CallHandleStatus<View> = {
   readonly handleId: string;
   /** Wall clock time. */
@@ -10,35 +10,38 @@ export type CallHandleStatus<View> = {
   readonly updatedAtMs: number;
 } & (
   | { readonly kind: "working"; readonly message: string }
-  /** Cancelled. This kind and the ones below are final. */
+  /** `cancelled`, `done` and `error` are final. */
   | { readonly kind: "cancelled"; readonly message: string }
   | { readonly kind: "done"; readonly view: View }
-  /** The handle ended with the error that the call would have thrown. */
+  /** The call handle ended with the error that the call would have thrown. */
   | { readonly kind: "error"; readonly error: AudioError }
 );
 
 export type WorkingStatus = CallHandleStatus<never> & { readonly kind: "working" };
 
-/** The answer to a call whose client accepts handles: a view if there is nothing left to wait for. */
+/**
+ * The answer to a call whose client accepts call handles: a status while the work continues, a view if there is nothing
+ * left to wait for.
+ */
 export type CallHandleOrView<View> = { readonly working: WorkingStatus } | { readonly view: View };
 
-/** Operations on the handles of one kind. */
+/** Operations on the call handles of one kind: those of requests, or those of narrations. */
 export interface CallHandleOperations<View> {
   /**
-   * Reports the status of a handle, and resumes its work if no process is doing it.
+   * Reports the status of a call handle. Resumes its work if no process is doing that work.
    *
-   * @returns `null` if the ledger no longer has the record of the handle
-   * @throws AudioError `store_unavailable`; the handle is unaffected
+   * @returns `null` if the ledger no longer has the record of the call handle
+   * @throws AudioError `store_unavailable`; the call handle is unaffected
    */
   getStatus(handle: CallHandle): Promise<CallHandleStatus<View> | null>;
-  /** Cancels the handle unless it has ended. @throws AudioError `store_unavailable` */
+  /** Cancels the call handle unless it has ended. @throws AudioError `store_unavailable` */
   cancel(handle: CallHandle): Promise<void>;
 }
 
 /**
- * Adds the handle's id and times to a status.
+ * Adds the id and times of a call handle to a status.
  *
- * @param changedAtMs time of the last change of the handle's record
+ * @param changedAtMs time of the last change of the call handle's record
  */
 export function callHandleStatus<Kind>(
   { handleId, openedAtMs, endedAtMs }: CallHandle,

@@ -1,4 +1,4 @@
-/** Starts, reports and cancels requests by their handles, in any process. */
+/** Starts requests in the background. Reports and cancels them by their call handles, in any process. */
 import { AudioError, internalError } from "../../errors.ts";
 import {
   type CallHandle,
@@ -36,8 +36,8 @@ const CANCELLED = "Cancelled before anything was sent: nothing was charged. The 
 interface Running {
   readonly run: CallHandleRun;
   /**
-   * Handle and record as of the start of the run. They are kept because the record may be deleted from the ledger
-   * meanwhile.
+   * The call handle and its record as of the start of the work. They are kept, because the record may be deleted from
+   * the ledger meanwhile.
    */
   readonly opened: OpenCallHandle;
 }
@@ -45,7 +45,10 @@ interface Running {
 export class CallHandles implements CallHandleOperations<TaskView> {
   readonly #deps: GenerationDeps;
   readonly #jobs: Jobs;
-  /** The runs of this process by handle. Holds only handles that have not ended. */
+  /**
+   * The requests that this process runs in the background, by the id of their call handle. An entry is removed when its
+   * request ends.
+   */
   readonly #running = new Map<string, Running>();
   #isClosed = false;
 
@@ -57,8 +60,9 @@ export class CallHandles implements CallHandleOperations<TaskView> {
   /**
    * Starts a request in the background.
    *
-   * @param call waits for the result if the request needs no handle
-   * @returns the status of the handle once the ledger has the handle, or the view if nothing has to be made
+   * @param call the client's call; it waits for the result if the request needs no call handle
+   * @returns the status of the call handle once the ledger has stored the call handle, or the view if nothing has to be
+   *   made
    * @throws AudioError for refusals before the job starts
    */
   async start(
@@ -95,18 +99,18 @@ export class CallHandles implements CallHandleOperations<TaskView> {
 
   async getStatus(handle: CallHandle): Promise<CallHandleStatus<TaskView> | null> {
     const running = this.#running.get(handle.handleId);
-    // Another process may have cancelled the handle.
+    // Another process may have cancelled the call handle.
     if (handle.end?.kind === "cancelled") running?.run.abort();
     const record = (await this.#deps.ledger.get(handle.targetId)) ?? running?.opened.record;
     if (record === undefined) return null;
     const opened = { handle, record };
     if (handle.end !== null) return await this.#ended(opened, handle.end);
     if (running !== undefined) return this.#working(opened);
-    // A job that just saw the task fail may be about to make the free repeat.
+    // If the attempt has just failed, the job of this process may be about to repeat the request free of charge.
     const isDrivenHere = this.#jobs.running(record.recordId) !== undefined;
     if (isDrivenHere) return hasFailedAttempt(opened) ? this.#working(opened) : this.#resume(opened);
-    // The process that holds the record's lease works for the handle. If no process holds the lease, this process
-    // resumes the handle.
+    // The process that holds the record's lease works for the call handle. If no process holds the lease, this process
+    // resumes the work.
     const acquired = await this.#deps.ledger.acquireLease(record);
     const openHandle = { handle, record: acquired.record };
     return acquired.isOurs && !this.#running.has(handle.handleId)
@@ -120,7 +124,7 @@ export class CallHandles implements CallHandleOperations<TaskView> {
     if (end?.kind === "cancelled") this.#running.get(handleId)?.run.abort();
   }
 
-  /** Stops storing the outcomes of runs, because from now on only the shutdown ends them. */
+  /** Stops storing how requests end, because from now on only the shutdown ends them. */
   close(): void {
     this.#isClosed = true;
   }
@@ -137,7 +141,7 @@ export class CallHandles implements CallHandleOperations<TaskView> {
     return this.#working(opened);
   }
 
-  /** Stores how the run ends. If storing fails, the next status request resumes the handle. */
+  /** Stores how the request ends. If storing fails, the next status request resumes the work for the call handle. */
   #follow({ handleId, targetId }: CallHandle, run: CallHandleRun, view: Promise<TaskView>): void {
     const { ledger, log } = this.#deps;
     view
@@ -158,7 +162,7 @@ export class CallHandles implements CallHandleOperations<TaskView> {
     if (run.signal.aborted || thrown instanceof CallHandleEnded) return null;
     if (!(thrown instanceof AudioError)) this.#deps.log.error("a task failed unexpectedly", thrown);
     const error = thrown instanceof AudioError ? thrown : internalError(thrown);
-    // The store is unavailable, or the process is stopping.
+    // These codes mean that the store is unavailable or the process is stopping.
     const isTransient = error.code === "store_unavailable" || error.code === "timeout";
     return isTransient ? null : { kind: "error", error: toStoredError(error) };
   }
@@ -169,7 +173,7 @@ export class CallHandles implements CallHandleOperations<TaskView> {
     if (end === null || running?.run !== run || this.#isClosed) return;
     const { opened } = running;
     const record = end.kind === "error" ? await ledger.get(opened.record.recordId) : null;
-    // If another process holds the lease, it may still repeat the request, and then stores the result itself.
+    // If another process holds the lease, it may still repeat the request. It then stores the result itself.
     if (record !== null && !(await ledger.acquireLease(record)).isOurs) return;
     await ledger.store.endCallHandle(opened.handle, end, clock.wallMs());
   }
@@ -191,7 +195,7 @@ export class CallHandles implements CallHandleOperations<TaskView> {
     }
   }
 
-  /** Describes a running handle with the sentence that a waiting call shows as progress. */
+  /** Describes a running call handle by the sentence that a waiting call shows as progress. */
   #working({ handle, record }: OpenCallHandle): WorkingStatus {
     const job = this.#jobs.running(record.recordId);
     const kind = this.#running.has(handle.handleId) ? "starting" : "following";

@@ -1,4 +1,4 @@
-/** Builds the view of a finished handle; fetches the audio first if another machine saved it. */
+/** Builds the view of a finished call handle. Fetches the audio first if another machine saved it. */
 import { dirname } from "node:path";
 import { Deadline } from "../../deadline.ts";
 import { partsPath } from "../../files/output-folder.ts";
@@ -12,14 +12,14 @@ import { type TaskView, taskViewOf } from "../task-view.ts";
 import { viewOfSaved } from "../use-cases/saved-view.ts";
 
 /**
- * Maximum wait for a copy of audio that another machine saved. It is usually enough to fetch the copy. After it, the
- * view names the tool that fetches the audio.
+ * Maximum wait for a copy of audio that another machine saved. It is usually enough to fetch the copy. After this time,
+ * the view names the tool that fetches the audio.
  */
 const FETCH_WITHIN_MS = 5000;
 
 /**
- * Builds the view of a finished handle. If the file was saved on this machine and is missing, somebody removed it, so
- * it is not fetched again.
+ * Builds the view of a finished call handle. If the file was saved on this machine but is missing, somebody removed it.
+ * The audio is then not fetched again.
  *
  * @returns a view without audio if this machine has none
  */

@@ -7,13 +7,13 @@ import { findSaved } from "../find-saved.ts";
 import type { Job, JobEnd } from "./job.ts";
 
 /**
- * The lease owner usually saves the audio within this time. After it, a follower that does not find the audio in
- * its own folder downloads a copy.
+ * The lease owner usually saves the audio within this time. After this time, a follower downloads a copy if its own
+ * folder does not have the audio.
  */
 const DRIVER_SAVES_WITHIN_MS = 3000;
 
 export type LeaseOutcome =
-  /** This process has the lease. `hadFailed`: a task of the record failed before this job started. */
+  /** This process has the lease. `hadFailed`: a task of the record failed before this process acquired the lease. */
   | { readonly kind: "ours"; readonly hadFailed: boolean }
   /** Another process holds the lease, but the audio is ready to download. */
   | { readonly kind: "save" }
@@ -69,8 +69,8 @@ function keepLease(job: Job, deps: GenerationDeps): void {
 }
 
 /**
- * Acquires a lost lease again if the task was accepted and this job's record is the newest; otherwise stops the job. If
- * somebody emptied the ledger, this writes the record back.
+ * Acquires a lost lease again if the task was accepted and the ledger has no newer version of the record; otherwise
+ * stops the job. If somebody emptied the ledger, this writes the record back.
  */
 async function acquireAgain(job: Job, deps: GenerationDeps): Promise<void> {
   const { ledger } = deps;

@@ -123,7 +123,8 @@ async function send(
   }
   const hadBeenSent = job.hasUnansweredCreate;
   job.hasUnansweredCreate = true;
-  // No await between here and the request, so a cancellation is either before the send or after it.
+  // Do not await anything between here and the request, so that a cancellation comes either before the send or after
+  // it.
   job.setPhase({ kind: "sending", sinceMs: clock.steadyMs(), before: job.phase });
   const slot: SlotRelease = { sendId: admitted.sendId, outcome: "counts" };
   let task: ObservedTask;
@@ -141,8 +142,8 @@ async function send(
   }
   limits.background.clearPending(admitted.sendId);
   for (const oddity of task.oddities) deps.log.warn(`task ${task.taskId}: ${oddity}`);
-  // Do not count a failed task in the response to the first send, because an earlier call made it under the same key.
-  // After a send without a response, the failed task may be this job's own.
+  // A failed task in the response to the first send does not count as new, because an earlier call made it under the
+  // same key. After a send without a response, the failed task may be this job's own, so it counts.
   if (task.status !== "failed" || job.unansweredAttempt === attempt) job.newTasks += 1;
   // Store the task id before anything else.
   await persist(job, deps, { kind: "observed", attempt, task, atMs: clock.wallMs() }, { slot });

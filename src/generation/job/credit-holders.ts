@@ -15,8 +15,9 @@ const MAX_PER_STATUS = IN_FLIGHT_TASKS + 1;
  * Lists the other requests of this API key that held credits when the create was refused.
  *
  * @param refused the record of the refused create, with the time it was sent
- * @returns ids of the records that still hold credits; empty if a request has ended since the create was sent, so that
- *   credits may be free; `null` if no other request held credits, so that waiting is pointless
+ * @returns ids of the records that still hold credits. An empty list means that a request has ended since the create
+ *   was sent, so that credits may be free. `null` means that no other request held credits, so that waiting is
+ *   pointless.
  */
 export async function creditHolders(refused: TaskRecord, deps: GenerationDeps): Promise<string[] | null> {
   const others = await otherRequests(refused, deps);
@@ -44,7 +45,10 @@ export async function waitForCredits(
   }
 }
 
-/** A create without a response counts as holding for one lease period, because its result may never be known. */
+/**
+ * Whether a record holds credits. A create without a response counts as holding credits for one lease period only,
+ * because its result may never be known.
+ */
 function isHolding(record: TaskRecord, { clock, ledger }: GenerationDeps): boolean {
   const flight = flightOf(record);
   if (flight !== "sent") return flight === "accepted";

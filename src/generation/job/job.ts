@@ -15,7 +15,7 @@ export type JobEnd =
   /** The job stopped before anything was sent, or another process drives the record. */
   | { readonly kind: "no_result" }
   /**
-   * Nothing was sent, because all handles were cancelled, the narration has ended, or another process drives the
+   * Nothing was sent, because all call handles were cancelled, the narration has ended, or another process drives the
    * narration.
    */
   | { readonly kind: "not_wanted" };
@@ -56,12 +56,12 @@ export class Job {
   readonly #listeners = new Set<(message: string) => void>();
   #phase: Phase = { kind: "starting" };
   #finish: (end: JobEnd) => void = () => undefined;
-  /** Number of callers that wait until a deadline, and of callers with a handle. */
+  /** Number of callers that wait until a deadline, and number of callers with a call handle. */
   readonly #callers = { plain: 0, withHandle: 0 };
   /** Whether a call returned with the answer that the job continues. */
   #keepsRunning = false;
   /**
-   * When the longest wait began, on the steady clock. Ignores callers with handles, because they may poll at any
+   * When the longest wait began, on the steady clock. Ignores callers with call handles, because they may poll at any
    * time.
    */
   #waitedForSinceMs = Number.POSITIVE_INFINITY;
@@ -98,14 +98,17 @@ export class Job {
     return this.#callers.plain + this.#callers.withHandle > 0;
   }
 
-  /** Whether every caller has a handle. The ledger then knows whether one of these handles still wants the job. */
+  /**
+   * Whether only callers with call handles want the job. The ledger then knows whether any of these call handles is
+   * still wanted.
+   */
   get isForHandles(): boolean {
     return !this.#keepsRunning && this.#callers.plain === 0 && this.#callers.withHandle > 0;
   }
 
   /**
-   * Whether a new caller is probably repeating an earlier call that its client gave up. Such a call was cancelled, or
-   * has been open for long. Each cancellation is reported only once.
+   * Whether a new caller is probably repeating an earlier call that its client gave up. Such an earlier call was
+   * cancelled, or has been open for long. Each cancellation counts for one new caller only.
    */
   consumeLikelyRetry(): boolean {
     const wasCancelled = this.#wasCancelled;
@@ -135,8 +138,8 @@ export class Job {
   }
 
   /**
-   * Keeps the job wanted even if its handles are cancelled, because a call returned with the answer that the job
-   * continues.
+   * Keeps the job wanted even if all its call handles are cancelled, because a call has returned with the answer that
+   * the job continues.
    */
   keepRunning(): void {
     this.#keepsRunning = true;

@@ -1,4 +1,7 @@
-/** The running jobs of this process, one per record, each from its lease to the saved file. */
+/**
+ * Runs the jobs of this process, at most one per record. A job begins with the lease of its record, and ends at the
+ * latest when the file is saved.
+ */
 import { AudioError, type ErrorCode, internalError } from "../../errors.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import { toStoredError } from "../../ledger/stored-error.ts";
@@ -31,8 +34,8 @@ interface Running {
 }
 
 /**
- * Maximum number of times that a call starts a job for its request. A job may end without a result, for example when
- * another process drives the record, or if the job was just ending when the call joined it.
+ * Maximum number of times that a call starts a job for its request. A job may end without a result. For example,
+ * another process drives the record, or the job was about to end when the call joined it.
  */
 export const MAX_JOB_STARTS = 3;
 
@@ -61,9 +64,9 @@ export class Jobs {
    * Returns the running job of this record, or starts one. A running `finish` job becomes a `create` job on request.
    *
    * @param narrationId the narration that pays for the create; `null` for a direct request
-   * @param forcesDownload downloads the audio even if this machine has it
-   * @param mayRetryFailedAttempt starts a new attempt if the response to a create shows that the current attempt has
-   *   already failed
+   * @param forcesDownload whether to download the audio even if this machine has it
+   * @param mayRetryFailedAttempt whether to start a new attempt if the response to a create shows that the current
+   *   attempt has already failed
    */
   start(
     record: TaskRecord,
@@ -118,7 +121,9 @@ export class Jobs {
     }
   }
 
-  /** Stores a refusal. A call may have returned while the job continued, and its handle then reports the reason. */
+  /**
+   * Stores a refusal. A call may have returned a handle while the job continued. That handle then reports the reason.
+   */
   async #storeRefusal(job: Job, error: AudioError): Promise<void> {
     const { ledger, limits, clock } = this.#deps;
     if (job.purpose !== "create" || job.record.status !== "waiting" || TRANSIENT.has(error.code)) return;
@@ -129,7 +134,8 @@ export class Jobs {
   }
 
   /**
-   * Runs the actions of a record, whose lease this process has, until the job ends.
+   * Runs the actions of a record until the job ends. This process has the lease of the record, except if only its audio
+   * is left to download.
    *
    * @param hadFailed whether an earlier attempt had failed; this call then creates at most one new task
    */
@@ -150,7 +156,7 @@ export class Jobs {
       });
       switch (action.kind) {
         case "send":
-          // If another process created the task, a failure of the task happened while this job waited.
+          // If another process created the task and the task has failed, it failed while this job waited.
           failure =
             (await createTask(job, this.#deps, this.#onInFlightFull)) === "answered"
               ? "in_response"

@@ -30,12 +30,14 @@ export type FailureSeen =
 export interface JobFacts {
   /** The job may send creates, and a caller still wants its task. */
   readonly mayCreate: boolean;
-  /** The job creates for a narration, which checks its credit limit for each attempt. */
+  /** The job makes a part of a narration. The narration checks its own credit limit for each attempt. */
   readonly isOfNarration: boolean;
-  /** The callers allow a new attempt if the current one turns out to have failed before. */
+  /**
+   * The callers allow a new attempt if the response to the create shows that the current attempt has already failed.
+   */
   readonly mayRetryFailedAttempt: boolean;
   readonly failure: FailureSeen;
-  /** The record had a failed attempt when the job started. */
+  /** The record already had a failed attempt when this process acquired the lease. */
   readonly hadFailed: boolean;
   /** Number of tasks that this job has created. */
   readonly newTasks: number;
@@ -70,8 +72,9 @@ export function nextAction(record: TaskRecord, facts: JobFacts): TaskAction {
 }
 
 /**
- * A call for a request whose task had failed before pays for one more task. After any other failure, the request is
- * repeated only if the task was refunded. A task of this job is repeated once.
+ * Whether to start a new attempt after a failed one. If the task had failed before this job started, the new call pays
+ * for another task. After any other failure, the request is repeated only if the task was refunded. A task that this
+ * job created is repeated once.
  */
 function mayTryAgain(record: TaskRecord, facts: JobFacts): boolean {
   if (!facts.mayCreate) return false;
@@ -90,8 +93,8 @@ function mayTryAgain(record: TaskRecord, facts: JobFacts): boolean {
 }
 
 /**
- * Whether to start a new attempt after the task of an earlier call failed. Never for a narration, which checks its
- * own credit limit before another task.
+ * Whether to start a new attempt after the task of an earlier call failed. Always false for a narration, because the
+ * narration checks its own credit limit before it requests another task.
  */
 const mayStartNewAttempt = ({ mayRetryFailedAttempt: isAllowed, isOfNarration }: JobFacts): boolean =>
   isAllowed && !isOfNarration;

@@ -32,8 +32,8 @@ export type Phase =
 export type HoldReason = AdmissionHold | "unavailable" | "credits" | `reads_${ReadWaitReason}`;
 
 /**
- * The sentence for each reason. Where the remaining time is unknown, the sentence gives the elapsed time, so that
- * two answers differ.
+ * The sentence for each reason. Where the remaining time is unknown, the sentence gives the elapsed time, so that two
+ * successive answers differ.
  */
 const SENTENCES: Readonly<Record<HoldReason, (left: string, soFar: string) => string>> = {
   rate: (left) => `Waiting for a free create slot (the service takes 6 a minute); about ${left} to go.`,

@@ -23,7 +23,7 @@ function readLimitError(reason: ReadWaitReason, waitMs: number): AudioError {
 /**
  * Queries the service once. A 429 pauses the reads of this process and is then rethrown.
  *
- * @throws AudioError with the task id; `rate_limit` at once if the read limit outlasts the deadline
+ * @throws AudioError with the task id; `rate_limit` at once if the read limit would delay the query beyond the deadline
  */
 export async function queryService(
   deps: Pick<GenerationDeps, "service" | "limits" | "log" | "random">,

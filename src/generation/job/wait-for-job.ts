@@ -14,26 +14,26 @@ export interface ProgressCount {
 export interface Call {
   /** Aborts when the client cancels. */
   readonly signal: AbortSignal;
-  /** Time in which the call must return; never scaled. 0: the call does not wait for audio. */
+  /** Time in milliseconds within which the call must return; never scaled. 0: the call does not wait for audio. */
   readonly waitMs: number;
-  /** @param count parts of a narration that are done; absent for a single request */
+  /** @param count how many parts of a narration are done; absent for a single request */
   readonly onProgress: (message: string, count?: ProgressCount) => void;
   /** Set for a call that is answered as a task of the protocol's extension. */
   readonly beforeJob?: BeforeJob;
 }
 
-/** The first step of a call that has a handle. It runs before the job of the call starts. */
+/** The first step of a call that has a call handle. It runs before the job of the call starts. */
 export interface BeforeJob {
   /**
-   * Whether another process started the work of this handle. If so, a failed attempt was this handle's own, so it is
-   * not repeated.
+   * Whether the call handle was opened earlier and its work is now resumed. If so, a failed attempt was made for this
+   * call handle, so it is not repeated.
    */
   readonly isResumed: boolean;
   /**
-   * Opens the handle unless it is open.
+   * Opens the call handle unless it is already open.
    *
    * @returns the record for the job to start with
-   * @throws if the handle has ended, or nothing may be created for it any more
+   * @throws if the call handle has ended, or if nothing may be created for it any more
    */
   prepare(record: TaskRecord): Promise<TaskRecord>;
 }
@@ -51,7 +51,7 @@ export function openCall(call: Call, clock: Clock): OpenCall {
 }
 
 /**
- * Waits until the job ends. Returns `null` if the call's time is over or `isEnough` returns true first.
+ * Waits until the job ends. Returns `null` if, before that, the call's time ends or `isEnough` returns true.
  *
  * @param isEnough checked at the start and on each message of the job
  * @throws the signal's reason when the client cancels

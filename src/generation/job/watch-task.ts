@@ -48,7 +48,8 @@ export async function watchTask(job: Job, deps: GenerationDeps): Promise<void> {
     }
     if (recovery.isOver && isRunning(job)) throw waitExpiredError(job);
     if (extraMs > 0) await clock.sleep(extraMs, job.signal);
-    // Polls keep a fixed grid, so the duration of a query causes no drift. Missed polls are skipped.
+    // Count the interval from the planned time of the last poll, so that the duration of a query causes no drift.
+    // Missed polls are skipped.
     nextPollMs = Math.max(nextPollMs + timing.pollIntervalMs, clock.steadyMs());
   }
 }

@@ -94,8 +94,8 @@ function replaceHint(owner: NameOwner | null, replace: boolean): string {
 }
 
 /**
- * Saves the audio under this caller's name, too, and records that name. Audio in the folder of narration parts is
- * always copied to the output folder.
+ * Saves a copy of the audio under the name that this caller requests, and records that name. Audio in the folder of
+ * narration parts is always copied to the output folder.
  */
 export async function saveUnderName(
   deps: Deps,
@@ -127,7 +127,7 @@ async function findReplaced(
 ): Promise<ReplacedFile | null> {
   if (file.path === join(deps.folder.root, name)) return null;
   const owner = await ownerOf(deps, name);
-  // If no record has the name, keep the recorded replacement: a process may have been killed while it replaced the
-  // file.
+  // If no record has the name, keep the replacement that was recorded earlier, because a process may have been killed
+  // while it replaced the file.
   return owner === null ? replacedFile : await planReplacement(deps.folder, name, owner.file);
 }

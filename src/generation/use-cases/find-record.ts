@@ -17,7 +17,9 @@ export interface IdentifiedRequest {
   readonly input: string;
   /** The prompt as the caller wrote it, if words of it are respelled; otherwise `null`. */
   readonly writtenPrompt: string | null;
-  /** Sentences about the text for the result: respelled words, a language that its voice does not speak. */
+  /**
+   * Sentences about the text for the result. They name respelled words, and a language that the voice does not speak.
+   */
   readonly notes?: readonly string[];
   readonly take: number;
   readonly fileName: string | null;
@@ -156,8 +158,8 @@ async function adopt(
 }
 
 /**
- * Adopts the task if the service shows it to this key. Returns `null` if the service does not, because the task belongs
- * to another account.
+ * Adopts the task if the service shows it to this key. Returns `null` if the service does not show the task, because it
+ * belongs to another account.
  */
 async function adoptIfVisible(
   deps: GenerationDeps,

@@ -36,7 +36,10 @@ export interface GenerateRequest {
   readonly pronunciations?: readonly Pronunciation[];
   readonly take: number;
   readonly fileName: string | null;
-  /** Whether to replace the file of that name, if this server saved it, once the new audio is complete. */
+  /**
+   * Whether the new audio, once complete, replaces an existing file of that name. Only a file that this server saved is
+   * replaced.
+   */
   readonly mayReplace?: boolean;
 }
 
@@ -207,13 +210,13 @@ async function withCost(deps: GenerationDeps, error: AudioError, record: TaskRec
   return explainCredits(error, input, await paceOfLedger(deps, input.voice));
 }
 
-/** Moves the part of a narration to the listed records, because it was requested directly. */
+/** Marks the record of a narration's part as listed, because the part was requested directly. */
 async function markListed({ ledger }: GenerationDeps, record: TaskRecord): Promise<TaskRecord> {
   if (record.isListed) return record;
   return (await ledger.apply(record, { kind: "listed" })) ?? record;
 }
 
-/** Maximum wait of a repeated call whose client gave up the first one. The repeat returns within 2 s. */
+/** Maximum wait of a repeated call whose client gave up the first call. The repeated call returns within 2 s. */
 const REPEAT_WAIT_MS = 1500;
 
 const withShorterWait = (call: OpenCall, ms: number, clock: Clock): OpenCall => ({

@@ -21,8 +21,8 @@ import { activityOf, callTimedOut } from "./generate.ts";
 import { viewOfSaved } from "./saved-view.ts";
 
 /**
- * Reports the status of a task. A call that may wait returns when the task has ended (and its audio is saved, if this
- * ledger saves it), or when the wait is over. A failed task is a normal result.
+ * Reports the status of a task. A call that may wait returns when the task has ended (and its audio is saved, if the
+ * ledger knows the task), or when the wait is over. A failed task is a normal result.
  */
 export async function queryTask(
   deps: GenerationDeps,
@@ -74,8 +74,8 @@ function throwRefusal(jobs: Jobs, { recordId, refusal }: TaskRecord): void {
 }
 
 /**
- * Maximum wait for acquiring the lease, which is one ledger operation. Its result shows whether another process drives
- * the record.
+ * Maximum wait for acquiring the lease, which is one ledger operation. The result of that operation shows whether
+ * another process drives the record.
  */
 const MAX_LEASE_WAIT_MS = 1000;
 

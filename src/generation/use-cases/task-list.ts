@@ -36,7 +36,7 @@ export interface ListedTask {
   /** Id of a preset voice, or a description of the voice source. */
   readonly voice: string | null;
   readonly take: number | null;
-  /** Equal for all records of one task. Bills of narrations list tasks by this name. */
+  /** Equal for all records of one work. Bills of narrations identify a work by this lookup key. */
   readonly workLookupKey: string;
   /** Equal for all takes of one input and for nothing else; `null` if the input is unknown. */
   readonly request: string | null;

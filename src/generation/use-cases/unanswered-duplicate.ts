@@ -1,6 +1,6 @@
 /**
- * Finds an open request that differs only in quotation marks, white space or case. Models retype a text after a
- * time-out, and would pay twice.
+ * Finds an open request that differs only in quotation marks, white space or case. A model that retypes a text after a
+ * time-out would otherwise pay twice.
  */
 import { z } from "zod";
 import { isRunningStatus } from "../../contract/audio-task.ts";
@@ -17,7 +17,10 @@ const QUOTES = /["'`´“”„‟«»‘’‚‛‹›「」『』]/gu;
 
 const inputSchema = z.looseObject({ prompt: z.string() });
 
-/** Normalizes an input: removes quotation marks and differences in white space and case. `null` if it is unreadable. */
+/**
+ * Normalizes an input: removes quotation marks, and unifies white space, case and equivalent characters (NFKC). Returns
+ * `null` if the input is unreadable.
+ */
 function normalized(input: string | null): string | null {
   try {
     const { prompt, ...settings } = inputSchema.parse(JSON.parse(input ?? ""));

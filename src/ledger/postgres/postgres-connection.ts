@@ -53,7 +53,7 @@ class PlainClient extends Client {
     this.#address = address;
   }
 
-  /** Ignores PGOPTIONS, PGREPLICATION and PGAPPNAME. */
+  /** Ignores the environment variables PGOPTIONS, PGREPLICATION and PGAPPNAME. */
   override getStartupConf(): Record<string, string> {
     const { user, database } = this.#address;
     return { user, database, application_name: "audio-generation-mcp", client_encoding: "UTF8" };
@@ -210,7 +210,7 @@ export class PostgresConnection {
 
 /**
  * Replaces NUL, which PostgreSQL's text cannot contain. What the ledger writes contains NUL only in escaped form, but a
- * lookup key may contain it.
+ * value that is searched for may contain NUL itself.
  */
 const withoutNul = (value: SqlValue): SqlValue =>
   typeof value === "string" ? value.replaceAll("\0", "\u{fffd}") : value;

@@ -1,6 +1,6 @@
 /**
- * The ledger in a PostgreSQL database. All calls of a process use one connection in turn. Work is repeated after
- * transient faults.
+ * The ledger in a PostgreSQL database. All calls of a process use one connection in turn. A call is repeated after a
+ * transient fault.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
@@ -15,8 +15,7 @@ import { prepareTables, TABLE_NAMES } from "./postgres-tables.ts";
 /** How long a server may be unavailable before a call reports it. */
 const RETRY_MS = 5_000;
 /**
- * Minimum time left for a further try. A shorter try could only end without an answer, which would hide the real
- * reason.
+ * Minimum time that must be left for a further try. A shorter try would end without an answer and hide the real reason.
  */
 const MIN_TRY_MS = 250;
 /**
@@ -26,7 +25,10 @@ const MIN_TRY_MS = 250;
 const OUTAGE_KNOWN_MS = 10_000;
 const SINGLE_TRY_MS = 2_000;
 
-/** Time without an answer of the server after which callers that time out get the fault as the reason. */
+/**
+ * Time without an answer of the server after which `trouble` reports the fault. Callers that time out then get this
+ * fault as the reason.
+ */
 const SILENCE_MS = 500;
 
 const NOT_ANSWERED = new LostConnection(new NoAnswerError());
@@ -174,7 +176,7 @@ export class PostgresEngine implements SqlEngine {
     // Throw at once for a call that was already waiting when the server was reported as unreachable.
     if (isOutageKnown && askedAtMs <= this.#reportedAtMs)
       throw postgresError(this.description, this.#lastError);
-    // Count an outage from the server's last answer. Before that answer, a call only waited for other calls of this
+    // Measure an outage from the server's last answer. Before that answer, a call only waited for other calls of this
     // process.
     const startedAtMs = isOutageKnown ? performance.now() : Math.max(askedAtMs, this.#answeredAtMs);
     const untilMs = startedAtMs + (isOutageKnown ? SINGLE_TRY_MS : RETRY_MS);

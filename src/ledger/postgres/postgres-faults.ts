@@ -96,7 +96,7 @@ const BY_STATE: Readonly<Record<string, FaultMessage>> = {
   "53300": {
     what: "has too many connections",
     remedy:
-      "Call again later. Each process takes one connection: raise max_connections, or put PgBouncer before the server, as the README says under Several machines.",
+      "Call again later. Each process takes one connection: raise max_connections, or put PgBouncer before the server (docs/deployment.md, Several machines, one account).",
     isTransient: true,
   },
   "55P03": LOCKED,

@@ -46,7 +46,7 @@ export interface AdmissionFacts {
   readonly state: ApiKeyState;
   /** The places in flight that the API key's other records have taken. */
   readonly otherPlaces: readonly InFlightPlace[];
-  /** Credits of the origin within the budget's window, without those of this record. */
+  /** The spend of the origin within the budget's window, without the spend of this record. */
   readonly countedCredits: number;
   /** Whether a call or a handle still wants the create. */
   readonly isWanted: boolean;
@@ -80,7 +80,8 @@ export function isRepeatedAdmission(
 
 /**
  * Judges in this order: record and lease, whether the create is wanted, narration, budget, pause, rate, places in
- * flight. Only the process that may send the record gets a time to wait.
+ * flight. Pause, rate and places are judged last, so a time to wait is returned only to the process that may send the
+ * create.
  */
 export function judgeAdmission(
   question: RequestedAdmission,

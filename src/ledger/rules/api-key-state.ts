@@ -29,7 +29,7 @@ const EMPTY: ApiKeyState = { pause: null, slots: [], heartbeats: {} };
 
 /**
  * Parses a stored state. Damaged text counts as an empty state, because the service enforces its rate itself. Times in
- * the future were written before the steady clock restarted, so they count from now.
+ * the future must have been written before the steady clock restarted, so they are set to now.
  */
 export function readApiKeyState(text: string, nowMs: number): ApiKeyState {
   const { pause, slots, heartbeats } = parseState(text);
@@ -54,7 +54,7 @@ export function pauseLeftMs({ pause }: ApiKeyState, nowMs: number): number {
   return pause === null ? 0 : Math.max(0, pause.atMs + pause.lengthMs - nowMs);
 }
 
-/** Starts a pause. Keeps a longer one that is running. */
+/** Starts a pause. If a running pause ends later, keeps the running pause. */
 export function withPause(state: ApiKeyState, lengthMs: number, nowMs: number): ApiKeyState {
   return pauseLeftMs(state, nowMs) >= lengthMs ? state : { ...state, pause: { atMs: nowMs, lengthMs } };
 }
@@ -69,8 +69,8 @@ export function withoutOldSlots(state: ApiKeyState, windowMs: number, nowMs: num
 }
 
 /**
- * Returns the milliseconds until one more create fits into the window: 0 if it fits now, and one window if `maxCreates`
- * is 0.
+ * Returns the milliseconds until one more create fits into the window: 0 if it fits now, and the length of the window
+ * if `maxCreates` is 0.
  *
  * @param exceptSendId the send that asks. If its admission is repeated, it has a slot already, which is not counted
  */
@@ -124,7 +124,10 @@ export function withReleasedSlot(
   return { ...state, slots };
 }
 
-/** Records that a process is alive. Removes processes that were last seen longer ago than any task may run. */
+/**
+ * Records that a process is alive. Removes processes whose last heartbeat is older than the longest time that a task
+ * can run.
+ */
 export function withHeartbeat(state: ApiKeyState, owner: ProcessId, nowMs: number): ApiKeyState {
   const recent = Object.entries(state.heartbeats).filter(([, atMs]) => atMs > nowMs - MAX_IN_FLIGHT_MS);
   return { ...state, heartbeats: { ...Object.fromEntries(recent), [owner]: nowMs } };

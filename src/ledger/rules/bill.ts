@@ -4,7 +4,7 @@ import { MAXIMUM_CHARGE_CREDITS } from "../../contract/billing.ts";
 
 /** A task that was sent for a narration, as the record of one API key states it. */
 export interface BillLine {
-  /** The name of the task's work; see `workName` in ledger/identity.ts. */
+  /** The lookup key of the task's work; see `workLookupKey` in ledger/identity.ts. */
   readonly workLookupKey: string;
   readonly keyId: string;
   /** Reserved credits while the task runs, then charged credits; 0 if nothing was charged. */
@@ -16,7 +16,8 @@ export interface BillLine {
 }
 
 /**
- * Keeps one line of the bill for each work: the one with the highest rank. A task counts once, whichever key sent it.
+ * Keeps one line of the bill for each work, so that a task counts once, whichever API key sent it. Keeps the line for
+ * which `rankOf` returns the highest number.
  */
 function keepOnePerWork(lines: readonly BillLine[], rankOf: (line: BillLine) => number): BillLine[] {
   const byWork = new Map<string, BillLine>();
@@ -38,10 +39,11 @@ export const billByWork = (lines: readonly BillLine[], keyId: string): BillLine[
   });
 
 /**
- * Sums the credits that a limit counts. Once this key's line of a work has credits, it counts in place of the lines of
- * other keys, because an earlier key may belong to another account.
+ * Sums the credits that a limit counts, with one line for each work. This key's line counts if it has credits, because
+ * an earlier key may belong to another account. Otherwise the line with the most credits counts.
  *
- * @param exceptWork the work of the create that asks; the caller adds its reservation
+ * @param exceptWork the lookup key of the work whose create asks for admission. This work is left out, because the
+ *   caller adds its reservation
  */
 export const billedCredits = (lines: readonly BillLine[], keyId: string, exceptWork: string): number =>
   keepOnePerWork(lines, (line) => (line.keyId === keyId && line.credits > 0 ? Infinity : line.credits))

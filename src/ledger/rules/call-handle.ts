@@ -43,9 +43,9 @@ export interface CallHandle {
 
 /** How the handle of a request ended. Written once, and the same for every process. */
 export const requestEndSchema = z.discriminatedUnion("kind", [
-  /** Its audio was saved. */
+  /** The audio of the request was saved. */
   z.object({ kind: z.literal("done") }),
-  /** Nothing was sent for it, and nothing will be. */
+  /** Nothing was sent for the request, and nothing will be sent. */
   z.object({ kind: z.literal("cancelled") }),
   z.object({ kind: z.literal("error"), error: storedErrorSchema }),
 ]);
@@ -118,7 +118,7 @@ export function cancelledHandle(handle: CallHandle, target: HandleTarget | null,
   return isUnsent ? endedHandle(withCancellation, { kind: "cancelled" }, atMs) : withCancellation;
 }
 
-/** An attempt that a new call replaces, and the error that its handles end with. */
+/** An attempt that a new call replaces, and the error with which the handles of that attempt end. */
 export interface FailedAttempt {
   readonly attempt: number;
   readonly error: StoredError;
@@ -126,8 +126,8 @@ export interface FailedAttempt {
 }
 
 /**
- * Returns the handles that end when their record goes back to `waiting`. These are the handles of the replaced attempt,
- * and cancelled handles, because nothing is sent for a waiting record.
+ * Returns the handles that end when their record goes back to `waiting`. These are the handles of the replaced attempt
+ * and all cancelled handles. A cancelled handle can end, because nothing is sent for a waiting record.
  *
  * @param failed the attempt that a new call replaces; `null` if there is none
  */

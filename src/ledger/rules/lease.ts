@@ -28,7 +28,7 @@ export function acquiredLease(
   const { owner, ttlMs, replacing } = wanted;
   const held = leaseOwner(current, nowMs);
   if (current !== null && held !== null && held !== owner && held !== replacing) {
-    // A date in the future was written before the clock restarted. Count the lease from now on.
+    // A date in the future must have been written before the clock restarted. Count the lease from now on.
     return { ...current, atMs: Math.min(current.atMs, nowMs) };
   }
   return { owner, ttlMs, atMs: nowMs };

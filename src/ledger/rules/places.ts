@@ -27,7 +27,7 @@ function placeEndMs(
   { lapseMs, windowMs }: PlaceDurations,
   nowMs: number,
 ): number {
-  // A date in the future was written before the steady clock restarted.
+  // A date in the future must have been written before the steady clock restarted.
   const startMs = Math.min(atMs ?? nowMs, nowMs);
   if (flight === "accepted") return startMs + MAX_IN_FLIGHT_MS;
   const seenAtMs = Math.max(startMs, owner === null ? startMs : (heartbeats[owner] ?? startMs));
@@ -58,7 +58,7 @@ export function endedLongAgo(
   return placeEndMs(place, state, durations, nowMs) <= nowMs - MAX_IN_FLIGHT_MS;
 }
 
-/** Returns the place in flight of a record after a write. The date of the place changes only if `flight` does. */
+/** Returns the place in flight of a record after a write. The date of the place changes only if `flight` changes. */
 export function placeAfterWrite(
   stored: { readonly place: InFlightPlace; readonly status: string | null } | undefined,
   after: { readonly flight: Flight | null; readonly status: RecordStatus },

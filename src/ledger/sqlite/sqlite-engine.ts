@@ -15,20 +15,20 @@ import { foreignFileError, isBusy, otherSqliteLayoutError, sqliteError } from ".
 import { folderWarnings } from "./state-folder.ts";
 
 /**
- * How long SQLite itself waits for a lock. This wait blocks the whole process. A longer wait therefore sleeps between
- * tries.
+ * How long SQLite itself waits for a lock. This wait blocks the whole process. To wait longer, the engine sleeps
+ * between tries.
  */
 const BLOCKING_WAIT_MS = 100;
 const LOCK_WAIT_MS = 5_000;
 
 /**
- * Duration above which a transaction is slow. Other work runs after a slow transaction, because transactions block the
- * process.
+ * Duration above which a transaction is slow. After a slow transaction, the process may do other work before each
+ * further transaction, because transactions block the process.
  */
 const SLOW_MS = 100;
 /**
  * Duration of a transaction at which the disk is too slow to merge the journal at exit. Merging would take longer than
- * a process has to stop.
+ * the time in which a process must exit.
  */
 const TOO_SLOW_TO_MERGE_MS = 500;
 
@@ -187,7 +187,8 @@ export class SqliteEngine implements SqlEngine {
         const connection = this.#open();
         const beganAtMs = performance.now();
         const result = work(connection);
-        // Keep the slowest duration. The last transaction may need no flush, but closing the file needs several.
+        // Remember the longest duration instead of the last one. The last transaction may need no flush, but closing
+        // the file needs several.
         this.#slowestMs = Math.max(this.#slowestMs, performance.now() - beganAtMs);
         return result;
       } catch (error) {

@@ -1,7 +1,7 @@
 /** Detects state folders on which SQLite is not safe: network shares, and folders that a program synchronises. */
 import { readFileSync, statfsSync } from "node:fs";
 
-/** Linux's numbers of file systems; other systems use other numbers. */
+/** Linux's numbers for the types of file systems; other systems use other numbers. */
 const NETWORK_FILE_SYSTEMS = new Map([
   [0x6969, "NFS"],
   [0x517b, "SMB"],
@@ -58,7 +58,7 @@ function mountKind(path: string): string | undefined {
       String.fromCharCode(Number.parseInt(octal, 8)),
     );
     const isAbove = point === "/" || path === point || path.startsWith(`${point}/`);
-    // The last of equal mount points is the visible one.
+    // If a folder has several mounts, only the last one is visible.
     if (!isAbove || point.length < nearest.length) continue;
     nearest = point;
     kind = / - (\S+) /.exec(line)?.[1];

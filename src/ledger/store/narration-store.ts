@@ -1,6 +1,6 @@
 /**
- * Stores narrations: a plan that never changes, a small state that does, and the lease of the process that drives
- * it.
+ * Stores narrations. Each has a plan that never changes, a small state that changes, and the lease of the process that
+ * drives the narration.
  */
 import type Keyv from "keyv";
 import { z } from "zod";
@@ -157,7 +157,10 @@ export class NarrationStore {
     }));
   }
 
-  /** Returns one line for each task that was sent for the narration, with the credits that the task counts now. */
+  /**
+   * Returns one line for each task that was sent for the narration, with the credits that are reserved or charged for
+   * the task now.
+   */
   async bill(narrationId: string): Promise<BillLine[]> {
     const { engine, viewer } = this.#options;
     const [rows = []] = await engine.read([loadBill(viewer, narrationId)]);

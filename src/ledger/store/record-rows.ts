@@ -116,8 +116,8 @@ export const ROW_RESULTS = 3;
 /**
  * Builds the statements whose results {@link loadedRow} reads.
  *
- * @param lookupKeys the lookup keys of the record after the write. They are needed because other records may already share its
- *   task
+ * @param lookupKeys the lookup keys of the record after the write. With them, the statements find other records that
+ *   already share its task
  */
 export function loadRow({ keyId, recordId }: RecordKey, lookupKeys: readonly string[] = []): Statement[] {
   const task = lookupKeys.find(isTaskLookupKey) ?? "";
@@ -258,7 +258,7 @@ function saveLookupKeys(
 }
 
 /**
- * Builds the changes of the sums. If several records lookupKey one task, the sums count this task once (see
+ * Builds the changes of the sums. If several records share one task, the sums count this task once (see
  * rules/shared-task.ts).
  */
 function saveSpend(

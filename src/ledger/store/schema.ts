@@ -4,15 +4,15 @@
 export const LAYOUT_VERSION = 7;
 
 /**
- * Times named `..._at_ms` are steady-clock milliseconds. `created_at_ms`, `refused_at_ms` and all times of handles are
- * wall-clock milliseconds.
+ * Times named `..._at_ms` are steady-clock milliseconds, with these exceptions: `created_at_ms`, `refused_at_ms` and
+ * all times of handles are wall-clock milliseconds.
  *
  * - `agm_api_keys.state` holds the pause, slots and heartbeats of a key (see rules/api-key-state.ts). The row is also
  *   the key's lock.
  * - `agm_narration_tasks` is a narration's bill: the works that were sent for it, each with the key that sent it.
  * - `agm_handles` holds the calls that were answered as tasks of the protocol's extension (see rules/call-handle.ts).
- * - `agm_lookup_keys` finds records by work, task and path. Names are hashed, because an index entry cannot contain a long
- *   text.
+ * - `agm_lookup_keys` finds records by work, task and path. Lookup keys are hashed, because an index entry cannot
+ *   contain a long text.
  * - `value` is the last column, so that SQLite reads the other columns without reading through a long text.
  */
 export const TABLES: readonly string[] = [

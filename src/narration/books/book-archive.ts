@@ -17,7 +17,11 @@ const STORED = 0;
 const DEFLATED = 8;
 const ENCRYPTED_FLAG = 1;
 
-/** @param rule the broken rule, as a clause about the book */
+/**
+ * Creates the error for a book that is refused.
+ *
+ * @param rule what is wrong, as the end of a sentence that begins with "The EPUB"
+ */
 export function refusedBookError(rule: string, cause?: unknown): AudioError {
   return new AudioError("invalid_request", `The EPUB ${rule}. Nothing was sent.`, {
     cause,
@@ -75,7 +79,7 @@ export class BookArchive {
   /**
    * Reads one file; `null` if no file has that name.
    *
-   * @throws AudioError `invalid_request` if the file is damaged, or if all files that were read are too large together
+   * @throws AudioError `invalid_request` if the file is damaged, or if the files read so far are too large in total
    */
   read(name: string): Uint8Array | null {
     const entry = this.#entries.get(name);
@@ -94,7 +98,7 @@ export class BookArchive {
     if (method === STORED) return packed;
     if (method !== DEFLATED) throw refusedBookError("is packed in a way that is not read");
     try {
-      // Allow one byte more than announced, which reveals a wrong size.
+      // Allow one byte more than announced. An extra byte reveals that the announced size is wrong.
       return inflateRawSync(packed, { maxOutputLength: unpackedBytes + 1 });
     } catch (error) {
       throw damagedBookError(error);
@@ -116,7 +120,11 @@ export class BookArchive {
     throw refusedBookError("is damaged, or no EPUB: its ZIP archive has no end");
   }
 
-  /** @returns the offset of the next entry */
+  /**
+   * Reads one entry of the directory.
+   *
+   * @returns the offset of the next entry
+   */
   #readEntry(at: number): number {
     const bytes = this.#bytes;
     if (at + ENTRY_BYTES > bytes.byteLength || bytes.readUInt32LE(at) !== ENTRY_SIGNATURE)

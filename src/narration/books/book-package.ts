@@ -154,7 +154,11 @@ function packagePath(archive: BookArchive): string {
   return resolvePath("", path);
 }
 
-/** @throws AudioError `invalid_request` for a protected or incomplete book */
+/**
+ * Reads the package of an EPUB: title, author, reading order and table of contents.
+ *
+ * @throws AudioError `invalid_request` for a protected or incomplete book
+ */
 export function readPackage(archive: BookArchive): BookPackage {
   refuseProtected(archive);
   const path = packagePath(archive);
@@ -179,7 +183,7 @@ export function readPackage(archive: BookArchive): BookPackage {
       else if (name === "itemref") {
         spine.push({ id: attributes["idref"] ?? "", isLinear: attributes["linear"] !== "no" });
       } else if (name === "reference" && /^(?:toc|cover|index|loi|lot)$/.test(attributes["type"] ?? "")) {
-        // Ignore an address with a fragment, because its page may contain the whole book.
+        // Ignore a reference with a fragment. It points into a page that may contain the whole book.
         const { file, id } = partsOf(href ?? "");
         if (id === null) matter.add(file);
       }
@@ -193,7 +197,8 @@ export function readPackage(archive: BookArchive): BookPackage {
     const item = items.get(id);
     if (item === undefined)
       throw refusedBookError(`has a page ${shownName(id)} in its order that it does not name`);
-    // Leave out only types that no page has, because some books state a wrong type for a page.
+    // Leave an item out only if its type cannot belong to a page. A stricter check would lose pages, because some books
+    // state a wrong type.
     if (/^(?:image|audio|video|font)\/|css|javascript|pdf/.test(item.type)) return [];
     const page = resolvePath(path, item.path);
     if (!archive.has(page)) throw refusedBookError(`names ${shownName(page)}, which is not in it`);

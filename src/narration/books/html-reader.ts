@@ -1,6 +1,7 @@
 /**
- * Reads what a listener should hear of an HTML page, in order, and lists what is left out. The elements decide:
- * headings, paragraphs, lists and tables are read as in Markdown; menus, notes and hidden elements are not spoken.
+ * Reads what a listener should hear of an HTML page, in order, and lists what is left out. The kind of an element
+ * decides how it is read: headings, paragraphs, lists and tables are read as in Markdown; menus, notes and hidden
+ * elements are not spoken.
  */
 import { Parser } from "htmlparser2";
 import { AudioError } from "../../errors.ts";
@@ -73,8 +74,8 @@ const hasTerm = (attributes: Attributes, term: "persona" | "stage-direction"): b
   `${attributes["epub:type"] ?? ""}`.toLowerCase().split(/\s+/).includes(`z3998:${term}`);
 
 /**
- * Returns why an element is left out; `null` if the element is read. `silent` means that its content is not text of the
- * page, so that leaving it out is not reported.
+ * Returns why an element is left out; `null` if the element is read. `silent` means that the content of the element is
+ * not text of the page. Such an element is left out without a report.
  */
 function skippedAs(name: string, attributes: Attributes): SkippedKind | "silent" | null {
   if (SILENT.has(name)) return "silent";
@@ -99,7 +100,7 @@ function skippedAs(name: string, attributes: Attributes): SkippedKind | "silent"
 
 interface Omitted {
   readonly kind: SkippedKind | "silent";
-  /** Number of elements that were open when this one began, itself included. */
+  /** Number of open elements at the beginning of the omitted element, itself included. */
   readonly depth: number;
   text: string;
 }
@@ -147,7 +148,7 @@ class HtmlReader {
   #links = 0;
   #linkUnits = 0;
   #spokenUnits = 0;
-  /** Depth of an open header of the site, of which only headings are read. */
+  /** Depth of the open header of the site; `null` if none is open. Only headings are read inside such a header. */
   #siteHeader: number | null = null;
   readonly #isBook: boolean;
   #isTitle = false;
@@ -169,7 +170,7 @@ class HtmlReader {
     return this.#spokenUnits === 0 ? 0 : this.#linkUnits / this.#spokenUnits;
   }
 
-  /** @throws AudioError `invalid_request` for elements that are nested too deeply, which take minutes to close */
+  /** @throws AudioError `invalid_request` for elements that are nested too deeply. Closing them would take minutes */
   open(name: string, attributes: Attributes): void {
     this.#open.push(name);
     if (this.#open.length > MAX_DEPTH) {
@@ -476,7 +477,11 @@ class HtmlReader {
 const withoutScriptTags = (text: string): string =>
   text.includes("<su") ? text.replace(/<\/?su[pb]>/g, "") : text;
 
-/** @param isXml whether elements may close themselves, as in an EPUB */
+/**
+ * Reads the blocks of an HTML page.
+ *
+ * @param isXml whether elements may close themselves, as in an EPUB
+ */
 export function readPage(html: string, isXml: boolean, skipped: SkippedList): HtmlPage {
   const reader = new HtmlReader(skipped, isXml);
   const parser = new Parser(

@@ -42,7 +42,7 @@ function withHeadings(blocks: readonly PageBlock[], contents: Contents): SourceB
   });
 }
 
-/** Minimum prose at which a page is read even if the book calls the page its contents or cover. */
+/** A page with at least this much prose is read even if the book calls the page its contents or cover. */
 const PROSE_CODE_UNITS = 1000;
 const SENTENCE_CODE_UNITS = 60;
 
@@ -53,13 +53,17 @@ function hasProse({ blocks }: HtmlPage): boolean {
   return prose.reduce((sum, units) => sum + units, 0) >= PROSE_CODE_UNITS;
 }
 
-/** Leaves a page out as a whole, with its first words as the example. */
+/** Leaves out a whole page, and lists it with its first words as the example. */
 function leaveOut(kind: "book_matter" | "aside", { blocks }: HtmlPage, skipped: SkippedList): void {
   const text = blocks.map(({ block }) => spokenText(block)).join(" ");
   if (hasWords(text)) skipped.add(kind, text);
 }
 
-/** @throws AudioError `invalid_request` for a file that is protected, damaged, too large or not an EPUB */
+/**
+ * Reads the pages of an EPUB in reading order.
+ *
+ * @throws AudioError `invalid_request` for a file that is protected, damaged, too large or not an EPUB
+ */
 export function readEpub(bytes: Uint8Array, skipped: SkippedList): ReadText {
   const archive = new BookArchive(bytes);
   const { title, author, pages, contents } = readPackage(archive);

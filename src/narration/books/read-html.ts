@@ -53,7 +53,11 @@ export function withoutPageMarks(blocks: readonly SourceBlock[], skipped: Skippe
   });
 }
 
-/** @throws AudioError `invalid_request` if the text is damaged: half of a surrogate pair, or a replacement character */
+/**
+ * Reads the main text of an HTML page.
+ *
+ * @throws AudioError `invalid_request` if the text is damaged: half of a surrogate pair, or a replacement character
+ */
 export function readHtml(html: string, skipped: SkippedList): ReadText {
   checkText(html);
   const { blocks, title, author } = readPage(normaliseLines(html), false, skipped);

@@ -28,7 +28,9 @@ export interface NarrationDriverDeps extends NarrationLeaseDeps {
   readonly joined: JoinedFiles;
 }
 
-/** Errors that may disappear when a running part ends. Most of its reservation is returned then. */
+/**
+ * Errors that may disappear when a running part ends, because most of the reservation of that part is returned then.
+ */
 const NO_ROOM: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["budget_exceeded", "max_credits_reached"]);
 
 const INITIAL_STATES: Readonly<Record<PartStatus, PartState>> = {
@@ -66,7 +68,7 @@ export class NarrationDriver {
    * once.
    */
   readonly #fetchedAgain = new Set<number>();
-  /** Parts whose unknown status was reported. */
+  /** Parts for which an unknown status was already reported. */
   readonly #unknownStatuses = new Set<number>();
   /** The reason why the narration ends before all parts are saved; `null` if there is none. */
   #blockingProblem: NarrationProblem | null = null;
@@ -173,8 +175,8 @@ export class NarrationDriver {
   }
 
   /**
-   * Inspects all parts at the start, and again whenever a call has requested the narration again or has chosen other
-   * takes or another name.
+   * Inspects all parts when the driver starts. Does so again after a call that has changed the takes, the name or the
+   * choice for failed parts, and after a call that has requested the narration again.
    */
   async #readParts(plan: StoredPlan): Promise<void> {
     const { repository, partOperations, clock } = this.#deps;
@@ -329,7 +331,7 @@ export class NarrationDriver {
     return INITIAL_STATES[partStatusOf(record)];
   }
 
-  /** Renews the lease and adopts the stored state. Leaves if another process has the lease. */
+  /** Renews the lease and adopts the stored state. If another process has the lease, stops driving the narration. */
   async #renewOrLeave(): Promise<void> {
     const state = await this.#lease.readState();
     if (state !== null) {
@@ -343,7 +345,7 @@ export class NarrationDriver {
   /**
    * Counts a failed try of a part.
    *
-   * @returns whether the part may be tried once more, which only a refunded failure allows
+   * @returns whether the part may be tried once more. Only a refunded failure allows another try
    */
   async #mayTryAgain(
     plan: StoredPlan,
@@ -359,8 +361,8 @@ export class NarrationDriver {
   }
 
   /**
-   * Reports the unknown status of a part, once. Does not wait for the end, because the status may stay unknown for an
-   * hour.
+   * Reports, once for each part, that its task has a status that this program does not know. Does not wait until the
+   * task ends, because the status may stay unknown for an hour.
    */
   async #reportUnknownStatus(part: number, message: string): Promise<void> {
     if (this.#unknownStatuses.has(part)) return;
@@ -399,7 +401,8 @@ export class NarrationDriver {
       const { signal } = this.#leaving;
       const order = { narrationId, plan, state, file, parts: sources, isWhole, signal };
       const made = await this.#deps.joined.make(order);
-      // Record the file even if a call has requested another one meanwhile. A later file may replace it.
+      // Record this file even if a call has requested another file meanwhile. A file that is joined later may replace
+      // this one.
       const newState = await this.#deps.repository.change(narrationId, (before) => ({
         ...before,
         files: withFile(before.files, made),
@@ -500,7 +503,8 @@ export class NarrationDriver {
     const savedParts = this.#savedParts;
     return await this.#change((before) => {
       const end = { status: isWhole ? "finished" : "stopped", problems } as const;
-      // If a call has stopped the narration, keep its stop as the reason for the end, except when every file is whole.
+      // If a call has stopped the narration, keep that stop as the reason for the end. If every file is whole all the
+      // same, store the narration as finished.
       return { ...before, savedParts, ...(before.status === "running" || isWhole ? end : {}) };
     });
   }

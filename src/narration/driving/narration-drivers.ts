@@ -72,8 +72,8 @@ export class NarrationDrivers {
   }
 
   /**
-   * Resolves at the next event of the driver, or after `ms` milliseconds. Without this interval a call would miss the
-   * progress of another process's driver.
+   * Resolves at the next change that the driver announces, or after `ms` milliseconds. Without this limit a call would
+   * miss the progress that a driver in another process makes.
    */
   async waitForChange(driver: NarrationDriver | undefined, ms: number, signal: AbortSignal): Promise<void> {
     const answered = new AbortController();

@@ -36,7 +36,7 @@ export class NarrationLease {
     const { repository, clock, processId } = this.#deps;
     for (let hasWaited = false; ; hasWaited = true) {
       if (await this.#renew()) {
-        // Requests of the previous lease owner ended with that process.
+        // If the previous lease owner has ended, the calls in that process have ended, too. Remove their requests.
         if (hasWaited)
           await repository.change(this.#narrationId, (before) => withoutEndedProcesses(before, processId));
         return true;

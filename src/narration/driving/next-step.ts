@@ -31,7 +31,10 @@ export interface NarrationProgress {
   readonly files: readonly FileProgress[];
   /** Whether no create may be sent, because the narration was stopped or an error prevents it. */
   readonly isHalted: boolean;
-  /** Whether a started part was not sent yet. If so, no other part starts, because its create might be sent earlier. */
+  /**
+   * Whether a part was started, but its create is not sent yet. If so, no other part starts, because the create of the
+   * other part might be sent first.
+   */
   readonly hasUnsentPart: boolean;
   /** Whether the limit or the budget allows no create until a running part ends. */
   readonly isOutOfCredits: boolean;

@@ -1,4 +1,4 @@
-/** Decides which failures of a part end a narration's run, and which concern only that part. */
+/** Decides which failures of a part stop the whole narration, and which concern only that part. */
 
 import { DamagedPartError, PartsDifferError } from "../../audio/part-errors.ts";
 import { RESERVED_CREDITS } from "../../contract/billing.ts";
@@ -19,10 +19,13 @@ const PART_ERROR_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 
 export const concernsOnePart = (error: AudioError): boolean => PART_ERROR_CODES.has(error.code);
 
-/** Maximum number of jobs for a part in a run. The first job makes up to two attempts, the second job one. */
+/**
+ * Maximum number of jobs for a part, counted since the driver last inspected the parts. The first job makes up to two
+ * attempts, the second job one.
+ */
 export const MAX_JOBS_PER_PART = 2;
 
-/** Advice that the error itself does not give. */
+/** Advice for errors that state no remedy themselves. */
 const ADVICE: Partial<Readonly<Record<ErrorCode, string>>> = {
   insufficient_credits: `At least ${RESERVED_CREDITS} credits must be available: each task holds ${RESERVED_CREDITS} whatever its length, and returns the rest.`,
   invalid_api_key: `AUDIO_API_KEY has to be an active key of the account, ${IN_CLIENT_SETTINGS}; then the server has to be restarted.`,

@@ -163,7 +163,8 @@ async function removeCompanions({ captions, srt, chapters }: Companions, root: s
 }
 
 /**
- * Whether no audio of another format has this name without extension. Players find captions by that part of the name.
+ * Whether no audio of another format has the same name apart from the extension. Players find captions by the name
+ * without its extension.
  */
 async function isNameOfItsOwn(folder: OutputFolder, name: string): Promise<boolean> {
   const extension = extname(name);
@@ -173,7 +174,10 @@ async function isNameOfItsOwn(folder: OutputFolder, name: string): Promise<boole
   return taken.every((verdict) => verdict === "free");
 }
 
-/** Whether the sheet gives this name to another row. A number that is added to a row's name may produce such a name. */
+/**
+ * Whether the sheet gives this name to another row. A number that is added to the name of one row may make it equal to
+ * the name of another row.
+ */
 function isNameOfOtherRow({ plan, file }: FileJoinRequest, name: string): boolean {
   const folded = (text: string): string => text.normalize("NFC").toLowerCase();
   return plan.sections.some(

@@ -9,7 +9,7 @@ import { chosenRemark, inheritedRemarks, titleOfChosen } from "./plan-remarks.ts
 /**
  * Returns the plan of the chosen chapters. It equals the plan of the same text with the same `chapters`.
  *
- * @param wanted in the syntax of `chosenSections`
+ * @param wanted the chapters, in the syntax of `chosenSections`
  * @throws AudioError `invalid_request` for a sheet, a chapter that does not exist, or chapters with nothing to speak
  */
 export function chosenPlan(plan: StoredPlan, wanted: string): StoredPlan {
@@ -37,6 +37,8 @@ export function chosenPlan(plan: StoredPlan, wanted: string): StoredPlan {
 }
 
 /**
+ * Checks that the plan contains the wanted chapters.
+ *
  * @throws AudioError `invalid_request` for a chapter that the plan does not contain, because the plan was made for
  *   other chapters
  */

@@ -52,8 +52,8 @@ function refuse(quote: string, rule: string): never {
 }
 
 /**
- * Maximum lengths. A longer quote is a mistake. A longer replacement is a text of its own, and long texts are planned
- * in a thread.
+ * Maximum lengths of a quote and of a replacement. A longer quote is a mistake. A longer replacement should be narrated
+ * as a text of its own, because long texts are planned in a thread.
  */
 const MAX_QUOTE_CODE_UNITS = 2000;
 const MAX_REPLACEMENT_CODE_UNITS = 50_000;
@@ -98,7 +98,10 @@ function spokenReplacement({ quote, replacement }: Edit, plan: StoredPlan): stri
   return before + words + after;
 }
 
-/** Renames the chapters whose headings were edited. An edited heading is also spoken. */
+/**
+ * Renames the chapters whose headings were edited. A heading can be edited because it is also spoken, as the first
+ * paragraph of a part.
+ */
 function editedTitles(plan: StoredPlan, texts: readonly string[]): StoredPlan["sections"] {
   return plan.sections.map((section, index) => {
     const first = plan.parts.findIndex((part) => part.section === index);

@@ -108,8 +108,8 @@ function skippedRemark({ kind, count, excerpt }: Skipped): string {
 }
 
 /**
- * Rewords a remark about what is not spoken, for a plan of chosen chapters. The given remark also counts the chapters
- * that were not chosen.
+ * For a plan of chosen chapters, rewords a remark on what is not spoken. The new remark says that it counts the whole
+ * text, including the chapters that were not chosen.
  */
 export const asRemarkOnWholeText = (unspoken: string): string =>
   unspoken.replace(NOT_SPOKEN, "Not spoken of the whole text: ");

@@ -4,7 +4,11 @@ import type { InputText } from "../../files/input-format.ts";
 import type { StoredPlan } from "../state/narration-state.ts";
 import type { PlanOptions, ProseText } from "./make-plan.ts";
 
-/** @throws AudioError `invalid_request` if there is nothing to speak, or the content cannot be spoken */
+/**
+ * Plans an input, by the planner for its kind.
+ *
+ * @throws AudioError `invalid_request` if there is nothing to speak, or the content cannot be spoken
+ */
 export async function planInput(input: InputText, options: PlanOptions): Promise<StoredPlan> {
   if (input.format === "sheet") {
     if (options.chapters !== undefined) {

@@ -95,8 +95,8 @@ export function inheritedRemarks(
 }
 
 /**
- * Minimum length of the text before the first heading, and minimum number of sections (with that text), for a remark
- * about that text.
+ * Thresholds for a remark on the text before the first heading: the minimum length of that text, and the minimum number
+ * of sections, of which that text is one.
  */
 const FRONT_SECONDS = 60;
 const MIN_FRONT_SECTIONS = 4;
@@ -113,7 +113,11 @@ function frontRemark({ parts, sections, chosen }: NarrationPlan): string[] {
   ];
 }
 
-/** @param voice of the narration; absent for the service's default */
+/**
+ * Collects the remarks on a plan.
+ *
+ * @param voice of the narration; absent for the service's default
+ */
 export const planRemarks = (plan: NarrationPlan, voice: string | undefined): string[] => [
   ...languageRemarks(plan, voice),
   ...frontRemark(plan),

@@ -1,6 +1,6 @@
 /**
- * Plans a sheet: each row is one part and one file. Refuses all faulty rows together, by row number, before anything is
- * paid.
+ * Plans a sheet: each row is one part and one file. If rows are faulty, refuses the sheet before anything is paid. One
+ * error reports the faulty rows by their numbers.
  */
 
 import { z } from "zod";
@@ -46,7 +46,11 @@ class RowFaults {
     this.#rows.set(fault, [...(this.#rows.get(fault) ?? []), row]);
   }
 
-  /** @throws AudioError `invalid_request` if there are faults */
+  /**
+   * Refuses the sheet if a row has a fault.
+   *
+   * @throws AudioError `invalid_request` if there are faults
+   */
   refuse(): void {
     const faults = [...this.#rows].sort(([, [one = 0]], [, [other = 0]]) => one - other);
     if (faults.length === 0) return;
@@ -220,7 +224,11 @@ function longRemarks(planned: readonly PlannedRow[]): string[] {
   ];
 }
 
-/** @throws AudioError `invalid_request` if the source is not a sheet or has invalid rows */
+/**
+ * Plans a sheet: one part and one file for each row.
+ *
+ * @throws AudioError `invalid_request` if the source is not a sheet or has invalid rows
+ */
 export function planSheet(source: string, options: PlanOptions): StoredPlan {
   checkText(source);
   const { settings, pauseSeconds } = options;

@@ -9,7 +9,11 @@ import type { PlanOptions } from "./make-plan.ts";
  */
 const MAX_UNITS_WITHOUT_THREAD = 100_000;
 
-/** @throws AudioError `invalid_request` if there is nothing to speak, or planning takes too long */
+/**
+ * Plans an input: a short text at once, anything else in the planning thread.
+ *
+ * @throws AudioError `invalid_request` if there is nothing to speak, or planning takes too long
+ */
 export async function planText(source: InputText, options: PlanOptions): Promise<StoredPlan> {
   // Plan every book in a thread. The unpacked size of an archive is unknown, and deeply nested elements take seconds to
   // close.

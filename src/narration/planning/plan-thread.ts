@@ -7,12 +7,16 @@ import type { PlanOptions } from "./make-plan.ts";
 import { planAnswerSchema } from "./plan-answer.ts";
 
 /**
- * Maximum time for planning. Five novels take 3 s, and the rest is a reserve for busy machines. A call may take 20 s.
+ * Maximum time for planning. Five novels take 3 s, and the rest is a reserve for busy machines. The limit is below the
+ * 20 s that every call has at least.
  */
 const LIMIT_MS = 15_000;
 const MEMORY_MIB = 1024;
 
-/** Returns the URL of the worker. In the bundle, this code is in a chunk, and the worker is a file beside the bin. */
+/**
+ * Returns the URL of the worker. In the bundle, this code is in a chunk, and the worker is a file in the folder above,
+ * beside the main program.
+ */
 const workerUrl = (): URL =>
   new URL(import.meta.url.endsWith(".ts") ? "./plan-worker.ts" : "../plan-worker.js", import.meta.url);
 
@@ -54,7 +58,11 @@ function releaseThread(): void {
   else next();
 }
 
-/** @throws AudioError what planning throws; `invalid_request` when it takes too long or too much memory */
+/**
+ * Plans an input in a worker thread, with limits of time and memory.
+ *
+ * @throws AudioError what planning throws; `invalid_request` when it takes too long or too much memory
+ */
 export async function planInThread(source: InputText, options: PlanOptions): Promise<StoredPlan> {
   await takeThread();
   try {

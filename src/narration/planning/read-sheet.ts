@@ -46,7 +46,8 @@ export function refusedSheetError(fault: string, remedy = ROW_NUMBERS_REMEDY): A
 }
 
 /**
- * Parses a text into records. Stray quotation marks count as text, because a line of dialogue often begins with one.
+ * Parses a text into rows of cells. Stray quotation marks count as text, because a line of dialogue often begins with
+ * one.
  */
 function recordsOf(text: string, separator: Separator, max: number): string[][] {
   try {
@@ -94,7 +95,11 @@ function separatorOf(text: string): Separator | null {
 
 const isFilled = (cells: readonly string[]): boolean => cells.some((cell) => cell.trim() !== "");
 
-/** @throws AudioError `invalid_request` if the text is not a sheet, or has no rows or too many */
+/**
+ * Reads the header and the rows of a sheet.
+ *
+ * @throws AudioError `invalid_request` if the text is not a sheet, or has no rows or too many
+ */
 export function readSheet(text: string): Sheet {
   const separator = separatorOf(text);
   const [header = [], ...records] = recordsOf(text, separator ?? "\t", MAX_LINES + 1);

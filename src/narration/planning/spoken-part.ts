@@ -11,7 +11,11 @@ export interface SpokenPart {
   readonly words: readonly string[];
 }
 
-/** @throws AudioError `invalid_request` if the pronunciations make the text longer than the service allows */
+/**
+ * Applies the pronunciations to a part.
+ *
+ * @throws AudioError `invalid_request` if the pronunciations make the text longer than the service allows
+ */
 export function spokenPart(
   { spoken: _, ...part }: Omit<StoredPart, "estimatedSeconds" | "estimatedCredits">,
   {

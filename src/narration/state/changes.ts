@@ -2,7 +2,7 @@
 import type { NarrationState, StoredPlan } from "./narration-state.ts";
 import { applyRetakes, type Retake } from "./retakes.ts";
 
-/** Settings that may change from call to call without making another narration. */
+/** Settings that each call may change. Changing them does not make another narration. */
 export interface NarrateChanges {
   /** The limit of the narration's total cost; `null` if this call allows no new cost. */
   readonly maxCredits: number | null;
@@ -36,7 +36,7 @@ export function withRequest(
   });
 }
 
-/** Returns the state in which the narration is made or joined with its present choices. */
+/** Returns the state that lets a driver make or join the narration with its present choices. */
 export const withResume = (before: NarrationState): NarrationState => ({
   ...before,
   startCount: before.startCount + 1,
@@ -49,8 +49,8 @@ export const withStop = (before: NarrationState): NarrationState =>
   before.status === "running" ? { ...before, status: "stopped", problems: [STOPPED] } : before;
 
 /**
- * Returns the state as a plan with the takes of a call that only asks. Returns the same object if these takes are
- * already chosen.
+ * Previews the takes of a call that only asks. The preview has the status `planned`, and no files or problems. Returns
+ * the same object if these takes are already chosen.
  */
 export function previewOf(before: NarrationState, changes: NarrateChanges, plan: StoredPlan): NarrationState {
   const after = applyRetakes(before, plan, changes.retakes);
@@ -67,7 +67,7 @@ export function choosesOtherFiles(state: NarrationState, changes: NarrateChanges
 }
 
 /**
- * Whether a call has changed the narration since a run read the state `seen`. Changes are other takes, another name,
+ * Whether a call has changed the narration between the states `seen` and `now`. Changes are other takes, another name,
  * another choice for failed parts, and a request to continue.
  */
 export function hasChangedChoice(seen: NarrationState, now: NarrationState): boolean {

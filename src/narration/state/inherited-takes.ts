@@ -13,7 +13,7 @@ function keysOf(plan: StoredPlan, part: StoredPart): readonly [input: string, ti
   return [input, `${input} at ${part.startSeconds}`];
 }
 
-/** Finds the takes for a new narration. These are the takes that the newest narrations chose for the same parts. */
+/** Finds the takes for a new narration: those that were chosen for the same parts in the newest narrations. */
 export async function inheritedTakes(
   repository: NarrationRepository,
   plan: StoredPlan,

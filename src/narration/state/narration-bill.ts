@@ -10,7 +10,11 @@ export interface NarrationBill {
   readonly reservedCredits: number;
 }
 
-/** @param lines one line for each task */
+/**
+ * Adds up the lines of a bill.
+ *
+ * @param lines one line for each task
+ */
 export function narrationBill(lines: readonly BillLine[]): NarrationBill {
   const running = lines.filter(({ isInFlight }) => isInFlight).length;
   const chargedByWork = new Map(

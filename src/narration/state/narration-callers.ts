@@ -16,8 +16,8 @@ const CANCELLED = {
 } as const;
 
 /**
- * Returns the API key's open handle, which all its callers share while the narration runs. If there is none, returns a
- * new handle.
+ * Returns the open handle of the draft's API key. All callers with that key share this handle while the narration runs.
+ * If the key has no open handle, returns a new one.
  */
 export function openCallHandle(open: readonly CallHandle[], draft: CallHandleDraft): CallHandle {
   const shared = open.find((handle) => isHandleWanted(handle) && handle.keyId === draft.keyId);
@@ -87,8 +87,8 @@ export function withCancelledHandle(
 }
 
 /**
- * Cancels those calls of a process that have no handle. The narration stops unless a handle or another process still
- * wants it.
+ * Cancels the calls without a handle that run in one process. The narration stops unless a handle or another process
+ * still wants it.
  */
 export function withCancelledCall(
   state: NarrationState,

@@ -23,7 +23,9 @@ import {
 /** Maximum number of cached plans. Each plan may be as long as a book. */
 const MAX_PLANS = 4;
 
-/** Number of consecutive conflicts after which a change fails. Concurrent changes cannot explain so many. */
+/**
+ * Number of consecutive conflicts after which a change fails. Concurrent changes alone cannot cause so many conflicts.
+ */
 const MAX_CONFLICTS = 20;
 
 export interface NarrationEntry {
@@ -73,7 +75,7 @@ export class NarrationRepository {
     return (await this.#store.read(narrationId)) !== undefined;
   }
 
-  /** @throws AudioError `not_found`, `store_unavailable` */
+  /** Reads a narration with its plan. @throws AudioError `not_found`, `store_unavailable` */
   async get(narrationId: string): Promise<KnownNarration> {
     const entry = await this.entry(narrationId);
     return { ...entry, plan: await this.#plan(narrationId) };
@@ -94,9 +96,10 @@ export class NarrationRepository {
   }
 
   /**
-   * Changes the state. If another process has changed it since it was read, the change is computed again.
+   * Changes the state. If another process has changed the stored state meanwhile, computes the change again.
    *
-   * @param change returns the same object if there is nothing to change; `open` has the handles that have not ended
+   * @param change computes the new state from the stored state and the handles that have not ended; returns the same
+   *   object if nothing changes
    * @returns the stored state
    */
   async change(
@@ -156,7 +159,7 @@ export class NarrationRepository {
     return narrationBill(await this.#store.bill(narrationId));
   }
 
-  /** Takes or renews the lease. @returns whether this process has the lease now */
+  /** Acquires or renews the lease. @returns whether this process has the lease now */
   async acquireLease(narrationId: string, processId: ProcessId, leaseTtlMs: number): Promise<boolean> {
     const current = await this.#store.acquireLease({ narrationId, leaseTtlMs });
     if (current === processId) return true;

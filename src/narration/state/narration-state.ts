@@ -46,7 +46,7 @@ const pronunciationSchema = z.object({
 
 export const storedPlanSchema = z.object({
   version: z.literal(STORED_VERSION),
-  /** Strict, because an older version of this program must not ignore an unknown setting and pay for wrong parts. */
+  /** Unknown settings are errors. An older version of this program must not ignore them and pay for wrong parts. */
   settings: narrationSettingsSchema.strict(),
   /** Silence between two parts at the end of a paragraph. */
   pauseSeconds: z.number().nonnegative(),
@@ -115,7 +115,7 @@ const narrationFileSchema = z.object({
   /** The captions as SubRip, if both forms are saved. `captions` is then WebVTT. */
   srt: savedTextSchema.optional(),
   chapters: savedTextSchema.nullable(),
-  /** The requested name if it was taken, so that a number was added; otherwise `null`. */
+  /** The requested name, if it was taken and the file got a name with a number instead; otherwise `null`. */
   takenName: z.string().nullable(),
   /** A hash of the parts, pauses and name that the file was made from. */
   madeFrom: z.string(),
@@ -163,7 +163,10 @@ export const narrationHandleEndSchema = z.discriminatedUnion("kind", [
     /** Whether the narration continues, because other calls want it too. */
     isLeftRunning: z.boolean(),
   }),
-  /** The narration had ended. Its status at that time is stored, because the narration may have continued since. */
+  /**
+   * The handle ended with the narration. The status of the narration at that time is stored here, because the narration
+   * may have continued since.
+   */
   z.object({
     kind: z.literal("ended"),
     status: z.enum(["planned", "stopped", "finished"]),
@@ -262,7 +265,11 @@ export function withRemarks(
   return isSame ? state : { ...state, remarks, unspoken };
 }
 
-/** @throws AudioError `store_unavailable` if the stored value is invalid */
+/**
+ * Parses stored JSON by its schema.
+ *
+ * @throws AudioError `store_unavailable` if the stored value is invalid
+ */
 export function parseStored<T>(schema: z.ZodType<T>, text: string, narrationId: string): T {
   let value: unknown;
   try {

@@ -18,7 +18,11 @@ export function speedOf({ takes }: Pick<NarrationState, "takes">, part: number):
   return takes.find((retake) => retake.part === part)?.speed;
 }
 
-/** @param part an index of the plan's parts */
+/**
+ * Builds the request for one part: its text, settings and chosen take.
+ *
+ * @param part an index of the plan's parts
+ */
 export function partRequest(
   plan: StoredPlan,
   state: Pick<NarrationState, "takes">,

@@ -8,8 +8,8 @@ export interface Retake {
   /** Words of exactly one part, `cue 12` of subtitles, or `row 5` of a sheet. */
   readonly quote: string;
   /**
-   * Number of the take. Because of the number, a repeated call pays nothing. 1 returns to the first take, at no cost.
-   * If the number is absent, a retake with a speed keeps the present take, and a retake without a speed means
+   * Number of the take. A repeated call names the same take again, so it pays nothing. 1 returns to the first take, at
+   * no cost. If the number is absent, a retake with a speed keeps the present take, and a retake without a speed means
    * {@link USUAL_RETAKE}.
    */
   readonly take?: number | undefined;

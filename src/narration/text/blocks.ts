@@ -7,7 +7,10 @@ export type SourceBlock =
   | {
       readonly kind: "paragraph";
       readonly text: string;
-      /** Whether only a pause divides this paragraph from the previous one. If so, both have the same speaker. */
+      /**
+       * Whether only a pause divides this paragraph from the previous one. If so, both have the same speaker, unless
+       * this paragraph begins with a label.
+       */
       readonly continues?: boolean;
     }
   /** A pause that the text asks for. */

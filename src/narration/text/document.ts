@@ -103,7 +103,11 @@ class Builder {
   }
 }
 
-/** @param skipped collects what is not spoken: blocks without words, and directions */
+/**
+ * Builds the document of a text from its blocks.
+ *
+ * @param skipped collects what is not spoken: blocks without words, and directions
+ */
 export function buildDocument(
   blocks: readonly SourceBlock[],
   speakers: SpeakerLabels,

@@ -42,7 +42,7 @@ function joinSoftLines(text: string): string {
 /**
  * Returns the text of one paragraph as it is spoken.
  *
- * @param text with `\n` for soft line breaks, and {@link HARD_BREAK} for those that become `\n`
+ * @param text with `\n` for soft line breaks, and {@link HARD_BREAK} for line breaks that become `\n`
  */
 export function flowParagraph(text: string): string {
   if (!text.includes(HARD_BREAK)) return joinSoftLines(text);

@@ -1,6 +1,10 @@
 /** Lists numbers in words, with consecutive ones as spans: "1 to 3 and 7". */
 
-/** @param numbers in ascending order @param max maximum number of spans to name */
+/**
+ * Lists numbers in words, such as "1 to 3 and 7".
+ *
+ * @param numbers in ascending order @param max maximum number of spans to name
+ */
 export function numberSpans(numbers: readonly number[], max = Number.POSITIVE_INFINITY): string {
   const spans: string[] = [];
   for (let at = 0; at < numbers.length; at += 1) {

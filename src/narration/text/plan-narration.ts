@@ -156,7 +156,7 @@ function planParts(
     for (const [at, { text, speechMs, endsParagraph }] of stretches.entries()) {
       const isLast = at === stretches.length - 1;
       const pauseAfterSeconds = isLast ? pauseAfterRun : endsParagraph ? pauseSeconds : 0;
-      // A long run of symbols may leave pieces without letters or digits.
+      // A long row of symbols may leave pieces without letters or digits.
       if (!hasWords(text)) {
         skipped.add("no_words", text);
         continue;

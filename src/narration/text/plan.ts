@@ -2,14 +2,17 @@
 import type { VoiceId } from "../../contract/voices.ts";
 import type { TextFormat } from "../../files/input-format.ts";
 
-/** Increased when a text may be divided differently. A running narration keeps the plan that it began with. */
+/**
+ * Version of the rules by which a text is divided. It increases when these rules change. A running narration keeps the
+ * plan that it began with.
+ */
 export const PLAN_VERSION = 2;
 
 /** Default silence between two paragraphs in different parts. */
 export const DEFAULT_PAUSE_SECONDS = 0.6;
 
 /**
- * Maximum number of parts: twice as many as 8 MiB of prose need. A text with more consists of headings or labels.
+ * Maximum number of parts: twice as many as 8 MiB of prose need. A text with more parts consists of headings or labels.
  */
 export const MAX_PARTS = 20_000;
 
@@ -124,6 +127,6 @@ export interface NarrationPlan {
   readonly hasWrittenPauses?: true;
   /** Names in `voices` that do not begin any line of the text. They may be misspelt. */
   readonly silentSpeakers: readonly string[];
-  /** Names in capitals that begin lines and have no voice; absent if there are none. */
+  /** Names that begin lines and have no voice; absent if there are none. */
   readonly voicelessNames?: ReadonlyArray<{ readonly name: string; readonly count: number }>;
 }

@@ -20,7 +20,7 @@ const SAME_MARKS: ReadonlyArray<readonly [form: RegExp, plain: string]> = [
   [/[*_]/g, ""],
 ];
 
-/** Normalises a text as people type it: straight quotation marks, lower case, no Markdown. */
+/** Writes a text in the way that people type it: straight quotation marks, lower case, no Markdown. */
 const asTyped = (text: string): string =>
   SAME_MARKS.reduce((form, [mark, plain]) => form.replace(mark, plain), text).toLowerCase();
 
@@ -44,8 +44,8 @@ function inContext(text: string, quote: string): string {
  * all their indexes, because equal parts are one task. Searches for the exact quote first, then ignores case and the
  * kinds of quotation marks and dashes.
  *
- * @throws AudioError `invalid_request` for a quote that has no words, or that stands in no part or in different parts.
- * The message names the broken rule.
+ * @throws AudioError `invalid_request` for a quote that has no words, stands in no part, or stands in different parts.
+ *   The message names the broken rule.
  */
 export function findPartsByQuote(
   parts: ReadonlyArray<{ readonly text: string; readonly voice?: string | null | undefined }>,

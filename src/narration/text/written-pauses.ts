@@ -52,7 +52,7 @@ function isAtEdge(text: string, mark: RegExpMatchArray): boolean {
 }
 
 /**
- * Divides paragraphs at pause marks. The text after a mark continues the turn of its speaker.
+ * Divides paragraphs at pause marks. The same speaker speaks before and after a mark, unless a label follows the mark.
  *
  * @throws AudioError `invalid_request` for a pause that is too long, or for pauses that are too long together
  */

@@ -76,7 +76,11 @@ function linesOf(text: string, skipped: SkippedList): string {
   }, "");
 }
 
-/** @param isKnown whether `voices` has that name */
+/**
+ * Returns what is spoken in a cue, by speaker.
+ *
+ * @param isKnown whether `voices` has that name
+ */
 export function cueWords(
   lines: readonly string[],
   isKnown: (name: string) => boolean,

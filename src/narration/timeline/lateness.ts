@@ -56,6 +56,9 @@ function slotsOf(parts: readonly TimedPart[]): CueGroup[] {
 }
 
 /**
+ * Finds each part that is too long for the time until the next cue. A part that fits, but begins late, is counted with
+ * the part that delays it.
+ *
  * @param parts in the order of the timeline
  * @param begins measured start of each part; if absent, the starts are computed from the lengths
  */

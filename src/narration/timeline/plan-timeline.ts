@@ -68,7 +68,11 @@ interface Sentence {
   endSeconds: number;
 }
 
-/** @throws AudioError `invalid_request` if a cue is invalid, or there is nothing to speak */
+/**
+ * Plans subtitles.
+ *
+ * @throws AudioError `invalid_request` if a cue is invalid, or there is nothing to speak
+ */
 export function planTimeline({ text, kind, speed, voices }: TimelineRequest): TimelinePlan {
   checkText(text);
   const skipped = new SkippedList();

@@ -36,7 +36,11 @@ interface OpenCue extends CueTimes {
   readonly lines: string[];
 }
 
-/** @param number of the line, from 1 */
+/**
+ * Parses the times of a cue; returns `null` for any other line.
+ *
+ * @param number of the line, from 1
+ */
 function timesIn(line: string, number: number): CueTimes | null {
   const times = cueTimes(line);
   if (times === null) {
@@ -104,7 +108,10 @@ function namesOf(cues: readonly OpenCue[]): string[] {
 }
 
 /**
- * @throws AudioError `invalid_request` for no cue, too many cues, and missing or impossible times (naming their line)
+ * Reads all cues of a file.
+ *
+ * @throws AudioError `invalid_request` for no cue, for too many cues, and for missing or impossible times. The error
+ *   names the line of such times
  */
 export function readCues(text: string, skipped: SkippedList): Subtitles {
   const lines = normaliseLines(text).split("\n");

@@ -17,7 +17,7 @@ export interface ListedNarration {
   readonly paths: readonly string[];
   /** The saved files that still exist. */
   readonly files: readonly NarrationFile[];
-  /** Whether the narration ended with its process. The next call then continues it. */
+  /** Whether the narration stopped because its process ended. The next call continues such a narration. */
   readonly isInterrupted: boolean;
   /** Paths of saved files that no longer exist. */
   readonly missingPaths: readonly string[];
@@ -27,7 +27,11 @@ export interface ListedNarration {
 /** Counts the parts of a narration that are saved now. */
 type CountSaved = (known: KnownNarration) => Promise<number>;
 
-/** @param root path of the output folder */
+/**
+ * Builds the row of one narration.
+ *
+ * @param root path of the output folder
+ */
 export async function listedNarration(
   repository: Pick<NarrationRepository, "bill">,
   entry: NarrationEntry,

@@ -355,7 +355,7 @@ function stepOf(view: NarrationView, call: string): string {
   }
 }
 
-/** Names the call that makes late cues again, as their problems suggest. */
+/** Names the call that makes the parts of late cues again, with the retakes or edits that their problems name. */
 function lateStep({ problems, credits }: NarrationView, call: string): string {
   const late = problems.filter(({ code }) => code === "late");
   if (late.length === 0) return "";

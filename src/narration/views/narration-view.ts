@@ -137,8 +137,8 @@ export function figuresOf(
       charged,
       reserved: partSummary.reservedCredits,
       max: state.maxCredits,
-      // Suggest no less than the earlier limit of a stopped narration, because following a lower suggestion would lower
-      // that limit.
+      // Suggest at least the earlier limit of a stopped narration. A lower suggestion would lower that limit if the
+      // caller followed it.
       suggestedMax: Math.max(
         suggestedMax(charged, partSummary.estimatedCredits - charged, partSummary.missingTasks) +
           partSummary.strayCredits,
@@ -155,7 +155,11 @@ export function figuresOf(
   };
 }
 
-/** @param figures the current figures, or the figures that were stored when a handle ended */
+/**
+ * Builds the view of a narration from its figures.
+ *
+ * @param figures the current figures, or the figures that were stored when a handle ended
+ */
 export function viewWith(narration: KnownNarration, figures: NarrationFigures): NarrationView {
   const { narrationId, plan, state } = narration;
   const status = statusOf(narration);

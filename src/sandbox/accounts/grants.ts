@@ -33,10 +33,11 @@ export function availableCredits(grants: readonly Grant[], wallMs: number): numb
 }
 
 /**
- * Chooses the grants that a reservation draws on. Grants that expire first are used first, so that fewer credits
- * expire unused.
+ * Chooses the grants that a reservation draws on. Grants that expire first are used first, so that fewer credits expire
+ * unused.
  *
- * @returns the draws in drawing order, or `undefined` when fewer than `credits` are available
+ * @returns how many credits to reserve in each grant, in the order in which the grants are used; `undefined` when fewer
+ *   than `credits` are available
  */
 export function planDraws(grants: readonly Grant[], credits: number, wallMs: number): Draw[] | undefined {
   const byExpiry = grants
@@ -59,8 +60,9 @@ export function reserve(draws: readonly Draw[]): void {
 }
 
 /**
- * Ends a reservation: charges the draws in drawing order until the charge is covered. Credits that are not charged
- * return to their grant, whose expiry date does not change (docs/contract.md, Billing). A charge of 0 returns all.
+ * Ends a reservation. Charges the reserved credits, grant by grant in the order of `draws`, until the charge is
+ * covered. Credits that are not charged return to their grant, whose expiry date does not change (docs/contract.md,
+ * Billing). If the charge is 0, all credits return.
  */
 export function endReservation(draws: readonly Draw[], chargeCredits: number): void {
   let owed = chargeCredits;

@@ -2,7 +2,10 @@
 import { CREATES_PER_WINDOW, LIMIT_WINDOW_SECONDS, READS_PER_WINDOW } from "../../contract/service-limits.ts";
 import type { SandboxClock } from "../clock.ts";
 
-/** Admits at most `limit` requests in any `windowMs` milliseconds. Stores at most `limit` timestamps for each name. */
+/**
+ * Admits at most `limit` requests for each name in any `windowMs` milliseconds. Stores at most `limit` timestamps for
+ * each name.
+ */
 class SlidingWindow {
   readonly #admitted = new Map<string, number[]>();
   readonly #limit: number;

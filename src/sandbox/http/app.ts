@@ -15,8 +15,8 @@ import { readBodies } from "./request-body.ts";
 import type { RouteDeps } from "./route-deps.ts";
 
 /**
- * Maximum length of an id. No request head is that long, so every id reaches its route. The route counts the request
- * before it answers 404.
+ * Maximum length of an id. No request head is that long, so the router never refuses an id because of its length. Every
+ * id reaches its route, which counts the request before it answers 404.
  */
 const MAX_ID_CHARACTERS = 65_536;
 /** Time limit for receiving the head and body of a request. */

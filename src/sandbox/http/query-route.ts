@@ -12,8 +12,8 @@ const idParameter = z.object({ id: z.string() });
 /**
  * Finds the task of a query or download. Counts the request toward the 60 a minute that queries and downloads share.
  *
- * @throws ServiceError rate_limit or not_found. Another account's task gets the same not_found as an id that does
- * not exist (docs/contract.md, Query).
+ * @throws ServiceError rate_limit or not_found. Another account's task gets the same not_found as an id that does not
+ *   exist (docs/contract.md, Query).
  */
 export function requestedTask(site: RouteDeps, request: FastifyRequest): Task {
   const account = callerOf(request);

@@ -10,8 +10,8 @@ import { type Breath, breathsOf, type Gap } from "./text/breaths.ts";
 import { readPrompt } from "./text/prompt.ts";
 
 /**
- * Maximum length of the audio: five times the 120 s that cost the maximum. Only the longest prompts in syllabic scripts
- * come close to it.
+ * Maximum length of the audio: five times 120 s, the length from which the charge no longer rises. Only the longest
+ * prompts in syllabic scripts come close to it.
  */
 const MAX_AUDIO_SECONDS = 600;
 /** Amplitude of the loudest sample at volume 1. It is below 0.5, so that volume 2 does not clip. */

@@ -1,9 +1,11 @@
-/** Starts and ends a worker thread, and runs one job at a time on it with a time limit. */
+/** Starts and ends a worker thread, and runs one request at a time on it with a time limit. */
 import { Worker } from "node:worker_threads";
 import { type SpeechRequest, type SpokenAudio, UnspeakablePromptError } from "./speech-request.ts";
 import { type WorkerAnswer, workerAnswerSchema } from "./worker-messages.ts";
 
-/** Time limit of a job, in case it hangs. The longest prompts take a tenth of this time on an idle machine. */
+/**
+ * Time limit of a request, in case the thread hangs. The longest prompts take a tenth of this time on an idle machine.
+ */
 const SPEAK_TIMEOUT_MS = 180_000;
 
 /** Returns the worker's script: worker.ts when running from source, otherwise a separate file of the bundle. */
@@ -18,14 +20,18 @@ interface Job {
   readonly timer: NodeJS.Timeout;
 }
 
-/** A thread that keeps the process alive only while it works. Once {@link isDead}, it accepts no jobs. */
+/** A thread that keeps the process alive only while it works. Once {@link isDead}, it accepts no requests. */
 export class SpeechWorker {
   readonly #timeoutMs: number;
   readonly #worker: Worker;
   #job: Job | undefined;
   #isDead = false;
 
-  /** Starts the thread. @param timeoutMs time limit of a job, which includes the start of the thread */
+  /**
+   * Starts the thread.
+   *
+   * @param timeoutMs time limit of a request; the first request's limit includes the start of the thread
+   */
   constructor(url: URL = workerUrl(), timeoutMs: number = SPEAK_TIMEOUT_MS) {
     this.#timeoutMs = timeoutMs;
     // The thread must not inherit flags of this process, such as a test runner's loader.
@@ -44,7 +50,7 @@ export class SpeechWorker {
     return this.#isDead;
   }
 
-  /** Runs a job; call it only while {@link isIdle}. Rejects if the thread ends, hangs or reports a failure. */
+  /** Runs a request. Call this only while {@link isIdle}. Rejects if the thread ends, hangs or reports a failure. */
   speak(request: SpeechRequest): Promise<SpokenAudio> {
     if (!this.isIdle) throw new Error("the speech worker is busy or dead");
     return new Promise((resolve, reject) => {
@@ -57,7 +63,7 @@ export class SpeechWorker {
     });
   }
 
-  /** Ends the thread, and rejects its current job with `reason`. */
+  /** Ends the thread, and rejects its current request with `reason`. */
   async end(reason: Error): Promise<void> {
     this.#die(reason);
     await this.#worker.terminate();

@@ -39,7 +39,7 @@ export class TaskRegistry {
    *
    * @returns the task, and whether it is a replay, which needs neither credits nor a place in flight
    * @throws ServiceError in this order: idempotency_conflict, purchase_required, insufficient_credits,
-   *   concurrency_limit (for the account's two places in flight and for the site's capacity)
+   *   concurrency_limit (first for the account's two places in flight, then for the service's capacity)
    */
   createOrReplay(
     account: Account,

@@ -88,6 +88,6 @@ async function answer<View>(
 function throwUnknown(): never {
   throw new ProtocolError(
     ProtocolErrorCode.InvalidParams,
-    "No task of this account has that taskId. list_tasks shows what the ledger holds; repeating the call that made it does not pay twice.",
+    "No task of this API key has that taskId. list_tasks shows what the ledger holds; repeating the call that made it does not pay twice.",
   );
 }

@@ -27,7 +27,7 @@ export interface ChapterForm {
 const MAX_FORM_CODE_UNITS = 400;
 const MAX_BARE_CODE_UNITS = 100;
 const BARE_TITLE_CODE_UNITS = 80;
-/** Factor by which the chapter counts in the value of a decimal number: `2.1` has the value 201. */
+/** Factor of the chapter in the value of a decimal number: the value of `2.1` is 2 × 100 + 1. */
 const CHAPTER_FACTOR = 100;
 
 /** Whether a number is the first of its sequence: 1, 1.1, 2.1 and so on. */
@@ -40,7 +40,7 @@ export const isFirst = (value: number): boolean => value % CHAPTER_FACTOR === 1;
 export const chapterOpenedBy = (value: number): number | null =>
   value > CHAPTER_FACTOR && isFirst(value) ? Math.floor(value / CHAPTER_FACTOR) : null;
 
-/** The level of a heading, by what its number counts. 1 is the highest level. */
+/** Levels of headings. The level depends on what the number of the heading counts. 1 is the highest level. */
 export const LEVEL = { part: 1, chapter: 2, bare: 3, decimal: 4 } as const;
 export type Level = (typeof LEVEL)[keyof typeof LEVEL];
 
@@ -172,7 +172,11 @@ function framedForm(line: string): ChapterForm | null {
   };
 }
 
-/** @param line with single spaces */
+/**
+ * Parses a line as a heading with a number; returns `null` for any other line.
+ *
+ * @param line one line, with single spaces between words
+ */
 export function formOf(line: string): ChapterForm | null {
   // Headings do not begin with a small letter. Most lines of wrapped text do.
   if (line.length > MAX_FORM_CODE_UNITS || !/^[^\p{Ll}]/u.test(line)) return null;

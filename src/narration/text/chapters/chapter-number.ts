@@ -9,8 +9,8 @@ type Sections = ReadonlyArray<{ readonly title: string | null }>;
 /** Minimum number of numbered headings. Fewer may be numbered by chance. */
 const MIN_COUNTED_HEADINGS = 3;
 /**
- * Minimum share of headings that are numbered. With a smaller share, the numbers count the sections of one story of
- * several.
+ * Minimum share of headings that are numbered. With a smaller share, the numbers count the sections of a single story
+ * in a book of several stories.
  */
 const COUNTED_SHARE = 0.5;
 /**
@@ -38,9 +38,9 @@ function statedNumbers(sections: Sections): ReadonlyMap<number, number> | null {
 }
 
 /**
- * Numbers all sections. The text before the first heading gets 0. If headings count from 1, each of these headings gets
- * the number that it states, and all other headings get `null`. If no headings count, each heading gets its position
- * among the headings.
+ * Numbers all sections. The text before the first heading gets 0. If the headings of one level state 1, 2, 3 and so on,
+ * each of them gets the number that it states, and all other headings get `null`. If no level has such headings, each
+ * heading gets its position among all headings.
  *
  * @returns one number or `null` for each section
  */

@@ -29,21 +29,24 @@ export interface Sequences {
 }
 
 const MAX_MEMBER_CODE_UNITS = 400;
-/** Minimum text between two numbers. With less, they belong to a list. */
+/** Minimum median length of the text between the numbers of headings. With less text, the numbers belong to a list. */
 const LISTED_CODE_UNITS = 120;
-/** Minimum text below a heading that is only a number, to exclude verses and steps. */
+/**
+ * Minimum mean length of the text below numbers without a word such as "Chapter". With less text, the numbers count
+ * verses or steps.
+ */
 const BARE_CODE_UNITS = 400;
 /**
- * Minimum text below a bare number in a text that also has chapters such as `CHAPTER I`. With less text, the numbers
- * count the stanzas of a song.
+ * Minimum median length of the text between bare numbers if other headings have a word, such as `CHAPTER I`. With less
+ * text, the numbers count the stanzas of a song.
  */
 const BARE_BELOW_CHAPTERS_CODE_UNITS = 800;
-/** Minimum mean length of the text below a number that stands beside an unknown word, or below a decimal number. */
+/** Minimum mean length of the text below decimal numbers, and below numbers beside an unknown word. */
 const UNKNOWN_WORD_CODE_UNITS = 200;
-/** Weight of a Chinese character relative to a letter. */
+/** Number of letters that one Chinese or Japanese character counts for in the length of a text. */
 const CJK_WEIGHT = 3;
 
-/** Minimum number of headings in a run, by their form. It is higher for forms that often mean something else. */
+/** Minimum number of headings in a sequence, by their form. It is higher for forms that often mean something else. */
 const MIN_UNKNOWN_WORDS = 3;
 const MIN_ROMAN_OR_WORDS = 2;
 const MIN_FIGURES = 3;
@@ -97,8 +100,8 @@ function membersOf(
 }
 
 /**
- * Finds runs of rising numbers. Bare numbers must be consecutive, but one may be missing. A number out of order is left
- * out if the run continues after it, because it belongs to a sentence that mentions a chapter.
+ * Finds sequences of rising numbers. Bare numbers must be consecutive, but single numbers may be missing. A number out
+ * of order is left out if the sequence continues after it. Such a number belongs to a sentence that mentions a chapter.
  */
 function runsOf(members: readonly Member[]): Member[][] {
   const runs: Member[][] = [];
@@ -120,8 +123,8 @@ function runsOf(members: readonly Member[]): Member[][] {
 const ENDS_SENTENCE_OR_COLON = /[.!?…。！？:：][”’"'»」』)）]*\s*$/;
 
 /**
- * Sums the characters of prose before each block. The length of the prose between two blocks then takes one
- * subtraction.
+ * Sums the characters of prose before each block. The length of the prose between two blocks is then the difference of
+ * two sums.
  */
 function proseBefore(blocks: readonly SourceBlock[], members: ReadonlySet<number>): Float64Array {
   const before = new Float64Array(blocks.length + 1);
@@ -143,18 +146,18 @@ function median(values: readonly number[]): number {
 }
 
 interface Judgement {
-  /** Runs whose members are headings. */
+  /** Sequences whose members are headings. */
   readonly accepted: Member[][];
   /** Number of members that are not entries of a table of contents. */
   readonly unlistedCount: number;
 }
 
 /**
- * Decides which runs of numbers of one form are headings. Adds the numbers of a table of contents or a list to
+ * Decides which sequences of numbers of one form are headings. Adds the numbers of a table of contents or a list to
  * `contentsEntries`.
  *
  * @param proseBetween length of the prose from one block to another
- * @param isBelowChapters whether the runs are bare numbers in a text whose chapters have a word such as "Chapter"
+ * @param isBelowChapters whether the numbers have no word, in a text whose chapters have a word such as "Chapter"
  */
 function judgeRuns(
   runs: ReadonlyArray<Member[]>,
@@ -179,8 +182,8 @@ function judgeRuns(
     if (run.length === 1) {
       unlistedCount += 1;
       const [only] = run;
-      // A single number that a later run repeats is an entry of a table of contents if its form is rare in prose, or if
-      // the next paragraph lists several entries.
+      // A single number is an entry of a table of contents if a later sequence begins with the same number, and if
+      // either its form is rare in prose or the next paragraph lists several entries.
       const isEntry = only?.level === LEVEL.decimal || contents.has((only?.at ?? -2) + 1);
       if (isRepeatedLater && only !== undefined && isEntry) contentsEntries.add(only.at);
       continue;
@@ -188,8 +191,8 @@ function judgeRuns(
     const end = runs[index + 1]?.[0]?.at ?? endOfText;
     const gaps = run.map(({ at }, member) => proseBetween(at, run[member + 1]?.at ?? end));
     const usualGap = median(gaps.slice(0, -1));
-    // Numbers beside a word for chapters hardly need prose between them, unless a later run begins with the same
-    // number.
+    // Numbers beside a word for chapters hardly need prose between them. If a later sequence begins with the same
+    // number, they need as much as other numbers.
     const isKnown = run[0]?.kind === "known" && !isRepeatedLater;
     if (usualGap < (isKnown ? 1 : LISTED_CODE_UNITS)) {
       for (const { at } of run) contentsEntries.add(at);
@@ -230,7 +233,7 @@ export function findSequences(blocks: readonly SourceBlock[]): Sequences {
     if (first.kind !== "known" && count < MEMBERS_SHARE * unlistedCount) continue;
     const tooLong = long.get(key) ?? 0;
     if (first.kind === "bare" && first.hasTitle && tooLong > LONG_SHARE * (count + tooLong)) continue;
-    // Include runs of a single number, because a last act may have only one scene.
+    // Include sequences of a single number, because a last act may have only one scene.
     const found =
       first.kind === "known" || isDecimal
         ? runs.filter((run) => !contentsEntries.has(run[0]?.at ?? -1))

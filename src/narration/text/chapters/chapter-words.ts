@@ -9,7 +9,7 @@ interface ChapterWords {
   readonly otherNumbered?: string;
   /** Headings that have no number. */
   readonly unnumbered?: readonly string[];
-  /** Titles of a table of contents. */
+  /** Titles above a table of contents, such as `contents`. */
   readonly contents?: readonly string[];
   /** The last line of a book. */
   readonly ends?: readonly string[];
@@ -105,7 +105,7 @@ const WORDS_BY_LANGUAGE = {
 
 const LANGUAGES: readonly ChapterWords[] = Object.values(WORDS_BY_LANGUAGE);
 
-/** Splits a list of words; an absent list has none. */
+/** Splits a list of words. Returns no words for an absent list. */
 const splitWords = (words: string | undefined): readonly string[] => words?.split(" ") ?? [];
 
 /** Words beside the number of a part. */

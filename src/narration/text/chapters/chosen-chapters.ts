@@ -10,7 +10,7 @@ import type { NarrationPlan, PlannedSection } from "../plan.ts";
 
 const MAX_NAMED = 5;
 const RANGE = /^(\d{1,5}|last)(?:\s*(?:-|–|—|\.\.|to)\s*(\d{1,5}|last))?$/i;
-/** A range without one of its ends. */
+/** A range without a beginning or an end, such as `-5` or `3-`. Such a range is refused. */
 const HALF_RANGE = /^\s*(?:\d{1,5}\s*[-–—]|[-–—]\s*\d{1,5})\s*$/;
 /** The word before numbers, as in `chapters 3-5`. */
 const CHAPTER_WORD = /^(?:chapters?|ch\.?|cap[íi]tulos?|cap\.?|bab)\s+(?=\d|last)/i;
@@ -68,7 +68,7 @@ function titled(sections: Sections, wanted: string): readonly number[] {
     (title: string) => title === name,
     (title: string) => title.startsWith(`${name} `),
     (title: string) => ` ${title} `.includes(` ${name} `),
-    // Chinese and Japanese have no spaces between words, so any part of the title matches.
+    // Chinese and Japanese have no spaces between words, so any substring of the title matches.
     (title: string) => title.includes(name) && /[^\p{ASCII}]/u.test(name),
   ];
   for (const isMatch of matches) {
@@ -110,6 +110,8 @@ function withInner(sections: Sections, index: number): number[] {
 }
 
 /**
+ * Finds the sections that a caller chose.
+ *
  * @param wanted `3`, `3-5`, `1, 4-last`, or titles as the plan lists them
  * @returns indexes, ascending
  * @throws AudioError `invalid_request` for a chapter that does not exist, or an ambiguous title
@@ -134,7 +136,11 @@ export function chosenSections(sections: Sections, wanted: string): number[] {
   return [...new Set(chosen)].sort((one, other) => one - other);
 }
 
-/** @throws AudioError as {@link chosenSections} does; `invalid_request` if the chapters have nothing to speak */
+/**
+ * Returns the plan of the chosen chapters alone.
+ *
+ * @throws AudioError as {@link chosenSections} does; `invalid_request` if the chapters have nothing to speak
+ */
 export function withChapters(plan: NarrationPlan, wanted: string): NarrationPlan {
   const chosen = chosenSections(plan.sections, wanted);
   if (chosen.length === plan.sections.length) return plan;

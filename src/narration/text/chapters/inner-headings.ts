@@ -26,8 +26,8 @@ function closesParagraph(lines: readonly string[], at: number): boolean {
 }
 
 /**
- * Whether the line below continues the sentence of this line: it begins with a small letter, or its first word had no
- * room on this line.
+ * Whether the line below continues the sentence of a line. The line below then begins with a small letter, or its first
+ * word had no room on the line above.
  */
 function continuesBelow(lines: readonly string[], at: number): boolean {
   const [line = "", below = "", next = ""] = lines.slice(at, at + 3);
@@ -35,7 +35,11 @@ function continuesBelow(lines: readonly string[], at: number): boolean {
   return /^\p{Ll}/u.test(word) || line.length + 1 + word.length > Math.max(below.length, next.length);
 }
 
-/** @param text with `\n` for line ends */
+/**
+ * Puts blank lines around headings that stand directly above or below other text.
+ *
+ * @param text with `\n` for line ends
+ */
 export function separateHeadings(text: string): string {
   const lines = text.split("\n");
   const isHeading = (at: number): boolean => {

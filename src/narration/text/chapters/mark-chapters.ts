@@ -28,7 +28,8 @@ function levelOf(line: string): { readonly level: number; readonly title: string
 }
 
 /**
- * Matches a paragraph with a long first line, as most paragraphs have. It is not a heading and needs no further check.
+ * Matches a paragraph with a long first line, as most paragraphs have. Such a paragraph is not a heading and needs no
+ * further check.
  */
 const LONG_FIRST_LINE = new RegExp(`^[^\\n\\u2028]{${MAX_HEADING_CODE_UNITS}}\\S`);
 
@@ -54,7 +55,7 @@ function headingText(text: string): string {
   return isNumberAlone ? `${first}${HARD_BREAK}${more.join("\n")}` : [first, ...more].join("\n");
 }
 
-/** Matches the form keys of acts. Acts are divided into scenes, not into chapters with titles. */
+/** Matches the {@link ChapterForm.key} of an act. Acts are divided into scenes, not into chapters with titles. */
 const ACT = / (?:act|acto|ato|babak)$/;
 
 /** Returns the last position of each title. An earlier occurrence is an entry of a table of contents. */
@@ -80,8 +81,8 @@ const levelOfHeading = ({ kind, level }: ChapterForm, hasWord: boolean): number 
  * Turns paragraphs into headings. A heading directly above another heading of the same or a higher level is an entry of
  * a table of contents, and stays a paragraph. A heading at the end of the text stays a paragraph, too.
  *
- * @param titles titles without a number. If no table of contents lists them, they count only if no chapter has a
- * number.
+ * @param titles titles without a number. If no table of contents lists them, they become headings only if no chapter
+ *   has a number.
  */
 export function markChapters(
   blocks: readonly SourceBlock[],

@@ -70,7 +70,11 @@ export interface Numeral {
   readonly value: number;
 }
 
-/** @returns `null` if the text is not a number */
+/**
+ * Parses a chapter number.
+ *
+ * @returns `null` if the text is not a number
+ */
 export function numeralOf(text: string): Numeral | null {
   const figures = text.replace(/[０-９]/g, (digit) => String.fromCharCode(digit.charCodeAt(0) - 0xfee0));
   if (/^\d{1,4}(?:st|nd|rd|th|[ºª°])?$/i.test(figures))

@@ -9,10 +9,10 @@ import { collapseSpaces } from "../normalise.ts";
 
 const MAX_TITLE_CODE_UNITS = 80;
 const MIN_TITLES = 3;
-/** Minimum share of the lines of a table of contents that also stand above a text of their own. */
+/** Minimum share of the lines of a table of contents that occur again below it, as titles. */
 const FOUND_SHARE = 0.5;
 const MAX_CONTENTS_LINES = 400;
-/** Minimum text between most titles. Verses and lists have less. */
+/** Minimum length of the text below most titles. Lines of verse and list items have less text below them. */
 const LISTED_TEXT_CODE_UNITS = 400;
 const SPACED_TEXT_CODE_UNITS = 1000;
 /** Minimum number of blank lines above a title in capitals, and above any other title. */
@@ -119,7 +119,11 @@ export interface UnnumberedTitles {
 
 export const NO_TITLES: UnnumberedTitles = { keys: new Set(), areInContents: false };
 
-/** @param text plain text with `\n` for line ends */
+/**
+ * Finds the titles without a number.
+ *
+ * @param text plain text with `\n` for line ends
+ */
 export function unnumberedTitles(text: string): UnnumberedTitles {
   const lines = shortLines(text);
   const listed = listedTitles(lines, text.length);

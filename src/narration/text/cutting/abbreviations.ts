@@ -5,7 +5,7 @@
 
 const set = (words: string): ReadonlySet<string> => new Set(words.split(" "));
 
-/** Abbreviations that stand before a name or another word. They also count in capitals (`MR`). */
+/** Abbreviations that stand before a name or another word. They are also recognised in capitals (`MR`). */
 const TITLES = set(
   "Mr Mrs Ms Messrs Mx Dr Drs Prof Profa St Sta Sto Sr Sra Srta Sres Dra Dña Ud Uds Vd Vds Fr Rev Hon Gen Col Capt Lt Sgt Cpl Gov Sen Rep Pres Mt Ft Mme Mlle Exmo Exma Ilmo Ilma Bpk Sdr Sdri Ir Yth Jl Jln Tn Ny Av Avda Apdo EE Pub Va Mont Stat Supp Cir Univ Dept",
 );
@@ -13,7 +13,7 @@ const TITLES = set(
 /** Abbreviations that never end a sentence. */
 const INSIDE = set("vs cf viz approx esp ca dr dra drs sr sra srta prof lic ing ej tlp hlm yth vgl resp al");
 
-/** Abbreviations that count only before a number. Elsewhere, most of them are words. */
+/** Abbreviations that are recognised only before a number. Elsewhere, most of them are words. */
 const BEFORE_NUMBER = set(
   "no nos nº nr núm num art arts fig figs pág págs pag pags pp vol vols ch cap sec ed eds par eq tab jan feb mar apr jun jul aug sep sept oct nov dec ene abr ago dic dez fev set out no tgl th thn pkl pk ext tel",
 );

@@ -7,7 +7,7 @@ import { hash } from "node:crypto";
 /** Number of units in a row to compare, because single units may be equal, as in a refrain. */
 const LOOK_AHEAD = 4;
 
-/** 48 bits: the most whole bytes that a number holds exactly. They have more values than any book has units. */
+/** A number holds at most 6 whole bytes exactly. 6 bytes have more values than any book has units. */
 const RANK_BYTES = 6;
 
 /** Ranks of units. Computes each hash on first use, and only once for equal units. */

@@ -7,7 +7,7 @@ import { CLOSERS, characterAt, characterBefore, hasWords, isCjk, OPENERS } from 
 import { isAbbreviation } from "../../text/cutting/abbreviations.ts";
 
 /**
- * Matches the marks that end a sentence, and the closing marks after them. `. . .` is one mark, even after other marks.
+ * Matches the marks that end a sentence, and the closing marks after them. Each of `. . .` and `? . . .` is one match.
  */
 const END = new RegExp(`([.!?…。！？．｡]+(?:[ \\u00a0]\\.+(?![\\p{L}\\p{N}]))*)([${CLOSERS}]*)`, "gu");
 const SPACE_AND_OPENERS = new RegExp(`[\\s${OPENERS}]*`, "y");
@@ -15,7 +15,7 @@ const CJK_TERMINATOR = /[。！？．｡]/;
 const CJK_OPENER = /[“‘「『（【《〈]/;
 const HIRAGANA = /[\u3041-\u309f]/;
 
-/** A run of terminators, and the closing marks after it. */
+/** Consecutive terminators, and the closing marks after them. */
 interface End {
   readonly run: string;
   readonly closers: string;

@@ -48,7 +48,7 @@ export function graphemeStarts(text: string): number[] {
   return starts;
 }
 
-/** Finds where runs of `max` code points begin, except the first. */
+/** Finds where groups of `max` code points begin, except the first. */
 export function codePointStarts(text: string, max: number): number[] {
   const starts: number[] = [];
   let index = 0;

@@ -35,7 +35,7 @@ const JOINT = sizeOf(PARAGRAPH_JOINT);
 /** Units in order. Computes the size of any range of units as one part. */
 class UnitSequence {
   readonly units: readonly Unit[];
-  /** The gap before each unit. It is stored apart from the units, because ranges are searched repeatedly. */
+  /** The gap before each unit. An array of its own makes the repeated searches of ranges faster. */
   readonly gaps: Uint8Array;
   /** Speaking time of the text before each unit, in milliseconds. */
   readonly #msBefore: Float64Array;
@@ -89,8 +89,8 @@ function firstWhere(from: number, to: number, holds: (index: number) => boolean)
 }
 
 /**
- * Chooses the best gap of a range that has at least `minMs` of speech on both sides. Of equally good gaps, chooses the
- * one with the lowest rank. Of equal ranks, chooses the most central gap.
+ * Chooses the best gap with at least `minMs` of speech on both sides. Of equally good gaps, chooses the one with the
+ * lowest rank. Of gaps with equal ranks, chooses the most central one.
  */
 function chooseCut(
   sequence: UnitSequence,
@@ -117,8 +117,8 @@ function chooseCut(
 }
 
 /**
- * Chooses a cut with at least 20 seconds on both sides. If there is none, the seconds of the minimum charge suffice. If
- * there is none either, any length suffices.
+ * Chooses a cut with at least 20 seconds of speech on both sides. If there is none, requires only the seconds of the
+ * minimum charge on both sides. If there is still none, accepts any length.
  */
 function firstCut(
   sequence: UnitSequence,
@@ -138,7 +138,7 @@ function firstCut(
 function cutsOf(sequence: UnitSequence, ranks: Ranks, speed: number): number[] {
   const maxMs = MAX_SECONDS * 1000 * speed;
   const starts: number[] = [];
-  // A stack of open ranges, leftmost on top. It replaces recursion, which a hostile text could make too deep.
+  // A stack of ranges to divide, leftmost on top. It replaces recursion, which a hostile text could make too deep.
   const open: Array<readonly [from: number, to: number]> = [[0, sequence.units.length]];
   for (let range = open.pop(); range !== undefined; range = open.pop()) {
     const [from, to] = range;

@@ -40,7 +40,7 @@ export const PARAGRAPH_JOINT = "\n\n";
 export const sizeOf = (text: string, start = 0, end = text.length): SpokenSize =>
   spokenSize(text.slice(start, end));
 
-/** How a piece that does not fit is divided further, from the best gaps to the worst. */
+/** Ways to divide a piece that is too long, in the order in which they are tried. Earlier ways leave better gaps. */
 const BREAKERS: ReadonlyArray<readonly [gap: Gap, starts: (text: string) => number[]]> = [
   [GAP.sentence, sentenceStarts],
   [GAP.clause, clauseStarts],
@@ -77,7 +77,7 @@ class Breaker {
     this.#max = max;
   }
 
-  /** @param level index in {@link BREAKERS} of the next way to divide */
+  /** @param level the next way to divide, as an index of {@link BREAKERS} */
   break(paragraph: number, start: number, end: number, gapBefore: Gap, level: number): void {
     const text = this.#paragraphs[paragraph] ?? "";
     const { speechMs, codePoints } = sizeOf(text, start, end);
@@ -134,6 +134,8 @@ function announcing(paragraphs: readonly string[]): boolean[] {
 }
 
 /**
+ * Divides paragraphs into units that fit.
+ *
  * @param paragraphs texts that may share parts, in order
  * @param max maximum size of a unit, measured at speed 1
  */

@@ -10,7 +10,7 @@ const SENTENCE = new RegExp(`^[\\s${OPENERS}]*[\\p{Lu}\\p{Lo}]`, "u");
 /** The mark of a list item, such as `a)`, `(iv)`, `1.` and `•`. */
 const CLAUSE = /^\s*(?:\(?(?:\p{L}|[ivx]{1,5}|\d{1,3})[.)]|[•·–—*-])\s+\S/u;
 const LIKE_CODE = /[{}<>=|\\$#`@]|\w_\w|\w\(|\);|^\s*[-/]{1,2}\w/m;
-/** Signs of code that do not occur even in contracts. */
+/** Signs of code that occur in no other text, not even in contracts. */
 const CERTAINLY_CODE = /[{}\\]|=>|==|\);|\w_\w|\$\w|^\s*[-/]{1,2}\w|^\s*[#$>%] /m;
 
 const WORD =
@@ -19,7 +19,11 @@ const WORDS_SHARE = 0.9;
 const MIN_WORDS = 6;
 const PUNCTUATION = /\p{L}{2}[,.;:](?:\s|$)/u;
 
-/** @param block without its indentation */
+/**
+ * Whether an indented block is text and not code.
+ *
+ * @param block without its indentation
+ */
 export function isText(block: string): boolean {
   if (SENTENCE.test(block) && !LIKE_CODE.test(block)) return true;
   if (CERTAINLY_CODE.test(block)) return false;

@@ -75,7 +75,7 @@ function speakToken(token: MarkedToken, skipped: SkippedList): string {
     case "del":
       return inlineText(token.tokens, skipped);
     default:
-      // For example, the check box in a list of tasks.
+      // Other tokens are not spoken, such as the check box in a list of tasks.
       return "";
   }
 }
@@ -83,7 +83,11 @@ function speakToken(token: MarkedToken, skipped: SkippedList): string {
 /** Speaks a web address as its host, and a mail address unchanged. */
 const addressOf = (href: string, text: string): string => (/^https?:/i.test(href) ? hostOf(href) : text);
 
-/** @returns with `\n` for soft line breaks and {@link HARD_BREAK} for others */
+/**
+ * Returns the words of inline tokens as they are spoken.
+ *
+ * @returns with `\n` for soft line breaks and {@link HARD_BREAK} for others
+ */
 export function inlineText(tokens: readonly Token[], skipped: SkippedList): string {
   let text = "";
   for (const token of tokens) if (isLibraryToken(token)) text += speakToken(token, skipped);

@@ -32,8 +32,8 @@ const DEEP_INDENTATION = /^([ \t]{72})[ \t]+/gm;
 /** Maximum length of a piece that is parsed at once. It is limited because unclosed marks take quadratic time. */
 const MAX_INLINE_CODE_UNITS = 2000;
 /**
- * Match a piece up to its end. The best ends come first: after a line, a sentence, a word. Without any of them, a piece
- * ends anywhere.
+ * Each pattern matches a piece up to one kind of end. The best kind comes first: the end of a line, of a sentence, of a
+ * word. If no pattern matches, a piece ends anywhere.
  */
 const PIECE_ENDS = [/^[\s\S]*\n/, /^[\s\S]*[.!?。！？]["”’)]*\s?/, /^[\s\S]*\s/];
 

@@ -44,7 +44,11 @@ function hasTags(text: string): boolean {
   return false;
 }
 
-/** @param text with `\n` for line ends */
+/**
+ * Whether a text contains a mark that only Markdown has.
+ *
+ * @param text with `\n` for line ends
+ */
 export function hasMarkdown(text: string): boolean {
   return (
     SIGNS.some((sign) => sign.test(text)) ||

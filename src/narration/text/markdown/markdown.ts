@@ -121,7 +121,9 @@ class MarkdownReader {
     }
   }
 
-  /** An indented block without a fence may be a poem or a clause. */
+  /**
+   * Reads a block of code. If it is indented and not fenced, it may be text, such as a poem or a clause of a contract.
+   */
   #code({ codeBlockStyle, text }: Tokens.Code): void {
     if (codeBlockStyle !== "indented" || !isText(text)) this.#skipped.add("code", text);
     else if (isWrapped(text))

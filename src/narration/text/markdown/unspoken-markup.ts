@@ -14,8 +14,7 @@ import type { SkippedKind } from "../plan.ts";
 const MARKUP = new RegExp(
   [
     "(?<code>(?<!`)(?<ticks>`{1,3})(?!`)[^`\\n]{1,1000}\\k<ticks>(?!`))",
-    // A single letter or figure between dollar signs is kept. It is a word of its sentence, which would have a hole
-    // without it.
+    // A single letter or figure between dollar signs is kept. Without it, the sentence would lack a word.
     "(?<![\\\\$\\w])\\$(?<letter>[A-Za-zα-ωΑ-Ω]|\\d[\\d,.]{0,20}[!%]?)\\$(?![\\w$({])",
     "(?<math>\\$\\$(?=[^$]*[\\\\^_={}+<>\\d*/|]|\\s*[A-Za-zα-ωΑ-Ω]{1,2}\\s*\\$)[^$]{1,4000}\\$\\$|(?<![\\\\$\\w])\\$(?![\\s$])(?:[A-Za-zα-ωΑ-Ω]|(?=[^$\\n]{0,300}[\\\\^_={}+<>])[^$\\n]{2,300})(?<![\\s\\\\])\\$(?![\\w$({]))",
     "(?<template>\\{\\{[<%][^{}]{0,500}[%>]\\}\\}|\\{%[^{}%]{0,500}%\\})",
@@ -77,7 +76,11 @@ function speakable(text: string, skipped: SkippedList): string {
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 
-/** @param source Markdown with `\n` for line ends; fenced code in it is left unchanged */
+/**
+ * Removes such markup, and adds it to `skipped`.
+ *
+ * @param source Markdown with `\n` for line ends; fenced code in it is left unchanged
+ */
 export function dropUnspokenMarkup(source: string, skipped: SkippedList): string {
   if (!ANY.test(source)) return source;
   const pieces: string[] = [];

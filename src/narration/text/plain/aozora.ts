@@ -1,6 +1,6 @@
 /**
- * Reads the notation of Aozora Bunko: readings 《》, notes ［＃…］, and headings that notes name. Evidence: form and
- * repetition. A single 《》 marks a title, as in Chinese.
+ * Reads the notation of Aozora Bunko: readings 《》, notes ［＃…］, and headings that are marked by notes. Evidence: form
+ * and repetition. A single 《》 marks a title, as in Chinese.
  */
 import type { SkippedList } from "../../text/blocks.ts";
 import { headingLine } from "../../text/chapters/source-headings.ts";
@@ -29,7 +29,11 @@ export function aozoraHeader(text: string): { readonly title: string; readonly a
   return title === undefined || author === undefined ? null : { title: title.trim(), author: author.trim() };
 }
 
-/** @param text with `\n` for line ends */
+/**
+ * Removes the notation of Aozora Bunko.
+ *
+ * @param text with `\n` for line ends
+ */
 export function withoutAozora(text: string, skipped: SkippedList): string {
   const hasNotes = text.includes("［＃");
   if (!hasNotes && !text.includes("《")) return text;

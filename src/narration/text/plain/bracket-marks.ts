@@ -5,7 +5,7 @@
  */
 import type { SkippedList } from "../../text/blocks.ts";
 
-/** `(music)` after a sentence may name a source, so it counts only if its paragraph contains nothing else. */
+/** `(music)` after a sentence may name a source, so it is removed only if its paragraph contains nothing else. */
 const MUSIC = "(?:(?:soft |upbeat |dramatic |theme )?music(?: playing| fades)?|música|musik|音乐|音楽)";
 const FORMED = new RegExp(
   [
@@ -106,7 +106,11 @@ function withoutReferences(paragraphs: readonly string[], skipped: SkippedList):
   );
 }
 
-/** @returns the same number of paragraphs, some of them empty */
+/**
+ * Removes such marks from paragraphs.
+ *
+ * @returns the same number of paragraphs, some of them empty
+ */
 export function withoutMarks(paragraphs: readonly string[], skipped: SkippedList): string[] {
   const formed = paragraphs.map((text) => {
     const line = text.trim();

@@ -62,7 +62,11 @@ function isAligned(block: readonly string[]): boolean {
   return [...(common?.values() ?? [])].some((width) => width >= WIDE_GAP_CODE_UNITS);
 }
 
-/** @param text with `\n` for line ends */
+/**
+ * Replaces tables with aligned columns by lines with commas.
+ *
+ * @param text with `\n` for line ends
+ */
 export function readColumns(text: string, skipped: SkippedList): string {
   if (!/\S(?: {2}|\t)/.test(text)) return text;
   return text

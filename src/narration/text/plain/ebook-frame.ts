@@ -77,7 +77,11 @@ function withoutSiteNotice(text: string, skipped: SkippedList): Ebook {
   return { text: book, title: BRACKETED_TITLE.exec(book)?.[1] ?? null, author: null };
 }
 
-/** @param text with `\n` for line ends; may contain several books */
+/**
+ * Removes the frames of the books in a text.
+ *
+ * @param text with `\n` for line ends; may contain several books
+ */
 export function withoutEbookFrame(text: string, skipped: SkippedList): Ebook {
   const none = withoutSiteNotice(text, skipped);
   if (!NAME.test(text)) return none;

@@ -64,7 +64,7 @@ const CAPITALS_SHARE = 0.8;
 const FREE_SHARE = 0.25;
 const CJK_FREE_SHARE = 0.75;
 const CJK_ENDS = /[。！？；]$/;
-/** Limit for the length of a line of verse. Lines of a page are rarely shorter. */
+/** Lines of verse are shorter than this. Lines of a page rarely are. */
 const NARROW_CODE_UNITS = 60;
 
 /**
@@ -103,7 +103,11 @@ function listLines(lines: readonly string[]): string[] | null {
   return items;
 }
 
-/** @param isIndented whether the lines are indented deeper than the surrounding text */
+/**
+ * Whether the lines are verse.
+ *
+ * @param isIndented whether the lines are indented deeper than the surrounding text
+ */
 function isVerse(lines: readonly string[], isIndented: boolean): boolean {
   const further = lines.slice(1);
   const capitals = shareOf(further, CAPITAL);
@@ -141,8 +145,8 @@ const ENDING_SHARE = 0.6;
 const MIN_LINES = 3;
 
 /**
- * Matches a heading of a manual page, which has no small letters. A block that is indented deeper stands below it, and
- * the next word would have had room on its line. Evidence: sequence.
+ * Matches a heading of a manual page, which has no small letters. Such a heading stands above a block that is indented
+ * deeper, and the line of the heading has room for the first word of the block. Evidence: sequence.
  */
 const HEAD_LINE = /^[^\S\n]*[^\p{Ll}\s:：][^\p{Ll}\n:：]{0,59}$/u;
 const MIN_HEAD_LINES = 3;
@@ -203,7 +207,10 @@ export const paragraphsOf = (text: string): readonly string[] =>
       .filter((paragraph) => /\S/.test(paragraph)),
   );
 
-/** Estimates the width of the page: the median of the widest lines of paragraphs with several lines. */
+/**
+ * Estimates the width of the page. Takes the longest line of each paragraph with several lines, and returns the median
+ * of their lengths.
+ */
 function pageWidthOf(paragraphs: readonly string[]): number {
   const widths = paragraphs
     .map((paragraph) => paragraph.split("\n").filter((line) => /\S/.test(line)))
@@ -219,7 +226,9 @@ function isWrappedPair(paragraph: string, [, second = ""]: readonly string[], pa
   return first.trimEnd().length + 1 + firstWordOf(second) > pageWidth;
 }
 
-/** Minimum share and number of paragraphs of verse in a text of verse. Only paragraphs with several lines count. */
+/**
+ * Minimum share and minimum number of verse paragraphs in a text of verse. Only paragraphs with several lines count.
+ */
 const VERSE_SHARE = 0.25;
 const MIN_VERSE_PARAGRAPHS = 5;
 /**

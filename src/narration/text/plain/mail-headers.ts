@@ -1,7 +1,9 @@
 /** Leaves out the headers of mails and the marks of their quotations. Evidence: form. */
 import type { SkippedList } from "../../text/blocks.ts";
 
-/** Headers that only programs need. Header lines belong to a mail only if at least two of these are among them. */
+/**
+ * Headers that only programs need. A block of header lines belongs to a mail only if it contains at least two of them.
+ */
 const TECHNICAL =
   /^(?:return-path|delivered-to|received|message-id|mime-version|content-(?:type|transfer-encoding|disposition)|in-reply-to|references|reply-to|sender|errors-to|precedence|list-[a-z-]+|x-[a-z-]+|dkim-signature|authentication-results|user-agent)$/i;
 const SPOKEN = /^(?:from|date|subject)$/i;
@@ -12,7 +14,11 @@ const MIN_TECHNICAL_FIELDS = 2;
 /** Matches the marks of a quotation, with the initials of the person who is quoted. */
 const QUOTE_MARKS = /^[ \t]*(?:[A-Z]{0,3}>[ \t]?)+/gm;
 
-/** @param text with `\n` for line ends */
+/**
+ * Removes the headers of mails, and the marks of quotations in such a text.
+ *
+ * @param text with `\n` for line ends
+ */
 export function withoutMailHeaders(text: string, skipped: SkippedList): string {
   if (!/^(?:message-id|received|return-path|mime-version):/im.test(text)) return text;
   const lines = text.split("\n");

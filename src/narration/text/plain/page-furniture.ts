@@ -64,7 +64,7 @@ class PrintedText {
     this.#dropped.add(at);
   }
 
-  /** Finds the next line that is not blank, at most `HEAD_DISTANCE` away. */
+  /** Finds the nearest line above or below that is not blank, at most `HEAD_DISTANCE` lines away. */
   #neighbour(at: number, step: 1 | -1): number | null {
     for (let index = at + step; Math.abs(index - at) <= HEAD_DISTANCE; index += step) {
       if (!isBlank(this.#lines[index])) return index;
@@ -177,8 +177,8 @@ function lastOf(lines: readonly string[]): string {
 }
 
 /**
- * Minimum number of groups of lines between rulers at which each group is one row. The cells of such a row may have
- * several lines.
+ * If rulers divide a table into at least this number of groups of lines, each group is one row, whose cells may have
+ * several lines. With fewer groups, each line is a row.
  */
 const MIN_GROUPS = 3;
 
@@ -235,6 +235,8 @@ function withoutLeaders(text: string, skipped: SkippedList): string {
 }
 
 /**
+ * Removes page numbers, running heads, frames and leaders.
+ *
  * @param text with `\n` for line ends
  * @returns the text, and the name of the manual page if the text is one
  */

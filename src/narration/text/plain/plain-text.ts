@@ -29,8 +29,8 @@ const BOLD = /^(\s*)([#=])(\S(?:[^#=]*\S)?)\2(\s*)$/;
 const ITALIC_PARENTHESES = /_(\([^()_\n]+\))_|\(_([^()_\n]+)_\)/g;
 
 /**
- * Lines of signs that separate texts, as in a file of fortunes. They become paragraphs of their own, because they would
- * be spoken as part of another paragraph.
+ * Lines of signs that separate texts, as in a file of fortunes. They become paragraphs of their own. Inside another
+ * paragraph, they would be spoken.
  */
 const SEPARATOR = /^[ \t]*(?:%{1,3}|([*=~#+_-])(?:[ \t]*\1){2,400})[ \t]*$/gm;
 

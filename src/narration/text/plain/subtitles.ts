@@ -11,7 +11,11 @@ const HEADER = /^\s*(?:WEBVTT\b.*|NOTE\b.*|STYLE|REGION)\s*$/;
 const STYLES = /<\/?(?:[bicuv]|lang|ruby|rt|font)\b[^<>]{0,100}>|<[\d:.]{5,12}>|\{\\[^{}]{0,40}\}/gi;
 const LONG_PAUSE_SECONDS = 1.5;
 
-/** @param text with `\n` for line ends */
+/**
+ * Removes the numbers and times of cues, and joins their sentences.
+ *
+ * @param text with `\n` for line ends
+ */
 export function withoutCues(text: string, skipped: SkippedList): string {
   if (!containsCues(text)) return text;
   const lines = text.split("\n");

@@ -1,7 +1,7 @@
 /**
  * Finds the speaker of each turn. A turn begins where a line begins with a name and a colon, or with a recurring name
- * without a colon. Without `voices`, a text stays unchanged. Evidence: form; for names without a colon, sequence; for
- * the length of a turn, share.
+ * without a colon. Without `voices`, a text stays unchanged. Evidence: form for names with a colon, sequence for names
+ * without one, and share for the length of a turn.
  */
 import { AudioError } from "../../../errors.ts";
 import type { SkippedList } from "../../text/blocks.ts";
@@ -112,7 +112,7 @@ export class SpeakerLabels {
   readonly #recurring = new Set<string>();
   #hasDotted = false;
   readonly #voiceless = new Map<string, number>();
-  /** Names of a dialogue that have no voice, whether or not they are in capitals. */
+  /** Names that have no voice and begin lines of a dialogue. They need not be in capitals. */
   #dialogue: readonly UnvoicedName[] = [];
   #turnsContinue = false;
 
@@ -301,7 +301,7 @@ export class SpeakerLabels {
       const [label = "", who = ""] = match ?? [];
       const key = this.#keyOf(who);
       if (match !== null && this.#recurring.has(`${form} ${key}`)) return { label, key };
-      // If names with a full stop are labels, such a name in capitals is a label even if it is rare.
+      // If labels with a full stop recur, a name in capitals with a full stop is a label even if it is rare.
       if (form === "dotted" && CAPITALS.test(who) && this.#hasDotted) return { label, key };
     }
     return null;

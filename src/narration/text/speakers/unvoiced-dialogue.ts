@@ -18,7 +18,7 @@ const LINE_BREAK = new RegExp(`[\\n${HARD_BREAK}]`);
 const MIN_LINES = 3;
 const MIN_SHARE = 2 / 3;
 const MIN_NAMES = 2;
-/** Minimum average number of lines that a name begins. Terms of a list begin fewer. */
+/** Minimum average number of lines that a name begins. A term in a list begins fewer lines. */
 const MIN_RECURRENCE = 1.5;
 /**
  * Minimum share of labels whose name differs from that of the label before. Speakers take turns. Columns of a table do

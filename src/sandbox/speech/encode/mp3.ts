@@ -38,7 +38,10 @@ function firstFrames(bytes: Uint8Array, frames: number, sampleRate: SampleRate):
   return bytes.subarray(0, end);
 }
 
-/** Counts the leading samples that are exactly 0, up to the length of the encoder's delay, which replaces them. */
+/**
+ * Counts the leading samples that are exactly 0, up to the length of the encoder's delay. The delay replaces these
+ * samples.
+ */
 function replaceableSilence(samples: Float32Array): number {
   const loud = samples.findIndex((sample) => sample !== 0);
   return Math.min(DELAY_SAMPLES, loud === -1 ? samples.length : loud);
@@ -72,7 +75,7 @@ async function encodeFrames(samples: Float32Array, sampleRate: SampleRate): Prom
  * Encodes samples as an MP3 file with an Info frame.
  *
  * @param samples mono, -1 to 1, at `sampleRate`
- * @returns the file, and how many samples it plays: at most the delay and one frame more than `samples`
+ * @returns the file, and how many samples it plays: at most the number of `samples` plus the delay plus one frame
  */
 export async function encodeMp3(
   samples: Float32Array,

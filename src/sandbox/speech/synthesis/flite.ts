@@ -93,7 +93,7 @@ export async function speakWithFlite(request: FliteRequest): Promise<Float32Arra
       "--setf",
       `int_f0_target_stddev=${spread}`,
       "-ssml",
-      // Without -t the engine takes a text without spaces for a file name.
+      // Without -t, the engine would mistake a text without spaces for a file name.
       "-t",
       markup(request.tokens),
       "-o",

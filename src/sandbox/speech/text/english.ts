@@ -23,7 +23,7 @@ const UNSTRIPPABLE: Readonly<Record<string, string>> = {
   ə: "a",
 };
 
-/** Replaces any other Latin letter that has no ASCII equivalent. */
+/** Replaces a Latin letter that has neither an ASCII equivalent nor an entry in {@link UNSTRIPPABLE}. */
 const STRANGE_LETTER = "a";
 
 /** Converts a word to one or more tokens. @param word Latin letters and apostrophes, in lower case */

@@ -69,7 +69,10 @@ const FINALS: Readonly<Record<string, string>> = {
   ün: "y uw n",
 };
 
-/** Vowels that approximate the syllabic consonant which pinyin writes as i after these initials. */
+/**
+ * Vowels for the letter i after these initials. There pinyin writes i for a syllabic consonant, which the vowel
+ * approximates.
+ */
 const HELD_I: Readonly<Record<string, string>> = {
   zh: "er",
   ch: "er",
@@ -80,7 +83,7 @@ const HELD_I: Readonly<Record<string, string>> = {
   s: "ih",
 };
 
-/** Converts a pinyin syllable without an initial to its final: replaces the y or w that it is written with. */
+/** Converts a pinyin syllable without an initial to its final. Replaces or removes a y or w at its beginning. */
 function bareFinal(syllable: string): string {
   if (syllable.startsWith("yu")) return `ü${syllable.slice(2)}`;
   if (syllable.startsWith("yi")) return syllable.slice(1);
