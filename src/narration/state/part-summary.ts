@@ -3,9 +3,9 @@ import { chargeForSeconds, RESERVED_CREDITS } from "../../contract/billing.ts";
 import type { PartOperations } from "../../generation/use-cases/generate-part.ts";
 import { workLookupKey } from "../../ledger/identity.ts";
 import { flightOf, type TaskRecord } from "../../ledger/record.ts";
-import { partRequest } from "../state/part-request.ts";
 import type { NarrationBill } from "./narration-bill.ts";
 import type { NarrationState, StoredPlan } from "./narration-state.ts";
+import { partRequest } from "./part-request.ts";
 
 export type PartStatus = "open" | "running" | "saved" | "failed";
 

@@ -1,7 +1,7 @@
 /** Builds the document. Its sections begin with headings and contain runs of paragraphs that may share parts. */
 import { AudioError } from "../../errors.ts";
-import type { SkippedList, SourceBlock } from "../text/blocks.ts";
-import { hasWords } from "../text/characters.ts";
+import type { SkippedList, SourceBlock } from "./blocks.ts";
+import { hasWords } from "./characters.ts";
 import { flowParagraph } from "./normalise.ts";
 import { MAX_PARTS, type PlannedSection, type Speaker } from "./plan.ts";
 import { ITALIC_MARK, type SpeakerLabels } from "./speakers/speaker-labels.ts";

@@ -3,7 +3,7 @@
  * words. Evidence: form. A heading with a chapter number names the book only if it is the only heading.
  */
 import { firstCodePoints } from "../../contract/unicode.ts";
-import { formOf } from "../text/chapters/chapter-forms.ts";
+import { formOf } from "./chapters/chapter-forms.ts";
 import type { NarrationPlan } from "./plan.ts";
 
 const MAX_CODE_POINTS = 80;

@@ -1,5 +1,5 @@
 /** Normalises text for dividing, comparing and speaking. */
-import { characterAt, characterBefore, joinWithoutSpace } from "../text/characters.ts";
+import { characterAt, characterBefore, joinWithoutSpace } from "./characters.ts";
 
 /** An intended line break, unlike `\n`, which may come only from the width of a page. */
 export const HARD_BREAK = "\u2028";

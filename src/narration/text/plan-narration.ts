@@ -4,15 +4,15 @@
  */
 import { chargeForSeconds } from "../../contract/billing.ts";
 import { AudioError } from "../../errors.ts";
-import { type ReadText, SkippedList } from "../text/blocks.ts";
-import { hasWords } from "../text/characters.ts";
-import { splitIntoParts } from "../text/cutting/split.ts";
-import { PARAGRAPH_JOINT } from "../text/cutting/units.ts";
-import { buildDocument, type NarrationDocument, type ParagraphRun, type RunBreak } from "../text/document.ts";
-import { readMarkdown } from "../text/markdown/markdown.ts";
-import { hasMarkdown } from "../text/markdown/markdown-signs.ts";
-import { flowParagraph, normaliseLines } from "../text/normalise.ts";
-import { readPlainText } from "../text/plain/plain-text.ts";
+import { type ReadText, SkippedList } from "./blocks.ts";
+import { hasWords } from "./characters.ts";
+import { splitIntoParts } from "./cutting/split.ts";
+import { PARAGRAPH_JOINT } from "./cutting/units.ts";
+import { buildDocument, type NarrationDocument, type ParagraphRun, type RunBreak } from "./document.ts";
+import { readMarkdown } from "./markdown/markdown.ts";
+import { hasMarkdown } from "./markdown/markdown-signs.ts";
+import { flowParagraph, normaliseLines } from "./normalise.ts";
+import { readPlainText } from "./plain/plain-text.ts";
 import { type NarrationPlan, PLAN_VERSION, type PlannedPart, type PlanRequest } from "./plan.ts";
 import { SpeakerLabels } from "./speakers/speaker-labels.ts";
 import { markBreakTags, withPauses } from "./written-pauses.ts";

@@ -1,8 +1,8 @@
 /** Finds a part by words quoted from it. A quote is needed because the number of a part may change with an edit. */
 import { AudioError } from "../../errors.ts";
-import { excerptOf } from "../text/blocks.ts";
-import { hasWords } from "../text/characters.ts";
-import { flowParagraph, normaliseLines } from "../text/normalise.ts";
+import { excerptOf } from "./blocks.ts";
+import { hasWords } from "./characters.ts";
+import { flowParagraph, normaliseLines } from "./normalise.ts";
 
 /** Number of ambiguous matches to show. */
 const SHOWN_MATCHES = 3;

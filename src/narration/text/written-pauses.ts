@@ -3,8 +3,8 @@
  * between sentences. Inside a sentence, it is only quoted.
  */
 import { AudioError } from "../../errors.ts";
-import type { SourceBlock } from "../text/blocks.ts";
-import { CLOSERS } from "../text/characters.ts";
+import type { SourceBlock } from "./blocks.ts";
+import { CLOSERS } from "./characters.ts";
 
 const MAX_SECONDS = 60;
 /**

@@ -6,7 +6,7 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { NODE } from "../../support/workplace.ts";
-import { GOLDEN, goldenPlans, TEXTS } from "../text/golden-plans.ts";
+import { GOLDEN, goldenPlans, TEXTS } from "./golden-plans.ts";
 
 describe("the plan of a committed text", () => {
   it.each(TEXTS)("is unchanged: %s", async (name) => {

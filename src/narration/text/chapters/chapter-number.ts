@@ -2,7 +2,7 @@
  * Numbers the chapters of a plan, for lists and callers. Evidence: sequence. If headings state the numbers 1, 2, 3 and
  * so on, chapter 3 is the heading that states 3. A title page or a preface before chapter 1 does not matter then.
  */
-import { formOf, LEVEL } from "../../text/chapters/chapter-forms.ts";
+import { formOf, LEVEL } from "./chapter-forms.ts";
 
 type Sections = ReadonlyArray<{ readonly title: string | null }>;
 

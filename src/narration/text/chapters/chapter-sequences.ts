@@ -3,16 +3,10 @@
  * with rising numbers, and prose between them, are headings. The same numbers without prose
  * between them are a table of contents or a list. A single number proves nothing.
  */
-import type { SourceBlock } from "../../text/blocks.ts";
-import {
-  type ChapterForm,
-  chapterOpenedBy,
-  formOf,
-  isFirst,
-  LEVEL,
-} from "../../text/chapters/chapter-forms.ts";
+import type { SourceBlock } from "../blocks.ts";
 import { isCjk } from "../characters.ts";
 import { collapseSpaces } from "../normalise.ts";
+import { type ChapterForm, chapterOpenedBy, formOf, isFirst, LEVEL } from "./chapter-forms.ts";
 
 interface Member extends ChapterForm {
   /** Index of the block. */

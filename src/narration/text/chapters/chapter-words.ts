@@ -5,6 +5,10 @@ interface ChapterWords {
   readonly parts?: string;
   /** Words beside the number of a chapter: `Chapter IV`. */
   readonly chapters?: string;
+  /** Words beside the number of an act, which contains scenes. They are also among the parts or the chapters. */
+  readonly acts?: string;
+  /** Words that a caller may write before the numbers of chapters: `chapters 3-5`. */
+  readonly choice?: string;
   /** Words beside a number that is not the number of a heading: `Figure 2`, `May 5`. */
   readonly otherNumbered?: string;
   /** Headings that have no number. */
@@ -29,6 +33,8 @@ const WORDS_BY_LANGUAGE = {
   en: {
     parts: "part book volume act article",
     chapters: "chapter chap letter stave canto scene section adventure fable lecture sermon essay",
+    acts: "act",
+    choice: "chapter chapters ch",
     otherNumbered:
       "fig figs figure figures table tables plate illustration exhibit note notes page pages line verse item question answer speaker image photo example january february march april may june july august september october november december the and but act's mr dr no",
     unnumbered: [
@@ -47,6 +53,8 @@ const WORDS_BY_LANGUAGE = {
   es: {
     parts: "parte libro tomo volumen acto artículo",
     chapters: "capítulo capitulo cap carta canto escena aventura sección",
+    acts: "acto",
+    choice: "capítulo capitulo capítulos capitulos cap",
     otherNumbered: "figura tabla nota pág ejemplo enero febrero marzo abril mayo junio julio agosto octubre",
     unnumbered: "prólogo epílogo prefacio introducción".split(" "),
     contents: "índice indice contenido sumario".split(" "),
@@ -63,6 +71,8 @@ const WORDS_BY_LANGUAGE = {
   pt: {
     parts: "parte livro tomo volume ato artigo",
     chapters: "capítulo capitulo cap carta canto cena aventura seção",
+    acts: "ato",
+    choice: "capítulo capitulo capítulos capitulos cap",
     otherNumbered: "figura tabela nota pág exemplo",
     unnumbered: "prólogo epílogo prefácio introdução posfácio".split(" "),
     contents: "índice indice conteúdo sumário".split(" "),
@@ -77,6 +87,8 @@ const WORDS_BY_LANGUAGE = {
   id: {
     parts: "bagian buku jilid pasal",
     chapters: "bab surat adegan babak",
+    acts: "babak",
+    choice: "bab",
     otherNumbered: "tabel gambar hal contoh",
     unnumbered: ["prolog", "epilog", "prakata", "kata pengantar", "pendahuluan", "penutup"],
     contents: ["daftar isi"],
@@ -113,6 +125,12 @@ export const PART_WORDS: ReadonlySet<string> = new Set(LANGUAGES.flatMap(({ part
 /** Words beside the number of a chapter. */
 export const CHAPTER_WORDS: ReadonlySet<string> = new Set(
   LANGUAGES.flatMap(({ chapters }) => splitWords(chapters)),
+);
+/** Words beside the number of an act. */
+export const ACT_WORDS: ReadonlySet<string> = new Set(LANGUAGES.flatMap(({ acts }) => splitWords(acts)));
+/** Words that a caller may write before the numbers of chapters. */
+export const CHOICE_WORDS: ReadonlySet<string> = new Set(
+  LANGUAGES.flatMap(({ choice }) => splitWords(choice)),
 );
 /** Words beside the number of something else, such as a figure or a day. */
 export const OTHER_NUMBERED_WORDS: ReadonlySet<string> = new Set(

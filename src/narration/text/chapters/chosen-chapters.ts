@@ -3,17 +3,18 @@
  * text, so that no part is paid for twice.
  */
 import { AudioError } from "../../../errors.ts";
-import { excerptOf } from "../../text/blocks.ts";
-import { chapterNumbers } from "../../text/chapters/chapter-number.ts";
+import { excerptOf } from "../blocks.ts";
 import { titleOf } from "../narration-title.ts";
 import type { NarrationPlan, PlannedSection } from "../plan.ts";
+import { chapterNumbers } from "./chapter-number.ts";
+import { CHOICE_WORDS } from "./chapter-words.ts";
 
 const MAX_NAMED = 5;
 const RANGE = /^(\d{1,5}|last)(?:\s*(?:-|–|—|\.\.|to)\s*(\d{1,5}|last))?$/i;
 /** A range without a beginning or an end, such as `-5` or `3-`. Such a range is refused. */
 const HALF_RANGE = /^\s*(?:\d{1,5}\s*[-–—]|[-–—]\s*\d{1,5})\s*$/;
-/** The word before numbers, as in `chapters 3-5`. */
-const CHAPTER_WORD = /^(?:chapters?|ch\.?|cap[íi]tulos?|cap\.?|bab)\s+(?=\d|last)/i;
+/** Matches a word before numbers, as in `chapters 3-5`. */
+const CHAPTER_WORD = new RegExp(`^(?:${[...CHOICE_WORDS].join("|")})\\.?\\s+(?=\\d|last)`, "i");
 
 type Sections = readonly PlannedSection[];
 

@@ -5,9 +5,9 @@
  * too.
  */
 
-import { formOf } from "../../text/chapters/chapter-forms.ts";
 import { ENDS_SENTENCE, hasWords, isCjk } from "../characters.ts";
 import { collapseSpaces } from "../normalise.ts";
+import { formOf } from "./chapter-forms.ts";
 
 const MAX_HEADING_CODE_UNITS = 80;
 const MIN_HEADINGS = 2;

@@ -1,9 +1,9 @@
 /** Finds chapter headings in a text without markup, if they cannot be mistaken for sentences. */
-import type { SourceBlock } from "../../text/blocks.ts";
-import { type ChapterForm, formOf, LEVEL } from "../../text/chapters/chapter-forms.ts";
-import { findSequences } from "../../text/chapters/chapter-sequences.ts";
-import { UNNUMBERED_HEADINGS } from "../../text/chapters/chapter-words.ts";
+import type { SourceBlock } from "../blocks.ts";
 import { collapseSpaces, HARD_BREAK } from "../normalise.ts";
+import { type ChapterForm, formOf, LEVEL } from "./chapter-forms.ts";
+import { findSequences } from "./chapter-sequences.ts";
+import { ACT_WORDS, UNNUMBERED_HEADINGS } from "./chapter-words.ts";
 import { joinTitlesBelow } from "./titles-below.ts";
 import { NO_TITLES, titleKey, type UnnumberedTitles } from "./unnumbered-titles.ts";
 
@@ -56,7 +56,7 @@ function headingText(text: string): string {
 }
 
 /** Matches the {@link ChapterForm.key} of an act. Acts are divided into scenes, not into chapters with titles. */
-const ACT = / (?:act|acto|ato|babak)$/;
+const ACT = new RegExp(` (?:${[...ACT_WORDS].join("|")})$`);
 
 /** Returns the last position of each title. An earlier occurrence is an entry of a table of contents. */
 function lastOccurrences(blocks: readonly SourceBlock[], { keys }: UnnumberedTitles): ReadonlySet<number> {

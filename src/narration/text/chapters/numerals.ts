@@ -1,5 +1,5 @@
 /** Parses chapter numbers: figures, Roman, Chinese, and words of the service's languages, including ordinals. */
-import { NUMBER_WORDS } from "../../text/chapters/chapter-words.ts";
+import { NUMBER_WORDS } from "./chapter-words.ts";
 
 /** Maximum number of words in one number, as in `veinte y dos`, `vinte e um`, `dua puluh`. */
 const MAX_TOKENS = 4;

@@ -2,9 +2,9 @@
  * Joins numbers of chapters with the titles in the paragraphs below them. Evidence: share (at least three quarters of
  * the numbers of one form have such a title).
  */
-import type { SourceBlock } from "../../text/blocks.ts";
-import { formOf } from "../../text/chapters/chapter-forms.ts";
+import type { SourceBlock } from "../blocks.ts";
 import { collapseSpaces, HARD_BREAK } from "../normalise.ts";
+import { formOf } from "./chapter-forms.ts";
 
 const MAX_TITLE_CODE_UNITS = 100;
 /**

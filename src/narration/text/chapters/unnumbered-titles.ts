@@ -3,9 +3,9 @@
  * several short lines have more blank lines above them than paragraphs have. Much text follows each title.
  */
 
-import { CONTENTS_TITLES, END_LINES } from "../../text/chapters/chapter-words.ts";
 import { hasWords } from "../characters.ts";
 import { collapseSpaces } from "../normalise.ts";
+import { CONTENTS_TITLES, END_LINES } from "./chapter-words.ts";
 
 const MAX_TITLE_CODE_UNITS = 80;
 const MIN_TITLES = 3;

@@ -3,8 +3,8 @@
  * change.
  */
 
-import { CLOSERS, characterAt, characterBefore, hasWords, isCjk, OPENERS } from "../../text/characters.ts";
-import { isAbbreviation } from "../../text/cutting/abbreviations.ts";
+import { CLOSERS, characterAt, characterBefore, hasWords, isCjk, OPENERS } from "../characters.ts";
+import { isAbbreviation } from "./abbreviations.ts";
 
 /**
  * Matches the marks that end a sentence, and the closing marks after them. Each of `. . .` and `? . . .` is one match.

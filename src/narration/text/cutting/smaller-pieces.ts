@@ -1,5 +1,5 @@
 /** Divides text that is too long for one part into clauses, words, graphemes, and at last code points. */
-import { CLOSERS } from "../../text/characters.ts";
+import { CLOSERS } from "../characters.ts";
 
 /** Matches the end of a clause. After Latin marks there must be white space, because `1,000` and `10:30` are words. */
 const CLAUSE_END = new RegExp(

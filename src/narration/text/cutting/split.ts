@@ -4,7 +4,7 @@
  */
 import { MINIMUM_CHARGE_SECONDS } from "../../../contract/billing.ts";
 import { MAX_PROMPT_CODE_POINTS } from "../../../contract/service-limits.ts";
-import { Ranks } from "../../text/cutting/rank.ts";
+import { Ranks } from "./rank.ts";
 import { GAP, PARAGRAPH_JOINT, sizeOf, type Unit, unitsOf } from "./units.ts";
 
 /**

@@ -4,13 +4,8 @@
  */
 import { type SpokenSize, spokenSize } from "../../../contract/estimate.ts";
 import { MAX_PROMPT_CODE_POINTS } from "../../../contract/service-limits.ts";
-import { sentenceStarts } from "../../text/cutting/sentences.ts";
-import {
-  clauseStarts,
-  codePointStarts,
-  graphemeStarts,
-  wordStarts,
-} from "../../text/cutting/smaller-pieces.ts";
+import { sentenceStarts } from "./sentences.ts";
+import { clauseStarts, codePointStarts, graphemeStarts, wordStarts } from "./smaller-pieces.ts";
 
 /** What a cut before a unit separates. The smaller the number, the better the cut. */
 export const GAP = {

@@ -3,7 +3,7 @@
  * block is text if it begins like a sentence and has no sign of code. It is also text if it looks like a sentence or a
  * clause and nearly all of it is words. Any other block stays code, which is left out and reported.
  */
-import { OPENERS } from "../../text/characters.ts";
+import { OPENERS } from "../characters.ts";
 
 /** The beginning of a sentence, in any script. */
 const SENTENCE = new RegExp(`^[\\s${OPENERS}]*[\\p{Lu}\\p{Lo}]`, "u");

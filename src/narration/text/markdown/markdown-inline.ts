@@ -1,12 +1,12 @@
 /** Reads the words of Markdown's inline tokens, without marks, addresses and tags. */
 import type { MarkedToken, Token, Tokens } from "marked";
-import type { SkippedList } from "../../text/blocks.ts";
-import { hasWords } from "../../text/characters.ts";
-import { decodeEntities } from "../../text/markdown/entities.ts";
-import { isWordsInBrackets } from "../../text/markdown/html-elements.ts";
+import type { SkippedList } from "../blocks.ts";
+import { hasWords } from "../characters.ts";
 import { dropUnspoken, HARD_BREAK } from "../normalise.ts";
 import { hostOf, speakAddresses } from "../plain/web-addresses.ts";
 import { ITALIC_MARK } from "../speakers/speaker-labels.ts";
+import { decodeEntities } from "./entities.ts";
+import { isWordsInBrackets } from "./html-elements.ts";
 import { isLibraryToken } from "./markdown-lexer.ts";
 
 /** A footnote mark such as `[^1]`, which is not spoken. */

@@ -2,7 +2,7 @@
  * Decides whether a text is written in Markdown. Evidence: form. One mark that plain text does not use suffices.
  * Without any such mark, the text is read as plain text, in which indentation and line breaks have other meanings.
  */
-import { isHtmlElement } from "../../text/markdown/html-elements.ts";
+import { isHtmlElement } from "./html-elements.ts";
 
 /**
  * Signs of Markdown. Every pattern takes linear time: none can match in two ways, and only patterns with `\n` cross

@@ -3,18 +3,18 @@
  * narration).
  */
 import type { MarkedToken, Token, Tokens } from "marked";
-import type { ReadText, SkippedList, SourceBlock } from "../../text/blocks.ts";
-import { markChapters } from "../../text/chapters/mark-chapters.ts";
-import { unnumberedTitles } from "../../text/chapters/unnumbered-titles.ts";
-import { hasWords } from "../../text/characters.ts";
-import { isWordsInBrackets } from "../../text/markdown/html-elements.ts";
-import { isText } from "../../text/markdown/indented-text.ts";
-import { inlineText } from "../../text/markdown/markdown-inline.ts";
-import { isLibraryToken, lexMarkdown } from "../../text/markdown/markdown-lexer.ts";
+import type { ReadText, SkippedList, SourceBlock } from "../blocks.ts";
+import { markChapters } from "../chapters/mark-chapters.ts";
+import { unnumberedTitles } from "../chapters/unnumbered-titles.ts";
+import { hasWords } from "../characters.ts";
 import { HARD_BREAK, normaliseLines } from "../normalise.ts";
 import { withoutMarks } from "../plain/bracket-marks.ts";
 import { withoutEbookFrame } from "../plain/ebook-frame.ts";
 import { isWrapped } from "../plain/kept-lines.ts";
+import { isWordsInBrackets } from "./html-elements.ts";
+import { isText } from "./indented-text.ts";
+import { inlineText } from "./markdown-inline.ts";
+import { isLibraryToken, lexMarkdown } from "./markdown-lexer.ts";
 import { dropUnspokenMarkup } from "./unspoken-markup.ts";
 
 /** YAML or TOML at the beginning; two rules around ordinary text do not count. */

@@ -3,9 +3,9 @@
  * LaTeX commands, double brackets of wikis. Evidence: form, outside code. Text that only resembles such markup
  * (`$5 and $10`, `$HOME/a_b:$PATH`, `10:30:15`) is kept.
  */
-import type { SkippedList } from "../../text/blocks.ts";
-import { speakSuperscripts } from "../../text/markdown/superscripts.ts";
+import type { SkippedList } from "../blocks.ts";
 import type { SkippedKind } from "../plan.ts";
+import { speakSuperscripts } from "./superscripts.ts";
 
 /**
  * Each alternative ends at the next character that could begin the same alternative, so that matching takes linear

@@ -2,8 +2,8 @@
  * Reads the notation of Aozora Bunko: readings 《》, notes ［＃…］, and headings that are marked by notes. Evidence: form
  * and repetition. A single 《》 marks a title, as in Chinese.
  */
-import type { SkippedList } from "../../text/blocks.ts";
-import { headingLine } from "../../text/chapters/source-headings.ts";
+import type { SkippedList } from "../blocks.ts";
+import { headingLine } from "../chapters/source-headings.ts";
 
 const RUBY =
   /｜([^｜《》\n]{1,40})《[^《》\n]{1,40}》|([\p{Script=Han}々〆ヶ仝〇]{1,20})《[\u3041-\u30ff・ ]{1,30}》/gu;

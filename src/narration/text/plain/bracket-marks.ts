@@ -3,7 +3,7 @@
  * transcriber, footnotes in brackets, keywords of a version control system, and transitions of film scripts.
  * Evidence: form. A note mark must also follow a word, and the numbers of note marks must rise.
  */
-import type { SkippedList } from "../../text/blocks.ts";
+import type { SkippedList } from "../blocks.ts";
 
 /** `(music)` after a sentence may name a source, so it is removed only if its paragraph contains nothing else. */
 const MUSIC = "(?:(?:soft |upbeat |dramatic |theme )?music(?: playing| fades)?|música|musik|音乐|音楽)";

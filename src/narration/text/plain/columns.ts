@@ -3,8 +3,8 @@
  * has a ruler of several strokes (`----  ----`, `+++-====-====`), or a gap ends at the same column in each of at least
  * three lines and is wide in one of them. Gaps of justified text are narrow.
  */
-import type { SkippedList } from "../../text/blocks.ts";
-import { HARD_BREAK } from "../../text/normalise.ts";
+import type { SkippedList } from "../blocks.ts";
+import { HARD_BREAK } from "../normalise.ts";
 
 const MIN_LINES = 3;
 const WIDE_GAP_CODE_UNITS = 4;

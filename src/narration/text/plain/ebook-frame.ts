@@ -3,7 +3,7 @@
  * marker lines must be there, the removed text must name Project Gutenberg, and it must not be too long. A text that
  * only mentions these lines keeps them.
  */
-import type { SkippedList } from "../../text/blocks.ts";
+import type { SkippedList } from "../blocks.ts";
 
 const START = /^\s*\*{3}\s*START OF TH(?:E|IS) PROJECT GUTENBERG EBOOK\b/i;
 const END = /^\s*\*{3}\s*END OF TH(?:E|IS) PROJECT GUTENBERG EBOOK\b/i;

@@ -3,8 +3,8 @@
  * Evidence: form (list marks, indentation) and share. In wrapped text, the first word of a line has no room on the line
  * before. In verse and lists, it often has room there. Without evidence, lines are joined.
  */
-import { ENDS_SENTENCE, isCjk, OPENERS } from "../../text/characters.ts";
-import { HARD_BREAK } from "../../text/normalise.ts";
+import { ENDS_SENTENCE, isCjk, OPENERS } from "../characters.ts";
+import { HARD_BREAK } from "../normalise.ts";
 
 const linesOf = (text: string): string[] =>
   text

@@ -1,5 +1,5 @@
 /** Leaves out the headers of mails and the marks of their quotations. Evidence: form. */
-import type { SkippedList } from "../../text/blocks.ts";
+import type { SkippedList } from "../blocks.ts";
 
 /**
  * Headers that only programs need. A block of header lines belongs to a mail only if it contains at least two of them.

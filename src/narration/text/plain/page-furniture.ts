@@ -2,9 +2,9 @@
  * Removes what matters only on a printed page: page numbers, running heads, frames of tables, dot leaders. Evidence:
  * form and sequence. Numbers alone on a line are page numbers only if they rise and interrupt sentences.
  */
-import type { SkippedList } from "../../text/blocks.ts";
-import { flowParagraph, HARD_BREAK } from "../../text/normalise.ts";
-import { readColumns } from "../../text/plain/columns.ts";
+import type { SkippedList } from "../blocks.ts";
+import { flowParagraph, HARD_BREAK } from "../normalise.ts";
+import { readColumns } from "./columns.ts";
 
 const FOOTER = /\[(?:Page|Seite|Página|Halaman) \d{1,5}\]\s*$/i;
 const NAMED_PAGE =

@@ -2,20 +2,20 @@
  * Reads plain text. Its paragraphs stand between blank lines, and their line breaks come from the width of the page.
  */
 
-import type { ReadText, SkippedList, SourceBlock } from "../../text/blocks.ts";
-import { separateHeadings } from "../../text/chapters/inner-headings.ts";
-import { markChapters } from "../../text/chapters/mark-chapters.ts";
-import { headingOf, markUnderlined } from "../../text/chapters/source-headings.ts";
-import { NO_TITLES, unnumberedTitles } from "../../text/chapters/unnumbered-titles.ts";
-import { normaliseLines } from "../../text/normalise.ts";
-import { aozoraHeader, withoutAozora } from "../../text/plain/aozora.ts";
-import { withoutLongNotes, withoutMarks } from "../../text/plain/bracket-marks.ts";
-import { joinDividedWords } from "../../text/plain/divided-words.ts";
-import { withoutEbookFrame } from "../../text/plain/ebook-frame.ts";
-import { keepLines, paragraphsOf } from "../../text/plain/kept-lines.ts";
-import { withoutMailHeaders } from "../../text/plain/mail-headers.ts";
-import { withoutPageFurniture } from "../../text/plain/page-furniture.ts";
+import type { ReadText, SkippedList, SourceBlock } from "../blocks.ts";
+import { separateHeadings } from "../chapters/inner-headings.ts";
+import { markChapters } from "../chapters/mark-chapters.ts";
+import { headingOf, markUnderlined } from "../chapters/source-headings.ts";
+import { NO_TITLES, unnumberedTitles } from "../chapters/unnumbered-titles.ts";
+import { normaliseLines } from "../normalise.ts";
 import { ITALIC_MARK } from "../speakers/speaker-labels.ts";
+import { aozoraHeader, withoutAozora } from "./aozora.ts";
+import { withoutLongNotes, withoutMarks } from "./bracket-marks.ts";
+import { joinDividedWords } from "./divided-words.ts";
+import { withoutEbookFrame } from "./ebook-frame.ts";
+import { keepLines, paragraphsOf } from "./kept-lines.ts";
+import { withoutMailHeaders } from "./mail-headers.ts";
+import { withoutPageFurniture } from "./page-furniture.ts";
 import { withoutCues } from "./subtitles.ts";
 import { speakAddresses } from "./web-addresses.ts";
 

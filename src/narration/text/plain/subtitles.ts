@@ -2,8 +2,8 @@
  * Removes cue numbers and time codes from cues (SRT, WebVTT) inside another text, and joins sentences that several
  * cues share. `../timeline/` reads a text that consists of subtitles. Evidence: form, at least two cues.
  */
-import type { SkippedList } from "../../text/blocks.ts";
-import { ENDS_SENTENCE } from "../../text/characters.ts";
+import type { SkippedList } from "../blocks.ts";
+import { ENDS_SENTENCE } from "../characters.ts";
 import { containsCues, cueTimes } from "./time-codes.ts";
 
 const NUMBER = /^\s*\d{1,6}\s*$/;

@@ -4,10 +4,10 @@
  * without one, and share for the length of a turn.
  */
 import { AudioError } from "../../../errors.ts";
-import type { SkippedList } from "../../text/blocks.ts";
-import { hasWords } from "../../text/characters.ts";
-import { collapseSpaces, HARD_BREAK, normaliseLines } from "../../text/normalise.ts";
-import type { Speaker, Voices } from "../../text/plan.ts";
+import type { SkippedList } from "../blocks.ts";
+import { hasWords } from "../characters.ts";
+import { collapseSpaces, HARD_BREAK, normaliseLines } from "../normalise.ts";
+import type { Speaker, Voices } from "../plan.ts";
 import { dialogueNames, type UnvoicedName } from "./unvoiced-dialogue.ts";
 
 const MAX_NAME_CODE_UNITS = 100;

@@ -2,7 +2,7 @@
  * Finds the speakers of a dialogue, whose names would be spoken without `voices`. Evidence: share of lines with a
  * label, and names that recur.
  */
-import { HARD_BREAK } from "../../text/normalise.ts";
+import { HARD_BREAK } from "../normalise.ts";
 
 /** A name that begins lines and has no voice. */
 export interface UnvoicedName {
