@@ -87,12 +87,13 @@ describe("a create that the service delays", () => {
   it("returns waiting if the window closes during the pause, and continues in the background", async () => {
     service.intercept = ({ kind, ordinal }, response) => {
       if (kind !== "create" || ordinal > 1) return false;
-      service.refuse(response, 429, "rate_limit");
+      // A pause of 5 s at a time scale of 0.01, longer than the call waits on a busy machine.
+      service.refuse(response, 429, "rate_limit", "refused by the test", 500);
       return true;
     };
     // What the first request loads must not use up the short window.
     await driver.call("get_task", { task_id: "task-of-nobody" });
-    const outcome = taskOf(await driver.call("generate_audio", { prompt: "Waiting", wait_seconds: 0.3 }));
+    const outcome = taskOf(await driver.call("generate_audio", { prompt: "Waiting", wait_seconds: 2 }));
     expect(outcome).toMatchObject({ status: "waiting", billing: null });
     expect(outcome.message).toMatch(
       /asked for a pause; about \d+ s to go.*goes on by itself and saves the file/,
@@ -100,7 +101,7 @@ describe("a create that the service delays", () => {
     expect(outcome.next_step).toBe(
       `Call get_task with task_id ${outcome.task_id} and wait_seconds 45: it waits for the file.`,
     );
-    const waited = taskOf(await driver.call("get_task", { task_id: outcome.task_id, wait_seconds: 10 }));
+    const waited = taskOf(await driver.call("get_task", { task_id: outcome.task_id, wait_seconds: 60 }));
     expect(waited).toMatchObject({ status: "succeeded", task_id: expect.stringMatching(/^task-/) });
     await expect.poll(() => workplace.outputNames(), { timeout: 60_000 }).toHaveLength(1);
   });

@@ -143,8 +143,14 @@ export class CountingService {
     response.end(text);
   }
 
-  refuse(response: ServerResponse, status: number, code: string, message = "refused by the test"): void {
-    const headers: Record<string, string> = status === 429 ? { "retry-after": "60" } : {};
+  refuse(
+    response: ServerResponse,
+    status: number,
+    code: string,
+    message = "refused by the test",
+    retryAfterSeconds = 60,
+  ): void {
+    const headers: Record<string, string> = status === 429 ? { "retry-after": `${retryAfterSeconds}` } : {};
     if (status === 429) this.limited += 1;
     this.json(response, status, { error: { code, message } }, headers);
   }
