@@ -12,7 +12,7 @@ export interface Pronunciation {
 export interface Respelled {
   readonly text: string;
   /** The words that were replaced, in the order of their first use. */
-  readonly words: readonly string[];
+  readonly replacedWords: readonly string[];
 }
 
 /** Scripts without spaces, in which a word can start and end anywhere. */
@@ -50,8 +50,11 @@ function index(rules: readonly Pronunciation[]): ReadonlyMap<string, readonly Ca
 
 function matches({ characters, ignoresCase }: Candidate, text: readonly string[], at: number): boolean {
   const isSame = characters.every((character, offset) => {
-    const found = text[at + offset];
-    return found === character || (ignoresCase && found !== undefined && lower(found) === character);
+    const textCharacter = text[at + offset];
+    return (
+      textCharacter === character ||
+      (ignoresCase && textCharacter !== undefined && lower(textCharacter) === character)
+    );
   });
   if (!isSame) return false;
   const cutsBefore = isInWord(text[at - 1]) && isInWord(characters[0]);
@@ -65,18 +68,18 @@ function matches({ characters, ignoresCase }: Candidate, text: readonly string[]
  */
 export function respell(text: string, rules: readonly Pronunciation[]): Respelled {
   const byFirst = index(rules);
-  if (byFirst.size === 0) return { text, words: [] };
+  if (byFirst.size === 0) return { text, replacedWords: [] };
   const characters = Array.from(text);
-  const words = new Set<string>();
+  const replacedWords = new Set<string>();
   let spoken = "";
   for (let at = 0; at < characters.length; ) {
     const character = characters[at] ?? "";
     const found = byFirst.get(lower(character))?.find((candidate) => matches(candidate, characters, at));
-    if (found !== undefined && found.rule.say !== found.rule.word) words.add(found.rule.word);
+    if (found !== undefined && found.rule.say !== found.rule.word) replacedWords.add(found.rule.word);
     spoken += found?.rule.say ?? character;
     at += found?.characters.length ?? 1;
   }
-  return { text: spoken, words: [...words] };
+  return { text: spoken, replacedWords: [...replacedWords] };
 }
 
 /**
@@ -105,11 +108,11 @@ export function mergedRules(
 }
 
 /** The notes of a result about respelled words. */
-export const respelledNotes = (words: readonly string[]): string[] =>
-  words.length === 0
+export const respelledNotes = (replacedWords: readonly string[]): string[] =>
+  replacedWords.length === 0
     ? []
     : [
-        `Respelled: ${words.slice(0, MAX_NAMED).join(", ")}${words.length > MAX_NAMED ? ` and ${words.length - MAX_NAMED} more` : ""}.`,
+        `Respelled: ${replacedWords.slice(0, MAX_NAMED).join(", ")}${replacedWords.length > MAX_NAMED ? ` and ${replacedWords.length - MAX_NAMED} more` : ""}.`,
       ];
 
 const MAX_NAMED = 10;

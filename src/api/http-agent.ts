@@ -3,7 +3,7 @@
  * most server processes never send a request.
  */
 import type { Dispatcher } from "undici";
-import type { ProxySettings } from "../config/config.ts";
+import type { ProxySettings } from "../config/connections.ts";
 
 /** Maximum size of a response's headers. */
 const MAX_HEADER_BYTES = 32 * 1024;

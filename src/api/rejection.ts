@@ -78,16 +78,16 @@ const RETRYABLE = new Set<ErrorCode>([
 ]);
 
 function describe(status: number, operation: Operation): string {
-  const words = OPERATION_WORDS[operation];
+  const operationPhrase = OPERATION_WORDS[operation];
   if (status >= 300 && status < 400) {
-    return `The service answered ${words} with a redirect (HTTP ${status}), which is never followed.`;
+    return `The service answered ${operationPhrase} with a redirect (HTTP ${status}), which is never followed.`;
   }
-  return `The service answered ${words} with HTTP ${status}.`;
+  return `The service answered ${operationPhrase} with HTTP ${status}.`;
 }
 
-/** @param words the service's message, cleaned; `""` if there is none that may be shown */
-function formatReason(words: string): string {
-  return words === "" ? NO_USABLE_REASON : `The service says: ${quoteServiceText(words)}`;
+/** @param reason the service's message, cleaned; `""` if there is none that may be shown */
+function formatReason(reason: string): string {
+  return reason === "" ? NO_USABLE_REASON : `The service says: ${quoteServiceText(reason)}`;
 }
 
 /** Returns the caller's error for an answer whose status does not mean success for its operation. */

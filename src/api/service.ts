@@ -1,6 +1,7 @@
 /** The service's operations (docs/contract.md, Endpoints). Each sends one request, without retries or limits. */
 import { type Clock, systemClock } from "../clock.ts";
-import type { ProxySettings, ServiceAddress } from "../config/config.ts";
+import type { ProxySettings } from "../config/connections.ts";
+import type { ServiceAddress } from "../config/service-address.ts";
 import { MAX_REQUEST_BODY_BYTES } from "../contract/service-limits.ts";
 import {
   GENERATIONS_PATH,
@@ -21,9 +22,6 @@ import {
   type HttpResponse,
   type Transport,
 } from "./transport.ts";
-
-export type { ContentResponse } from "./content.ts";
-export type { ObservedTask } from "./read-task.ts";
 
 /**
  * The service. Failures of service or network are {@link AudioError}s (`network_error`, `timeout`,

@@ -1,7 +1,8 @@
 /** Sends requests to the service's origin, with deadlines and aborts, and marks requests that were never written. */
 import type { Dispatcher } from "undici";
 import { systemClock } from "../clock.ts";
-import type { ProxySettings, ServiceAddress } from "../config/config.ts";
+import type { ProxySettings } from "../config/connections.ts";
+import type { ServiceAddress } from "../config/service-address.ts";
 import { withDeadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import { UnsentRequest } from "./error-causes.ts";

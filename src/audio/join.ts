@@ -7,9 +7,6 @@ import { joinOggOpus } from "./ogg-opus/join-ogg-opus.ts";
 import { joinPcm } from "./raw/join-pcm.ts";
 import { joinWav } from "./raw/join-wav.ts";
 
-export type { JoinedAudio, JoinPart, JoinRequest } from "./join-request.ts";
-export { DamagedPartError, PartsDifferError } from "./part-errors.ts";
-
 const JOINERS: Readonly<Record<OutputFormat, (request: JoinRequest) => Promise<JoinedAudio>>> = {
   mp3: joinMp3,
   wav: joinWav,

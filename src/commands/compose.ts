@@ -3,7 +3,8 @@
 import { createService } from "../api/service.ts";
 import type { Deadlines } from "../api/transport.ts";
 import { systemClock } from "../clock.ts";
-import type { Config, ServiceAddress } from "../config/config.ts";
+import type { Config } from "../config/config.ts";
+import type { ServiceAddress } from "../config/service-address.ts";
 import { openOutputFolder, openPartsFolder } from "../files/output-folder.ts";
 import { timingFor } from "../generation/deps.ts";
 import { createGeneration } from "../generation/generation.ts";

@@ -1,6 +1,6 @@
 /** Building blocks for the checks of `doctor`: results, time limits and the proxy check. */
 import { connect } from "node:net";
-import type { ProxySettings } from "../config/config.ts";
+import type { ProxySettings } from "../config/connections.ts";
 import { AudioError } from "../errors.ts";
 import { describeCause } from "../log.ts";
 import { REMEDIES } from "../server/remedies.ts";

@@ -4,7 +4,8 @@
  */
 import { createService } from "../api/service.ts";
 import { systemClock } from "../clock.ts";
-import { type Config, readConfig, type ServiceAddress } from "../config/config.ts";
+import { type Config, readConfig } from "../config/config.ts";
+import type { ServiceAddress } from "../config/service-address.ts";
 import { describeUnknownVariable } from "../config/unknown-variables.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { type Environment, readVariable } from "../environment.ts";

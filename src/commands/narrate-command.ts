@@ -5,17 +5,18 @@ import { readConfig } from "../config/config.ts";
 import { readArguments } from "../contract/read-arguments.ts";
 import { AudioError } from "../errors.ts";
 import { createLog } from "../log.ts";
-import type { NarrateChanges, Narrations } from "../narration/narrations.ts";
+import type { Narrations } from "../narration/narrations.ts";
+import type { NarrateChanges } from "../narration/state/changes.ts";
 import { formatDuration, listChapters, narrationMessage } from "../narration/views/narration-messages.ts";
 import type { NarrationView } from "../narration/views/narration-view.ts";
 import { createRedact } from "../redaction.ts";
 import { structuredOf } from "../tools/narrate.ts";
 import {
-  changesOf,
   type NarrateArgs,
   narrateInput,
   narrateRules,
   planArgumentsOf,
+  readChanges,
 } from "../tools/narrate-input.ts";
 import { secretsOf } from "./configuration-error.ts";
 import { printable, printableJson } from "./printable.ts";
@@ -151,7 +152,7 @@ export async function narrate({ file, args, asJson }: NarrateCommand): Promise<n
       readInput,
     });
     const narrations = await provider.narrations();
-    const view = await drive(narrations, { kind: "text", ...request }, changesOf(checkedArgs));
+    const view = await drive(narrations, { kind: "text", ...request }, readChanges(checkedArgs));
     report(view, asJson);
     // A call with neither a limit nor `stop` is only a status query.
     const isStatusQuery = checkedArgs.max_credits === undefined && checkedArgs.stop !== true;

@@ -2,7 +2,8 @@
 import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { systemClock } from "../clock.ts";
-import type { Config, ServiceAddress } from "../config/config.ts";
+import type { Config } from "../config/config.ts";
+import type { ServiceAddress } from "../config/service-address.ts";
 import { AudioError } from "../errors.ts";
 import { fileError } from "../files/file-failure.ts";
 import { openOutputFolder } from "../files/output-folder.ts";

@@ -1,6 +1,7 @@
 /** The `tasks` command: lists the ledger as text, as JSON, or as a web page. Does not ask the service. */
 import { systemClock } from "../clock.ts";
-import { readConfig, type ServiceAddress } from "../config/config.ts";
+import { readConfig } from "../config/config.ts";
+import type { ServiceAddress } from "../config/service-address.ts";
 import { AudioError } from "../errors.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
 import { writeGeneratedPage } from "../files/write-generated-page.ts";

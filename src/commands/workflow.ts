@@ -1,5 +1,6 @@
 /** Types of the workflow and of the function that builds it. */
-import type { Config, ServiceAddress } from "../config/config.ts";
+import type { Config } from "../config/config.ts";
+import type { ServiceAddress } from "../config/service-address.ts";
 import type { Generation } from "../generation/generation.ts";
 import type { Log } from "../log.ts";
 import type { Narrations } from "../narration/narrations.ts";

@@ -7,10 +7,6 @@ import { readSettings, type Settings } from "./settings.ts";
 import { SettingsReader } from "./settings-reader.ts";
 import { type UnknownVariable, unknownVariables } from "./unknown-variables.ts";
 
-export type { ProxySettings } from "./connections.ts";
-export type { ServiceAddress } from "./service-address.ts";
-export type { CaptionFiles, ResourceLinks } from "./settings.ts";
-
 export interface Config extends Settings {
   /** The service; null if its address or key is missing or invalid. Then `faults` names the reason. */
   readonly service: ServiceAddress | null;

@@ -19,7 +19,7 @@ export function checkFieldRules(input: AudioInput, context: z.RefinementCtx<unkn
   const references = input.audio_references?.length ?? 0;
   if (input.voice !== undefined && references > MAX_AUDIO_REFERENCES_WITH_VOICE) {
     const rule = `must hold at most ${MAX_AUDIO_REFERENCES_WITH_VOICE} URLs when voice is given`;
-    reportFault("audio_references", `${rule} (a voice takes one slot)`);
+    reportFault("audio_references", `${rule} (a voice counts as one of them)`);
   }
   if (input.image_url === undefined) return;
   if (input.voice !== undefined) reportFault("voice", "must be absent when image_url is given");

@@ -20,7 +20,7 @@ export interface RespelledInput {
  * @throws AudioError `invalid_request` if the prompt becomes too long
  */
 export function respelledInput(input: AudioInput, rules: readonly Pronunciation[]): RespelledInput {
-  const { text, words } = respell(input.prompt, rulesFor(rules, input.voice));
+  const { text, replacedWords: words } = respell(input.prompt, rulesFor(rules, input.voice));
   if (text === input.prompt) return { input, writtenPrompt: null, words: [] };
   const length = codePointLength(text);
   if (length > MAX_PROMPT_CODE_POINTS) {

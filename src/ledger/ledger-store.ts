@@ -71,8 +71,6 @@ import {
 } from "./store/record-rows.ts";
 import { type Rows, type SqlEngine, type Statement, sql } from "./store/sql-engine.ts";
 
-export type { StoredValue } from "./store/record-rows.ts";
-
 /**
  * The API key whose ledger is opened, and the process that opens it. The store counts limits and takes leases for
  * this key.

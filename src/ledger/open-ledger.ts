@@ -1,6 +1,7 @@
 /** Opens the ledger for the settings' store and API key. */
 import type { Clock } from "../clock.ts";
-import type { Config, ServiceAddress } from "../config/config.ts";
+import type { Config } from "../config/config.ts";
+import type { ServiceAddress } from "../config/service-address.ts";
 import { AudioError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { ProcessId } from "../process-id.ts";

@@ -4,8 +4,9 @@
 import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
 import type { Log } from "../log.ts";
-import type { LedgerStore, StoredValue } from "./ledger-store.ts";
+import type { LedgerStore } from "./ledger-store.ts";
 import { type TaskRecord, taskRecordSchema } from "./record.ts";
+import type { StoredValue } from "./store/record-rows.ts";
 
 export class StoredRecords {
   readonly #store: Pick<LedgerStore, "documents" | "discard">;

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { isCancelledByCaller } from "../call-cancellation.ts";
 import type { Clock } from "../clock.ts";
-import type { CaptionFiles } from "../config/config.ts";
+import type { CaptionFiles } from "../config/settings.ts";
 import type { OutputFolder } from "../files/output-folder.ts";
 import type {
   CallHandleOperations,
@@ -60,9 +60,6 @@ import {
 } from "./views/narration-view.ts";
 
 import type { PartRow } from "./views/parts-table.ts";
-
-export type { NarrateSource } from "./planning/find-narration.ts";
-export type { NarrateChanges } from "./state/changes.ts";
 
 export interface Narrations {
   /**

@@ -24,16 +24,16 @@ import { connectTransport, showTransport } from "./transport.ts";
 import { Waveform } from "./waveform.ts";
 
 const wave = new Waveform(element("#wave canvas", HTMLCanvasElement));
-const engine = new SoundPlayer({
+const player = new SoundPlayer({
   onChange: () => {
-    showTransport(engine, wave);
-    if (engine.isPlaying && html("#say").textContent === PRESS_PLAY_AGAIN) showStatus("");
-    marks.show(engine.position);
+    showTransport(player, wave);
+    if (player.isPlaying && html("#say").textContent === PRESS_PLAY_AGAIN) showStatus("");
+    marks.show(player.position);
   },
-  onSegment: (segment) => void wave.add(segment, engine.seconds),
+  onSegment: (segment) => void wave.add(segment, player.seconds),
   onError: showError,
 });
-const marks = new Marks((seconds) => void engine.seek(seconds));
+const marks = new Marks((seconds) => void player.seek(seconds));
 
 const PRESS_PLAY_AGAIN = "Press Play once more.";
 
@@ -93,7 +93,7 @@ async function open(sound: Sound, sources: Map<string, Source>, position = 0): P
     html("#player").hidden = false;
     // Start to load captions and chapters before the sound, so that they arrive early. Playing does not wait for them.
     if (companions !== null) void marks.load(companions);
-    await engine.open(source, position);
+    await player.open(source, position);
     if (mine === changeCount && !html("#player").hidden) showStatus(shown?.note ?? "");
   } catch (error) {
     if (mine === changeCount) showError(error);
@@ -105,7 +105,7 @@ function showFiles(now: ShownResult, sources: Map<string, Source>): void {
     const length = make("span", sound.seconds === null ? "" : formatClock(sound.seconds));
     const made = make("button", "", length, make("bdi", sound.chapter || nameOf(sound.path)));
     made.onclick = () => {
-      engine.close();
+      player.close();
       marks.clear();
       choose(made);
       head(now, sound);
@@ -129,7 +129,7 @@ async function findTakes(now: ShownResult, sound: Sound, sources: Map<string, So
   const max = Math.max(now.take ?? 1, ...takes.map((take) => take.shown.take ?? 1));
   connectActions(now, sound, max);
   showTakes(takes, sound, sources, (take) => {
-    const at = engine.seconds > 0 ? engine.position : 0;
+    const at = player.seconds > 0 ? player.position : 0;
     // Each take is a task of its own, so status and actions now refer to the chosen take's task.
     shown = take.shown;
     head(take.shown, take.sound);
@@ -157,7 +157,7 @@ function show(now: ShownResult): void {
   const mine = changeCount;
   shown = now;
   const [sound] = now.sounds;
-  engine.close();
+  player.close();
   marks.clear();
   for (const place of ["#player", "#takes", "#files", "#making", "#parts", "#path", "#fetch"])
     html(place).hidden = true;
@@ -206,7 +206,7 @@ new ResizeObserver(() => {
 
 function leave(): void {
   changeCount += 1;
-  engine.close();
+  player.close();
 }
 
 listen({
@@ -227,7 +227,7 @@ listen({
   },
   "ui/resource-teardown": leave,
 });
-connectTransport(engine);
+connectTransport(player);
 window.addEventListener("pagehide", leave);
 
 connectToHost()

@@ -91,18 +91,18 @@ export async function elementPlayback(newSegment: Segment): Promise<Playback> {
     if (Math.abs(element.currentTime - wanted) > 0.02) element.currentTime = wanted;
   };
   seek(from);
-  let turn = 0;
+  let commandCount = 0;
   return {
     segment,
     play: async (at, delaySeconds = 0) => {
-      turn += 1;
-      const mine = turn;
+      commandCount += 1;
+      const ownCount = commandCount;
       seek(at);
       await wait(delaySeconds);
-      if (mine === turn && !isReleased) await element.play();
+      if (ownCount === commandCount && !isReleased) await element.play();
     },
     pause: () => {
-      turn += 1;
+      commandCount += 1;
       if (!isReleased) element.pause();
     },
     now: () => from + Math.max(0, element.currentTime - lead),
@@ -141,11 +141,11 @@ export async function samplesPlayback(newSegment: Segment): Promise<Playback> {
   const segment = Number.isFinite(newSegment.to) ? newSegment : { ...newSegment, to: from + buffer.duration };
   const length = Math.min(segment.to - from, buffer.duration - lead);
   let node: AudioBufferSourceNode | undefined;
-  let [startedAt, offset, turn] = [0, 0, 0];
+  let [startedAt, offset, commandCount] = [0, 0, 0];
   const reached = (): number =>
     node === undefined ? offset : Math.min(length, offset + Math.max(0, contextOf().currentTime - startedAt));
   const pause = (): void => {
-    turn += 1;
+    commandCount += 1;
     offset = reached();
     node?.stop();
     node?.disconnect();
@@ -155,10 +155,10 @@ export async function samplesPlayback(newSegment: Segment): Promise<Playback> {
     segment,
     play: async (at, delaySeconds = 0) => {
       pause();
-      const mine = turn;
+      const ownCount = commandCount;
       const sounding = contextOf();
       await sounding.resume();
-      if (mine !== turn) return;
+      if (ownCount !== commandCount) return;
       offset = Math.min(length, Math.max(0, at - from));
       node = new AudioBufferSourceNode(sounding, { buffer });
       node.connect(sounding.destination);

@@ -9,7 +9,7 @@ import {
 import { z } from "zod";
 import { isCancelledByCaller } from "../call-cancellation.ts";
 import { systemClock } from "../clock.ts";
-import type { ResourceLinks } from "../config/config.ts";
+import type { ResourceLinks } from "../config/settings.ts";
 import { readArguments } from "../contract/read-arguments.ts";
 import type { AudioError } from "../errors.ts";
 import type { Generation } from "../generation/generation.ts";

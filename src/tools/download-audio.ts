@@ -1,4 +1,4 @@
-/** The tool `download_audio`: its schema, its words and its handler. */
+/** The tool `download_audio`: saves the audio of a finished task again, or under another name. */
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { MIME_TYPES } from "../contract/audio-format.ts";

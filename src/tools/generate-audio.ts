@@ -1,4 +1,4 @@
-/** The tool `generate_audio`: its schema, its words and its handler. */
+/** The tool `generate_audio`: one text of at most 2,048 characters to one file. */
 import { z } from "zod";
 import { audioInputFields, checkFieldRules } from "../contract/audio-input.ts";
 import { FIELD_NAMES, requestField } from "../contract/request-fields.ts";
@@ -51,7 +51,7 @@ const rules = input.superRefine((args, context) => {
   checkFieldRules(args, context);
 });
 
-function requestOf(
+function buildRequest(
   args: z.output<typeof input>,
   deps: ToolDeps,
 ): { readonly request: GenerateRequest; readonly waitMs: number } {
@@ -96,12 +96,12 @@ export const generateAudioTool = defineTool({
   },
   output: taskOutput,
   async run(args, deps, call) {
-    const { request, waitMs } = requestOf(args, deps);
+    const { request, waitMs } = buildRequest(args, deps);
     const generation = await deps.generation();
     return renderTask(await generation.generate(request, { ...call, waitMs }), deps);
   },
   async runAsTask(args, deps, call) {
-    const { request, waitMs } = requestOf(args, deps);
+    const { request, waitMs } = buildRequest(args, deps);
     const { start } = await (await deps.generation()).callHandles();
     const started = await start(request, { ...call, waitMs });
     return "view" in started ? { view: renderTask(started.view, deps) } : started;

@@ -1,4 +1,4 @@
-/** The tool `get_task`: its schema, its words and its handler. */
+/** The tool `get_task`: the status of a task, which it waits for if the caller wants that. */
 import { z } from "zod";
 import { taskIdSchema, waitSecondsSchema } from "./shared-fields.ts";
 import { renderTask, taskOutput } from "./task-output.ts";

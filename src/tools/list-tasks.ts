@@ -1,4 +1,4 @@
-/** The tool `list_tasks`: its schema, its words and its handler. */
+/** The tool `list_tasks`: requests and narrations of the ledger, and what was spent. */
 import { z } from "zod";
 import { RUNNING_STATUSES } from "../contract/audio-task.ts";
 import { wholeNumberFrom } from "../contract/bounded-number.ts";
@@ -147,11 +147,11 @@ function describeSpending({ today, last7Days, last30Days, budget }: Spending, is
       : `; the budget of ${withThousands(budget.credits)} in any 24 hours leaves ${withThousands(budget.left)}`;
   const held = isRunning ? ", with the 150 that each running task holds" : "";
   const isNothing = last30Days === 0 && budget === null;
-  const words = isNothing
+  const sentence = isNothing
     ? ""
     : `Spent: ${withThousands(today)} credits today, ${withThousands(last7Days)} in 7 days, ${withThousands(last30Days)} in 30 days${held}${left}.`;
   const figures = { today, days_7: last7Days, days_30: last30Days };
-  return { words, figures: budget === null ? figures : { ...figures, budget_left: budget.left } };
+  return { words: sentence, figures: budget === null ? figures : { ...figures, budget_left: budget.left } };
 }
 
 function summary(count: number, isFiltered: boolean): string {
@@ -192,7 +192,7 @@ interface ListEntry {
   readonly request: readonly (readonly [string, string])[];
 }
 
-const requestOf = ({ taskId, request }: ListedTask): ListEntry["request"] =>
+const takesKey = ({ taskId, request }: ListedTask): ListEntry["request"] =>
   taskId === null || request === null ? [] : [[taskId, request]];
 
 /** Lists requests and narrations together, newest first. */
@@ -212,7 +212,7 @@ async function listEntries(
       atMs: task.createdAtMs,
       row: taskRow(task),
       line: line(task),
-      request: requestOf(task),
+      request: takesKey(task),
     })),
     ...narrations.map((row) => ({
       atMs: row.createdAtMs,
@@ -245,15 +245,15 @@ export const listTasksTool = defineTool({
   }),
   output,
   async run({ status, query, limit }, deps) {
-    const words = query?.trim() ?? "";
+    const queryText = query?.trim() ?? "";
     const entries = await listEntries(deps, {
       filter: status === undefined ? null : FILTERS[status],
-      query: words === "" ? null : words,
+      query: queryText === "" ? null : queryText,
       limit: limit ?? DEFAULT_LIMIT,
     });
     const isRunning = entries.some(({ row }) => RUNNING.has(String(row["status"])));
     const spending = describeSpending(await (await deps.generation()).spending(), isRunning);
-    const found = summary(entries.length, status !== undefined || words !== "");
+    const found = summary(entries.length, status !== undefined || queryText !== "");
     const message = spending.words === "" ? found : `${found} ${spending.words}`;
     return {
       structured: {

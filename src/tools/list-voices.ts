@@ -1,10 +1,10 @@
-/** The tool `list_voices`: its schema, its words and its handler; needs no service and no configuration. */
+/** The tool `list_voices`: voices and their samples. Needs no service and no configuration. */
 import { z } from "zod";
 import { nearestVoices } from "../contract/nearest-voices.ts";
-import { containsWords } from "../contract/search-words.ts";
 import { SAMPLE_SENTENCES, sampleLanguage, sampleOf } from "../contract/voice-samples.ts";
 import { LANGUAGE_NAMES, LANGUAGES, VOICES, type Voice } from "../contract/voices.ts";
 import { AudioError } from "../errors.ts";
+import { containsWords } from "../search-words.ts";
 import { defineTool, type ToolDeps } from "./tool.ts";
 
 const output = z.strictObject({

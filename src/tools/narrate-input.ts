@@ -7,8 +7,8 @@ import { REQUEST_FIELDS, SETTING_NAMES } from "../contract/request-fields.ts";
 import { withThousands } from "../contract/thousands.ts";
 import { codePointLength, firstCodePoints } from "../contract/unicode.ts";
 import type { InputText } from "../files/input-format.ts";
-import type { NarrateChanges } from "../narration/narrations.ts";
 import type { PlanOptions } from "../narration/planning/make-plan.ts";
+import type { NarrateChanges } from "../narration/state/changes.ts";
 import { narrationSettingsSchema } from "../narration/state/narration-state.ts";
 import { DEFAULT_PAUSE_SECONDS } from "../narration/text/plan.ts";
 import {
@@ -263,7 +263,7 @@ export async function planArgumentsOf(
   };
 }
 
-export const changesOf = (args: NarrateArgs): NarrateChanges => ({
+export const readChanges = (args: NarrateArgs): NarrateChanges => ({
   // 0 counts as an omitted limit, because some clients turn null into 0.
   maxCredits: args.max_credits === 0 ? null : (args.max_credits ?? null),
   stop: args.stop ?? false,

@@ -1,10 +1,10 @@
-/** The tool `narrate`: its schema, its words and its handler. */
+/** The tool `narrate`: plans a long text, and speaks it only within `max_credits`. Its arguments are in narrate-input.ts. */
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { SETTING_NAMES } from "../contract/request-fields.ts";
 import type { Call } from "../generation/job/wait-for-job.ts";
-import type { NarrateSource } from "../narration/narrations.ts";
+import type { NarrateSource } from "../narration/planning/find-narration.ts";
 import {
   describeFilesBriefly,
   listChapters,
@@ -13,12 +13,12 @@ import {
 } from "../narration/views/narration-messages.ts";
 import type { NarrationView } from "../narration/views/narration-view.ts";
 import {
-  changesOf,
   MAX_CREDITS,
   type NarrateArgs,
   narrateInput,
   narrateRules,
   planArgumentsOf,
+  readChanges,
 } from "./narrate-input.ts";
 import { PLAYER_META } from "./player-uri.ts";
 import { pronunciationsOf } from "./shared-fields.ts";
@@ -104,8 +104,10 @@ export function structuredOf(view: NarrationView): Record<string, unknown> {
 /** Renders a narration as a tool result in two forms, each complete on its own. */
 export function renderNarration(view: NarrationView): ToolResult {
   const [first] = view.files;
-  const words = [narrationMessage(view), listChapters(view)].filter((sentence) => sentence !== "").join(" ");
-  const text = `${view.narrationId}: ${words}\nNext: ${narrationNextStep(view)}`;
+  const message = [narrationMessage(view), listChapters(view)]
+    .filter((sentence) => sentence !== "")
+    .join(" ");
+  const text = `${view.narrationId}: ${message}\nNext: ${narrationNextStep(view)}`;
   // The title is the heading of the player. Models read it in the text.
   const shown = { structured: structuredOf(view), text, meta: { title: view.title } };
   if (first === undefined || view.status !== "finished") return shown;
@@ -142,7 +144,7 @@ function questionOf(view: NarrationView): Pick<ToolResult, "question"> {
   };
 }
 
-const callOf = (args: NarrateArgs, deps: ToolDeps, call: ToolCall): Call => ({
+const buildCall = (args: NarrateArgs, deps: ToolDeps, call: ToolCall): Call => ({
   ...call,
   waitMs: (args.wait_seconds ?? deps.defaultWaitSeconds) * 1000,
 });
@@ -167,13 +169,13 @@ export const narrateTool = defineTool({
   async run(args, deps, call) {
     const source = await sourceOf(args, deps);
     const narrations = await deps.narrations();
-    const view = await narrations.narrate(source, changesOf(args), callOf(args, deps, call));
+    const view = await narrations.narrate(source, readChanges(args), buildCall(args, deps, call));
     return resultOf(args, view);
   },
   async runAsTask(args, deps, call) {
     const source = await sourceOf(args, deps);
     const narrations = await deps.narrations();
-    const started = await narrations.start(source, changesOf(args), callOf(args, deps, call));
+    const started = await narrations.start(source, readChanges(args), buildCall(args, deps, call));
     return "view" in started ? { view: resultOf(args, started.view) } : started;
   },
 });

@@ -69,9 +69,9 @@ function waiting(view: TaskView): string {
 
 function failed(view: TaskView): string {
   // Check the reason again, because the record may have been stored before this check existed.
-  const words = serviceReason(view.error?.message ?? "");
+  const stated = serviceReason(view.error?.message ?? "");
   const reason =
-    words === "" ? "; the service gave no usable reason" : `. The service says: ${quoteServiceText(words)}`;
+    stated === "" ? "; the service gave no usable reason" : `. The service says: ${quoteServiceText(stated)}`;
   return `The task failed${reason}. ${costOf(view)}`;
 }
 

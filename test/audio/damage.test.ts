@@ -1,6 +1,6 @@
 /** A damaged part gives an error that names it, or a file that plays. */
 import { expect, test } from "vitest";
-import { DamagedPartError, PartsDifferError } from "../../src/audio/join.ts";
+import { DamagedPartError, PartsDifferError } from "../../src/audio/part-errors.ts";
 import type { OutputFormat } from "../../src/contract/audio-format.ts";
 import { describeWithFfprobe, probeAudio } from "../support/ffprobe.ts";
 import { joined } from "./join-in-memory.ts";

@@ -1,7 +1,8 @@
 /** Joins parts that a test has as bytes, through files, as the program does. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type JoinedAudio, type JoinPart, type JoinRequest, joinAudio } from "../../src/audio/join.ts";
+import { joinAudio } from "../../src/audio/join.ts";
+import type { JoinedAudio, JoinPart, JoinRequest } from "../../src/audio/join-request.ts";
 import type { TextTags } from "../../src/audio/text-tags.ts";
 import type { OutputFormat } from "../../src/contract/audio-format.ts";
 import { scratchFolder } from "../support/scratch.ts";

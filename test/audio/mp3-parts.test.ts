@@ -1,6 +1,6 @@
 /** Bytes of an mp3 part that are not frames never reach the joined file, and no part damages it. */
 import { expect, test } from "vitest";
-import { DamagedPartError, PartsDifferError } from "../../src/audio/join.ts";
+import { DamagedPartError, PartsDifferError } from "../../src/audio/part-errors.ts";
 import { joined } from "./join-in-memory.ts";
 import { cbrFrames, type FrameWish, frame, ID3 } from "./make-mp3.ts";
 import { noise } from "./make-wav.ts";

@@ -1,6 +1,6 @@
 /** Every Opus part sounds in the joined file exactly as it does alone, whatever its modes and pages. */
 import { expect, test } from "vitest";
-import { DamagedPartError, PartsDifferError } from "../../src/audio/join.ts";
+import { DamagedPartError, PartsDifferError } from "../../src/audio/part-errors.ts";
 import { describeWithFfprobe } from "../support/ffprobe.ts";
 import { joined, type TestPart } from "./join-in-memory.ts";
 import { oggPages, type RewrittenPage, rewritten } from "./make-ogg.ts";

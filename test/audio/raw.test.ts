@@ -1,6 +1,6 @@
 /** The joined file of wav and pcm parts is exact to the sample, whatever surrounds the samples in the parts. */
 import { expect, test } from "vitest";
-import { DamagedPartError, PartsDifferError } from "../../src/audio/join.ts";
+import { DamagedPartError, PartsDifferError } from "../../src/audio/part-errors.ts";
 import { describeWithFfprobe, probeAudio } from "../support/ffprobe.ts";
 import { joined } from "./join-in-memory.ts";
 import { chunk, type Fmt, fmtChunk, noise, riff, wav } from "./make-wav.ts";

@@ -1,6 +1,6 @@
 /** Setting the wall clock while a task is watched must not change intervals and windows (faults: Watch). */
 import { expect, it, onTestFinished } from "vitest";
-import type { ObservedTask } from "../../src/api/service.ts";
+import type { ObservedTask } from "../../src/api/read-task.ts";
 import { createGeneration } from "../../src/generation/generation.ts";
 import { quiet } from "../support/hand-clock.ts";
 import { makeDeps, silentService } from "./bundle.ts";

@@ -47,7 +47,7 @@ it("a text is unchanged if no rule matches, and the result names each rule that 
     fc.property(fc.string({ unit: "grapheme" }), fc.array(fc.string({ minLength: 1 })), (text, words) => {
       const rules = words.map((word) => rule(word, "\u0001"));
       const after = respell(text, rules);
-      expect(after.words.length > 0).toBe(after.text !== text);
+      expect(after.replacedWords.length > 0).toBe(after.text !== text);
       expect(respell(text, []).text).toBe(text);
     }),
   );

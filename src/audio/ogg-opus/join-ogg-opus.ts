@@ -102,7 +102,7 @@ function assertJoinable(parts: readonly OpusPart[]): void {
   );
 }
 
-function headOf(parts: readonly OpusPart[], first: OpusPart): OpusHead {
+function joinedHead(parts: readonly OpusPart[], first: OpusPart): OpusHead {
   const rates = new Set(parts.map(({ head }) => head.inputSampleRateHz));
   return {
     channels: Math.max(...parts.map(({ head }) => head.channels)),
@@ -141,7 +141,7 @@ export async function joinOggOpus(request: JoinRequest): Promise<JoinedAudio> {
   const last = parts.at(-1);
   if (first === undefined || last === undefined) throw new RangeError("there is no part to join");
   const { positions: places, samples, before } = positionsOf(parts, request);
-  const head = headOf(parts, first);
+  const head = joinedHead(parts, first);
   const spans = places.map((placed) => spanOf(placed, head.preSkip));
   const lastPauseSamples = Math.round((request.parts.at(-1)?.pauseAfterSeconds ?? 0) * RATE_HZ);
   const soundEnd = samples - (places.at(-1)?.silence.length ?? 0) * SILENCE_SAMPLES - last.trimSamples;

@@ -1,5 +1,5 @@
 /** Sends the create of a record, and repeats it under the same key until the record has a task id. */
-import type { ObservedTask } from "../../api/service.ts";
+import type { ObservedTask } from "../../api/read-task.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { SlotRelease } from "../../ledger/rules/api-key-state.ts";

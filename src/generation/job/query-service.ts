@@ -1,6 +1,7 @@
 /** Sends one query for a task within the shared read limit. */
+
+import type { ObservedTask } from "../../api/read-task.ts";
 import { decideRead } from "../../api/retry.ts";
-import type { ObservedTask } from "../../api/service.ts";
 import type { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { ReadOptions, ReadWaitReason } from "../../limits/read-queue.ts";

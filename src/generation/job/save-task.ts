@@ -1,7 +1,8 @@
 /** Downloads a succeeded task's audio into the output folder. */
+
+import type { ContentResponse } from "../../api/content.ts";
 import { downloadInto } from "../../api/download.ts";
 import { decideRead, pauseAfterBreakMs } from "../../api/retry.ts";
-import type { ContentResponse } from "../../api/service.ts";
 import { GENERATIONS_PATH } from "../../contract/wire.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";

@@ -1,7 +1,7 @@
 /** The use case of `get_task`: reports a task's status and waits for it. Sends no create. */
 
+import type { ObservedTask } from "../../api/read-task.ts";
 import { decideRead } from "../../api/retry.ts";
-import type { ObservedTask } from "../../api/service.ts";
 import type { Clock } from "../../clock.ts";
 import { Deadline, withDeadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";

@@ -1,12 +1,12 @@
 /** The use case of `list_tasks`: lists the ledger, newest first. Does not ask the service. */
 import { basename } from "node:path";
-import { containsWords } from "../../contract/search-words.ts";
 import { firstCodePoints } from "../../contract/unicode.ts";
 import type { AudioError } from "../../errors.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import { workId, workLookupKey } from "../../ledger/identity.ts";
 import type { RecordStatus, TaskRecord } from "../../ledger/record.ts";
 import { fromStoredError } from "../../ledger/stored-error.ts";
+import { containsWords } from "../../search-words.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { handleOf } from "../request-handle.ts";
 import { storedInput } from "../stored-input.ts";

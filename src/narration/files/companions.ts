@@ -2,8 +2,8 @@
 import { basename } from "node:path";
 import { type Captions, makeCaptions } from "../../audio/captions/captions.ts";
 import { chaptersJson } from "../../audio/captions/chapters.ts";
-import type { JoinedAudio, JoinPart } from "../../audio/join.ts";
-import type { CaptionFiles } from "../../config/config.ts";
+import type { JoinedAudio, JoinPart } from "../../audio/join-request.ts";
+import type { CaptionFiles } from "../../config/settings.ts";
 import type { OutputFormat } from "../../contract/audio-format.ts";
 import { estimateSeconds } from "../../contract/estimate.ts";
 import { extendedName } from "../../files/file-name.ts";

@@ -1,6 +1,6 @@
 /** Finds parts whose audio is unusual. They are reported with the file, so that a person checks them. */
 
-import type { JoinedAudio } from "../../audio/join.ts";
+import type { JoinedAudio } from "../../audio/join-request.ts";
 import { MAXIMUM_CHARGE_SECONDS } from "../../contract/billing.ts";
 import type { NarrationProblem, NarrationState, StoredPlan } from "../state/narration-state.ts";
 import { partRequest, type VerifiedPart } from "../state/part-request.ts";

@@ -1,10 +1,10 @@
 /** Joins a narration's parts into files. Each file is verified and published under a free name. */
 import { createHash } from "node:crypto";
 import { basename, extname } from "node:path";
-import type { JoinedAudio, JoinPart } from "../../audio/join.ts";
+import type { JoinedAudio, JoinPart } from "../../audio/join-request.ts";
 import type { TextTags } from "../../audio/text-tags.ts";
 import type { Clock } from "../../clock.ts";
-import type { CaptionFiles } from "../../config/config.ts";
+import type { CaptionFiles } from "../../config/settings.ts";
 import { FILE_EXTENSIONS, type OutputFormat } from "../../contract/audio-format.ts";
 import { AudioError } from "../../errors.ts";
 import { automaticName, firstWords } from "../../files/automatic-name.ts";

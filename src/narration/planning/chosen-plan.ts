@@ -3,8 +3,9 @@ import { AudioError } from "../../errors.ts";
 import type { StoredPlan } from "../state/narration-state.ts";
 import { chosenSections, partsOfSections, shownChapter } from "../text/chapters/chosen-chapters.ts";
 import type { PlannedSection } from "../text/plan.ts";
-import { asRemarkOnWholeText, shortPartsRemarks } from "./make-plan.ts";
+import { shortPartsRemarks } from "./make-plan.ts";
 import { chosenRemark, inheritedRemarks, titleOfChosen } from "./plan-remarks.ts";
+import { asRemarkOnWholeText } from "./skipped-remarks.ts";
 
 /**
  * Returns the plan of the chosen chapters. It equals the plan of the same text with the same `chapters`.

@@ -9,18 +9,11 @@ import type { ReadText, SkippedList } from "../text/blocks.ts";
 import { withChapters } from "../text/chapters/chosen-chapters.ts";
 import { titleOf } from "../text/narration-title.ts";
 import { isSubtitles } from "../text/plain/time-codes.ts";
-import {
-  MAX_PARTS,
-  type NarrationPlan,
-  type PlannedPart,
-  type Skipped,
-  type SkippedKind,
-  type Speaker,
-  type Voices,
-} from "../text/plan.ts";
+import { MAX_PARTS, type NarrationPlan, type PlannedPart, type Speaker, type Voices } from "../text/plan.ts";
 import { planDocument, planNarration } from "../text/plan-narration.ts";
 import { planTimeline } from "../timeline/plan-timeline.ts";
 import { chosenRemark, edgesRemark, planRemarks, titleOfChosen } from "./plan-remarks.ts";
+import { asRemarkOnWholeText, skippedRemark } from "./skipped-remarks.ts";
 import { type SpokenPart, spokenPart } from "./spoken-part.ts";
 import { unusedSettingsRemark } from "./unused-settings.ts";
 
@@ -58,61 +51,6 @@ function checkHeadings(text: string, format: TextFormat): void {
 /** Minimum number of short parts for a remark. One or two are not worth a remark. */
 const MIN_REPORTED_SHORT_PARTS = 3;
 const MAX_VOICELESS = 5;
-
-const SKIPPED: Readonly<Record<SkippedKind, readonly [one: string, many: string]>> = {
-  front_matter: ["the front matter", "blocks of front matter"],
-  html: ["a piece of HTML", "pieces of HTML"],
-  code: ["a block of code", "blocks of code"],
-  math: [
-    "a formula, which may leave a gap in its sentence",
-    "formulas, which may leave gaps in their sentences",
-  ],
-  latex: ["a command of LaTeX", "commands of LaTeX"],
-  template: ["a template tag", "template tags"],
-  emoji: ["a code of an emoji", "codes of emoji"],
-  badge: ["a badge", "badges"],
-  footnote: ["a footnote", "footnotes"],
-  ebook_frame: [
-    "what the publisher puts around the book",
-    "pieces of what the publisher puts around the book",
-  ],
-  time_code: ["a time code", "time codes"],
-  ruby: ["a reading in 《》", "readings in 《》"],
-  note: ["a note of the transcriber", "notes of the transcriber"],
-  table_frame: ["the frame of a table", "lines of tables’ frames"],
-  mail_header: ["a line of a mail’s header", "lines of mails’ headers"],
-  leader: ["a dot leader", "dot leaders"],
-  page_mark: ["a page number or running head", "page numbers and running heads"],
-  illustration: ["the mark of an illustration", "marks of illustrations"],
-  reference: ["the mark of a note", "marks of notes"],
-  sound: ["a sound in brackets", "sounds in brackets"],
-  script_mark: ["a transition of a script", "transitions of a script"],
-  direction: ["a stage direction", "stage directions"],
-  song: ["a line that is sung", "lines that are sung"],
-  empty_cue: ["a cue without text", "cues without text"],
-  repeat: ["a line that repeats the cue above", "lines that repeat the cue above"],
-  no_time: ["a line above the first time", "lines above the first time"],
-  image: ["an image without words", "images without words"],
-  navigation: ["a menu or frame of the page", "pieces of menus and of the page’s frame"],
-  aside: ["a box beside the text", "boxes beside the text"],
-  book_matter: ["a table of contents, index, cover or imprint", "pages of contents, index, cover or imprint"],
-  hidden: ["what the page hides", "pieces that the page hides"],
-  no_words: ["a line without letters or digits", "lines without letters or digits"],
-};
-
-const NOT_SPOKEN = "Not spoken: ";
-
-function skippedRemark({ kind, count, excerpt }: Skipped): string {
-  const [one, many] = SKIPPED[kind];
-  return `${NOT_SPOKEN}${count === 1 ? one : `${count} ${many}`} (${JSON.stringify(excerpt)}).`;
-}
-
-/**
- * For a plan of chosen chapters, rewords a remark on what is not spoken. The new remark says that it counts the whole
- * text, including the chapters that were not chosen.
- */
-export const asRemarkOnWholeText = (unspoken: string): string =>
-  unspoken.replace(NOT_SPOKEN, "Not spoken of the whole text: ");
 
 /** Reports short parts, such as turns of a dialogue, because each costs the minimum charge. */
 export function shortPartsRemarks({

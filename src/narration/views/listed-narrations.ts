@@ -1,7 +1,7 @@
 /** Describes narrations as rows of the list of tasks. */
 import { basename } from "node:path";
-import { containsWords } from "../../contract/search-words.ts";
 import { newestExisting } from "../../generation/use-cases/assign-files.ts";
+import { containsWords } from "../../search-words.ts";
 import type { KnownNarration, NarrationEntry, NarrationRepository } from "../state/narration-repository.ts";
 import type { NarrationFile, StoredPlan } from "../state/narration-state.ts";
 import { statusOf } from "./narration-view.ts";

@@ -267,7 +267,7 @@ export function narrationMessage(view: NarrationView, saved = describeFiles(view
         : unspoken;
   const files = status === "finished" || describeFiles(view) === "" ? "" : saved;
   const words = [
-    headOf(view, saved),
+    describeStatus(view, saved),
     files,
     describeUnjoinedParts(view),
     describeNumberedNames(view),
@@ -279,7 +279,7 @@ export function narrationMessage(view: NarrationView, saved = describeFiles(view
   return words.filter((sentence) => sentence !== "").join(" ");
 }
 
-function headOf(view: NarrationView, saved: string): string {
+function describeStatus(view: NarrationView, saved: string): string {
   switch (view.status) {
     case "planned":
       return view.refusedLimit === null
@@ -323,7 +323,7 @@ function describeCost({ isRepeat, hasUsualRetake, chargedByCall, credits, parts 
 /** Names the next call to make, with its arguments. */
 export function narrationNextStep(view: NarrationView): string {
   const call = `call narrate with narration_id ${view.narrationId}`;
-  const sentence = stepOf(view, call);
+  const sentence = describeNextStep(view, call);
   return capital(sentence);
 }
 
@@ -332,7 +332,7 @@ const capital = (words: string): string => `${words.charAt(0).toUpperCase()}${wo
 const describeRepeats = ({ toRepeat }: NarrationView): string =>
   toRepeat.length === 0 ? "" : `, with ${toRepeat.join(" and ")}`;
 
-function stepOf(view: NarrationView, call: string): string {
+function describeNextStep(view: NarrationView, call: string): string {
   switch (view.status) {
     case "planned":
       if (view.parts.saved === view.parts.total) {

@@ -23,7 +23,7 @@ class GenerationFailure extends Error {
 const failed = (): GenerationFailure =>
   new GenerationFailure("generation_failed", "The audio could not be generated.");
 
-function requestOf({ id, input }: Task): SpeechRequest {
+function speechRequestOf({ id, input }: Task): SpeechRequest {
   const { prompt, voice, output_format, sample_rate, speed, volume, pitch } = input;
   return {
     prompt,
@@ -106,7 +106,7 @@ export class Generator {
     const spoken = new AbortController();
     try {
       return await Promise.race([
-        engine.speak(requestOf(task), spoken.signal),
+        engine.speak(speechRequestOf(task), spoken.signal),
         clock.sleep(remainingMs, AbortSignal.any([this.#stopping.signal, spoken.signal])).then(() => {
           throw new GenerationFailure("recovery_expired", "The audio could not be generated in time.");
         }),

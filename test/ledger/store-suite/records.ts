@@ -2,8 +2,8 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { pathLookupKey, taskLookupKey, workLookupKey } from "../../../src/ledger/identity.ts";
-import type { StoredValue } from "../../../src/ledger/ledger-store.ts";
 import { rowOf } from "../../../src/ledger/record.ts";
+import type { StoredValue } from "../../../src/ledger/store/record-rows.ts";
 import { type Desk, LEASE_MS, MINUTE_MS, reasonOf, type StoreBench, savedAt } from "./desk.ts";
 
 const idsOf = (found: readonly StoredValue[]): string[] => found.map(({ recordId }) => recordId);
