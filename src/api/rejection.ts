@@ -90,7 +90,7 @@ function formatReason(reason: string): string {
   return reason === "" ? NO_USABLE_REASON : `The service says: ${quoteServiceText(reason)}`;
 }
 
-/** Returns the caller's error for an answer whose status does not mean success for its operation. */
+/** Converts an answer to the error that the caller gets, if its status is no success of the operation. */
 export function rejectionError(rejection: Rejection): AudioError {
   const { status, operation, nowWallMs, retryAfter, taskId } = rejection;
   const serviceError = serviceErrorBody.safeParse(rejection.body).data?.error;

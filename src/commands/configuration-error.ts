@@ -21,7 +21,10 @@ function decoded(text: string): string {
 interface Password {
   /** The password alone: as it is encoded in the URL, and decoded. */
   readonly plain: readonly string[];
-  /** The password as it occurs in URLs (`:password@`) and in basic authentication. Neither can be ordinary text. */
+  /**
+   * The password as it occurs in URLs (`:password@`) and in basic authentication. Neither form occurs in ordinary text
+   * by chance.
+   */
   readonly withUser: readonly string[];
 }
 

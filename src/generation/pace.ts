@@ -13,7 +13,9 @@ const MIN_TASKS = 5;
  * silence.
  */
 const MIN_ESTIMATE_SECONDS = 3;
-/** Maximum pace; its inverse is the minimum. A pace beyond these bounds has another cause. */
+/**
+ * Maximum pace; its inverse is the minimum. A pace beyond these bounds does not come from the voice, so it is not used.
+ */
 const MAX_FACTOR = 2;
 
 interface MeasuredPace {

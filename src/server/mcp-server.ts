@@ -26,9 +26,7 @@ const CACHE_HINTS: NonNullable<ServerOptions["cacheHints"]> = {
   "server/discover": { ttlMs: HOUR_MS, cacheScope: "private" },
 };
 
-/**
- * Accepts any parameters, because the handler checks the request's capabilities first, and then the parameters itself.
- */
+/** Accepts any parameters, because the handler itself checks them, after the request's capabilities. */
 const TASK_PARAMS = { params: z.looseObject({}) };
 
 const [HOMEPAGE = ""] = manifest.homepage.split("#");

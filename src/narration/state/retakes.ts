@@ -5,7 +5,7 @@ import type { NarrationState, StoredPlan } from "./narration-state.ts";
 import { speedOf, takeOf } from "./part-request.ts";
 
 export interface Retake {
-  /** Words of exactly one part, `cue 12` of subtitles, or `row 5` of a sheet. */
+  /** Identifies the part: words that occur in no other part, `cue 12` for subtitles, or `row 5` for a sheet. */
   readonly quote: string;
   /**
    * Number of the take. A repeated call names the same take again, so it pays nothing. 1 returns to the first take, at

@@ -34,7 +34,7 @@ export interface NarrationView extends NarrationFigures {
   readonly problems: ReadonlyArray<NarrationProblem & { readonly excerpt: string | null }>;
   /** Remarks on the plan, in whole sentences. */
   readonly remarks: readonly string[];
-  /** What is not spoken, in whole sentences. */
+  /** Complete sentences about what is not spoken. */
   readonly unspoken: readonly string[];
   /** Indexes of parts that no file contains; empty if there are no files. */
   readonly unjoinedParts: readonly number[];
@@ -44,7 +44,7 @@ export interface NarrationView extends NarrationFigures {
   readonly toRepeat: readonly string[];
   /** Whether the narration's files replace older files of the same names. */
   readonly mayReplace: boolean;
-  /** Whether a retake of the call names neither take nor speed. */
+  /** Whether the call requests a retake without a take and without a speed. */
   readonly hasUsualRetake: boolean;
   /** The charge of this call, if the narration was finished before and the call cost something; otherwise `null`. */
   readonly chargedByCall: number | null;

@@ -16,7 +16,7 @@ const MAX_HEADING_CODE_UNITS = 100;
 
 const UNNUMBERED = new RegExp(`^(?:${UNNUMBERED_HEADINGS.join("|")})[.:。：]?$`, "i");
 
-/** Marks that no chapter title ends with. */
+/** Punctuation marks that cannot end a chapter title. */
 const NO_TITLE_END = /[.。…,，;；:：]$/;
 
 function levelOf(line: string): { readonly level: number; readonly title: string } | null {

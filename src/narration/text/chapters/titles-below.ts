@@ -8,8 +8,8 @@ import { formOf } from "./chapter-forms.ts";
 
 const MAX_TITLE_CODE_UNITS = 100;
 /**
- * Minimum share of numbers with a title below. With a smaller share, a short paragraph below is the beginning of the
- * text.
+ * Minimum share of the numbers that have a title in the next paragraph. If fewer have one, a short paragraph after a
+ * number counts as the beginning of its text.
  */
 const TITLES_BELOW_SHARE = 0.75;
 const MIN_TITLES_BELOW = 3;

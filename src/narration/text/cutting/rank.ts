@@ -7,7 +7,10 @@ import { hash } from "node:crypto";
 /** Number of units in a row to compare, because single units may be equal, as in a refrain. */
 const LOOK_AHEAD = 4;
 
-/** A number holds at most 6 whole bytes exactly. 6 bytes have more values than any book has units. */
+/**
+ * A JavaScript number represents every integer of 6 bytes exactly, but not every integer of 7. 6 bytes have more values
+ * than any book has units.
+ */
 const RANK_BYTES = 6;
 
 /** Ranks of units. Computes each hash on first use, and only once for equal units. */

@@ -117,8 +117,8 @@ function chooseCut(
 }
 
 /**
- * Chooses a cut with at least 20 seconds of speech on both sides. If there is none, requires only the seconds of the
- * minimum charge on both sides. If there is still none, accepts any length.
+ * Chooses a cut with at least 20 seconds of speech on both sides. If there is none, each side needs only as many
+ * seconds of speech as the minimum charge pays for. If there is still none, accepts any length.
  */
 function firstCut(
   sequence: UnitSequence,
