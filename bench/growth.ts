@@ -113,7 +113,7 @@ async function openAdmission(env: ServerEnv): Promise<() => Promise<number>> {
     sends += 1;
     const send = `send ${sends}`;
     const beganAtMs = performance.now();
-    const admission = await ledger.admit(record, send, limits);
+    const admission = await ledger.requestAdmission(record, send, limits);
     const tookMs = performance.now() - beganAtMs;
     if (admission.kind !== "admitted") throw new Error(`the create was not admitted: ${admission.kind}`);
     await ledger.releaseAdmission(admission.record, send);

@@ -23,7 +23,7 @@ export type LocalErrorCode = (typeof LOCAL_ERROR_CODES)[number];
 export type ErrorCode = ServiceErrorCode | LocalErrorCode;
 
 /** Parses a stored code. Unknown codes of newer versions become `unexpected_response`. */
-export const errorCodeOf = (text: string): ErrorCode =>
+export const parseErrorCode = (text: string): ErrorCode =>
   isServiceErrorCode(text)
     ? text
     : (LOCAL_ERROR_CODES.find((code) => code === text) ?? "unexpected_response");

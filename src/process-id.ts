@@ -50,12 +50,12 @@ export function createProcessId(): ProcessId {
  * True only if the process ran on this machine and has certainly ended. After a reboot, a Linux machine counts as
  * another machine.
  */
-export const isProcessGone = (processId: ProcessId): boolean => processStateOf(processId) === "ended";
+export const isProcessGone = (processId: ProcessId): boolean => findProcessState(processId) === "ended";
 
 /** True only if the process runs on this machine. */
-export const isProcessHere = (processId: ProcessId): boolean => processStateOf(processId) === "runs";
+export const isProcessHere = (processId: ProcessId): boolean => findProcessState(processId) === "runs";
 
-function processStateOf(processId: ProcessId): "runs" | "ended" | "elsewhere" {
+function findProcessState(processId: ProcessId): "runs" | "ended" | "elsewhere" {
   const match = /^([0-9a-f]{16})\.([1-9]\d{0,9})\.[0-9a-f]{12}$/.exec(processId);
   if (match === null || match[1] !== machineTag()) return "elsewhere";
   try {

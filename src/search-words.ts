@@ -3,7 +3,7 @@
 const folded = (text: string): string => text.normalize("NFKC").toLowerCase();
 
 /** Splits a query into words without the punctuation around them. Keeps a word that is only punctuation. */
-const wordsOf = (query: string): string[] =>
+const splitWords = (query: string): string[] =>
   folded(query)
     .split(/\s+/)
     .map((word) => word.replace(/^\p{P}+|\p{P}+$/gu, "") || word);
@@ -11,5 +11,5 @@ const wordsOf = (query: string): string[] =>
 /** Returns whether the texts contain every word of a query, in any order and also inside longer words. */
 export function containsWords(texts: readonly string[], query: string): boolean {
   const all = folded(texts.join("\n"));
-  return wordsOf(query).every((word) => all.includes(word));
+  return splitWords(query).every((word) => all.includes(word));
 }

@@ -8,20 +8,20 @@ import { VOICES } from "./contract/voices.ts";
 
 export type ServedLanguage = "en" | "es" | "pt" | "id" | "zh" | "ja";
 
-const set = (words: string): ReadonlySet<string> => new Set(words.split(" "));
+const wordSet = (words: string): ReadonlySet<string> => new Set(words.split(" "));
 
 /** Common words of each language. A few of them occur in two languages. */
 const COMMON: Readonly<Record<string, ReadonlySet<string>>> = {
-  en: set("the and of that was with his her this which you from they would there were have what been"),
-  es: set("el los las una del y con su pero muy más ella cuando había usted este esta donde hasta él"),
-  pt: set("o os um uma do da dos não com mas ele ela muito mais quando você isso também são em à"),
-  id: set(
+  en: wordSet("the and of that was with his her this which you from they would there were have what been"),
+  es: wordSet("el los las una del y con su pero muy más ella cuando había usted este esta donde hasta él"),
+  pt: wordSet("o os um uma do da dos não com mas ele ela muito mais quando você isso também são em à"),
+  id: wordSet(
     "yang dan di itu dengan untuk tidak ini dari akan pada ke orang adalah sudah karena bisa saya mereka",
   ),
-  fr: set("le les des et est une dans que qui pas pour sur il elle avec mais au je vous ce"),
-  de: set("der die und das nicht ist ein eine sich mit den dem von zu auf auch er sie war für"),
-  it: set("il gli di che è un della non per sono con più nel anche ma questo alla come ed lo"),
-  nl: set("het een van niet dat zijn op te voor met maar ook aan hij naar bij werd hebben wordt deze"),
+  fr: wordSet("le les des et est une dans que qui pas pour sur il elle avec mais au je vous ce"),
+  de: wordSet("der die und das nicht ist ein eine sich mit den dem von zu auf auch er sie war für"),
+  it: wordSet("il gli di che è un della non per sono con più nel anche ma questo alla come ed lo"),
+  nl: wordSet("het een van niet dat zijn op te voor met maar ook aan hij naar bij werd hebben wordt deze"),
 };
 
 const SERVED: ReadonlySet<string> = new Set(["en", "es", "pt", "id"]);

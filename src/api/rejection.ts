@@ -20,7 +20,7 @@ const OPERATION_WORDS: Readonly<Record<Operation, string>> = {
 /**
  * The codes that HTTP statuses imply if the body states no fitting code. For 403, 404 and 409 see {@link impliedCode}.
  */
-const IMPLIED: Readonly<Record<number, ServiceErrorCode>> = {
+const CODE_BY_STATUS: Readonly<Record<number, ServiceErrorCode>> = {
   400: "invalid_request",
   401: "invalid_api_key",
   402: "insufficient_credits",
@@ -45,7 +45,7 @@ function impliedCode(
   }
   if (status === 404) return hasContractBody ? "not_found" : null;
   if (status === 403) return hasContractBody ? "purchase_required" : null;
-  return IMPLIED[status] ?? null;
+  return CODE_BY_STATUS[status] ?? null;
 }
 
 export interface Rejection {

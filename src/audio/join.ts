@@ -27,7 +27,7 @@ function oneLine(title: string | undefined): string | undefined {
  * Describes the fault of an invalid request; undefined if the request is valid. Only a bug in this program can cause a
  * fault.
  */
-function faultOf({ parts, chapters }: JoinRequest): string | undefined {
+function findFault({ parts, chapters }: JoinRequest): string | undefined {
   if (parts.length === 0) return "there is no part to join";
   const isPause = (seconds: number): boolean => Number.isFinite(seconds) && seconds >= 0;
   if (!parts.every(({ pauseAfterSeconds }) => isPause(pauseAfterSeconds)))
@@ -51,7 +51,7 @@ function faultOf({ parts, chapters }: JoinRequest): string | undefined {
  * @throws the reason of the signal, and any error of `write`
  */
 export async function joinAudio(request: JoinRequest): Promise<JoinedAudio> {
-  const fault = faultOf(request);
+  const fault = findFault(request);
   if (fault !== undefined) throw internalError(new RangeError(fault));
   return JOINERS[request.format]({
     ...request,

@@ -15,7 +15,7 @@ import type { Log } from "../log.ts";
 import type { Narrations } from "../narration/narrations.ts";
 import { createProcessId } from "../process-id.ts";
 import { createDetector } from "../redaction.ts";
-import { certainSecretsOf, outputDirOf } from "./configuration-error.ts";
+import { findCertainSecrets, requireOutputDir } from "./configuration-error.ts";
 import type { Workflow } from "./workflow.ts";
 
 /**
@@ -32,7 +32,7 @@ export async function composeWorkflow(
 ): Promise<Workflow> {
   const clock = systemClock;
   await initMachineId(config.stateDir);
-  const folder = await openOutputFolder(outputDirOf(config), clock);
+  const folder = await openOutputFolder(requireOutputDir(config), clock);
   const ledger = await openLedger({ config, address, processId: createProcessId(), log, clock });
   const { timeScale, creditBudget } = config;
   const limits = new Limits({ ledger, clock, log, timeScale, creditBudget });
@@ -49,14 +49,14 @@ export async function composeWorkflow(
     timing: timingFor(config),
     random: Math.random,
   });
-  const holdsSecret = createDetector([address.apiKey, ...certainSecretsOf(process.env)]);
-  let narrating: Promise<Narrations> | undefined;
+  const holdsSecret = createDetector([address.apiKey, ...findCertainSecrets(process.env)]);
+  let narrationsPromise: Promise<Narrations> | undefined;
   return {
     generation,
     narrations: () => {
-      narrating ??= import("../narration/narrations.ts").then(
-        ({ NarrationWorkflow }) =>
-          new NarrationWorkflow({
+      narrationsPromise ??= import("../narration/narrations.ts").then(
+        ({ NarrationService }) =>
+          new NarrationService({
             ledger,
             partOperations: generation.partOperations,
             folder,
@@ -66,11 +66,11 @@ export async function composeWorkflow(
             holdsSecret,
           }),
       );
-      return narrating;
+      return narrationsPromise;
     },
     async close() {
       // Close narrations first, so that they start no further jobs while the workflow closes.
-      await (await narrating)?.close();
+      await (await narrationsPromise)?.close();
       await generation.close();
     },
   };

@@ -39,7 +39,8 @@ function passwordIn(url: string | undefined): Password {
   };
 }
 
-const passwordsOf = (env: Environment): Password[] => URLS.map((name) => passwordIn(readVariable(env, name)));
+const findPasswords = (env: Environment): Password[] =>
+  URLS.map((name) => passwordIn(readVariable(env, name)));
 
 const keyOf = (env: Environment): string[] => {
   const key = readVariable(env, "AUDIO_API_KEY");
@@ -51,8 +52,8 @@ const cannotBeText = (password: string): boolean =>
   /^\S{12,}$/.test(password) && /\p{L}/u.test(password) && /\p{N}/u.test(password);
 
 /** Lists all secrets in the environment, which must never be printed. Works even if some settings are faulty. */
-export function secretsOf(env: Environment): string[] {
-  return [...keyOf(env), ...passwordsOf(env).flatMap(({ plain, withUser }) => [...plain, ...withUser])];
+export function findSecrets(env: Environment): string[] {
+  return [...keyOf(env), ...findPasswords(env).flatMap(({ plain, withUser }) => [...plain, ...withUser])];
 }
 
 /**
@@ -60,8 +61,8 @@ export function secretsOf(env: Environment): string[] {
  * passwords that cannot be ordinary text. A call that contains one of these strings is refused. Other passwords, such
  * as "narrator", are not listed, because they may be words of a text to speak.
  */
-export function certainSecretsOf(env: Environment): string[] {
-  const passwords = passwordsOf(env).flatMap(({ plain, withUser }) => [
+export function findCertainSecrets(env: Environment): string[] {
+  const passwords = findPasswords(env).flatMap(({ plain, withUser }) => [
     ...plain.filter(cannotBeText),
     ...withUser,
   ]);
@@ -73,7 +74,7 @@ export function certainSecretsOf(env: Environment): string[] {
  *
  * @throws AudioError `configuration_error` if there is none
  */
-export function outputDirOf(config: Config): string {
+export function requireOutputDir(config: Config): string {
   if (config.outputDir === null) throw configurationError(config);
   return config.outputDir;
 }

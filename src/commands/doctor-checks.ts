@@ -4,7 +4,7 @@ import type { ProxySettings } from "../config/connections.ts";
 import { AudioError } from "../errors.ts";
 import { describeCause } from "../log.ts";
 import { REMEDIES } from "../server/remedies.ts";
-import { detailOf, fixOf } from "./terminal-messages.ts";
+import { describeError, describeFix } from "./terminal-messages.ts";
 
 export interface Check {
   readonly name: string;
@@ -36,7 +36,7 @@ export function failedBy(name: string, error: unknown): Check {
       "The detail says what to change; the README explains each setting.",
     );
   }
-  return failed(name, detailOf(error), fixOf(error) ?? REMEDIES[error.code]);
+  return failed(name, describeError(error), describeFix(error) ?? REMEDIES[error.code]);
 }
 
 /** Runs a check. A check that does not end in time has failed. */

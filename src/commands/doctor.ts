@@ -19,7 +19,7 @@ import { createLog } from "../log.ts";
 import { createProcessId } from "../process-id.ts";
 import { createRedact } from "../redaction.ts";
 import { VERSION } from "../version.ts";
-import { outputDirOf, secretsOf } from "./configuration-error.ts";
+import { findSecrets, requireOutputDir } from "./configuration-error.ts";
 import {
   type Check,
   DEADLINE_MS,
@@ -93,7 +93,7 @@ const checkFolder = (config: Config): Promise<Check> =>
     "output folder",
     "Check the disk of AUDIO_OUTPUT_DIR, or set it to a folder on another one.",
     async () => {
-      const folder = await openOutputFolder(outputDirOf(config), systemClock);
+      const folder = await openOutputFolder(requireOutputDir(config), systemClock);
       await tryPublishing(folder);
       return `audio can be saved in ${folder.root}`;
     },
@@ -211,7 +211,7 @@ function describe({ name, ok, detail, fix, warning = false }: Check): string {
 /** Runs all checks, prints the results, and exits with 0 if everything works, otherwise with 1. */
 export async function doctor(asJson: boolean): Promise<0 | 1> {
   const config = readConfig(process.env);
-  const redact = createRedact(secretsOf(process.env));
+  const redact = createRedact(findSecrets(process.env));
   const checks = (await runChecks(config, process.env)).map((check) => ({
     ...check,
     detail: redact(check.detail),

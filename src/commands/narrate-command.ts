@@ -10,15 +10,15 @@ import type { NarrateChanges } from "../narration/state/changes.ts";
 import { formatDuration, listChapters, narrationMessage } from "../narration/views/narration-messages.ts";
 import type { NarrationView } from "../narration/views/narration-view.ts";
 import { createRedact } from "../redaction.ts";
-import { structuredOf } from "../tools/narrate.ts";
+import { toStructured } from "../tools/narrate.ts";
 import {
   type NarrateArgs,
   narrateInput,
   narrateRules,
-  planArgumentsOf,
+  parsePlanArguments,
   readChanges,
 } from "../tools/narrate-input.ts";
-import { secretsOf } from "./configuration-error.ts";
+import { findSecrets } from "./configuration-error.ts";
 import { printable, printableJson } from "./printable.ts";
 import { ProgressLine } from "./progress-line.ts";
 import { readAnyText } from "./read-text.ts";
@@ -53,7 +53,7 @@ function checked(toolArgs: Readonly<Record<string, unknown>>): NarrateArgs {
   throw new UsageError(`--${option} ${issue?.message ?? "is wrong"}; see --help.`);
 }
 
-function nextStepOf(view: NarrationView): string | null {
+function describeNextStep(view: NarrationView): string | null {
   switch (view.status) {
     case "planned":
       return `To make it, give --max-credits ${Math.max(1, view.credits.suggestedMax)}, the most that it may cost.`;
@@ -75,7 +75,7 @@ function describeFinished({ files, credits, isRepeat }: NarrationView): string {
 
 function report(view: NarrationView, asJson: boolean): void {
   if (asJson) {
-    process.stdout.write(`${printableJson(structuredOf(view))}\n`);
+    process.stdout.write(`${printableJson(toStructured(view))}\n`);
     return;
   }
   const paths = view.status === "finished" ? view.files.map(({ path }) => path) : [];
@@ -83,7 +83,7 @@ function report(view: NarrationView, asJson: boolean): void {
     [captions, srt, chapters].flatMap((saved) => (saved === null ? [] : [saved.path])),
   );
   const head = view.status === "finished" ? describeFinished(view) : narrationMessage(view);
-  const next = nextStepOf(view);
+  const next = describeNextStep(view);
   const chapters = listChapters(view);
   const lines = [
     ...paths,
@@ -140,13 +140,13 @@ export async function narrate({ file, args, asJson }: NarrateCommand): Promise<n
   const checkedArgs = checked(args);
   const config = readConfig(process.env);
   const provider = new WorkflowProvider(config, false);
-  const redact = createRedact(secretsOf(process.env));
+  const redact = createRedact(findSecrets(process.env));
   provider.log = createLog(config.logLevel, redact);
   // Keep the process alive, because the timers of the workflow do not.
   const keepAlive = setInterval(() => undefined, MAX_TIMER_MS);
   try {
     const readInput = (): ReturnType<typeof readAnyText> => readAnyText(file);
-    const request = await planArgumentsOf(checkedArgs, {
+    const request = await parsePlanArguments(checkedArgs, {
       defaultVoice: config.defaultVoice,
       pronunciations: config.pronunciations.rules,
       readInput,

@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
  * Extracts the id of a request; `undefined` for other messages. Uses no library, because this file must load on
  * an old Node.
  */
-function idOf(line: string): string | number | undefined {
+function parseMessageId(line: string): string | number | undefined {
   try {
     const message: unknown = JSON.parse(line);
     if (typeof message !== "object" || message === null) return undefined;
@@ -24,7 +24,7 @@ export function answerWithError(sentence: string): void {
   process.exitCode = 1;
   process.stdout.on("error", () => process.exit(1));
   createInterface({ input: process.stdin }).on("line", (line) => {
-    const id = idOf(line);
+    const id = parseMessageId(line);
     if (id === undefined) return;
     const error = { code: -32603, message: sentence };
     process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, error })}\n`);

@@ -88,7 +88,7 @@ async function makeStateDir(parent: string): Promise<string> {
     if (!(shown instanceof AudioError)) throw error;
     throw new AudioError(
       "store_unavailable",
-      `The sandbox cannot keep its state in ${parent} (AUDIO_STATE_DIR): ${reasonOf(shown)}`,
+      `The sandbox cannot keep its state in ${parent} (AUDIO_STATE_DIR): ${describeReason(shown)}`,
       {
         remedy:
           "Nothing was sent. Ask the user to make the folder of AUDIO_STATE_DIR writable, or to set AUDIO_STATE_DIR to one that is. Then repeat the same call.",
@@ -99,7 +99,7 @@ async function makeStateDir(parent: string): Promise<string> {
 }
 
 /** Extracts why a folder cannot be used, without the words about the output folder. */
-function reasonOf({ code, message }: AudioError): string {
+function describeReason({ code, message }: AudioError): string {
   if (code === "disk_full") return "there is no room left on the disk.";
   return /.*: (.*)$/.exec(message)?.[1] ?? message;
 }

@@ -8,7 +8,7 @@ import { createDetector, createRedact } from "../redaction.ts";
 import { instructionsFor, SANDBOX_NOTE } from "../server/instructions.ts";
 import { LenientStdioTransport } from "../server/lenient-stdio-transport.ts";
 import { createMcpServer } from "../server/mcp-server.ts";
-import { certainSecretsOf, secretsOf } from "./configuration-error.ts";
+import { findCertainSecrets, findSecrets } from "./configuration-error.ts";
 import { sandboxEnvironment, WorkflowProvider } from "./workflow-provider.ts";
 
 /** Time limit for stopping, whatever hangs (docs/reference-requests.md, Stopping). */
@@ -85,7 +85,7 @@ function stopOn(log: Log, stop: () => Promise<void>): (code: number) => void {
 export function serve(isSandbox: boolean): void {
   const config = readConfig(isSandbox ? sandboxEnvironment(process.env) : process.env);
   const provider = new WorkflowProvider(config, isSandbox);
-  const redact = createRedact(secretsOf(process.env));
+  const redact = createRedact(findSecrets(process.env));
   const log = createLog(config.logLevel, (text) => provider.redact(redact(text)));
   provider.log = log;
   const isFirstSuccess = trueOnce();
@@ -102,7 +102,7 @@ export function serve(isSandbox: boolean): void {
                 for (const each of config.unknownVariables) log.warn(describeUnknownVariable(each));
               provider.assertConfigured();
             },
-            generation: () => provider.get(),
+            generation: () => provider.generation(),
             existingGeneration: () => provider.existingGeneration(),
             narrations: () => provider.narrations(),
             // Load the reader on demand, because few calls name a file.
@@ -119,7 +119,7 @@ export function serve(isSandbox: boolean): void {
           localGeneration: () => provider.localGeneration(),
           instructions,
           redact: (text) => provider.redact(redact(text)),
-          holdsSecret: createDetector(certainSecretsOf(process.env)),
+          holdsSecret: createDetector(findCertainSecrets(process.env)),
           resourceLinks: config.resourceLinks,
           note: () => (isSandbox && isFirstOnSandbox() ? SANDBOX_NOTE : null),
           log,

@@ -119,7 +119,7 @@ function sumsBy(
 /** Matches files that browsers can play. Raw pcm is not among them. */
 const PLAYABLE = /\.(?:mp3|wav|ogg)$/i;
 
-function fileOf(path: string): string {
+function buildFileLink(path: string): string {
   const uri = escaped(pathToFileURL(path).href);
   const player = PLAYABLE.test(path)
     ? `<audio controls preload="none" src="${uri}" aria-label="${escaped(path)}"></audio>`
@@ -152,7 +152,7 @@ function article(entry: PageEntry): string {
   ];
   const gone = missingPaths.map((path) => `<p class="facts">File gone: <code>${isolate(path)}</code></p>`);
   const step = paths.length > 0 ? "" : `<p class="facts">Next: ${isolate(next)}</p>`;
-  return `<article><p>${isolate(what)}</p><p class="facts">${escaped(facts.join(" · "))}</p>${paths.map(fileOf).join("")}${gone.join("")}${step}</article>`;
+  return `<article><p>${isolate(what)}</p><p class="facts">${escaped(facts.join(" · "))}</p>${paths.map(buildFileLink).join("")}${gone.join("")}${step}</article>`;
 }
 
 /**

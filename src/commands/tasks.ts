@@ -11,13 +11,17 @@ import { openLedger } from "../ledger/open-ledger.ts";
 import { createLog } from "../log.ts";
 import type { NarrationBill } from "../narration/state/narration-bill.ts";
 import { NarrationRepository } from "../narration/state/narration-repository.ts";
-import { type ListedNarration, listedNarration, nextStepOf } from "../narration/views/listed-narrations.ts";
+import {
+  describeNextStep,
+  type ListedNarration,
+  listedNarration,
+} from "../narration/views/listed-narrations.ts";
 import { createProcessId } from "../process-id.ts";
 import { createRedact } from "../redaction.ts";
 import { taskRow } from "../tools/list-tasks.ts";
 import { isoWithOffset } from "../tools/local-time.ts";
 import { renderListedNarration } from "../tools/narration-row.ts";
-import { configurationError, outputDirOf, secretsOf } from "./configuration-error.ts";
+import { configurationError, findSecrets, requireOutputDir } from "./configuration-error.ts";
 import { printable, printableJson } from "./printable.ts";
 import { PAGE_MARKER, type PageEntry, tasksPage } from "./tasks-page.ts";
 import { commandError } from "./terminal-messages.ts";
@@ -55,7 +59,7 @@ function describeNarration(row: ListedNarration): string {
   const lines = [
     `${date}  narration ${status}, ${savedParts} of ${totalParts} parts, ${credits} credits  ${narrationId}`,
     `    ${JSON.stringify(title)}`,
-    ...(paths.length === 0 ? [`    next: ${nextStepOf(row)}`] : paths.map((path) => `    ${path}`)),
+    ...(paths.length === 0 ? [`    next: ${describeNextStep(row)}`] : paths.map((path) => `    ${path}`)),
   ];
   return lines.map(printable).join("\n");
 }
@@ -92,7 +96,7 @@ function pageEntryOfNarration(row: ListedNarration, bill: NarrationBill): PageEn
     id: narrationId,
     paths,
     missingPaths,
-    next: nextStepOf(row),
+    next: describeNextStep(row),
   };
 }
 
@@ -111,10 +115,10 @@ function noRequestsMessage({ baseUrl }: ServiceAddress, otherOrigins: readonly s
 async function readListing(limit: number): Promise<Listing> {
   const config = readConfig(process.env);
   if (config.service === null || config.faults.length > 0) throw configurationError(config);
-  const redact = createRedact(secretsOf(process.env));
+  const redact = createRedact(findSecrets(process.env));
   const log = createLog(config.logLevel, redact);
   await initMachineId(config.stateDir);
-  const folder = await openOutputFolder(outputDirOf(config), systemClock);
+  const folder = await openOutputFolder(requireOutputDir(config), systemClock);
   const address = config.service;
   const ledger = await openLedger({ config, address, processId: createProcessId(), log, clock: systemClock });
   try {
@@ -169,7 +173,7 @@ export async function tasks(asJson: boolean, htmlFile?: string): Promise<void> {
     const human = rows.length === 0 ? emptyMessage : entries.map(({ words }) => words).join("\n");
     process.stdout.write(`${asJson ? printableJson({ tasks: rows, count: rows.length }) : human}\n`);
   } catch (error) {
-    if (error instanceof AudioError) throw commandError(error, createRedact(secretsOf(process.env)));
+    if (error instanceof AudioError) throw commandError(error, createRedact(findSecrets(process.env)));
     throw error;
   }
 }

@@ -17,18 +17,18 @@ const FIXES: Partial<Record<ErrorCode, string>> = {
 };
 
 /** Describes the failure. Adds the cause if the message does not contain the system's error code. */
-export function detailOf({ message, cause }: AudioError): string {
+export function describeError({ message, cause }: AudioError): string {
   const isExplained = cause === undefined || /\([A-Z][A-Z0-9_]+\)|: [A-Z]+[ :]/.test(message);
   return isExplained ? message : `${message} (${describeCause(cause)})`;
 }
 
 /** Says how to fix the failure; `undefined` if no fix is known. */
-export function fixOf({ code, remedy }: AudioError): string | undefined {
+export function describeFix({ code, remedy }: AudioError): string | undefined {
   return remedy ?? FIXES[code];
 }
 
 /** Converts a failure to the error that ends a command, with its remedy if it has one. */
 export function commandError(error: AudioError, redact: (text: string) => string): CommandError {
   const { remedy } = error;
-  return new CommandError(redact(`${detailOf(error)}${remedy === undefined ? "" : ` ${remedy}`}`));
+  return new CommandError(redact(`${describeError(error)}${remedy === undefined ? "" : ` ${remedy}`}`));
 }

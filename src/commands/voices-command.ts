@@ -1,7 +1,7 @@
 /** The `voices` command: lists voices and their samples, makes samples, and writes a page that plays them. */
 import { MAX_TIMER_MS, systemClock } from "../clock.ts";
 import { readConfig } from "../config/config.ts";
-import { sampleLanguage, sampleOf } from "../contract/voice-samples.ts";
+import { buildSampleInput, sampleLanguage } from "../contract/voice-samples.ts";
 import { VOICES, type Voice } from "../contract/voices.ts";
 import { AudioError } from "../errors.ts";
 import { writeGeneratedPage } from "../files/write-generated-page.ts";
@@ -9,7 +9,7 @@ import type { Generation } from "../generation/generation.ts";
 import { createLog } from "../log.ts";
 import { createRedact } from "../redaction.ts";
 import { isoWithOffset } from "../tools/local-time.ts";
-import { secretsOf } from "./configuration-error.ts";
+import { findSecrets } from "./configuration-error.ts";
 import { printable } from "./printable.ts";
 import { type PageEntry, tasksPage, VOICES_MARKER } from "./tasks-page.ts";
 import { commandError } from "./terminal-messages.ts";
@@ -35,7 +35,7 @@ async function sampleOfVoice(
   voice: Voice,
   makesSamples: boolean,
 ): Promise<VoiceSample> {
-  const input = sampleOf(voice);
+  const input = buildSampleInput(voice);
   const saved = await generation.partOperations.saved({ input, take: 1 });
   if (saved !== null) return { voice, path: saved.file.path, creditsNow: 0, error: null };
   if (!makesSamples) return { voice, path: null, creditsNow: 0, error: null };
@@ -51,13 +51,13 @@ async function sampleOfVoice(
   }
 }
 
-function lineOf({ voice, path, error }: VoiceSample): string {
+function formatLine({ voice, path, error }: VoiceSample): string {
   const state = path ?? error?.message ?? "no sample here";
   return printable(`${voice.id}: ${state}`);
 }
 
 const pageEntry = ({ voice, path, error }: VoiceSample): PageEntry => ({
-  description: `${voice.name}: ${sampleOf(voice).prompt}`,
+  description: `${voice.name}: ${buildSampleInput(voice).prompt}`,
   at: isoWithOffset(systemClock.wallMs()),
   status: voice.mixed ? `${voice.languages.join(", ")}, mixed` : voice.languages.join(", "),
   credits: null,
@@ -80,14 +80,14 @@ const pageEntry = ({ voice, path, error }: VoiceSample): PageEntry => ({
 export async function voices({ makesSamples, htmlFile }: VoicesCommand): Promise<number> {
   const config = readConfig(process.env);
   const provider = new WorkflowProvider(config, false);
-  const redact = createRedact(secretsOf(process.env));
+  const redact = createRedact(findSecrets(process.env));
   provider.log = createLog(config.logLevel, redact);
   // Keep the process alive, because the timers of the workflow do not.
   const keepAlive = setInterval(() => undefined, MAX_TIMER_MS);
   try {
-    const generation = await provider.get();
+    const generation = await provider.generation();
     const all = await Promise.all(VOICES.map((voice) => sampleOfVoice(generation, voice, makesSamples)));
-    process.stdout.write(`${all.map(lineOf).join("\n")}\n`);
+    process.stdout.write(`${all.map(formatLine).join("\n")}\n`);
     if (makesSamples) {
       const credits = all.reduce((sum, { creditsNow }) => sum + creditsNow, 0);
       process.stdout.write(`${credits} credits were charged for samples now.\n`);

@@ -54,11 +54,11 @@ export class WorkflowProvider {
    *
    * @throws AudioError `configuration_error` with every fault, `store_unavailable`, …
    */
-  async get(): Promise<Generation> {
+  async generation(): Promise<Generation> {
     return (await this.#workflow()).generation;
   }
 
-  /** Like {@link get}, for narrations. */
+  /** Like {@link generation}, for narrations. */
   async narrations(): Promise<Narrations> {
     return await (await this.#workflow()).narrations();
   }
@@ -84,14 +84,14 @@ export class WorkflowProvider {
     const { faults, storeUrl, stateDir } = this.#config;
     const isHere = !this.#isSandbox && faults.length === 0 && storeUrl === null;
     return isHere && stateDir !== null && existsSync(join(stateDir, "ledger.sqlite"))
-      ? await this.get()
+      ? await this.generation()
       : null;
   }
 
   /** Like {@link localGeneration}, for a tool call: also connects to a database on another machine. */
   async existingGeneration(): Promise<Generation | null> {
     const isElsewhere = this.#config.faults.length === 0 && this.#config.storeUrl !== null;
-    return isElsewhere ? await this.get() : await this.localGeneration();
+    return isElsewhere ? await this.generation() : await this.localGeneration();
   }
 
   /**

@@ -30,10 +30,10 @@ export function unknownVariables(env: Environment, settingNames: ReadonlySet<str
         /^AUDIO_/i.test(name) && !settingNames.has(spelled(name)) && readVariable(env, name) !== undefined,
     )
     .slice(0, MAX_NAMED)
-    .map((name) => ({ name, nearest: nearestOf(name.toUpperCase(), settingNames) }));
+    .map((name) => ({ name, nearest: findNearest(name.toUpperCase(), settingNames) }));
 }
 
-function nearestOf(name: string, settingNames: ReadonlySet<string>): string | null {
+function findNearest(name: string, settingNames: ReadonlySet<string>): string | null {
   const [best] = [...settingNames]
     .filter((setting) => setting.startsWith("AUDIO_"))
     .map((setting) => ({ setting, distance: editDistance(name.slice(0, 64), setting) }))

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { parseDecimal } from "./decimal.ts";
 import { LANGUAGE_NAMES, VOICES } from "./voices.ts";
 
-const wordOf = (text: string): string =>
+const toId = (text: string): string =>
   text
     .trim()
     .toLowerCase()
@@ -14,8 +14,8 @@ const wordOf = (text: string): string =>
 
 /** Maps the names of voices and languages to their ids. */
 const VALUES_BY_NAME: ReadonlyMap<string, string> = new Map([
-  ...VOICES.map(({ id, name }) => [wordOf(name), id] as const),
-  ...Object.entries(LANGUAGE_NAMES).map(([code, name]) => [wordOf(name), code] as const),
+  ...VOICES.map(({ id, name }) => [toId(name), id] as const),
+  ...Object.entries(LANGUAGE_NAMES).map(([code, name]) => [toId(name), code] as const),
 ]);
 
 /** Parses a list or an object that was sent as JSON text. Returns any other text unchanged. */
@@ -31,7 +31,7 @@ function listIn(text: string): unknown {
 function readText(text: string, schema: z.core.$ZodType): unknown {
   if (schema instanceof z.ZodNumber) return parseDecimal(text) ?? text;
   if (schema instanceof z.ZodBoolean) {
-    const word = wordOf(text);
+    const word = toId(text);
     return word === "true" || (word === "false" ? false : text);
   }
   if (schema instanceof z.ZodLiteral) {
@@ -39,7 +39,7 @@ function readText(text: string, schema: z.core.$ZodType): unknown {
     return number !== null && schema.values.has(number) ? number : text;
   }
   if (schema instanceof z.ZodEnum) {
-    const word = wordOf(text);
+    const word = toId(text);
     const named = VALUES_BY_NAME.get(word);
     return schema.options.find((option) => option === word || option === named) ?? text;
   }

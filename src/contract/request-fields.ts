@@ -32,7 +32,7 @@ interface RequestField {
   readonly keyDefault?: unknown;
 }
 
-const oneOf = (values: readonly (string | number)[]): string => `must be one of ${values.join(", ")}`;
+const mustBeOneOf = (values: readonly (string | number)[]): string => `must be one of ${values.join(", ")}`;
 
 /**
  * Returns the error for an unknown voice. Lists all voices only if none is similar, because a long list hides the right
@@ -41,7 +41,7 @@ const oneOf = (values: readonly (string | number)[]): string => `must be one of 
 function voiceRule(given: unknown): string {
   const nearest = typeof given === "string" ? nearestVoices(given) : [];
   return nearest.length === 0
-    ? oneOf(VOICE_IDS)
+    ? mustBeOneOf(VOICE_IDS)
     : `must be the id or the name of a voice; nearest: ${nearest.join(", ")}`;
 }
 
@@ -97,13 +97,13 @@ export const REQUEST_FIELDS = {
   },
   output_format: {
     schema: z
-      .enum(OUTPUT_FORMATS, oneOf(OUTPUT_FORMATS))
+      .enum(OUTPUT_FORMATS, mustBeOneOf(OUTPUT_FORMATS))
       .describe(`${OUTPUT_FORMATS.join(", ")}; default mp3`),
     keyDefault: "mp3",
   },
   sample_rate: {
     schema: z
-      .literal(SAMPLE_RATES, oneOf(SAMPLE_RATES))
+      .literal(SAMPLE_RATES, mustBeOneOf(SAMPLE_RATES))
       .describe(`Hz: ${SAMPLE_RATES.join(", ")}; default 24000`),
     keyDefault: 24000,
   },
@@ -117,7 +117,7 @@ export const REQUEST_FIELDS = {
     schema: z.boolean("must be true or false").describe("For texts that mix languages; default false"),
     keyDefault: false,
   },
-  model: { schema: z.literal(MODEL, oneOf([MODEL])), tools: [], keyDefault: MODEL },
+  model: { schema: z.literal(MODEL, mustBeOneOf([MODEL])), tools: [], keyDefault: MODEL },
 } as const satisfies Readonly<Record<string, RequestField>>;
 
 type Fields = typeof REQUEST_FIELDS;

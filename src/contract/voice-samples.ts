@@ -15,7 +15,7 @@ export const SAMPLE_SENTENCES: Readonly<Record<Language, string>> = {
 export const sampleLanguage = ({ languages: [first = "en"] }: Pick<Voice, "languages">): Language => first;
 
 /** Returns the request for a voice's sample. All other fields keep their defaults. */
-export const sampleOf = (voice: Voice): AudioInput => ({
+export const buildSampleInput = (voice: Voice): AudioInput => ({
   prompt: SAMPLE_SENTENCES[sampleLanguage(voice)],
   voice: voice.id,
 });

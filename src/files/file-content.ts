@@ -42,7 +42,7 @@ async function openFile(path: string): Promise<{ handle: FileHandle; sizeBytes: 
 }
 
 /** Computes size and SHA-256 of an open file, from its beginning. */
-export async function digestOf(handle: FileHandle): Promise<FileDigest> {
+export async function digestFile(handle: FileHandle): Promise<FileDigest> {
   const hash = createHash("sha256");
   const chunk = Buffer.alloc(CHUNK_BYTES);
   for (let sizeBytes = 0; ; ) {
@@ -59,7 +59,7 @@ export async function hasContent(path: string, digest: FileDigest): Promise<bool
   if (opened === null) return false;
   try {
     if (opened.sizeBytes !== digest.sizeBytes) return false;
-    return (await digestOf(opened.handle)).sha256 === digest.sha256;
+    return (await digestFile(opened.handle)).sha256 === digest.sha256;
   } catch {
     return false;
   } finally {

@@ -37,7 +37,7 @@ const RULES: ReadonlyArray<readonly [breaks: (name: string) => boolean, rule: st
 ];
 
 /** Removes an extension from a name if it is one of `extensions`, in upper or lower case. */
-function stemOf(name: string, extensions: readonly string[]): string {
+function stripExtensions(name: string, extensions: readonly string[]): string {
   const extension = extensions.find((ending) => name.toLowerCase().endsWith(ending));
   return extension === undefined ? name : name.slice(0, -extension.length);
 }
@@ -49,10 +49,10 @@ function show(name: string): string {
   );
 }
 
-function faultOf(name: string, format?: OutputFormat): string | null {
+function findNameFault(name: string, format?: OutputFormat): string | null {
   const [, broken] = RULES.find(([breaks]) => breaks(name)) ?? [];
   if (broken !== undefined) return broken;
-  const stem = stemOf(name, format === undefined ? ALL_EXTENSIONS : [FILE_EXTENSIONS[format]]);
+  const stem = stripExtensions(name, format === undefined ? ALL_EXTENSIONS : [FILE_EXTENSIONS[format]]);
   if (stem.trim() === "") return "must contain more than its extension and white space";
   const length = codePointLength(stem);
   if (length > MAX_FILE_NAME_CODE_POINTS) {
@@ -67,7 +67,7 @@ function faultOf(name: string, format?: OutputFormat): string | null {
 
 /** Explains why a name cannot be used, and quotes the name safely. Returns `null` if the name can be used. */
 export function fileNameFault(name: string, format?: OutputFormat): string | null {
-  const rule = faultOf(name, format);
+  const rule = findNameFault(name, format);
   return rule === null ? null : `${show(name)} cannot be used: it ${rule}`;
 }
 
@@ -92,7 +92,7 @@ export function checkFileName(name: string, format?: OutputFormat): void {
 export function givenName(fileName: string, format: OutputFormat): string {
   checkFileName(fileName, format);
   const extension = FILE_EXTENSIONS[format];
-  return `${stemOf(fileName, [extension])}${extension}`;
+  return `${stripExtensions(fileName, [extension])}${extension}`;
 }
 
 /** Inserts words after the stem of a name, and shortens the stem if the file system has no room for both. */

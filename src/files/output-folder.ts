@@ -39,12 +39,12 @@ const PROBE_BYTES = 4096;
  * Resolves the path of a folder that may not exist yet. Joins the real path of its nearest existing ancestor and the
  * rest of the path.
  */
-async function realPathOf(path: string): Promise<string> {
+async function resolveRealPath(path: string): Promise<string> {
   try {
     return await realPath(path);
   } catch {
     const parent = dirname(path);
-    return parent === path ? path : join(await realPathOf(parent), basename(path));
+    return parent === path ? path : join(await resolveRealPath(parent), basename(path));
   }
 }
 
@@ -95,7 +95,7 @@ export async function openOutputFolder(
   path: string,
   clock: Pick<Clock, "wallMs"> = systemClock,
 ): Promise<OutputFolder> {
-  return folderAt(await realPathOf(path), clock);
+  return folderAt(await resolveRealPath(path), clock);
 }
 
 /** Opens the folder of the parts. Nobody chose its path, so a link in that path is refused. */

@@ -4,7 +4,7 @@
  */
 import type { FileHandle } from "node:fs/promises";
 import { AudioError } from "../errors.ts";
-import { digestOf, type FileDigest, isInside, openRegular } from "./file-content.ts";
+import { digestFile, type FileDigest, isInside, openRegular } from "./file-content.ts";
 
 /**
  * Maximum size of a piece. The official clients accept pieces of this size, and so do hosts that refuse results over 1
@@ -32,13 +32,13 @@ export interface PieceReader {
 }
 
 /** Identifies the version of a file. The result changes when the file is written to or replaced. */
-async function stampOf(handle: FileHandle): Promise<string> {
+async function readStamp(handle: FileHandle): Promise<string> {
   const { dev, ino, size, mtimeNs, ctimeNs } = await handle.stat({ bigint: true });
   return [dev, ino, size, mtimeNs, ctimeNs].join(" ");
 }
 
 /** Reads a piece of an open file. Returns fewer bytes if the file ends before the end of the piece. */
-async function pieceOf(handle: FileHandle, { offset, length }: Piece): Promise<Uint8Array> {
+async function readBytes(handle: FileHandle, { offset, length }: Piece): Promise<Uint8Array> {
   const bytes = new Uint8Array(length);
   let filled = 0;
   while (filled < length) {
@@ -50,7 +50,7 @@ async function pieceOf(handle: FileHandle, { offset, length }: Piece): Promise<U
 }
 
 export function createPieceReader(): PieceReader {
-  /** Maps the hash and path of each verified file to the version of the file that was hashed (see {@link stampOf}). */
+  /** Maps the hash and path of each verified file to the version of the file that was hashed (see {@link readStamp}). */
   const verified = new Map<string, string>();
   return {
     async read(file, root, piece) {
@@ -58,18 +58,18 @@ export function createPieceReader(): PieceReader {
       if (handle === null) return null;
       try {
         const key = `${file.sha256} ${file.path}`;
-        const stamp = await stampOf(handle);
+        const stamp = await readStamp(handle);
         if (verified.get(key) !== stamp) {
           verified.delete(key);
-          const { sizeBytes, sha256 } = await digestOf(handle);
+          const { sizeBytes, sha256 } = await digestFile(handle);
           if (sizeBytes !== file.sizeBytes || sha256 !== file.sha256) return null;
           // A file that was written to while it was hashed is not verified.
-          if ((await stampOf(handle)) !== stamp) return null;
+          if ((await readStamp(handle)) !== stamp) return null;
           verified.set(key, stamp);
           const [oldest] = verified.keys();
           if (verified.size > MAX_REMEMBERED && oldest !== undefined) verified.delete(oldest);
         }
-        return await pieceOf(handle, piece);
+        return await readBytes(handle, piece);
       } catch (error) {
         throw new AudioError("not_found", "The saved file cannot be read.", { cause: error });
       } finally {

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemCode } from "./file-failure.ts";
 
-const PASSING = new Set(["EBUSY", "EPERM", "EACCES"]);
+const TRANSIENT_CODES = new Set(["EBUSY", "EPERM", "EACCES"]);
 
 /** Pauses between the tries; less than a second in total. */
 const PAUSES_MS = [50, 150, 500];
@@ -10,18 +10,18 @@ const PAUSES_MS = [50, 150, 500];
 /**
  * Tries an operation again, after short pauses, while it fails with one of the given codes.
  *
- * @param passing error codes that may be temporary
+ * @param transientCodes error codes that may be temporary
  * @throws the error of the last try
  */
 export async function retryWhileLocked<T>(
   action: () => Promise<T>,
-  passing: ReadonlySet<string> = PASSING,
+  transientCodes: ReadonlySet<string> = TRANSIENT_CODES,
 ): Promise<T> {
   for (const pauseMs of PAUSES_MS) {
     try {
       return await action();
     } catch (error) {
-      if (!passing.has(systemCode(error) ?? "")) throw error;
+      if (!transientCodes.has(systemCode(error) ?? "")) throw error;
     }
     await sleep(pauseMs);
   }

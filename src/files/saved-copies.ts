@@ -3,7 +3,7 @@ import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { AudioError } from "../errors.ts";
 import { AudioSink } from "./audio-sink.ts";
-import { digestOf, type FileDigest, hasContent, isInside, openRegular } from "./file-content.ts";
+import { digestFile, type FileDigest, hasContent, isInside, openRegular } from "./file-content.ts";
 import { fileError, systemCode } from "./file-failure.ts";
 import { wrongFormatName } from "./file-name.ts";
 import { nextName } from "./next-name.ts";
@@ -70,7 +70,7 @@ export async function readSaved(
   if (handle === null) throw goneOrChangedError();
   try {
     if ((await handle.stat()).size !== file.sizeBytes) throw goneOrChangedError();
-    if ((await digestOf(handle)).sha256 !== file.sha256) throw goneOrChangedError();
+    if ((await digestFile(handle)).sha256 !== file.sha256) throw goneOrChangedError();
     const bytes = new Uint8Array(file.sizeBytes);
     await handle.read(bytes, 0, file.sizeBytes, 0);
     return bytes;

@@ -20,23 +20,23 @@ export async function tryPublishing(folder: OutputFolder): Promise<void> {
   // Use a hidden name, so that the next start removes the file if this process is killed here.
   const target = temporaryPath(root);
   try {
-    const draft = await createTemporaryFile(root);
+    const temporaryFile = await createTemporaryFile(root);
     try {
       try {
-        await draft.handle.write(CONTENT);
-        await flushToDisk(draft.handle);
+        await temporaryFile.handle.write(CONTENT);
+        await flushToDisk(temporaryFile.handle);
       } finally {
-        await draft.handle.close();
+        await temporaryFile.handle.close();
       }
       const digest = {
         sizeBytes: CONTENT.byteLength,
         sha256: createHash("sha256").update(CONTENT).digest("hex"),
       };
-      await publish(draft.path, root, basename(target), digest);
+      await publish(temporaryFile.path, root, basename(target), digest);
       if (!(await hasContent(target, digest)))
         throw notWritableError(root, "a file that was saved cannot be read back");
     } finally {
-      await removeIfPresent(draft.path);
+      await removeIfPresent(temporaryFile.path);
       await removeIfPresent(target);
     }
   } catch (error) {

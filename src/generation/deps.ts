@@ -16,7 +16,7 @@ export interface Timing {
    * Time limit for one stage of a job (create, watch or save). It is slightly longer than the service's own
    * recovery.
    */
-  readonly stageLimitMs: number;
+  readonly recoveryWindowMs: number;
   /** The time scale. Backoff delays are multiplied by it. */
   readonly scale: number;
   /** Interval at which a job reads the ledger while another process drives its record. */
@@ -32,7 +32,7 @@ export function timingFor(config: {
 }): Timing {
   return {
     pollIntervalMs: config.pollIntervalSeconds * 1000 * config.timeScale,
-    stageLimitMs: MAX_IN_FLIGHT_MS * config.timeScale,
+    recoveryWindowMs: MAX_IN_FLIGHT_MS * config.timeScale,
     scale: config.timeScale,
     followMs: 150,
     transferWaitMs: config.waitSeconds * 1000,

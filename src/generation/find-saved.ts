@@ -5,7 +5,7 @@ import { isIntact } from "../files/saved-copies.ts";
 import type { SavedFile } from "../files/saved-file.ts";
 import type { TaskRecord } from "../ledger/record.ts";
 import type { GenerationDeps } from "./deps.ts";
-import { formatOf } from "./stored-input.ts";
+import { storedFormat } from "./stored-input.ts";
 import { wantedName } from "./wanted-name.ts";
 
 /**
@@ -33,7 +33,7 @@ export async function findSaved(
 export function wrongFormatError(record: TaskRecord, file: SavedFile): AudioError {
   return new AudioError(
     "unexpected_response",
-    `The service delivered bytes that are not ${formatOf(record).format}; they are kept as ${file.path}.`,
+    `The service delivered bytes that are not ${storedFormat(record).format}; they are kept as ${file.path}.`,
     {
       taskId: record.taskId ?? undefined,
       idempotencyKey: record.idempotencyKey ?? undefined,

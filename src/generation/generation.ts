@@ -44,7 +44,7 @@ export interface Generation {
   callHandles(): Promise<{
     start(request: GenerateRequest, call: Call): Promise<CallHandleOrView<TaskView>>;
     /** Finds a call handle of this API key, whether of a request or of a narration; `null` if there is none. */
-    find(handle: string): Promise<CallHandle | null>;
+    findCallHandle(handle: string): Promise<CallHandle | null>;
     readonly operations: CallHandleOperations<TaskView>;
   }>;
   getTask(taskId: string, call: Call): Promise<TaskView>;
@@ -95,7 +95,7 @@ export function createGeneration(deps: GenerationDeps): Generation {
       const operations = await handles;
       return {
         start: (request, call) => operations.start(identifiedRequest(request), request, call),
-        find: (handle) => deps.ledger.store.findCallHandle(handle),
+        findCallHandle: (handle) => deps.ledger.store.findCallHandle(handle),
         operations,
       };
     },

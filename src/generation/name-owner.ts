@@ -6,7 +6,7 @@ import type { SavedFile } from "../files/saved-file.ts";
 import type { TaskRecord } from "../ledger/record.ts";
 import type { GenerationDeps } from "./deps.ts";
 
-type Deps = Pick<GenerationDeps, "folder" | "ledger">;
+type OwnerDeps = Pick<GenerationDeps, "folder" | "ledger">;
 
 export interface NameOwner {
   readonly record: TaskRecord;
@@ -14,7 +14,7 @@ export interface NameOwner {
 }
 
 /** Finds the record that saved the file of that name; `null` if no record did, or the file has changed since. */
-export async function ownerOf({ ledger, folder }: Deps, name: string): Promise<NameOwner | null> {
+export async function findNameOwner({ ledger, folder }: OwnerDeps, name: string): Promise<NameOwner | null> {
   const path = join(folder.root, name);
   for (const spelling of [path, ...(await otherSpellings(path, folder.root))]) {
     for (const record of await ledger.ofPath(spelling)) {
@@ -31,13 +31,13 @@ export async function ownerOf({ ledger, folder }: Deps, name: string): Promise<N
  * bytes. Files that the ledger does not know are checked when the audio is published.
  */
 export async function isNameFreeOfOtherRecords(
-  deps: Deps,
+  deps: OwnerDeps,
   { workId, replacedFile, files }: TaskRecord,
   name: string,
 ): Promise<boolean> {
   const path = join(deps.folder.root, name);
   if (replacedFile?.name === name || files.some((own) => own.path === path)) return true;
-  const owner = await ownerOf(deps, name);
+  const owner = await findNameOwner(deps, name);
   return owner === null || owner.record.workId === workId;
 }
 
@@ -45,7 +45,7 @@ export async function isNameFreeOfOtherRecords(
 const MAX_NARRATIONS = 500;
 
 /** Finds the narration that saved a file of that name; `null` if none did. */
-export async function narrationWithFile({ ledger, folder }: Deps, name: string): Promise<string | null> {
+export async function narrationWithFile({ ledger, folder }: OwnerDeps, name: string): Promise<string | null> {
   const path = JSON.stringify(join(folder.root, name));
   const all = await ledger.store.narrations.newest(MAX_NARRATIONS);
   return all.find(({ state }) => state.includes(`"path":${path}`))?.narrationId ?? null;

@@ -48,7 +48,7 @@ export function storedInput(record: TaskRecord): StoredInput | null {
 }
 
 /** Returns format and sample rate as reported by the service, or as requested if it reported none. */
-export function formatOf(record: TaskRecord): {
+export function storedFormat(record: TaskRecord): {
   format: (typeof OUTPUT_FORMATS)[number];
   sampleRateHz: number;
 } {

@@ -4,7 +4,7 @@ import type { Billing, TaskStatus } from "../contract/audio-task.ts";
 import type { SavedFile } from "../files/saved-file.ts";
 import type { TaskRecord } from "../ledger/record.ts";
 import { handleOf } from "./request-handle.ts";
-import { formatOf, storedInput } from "./stored-input.ts";
+import { storedFormat, storedInput } from "./stored-input.ts";
 
 /** Audio on disk. */
 export interface SavedAudio {
@@ -40,7 +40,7 @@ export interface TaskView {
 }
 
 export function savedAudio(record: TaskRecord, file: SavedFile): SavedAudio {
-  const { format, sampleRateHz } = formatOf(record);
+  const { format, sampleRateHz } = storedFormat(record);
   return {
     path: file.path,
     format,
@@ -59,7 +59,7 @@ export interface ViewFacts {
 }
 
 /** Builds the view of a record. Reports `unresolved` as `waiting`. */
-export function taskViewOf(record: TaskRecord, facts: ViewFacts): TaskView {
+export function buildTaskView(record: TaskRecord, facts: ViewFacts): TaskView {
   return {
     taskId: record.taskId,
     handle: handleOf(record),

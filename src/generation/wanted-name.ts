@@ -2,11 +2,11 @@
 import { automaticName } from "../files/automatic-name.ts";
 import { givenName } from "../files/file-name.ts";
 import type { TaskRecord } from "../ledger/record.ts";
-import { formatOf, storedInput } from "./stored-input.ts";
+import { storedFormat, storedInput } from "./stored-input.ts";
 
 /** Returns the full file name for a caller's `file_name`. If the caller gave none, returns an automatic name. */
 export function wantedName(record: TaskRecord, fileName: string | null): string {
-  const { format } = formatOf(record);
+  const { format } = storedFormat(record);
   if (fileName !== null) return givenName(fileName, format);
   return automaticName(format, storedInput(record)?.prompt ?? null, record.taskId ?? "task");
 }

@@ -46,8 +46,8 @@ export function externalWorkId(origin: string, taskId: string): string {
 }
 
 /** Returns the id of the record that a work has under one API key. */
-export function recordId(work: string, account: KeyId): string {
-  return hash("record", work, account).slice(0, RECORD_ID_DIGITS);
+export function recordId(workId: string, keyId: KeyId): string {
+  return hash("record", workId, keyId).slice(0, RECORD_ID_DIGITS);
 }
 
 /** The lookup key of a work. All lookup keys are hashed, because an index entry cannot contain a long text. */

@@ -259,13 +259,14 @@ export class LedgerStore {
   /** Releases this process's lease of a record. */
   releaseLease(recordId: string): Promise<void> {
     const { keyId, processId } = this.#options.identity;
-    const name = { keyId, recordId };
+    const recordKey = { keyId, recordId };
     return this.#transact({
       durability: "process_kill",
-      load: loadRow(name),
+      load: loadRow(recordKey),
       decide: (rows) => {
         const lease = loadedRow(rows).stored?.lease ?? null;
-        const save = lease?.owner === processId ? [saveLease(name, releasedLease(lease, processId))] : [];
+        const save =
+          lease?.owner === processId ? [saveLease(recordKey, releasedLease(lease, processId))] : [];
         return { result: undefined, save };
       },
     });
@@ -512,12 +513,12 @@ export class LedgerStore {
   }
 
   /** Removes a record that cannot be read. Its spend stays counted, because damage must not free a budget. */
-  discard(name: RecordKey): Promise<void> {
+  discard(recordKey: RecordKey): Promise<void> {
     return this.#transact({
       durability: "power_cut",
-      load: loadRow(name),
+      load: loadRow(recordKey),
       locksOrigin: true,
-      decide: (rows) => ({ result: undefined, save: dropRow(name, loadedRow(rows), true) }),
+      decide: (rows) => ({ result: undefined, save: dropRow(recordKey, loadedRow(rows), true) }),
     });
   }
 
@@ -730,8 +731,8 @@ const clampPlace = (keyId: string, recordId: string, nowMs: number): Statement =
   sql("UPDATE agm_records SET flight_at_ms = ? WHERE key_id = ? AND record_id = ?", nowMs, keyId, recordId);
 
 /** Saves the lease of another process if the date of that lease lay in the future and was set to now. */
-const clampedLease = (name: RecordKey, stored: Lease | null, lease: Lease): Statement[] =>
-  stored?.atMs === lease.atMs ? [] : [saveLease(name, lease)];
+const clampedLease = (recordKey: RecordKey, stored: Lease | null, lease: Lease): Statement[] =>
+  stored?.atMs === lease.atMs ? [] : [saveLease(recordKey, lease)];
 
 const leaseOf = (rows: Rows | undefined): Lease | null => {
   const [row] = rows ?? [];

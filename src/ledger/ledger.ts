@@ -14,7 +14,7 @@ import {
 } from "./identity.ts";
 import type { AdmitRequest, LedgerIdentity, LedgerStore, ListQuery } from "./ledger-store.ts";
 import { applyEvent, type TaskEvent, withoutSend } from "./lifecycle.ts";
-import { rowOf, type TaskRecord } from "./record.ts";
+import { type TaskRecord, toRow } from "./record.ts";
 import type { Admission, AdmissionLimits } from "./rules/admission.ts";
 import type { SlotRelease } from "./rules/api-key-state.ts";
 import { durabilityOf } from "./rules/durability.ts";
@@ -111,9 +111,9 @@ export class Ledger {
    * Finds records by a lookup key. Throws for a damaged record of this key. Skips damaged records of other keys,
    * because they are only hints.
    */
-  async #findByLookupKey(name: string): Promise<TaskRecord[]> {
+  async #findByLookupKey(lookupKey: string): Promise<TaskRecord[]> {
     const records: TaskRecord[] = [];
-    for (const stored of await this.store.findByLookupKey(name)) {
+    for (const stored of await this.store.findByLookupKey(lookupKey)) {
       const isOwn = stored.keyId === this.identity.keyId;
       const record = isOwn ? await this.#stored.read(stored) : this.#stored.readLeniently(stored);
       if (record !== null) records.push(record);
@@ -130,7 +130,7 @@ export class Ledger {
    * @returns the stored record, and whether this process has the lease
    */
   async acquireLease(draft: TaskRecord): Promise<{ record: TaskRecord; isOurs: boolean }> {
-    const row = rowOf(draft.taskId === null ? { ...withoutSend(draft), revision: 0 } : draft);
+    const row = toRow(draft.taskId === null ? { ...withoutSend(draft), revision: 0 } : draft);
     const request = { row, leaseTtlMs: this.leaseTtlMs };
     const first = await this.store.acquireLease(request);
     const answer = isProcessGone(first.leaseOwner)
@@ -170,7 +170,7 @@ export class Ledger {
         keyId,
         recordId,
         expectedRevision,
-        after: rowOf(after),
+        after: toRow(after),
         durability: durabilityOf(expectedRevision === null ? null : current, after),
         failed: error === undefined ? undefined : { attempt, error, atMs: finishedAtMs ?? createdAtMs },
         slot: tries === 0 ? slot : undefined,
@@ -182,9 +182,10 @@ export class Ledger {
       const stored = found === null ? null : await this.#stored.read(found);
       if (stored === null && next.taskId === null) return null;
       // Conclude that the columns are damaged if the store refused the write although the revision matches.
-      const isOdd: boolean = stored?.revision === expectedRevision;
-      if (found !== null && isOdd) await this.#stored.setAside(found, "its columns say something else");
-      expectedRevision = stored === null || isOdd ? null : stored.revision;
+      const columnsDisagree: boolean = stored?.revision === expectedRevision;
+      if (found !== null && columnsDisagree)
+        await this.#stored.setAside(found, "its columns say something else");
+      expectedRevision = stored === null || columnsDisagree ? null : stored.revision;
       current = stored ?? current;
     }
     throw unavailableError("The ledger stayed busy with the same record.");
@@ -198,7 +199,7 @@ export class Ledger {
    * @param wantedBy the narration that pays for the create (`null`: a direct request), and whether all callers have
    *   handles
    */
-  async admit(
+  async requestAdmission(
     knownRecord: TaskRecord,
     sendId: string,
     limits: AdmissionLimits,
@@ -214,7 +215,7 @@ export class Ledger {
       const after = { ...next, revision: nextRevision(current) };
       const admission = await this.store.admit({
         ...limits,
-        after: rowOf(after),
+        after: toRow(after),
         expectedRevision: current.revision,
         sendId,
         ...wantedBy,

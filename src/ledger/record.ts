@@ -168,7 +168,7 @@ function writtenNames({ origin, input, writtenPrompt, take }: TaskRecord): strin
   return [originalWorkLookupKey(workIdOf(origin, originalInput(input, writtenPrompt), take))];
 }
 
-export function rowOf(record: TaskRecord): RecordRow {
+export function toRow(record: TaskRecord): RecordRow {
   const { keyId, recordId, workId, origin, taskId, status, spend, createdAtMs, revision, isListed } = record;
   return {
     keyId,

@@ -1,6 +1,6 @@
 /** An error as the ledger keeps it, so that every process reports it in the same words. */
 import { z } from "zod";
-import { AudioError, errorCodeOf } from "../errors.ts";
+import { AudioError, parseErrorCode } from "../errors.ts";
 
 export interface StoredError {
   readonly code: string;
@@ -31,5 +31,5 @@ export function toStoredError(error: AudioError): StoredError {
 }
 
 export function fromStoredError({ code, message, ...facts }: StoredError): AudioError {
-  return new AudioError(errorCodeOf(code), message, facts);
+  return new AudioError(parseErrorCode(code), message, facts);
 }

@@ -24,30 +24,30 @@ export class BackgroundWrites {
   readonly #leases = new Map<string, () => void>();
   readonly #unwritten = new Set<() => Promise<void>>();
   readonly #running = new Set<Promise<void>>();
-  readonly #heartbeat: Ticker;
-  readonly #renewal: Ticker;
+  readonly #retries: Ticker;
+  readonly #renewals: Ticker;
 
   constructor(options: BackgroundWritesOptions) {
     this.#options = options;
     const { clock, heartbeatMs, renewalMs } = options;
-    this.#heartbeat = new Ticker({
+    this.#retries = new Ticker({
       clock,
       intervalMs: heartbeatMs,
       isNeeded: () => this.#pending.size > 0 || this.#unwritten.size > 0,
-      tick: () => this.#beat(),
+      tick: () => this.#retryAndRenew(),
     });
-    this.#renewal = new Ticker({
+    this.#renewals = new Ticker({
       clock,
       intervalMs: renewalMs,
       isNeeded: () => this.#leases.size > 0,
-      tick: () => this.#sendHeartbeat(),
+      tick: () => this.#renew(),
     });
   }
 
   /** Marks a create as pending, so that heartbeats are sent for it until {@link clearPending}. */
   markPending(sendId: string): void {
     this.#pending.add(sendId);
-    this.#heartbeat.start();
+    this.#retries.start();
   }
 
   /** Marks the create of an admission as ended, with or without success, so that it needs no further heartbeats. */
@@ -58,7 +58,7 @@ export class BackgroundWrites {
   /** Renews a lease. Calls `onLost` when another process has acquired it and drives the record. */
   keepLease(recordId: string, onLost: () => void): void {
     this.#leases.set(recordId, onLost);
-    this.#renewal.start();
+    this.#renewals.start();
   }
 
   dropLease(recordId: string): void {
@@ -77,7 +77,7 @@ export class BackgroundWrites {
       } catch (error) {
         this.#options.log.warn(`${what} could not be sent to the store yet`, error);
         this.#unwritten.add(async () => void (await write()));
-        this.#heartbeat.start();
+        this.#retries.start();
       }
     };
     const run = tryOnce();
@@ -87,12 +87,12 @@ export class BackgroundWrites {
 
   /** Stops the heartbeats. Resolves once all writes that have begun are done. */
   async close(): Promise<void> {
-    this.#heartbeat.close();
-    this.#renewal.close();
+    this.#retries.close();
+    this.#renewals.close();
     await Promise.allSettled([...this.#running]);
   }
 
-  async #beat(): Promise<void> {
+  async #retryAndRenew(): Promise<void> {
     // Catch the error of each write separately, because a write that always fails must not block the others or the
     // heartbeat.
     for (const write of [...this.#unwritten]) {
@@ -103,10 +103,10 @@ export class BackgroundWrites {
         this.#options.log.debug(`still not written to the store: ${describeCause(error)}`);
       }
     }
-    if (this.#pending.size > 0) await this.#sendHeartbeat();
+    if (this.#pending.size > 0) await this.#renew();
   }
 
-  async #sendHeartbeat(): Promise<void> {
+  async #renew(): Promise<void> {
     const leased = [...this.#leases.keys()];
     try {
       for (const recordId of await this.#options.heartbeat(leased)) {

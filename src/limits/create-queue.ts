@@ -48,7 +48,7 @@ export interface CreateQueueOptions {
 }
 
 /** Codes of refusals that apply to one create only. The creates behind it keep waiting. */
-const ONE_CREATE: ReadonlySet<string> = new Set(["budget_exceeded", "max_credits_reached"]);
+const REFUSES_ONE_CREATE_ONLY: ReadonlySet<string> = new Set(["budget_exceeded", "max_credits_reached"]);
 
 export class CreateQueue {
   readonly #options: CreateQueueOptions;
@@ -58,16 +58,16 @@ export class CreateQueue {
     this.#options = options;
     this.#queue = new PriorityQueue({
       clock: options.clock,
-      tryAdmit: (order) => this.#tryAdmit(order),
-      failsAll: (error) => !(error instanceof AudioError && ONE_CREATE.has(error.code)),
+      tryAdmit: (create) => this.#tryAdmit(create),
+      failsAll: (error) => !(error instanceof AudioError && REFUSES_ONE_CREATE_ONLY.has(error.code)),
       releaseUnused: (outcome) => this.releaseUnused(outcome),
       // A repeated send goes first, because it already has its place in flight. If it waited behind a create that waits
       // for that place, both would wait forever.
-      rank: ({ record, narrationId }) => {
+      priority: ({ record, narrationId }) => {
         if (record.status === "unresolved") return 0;
         return (narrationId?.() ?? null) === null ? 1 : 2;
       },
-      onWaiting: (order, reason, waitMs) => order.onWaiting(reason, waitMs),
+      onWaiting: (create, reason, waitMs) => create.onWaiting(reason, waitMs),
     });
   }
 
@@ -80,9 +80,9 @@ export class CreateQueue {
    *   if the store is lost. Throws the signal's reason if the signal aborts. The create then leaves the queue, and an
    *   admission that has just been made is released.
    */
-  async admit(order: QueuedCreate, signal: AbortSignal): Promise<CreateOutcome> {
-    if (this.#queue.length > 0) await this.#refuseOverBudget(order);
-    return await this.#queue.enter(order, signal);
+  async waitForAdmission(create: QueuedCreate, signal: AbortSignal): Promise<CreateOutcome> {
+    if (this.#queue.length > 0) await this.#refuseOverBudget(create);
+    return await this.#queue.enter(create, signal);
   }
 
   /** Asks again for the create at the head of the queue, because a place in flight may have become free. */
@@ -126,7 +126,7 @@ export class CreateQueue {
     if (pausedMs > 0) return { waitFor: "paused", waitMs: Math.ceil(pausedMs) };
     const sendId = randomUUID();
     const admission = await ledger
-      .admit(
+      .requestAdmission(
         record,
         sendId,
         {

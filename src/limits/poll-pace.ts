@@ -2,8 +2,9 @@
 import { READS_PER_WINDOW } from "../contract/service-limits.ts";
 
 /** Polls slow down only above this number of used reads. */
-const FREE_READS = 30;
-const FASTEST = 25;
+const FREE_READS = READS_PER_WINDOW / 2;
+/** Maximum number of polls in a window once polls have slowed down. */
+const MAX_SLOWED_POLLS = 25;
 /** The reads reserved for downloads and explicit queries. */
 const RESERVED_READS = 8;
 
@@ -18,5 +19,5 @@ export const maxPolls = READS_PER_WINDOW - RESERVED_READS;
  */
 export function pollGapMs(used: number, windowMs: number): number {
   if (used <= FREE_READS) return 0;
-  return windowMs / Math.max(RESERVED_READS, Math.min(maxPolls - used, FASTEST));
+  return windowMs / Math.max(RESERVED_READS, Math.min(maxPolls - used, MAX_SLOWED_POLLS));
 }

@@ -23,7 +23,7 @@ export interface PriorityQueueOptions<Request, Outcome, Reason> {
    * Returns the rank of a request. The request with the lowest rank goes first. The queue reads all ranks again before
    * each choice, because a rank may change while the request waits.
    */
-  rank(request: Request): number;
+  priority(request: Request): number;
   onWaiting(request: Request, reason: Reason, waitMs: number): void;
 }
 
@@ -110,7 +110,7 @@ export class PriorityQueue<Request, Outcome, Reason> {
   }
 
   #first(): Waiter<Request, Outcome> | undefined {
-    const { rank } = this.#options;
+    const { priority: rank } = this.#options;
     let first = this.#waiters[0];
     for (const waiter of this.#waiters) {
       if (first !== undefined && rank(waiter.request) < rank(first.request)) first = waiter;

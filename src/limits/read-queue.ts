@@ -70,7 +70,7 @@ export class ReadQueue {
       failsAll: () => true,
       // Keep an unused read in the count until its window ends.
       releaseUnused: async () => {},
-      rank: () => 0,
+      priority: () => 0,
       onWaiting: ({ onWaiting }, reason, waitMs) => {
         if (reason !== "pace") onWaiting?.(reason, waitMs);
       },

@@ -15,7 +15,7 @@ import type { NarrationDrivers } from "./driving/narration-drivers.ts";
 import { withCancelledHandle, withoutEndedProcesses } from "./state/narration-callers.ts";
 import type { ComputeFigures, NarrationRepository } from "./state/narration-repository.ts";
 import { type NarrationState, narrationHandleEndSchema } from "./state/narration-state.ts";
-import { describeCancelled, progressOf } from "./views/narration-messages.ts";
+import { describeCancelled, describeProgress } from "./views/narration-messages.ts";
 import { type NarrationView, viewWith } from "./views/narration-view.ts";
 
 export interface NarrationCallHandlesDeps {
@@ -74,7 +74,7 @@ export class NarrationCallHandles implements CallHandleOperations<NarrationView>
   async working(handle: CallHandle, state: NarrationState): Promise<WorkingStatus> {
     const { repository, clock } = this.#deps;
     const { chargedCredits } = await repository.bill(handle.targetId);
-    const message = progressOf(state, chargedCredits, clock.wallMs());
+    const message = describeProgress(state, chargedCredits, clock.wallMs());
     return callHandleStatus(handle, { kind: "working", message }, state.begunAtMs ?? 0);
   }
 }

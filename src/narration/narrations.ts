@@ -10,14 +10,14 @@ import type {
   CallHandleOrView,
 } from "../generation/call-handles/call-handle-status.ts";
 import type { Call } from "../generation/job/wait-for-job.ts";
-import { ownerOf as nameOwner } from "../generation/name-owner.ts";
+import { findNameOwner as nameOwner } from "../generation/name-owner.ts";
 import type { PartOperations } from "../generation/use-cases/generate-part.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { CallHandleDraft } from "../ledger/rules/call-handle.ts";
 import type { Log } from "../log.ts";
 import { isLanguageNote } from "../text-language.ts";
 import { NarrationDrivers } from "./driving/narration-drivers.ts";
-import { createJoinedFiles, type OwnFile } from "./files/joined-files.ts";
+import { createFileJoiner, type OwnFile } from "./files/joined-files.ts";
 import { NarrationCallHandles } from "./narration-call-handles.ts";
 import {
   type FindNarrationDeps,
@@ -29,7 +29,7 @@ import {
 import {
   choosesOtherFiles,
   type NarrateChanges,
-  previewOf,
+  previewState,
   withRequest,
   withResume,
   withStop,
@@ -46,16 +46,16 @@ import {
   NarrationRepository,
 } from "./state/narration-repository.ts";
 import type { NarrationFile, NarrationState } from "./state/narration-state.ts";
-import { partRequest, takeOf } from "./state/part-request.ts";
+import { chosenTake, partRequest } from "./state/part-request.ts";
 import { type PartSummary, summarizeParts } from "./state/part-summary.ts";
 import { isUsualRetake } from "./state/retakes.ts";
 import { likelyLate } from "./timeline/late-cues.ts";
 import { type ListedNarration, listedNarrations, MAX_SEARCHED } from "./views/listed-narrations.ts";
 import {
-  figuresOf,
+  buildNarrationView,
+  deriveFigures,
   type NarrationView,
-  narrationViewOf,
-  statusOf,
+  narrationStatus,
   withoutMissing,
 } from "./views/narration-view.ts";
 
@@ -100,26 +100,26 @@ export interface NarrationsDeps {
 /** Number of newest narrations whose files a new narration may replace. */
 const MAX_OWNERS = 50;
 
-export class NarrationWorkflow implements Narrations {
+export class NarrationService implements Narrations {
   readonly callHandles: NarrationCallHandles;
   readonly #deps: NarrationsDeps;
   readonly #repository: NarrationRepository;
   readonly #drivers: NarrationDrivers;
-  readonly #finding: FindNarrationDeps;
+  readonly #findDeps: FindNarrationDeps;
 
   constructor(deps: NarrationsDeps) {
     const { ledger, folder, clock, log, partOperations, captionFiles, holdsSecret } = deps;
     const { origin, processId } = ledger.identity;
     const computeFigures: ComputeFigures = async (known) =>
-      figuresOf(known, await this.#partSummaryOf(known), clock.wallMs());
+      deriveFigures(known, await this.#partSummaryOf(known), clock.wallMs());
     const repository = new NarrationRepository(ledger.store.narrations, () => clock.wallMs(), computeFigures);
     const ownerOf = async (name: string): Promise<OwnFile | null> => await this.#ownerOf(name);
-    const joined = createJoinedFiles({ folder, ownerOf, clock, captionFiles });
+    const joined = createFileJoiner({ folder, ownerOf, clock, captionFiles });
     const { leaseTtlMs } = ledger;
     const drivers = new NarrationDrivers({
       repository,
       partOperations,
-      joined,
+      fileJoiner: joined,
       clock,
       log,
       processId,
@@ -128,7 +128,7 @@ export class NarrationWorkflow implements Narrations {
     this.#deps = deps;
     this.#repository = repository;
     this.#drivers = drivers;
-    this.#finding = { repository, origin, folder, clock, holdsSecret };
+    this.#findDeps = { repository, origin, folder, clock, holdsSecret };
     this.callHandles = new NarrationCallHandles({
       repository,
       drivers,
@@ -140,7 +140,7 @@ export class NarrationWorkflow implements Narrations {
   }
 
   async narrate(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<NarrationView> {
-    const narration = await findChecked(this.#finding, source, changes);
+    const narration = await findChecked(this.#findDeps, source, changes);
     const { narrationId, state: before } = narration;
     const { chargedCredits } = await this.#repository.bill(narrationId);
     call.signal.throwIfAborted();
@@ -174,7 +174,7 @@ export class NarrationWorkflow implements Narrations {
     changes: NarrateChanges,
     call: Call,
   ): Promise<CallHandleOrView<NarrationView>> {
-    const narration = await findChecked(this.#finding, source, changes);
+    const narration = await findChecked(this.#findDeps, source, changes);
     call.signal.throwIfAborted();
     const hasWantedFiles =
       narration.state.status === "finished" && !choosesOtherFiles(narration.state, changes, narration.plan);
@@ -202,16 +202,16 @@ export class NarrationWorkflow implements Narrations {
   }
 
   async listParts(narrationId: string): Promise<{ readonly view: NarrationView; readonly parts: PartRow[] }> {
-    const narration = await findNarration(this.#finding, { kind: "narration", narrationId });
+    const narration = await findNarration(this.#findDeps, { kind: "narration", narrationId });
     const { plan, state } = narration;
     const partSummary = await this.#partSummaryOf(narration);
     return {
-      view: narrationViewOf(narration, partSummary, this.#deps.clock.wallMs()),
+      view: buildNarrationView(narration, partSummary, this.#deps.clock.wallMs()),
       parts: plan.parts.map(({ text, section }, index) => ({
         number: index + 1,
         text,
         chapter: plan.sections[section]?.title ?? null,
-        take: takeOf(state, index),
+        take: chosenTake(state, index),
         status: partSummary.statuses[index] ?? "open",
         record: partSummary.records[index] ?? null,
       })),
@@ -269,9 +269,9 @@ export class NarrationWorkflow implements Narrations {
     // A driver that has just begun may not have its lease yet.
     const ownLease = this.#drivers.has(narrationId) ? ledger.identity.processId : null;
     const narration = { ...stored, leaseOwner: stored.leaseOwner ?? ownLease };
-    const state = previewOf(narration.state, changes, narration.plan);
+    const state = previewState(narration.state, changes, narration.plan);
     const partSummary = await this.#partSummaryOf({ ...narration, state });
-    const view = narrationViewOf({ ...narration, state }, partSummary, clock.wallMs());
+    const view = buildNarrationView({ ...narration, state }, partSummary, clock.wallMs());
     const shown = await withoutMissing(view, folder.root);
     if (shown.status !== "planned") return shown;
     const late = await likelyLate(partOperations, narration.plan, state, partSummary.records);
@@ -347,21 +347,21 @@ export class NarrationWorkflow implements Narrations {
       return;
     }
     const isNamed = fileName !== null && fileName !== state.fileName;
-    const named = (before: NarrationState): NarrationState => (isNamed ? { ...before, fileName } : before);
+    const withName = (before: NarrationState): NarrationState => (isNamed ? { ...before, fileName } : before);
     const isInterrupted =
       state.status === "running" && narration.leaseOwner === null && !this.#drivers.has(narrationId);
     if (isInterrupted && source.kind === "narration" && source.mayResume === true) {
-      await this.#storeAndDrive(narration, named);
+      await this.#storeAndDrive(narration, withName);
     } else if (state.status === "finished" ? isNamed : await this.#isReadyToJoin(narration)) {
-      await this.#storeAndDrive(narration, (before) => withResume(named(before)));
+      await this.#storeAndDrive(narration, (before) => withResume(withName(before)));
     } else if (isNamed) {
-      this.#drivers.refresh(narrationId, await this.#repository.change(narrationId, named));
+      this.#drivers.refresh(narrationId, await this.#repository.change(narrationId, withName));
     }
   }
 
   /** Whether a stopped narration can be joined without a limit, because all its parts are saved. */
   async #isReadyToJoin(narration: KnownNarration): Promise<boolean> {
-    if (statusOf(narration) !== "stopped" || this.#drivers.has(narration.narrationId)) return false;
+    if (narrationStatus(narration) !== "stopped" || this.#drivers.has(narration.narrationId)) return false;
     return (await this.#partSummaryOf(narration)).statuses.every((status) => status === "saved");
   }
 

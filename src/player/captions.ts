@@ -12,12 +12,12 @@ export interface Cue extends Mark {
 
 const TIMES = /^(?:(\d+):)?(\d\d):(\d\d[.,]\d{3}) --> (?:(\d+):)?(\d\d):(\d\d[.,]\d{3})/;
 
-const secondsOf = (hours = "0", minutes = "0", seconds = "0"): number =>
+const parseSeconds = (hours = "0", minutes = "0", seconds = "0"): number =>
   Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds.replace(",", "."));
 
 const ENTITIES: Readonly<Record<string, string>> = { "&lt;": "<", "&gt;": ">", "&amp;": "&" };
 
-export function cuesOf(file: string): Cue[] {
+export function parseCues(file: string): Cue[] {
   return file
     .split(/\n\s*\n/)
     .slice(0, 20_000)
@@ -32,15 +32,15 @@ export function cuesOf(file: string): Cue[] {
         .replace(/&(?:lt|gt|amp);/g, (entity) => ENTITIES[entity] ?? entity);
       return [
         {
-          seconds: secondsOf(found[1], found[2], found[3]),
-          end: secondsOf(found[4], found[5], found[6]),
+          seconds: parseSeconds(found[1], found[2], found[3]),
+          end: parseSeconds(found[4], found[5], found[6]),
           text: text(cueLines, 300),
         },
       ];
     });
 }
 
-export function chaptersOf(file: string): Mark[] {
+export function parseChapters(file: string): Mark[] {
   let value: unknown;
   try {
     value = JSON.parse(file);
@@ -61,7 +61,7 @@ export interface PartRow {
 }
 
 /** Reads the rows of the Markdown table of parts. A bar after a backslash does not end a cell. */
-export function partsOf(table: string): PartRow[] {
+export function parseParts(table: string): PartRow[] {
   return table
     .split("\n")
     .filter((line) => /^\| \d+ \|/.test(line))

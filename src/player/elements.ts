@@ -7,7 +7,7 @@ export function element<T extends Element>(selector: string, kind: new () => T):
   throw new Error(`no ${selector}`);
 }
 
-export const html = (selector: string): HTMLElement => element(selector, HTMLElement);
+export const elementBy = (selector: string): HTMLElement => element(selector, HTMLElement);
 export const button = (selector: string): HTMLButtonElement => element(selector, HTMLButtonElement);
 
 export function make<Name extends keyof HTMLElementTagNameMap>(
@@ -23,7 +23,7 @@ export function make<Name extends keyof HTMLElementTagNameMap>(
 
 /** Shows a status sentence, which screen readers announce. */
 export function showStatus(sentence: string, isBad = false): void {
-  const place = html("#say");
+  const place = elementBy("#say");
   if (place.textContent !== sentence) place.textContent = sentence;
   place.classList.toggle("bad", isBad);
 }

@@ -27,9 +27,9 @@ const NEEDS = {
 type Need = keyof typeof NEEDS;
 
 /** The host's stated capabilities. */
-let abilities: Fields = {};
+let hostCapabilities: Fields = {};
 
-export const isSupported = (method: Need): boolean => abilities[NEEDS[method][0]] !== undefined;
+export const isSupported = (method: Need): boolean => hostCapabilities[NEEDS[method][0]] !== undefined;
 
 interface Waiting {
   resolve(value: Fields): void;
@@ -83,7 +83,7 @@ export async function connectToHost(): Promise<Fields> {
   const appInfo = { name: "audio-generation-mcp", version: "1" };
   const params = { protocolVersion: "2026-01-26", appInfo, appCapabilities: {} };
   const answer = await send("ui/initialize", params, ANSWER_TIMEOUT_MS);
-  abilities = fields(answer["hostCapabilities"]);
+  hostCapabilities = fields(answer["hostCapabilities"]);
   return fields(answer["hostContext"]);
 }
 
@@ -92,7 +92,7 @@ export async function callTool(name: string, args: Fields, patienceMs?: number):
   return await requestHost("tools/call", { name, arguments: args }, patienceMs);
 }
 
-const refusalOf = ({ code, message }: Fields): HostError =>
+const toHostError = ({ code, message }: Fields): HostError =>
   GONE.includes(Number(code)) ? new GoneError() : new HostError(text(message) || "The chat refused.");
 
 /**
@@ -109,7 +109,7 @@ export function listen(hear: Readonly<Record<string, (params: Fields) => void>>)
     if (typeof method !== "string") {
       const pending = typeof id === "number" ? waiting.get(id) : undefined;
       if (message["error"] === undefined) pending?.resolve(fields(message["result"]));
-      else pending?.reject(refusalOf(fields(message["error"])));
+      else pending?.reject(toHostError(fields(message["error"])));
       return;
     }
     const isKnown = Object.hasOwn(hear, method);

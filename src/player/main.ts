@@ -1,6 +1,6 @@
 /** Shows a tool's result in the chat and plays its audio. Loads nothing from a network; talks to its host only. */
 import { askAssistant, connectActions } from "./actions.ts";
-import { button, element, html, make, showStatus } from "./elements.ts";
+import { button, element, elementBy, make, showStatus } from "./elements.ts";
 import {
   ANSWER_TIMEOUT_MS,
   callTool,
@@ -16,9 +16,9 @@ import { isRunning, pollUntilMade } from "./poll-task.ts";
 import { fields, text } from "./received.ts";
 import { DamagedError, type Source } from "./segment.ts";
 import { SoundPlayer } from "./sound-player.ts";
-import { formatClock, nameOf, type ShownResult, type Sound, shownOf } from "./sounds.ts";
+import { formatClock, nameOf, parseShownResult, type ShownResult, type Sound } from "./sounds.ts";
 import { openSource } from "./source.ts";
-import { showTakes, type Take, takesOf } from "./takes.ts";
+import { loadTakes, showTakes, type Take } from "./takes.ts";
 import { applyTheme } from "./theme.ts";
 import { connectTransport, showTransport } from "./transport.ts";
 import { Waveform } from "./waveform.ts";
@@ -27,7 +27,7 @@ const wave = new Waveform(element("#wave canvas", HTMLCanvasElement));
 const player = new SoundPlayer({
   onChange: () => {
     showTransport(player, wave);
-    if (player.isPlaying && html("#say").textContent === PRESS_PLAY_AGAIN) showStatus("");
+    if (player.isPlaying && elementBy("#say").textContent === PRESS_PLAY_AGAIN) showStatus("");
     marks.show(player.position);
   },
   onSegment: (segment) => void wave.add(segment, player.seconds),
@@ -54,11 +54,11 @@ function showError(error: unknown): void {
   const isOurs = error instanceof HostError || error instanceof DamagedError;
   const reason = isOurs ? error.message : "It cannot be played here.";
   const isGone = error instanceof GoneError;
-  const isSaved = !html("#path").hidden && !isGone;
+  const isSaved = !elementBy("#path").hidden && !isGone;
   showStatus(`${reason}${isSaved ? " The file is at the path below." : ""}`, true);
   // Only the file of a task can be downloaded again.
   if (isGone && shown?.kind === "task") offerMessage(shown);
-  html("#player").hidden = true;
+  elementBy("#player").hidden = true;
   marks.clear();
 }
 
@@ -81,20 +81,20 @@ async function open(sound: Sound, sources: Map<string, Source>, position = 0): P
   changeCount += 1;
   const mine = changeCount;
   const { path, uri, companions } = sound;
-  html("#fetch").hidden = true;
-  html("#path").hidden = path === "";
-  html("#path code").textContent = path;
+  elementBy("#fetch").hidden = true;
+  elementBy("#path").hidden = path === "";
+  elementBy("#path code").textContent = path;
   if (position === 0) showStatus("Reading the sound…");
   wave.clear();
   try {
     const source = sources.get(uri) ?? (await openSource(sound));
     sources.set(uri, source);
     if (mine !== changeCount) return;
-    html("#player").hidden = false;
+    elementBy("#player").hidden = false;
     // Start to load captions and chapters before the sound, so that they arrive early. Playing does not wait for them.
     if (companions !== null) void marks.load(companions);
     await player.open(source, position);
-    if (mine === changeCount && !html("#player").hidden) showStatus(shown?.note ?? "");
+    if (mine === changeCount && !elementBy("#player").hidden) showStatus(shown?.note ?? "");
   } catch (error) {
     if (mine === changeCount) showError(error);
   }
@@ -108,7 +108,7 @@ function showFiles(now: ShownResult, sources: Map<string, Source>): void {
       player.close();
       marks.clear();
       choose(made);
-      head(now, sound);
+      showHeading(now, sound);
       connectActions(now, sound, 1);
       void open(sound, sources);
     };
@@ -118,13 +118,13 @@ function showFiles(now: ShownResult, sources: Map<string, Source>): void {
     for (const each of buttons) each.ariaCurrent = `${each === chosen}`;
   };
   choose(buttons[0]);
-  html("#files").hidden = buttons.length < 2;
-  html("#files").replaceChildren(...buttons);
+  elementBy("#files").hidden = buttons.length < 2;
+  elementBy("#files").replaceChildren(...buttons);
 }
 
 async function findTakes(now: ShownResult, sound: Sound, sources: Map<string, Source>): Promise<void> {
   const mine = changeCount;
-  const takes = await takesOf(now, sound).catch((): Take[] => []);
+  const takes = await loadTakes(now, sound).catch((): Take[] => []);
   if (mine !== changeCount) return;
   const max = Math.max(now.take ?? 1, ...takes.map((take) => take.shown.take ?? 1));
   connectActions(now, sound, max);
@@ -132,26 +132,26 @@ async function findTakes(now: ShownResult, sound: Sound, sources: Map<string, So
     const at = player.seconds > 0 ? player.position : 0;
     // Each take is a task of its own, so status and actions now refer to the chosen take's task.
     shown = take.shown;
-    head(take.shown, take.sound);
+    showHeading(take.shown, take.sound);
     connectActions(take.shown, take.sound, max);
     void open(take.sound, sources, at);
   });
 }
 
-function head(now: ShownResult, sound: Sound | undefined): void {
+function showHeading(now: ShownResult, sound: Sound | undefined): void {
   const name = sound === undefined ? "" : nameOf(sound.path);
   const chapter = now.sounds.length > 1 && sound?.chapter ? `: ${sound.chapter}` : "";
   const title = now.title === "" ? name : `${now.title}${chapter}`;
-  if (title !== "") html("#title").textContent = title;
+  if (title !== "") elementBy("#title").textContent = title;
   const take = now.take === null || now.take === 1 ? [] : [`take ${now.take}`];
-  html("#facts").textContent = [...now.facts, ...take].join(" · ");
+  elementBy("#facts").textContent = [...now.facts, ...take].join(" · ");
 }
 
 /** Shows a result. A result that is only text does not replace a task or a narration. */
 function show(now: ShownResult): void {
   if (now.kind === "words" && shown !== null && shown.kind !== "words") return;
   // Ignore a repeated result, because showing it again would stop playing.
-  if (JSON.stringify(now) === shownState && !html("#player").hidden) return;
+  if (JSON.stringify(now) === shownState && !elementBy("#player").hidden) return;
   shownState = JSON.stringify(now);
   changeCount += 1;
   const mine = changeCount;
@@ -160,8 +160,8 @@ function show(now: ShownResult): void {
   player.close();
   marks.clear();
   for (const place of ["#player", "#takes", "#files", "#making", "#parts", "#path", "#fetch"])
-    html(place).hidden = true;
-  head(now, sound);
+    elementBy(place).hidden = true;
+  showHeading(now, sound);
   connectActions(now, sound, now.take ?? 1);
   const isFailed = now.isError || now.status === "failed";
   showStatus(now.message || (isFailed ? "It did not work." : "Nothing to be heard."), isFailed);
@@ -186,7 +186,7 @@ function show(now: ShownResult): void {
 async function fetchAudio(now: ShownResult, mine: number): Promise<void> {
   try {
     const result = await callTool("download_audio", { task_id: now.id }, 6 * ANSWER_TIMEOUT_MS);
-    if (mine === changeCount) show(shownOf(result));
+    if (mine === changeCount) show(parseShownResult(result));
   } catch (error) {
     if (mine === changeCount) showError(error);
   }
@@ -213,11 +213,11 @@ listen({
   "ui/notifications/tool-input": (params) => {
     const toolArgs = fields(params["arguments"]);
     const requestText = text(toolArgs["prompt"], 80) || text(toolArgs["text"], 80);
-    if (requestText !== "" && shown === null) html("#title").textContent = requestText;
+    if (requestText !== "" && shown === null) elementBy("#title").textContent = requestText;
     if (shown === null) showStatus("Being made…");
   },
   "ui/notifications/tool-input-partial": () => undefined,
-  "ui/notifications/tool-result": (params) => show(shownOf(params)),
+  "ui/notifications/tool-result": (params) => show(parseShownResult(params)),
   "ui/notifications/tool-cancelled": () => {
     if (shown === null) showStatus("The call was cancelled.");
   },

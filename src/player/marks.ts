@@ -1,6 +1,6 @@
 /** Shows chapters and sentences to jump to, and the sentence that is being spoken. */
-import { type Cue, chaptersOf, cuesOf, indexAt, type Mark } from "./captions.ts";
-import { html, make } from "./elements.ts";
+import { type Cue, indexAt, type Mark, parseChapters, parseCues } from "./captions.ts";
+import { elementBy, make } from "./elements.ts";
 import { readPieces } from "./pieces.ts";
 import { formatClock } from "./sounds.ts";
 
@@ -20,7 +20,7 @@ export class Marks {
     this.#fill("#chapters", []);
     this.#cues = [];
     this.#chapters = [];
-    html("#cue").hidden = true;
+    elementBy("#cue").hidden = true;
   }
 
   /** Loads captions and chapters. @param uri address of the audio file */
@@ -32,25 +32,25 @@ export class Marks {
       readPieces(`${uri}/chapters`),
     ]);
     if (turn !== this.#loadCount) return;
-    this.#cues = cuesOf(captions);
-    this.#chapters = chaptersOf(chapters);
+    this.#cues = parseCues(captions);
+    this.#chapters = parseChapters(chapters);
     this.#fill("#lines", this.#cues);
     this.#fill("#chapters", this.#chapters);
-    html("#cue").hidden = this.#cues.length === 0;
+    elementBy("#cue").hidden = this.#cues.length === 0;
   }
 
   show(seconds: number): void {
     const at = indexAt(this.#cues, seconds);
     const cue = this.#cues[at];
     const spoken = cue !== undefined && seconds < cue.end + 0.4 ? cue.text : "";
-    const place = html("#cue");
+    const place = elementBy("#cue");
     if (place.textContent !== spoken) place.textContent = spoken;
     this.#point("#lines", at);
     this.#point("#chapters", indexAt(this.#chapters, seconds));
   }
 
   #point(selector: string, index: number): void {
-    const list = html(`${selector} ol`);
+    const list = elementBy(`${selector} ol`);
     const [old] = list.getElementsByClassName("now");
     const current = list.children[index];
     if (old === current) return;
@@ -64,13 +64,13 @@ export class Marks {
   }
 
   #fill(selector: string, marks: readonly Mark[]): void {
-    const box = html(selector);
+    const box = elementBy(selector);
     box.hidden = marks.length === 0;
     const items = marks.map((mark) => {
       const jump = make("button", "", make("span", formatClock(mark.seconds)), make("bdi", mark.text));
       jump.onclick = () => this.#jump(mark.seconds);
       return make("li", "", jump);
     });
-    html(`${selector} ol`).replaceChildren(...items);
+    elementBy(`${selector} ol`).replaceChildren(...items);
   }
 }

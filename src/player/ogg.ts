@@ -21,7 +21,7 @@ function pageAt(bytes: Uint8Array, at: number): Page | null {
   return { at, length, granule, isContinued: ((bytes[at + 5] ?? 0) & 1) === 1 };
 }
 
-function pagesOf(bytes: Uint8Array): Page[] {
+function splitPages(bytes: Uint8Array): Page[] {
   const pages: Page[] = [];
   for (let at = 0; at < bytes.length; ) {
     const page = pageAt(bytes, at);
@@ -47,7 +47,7 @@ function sign(page: Uint8Array): void {
 
 /** Creates the cutter of an Ogg Opus file. @param head the beginning of the file, with both header packets */
 export function oggCutter(head: Uint8Array, sizeBytes: number, statedSeconds: number | null): Cutter {
-  const [first, ...others] = pagesOf(head);
+  const [first, ...others] = splitPages(head);
   const opus = 28;
   if (first?.at !== 0 || chunkTag(head, opus) !== "Opus") throw new DamagedError();
   const tags = others.find(({ granule }) => granule === 0);
@@ -70,7 +70,7 @@ export function oggCutter(head: Uint8Array, sizeBytes: number, statedSeconds: nu
     before: 132_000,
     after: 66_000,
     cut(bytes, offset, begin, end) {
-      const pages = pagesOf(bytes);
+      const pages = splitPages(bytes);
       const isCut = ({ at, isContinued }: Page, edge: number): boolean => at + offset >= edge && !isContinued;
       const body = pages.findIndex((page) => isCut(page, begin));
       const after = pages.findIndex((page) => isCut(page, end));

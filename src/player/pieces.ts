@@ -41,7 +41,7 @@ export interface Pieces {
  *
  * @param sizeBytes the file's size as the tool stated it; a piece whose length contradicts this size is an error
  */
-export function piecesOf(uri: string, sizeBytes: number): Pieces {
+export function createPieces(uri: string, sizeBytes: number): Pieces {
   const kept = new Map<number, Promise<Uint8Array<ArrayBuffer>>>();
 
   const piece = (index: number): Promise<Uint8Array<ArrayBuffer>> => {

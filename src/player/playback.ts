@@ -40,7 +40,7 @@ function dataUrl({ bytes, mimeType }: Segment): Promise<string> {
 /** Time limit in milliseconds for an audio element to load a segment, whose bytes are already in memory. */
 const EVENT_TIMEOUT_MS = 8000;
 
-const eventOf = (element: HTMLAudioElement, event: string): Promise<void> =>
+const waitForEvent = (element: HTMLAudioElement, event: string): Promise<void> =>
   new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new DamagedError()), EVENT_TIMEOUT_MS);
     const end = (finish: () => void): void => {
@@ -75,7 +75,7 @@ export async function elementPlayback(newSegment: Segment): Promise<Playback> {
   };
   try {
     const url = await dataUrl(newSegment);
-    const ready = eventOf(element, "canplay");
+    const ready = waitForEvent(element, "canplay");
     element.src = url;
     await ready;
   } catch (error) {

@@ -1,10 +1,10 @@
 /** Polls audio that is still being made: a task until its file exists, a narration part by part. */
-import { partsOf } from "./captions.ts";
-import { button, element, html, make, showStatus } from "./elements.ts";
+import { parseParts } from "./captions.ts";
+import { button, element, elementBy, make, showStatus } from "./elements.ts";
 import { callTool, HostError, isSupported } from "./host.ts";
 import { readTable } from "./pieces.ts";
 import { text } from "./received.ts";
-import { type ShownResult, shownOf } from "./sounds.ts";
+import { parseShownResult, type ShownResult } from "./sounds.ts";
 
 /** Returns the pause before the next poll. It grows, because audio that has taken long usually takes longer still. */
 const pauseSeconds = (reads: number): number => Math.min(2 + reads / 20, 10);
@@ -26,19 +26,19 @@ const readShown = async ({ kind, id }: ShownResult): Promise<ShownResult> => {
     kind === "task"
       ? ["get_task", { task_id: id, wait_seconds: 5 }]
       : ["narrate", { narration_id: id, wait_seconds: 0 }];
-  return shownOf(await callTool(tool, args));
+  return parseShownResult(await callTool(tool, args));
 };
 
 /** Shows a narration's parts with their status. @returns whether the narration runs and has parts that are not saved */
 async function showParts({ id }: ShownResult): Promise<boolean> {
   const table = await readTable(`audio://narrations/${id}`);
-  const parts = partsOf(table);
+  const parts = parseParts(table);
   const [, , statusLine = ""] = table.split("\n", 3);
   if (parts.length === 0) return false;
   const saved = parts.filter(({ status }) => status === "saved").length;
   progress(saved, parts.length);
-  html("#parts").hidden = false;
-  html("#parts").replaceChildren(
+  elementBy("#parts").hidden = false;
+  elementBy("#parts").replaceChildren(
     ...parts.map((part) =>
       make("li", "", make("span", `${part.number} ${part.status}`), make("bdi", part.text)),
     ),
@@ -52,7 +52,7 @@ function progress(saved: number, total: number): void {
   const bar = element("#progress", HTMLProgressElement);
   bar.max = Math.max(1, total);
   bar.value = saved;
-  html("#count").textContent = `${saved} of ${total} parts`;
+  elementBy("#count").textContent = `${saved} of ${total} parts`;
 }
 
 /**
@@ -66,7 +66,7 @@ export async function pollUntilMade(
   hand: (shown: ShownResult) => void,
 ): Promise<void> {
   const { parts } = shown;
-  html("#making").hidden = parts === null;
+  elementBy("#making").hidden = parts === null;
   if (parts !== null) progress(parts.saved, parts.total);
   button("#stop").hidden = !isSupported("tools/call");
   button("#stop").onclick = () => void stop(shown, isWanted, hand);
@@ -113,7 +113,7 @@ async function stop(
   stopButton.disabled = true;
   try {
     const result = await callTool("narrate", { narration_id: id, stop: true, wait_seconds: 0 });
-    const newShown = shownOf(result);
+    const newShown = parseShownResult(result);
     if (newShown.isError) throw new HostError(newShown.message);
     if (isWanted()) hand(newShown);
   } catch (error) {

@@ -64,7 +64,12 @@ export const formatClock = (seconds: number): string => {
 /** One day in seconds. A longer duration is considered an error and ignored. */
 const MAX_SECONDS = 86_400;
 
-function soundOf(file: Fields, uri: string, secondsTold: unknown, companions: string | null): Sound | null {
+function parseSound(
+  file: Fields,
+  uri: string,
+  secondsTold: unknown,
+  companions: string | null,
+): Sound | null {
   const path = text(file["path"], 4096);
   const format = FORMATS.find(([ending]) => ending.test(path))?.[1];
   const sizeBytes = boundedNumber(file["size_bytes"]);
@@ -82,10 +87,10 @@ const credits = (value: unknown): string[] => {
   return count === null ? [] : [`${count} credits`];
 };
 
-function taskOf(facts: Fields, taskId: string, resultText: string, isError: boolean): ShownResult {
+function parseTask(facts: Fields, taskId: string, resultText: string, isError: boolean): ShownResult {
   const audio = fields(facts["audio"]);
   const uri = `audio://tasks/${encodeURIComponent(taskId)}/content`;
-  const sound = soundOf(audio, uri, facts["audio_seconds"], null);
+  const sound = parseSound(audio, uri, facts["audio_seconds"], null);
   const take = boundedNumber(facts["take"], 999);
   const rate = boundedNumber(audio["sample_rate"]);
   const voice = text(facts["voice"], 100);
@@ -110,7 +115,7 @@ function taskOf(facts: Fields, taskId: string, resultText: string, isError: bool
   };
 }
 
-function narrationOf(
+function parseNarration(
   facts: Fields,
   { id: narrationId, title }: Pick<ShownResult, "id" | "title">,
   said: string,
@@ -122,7 +127,7 @@ function narrationOf(
   const sounds = entries(facts["files"], 200).flatMap((entry, index) => {
     const file = fields(entry);
     const uri = `${base}${index + 1}`;
-    const sound = soundOf(file, uri, file["duration_seconds"], uri);
+    const sound = parseSound(file, uri, file["duration_seconds"], uri);
     return sound === null ? [] : [sound];
   });
   const seconds = sounds.reduce((sum, sound) => sum + (sound.seconds ?? 0), 0);
@@ -150,7 +155,7 @@ function narrationOf(
 const ID_IN_TEXT = /\b(?:task_id (\S+)|(nar_[0-9a-f]{32}))/;
 
 /** Converts the result of any tool. A result without a task or narration is shown as text. */
-export function shownOf(result: Fields): ShownResult {
+export function parseShownResult(result: Fields): ShownResult {
   const facts = fields(result["structuredContent"]);
   const isError = result["isError"] === true;
   const resultText = textOfResult(result);
@@ -159,9 +164,9 @@ export function shownOf(result: Fields): ShownResult {
   const [, inText, narrationInText] = ID_IN_TEXT.exec(resultText) ?? [];
   const narrationId = id(facts["narration_id"]) || (isError ? "" : id(narrationInText));
   const title = text(fields(result["_meta"])["title"], 200);
-  if (narrationId !== "") return narrationOf(facts, { id: narrationId, title }, forPeople, isError);
+  if (narrationId !== "") return parseNarration(facts, { id: narrationId, title }, forPeople, isError);
   const taskId = id(facts["task_id"]) || (isError ? "" : id(inText?.replace(/[).,]+$/, "")));
-  if (taskId !== "") return taskOf(facts, taskId, forPeople, isError);
+  if (taskId !== "") return parseTask(facts, taskId, forPeople, isError);
   return {
     kind: "words",
     id: "",

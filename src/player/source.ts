@@ -1,7 +1,7 @@
 /** Opens a sound: reads it whole if it is small and short, otherwise in segments. */
 import { mp3Cutter } from "./mp3.ts";
 import { oggCutter } from "./ogg.ts";
-import { type Pieces, piecesOf } from "./pieces.ts";
+import { createPieces, type Pieces } from "./pieces.ts";
 import {
   type Cutter,
   DamagedError,
@@ -12,12 +12,12 @@ import {
   segmented,
 } from "./segment.ts";
 import { MIME_TYPES, type Sound } from "./sounds.ts";
-import { pcmLayout, samplesCutter, wavCutter, wavOf } from "./wav.ts";
+import { buildWav, pcmLayout, samplesCutter, wavCutter } from "./wav.ts";
 
 const HEAD_BYTES = 512 * 1024;
 
 /** Creates the cutter for a sound's format from its first bytes. @throws HostError, DamagedError */
-export async function cutterOf(sound: Sound, pieces: Pieces): Promise<Cutter> {
+export async function loadCutter(sound: Sound, pieces: Pieces): Promise<Cutter> {
   const { format, sizeBytes, seconds } = sound;
   if (format === "pcm") return samplesCutter(pcmLayout(sound.sampleRateHz), 0, sizeBytes);
   const head = await pieces.read(0, HEAD_BYTES);
@@ -35,9 +35,9 @@ const looksRight: Readonly<Record<Sound["format"], (head: string) => boolean>> =
 /** Opens a sound. @throws HostError, DamagedError */
 export async function openSource(sound: Sound): Promise<Source> {
   const { format, sizeBytes, seconds } = sound;
-  const pieces = piecesOf(sound.uri, sizeBytes);
+  const pieces = createPieces(sound.uri, sizeBytes);
   if (sizeBytes > MAX_WHOLE_BYTES || (seconds ?? 0) > MAX_WHOLE_SECONDS)
-    return segmented(pieces, await cutterOf(sound, pieces), seconds);
+    return segmented(pieces, await loadCutter(sound, pieces), seconds);
   const bytes = await pieces.read(0, sizeBytes);
   if (!looksRight[format](String.fromCharCode(...bytes.subarray(0, 4)))) throw new DamagedError();
   const segment: Segment = {
@@ -46,7 +46,7 @@ export async function openSource(sound: Sound): Promise<Source> {
     to: Number.POSITIVE_INFINITY,
     lead: 0,
     isLast: true,
-    bytes: format === "pcm" ? wavOf(pcmLayout(sound.sampleRateHz), bytes) : bytes,
+    bytes: format === "pcm" ? buildWav(pcmLayout(sound.sampleRateHz), bytes) : bytes,
     mimeType: MIME_TYPES[format],
   };
   return { seconds: Number.POSITIVE_INFINITY, at: async () => segment };

@@ -1,9 +1,9 @@
 /** Finds the takes of one request through the host, and shows them side by side with small waveforms. */
-import { html, make } from "./elements.ts";
+import { elementBy, make } from "./elements.ts";
 import { callTool } from "./host.ts";
 import { boundedNumber, entries, fields, id } from "./received.ts";
 import { MAX_WHOLE_BYTES, type Source } from "./segment.ts";
-import { type ShownResult, type Sound, shownOf } from "./sounds.ts";
+import { parseShownResult, type ShownResult, type Sound } from "./sounds.ts";
 import { openSource } from "./source.ts";
 import { Waveform } from "./waveform.ts";
 
@@ -19,7 +19,7 @@ export interface Take {
  *
  * @throws HostError
  */
-export async function takesOf(shown: ShownResult, sound: Sound): Promise<Take[]> {
+export async function loadTakes(shown: ShownResult, sound: Sound): Promise<Take[]> {
   const own = { shown, sound };
   const list = await callTool("list_tasks", { limit: 100 });
   const rows = entries(fields(list["structuredContent"])["tasks"], 200).map(fields);
@@ -38,7 +38,7 @@ export async function takesOf(shown: ShownResult, sound: Sound): Promise<Take[]>
     .slice(0, MAX_TAKES - 1);
   const found = await Promise.all(
     others.map(async ({ taskId }): Promise<Take[]> => {
-      const other = shownOf(await callTool("get_task", { task_id: taskId }));
+      const other = parseShownResult(await callTool("get_task", { task_id: taskId }));
       const [saved] = other.sounds;
       return saved === undefined || other.id !== taskId ? [] : [{ shown: other, sound: saved }];
     }),
@@ -53,7 +53,7 @@ export function showTakes(
   sources: Map<string, Source>,
   choose: (take: Take) => void,
 ): void {
-  const box = html("#takes");
+  const box = elementBy("#takes");
   box.hidden = takes.length < 2;
   if (box.hidden) {
     box.replaceChildren();

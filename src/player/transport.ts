@@ -2,7 +2,7 @@
  * Connects the controls for play, position (by mouse and keys), speed and time, and shows the state of the sound
  * player.
  */
-import { button, element, html } from "./elements.ts";
+import { button, element, elementBy } from "./elements.ts";
 import type { SoundPlayer } from "./sound-player.ts";
 import { formatClock } from "./sounds.ts";
 import type { Waveform } from "./waveform.ts";
@@ -15,21 +15,21 @@ const PAUSE = "M7 5h4v14H7zm6 0h4v14h-4z";
 
 export function showTransport(engine: SoundPlayer, wave: Waveform): void {
   const { position, seconds } = engine;
-  const slider = html("#wave");
+  const slider = elementBy("#wave");
   const spokenValue = `${formatClock(position)} of ${formatClock(seconds)}`;
   wave.show(seconds > 0 ? position / seconds : 0);
   if (slider.ariaValueText !== spokenValue) {
     slider.ariaValueMax = `${Math.floor(seconds)}`;
     slider.ariaValueNow = `${Math.floor(position)}`;
     slider.ariaValueText = spokenValue;
-    html("#time").textContent = `${formatClock(position)} / ${formatClock(seconds)}`;
+    elementBy("#time").textContent = `${formatClock(position)} / ${formatClock(seconds)}`;
   }
   const play = button("#play");
   const isOn = engine.isPlaying || engine.wantsToPlay;
   play.ariaLabel = isOn ? "Pause" : "Play";
   play.ariaBusy = `${engine.isLoading}`;
   element("#icon", SVGPathElement).setAttribute("d", isOn ? PAUSE : PLAY);
-  html("#speed").hidden = !engine.hasSpeed;
+  elementBy("#speed").hidden = !engine.hasSpeed;
 }
 
 const toggle = (engine: SoundPlayer): void => {
@@ -38,7 +38,7 @@ const toggle = (engine: SoundPlayer): void => {
 };
 
 export function connectTransport(engine: SoundPlayer): void {
-  const slider = html("#wave");
+  const slider = elementBy("#wave");
   button("#play").onclick = () => toggle(engine);
   const speed = element("#speed", HTMLSelectElement);
   speed.onchange = () => engine.setSpeed(Number(speed.value));
@@ -61,7 +61,7 @@ export function connectTransport(engine: SoundPlayer): void {
 
   document.addEventListener("keydown", (event) => {
     const { target, key, ctrlKey, metaKey, altKey } = event;
-    if (html("#player").hidden || ctrlKey || metaKey || altKey) return;
+    if (elementBy("#player").hidden || ctrlKey || metaKey || altKey) return;
     const isControl = target instanceof HTMLElement && target.closest("button, select, summary, ol") !== null;
     const steps: Readonly<Record<string, number>> = {
       ArrowLeft: engine.position - STEP_SECONDS,

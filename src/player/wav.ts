@@ -15,7 +15,7 @@ export function pcmLayout(sampleRateHz: number): Uint8Array {
 }
 
 /** Builds a wav file. @param layout content of its `fmt ` chunk, which describes the samples */
-export function wavOf(layout: Uint8Array, samples: Uint8Array): Uint8Array<ArrayBuffer> {
+export function buildWav(layout: Uint8Array, samples: Uint8Array): Uint8Array<ArrayBuffer> {
   const head = new Uint8Array(20);
   head.set(new TextEncoder().encode("RIFF\0\0\0\0WAVEfmt "));
   viewOf(head).setUint32(4, 20 + layout.length + samples.length, true);
@@ -48,7 +48,7 @@ export function samplesCutter(layout: Uint8Array, start: number, end: number): C
         from: first / bytesPerSecond,
         to: last / bytesPerSecond,
         lead: 0,
-        bytes: wavOf(layout, samples.subarray(0, whole(samples.length))),
+        bytes: buildWav(layout, samples.subarray(0, whole(samples.length))),
         mimeType: "audio/wav",
       };
     },

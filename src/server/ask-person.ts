@@ -38,7 +38,7 @@ export type AskResult =
   | null;
 
 /** Builds the form, which is the same in both eras. */
-function formOf({ argument, message, title, minimum, maximum, suggested }: Question) {
+function buildForm({ argument, message, title, minimum, maximum, suggested }: Question) {
   const answer = { type: "integer" as const, title, minimum, maximum, default: suggested };
   const properties = { [argument]: answer };
   return { message, requestedSchema: { type: "object" as const, properties, required: [argument] } };
@@ -53,7 +53,7 @@ function formOf({ argument, message, title, minimum, maximum, suggested }: Quest
 async function askNow(question: Question, context: ServerContext, leftMs: number): Promise<unknown> {
   if (leftMs <= 0) return null;
   const { signal } = context.mcpReq;
-  const request = { method: "elicitation/create" as const, params: formOf(question) };
+  const request = { method: "elicitation/create" as const, params: buildForm(question) };
   try {
     return await context.mcpReq.send(request, { signal, timeout: leftMs, maxTotalTimeout: leftMs });
   } catch {
@@ -78,7 +78,7 @@ export async function askPerson(
   if (inputResponse(responses, argument).kind === "missing") {
     if (!canAsk(context, client.capabilities)) return null;
     if (client.isModern === true) {
-      const ask = inputRequired.elicit(formOf(question));
+      const ask = inputRequired.elicit(buildForm(question));
       return { kind: "ask", result: inputRequired({ inputRequests: { [argument]: ask } }) };
     }
     responses = { [argument]: await askNow(question, context, leftMs) };

@@ -15,23 +15,23 @@ const MIN_SECONDS = 20;
 const withWait = z.object({ wait_seconds: z.number().nonnegative() });
 
 /** Returns how long a call may wait with these arguments, in seconds. */
-export const waitSecondsOf = (args: unknown, defaultWaitSeconds: number): number =>
+export const parseWaitSeconds = (args: unknown, defaultWaitSeconds: number): number =>
   withWait.safeParse(args).data?.wait_seconds ?? defaultWaitSeconds;
 
 /** Returns the time after which a call with these arguments fails, in seconds. */
 export const maxSeconds = (args: unknown, defaultWaitSeconds: number): number =>
-  Math.max(MIN_SECONDS, waitSecondsOf(args, defaultWaitSeconds) + GRACE_SECONDS);
+  Math.max(MIN_SECONDS, parseWaitSeconds(args, defaultWaitSeconds) + GRACE_SECONDS);
 
 /**
  * Runs the work of a call with a time limit.
  *
- * @param work receives a signal that aborts with the caller's signal or when the time is over
+ * @param run receives a signal that aborts with the caller's signal or when the time is over
  * @throws AudioError `timeout` when the time is over
  */
 export async function withCallDeadline<T>(
   seconds: number,
   signal: AbortSignal,
-  work: (signal: AbortSignal) => Promise<T>,
+  run: (signal: AbortSignal) => Promise<T>,
   clock: Pick<Clock, "sleep"> = systemClock,
 ): Promise<T> {
   const timeoutError = (): AudioError =>
@@ -44,5 +44,5 @@ export async function withCallDeadline<T>(
           "Tell the user that the disk does not answer. When it does, repeat the same call: it finds what was accepted and pays nothing twice.",
       },
     );
-  return await withDeadline({ clock, ms: seconds * 1000, signal, timeoutError }, work);
+  return await withDeadline({ clock, ms: seconds * 1000, signal, timeoutError }, run);
 }

@@ -97,13 +97,13 @@ export function isNestedTooDeeply(line: string): boolean {
 
 /** Builds the refusal of a message for which {@link isNestedTooDeeply} is true. */
 export const tooDeep = (value: unknown): Refusal => ({
-  ...refusalOf(value),
+  ...buildRefusal(value),
   message: `This message nests lists and objects at more than ${MAX_LEVELS} levels.`,
 });
 
 const REQUEST_MEMBERS = ["jsonrpc", "id", "method", "params"];
 
-function faultOf(message: Members): string {
+function describeFault(message: Members): string {
   const { jsonrpc, id, method, params } = message;
   const isToken = (value: unknown): boolean => typeof value === "string" || Number.isSafeInteger(value);
   if (jsonrpc !== "2.0") return 'jsonrpc must be "2.0"';
@@ -122,7 +122,7 @@ function faultOf(message: Members): string {
 }
 
 /** Builds the refusal of a value that the protocol's schema rejects. */
-export function refusalOf(value: unknown): Refusal {
+export function buildRefusal(value: unknown): Refusal {
   const refusal = { id: null, code: ProtocolErrorCode.InvalidRequest, isAwaited: true };
   if (Array.isArray(value)) {
     return { ...refusal, message: "Batches are not spoken here. Send each message in a line of its own." };
@@ -136,7 +136,7 @@ export function refusalOf(value: unknown): Refusal {
     id: typeof id === "string" || (typeof id === "number" && Number.isFinite(id)) ? id : null,
     message: isAnswer
       ? "This is not a response of JSON-RPC 2.0."
-      : `This is not a request: ${faultOf(value)}.`,
+      : `This is not a request: ${describeFault(value)}.`,
     isAwaited: !isAnswer && !isNotification,
   };
 }

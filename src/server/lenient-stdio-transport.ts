@@ -10,10 +10,10 @@ import {
   type Transport,
 } from "@modelcontextprotocol/server";
 import {
+  buildRefusal,
   isNestedTooDeeply,
   NOT_JSON,
   type Refusal,
-  refusalOf,
   tooDeep,
   withoutNulls,
   withoutZodDump,
@@ -97,7 +97,7 @@ export class LenientStdioTransport implements Transport {
     try {
       message = parseJSONRPCMessage(value);
     } catch {
-      this.#refuse(refusalOf(value));
+      this.#refuse(buildRefusal(value));
       return;
     }
     this.onmessage?.(message);

@@ -103,12 +103,12 @@ const readOfTask = async (uri: string, deps: ServerDeps): Promise<AudioBytes> =>
 /** Reads a file of a narration; returns `null` if no narration has it. */
 async function readOfNarration(uri: string, deps: ServerDeps): Promise<AudioBytes | null> {
   if (!uri.startsWith("file:")) return null;
-  const path = pathOf(uri);
+  const path = parseFileUri(uri);
   const file = path === null ? null : await (await deps.tools.narrations()).fileAt(path);
   return file === null ? null : await (await deps.tools.generation()).readFile(file);
 }
 
-function pathOf(uri: string): string | null {
+function parseFileUri(uri: string): string | null {
   try {
     return fileURLToPath(uri);
   } catch {

@@ -23,7 +23,7 @@ import {
   type ToolResult,
 } from "../tools/tool.ts";
 import { askPerson } from "./ask-person.ts";
-import { maxSeconds, waitSecondsOf, withCallDeadline } from "./call-deadline.ts";
+import { maxSeconds, parseWaitSeconds, withCallDeadline } from "./call-deadline.ts";
 import type { Client } from "./client.ts";
 import { getsLinks, putsBytesIntoContext, takesAudioBlocks, withoutAddedArguments } from "./client-quirks.ts";
 import { asAudioError, errorResult } from "./error-result.ts";
@@ -173,7 +173,7 @@ export async function runTool(
     // Report faulty settings first, because correcting arguments is useless without settings.
     if (tool.annotations.openWorldHint) deps.tools.assertConfigured();
     const parsedArgs = readArguments(args, tool.input);
-    const waitMs = waitSecondsOf(parsedArgs, toolDeps.defaultWaitSeconds) * 1000;
+    const waitMs = parseWaitSeconds(parsedArgs, toolDeps.defaultWaitSeconds) * 1000;
     const endsAtMs = systemClock.steadyMs() + waitMs;
     const seconds = maxSeconds(parsedArgs, toolDeps.defaultWaitSeconds);
     const isTask = client.isModern === true && declaresTasks(context);

@@ -1,7 +1,7 @@
 /** The tool `list_voices`: voices and their samples. Needs no service and no configuration. */
 import { z } from "zod";
 import { nearestVoices } from "../contract/nearest-voices.ts";
-import { SAMPLE_SENTENCES, sampleLanguage, sampleOf } from "../contract/voice-samples.ts";
+import { buildSampleInput, SAMPLE_SENTENCES, sampleLanguage } from "../contract/voice-samples.ts";
 import { LANGUAGE_NAMES, LANGUAGES, VOICES, type Voice } from "../contract/voices.ts";
 import { AudioError } from "../errors.ts";
 import { containsWords } from "../search-words.ts";
@@ -53,7 +53,8 @@ async function savedSamples(voices: readonly Voice[], deps: ToolDeps): Promise<R
     const { partOperations } = generation;
     const found = await Promise.all(
       voices.map(
-        async (voice) => [voice.id, await partOperations.saved({ input: sampleOf(voice), take: 1 })] as const,
+        async (voice) =>
+          [voice.id, await partOperations.saved({ input: buildSampleInput(voice), take: 1 })] as const,
       ),
     );
     return new Map(found.flatMap(([id, saved]) => (saved === null ? [] : [[id, saved.file.path] as const])));

@@ -46,13 +46,13 @@ const MAX_SHOWN_CODE_POINTS = 80;
  * because Gemini refuses a whole request over a tool that has an object with unnamed fields
  * (MarkusPfundstein/mcp-obsidian#21).
  */
-function linesOf(voices: unknown): unknown {
+function toSpeakerLines(voices: unknown): unknown {
   if (typeof voices !== "object" || voices === null || Array.isArray(voices)) return voices;
   return Object.entries(voices).map(([name, voice]) => `${name}: ${voice}`);
 }
 
 /** Converts chapters to text, because an assistant may write a number or a list instead of `"3, 5"`. */
-function chaptersOf(chapters: unknown): unknown {
+function toChapterList(chapters: unknown): unknown {
   if (typeof chapters === "number") return `${chapters}`;
   const isList =
     Array.isArray(chapters) && chapters.every((each) => ["string", "number"].includes(typeof each));
@@ -124,7 +124,10 @@ export const narrateInput = z.strictObject({
   stop: z.boolean("must be true or false").meta({ description: "Nothing more is created" }).optional(),
   ...narrationSettingsSchema.shape,
   voices: z
-    .preprocess(linesOf, z.array(z.string("must be NAME: voice id"), "must be a list of NAME: voice id"))
+    .preprocess(
+      toSpeakerLines,
+      z.array(z.string("must be NAME: voice id"), "must be a list of NAME: voice id"),
+    )
     .meta({ description: 'Speakers of lines that begin with NAME:, as ["ANNA: sophie_en_zh speed 0.9"]' })
     .optional(),
   pronounce: pronounceSchema.meta({ description: "As in generate_audio" }).optional(),
@@ -138,7 +141,7 @@ export const narrateInput = z.strictObject({
     .meta({ description: "one (default), or chapters: a file each" })
     .optional(),
   chapters: z
-    .preprocess(chaptersOf, z.string("must be numbers or a title"))
+    .preprocess(toChapterList, z.string("must be numbers or a title"))
     .meta({ description: 'Only these: "3-5", or a title' })
     .optional(),
   retakes: z
@@ -235,7 +238,7 @@ export const narrateRules = narrateInput.superRefine((args, context) => {
 const voicesSchema = z.record(z.string(), speakerSchema);
 
 /** Returns the text of a call, and the settings that its plan is made with. */
-export async function planArgumentsOf(
+export async function parsePlanArguments(
   args: NarrateArgs,
   deps: Pick<ToolDeps, "defaultVoice" | "pronunciations" | "readInput">,
 ): Promise<PlanArguments> {

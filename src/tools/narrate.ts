@@ -17,7 +17,7 @@ import {
   type NarrateArgs,
   narrateInput,
   narrateRules,
-  planArgumentsOf,
+  parsePlanArguments,
   readChanges,
 } from "./narrate-input.ts";
 import { PLAYER_META } from "./player-uri.ts";
@@ -56,7 +56,7 @@ const fileFacts = ({ sha256, chapter, captions, srt, chapters }: NarrationView["
 });
 
 /** The structured fields of a result; omits empty ones. */
-export function structuredOf(view: NarrationView): Record<string, unknown> {
+export function toStructured(view: NarrationView): Record<string, unknown> {
   const { parts, credits, seconds, chapters, problems } = view;
   return {
     narration_id: view.narrationId,
@@ -109,7 +109,7 @@ export function renderNarration(view: NarrationView): ToolResult {
     .join(" ");
   const text = `${view.narrationId}: ${message}\nNext: ${narrationNextStep(view)}`;
   // The title is the heading of the player. Models read it in the text.
-  const shown = { structured: structuredOf(view), text, meta: { title: view.title } };
+  const shown = { structured: toStructured(view), text, meta: { title: view.title } };
   if (first === undefined || view.status !== "finished") return shown;
   const { path, mimeType, sizeBytes } = first;
   return {
@@ -118,7 +118,7 @@ export function renderNarration(view: NarrationView): ToolResult {
   };
 }
 
-async function sourceOf(args: NarrateArgs, deps: ToolDeps): Promise<NarrateSource> {
+async function readSource(args: NarrateArgs, deps: ToolDeps): Promise<NarrateSource> {
   if (args.narration_id !== undefined) {
     if (args.edits !== undefined) {
       const pronunciations = pronunciationsOf(args.pronounce, deps);
@@ -129,11 +129,11 @@ async function sourceOf(args: NarrateArgs, deps: ToolDeps): Promise<NarrateSourc
     }
     return { kind: "narration", narrationId: args.narration_id, mayResume: args.max_credits === undefined };
   }
-  return { kind: "text", ...(await planArgumentsOf(args, deps)) };
+  return { kind: "text", ...(await parsePlanArguments(args, deps)) };
 }
 
 /** Asks the person for the credit limit. Asks nothing if nothing has to be paid. */
-function questionOf(view: NarrationView): Pick<ToolResult, "question"> {
+function buildQuestion(view: NarrationView): Pick<ToolResult, "question"> {
   const { estimate, suggestedMax } = view.credits;
   if (view.status !== "planned" || estimate === 0) return {};
   const message = `${JSON.stringify(view.title)}: ${narrationMessage(view)} How many credits may it cost at most? (${suggestedMax} leaves room for a text that comes out longer.)`;
@@ -149,10 +149,10 @@ const buildCall = (args: NarrateArgs, deps: ToolDeps, call: ToolCall): Call => (
   waitMs: (args.wait_seconds ?? deps.defaultWaitSeconds) * 1000,
 });
 
-function resultOf(args: NarrateArgs, view: NarrationView): ToolResult {
+function buildResult(args: NarrateArgs, view: NarrationView): ToolResult {
   const rendered = renderNarration(view);
   const isQuestion = args.max_credits === undefined && args.stop !== true;
-  return isQuestion ? { ...rendered, ...questionOf(view) } : rendered;
+  return isQuestion ? { ...rendered, ...buildQuestion(view) } : rendered;
 }
 
 export const narrateTool = defineTool({
@@ -167,15 +167,15 @@ export const narrateTool = defineTool({
   meta: PLAYER_META,
   output,
   async run(args, deps, call) {
-    const source = await sourceOf(args, deps);
+    const source = await readSource(args, deps);
     const narrations = await deps.narrations();
     const view = await narrations.narrate(source, readChanges(args), buildCall(args, deps, call));
-    return resultOf(args, view);
+    return buildResult(args, view);
   },
   async runAsTask(args, deps, call) {
-    const source = await sourceOf(args, deps);
+    const source = await readSource(args, deps);
     const narrations = await deps.narrations();
     const started = await narrations.start(source, readChanges(args), buildCall(args, deps, call));
-    return "view" in started ? { view: resultOf(args, started.view) } : started;
+    return "view" in started ? { view: buildResult(args, started.view) } : started;
   },
 });

@@ -1,5 +1,5 @@
 /** Renders a narration for `list_tasks` and the `tasks` command, as fields and as text. */
-import { type ListedNarration, nextStepOf } from "../narration/views/listed-narrations.ts";
+import { describeNextStep, type ListedNarration } from "../narration/views/listed-narrations.ts";
 import { isoWithOffset, localDateTime } from "./local-time.ts";
 import { omitEmpty } from "./task-output.ts";
 
@@ -34,7 +34,7 @@ export function renderListedNarration(row: ListedNarration): ShownNarration {
       missing_paths: row.missingPaths.length === 0 ? null : row.missingPaths.slice(0, MAX_PATHS),
       more_missing: row.missingPaths.length > MAX_PATHS ? row.missingPaths.length - MAX_PATHS : null,
     }),
-    next_step: nextStepOf(row),
+    next_step: describeNextStep(row),
   };
 }
 
@@ -57,6 +57,6 @@ export function listedNarrationLine(row: ListedNarration): string {
   const pathList = paths.length === 0 ? "" : ` ${listPaths(paths)}`;
   const gone = row.missingPaths.length === 0 ? "" : ` (file gone: ${listPaths(row.missingPaths)})`;
   const files = `${pathList}${gone}`;
-  const next = status === "finished" && gone === "" ? "" : ` Next: ${nextStepOf(row)}`;
+  const next = status === "finished" && gone === "" ? "" : ` Next: ${describeNextStep(row)}`;
   return `${narrationId}: ${facts.join(", ")}. ${JSON.stringify(title)}${files}${next}`;
 }

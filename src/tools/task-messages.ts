@@ -45,7 +45,7 @@ export function taskNextStep(view: TaskView): string {
 }
 
 /** Describes the cost. A failed task costs nothing, unless the service breaks its own rules and charges it. */
-export function costOf(view: TaskView): string {
+export function describeCost(view: TaskView): string {
   if (view.billing === null) return "The service did not state the cost.";
   if (view.status === "failed" && (view.billing.charged_credits ?? 0) === 0) {
     return `Cost 0 credits: the ${RESERVED_CREDITS} reserved were returned.`;
@@ -72,7 +72,7 @@ function failed(view: TaskView): string {
   const stated = serviceReason(view.error?.message ?? "");
   const reason =
     stated === "" ? "; the service gave no usable reason" : `. The service says: ${quoteServiceText(stated)}`;
-  return `The task failed${reason}. ${costOf(view)}`;
+  return `The task failed${reason}. ${describeCost(view)}`;
 }
 
 function saved(view: TaskView, audio: SavedAudio, path: string): string {
@@ -85,7 +85,7 @@ function saved(view: TaskView, audio: SavedAudio, path: string): string {
     ...(view.voice === null ? [] : [`voice: ${view.voice}`]),
     ...(view.take === null || view.take === 1 ? [] : [`take ${view.take}`]),
   ];
-  return `Saved${path} (${facts.join(", ")}). ${costOf(view)}`;
+  return `Saved${path} (${facts.join(", ")}). ${describeCost(view)}`;
 }
 
 function headline(view: TaskView, path: string): string {
@@ -94,21 +94,21 @@ function headline(view: TaskView, path: string): string {
   if (view.status === "failed") return failed(view);
   const activity = view.activity === null ? "" : ` ${view.activity}`;
   if (view.status === "succeeded") {
-    return `The task has succeeded; its audio is not saved here. ${costOf(view)}${activity}`;
+    return `The task has succeeded; its audio is not saved here. ${describeCost(view)}${activity}`;
   }
   const goesOn = view.handle === null ? "" : " The server saves the file by itself.";
   const voice = view.voice === null ? "" : ` (voice: ${view.voice})`;
-  return `The task is ${view.status}${voice}. ${costOf(view)}${activity}${goesOn}`;
+  return `The task is ${view.status}${voice}. ${describeCost(view)}${activity}${goesOn}`;
 }
 
 /** Returns the message of the structured form, which omits everything that has a field of its own. */
 export function taskMessage(view: TaskView): string {
-  const head = view.audio === null ? headline(view, "") : `Saved. ${costOf(view)}`;
+  const head = view.audio === null ? headline(view, "") : `Saved. ${describeCost(view)}`;
   return [head, ...view.notes].join(" ");
 }
 
 /** Returns the text form. It is complete, because some clients show nothing else. */
-export function textOf(view: TaskView, next: string | null): string {
+export function renderText(view: TaskView, next: string | null): string {
   const path = view.audio === null ? "" : ` ${view.audio.path}`;
   const lines = [`${headline(view, path)} task_id ${idOf(view)}`, ...view.notes];
   return [...lines, ...(next === null ? [] : [`Next: ${next}`])].join("\n");

@@ -6,7 +6,14 @@ import { serviceReason } from "../api/service-text.ts";
 import { MIME_TYPES } from "../contract/audio-format.ts";
 import { type Billing, TASK_STATUSES } from "../contract/audio-task.ts";
 import type { TaskView } from "../generation/task-view.ts";
-import { audioSecondsOf, idOf, TELL_THE_PATH, taskMessage, taskNextStep, textOf } from "./task-messages.ts";
+import {
+  audioSecondsOf,
+  idOf,
+  renderText,
+  TELL_THE_PATH,
+  taskMessage,
+  taskNextStep,
+} from "./task-messages.ts";
 import type { AudioLink, ToolResult } from "./tool.ts";
 
 const facts = z.record(z.string(), z.unknown());
@@ -97,7 +104,7 @@ export function renderTask(view: TaskView, { isFull = false, isFirstSuccess }: R
       idempotency_key: isFull ? view.idempotencyKey : null,
       next_step: next,
     }),
-    text: textOf(view, saysNext ? next : null),
+    text: renderText(view, saysNext ? next : null),
     ...(link === undefined ? {} : { link }),
   };
 }

@@ -60,7 +60,7 @@ it("calls that get the same failed start share one new start", async () => {
     });
   });
   // Each caller tries again as soon as it gets the failure.
-  const asking = Array.from({ length: 5 }, () => provider.get().catch(() => provider.get()));
+  const asking = Array.from({ length: 5 }, () => provider.generation().catch(() => provider.generation()));
   const got = await Promise.all(asking);
   expect(new Set(got).size).toBe(1);
   expect(starts).toBe(2);
@@ -75,8 +75,8 @@ it("a failed start is reported to every waiting call, and the next call tries ag
     if (starts === 1) throw new Error("the store is away");
     return workflow(() => undefined);
   });
-  const waiting = await Promise.allSettled([provider.get(), provider.get()]);
+  const waiting = await Promise.allSettled([provider.generation(), provider.generation()]);
   expect(waiting.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
-  await provider.get();
+  await provider.generation();
   expect(starts).toBe(2);
 });

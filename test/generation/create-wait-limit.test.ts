@@ -9,7 +9,7 @@ const MINUTE_MS = 60_000;
 it("a job without a free slot gives up after 65 minutes, unsent and retryable", async () => {
   const { clock, deps } = await makeDeps(silentService);
   let isLeft = false;
-  vi.spyOn(deps.limits.creates, "admit").mockImplementation(
+  vi.spyOn(deps.limits.creates, "waitForAdmission").mockImplementation(
     (_create, signal) =>
       new Promise((_resolve, reject) => {
         signal.addEventListener("abort", () => {

@@ -1,6 +1,6 @@
 /** The rules of handles: when one is shared, when it ends, and how. */
 import { describe, expect, it } from "vitest";
-import { rowOf } from "../../src/ledger/record.ts";
+import { toRow } from "../../src/ledger/record.ts";
 import {
   type CallHandle,
   cancelledHandle,
@@ -75,6 +75,6 @@ describe("a handle", () => {
     expect(handleTarget(undefined)).toBeNull();
     expect(handleTarget("{")).toBeNull();
     expect(handleTarget("{}")).toBeNull();
-    expect(handleTarget(rowOf(sampleRecord()).value)).toMatchObject({ attempt: 1 });
+    expect(handleTarget(toRow(sampleRecord()).value)).toMatchObject({ attempt: 1 });
   });
 });

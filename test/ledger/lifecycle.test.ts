@@ -8,7 +8,7 @@ import type { ObservedTask } from "../../src/api/read-task.ts";
 import { TASK_STATUSES } from "../../src/contract/audio-task.ts";
 import { idempotencyKey } from "../../src/ledger/identity.ts";
 import { applyEvent, NO_TASK_YET, type TaskEvent } from "../../src/ledger/lifecycle.ts";
-import { flightOf, isOpen, rowOf, type TaskRecord, taskRecordSchema } from "../../src/ledger/record.ts";
+import { flightOf, isOpen, type TaskRecord, taskRecordSchema, toRow } from "../../src/ledger/record.ts";
 import { sampleRecord } from "./sample-record.ts";
 
 const SENT_AT_MS = 1_800_000_000_000;
@@ -416,7 +416,7 @@ describe("any events, in any order", () => {
     fc.assert(
       fc.property(anyLife, (events) => {
         const record = live(events, () => {});
-        expect(taskRecordSchema.parse(JSON.parse(rowOf(record).value))).toEqual(record);
+        expect(taskRecordSchema.parse(JSON.parse(toRow(record).value))).toEqual(record);
       }),
     );
   });

@@ -13,7 +13,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { pathLookupKey } from "../../src/ledger/identity.ts";
-import { rowOf } from "../../src/ledger/record.ts";
+import { toRow } from "../../src/ledger/record.ts";
 import { KeyvDocuments } from "../../src/ledger/store/keyv-documents.ts";
 import { sql } from "../../src/ledger/store/sql-engine.ts";
 import { failureOf } from "../api/failure.ts";
@@ -118,7 +118,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("an outage", () => {
     await expectAway(store.get("record-1"), /nothing listens there/);
     await expectAway(claim(store), /nothing listens there/);
     await server.start();
-    expect(await store.get("record-1")).toBe(rowOf(sampleRecord()).value);
+    expect(await store.get("record-1")).toBe(toRow(sampleRecord()).value);
     expect(await store.heartbeat(["record-1"])).toEqual([]);
     expect(await store.check()).toEqual([]);
   });
@@ -191,13 +191,13 @@ describe.skipIf(whyNoPostgres() !== undefined)("a lost answer", () => {
     const waiting = sampleRecord({ recordId: "lost", status: "waiting", taskId: null });
     expect(await losing(() => claim(store, waiting))).toMatchObject({ leaseOwner: "holder" });
     const spend = { credits: 150, atMs: Date.now() };
-    const after = rowOf({ ...waiting, status: "unresolved", revision: 2, spend });
+    const after = toRow({ ...waiting, status: "unresolved", revision: 2, spend });
     const limits = { maxCreates: 1, windowMs: 60_000, maxInFlight: 1, lapseMs: 30_000, narrationId: null };
     const budget = { credits: 150, windowMs: DAY_MS };
     const sendId = randomUUID();
     const ask = { ...limits, after, budget, expectedRevision: 1, sendId };
     expect(await losing(() => store.admit(ask))).toEqual({ kind: "admitted" });
-    const accepted = rowOf({ ...waiting, status: "queued", taskId: "t", revision: 3, spend });
+    const accepted = toRow({ ...waiting, status: "queued", taskId: "t", revision: 3, spend });
     const write = { keyId: "account", recordId: "lost", expectedRevision: 2, after: accepted };
     const slot = { sendId, outcome: "counts" } as const;
     expect(await losing(() => store.write({ ...write, durability: "power_cut", slot }))).toEqual({

@@ -180,12 +180,14 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       const one = { maxCreates: 1, windowMs: 60_000, maxInFlight: 1, lapseMs: 30_000, budget };
       if (found?.status === "unresolved") {
         // The create may have been sent. Its place stays reserved for the repeat, which any process may send.
-        expect(await ledger.admit(next, "next", one)).toMatchObject({ kind: "over_budget" });
+        expect(await ledger.requestAdmission(next, "next", one)).toMatchObject({ kind: "over_budget" });
         const taken = await ledger.acquireLease(found);
         expect(taken.isOurs).toBe(true);
         const again = { ...one, maxCreates: 2 };
-        expect(await ledger.admit(taken.record, "again", again)).toMatchObject({ kind: "admitted" });
-      } else expect(await ledger.admit(next, "next", one)).toMatchObject({ kind: "admitted" });
+        expect(await ledger.requestAdmission(taken.record, "again", again)).toMatchObject({
+          kind: "admitted",
+        });
+      } else expect(await ledger.requestAdmission(next, "next", one)).toMatchObject({ kind: "admitted" });
       expect(await ledger.store.spentCredits(DAY_MS)).toBe(150);
       return found?.status;
     }
@@ -205,7 +207,7 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       const tooEarly = AbortSignal.timeout(1400);
       const waiting: string[] = [];
       const ask = (signal: AbortSignal) =>
-        limits.creates.admit({ record, onWaiting: (reason) => waiting.push(reason) }, signal);
+        limits.creates.waitForAdmission({ record, onWaiting: (reason) => waiting.push(reason) }, signal);
       await expect(ask(tooEarly)).rejects.toMatchObject({ name: "TimeoutError" });
       expect(waiting[0]).toBe("in_flight");
       await children[0]?.kill();

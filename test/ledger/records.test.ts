@@ -7,7 +7,7 @@ import { keyId, recordId, workLookupKey } from "../../src/ledger/identity.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
 import type { LedgerIdentity, LedgerStore } from "../../src/ledger/ledger-store.ts";
 import { NO_TASK_YET, type TaskEvent } from "../../src/ledger/lifecycle.ts";
-import { rowOf, type TaskRecord } from "../../src/ledger/record.ts";
+import { type TaskRecord, toRow } from "../../src/ledger/record.ts";
 import type { AdmissionLimits } from "../../src/ledger/rules/admission.ts";
 import { BUDGET_WINDOW_MS } from "../../src/limits/timing.ts";
 import { createLog } from "../../src/log.ts";
@@ -65,7 +65,7 @@ async function claimed(ledger: Ledger, changes: Partial<TaskRecord> = {}): Promi
 }
 
 async function sent(ledger: Ledger, record: TaskRecord, send: string): Promise<TaskRecord> {
-  const admitted = await ledger.admit(record, send, NO_LIMITS);
+  const admitted = await ledger.requestAdmission(record, send, NO_LIMITS);
   if (admitted.kind !== "admitted") throw new Error(admitted.kind);
   return admitted.record;
 }
@@ -80,7 +80,7 @@ const seen = (status: ObservedTask["status"], taskId = "task-1", attempt = 1): T
 /** Replaces the text of a record, and leaves its columns unchanged. */
 async function damage(ledger: Ledger, record: TaskRecord, value: string): Promise<void> {
   const { keyId, recordId: id, revision } = record;
-  const after = { ...rowOf(record), revision: revision + 1, value };
+  const after = { ...toRow(record), revision: revision + 1, value };
   const answer = await ledger.store.write({
     keyId,
     recordId: id,
@@ -216,7 +216,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       expect(await ledger.get(record.recordId)).toEqual(record);
       const other = await claimed(ledger);
       const six = { ...NO_LIMITS, maxCreates: 1 };
-      expect(await ledger.admit(other, "send-2", six)).toMatchObject({ kind: "admitted" });
+      expect(await ledger.requestAdmission(other, "send-2", six)).toMatchObject({ kind: "admitted" });
     });
 
     it("that come late from a suspended process undo no changes of other processes", async () => {
@@ -229,7 +229,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       const accepted = await other.apply(second, seen("queued"));
       expect(await sleeper.apply(first, { kind: "notAccepted", sendId: "send-1" })).toEqual(accepted);
       expect(await sleeper.releaseAdmission(first, "send-1")).toEqual(accepted);
-      expect(await sleeper.admit(first, "send-3", NO_LIMITS)).toMatchObject({
+      expect(await sleeper.requestAdmission(first, "send-3", NO_LIMITS)).toMatchObject({
         kind: "changed",
         record: { taskId: "task-1" },
       });

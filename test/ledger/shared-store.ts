@@ -4,7 +4,7 @@ import { expect, onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { LedgerStore } from "../../src/ledger/ledger-store.ts";
 import { PostgresEngine } from "../../src/ledger/postgres/postgres-engine.ts";
-import { rowOf } from "../../src/ledger/record.ts";
+import { toRow } from "../../src/ledger/record.ts";
 import { createLog } from "../../src/log.ts";
 import { failureOf } from "../api/failure.ts";
 import { sampleRecord } from "./sample-record.ts";
@@ -41,14 +41,14 @@ interface SharedOptions {
 }
 
 export const claim = (store: LedgerStore, changes: Parameters<typeof sampleRecord>[0] = {}) =>
-  store.acquireLease({ row: rowOf(sampleRecord(changes)), leaseTtlMs: 15_000 });
+  store.acquireLease({ row: toRow(sampleRecord(changes)), leaseTtlMs: 15_000 });
 
 /** Requests the admission of a create of a new record, within wide limits. */
 export async function admit(store: LedgerStore, keyId = "account") {
   const waiting = sampleRecord({ recordId: randomUUID(), keyId, status: "waiting", taskId: null });
   await claim(store, waiting);
   const spend = { credits: 150, atMs: systemClock.wallMs() };
-  const after = rowOf({ ...waiting, status: "unresolved", revision: waiting.revision + 1, spend });
+  const after = toRow({ ...waiting, status: "unresolved", revision: waiting.revision + 1, spend });
   const limits = { maxCreates: 1000, windowMs: 60_000, maxInFlight: 1000, lapseMs: 30_000 };
   const budget = { credits: 1_000_000, windowMs: 24 * 60 * 60_000 };
   return store.admit({

@@ -17,7 +17,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { pathLookupKey, taskLookupKey, workLookupKey } from "../../src/ledger/identity.ts";
 import { LedgerStore } from "../../src/ledger/ledger-store.ts";
-import { rowOf, type TaskRecord, taskRecordSchema } from "../../src/ledger/record.ts";
+import { type TaskRecord, taskRecordSchema, toRow } from "../../src/ledger/record.ts";
 import { SqliteEngine } from "../../src/ledger/sqlite/sqlite-engine.ts";
 import type { Rows, Statement } from "../../src/ledger/store/sql-engine.ts";
 import { failureOf } from "../api/failure.ts";
@@ -43,7 +43,7 @@ async function put(store: LedgerStore, record: TaskRecord = sampleRecord()): Pro
     keyId,
     recordId,
     expectedRevision: null,
-    after: rowOf(record),
+    after: toRow(record),
     durability: "power_cut",
   });
 }

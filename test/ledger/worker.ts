@@ -58,7 +58,10 @@ async function claim(at: number): Promise<TaskRecord> {
 }
 
 async function admit(at: number): Promise<Extract<CreateOutcome, { kind: "admitted" }>> {
-  const grant = await limits.creates.admit({ record: await claim(at), onWaiting: () => {} }, signal);
+  const grant = await limits.creates.waitForAdmission(
+    { record: await claim(at), onWaiting: () => {} },
+    signal,
+  );
   if (grant.kind !== "admitted") throw new Error(`the create is ${grant.kind}`);
   return grant;
 }
@@ -97,7 +100,7 @@ async function load(): Promise<void> {
     try {
       const record = await claim(at);
       tell({ written: record.recordId });
-      const admission = await ledger.admit(record, randomUUID(), NO_LIMITS);
+      const admission = await ledger.requestAdmission(record, randomUUID(), NO_LIMITS);
       // A crash of the server may have lost the claim, because nothing was sent for it yet.
       tell(admission.kind === "admitted" ? { admitted: record.recordId } : { refused: admission.kind });
     } catch (error) {
@@ -140,7 +143,11 @@ function dieAfter(statement: number): { count: number } {
 async function dieInAdmission(): Promise<void> {
   const record = await claim(0);
   const steps = dieAfter(job.diesAfter);
-  const admission = await ledger.admit(record, randomUUID(), { ...NO_LIMITS, maxCreates: 1, maxInFlight: 1 });
+  const admission = await ledger.requestAdmission(record, randomUUID(), {
+    ...NO_LIMITS,
+    maxCreates: 1,
+    maxInFlight: 1,
+  });
   tell({ admitted: admission.kind, steps: steps.count });
   await ledger.store.close();
 }

@@ -91,7 +91,7 @@ export class Process {
   ): Promise<CreateOutcome> {
     const name = record.recordId;
     const onWaiting = (reason: string): void => void this.waiting.push(`${name} ${reason}`);
-    const grant = await this.limits.creates.admit({ record, narrationId, onWaiting }, signal);
+    const grant = await this.limits.creates.waitForAdmission({ record, narrationId, onWaiting }, signal);
     if (grant.kind === "admitted") this.admitted.push(name);
     return grant;
   }

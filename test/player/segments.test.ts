@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Pieces } from "../../src/player/pieces.ts";
 import { type Segment, type Source, segmented } from "../../src/player/segment.ts";
 import type { Format } from "../../src/player/sounds.ts";
-import { cutterOf } from "../../src/player/source.ts";
+import { loadCutter } from "../../src/player/source.ts";
 import { describeWithFfprobe } from "../support/ffprobe.ts";
 import { joinLong } from "./long-narration.ts";
 import { type ServerUnderTest, startServer } from "./server-under-test.ts";
@@ -48,7 +48,7 @@ describeWithFfprobe("a long sound in segments", () => {
     };
     const raw = format === "pcm" ? ["-f", "s16le", "-ar", `${HERTZ}`, "-ac", "1"] : [];
     const whole = decoded(readFileSync(joined.path), raw);
-    return { source: segmented(pieces, await cutterOf(sound, pieces), joined.durationSeconds), whole };
+    return { source: segmented(pieces, await loadCutter(sound, pieces), joined.durationSeconds), whole };
   }
 
   const heard = (segment: Segment): Int16Array =>

@@ -7,7 +7,7 @@ import { pcmLoudness, wavLoudness } from "../raw/sample-loudness.ts";
 import { cueTexts, cueWeight } from "./cue-text.ts";
 import type { LoudnessMeters } from "./loudness.ts";
 import { sentenceTimes } from "./sentence-times.ts";
-import { type Silence, silencesOf } from "./silences.ts";
+import { findSilences, type Silence } from "./silences.ts";
 
 export interface SpokenSentence {
   readonly text: string;
@@ -69,7 +69,7 @@ interface Cue extends Span {
   readonly isHeard: boolean;
 }
 
-function cuesOf(part: CaptionedPart, silences: readonly Silence[]): Cue[] {
+function cutIntoCues(part: CaptionedPart, silences: readonly Silence[]): Cue[] {
   const { startSeconds, endSeconds } = part.span;
   const sentences = part.sentences
     .map(({ text, weight }) => ({ texts: cueTexts(text), weight: weight > 0 ? weight : Number.MIN_VALUE }))
@@ -153,7 +153,7 @@ export async function makeCaptions(request: CaptionRequest): Promise<Captions> {
   const silencesIn = async (file: PartFile, index: number): Promise<Silence[]> => {
     const part = parts[index];
     if (listen === undefined || part === undefined || part.sentences.length < 2) return [];
-    return silencesOf(await listen(file, part));
+    return findSilences(await listen(file, part));
   };
   const files = new PartFiles(
     format,
@@ -163,7 +163,7 @@ export async function makeCaptions(request: CaptionRequest): Promise<Captions> {
   const cues: Cue[] = [];
   await files.each(async (file, index) => {
     const part = parts[index];
-    if (part !== undefined) cues.push(...cuesOf(part, await silencesIn(file, index)));
+    if (part !== undefined) cues.push(...cutIntoCues(part, await silencesIn(file, index)));
   });
   return { vtt: asVtt(cues), srt: asSrt(cues) };
 }

@@ -27,7 +27,7 @@ const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
 const widthOfOne = (grapheme: string): number => (WIDE.test(grapheme) ? 2 : 1);
 
-function widthOf(text: string): number {
+function textWidth(text: string): number {
   let columns = 0;
   for (const { segment } of graphemes.segment(text)) columns += widthOfOne(segment);
   return columns;
@@ -37,11 +37,11 @@ function widthOf(text: string): number {
  * Splits text into atoms, which are never broken across two lines: a word with the space after it, or a wide character
  * with its punctuation.
  */
-function atomsOf(text: string): string[] {
+function splitAtoms(text: string): string[] {
   const atoms: string[] = [];
   let open = "";
   for (const { segment } of graphemes.segment(text)) {
-    const isFull = widthOf(open) + widthOfOne(segment) > LINE_COLUMNS && /\S/u.test(segment);
+    const isFull = textWidth(open) + widthOfOne(segment) > LINE_COLUMNS && /\S/u.test(segment);
     const isBetween = /\s$/u.test(open) || WIDE.test(segment) || WIDE.test(open.at(-1) ?? "");
     const mayPart =
       !/^\s/u.test(segment) &&
@@ -67,7 +67,7 @@ interface Atom {
 }
 
 /** Fills lines of at most `max` columns, one after the other. Returns undefined if two lines are too few. */
-function linesOf(atoms: readonly Atom[], max: number): string[] | undefined {
+function breakIntoLines(atoms: readonly Atom[], max: number): string[] | undefined {
   const lines: string[] = [];
   let line = "";
   let columns = 0;
@@ -88,7 +88,7 @@ function linesOf(atoms: readonly Atom[], max: number): string[] | undefined {
  * Breaks the text in two: returns the index of the atom that begins the second half. Prefers a break near the middle,
  * and after punctuation.
  */
-function breakOf(atoms: readonly Atom[]): number {
+function findBreak(atoms: readonly Atom[]): number {
   const total = atoms.reduce((sum, { columns }) => sum + columns, 0);
   let best = { at: 1, cost: Number.POSITIVE_INFINITY };
   let before = 0;
@@ -101,9 +101,9 @@ function breakOf(atoms: readonly Atom[]): number {
 }
 
 function pieces(atoms: readonly Atom[], max: number): string[][] {
-  const lines = linesOf(atoms, max);
+  const lines = breakIntoLines(atoms, max);
   if (lines !== undefined) return [lines];
-  const at = breakOf(atoms);
+  const at = findBreak(atoms);
   return [...pieces(atoms.slice(0, at), max), ...pieces(atoms.slice(at), max)];
 }
 
@@ -113,10 +113,10 @@ export function cueTexts(sentence: string): string[][] {
   if (text === "") return [];
   const isChinese = !KANA.test(text) && 2 * (text.match(HAN)?.length ?? 0) > text.length;
   return pieces(
-    atomsOf(text).map((atom) => ({
+    splitAtoms(text).map((atom) => ({
       text: atom,
-      columns: widthOf(atom),
-      trimmedColumns: widthOf(atom.trimEnd()),
+      columns: textWidth(atom),
+      trimmedColumns: textWidth(atom.trimEnd()),
     })),
     isChinese ? CHINESE_COLUMNS : LINE_COLUMNS,
   );
@@ -124,4 +124,4 @@ export function cueTexts(sentence: string): string[][] {
 
 /** Returns the weight of a cue. The cues of a sentence share its time in proportion to their weights. */
 export const cueWeight = (lines: readonly string[]): number =>
-  lines.reduce((sum, line) => sum + widthOf(line), 0);
+  lines.reduce((sum, line) => sum + textWidth(line), 0);

@@ -6,7 +6,7 @@ import type { OutputFormat } from "../../contract/audio-format.ts";
 import type { JoinPart } from "../join-request.ts";
 import { PartFiles } from "../part-file.ts";
 import { LOUDNESS_METERS } from "./captions.ts";
-import { leadingSilenceOf } from "./silences.ts";
+import { measureLeadingSilence } from "./silences.ts";
 
 /** Maximum silence to report. A longer silence is intended, or is not a silence at all. */
 const MAX_SECONDS = 0.5;
@@ -32,6 +32,6 @@ export async function leadingSilences(
   );
   return await files.each(async (file, index) => {
     const part = parts[index];
-    return part === undefined ? 0 : Math.min(MAX_SECONDS, leadingSilenceOf(await listen(file, part)));
+    return part === undefined ? 0 : Math.min(MAX_SECONDS, measureLeadingSilence(await listen(file, part)));
   });
 }

@@ -26,7 +26,7 @@ interface Step {
   readonly previous: Step | undefined;
 }
 
-const longestOf = (silences: readonly Silence[], count: number): Silence[] =>
+const longestSilences = (silences: readonly Silence[], count: number): Silence[] =>
   [...silences]
     .sort((one, other) => other.endSeconds - other.startSeconds - (one.endSeconds - one.startSeconds))
     .slice(0, count);
@@ -51,10 +51,12 @@ export function matchSilences(
   all: readonly Silence[],
 ): (Silence | undefined)[] {
   const edges = weights.length - 1;
-  const silences = longestOf(all, MAX_SILENCES).sort((one, other) => one.startSeconds - other.startSeconds);
+  const silences = longestSilences(all, MAX_SILENCES).sort(
+    (one, other) => one.startSeconds - other.startSeconds,
+  );
   if (edges < 1 || silences.length === 0) return Array<undefined>(Math.max(0, edges)).fill(undefined);
   // Assume that the longest silences lie between sentences, because pauses inside sentences are shorter.
-  const longest = longestOf(silences, edges).map(lengthOf);
+  const longest = longestSilences(silences, edges).map(lengthOf);
   const usualSeconds = longest[Math.floor(longest.length / 2)] ?? 0;
   const pausedSeconds = longest.reduce((sum, seconds) => sum + seconds, 0);
   const spokenShare = (lengthSeconds - pausedSeconds) / weights.reduce((sum, weight) => sum + weight, 0);

@@ -27,7 +27,12 @@ function percentile(sorted: readonly number[], share: number): number {
 const SOFT_DB = 40;
 
 /** Returns how long a part is silent before its first sound, in seconds. */
-export function leadingSilenceOf({ levelsDb, stepSeconds, offsetSeconds, blurSeconds }: Loudness): number {
+export function measureLeadingSilence({
+  levelsDb,
+  stepSeconds,
+  offsetSeconds,
+  blurSeconds,
+}: Loudness): number {
   const sorted = [...levelsDb].sort((one, other) => one - other);
   const thresholdDb = percentile(sorted, LOUD_PERCENTILE) - SOFT_DB;
   const first = levelsDb.findIndex((level) => level >= thresholdDb);
@@ -35,7 +40,7 @@ export function leadingSilenceOf({ levelsDb, stepSeconds, offsetSeconds, blurSec
 }
 
 /** Finds the silences between sounds, in order. Omits silence at both ends, because it separates no sentences. */
-export function silencesOf({ levelsDb, stepSeconds, offsetSeconds, blurSeconds }: Loudness): Silence[] {
+export function findSilences({ levelsDb, stepSeconds, offsetSeconds, blurSeconds }: Loudness): Silence[] {
   const sorted = [...levelsDb].sort((one, other) => one - other);
   const loudDb = percentile(sorted, LOUD_PERCENTILE);
   const quietDb = Math.max(percentile(sorted, QUIET_PERCENTILE), loudDb - RANGE_DB);

@@ -38,7 +38,7 @@ function silentFramesAfter(part: Mp3Part, next: Mp3Part | undefined, pauseSecond
   return Math.max(frames, next === undefined ? 0 : FADING_SAMPLES / samples);
 }
 
-function positionsOf(
+function placeParts(
   parts: readonly Mp3Part[],
   request: JoinRequest,
 ): { positions: PlacedPart[]; frames: number; bytes: number; framesBefore: number } {
@@ -47,7 +47,7 @@ function positionsOf(
     first === undefined ? 0 : silentFramesUntil(first, 0, request.parts[0]?.startSeconds ?? 0);
   let frames = framesBefore;
   let bytes = first === undefined ? 0 : framesBefore * silentFrame(first.headerBytes).byteLength;
-  const places = parts.map((part, index): PlacedPart => {
+  const placedParts = parts.map((part, index): PlacedPart => {
     const pauseSeconds = request.parts[index]?.pauseAfterSeconds ?? 0;
     const next = parts[index + 1];
     const paused = silentFramesAfter(part, next, pauseSeconds);
@@ -59,7 +59,7 @@ function positionsOf(
     bytes += part.audioBytes + silentFrames * silentFrame(part.headerBytes).byteLength;
     return placed;
   });
-  return { positions: places, frames, bytes, framesBefore };
+  return { positions: placedParts, frames, bytes, framesBefore };
 }
 
 function spanOf({ part, firstFrame }: PlacedPart): Span {
@@ -72,8 +72,8 @@ function spanOf({ part, firstFrame }: PlacedPart): Span {
 }
 
 /** Estimates how many bytes of audio lie before a frame of the joined file. */
-function bytesBefore(first: Mp3Part, places: readonly PlacedPart[], frame: number): number {
-  const found = places.findLast(({ firstFrame }) => firstFrame <= frame);
+function bytesBefore(first: Mp3Part, placedParts: readonly PlacedPart[], frame: number): number {
+  const found = placedParts.findLast(({ firstFrame }) => firstFrame <= frame);
   if (found === undefined) return frame * silentFrame(first.headerBytes).byteLength;
   const { part, firstFrame, firstByte } = found;
   const own = Math.min(frame - firstFrame, part.frames);
@@ -115,8 +115,8 @@ export async function joinMp3(request: JoinRequest): Promise<JoinedAudio> {
   );
   const [first] = parts;
   if (first === undefined) throw new RangeError("there is no part to join");
-  const { positions: places, frames, bytes, framesBefore } = positionsOf(parts, request);
-  const spans = places.map(spanOf);
+  const { positions: placedParts, frames, bytes, framesBefore } = placeParts(parts, request);
+  const spans = placedParts.map(spanOf);
   const durationSeconds = (frames * first.header.samples) / first.header.sampleRateHz;
   const chapters = chapterSpans(request.chapters, spans, durationSeconds);
   const information = informationFrame({
@@ -126,7 +126,7 @@ export async function joinMp3(request: JoinRequest): Promise<JoinedAudio> {
     ),
     frames,
     audioBytes: bytes,
-    bytesBefore: (hundredth) => bytesBefore(first, places, Math.floor((hundredth * frames) / 100)),
+    bytesBefore: (hundredth) => bytesBefore(first, placedParts, Math.floor((hundredth * frames) / 100)),
   });
 
   const output = new Output(request.write, request.signal);
@@ -134,7 +134,7 @@ export async function joinMp3(request: JoinRequest): Promise<JoinedAudio> {
   await output.put(information);
   for (let count = 0; count < framesBefore; count += 1) await output.put(silentFrame(first.headerBytes));
   await files.each(async (file, index) => {
-    const placed = places[index];
+    const placed = placedParts[index];
     if (placed === undefined) throw file.damaged("it was not measured before");
     await copySound(file, placed.part, output);
     const silence = silentFrame(placed.part.headerBytes);

@@ -4,7 +4,7 @@ import type { PartFile } from "../part-file.ts";
 import type { Frame } from "./frames.ts";
 import type { Information } from "./info-frame.ts";
 import { soundFrames } from "./read-mp3.ts";
-import { type GranuleChannel, granulesOf } from "./side-information.ts";
+import { type GranuleChannel, readGranules } from "./side-information.ts";
 
 const GRANULE_SAMPLES = 576;
 /** Decibels per step of the gain: four steps double the amplitude. */
@@ -21,8 +21,8 @@ function levelDb({ soundBits, bigValues, gain }: GranuleChannel): number {
 }
 
 /** Returns one level for each granule: the level of its louder channel. */
-function levelsOf(frame: Frame): number[] {
-  const levels = granulesOf(frame).map(levelDb);
+function frameLevels(frame: Frame): number[] {
+  const levels = readGranules(frame).map(levelDb);
   if (frame.header.channels === 1) return levels;
   return levels.flatMap((level, index) =>
     index % 2 === 0 ? [Math.max(level, levels[index + 1] ?? level)] : [],
@@ -40,7 +40,7 @@ export async function mp3Loudness(file: PartFile): Promise<Loudness> {
   for await (const batch of sound) {
     for (const frame of batch) {
       sampleRateHz = frame.header.sampleRateHz;
-      levelsDb.push(...levelsOf(frame));
+      levelsDb.push(...frameLevels(frame));
     }
   }
   const leadingSamples = information?.edges?.leadingSamples ?? 0;

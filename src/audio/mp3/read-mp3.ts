@@ -43,7 +43,7 @@ export async function* soundFrames(
  * stated number of frames, because its end may have been cut off. Returns no silence if the stated silence is as long
  * as the sound or longer.
  */
-function edgesOf(information: Information | undefined, frames: number, samples: number): EdgeSilence {
+function edgeSilence(information: Information | undefined, frames: number, samples: number): EdgeSilence {
   const none = { leadingSamples: 0, trailingSamples: 0 };
   const statedEdges = information?.edges ?? none;
   const isWhole = information?.frames === undefined || information.frames === frames;
@@ -71,6 +71,6 @@ export async function readMp3(file: PartFile): Promise<Mp3Part> {
     }
   }
   if (first === undefined) throw file.damaged("it holds no sound");
-  const edges = edgesOf(information, frames, frames * first.header.samples);
+  const edges = edgeSilence(information, frames, frames * first.header.samples);
   return { ...first, isConstant, frames, audioBytes, milestones, edges };
 }

@@ -32,18 +32,18 @@ export function mainDataBegin({ header, bytes }: Frame): number {
 }
 
 /** Returns the number of granules in a frame times its channels. */
-const countOf = ({ samples, channels }: FrameHeader): number => (samples / 576) * channels;
+const granuleChannelCount = ({ samples, channels }: FrameHeader): number => (samples / 576) * channels;
 
 /** Returns the bit position of the fields of a granule's channel. `index` counts the channels of all granules. */
-function bitOf({ version, channels, sideOffset }: FrameHeader, index: number): number {
+function partLengthBit({ version, channels, sideOffset }: FrameHeader, index: number): number {
   if (version === "1") return sideOffset * 8 + (channels === 1 ? 18 : 20) + index * 59;
   return sideOffset * 8 + (channels === 1 ? 9 : 10) + index * 63;
 }
 
 /** Reads the side information of a frame, granule by granule and channel by channel. */
-export function granulesOf({ header, bytes }: Frame): GranuleChannel[] {
-  return Array.from({ length: countOf(header) }, (_, index) => {
-    const bit = bitOf(header, index);
+export function readGranules({ header, bytes }: Frame): GranuleChannel[] {
+  return Array.from({ length: granuleChannelCount(header) }, (_, index) => {
+    const bit = partLengthBit(header, index);
     return {
       soundBits: bitsAt(bytes, bit, BIG_VALUES.bit),
       bigValues: bitsAt(bytes, bit + BIG_VALUES.bit, BIG_VALUES.bits),
@@ -55,8 +55,8 @@ export function granulesOf({ header, bytes }: Frame): GranuleChannel[] {
 /** Returns whether the frame has a value that the standard forbids. Decoders refuse such a frame. */
 export function isBroken({ header, bytes }: Frame): boolean {
   const switchBit = header.version === "1" ? 33 : 38;
-  for (let index = 0; index < countOf(header); index += 1) {
-    const bit = bitOf(header, index);
+  for (let index = 0; index < granuleChannelCount(header); index += 1) {
+    const bit = partLengthBit(header, index);
     if (bitsAt(bytes, bit + BIG_VALUES.bit, BIG_VALUES.bits) > MAX_BIG_VALUES) return true;
     const isSwitched = bitsAt(bytes, bit + switchBit, 1) === 1;
     if (isSwitched && bitsAt(bytes, bit + switchBit + 1, BLOCK_TYPE_BITS) === 0) return true;

@@ -64,14 +64,14 @@ function silenceAfter(
   return packets;
 }
 
-function positionsOf(
+function placeParts(
   parts: readonly OpusPart[],
   request: JoinRequest,
 ): { positions: PlacedPart[]; samples: number; before: readonly Uint8Array[] } {
   const [first] = parts;
   const before = first === undefined ? [] : silenceBefore(first, request.parts[0]?.startSeconds ?? 0);
   let samples = before.length * SILENCE_SAMPLES;
-  const places = parts.map((part, index): PlacedPart => {
+  const placedParts = parts.map((part, index): PlacedPart => {
     const next = parts[index + 1];
     const position = samples + part.samples + (next?.head.preSkip ?? 0) - (first?.head.preSkip ?? 0);
     const pauseSeconds = request.parts[index]?.pauseAfterSeconds ?? 0;
@@ -81,7 +81,7 @@ function positionsOf(
     samples += part.samples + silence.length * SILENCE_SAMPLES;
     return placed;
   });
-  return { positions: places, samples, before };
+  return { positions: placedParts, samples, before };
 }
 
 const spanOf = ({ part, offset }: PlacedPart, filePreSkip: number): Span => ({
@@ -140,11 +140,11 @@ export async function joinOggOpus(request: JoinRequest): Promise<JoinedAudio> {
   const [first] = parts;
   const last = parts.at(-1);
   if (first === undefined || last === undefined) throw new RangeError("there is no part to join");
-  const { positions: places, samples, before } = positionsOf(parts, request);
+  const { positions: placedParts, samples, before } = placeParts(parts, request);
   const head = joinedHead(parts, first);
-  const spans = places.map((placed) => spanOf(placed, head.preSkip));
+  const spans = placedParts.map((placed) => spanOf(placed, head.preSkip));
   const lastPauseSamples = Math.round((request.parts.at(-1)?.pauseAfterSeconds ?? 0) * RATE_HZ);
-  const soundEnd = samples - (places.at(-1)?.silence.length ?? 0) * SILENCE_SAMPLES - last.trimSamples;
+  const soundEnd = samples - (placedParts.at(-1)?.silence.length ?? 0) * SILENCE_SAMPLES - last.trimSamples;
   const end = soundEnd + lastPauseSamples;
   const durationSeconds = (end - head.preSkip) / RATE_HZ;
   const chapters = chapterSpans(request.chapters, spans, durationSeconds);
@@ -155,7 +155,7 @@ export async function joinOggOpus(request: JoinRequest): Promise<JoinedAudio> {
   await writer.header(writeTags(request, chapters));
   for (const packet of before) await writer.packet(packet, SILENCE_SAMPLES);
   await files.each(async (file, index) => {
-    const placed = places[index];
+    const placed = placedParts[index];
     if (placed === undefined) throw file.damaged("it was not measured before");
     await copySound(file, placed, end, writer);
     for (const packet of placed.silence) await writer.packet(packet, SILENCE_SAMPLES);

@@ -46,7 +46,7 @@ function lengthAt(
 }
 
 /** Returns whether `count` frames of equal length fill the bytes from `offset` to `end`. */
-function areEqual(_: Uint8Array, offset: number, end: number, count: number): boolean {
+function fillsWithEqualFrames(_: Uint8Array, offset: number, end: number, count: number): boolean {
   const bytes = end - offset;
   return bytes >= 0 && bytes % count === 0 && bytes / count <= MAX_FRAME_BYTES;
 }
@@ -54,7 +54,7 @@ function areEqual(_: Uint8Array, offset: number, end: number, count: number): bo
 /**
  * Returns whether `count` frames fill the bytes from `offset` to `end`. All frames but the last state their lengths.
  */
-function areStated(packet: Uint8Array, offset: number, end: number, count: number): boolean {
+function fillsWithStatedFrames(packet: Uint8Array, offset: number, end: number, count: number): boolean {
   let at = offset;
   let sum = 0;
   for (let frame = 1; frame < count; frame += 1) {
@@ -82,11 +82,11 @@ function withoutPadding(packet: Uint8Array): { readonly offset: number; readonly
 
 function areFramesValid(packet: Uint8Array, code: number, count: number): boolean {
   const end = packet.byteLength;
-  if (code < 2) return areEqual(packet, 1, end, count);
-  if (code === 2) return areStated(packet, 1, end, count);
+  if (code < 2) return fillsWithEqualFrames(packet, 1, end, count);
+  if (code === 2) return fillsWithStatedFrames(packet, 1, end, count);
   const layout = packet[1] ?? 0;
   const inner = (layout & HAS_PADDING) === 0 ? { offset: 2, end } : withoutPadding(packet);
-  const check = (layout & IS_VARIABLE) === 0 ? areEqual : areStated;
+  const check = (layout & IS_VARIABLE) === 0 ? fillsWithEqualFrames : fillsWithStatedFrames;
   return check(packet, inner.offset, inner.end, count);
 }
 

@@ -82,7 +82,7 @@ class OpenPacket {
   }
 }
 
-function packetsOf(page: RawPage, open: OpenPacket): Uint8Array[] {
+function splitPackets(page: RawPage, open: OpenPacket): Uint8Array[] {
   const packets: Uint8Array[] = [];
   let start = 0;
   let end = 0;
@@ -130,7 +130,7 @@ export async function* pagesOf(file: PartFile): AsyncGenerator<Page> {
     if (fault !== undefined) throw file.damaged(fault);
     hasEnded = (page.flags & ENDS_STREAM) !== 0;
     const granule = page.granule === NO_GRANULE ? undefined : Number(page.granule);
-    yield { serial: page.serial, granule, endsStream: hasEnded, packets: packetsOf(page, open) };
+    yield { serial: page.serial, granule, endsStream: hasEnded, packets: splitPackets(page, open) };
     offset += page.bytes;
   }
   if (open.isOpen) throw file.damaged("its last packet is cut");

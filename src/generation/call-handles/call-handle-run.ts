@@ -13,8 +13,8 @@ import { taskFailedError } from "../task-failed.ts";
  * Thrown if the request needs no call handle. The call is then answered as for clients that do not support the tasks
  * extension.
  */
-export class NoCallHandleNeeded extends Error {
-  override readonly name = "NoHandleNeeded";
+export class CallHandleNotNeeded extends Error {
+  override readonly name = "CallHandleNotNeeded";
 }
 
 /**
@@ -22,7 +22,7 @@ export class NoCallHandleNeeded extends Error {
  * works for it.
  */
 export class CallHandleEnded extends Error {
-  override readonly name = "HandleEnded";
+  override readonly name = "CallHandleEnded";
 }
 
 /** A call handle and its record. */
@@ -78,7 +78,7 @@ export class CallHandleRun implements BeforeJob {
 
   /** The call that makes the request. */
   call(): Call {
-    const waitMs = RECOVERY_WINDOWS * this.#deps.timing.stageLimitMs;
+    const waitMs = RECOVERY_WINDOWS * this.#deps.timing.recoveryWindowMs;
     return { signal: this.signal, waitMs, onProgress: () => undefined, beforeJob: this };
   }
 
@@ -94,13 +94,13 @@ export class CallHandleRun implements BeforeJob {
   async #open(draftRecord: TaskRecord): Promise<TaskRecord> {
     const { ledger, clock } = this.#deps;
     const isSavedSomewhere = draftRecord.status === "succeeded" && draftRecord.files.length > 0;
-    if (isSavedSomewhere) throw new NoCallHandleNeeded("nothing has to be made");
+    if (isSavedSomewhere) throw new CallHandleNotNeeded("nothing has to be made");
     // Acquire the lease before opening the call handle, so that no other process sends the request in between.
     const { record } = await ledger.acquireLease(draftRecord);
     const { keyId, recordId: targetId } = record;
     const draft = { handleId: randomUUID(), keyId, targetId, openedAtMs: clock.wallMs() };
     this.#handle = await ledger.store.openCallHandle(draft, this.#saveOptions);
-    if (this.#handle === null) throw new NoCallHandleNeeded("the ledger has lost the record");
+    if (this.#handle === null) throw new CallHandleNotNeeded("the ledger has lost the record");
     this.#onOpened({ handle: this.#handle, record });
     // Take the file name from this call, because this call sends the request.
     return { ...record, fileName: draftRecord.fileName, replacedFile: draftRecord.replacedFile };

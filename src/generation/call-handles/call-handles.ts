@@ -17,9 +17,9 @@ import type { IdentifiedRequest } from "../use-cases/find-record.ts";
 import { runRequest } from "../use-cases/generate.ts";
 import {
   CallHandleEnded,
+  CallHandleNotNeeded,
   CallHandleRun,
   hasFailedAttempt,
-  NoCallHandleNeeded,
   type OpenCallHandle,
 } from "./call-handle-run.ts";
 import {
@@ -66,7 +66,7 @@ export class CallHandles implements CallHandleOperations<TaskView> {
    * @throws AudioError for refusals before the job starts
    */
   async start(
-    work: IdentifiedRequest,
+    identified: IdentifiedRequest,
     request: NameRequest,
     call: Call,
   ): Promise<CallHandleOrView<TaskView>> {
@@ -81,7 +81,7 @@ export class CallHandles implements CallHandleOperations<TaskView> {
     });
     const cancel = (): void => run.abort();
     call.signal.addEventListener("abort", cancel, { once: true });
-    const view = runRequest(this.#deps, this.#jobs, work, request, run.call());
+    const view = runRequest(this.#deps, this.#jobs, identified, request, run.call());
     view.catch(() => undefined);
     try {
       const first = await Promise.race([opening.promise, view]);
@@ -90,8 +90,8 @@ export class CallHandles implements CallHandleOperations<TaskView> {
       return { working: this.#working(first) };
     } catch (error) {
       call.signal.throwIfAborted();
-      if (!(error instanceof NoCallHandleNeeded)) throw error;
-      return { view: await runRequest(this.#deps, this.#jobs, work, request, call) };
+      if (!(error instanceof CallHandleNotNeeded)) throw error;
+      return { view: await runRequest(this.#deps, this.#jobs, identified, request, call) };
     } finally {
       call.signal.removeEventListener("abort", cancel);
     }
@@ -136,8 +136,8 @@ export class CallHandles implements CallHandleOperations<TaskView> {
     const { fileName } = handle.saveOptions;
     const run = new CallHandleRun(this.#deps, handle, handle.saveOptions, () => undefined);
     this.#running.set(handle.handleId, { run, opened });
-    const work: IdentifiedRequest = { input, writtenPrompt, take, fileName, isListed: true };
-    this.#follow(handle, run, runRequest(this.#deps, this.#jobs, work, handle.saveOptions, run.call()));
+    const identified: IdentifiedRequest = { input, writtenPrompt, take, fileName, isListed: true };
+    this.#follow(handle, run, runRequest(this.#deps, this.#jobs, identified, handle.saveOptions, run.call()));
     return this.#working(opened);
   }
 

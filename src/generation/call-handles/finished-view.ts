@@ -8,7 +8,7 @@ import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../find-saved.ts";
 import type { Jobs } from "../job/jobs.ts";
 import { waitForJob } from "../job/wait-for-job.ts";
-import { type TaskView, taskViewOf } from "../task-view.ts";
+import { buildTaskView, type TaskView } from "../task-view.ts";
 import { viewOfSaved } from "../use-cases/saved-view.ts";
 
 /**
@@ -34,12 +34,12 @@ export async function viewOfFinished(
   if (file?.matchesFormat === true) return await viewOfSaved(deps, record, { replayed, file }, saveOptions);
   const { root } = deps.folder;
   const wasHere = record.files.some(({ path }) => [root, partsPath(root)].includes(dirname(path)));
-  if (wasHere) return taskViewOf(record, { replayed });
+  if (wasHere) return buildTaskView(record, { replayed });
   const { job } = jobs.start(record, "finish");
   const deadline = new Deadline(deps.clock, FETCH_WITHIN_MS);
   const { signal } = new AbortController();
   const call = { signal, waitMs: FETCH_WITHIN_MS, onProgress: () => undefined, deadline };
   const end = await waitForJob(job, call);
-  if (end?.kind !== "saved") return taskViewOf(record, { replayed });
+  if (end?.kind !== "saved") return buildTaskView(record, { replayed });
   return await viewOfSaved(deps, end.record, { replayed, file: end.file }, saveOptions);
 }

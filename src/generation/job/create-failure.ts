@@ -58,12 +58,12 @@ export async function handleCreateFailure(
   if (isUnknown) {
     job.unansweredAttempt = record.attempt;
     // The service responded (503), so a cancelled job may stop instead of sending again.
-    if (decision.kind === "unavailable" && !hadBeenSent) job.clearSent();
+    if (decision.kind === "unavailable" && !hadBeenSent) job.endUnansweredCreate();
     await limits.background.writeNowOrLater("the end of a create", () => ledger.store.releaseSlot(slot));
   } else {
     job.record = (await recordNotAccepted(job, deps, { kind: "notAccepted", sendId }, slot)) ?? job.record;
     limits.creates.wake();
-    if (!hadBeenSent) job.clearSent();
+    if (!hadBeenSent) job.endUnansweredCreate();
   }
   if (decision.kind === "stop") {
     log.info(`the service refused a create: ${error.code}`);
@@ -78,7 +78,7 @@ export async function handleCreateFailure(
     return null;
   }
   if (decision.kind === "credits") {
-    job.setPhase({ kind: "held", reason: "credits", untilMs: clock.steadyMs() + timing.stageLimitMs });
+    job.setPhase({ kind: "held", reason: "credits", untilMs: clock.steadyMs() + timing.recoveryWindowMs });
     if (holders !== null) await waitForCredits(record, deps, holders, job.signal);
     return errorWithKey;
   }

@@ -21,11 +21,11 @@ export async function createTask(
   deps: GenerationDeps,
   onInFlightFull: () => void,
 ): Promise<"answered" | "elsewhere"> {
-  const deadline = new Deadline(deps.clock, deps.timing.stageLimitMs);
+  const recovery = new Deadline(deps.clock, deps.timing.recoveryWindowMs);
   let lastError: AudioError | null = null;
-  for (let tries = 1; !deadline.isOver; ) {
+  for (let tries = 1; !recovery.isOver; ) {
     job.signal.throwIfAborted();
-    const outcome = await waitForAdmission(job, deps, deadline, onInFlightFull);
+    const outcome = await waitForAdmission(job, deps, recovery, onInFlightFull);
     if (outcome === null) break;
     if (outcome.kind !== "admitted") {
       await reloadRecord(job, deps, outcome);
@@ -71,7 +71,7 @@ async function waitForAdmission(
         if (reason === "in_flight") onInFlightFull();
       },
     };
-    const outcome = await limits.creates.admit(create, signal);
+    const outcome = await limits.creates.waitForAdmission(create, signal);
     // The caller may have cancelled while the ledger was writing. Nothing has been sent yet.
     if (job.signal.aborted) await limits.creates.releaseUnused(outcome);
     job.signal.throwIfAborted();

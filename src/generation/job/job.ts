@@ -164,7 +164,7 @@ export class Job {
    * Marks the job as unsent again, because the service responded without accepting the create. Stops the job if all
    * callers have cancelled.
    */
-  clearSent(): void {
+  endUnansweredCreate(): void {
     this.hasUnansweredCreate = false;
     if (this.#isCancelledByAll) this.stop();
   }

@@ -26,7 +26,10 @@ const LAST_ANSWER_MS = 1200;
  * Errors that are not stored as refusals, because they say nothing about the request. The next call tries again, or
  * the narration reports them.
  */
-const TRANSIENT: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["store_unavailable", "max_credits_reached"]);
+const NOT_STORED_AS_REFUSAL: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "store_unavailable",
+  "max_credits_reached",
+]);
 
 interface Running {
   readonly job: Job;
@@ -126,7 +129,8 @@ export class Jobs {
    */
   async #storeRefusal(job: Job, error: AudioError): Promise<void> {
     const { ledger, limits, clock } = this.#deps;
-    if (job.purpose !== "create" || job.record.status !== "waiting" || TRANSIENT.has(error.code)) return;
+    if (job.purpose !== "create" || job.record.status !== "waiting" || NOT_STORED_AS_REFUSAL.has(error.code))
+      return;
     const event = { kind: "refused", error: toStoredError(error), atMs: clock.wallMs() } as const;
     await limits.background.writeNowOrLater("the refusal of a request", async () => {
       job.record = (await ledger.apply(job.record, event)) ?? job.record;

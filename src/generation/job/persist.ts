@@ -32,7 +32,7 @@ export async function persist(
 ): Promise<TaskRecord> {
   const { ledger, clock, timing, random, log } = deps;
   const knownRecord = job.record;
-  const giveUp = new Deadline(clock, timing.stageLimitMs);
+  const recovery = new Deadline(clock, timing.recoveryWindowMs);
   for (let failures = 1; ; failures += 1) {
     try {
       job.record = (await ledger.apply(knownRecord, event, options)) ?? knownRecord;
@@ -40,7 +40,7 @@ export async function persist(
     } catch (error) {
       const isStoreUnavailable = error instanceof AudioError && error.code === "store_unavailable";
       if (!isStoreUnavailable) throw error;
-      if (giveUp.isOver || job.signal.aborted) throw notWrittenError(error);
+      if (recovery.isOver || job.signal.aborted) throw notWrittenError(error);
       log.warn("the ledger cannot be written; what is known is kept in memory and written later", error);
       // Callers see the new state while the write is retried.
       job.record = applyEvent(knownRecord, event);

@@ -12,7 +12,7 @@ import type { ChangeOptions } from "../../ledger/ledger.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../find-saved.ts";
 import { isNameFreeOfOtherRecords } from "../name-owner.ts";
-import { formatOf } from "../stored-input.ts";
+import { storedFormat } from "../stored-input.ts";
 import { wantedName } from "../wanted-name.ts";
 import type { Job } from "./job.ts";
 import { MISSES_UNTIL_GONE, markGone } from "./missing-task.ts";
@@ -22,7 +22,7 @@ import { persist } from "./persist.ts";
 const MAX_AUDIO_BYTES = 64 * 1024 * 1024;
 
 /** Errors that a retry of the download would not fix. */
-const PERMANENT = new Set([
+const NOT_RETRIED = new Set([
   "invalid_api_key",
   "too_large",
   "disk_full",
@@ -41,7 +41,7 @@ const PERMANENT = new Set([
  */
 export async function saveTask(job: Job, deps: GenerationDeps): Promise<SavedFile | null> {
   const { clock, timing, random } = deps;
-  const recovery = new Deadline(clock, timing.stageLimitMs);
+  const recovery = new Deadline(clock, timing.recoveryWindowMs);
   const existing = await findSaved(deps, job.record, job.record.fileName);
   if (existing?.matchesFormat === true && !job.forcesDownload) return existing;
   let misses = job.record.isGone ? MISSES_UNTIL_GONE - 1 : 0;
@@ -65,7 +65,7 @@ export async function saveTask(job: Job, deps: GenerationDeps): Promise<SavedFil
       }
       if (error.code === "not_found") misses += 1;
       if (misses >= MISSES_UNTIL_GONE) throw await markGone(job, deps);
-      if (PERMANENT.has(error.code) || recovery.isOver) throw error;
+      if (NOT_RETRIED.has(error.code) || recovery.isOver) throw error;
       const decision = decideRead(error, failures, random);
       const delayMs = "delayMs" in decision ? decision.delayMs * timing.scale : timing.pollIntervalMs;
       job.setPhase({ kind: "retrying", error, untilMs: clock.steadyMs() + delayMs });
@@ -102,7 +102,7 @@ async function downloadAndPublish(
     mayBeNamed: (name) => isNameFreeOfOtherRecords(deps, record, name),
     replacedFile: record.replacedFile,
     keepsOtherFormat,
-    format: formatOf(record).format,
+    format: storedFormat(record).format,
     clock: deps.clock,
     writeAudio: (sink) =>
       downloadInto(sink, (fromByte, signal) => openContent(job, deps, taskId, fromByte, signal), {
@@ -126,7 +126,7 @@ async function openContent(
   signal: AbortSignal,
 ): Promise<ContentResponse> {
   const { limits, service, clock, timing, random } = deps;
-  const recovery = new Deadline(clock, timing.stageLimitMs);
+  const recovery = new Deadline(clock, timing.recoveryWindowMs);
   for (;;) {
     try {
       return await limits.reads.run(signal, () => service.content(taskId, fromByte, signal), {

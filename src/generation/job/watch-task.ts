@@ -19,7 +19,7 @@ import { queryService } from "./query-service.ts";
 export async function watchTask(job: Job, deps: GenerationDeps): Promise<void> {
   const { clock, timing } = deps;
   const sinceMs = clock.steadyMs();
-  const recovery = new Deadline(clock, timing.stageLimitMs);
+  const recovery = new Deadline(clock, timing.recoveryWindowMs);
   // One 404 is enough for a task that is already marked as gone.
   let misses = job.record.isGone ? MISSES_UNTIL_GONE - 1 : 0;
   let failures = 0;

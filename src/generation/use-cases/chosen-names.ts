@@ -9,14 +9,14 @@ import { copyToName, precheckFileName } from "../../files/saved-copies.ts";
 import type { ReplacedFile, SavedFile } from "../../files/saved-file.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { isNameFreeOfOtherRecords, type NameOwner, narrationWithFile, ownerOf } from "../name-owner.ts";
+import { findNameOwner, isNameFreeOfOtherRecords, type NameOwner, narrationWithFile } from "../name-owner.ts";
 import { storedInput } from "../stored-input.ts";
 import { wantedName } from "../wanted-name.ts";
 
-type Deps = Pick<GenerationDeps, "folder" | "ledger" | "clock">;
+type NameDeps = Pick<GenerationDeps, "folder" | "ledger" | "clock">;
 
 /** Whether a file is in the folder of narration parts, where a person does not look. */
-const isPartFile = ({ path }: SavedFile, { folder }: Deps): boolean =>
+const isPartFile = ({ path }: SavedFile, { folder }: NameDeps): boolean =>
   dirname(path) === partsPath(folder.root);
 
 const EXCERPT_CODE_POINTS = 40;
@@ -35,7 +35,7 @@ export interface NameRequest {
  * @throws AudioError `invalid_file_name` if the name with a number is too long for the file system
  */
 export async function chooseName(
-  deps: Deps,
+  deps: NameDeps,
   record: TaskRecord,
   { fileName, mayReplace = false }: NameRequest,
 ): Promise<Pick<TaskRecord, "fileName" | "replacedFile">> {
@@ -44,7 +44,7 @@ export async function chooseName(
   if (fileName === null) return { fileName: record.fileName, replacedFile: null };
   const name = wantedName(record, fileName);
   await precheckFileName(deps.folder, numberedName(name, LAST_NUMBER));
-  const owner = mayReplace ? await ownerOf(deps, name) : null;
+  const owner = mayReplace ? await findNameOwner(deps, name) : null;
   return {
     fileName,
     replacedFile: owner === null ? null : await planReplacement(deps.folder, name, owner.file),
@@ -53,7 +53,7 @@ export async function chooseName(
 
 /** Explains the number that was added to the requested name; `null` if none was added. */
 export async function numberNote(
-  deps: Deps,
+  deps: NameDeps,
   record: TaskRecord,
   file: SavedFile,
   { fileName, mayReplace = false }: NameRequest,
@@ -66,7 +66,7 @@ export async function numberNote(
   if ((await precheckFileName(deps.folder, base)) === "free") {
     return `The name ${base} was taken, so a number was added.`;
   }
-  const owner = await ownerOf(deps, base);
+  const owner = await findNameOwner(deps, base);
   const narrationId = owner === null ? await narrationWithFile(deps, base) : null;
   const whose =
     narrationId === null
@@ -98,7 +98,7 @@ function replaceHint(owner: NameOwner | null, replace: boolean): string {
  * narration parts is always copied to the output folder.
  */
 export async function saveUnderName(
-  deps: Deps,
+  deps: NameDeps,
   record: TaskRecord,
   file: SavedFile,
   { fileName, mayReplace = false }: NameRequest,
@@ -110,23 +110,23 @@ export async function saveUnderName(
     await deps.ledger.apply(record, { kind: "replacementPlanned", replacedFile: replaces });
   const mayBeNamed = (tried: string): Promise<boolean> =>
     isNameFreeOfOtherRecords(deps, { ...record, replacedFile: replaces }, tried);
-  const named = await copyToName(file, deps.folder, name, { replacedFile: replaces, mayBeNamed });
-  if (named.path === file.path) return file;
+  const namedFile = await copyToName(file, deps.folder, name, { replacedFile: replaces, mayBeNamed });
+  if (namedFile.path === file.path) return file;
   // Store the time, because it decides which record owns a name that was used more than once.
-  const dated = { ...named, savedAtMs: deps.clock.wallMs() };
+  const dated = { ...namedFile, savedAtMs: deps.clock.wallMs() };
   await deps.ledger.apply(record, { kind: "saved", file: dated });
   return dated;
 }
 
 /** Finds the file that the saved audio is to replace; `null` if there is none. */
 async function findReplaced(
-  deps: Deps,
+  deps: NameDeps,
   { replacedFile }: TaskRecord,
   file: SavedFile,
   name: string,
 ): Promise<ReplacedFile | null> {
   if (file.path === join(deps.folder.root, name)) return null;
-  const owner = await ownerOf(deps, name);
+  const owner = await findNameOwner(deps, name);
   // If no record has the name, keep the replacement that was recorded earlier, because a process may have been killed
   // while it replaced the file.
   return owner === null ? replacedFile : await planReplacement(deps.folder, name, owner.file);

@@ -63,9 +63,9 @@ export function emptyRecord(
 /** Creates a record for work that is new to this API key. */
 export function newRecord(
   deps: Pick<GenerationDeps, "ledger" | "clock">,
-  work: IdentifiedRequest,
+  identified: IdentifiedRequest,
 ): TaskRecord {
-  const { input, writtenPrompt, take, fileName, isListed } = work;
+  const { input, writtenPrompt, take, fileName, isListed } = identified;
   const id = workId(deps.ledger.identity.origin, input, take);
   return emptyRecord(deps, {
     workId: id,
@@ -86,25 +86,25 @@ export function newRecord(
  */
 export async function findOrDraft(
   deps: GenerationDeps,
-  work: IdentifiedRequest,
+  identified: IdentifiedRequest,
   signal: AbortSignal,
   deadline?: Deadline,
 ): Promise<FoundRecord> {
-  const fresh = newRecord(deps, work);
+  const fresh = newRecord(deps, identified);
   const records = await deps.ledger.ofWork(fresh.workId);
   const own = records.find(({ keyId }) => keyId === fresh.keyId);
   const isInFlight = own !== undefined && flightOf(own) !== null;
-  const saved = isInFlight ? null : await findSavedAmong(deps, records, work.fileName);
+  const saved = isInFlight ? null : await findSavedAmong(deps, records, identified.fileName);
   if (saved !== null) return { ...saved, notes: [] };
   if (own !== undefined && own.status !== "waiting") return { record: own, file: null, notes: [] };
   const others = records.filter((record) => record !== own);
   for (const other of others) {
-    const taken = await adoptIfVisible(deps, other, signal, deadline);
-    if (taken !== null) return { record: taken, file: null, notes: [] };
+    const adopted = await adoptIfVisible(deps, other, signal, deadline);
+    if (adopted !== null) return { record: adopted, file: null, notes: [] };
   }
   // A request that was never sent gets the file name of the newest call.
   if (own !== undefined) {
-    return { record: { ...own, fileName: work.fileName, replacedFile: null }, file: null, notes: [] };
+    return { record: { ...own, fileName: identified.fileName, replacedFile: null }, file: null, notes: [] };
   }
   return { record: fresh, file: null, notes: notesAboutOtherKeys(others) };
 }
@@ -212,9 +212,9 @@ export async function findRecordOfTask(
   signal: AbortSignal,
   deadline: Deadline,
 ): Promise<TaskRecord | null> {
-  const named = recordIdOfHandle(taskId);
-  if (named !== undefined) {
-    const record = await deps.ledger.get(named);
+  const namedRecordId = recordIdOfHandle(taskId);
+  if (namedRecordId !== undefined) {
+    const record = await deps.ledger.get(namedRecordId);
     if (record !== null) return record;
     // A handle is not an id of the service, so querying the service would be pointless.
     throw new AudioError("not_found", `No request of this API key has the handle ${taskId}.`, {

@@ -87,7 +87,7 @@ export async function finishPart(
 
 /** Opens a call that waits longer than the service can take for a part. */
 function openPartCall({ clock, timing }: GenerationDeps, signal: AbortSignal): OpenCall {
-  const deadline = new Deadline(clock, 2 * timing.stageLimitMs);
+  const deadline = new Deadline(clock, 2 * timing.recoveryWindowMs);
   return { signal, waitMs: deadline.leftMs, onProgress: () => undefined, deadline };
 }
 
@@ -139,7 +139,7 @@ export async function generatePart(
   { input, writtenPrompt = null, take }: PartRequest,
   { signal, narrationId, onSent, onUnknownStatus, forcesDownload = false }: PartCall,
 ): Promise<SavedPart> {
-  const work = {
+  const identified = {
     input: canonicalInput(input),
     writtenPrompt,
     take,
@@ -147,7 +147,7 @@ export async function generatePart(
     isListed: false,
   } as const;
   for (let starts = 0; starts < MAX_JOB_STARTS; starts += 1) {
-    const { record, file } = await findOrDraft(deps, work, signal);
+    const { record, file } = await findOrDraft(deps, identified, signal);
     if (file !== null && !forcesDownload) return { record, file };
     await deps.partsFolder.ensureWritable();
     signal.throwIfAborted();

@@ -25,7 +25,7 @@ import { paceOfLedger } from "../pace.ts";
 import { respelledInput } from "../respelled-input.ts";
 import { storedInput } from "../stored-input.ts";
 import { taskFailedError } from "../task-failed.ts";
-import { type TaskView, taskViewOf } from "../task-view.ts";
+import { buildTaskView, type TaskView } from "../task-view.ts";
 import { chooseName, type NameRequest, saveUnderName } from "./chosen-names.ts";
 import { type FoundRecord, findOrDraft, type IdentifiedRequest, newRecord } from "./find-record.ts";
 import { findOtherPronunciation } from "./other-pronunciation.ts";
@@ -74,17 +74,17 @@ export function identifiedRequest({
 export async function runRequest(
   deps: GenerationDeps,
   jobs: Jobs,
-  work: IdentifiedRequest,
+  identified: IdentifiedRequest,
   request: NameRequest,
   givenCall: Call,
 ): Promise<TaskView> {
   const call = openCall(givenCall, deps.clock);
-  const { idempotencyKey } = newRecord(deps, work);
+  const { idempotencyKey } = newRecord(deps, identified);
   for (let starts = 0; starts < MAX_JOB_STARTS; starts += 1) {
-    const first = await search(deps, work, call, idempotencyKey);
-    const found = (await findOtherPronunciation(deps, work, first)) ?? {
-      ...first,
-      notes: [...(work.notes ?? []), ...first.notes],
+    const foundDirectly = await search(deps, identified, call, idempotencyKey);
+    const found = (await findOtherPronunciation(deps, identified, foundDirectly)) ?? {
+      ...foundDirectly,
+      notes: [...(identified.notes ?? []), ...foundDirectly.notes],
     };
     const view = await runRecord(deps, jobs, request, found, call);
     if (view !== null) return view;
@@ -98,7 +98,7 @@ export async function runRequest(
 
 async function search(
   deps: GenerationDeps,
-  work: IdentifiedRequest,
+  identified: IdentifiedRequest,
   call: OpenCall,
   idempotencyKey: string | null,
 ): Promise<FoundRecord> {
@@ -110,7 +110,7 @@ async function search(
       timeoutError: () =>
         callTimedOut(deps.ledger.store.trouble, { idempotencyKey: idempotencyKey ?? undefined }),
     },
-    (signal) => findOrDraft(deps, work, signal, call.deadline),
+    (signal) => findOrDraft(deps, identified, signal, call.deadline),
   );
 }
 
@@ -144,8 +144,8 @@ async function runRecord(
   const wasKnown = record.taskId !== null && record.status !== "failed";
   if (saved !== null) {
     const listed = await markListed(deps, record);
-    const named = await saveUnderName(deps, listed, saved, request);
-    return await viewOfSaved(deps, listed, { replayed: true, file: named, notes }, request);
+    const namedFile = await saveUnderName(deps, listed, saved, request);
+    return await viewOfSaved(deps, listed, { replayed: true, file: namedFile, notes }, request);
   }
   await deps.folder.ensureWritable();
   const name = await chooseName(deps, record, request);
@@ -167,10 +167,10 @@ async function runRecord(
     case undefined:
       throwIfUnreachable(job, deps.clock);
       if (call.beforeJob === undefined) job.keepRunning();
-      return taskViewOf(job.record, { replayed, notes, activity: activityOf(job, deps) });
+      return buildTaskView(job.record, { replayed, notes, activity: describeActivity(job, deps) });
     case "saved": {
-      const named = await saveUnderName(deps, end.record, end.file, request);
-      return await viewOfSaved(deps, end.record, { replayed, file: named, notes }, request);
+      const namedFile = await saveUnderName(deps, end.record, end.file, request);
+      return await viewOfSaved(deps, end.record, { replayed, file: namedFile, notes }, request);
     }
     case "failed":
       throw taskFailedError(end.record);
@@ -225,7 +225,10 @@ const withShorterWait = (call: OpenCall, ms: number, clock: Clock): OpenCall => 
 });
 
 /** Describes a job to a caller that stops waiting; `null` if the status of the task is enough. */
-export function activityOf({ phase, record }: Job, { clock }: Pick<GenerationDeps, "clock">): string | null {
+export function describeActivity(
+  { phase, record }: Job,
+  { clock }: Pick<GenerationDeps, "clock">,
+): string | null {
   // In these phases the status of the task is enough.
   const isPlain =
     (phase.kind === "watching" && phase.unknownStatus === undefined) ||

@@ -4,7 +4,7 @@ import { workId } from "../../ledger/identity.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 
-type Deps = Pick<GenerationDeps, "ledger">;
+type TakeDeps = Pick<GenerationDeps, "ledger">;
 
 /** Maximum number of earlier takes that are compared, besides the first. Each comparison reads the ledger. */
 const MAX_COMPARED = 9;
@@ -16,7 +16,7 @@ function earlierTakes(take: number): number[] {
 
 /** Finds the first earlier take with the same bytes; `null` if there is none. */
 async function identicalTake(
-  { ledger }: Deps,
+  { ledger }: TakeDeps,
   { origin, input, take }: TaskRecord,
   { sizeBytes, sha256 }: SavedFile,
 ): Promise<number | null> {
@@ -30,7 +30,11 @@ async function identicalTake(
 }
 
 /** The warning about an identical take; `null` if there is none. */
-export async function identicalNote(deps: Deps, record: TaskRecord, file: SavedFile): Promise<string | null> {
+export async function identicalNote(
+  deps: TakeDeps,
+  record: TaskRecord,
+  file: SavedFile,
+): Promise<string | null> {
   const duplicate = await identicalTake(deps, record, file);
   return duplicate === null
     ? null

@@ -6,7 +6,7 @@ import { basename } from "node:path";
 import { MIME_TYPES } from "../../contract/audio-format.ts";
 import { firstCodePoints } from "../../contract/unicode.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { formatOf, storedInput } from "../stored-input.ts";
+import { storedFormat, storedInput } from "../stored-input.ts";
 import { assignFiles, newestExisting } from "./assign-files.ts";
 
 const TITLE_CODE_POINTS = 60;
@@ -22,10 +22,10 @@ export interface ListedFile {
   readonly savedAtMs: number;
 }
 
-type Deps = Pick<GenerationDeps, "ledger" | "folder">;
+type NewestDeps = Pick<GenerationDeps, "ledger" | "folder">;
 
 /** Lists the newest saved files that exist, each once. */
-export async function newestSaved({ ledger, folder }: Deps, limit: number): Promise<ListedFile[]> {
+export async function newestSaved({ ledger, folder }: NewestDeps, limit: number): Promise<ListedFile[]> {
   const records = await ledger.list({ apiKeys: "all", status: "succeeded", limit });
   const own = assignFiles(records);
   const found = await Promise.all(
@@ -39,7 +39,7 @@ export async function newestSaved({ ledger, folder }: Deps, limit: number): Prom
         path,
         name: basename(path),
         title: prompt === "" ? null : firstCodePoints(prompt.replaceAll(/\s+/g, " "), TITLE_CODE_POINTS),
-        mimeType: MIME_TYPES[formatOf(record).format],
+        mimeType: MIME_TYPES[storedFormat(record).format],
         sizeBytes: file.sizeBytes,
         savedAtMs: file.savedAtMs,
       };
@@ -48,7 +48,7 @@ export async function newestSaved({ ledger, folder }: Deps, limit: number): Prom
   return found.filter((file) => file !== null);
 }
 
-export async function newestTaskIds({ ledger }: Deps, limit: number): Promise<string[]> {
+export async function newestTaskIds({ ledger }: NewestDeps, limit: number): Promise<string[]> {
   const records = await ledger.list({ apiKeys: "all", limit });
   return records.flatMap(({ taskId }) => (taskId === null ? [] : [taskId]));
 }

@@ -32,13 +32,13 @@ export async function findOtherPronunciation(
     return {
       record: other,
       file: saved?.matchesFormat === true ? saved : null,
-      notes: [...notes, noteOf(take)],
+      notes: [...notes, otherPronunciationNote(take)],
     };
   }
   return null;
 }
 
-const noteOf = (take: number): string =>
+const otherPronunciationNote = (take: number): string =>
   `This is what was made of this text before its pronunciations changed. Only if the user wants it spoken anew: the same call with take ${take + 1}, which is paid for.`;
 
 /** Whether a part's text is paid for only with pronunciations other than the present ones. */

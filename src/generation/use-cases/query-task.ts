@@ -15,9 +15,9 @@ import { type Jobs, MAX_JOB_STARTS } from "../job/jobs.ts";
 import { describePhase } from "../job/phase.ts";
 import { type QueryOptions, queryService } from "../job/query-service.ts";
 import { type Call, type OpenCall, openCall, waitForJob } from "../job/wait-for-job.ts";
-import { type TaskView, taskViewOf } from "../task-view.ts";
+import { buildTaskView, type TaskView } from "../task-view.ts";
 import { checkTaskId, findRecordOfTask, noteOfEarlierTask } from "./find-record.ts";
-import { activityOf, callTimedOut } from "./generate.ts";
+import { callTimedOut, describeActivity } from "./generate.ts";
 import { viewOfSaved } from "./saved-view.ts";
 
 /**
@@ -49,19 +49,19 @@ async function getOwnTask(
   const saved = record.status === "succeeded" ? await findSaved(deps, record, record.fileName) : null;
   if (saved?.matchesFormat === true) return await viewOfSaved(deps, record, { replayed: true, file: saved });
   // Only download_audio fetches audio that is too large, because a status query must stay cheap.
-  if (record.status === "failed" || record.isTooLarge) return taskViewOf(record, { replayed: true });
+  if (record.status === "failed" || record.isTooLarge) return buildTaskView(record, { replayed: true });
   throwRefusal(jobs, record);
   if (record.taskId === null && call.waitMs === 0) return await viewUnaccepted(deps, jobs, record, call);
   if (isFresh(record, call, deps)) {
     // Start the job or let it continue, even if nobody waits for it.
     jobs.start(record, "finish");
-    return taskViewOf(record, { replayed: true });
+    return buildTaskView(record, { replayed: true });
   }
   const { job, end } = await finishTask(jobs, deps.clock, record, call);
   if (end?.kind === "error") throw end.error;
   if (end?.kind === "saved") return await viewOfSaved(deps, end.record, { replayed: true, file: end.file });
-  const activity = end === null ? activityOf(job, deps) : null;
-  return taskViewOf(end?.kind === "failed" ? end.record : job.record, { replayed: true, activity });
+  const activity = end === null ? describeActivity(job, deps) : null;
+  return buildTaskView(end?.kind === "failed" ? end.record : job.record, { replayed: true, activity });
 }
 
 /**
@@ -89,9 +89,9 @@ async function viewUnaccepted(
   const { job } = jobs.start(record, "finish");
   const leaseCall = { ...call, deadline: new Deadline(deps.clock, MAX_LEASE_WAIT_MS) };
   const end = await waitForJob(job, leaseCall, () => job.phase.kind !== "starting");
-  const facts = { replayed: true, activity: end === null ? activityOf(job, deps) : null };
+  const facts = { replayed: true, activity: end === null ? describeActivity(job, deps) : null };
   if (end?.kind === "saved") return await viewOfSaved(deps, end.record, { ...facts, file: end.file });
-  return taskViewOf(job.record, facts);
+  return buildTaskView(job.record, facts);
 }
 
 /**
@@ -147,11 +147,11 @@ async function withinDeadline<T>(
   deps: GenerationDeps,
   call: OpenCall,
   taskId: string,
-  work: (signal: AbortSignal) => Promise<T>,
+  run: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const timeoutError = (): AudioError => callTimedOut(deps.ledger.store.trouble, { taskId });
   const { clock } = deps;
-  return await withDeadline({ clock, ms: call.deadline.leftMs, signal: call.signal, timeoutError }, work);
+  return await withDeadline({ clock, ms: call.deadline.leftMs, signal: call.signal, timeoutError }, run);
 }
 
 /** Polls a task that is not in this ledger, for this call only. Does not save its audio. */

@@ -11,7 +11,7 @@ import type { SavedFile } from "../../files/saved-file.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../find-saved.ts";
-import { formatOf } from "../stored-input.ts";
+import { storedFormat } from "../stored-input.ts";
 
 /** Maximum size of a resource. The stdio buffers of the official clients hold 10 MiB, and base64 adds a third. */
 const MAX_RESOURCE_BYTES = 7 * 1024 * 1024;
@@ -93,7 +93,7 @@ export async function readAudio(deps: GenerationDeps, uri: string): Promise<Audi
   const bytes = await readSaved(file, deps.folder.root, MAX_RESOURCE_BYTES);
   return {
     bytes,
-    mimeType: file.matchesFormat ? MIME_TYPES[formatOf(record).format] : "application/octet-stream",
+    mimeType: file.matchesFormat ? MIME_TYPES[storedFormat(record).format] : "application/octet-stream",
   };
 }
 

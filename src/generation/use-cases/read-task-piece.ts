@@ -3,7 +3,7 @@ import { MIME_TYPES } from "../../contract/audio-format.ts";
 import { isTaskId } from "../../contract/wire.ts";
 import type { Piece, PieceReader } from "../../files/read-piece.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { formatOf } from "../stored-input.ts";
+import { storedFormat } from "../stored-input.ts";
 import { type AudioBytes, unknownResourceError } from "./read-audio.ts";
 
 /**
@@ -23,7 +23,9 @@ export async function readPiece(
     const files = record.files.toReversed().sort((a, b) => Number(b.matchesFormat) - Number(a.matchesFormat));
     for (const file of files) {
       const bytes = await reader.read(file, deps.folder.root, piece);
-      const mimeType = file.matchesFormat ? MIME_TYPES[formatOf(record).format] : "application/octet-stream";
+      const mimeType = file.matchesFormat
+        ? MIME_TYPES[storedFormat(record).format]
+        : "application/octet-stream";
       if (bytes !== null) return { bytes, mimeType };
     }
   }

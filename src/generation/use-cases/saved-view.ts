@@ -2,7 +2,7 @@
 import type { SavedFile } from "../../files/saved-file.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { type TaskView, taskViewOf, type ViewFacts } from "../task-view.ts";
+import { buildTaskView, type TaskView, type ViewFacts } from "../task-view.ts";
 import { type NameRequest, numberNote } from "./chosen-names.ts";
 import { identicalNote } from "./identical-takes.ts";
 
@@ -17,7 +17,7 @@ export async function viewOfSaved(
   facts: ViewFacts & { readonly file: SavedFile },
   wants: NameRequest = { fileName: null },
 ): Promise<TaskView> {
-  const view = taskViewOf(record, facts);
+  const view = buildTaskView(record, facts);
   const notes = await Promise.all([
     numberNote(deps, record, facts.file, wants),
     identicalNote(deps, record, facts.file),

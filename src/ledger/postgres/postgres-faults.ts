@@ -125,7 +125,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENETUNREACH: "there is no way to the network",
 };
 
-function messageOf(error: unknown): FaultMessage | undefined {
+function parseFaultMessage(error: unknown): FaultMessage | undefined {
   if (error instanceof NotCommitted) return CONFLICT;
   const { code } = serverError.safeParse(error).data ?? {};
   if (code !== undefined) {
@@ -153,7 +153,7 @@ function lossMessage(cause: unknown): FaultMessage {
 /**
  * Whether the work may succeed if it is repeated at once or within seconds. Every transaction may be repeated safely.
  */
-export const isTransient = (error: unknown): boolean => messageOf(error)?.isTransient ?? false;
+export const isTransient = (error: unknown): boolean => parseFaultMessage(error)?.isTransient ?? false;
 
 /**
  * Whether the server is read-only. After a failover the same address leads to the new primary, but only on a new
@@ -190,7 +190,7 @@ export function postgresError(description: string, error: unknown): AudioError {
   };
   return unavailable(
     description,
-    messageOf(error) ?? unknown,
+    parseFaultMessage(error) ?? unknown,
     error instanceof LostConnection ? error.cause : error,
   );
 }

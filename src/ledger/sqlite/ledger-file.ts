@@ -84,13 +84,13 @@ function tightenFile(file: string): void {
  * the path is therefore always damaged, and two processes that start together share one file.
  */
 function createFile(sqlite: typeof NodeSqlite, file: string): void {
-  const draft = `${file}.${process.pid}-${Math.random().toString(36).slice(2)}.new`;
+  const temporaryPath = `${file}.${process.pid}-${Math.random().toString(36).slice(2)}.new`;
   try {
     // Create the file here, because SQLite would use the umask's mode. SQLite's journals inherit the mode of the
     // file.
-    closeSync(openSync(draft, "wx", FILE_MODE));
-    chmodSync(draft, FILE_MODE);
-    const db = new sqlite.DatabaseSync(draft);
+    closeSync(openSync(temporaryPath, "wx", FILE_MODE));
+    chmodSync(temporaryPath, FILE_MODE);
+    const db = new sqlite.DatabaseSync(temporaryPath);
     try {
       // Write everything before the file gets a write-ahead log. The log is merged when the file is closed, and SQLite
       // would not report a full disk at that time.
@@ -103,16 +103,17 @@ function createFile(sqlite: typeof NodeSqlite, file: string): void {
       db.close();
     }
     try {
-      linkSync(draft, file);
+      linkSync(temporaryPath, file);
     } catch (error) {
       if (hasCode(error, "EEXIST")) return;
       // Some file systems have no hard links. A copy is not atomic, but still never replaces an existing file.
-      copyFileSync(draft, file, constants.COPYFILE_EXCL);
+      copyFileSync(temporaryPath, file, constants.COPYFILE_EXCL);
     }
   } catch (error) {
     if (!hasCode(error, "EEXIST")) throw error;
   } finally {
-    for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(`${draft}${suffix}`, { force: true });
+    for (const suffix of ["", "-wal", "-shm", "-journal"])
+      rmSync(`${temporaryPath}${suffix}`, { force: true });
   }
 }
 

@@ -98,7 +98,7 @@ export function textIn(archive: BookArchive, path: string): string | null {
   throw refusedBookError(`defines entities of its own in ${shownName(path)}, which are not resolved`);
 }
 
-function partsOf(href: string): { readonly file: string; readonly id: string | null } {
+function splitHref(href: string): { readonly file: string; readonly id: string | null } {
   const [file = "", id] = href.split("#", 2);
   try {
     return { file: decodeURIComponent(file), id: id === undefined ? null : decodeURIComponent(id) };
@@ -178,13 +178,13 @@ export function readPackage(archive: BookArchive): BookPackage {
         // book.
         const type = attributes["media-type"] ?? "";
         const isNav = /(?:^|\s)nav(?:\s|$)/.test(attributes["properties"] ?? "");
-        items.set(id, { path: partsOf(href).file, type, isNav });
+        items.set(id, { path: splitHref(href).file, type, isNav });
       } else if (name === "spine") tocId = attributes["toc"] ?? null;
       else if (name === "itemref") {
         spine.push({ id: attributes["idref"] ?? "", isLinear: attributes["linear"] !== "no" });
       } else if (name === "reference" && /^(?:toc|cover|index|loi|lot)$/.test(attributes["type"] ?? "")) {
         // Ignore a reference with a fragment. It points into a page that may contain the whole book.
-        const { file, id } = partsOf(href ?? "");
+        const { file, id } = splitHref(href ?? "");
         if (id === null) matter.add(file);
       }
     },
@@ -211,12 +211,12 @@ export function readPackage(archive: BookArchive): BookPackage {
     title: titles[0] ?? null,
     author: authors.length === 0 ? null : [...new Set(authors)].slice(0, MAX_AUTHORS).join(", "),
     pages,
-    contents: contentsOf(archive, path, nav?.path ?? ncx?.path),
+    contents: readContents(archive, path, nav?.path ?? ncx?.path),
   };
 }
 
 /** Reads the table of contents, from XHTML `nav` or NCX; empty if there is none. */
-function contentsOf(archive: BookArchive, from: string, href: string | undefined): TocEntry[] {
+function readContents(archive: BookArchive, from: string, href: string | undefined): TocEntry[] {
   if (href === undefined) return [];
   const file = resolvePath(from, href);
   const xml = textIn(archive, file);
@@ -227,7 +227,7 @@ function contentsOf(archive: BookArchive, from: string, href: string | undefined
   let label = "";
   let target = "";
   const add = (): void => {
-    const { file: page, id } = partsOf(target);
+    const { file: page, id } = splitHref(target);
     if (label !== "") entries.push({ label, level, path: page === "" ? file : resolvePath(file, page), id });
   };
   readXml(xml, {

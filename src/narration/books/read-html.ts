@@ -7,7 +7,7 @@ import { isFrameEnd, isFrameStart } from "../text/plain/ebook-frame.ts";
 import { checkText } from "../text/plan-narration.ts";
 import { type PageBlock, readPage } from "./html-reader.ts";
 
-const textOf = (block: SourceBlock): string =>
+const blockText = (block: SourceBlock): string =>
   block.kind === "paragraph" || block.kind === "heading" ? block.text : "";
 
 /**
@@ -16,11 +16,11 @@ const textOf = (block: SourceBlock): string =>
  */
 function mainBlocks(blocks: readonly PageBlock[], skipped: SkippedList): SourceBlock[] {
   const isMain = [({ isInMain }: PageBlock) => isInMain, ({ isInArticle }: PageBlock) => isInArticle].find(
-    (isIn) => blocks.some((each) => isIn(each) && textOf(each.block) !== ""),
+    (isIn) => blocks.some((each) => isIn(each) && blockText(each.block) !== ""),
   );
   if (isMain === undefined) return blocks.map(({ block }) => block);
   for (const each of blocks) {
-    const text = textOf(each.block);
+    const text = blockText(each.block);
     if (!isMain(each) && text !== "") skipped.add("navigation", text);
   }
   return blocks.filter(isMain).map(({ block }) => block);
@@ -31,12 +31,12 @@ function mainBlocks(blocks: readonly PageBlock[], skipped: SkippedList): SourceB
  * the book.
  */
 export function withoutFrame(blocks: readonly SourceBlock[], skipped: SkippedList): SourceBlock[] {
-  const start = blocks.findIndex((block) => isFrameStart(textOf(block)));
-  const end = blocks.findIndex((block, index) => index > start && isFrameEnd(textOf(block)));
+  const start = blocks.findIndex((block) => isFrameStart(blockText(block)));
+  const end = blocks.findIndex((block, index) => index > start && isFrameEnd(blockText(block)));
   if (start === -1 && end === -1) return [...blocks];
   const book = blocks.slice(start + 1, end === -1 ? undefined : end);
   const [first] = start === -1 ? blocks.slice(end) : blocks;
-  if (first !== undefined) skipped.add("ebook_frame", textOf(first));
+  if (first !== undefined) skipped.add("ebook_frame", blockText(first));
   return book;
 }
 

@@ -3,7 +3,7 @@ import { DamagedPartError } from "../../audio/part-errors.ts";
 import { AudioError, type ErrorCode, internalError } from "../../errors.ts";
 import { NotWantedError } from "../../generation/job/job.ts";
 import type { PartOperations, PartRequest } from "../../generation/use-cases/generate-part.ts";
-import { type JoinedFiles, plannedFiles } from "../files/joined-files.ts";
+import { type FileJoiner, plannedFiles } from "../files/joined-files.ts";
 import { hasChangedChoice } from "../state/changes.ts";
 import type {
   NarrationFile,
@@ -12,26 +12,26 @@ import type {
   StoredPlan,
 } from "../state/narration-state.ts";
 import { partRequest, type VerifiedPart } from "../state/part-request.ts";
-import { chargeOf, type PartStatus, partStatusOf, summarizeParts } from "../state/part-summary.ts";
+import { type PartStatus, partStatus, recordCharge, summarizeParts } from "../state/part-summary.ts";
 import { NarrationLease, type NarrationLeaseDeps } from "./narration-lease.ts";
 import { type DriverStep, decideNextStep, type FileProgress, type PartState } from "./next-step.ts";
 import {
+  buildProblem,
   concernsOnePart,
   joinProblems,
   MAX_JOBS_PER_PART,
-  problemOf,
   unusableAudio,
 } from "./stop-reasons.ts";
 
 export interface NarrationDriverDeps extends NarrationLeaseDeps {
   readonly partOperations: PartOperations;
-  readonly joined: JoinedFiles;
+  readonly fileJoiner: FileJoiner;
 }
 
 /**
  * Errors that may disappear when a running part ends, because most of the reservation of that part is returned then.
  */
-const NO_ROOM: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["budget_exceeded", "max_credits_reached"]);
+const MAY_FIT_LATER: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["budget_exceeded", "max_credits_reached"]);
 
 const INITIAL_STATES: Readonly<Record<PartStatus, PartState>> = {
   open: "open",
@@ -135,7 +135,7 @@ export class NarrationDriver {
     const kept = new AbortController();
     const keeping = this.#lease.keep(() => this.#renewOrLeave(), kept.signal);
     try {
-      await this.#work();
+      await this.#makeParts();
     } catch (error) {
       if (this.#leaving.signal.aborted) return;
       this.#stopCreating(error);
@@ -148,7 +148,7 @@ export class NarrationDriver {
     }
   }
 
-  async #work(): Promise<void> {
+  async #makeParts(): Promise<void> {
     const { plan, state } = await this.#deps.repository.get(this.narrationId);
     this.refresh(state);
     for (;;) {
@@ -156,7 +156,7 @@ export class NarrationDriver {
       await this.#readParts(plan);
       if (this.#leaving.signal.aborted) return;
       const step = this.#next();
-      if (step.kind === "work") this.#begin(plan, step.part);
+      if (step.kind === "make_part") this.#begin(plan, step.part);
       else if (step.kind === "join") await this.#join(plan, step);
       else if (step.kind === "wait") await this.#nextChange.promise;
       else if (await this.#storeEnd(step.isWhole)) return;
@@ -245,7 +245,7 @@ export class NarrationDriver {
     this.#partStates[part] = "working";
     this.#runningParts.set(part, controller);
     const isHalted = this.#blockingProblem !== null || this.#state?.status !== "running";
-    const work =
+    const partEnd =
       isSent && isHalted ? this.#awaitSent(plan, state, part) : this.#create(plan, state, part, controller);
     if (!isSent) this.#unsentParts.add(controller);
     const end = async (outcome: PartState | "out_of_credits"): Promise<void> => {
@@ -257,7 +257,7 @@ export class NarrationDriver {
       this.#setPartState(part, outcome === "out_of_credits" ? "open" : outcome);
       if (outcome === "saved") await this.#noteSaved();
     };
-    void work
+    void partEnd
       .catch((error: unknown): PartState => {
         this.#stopCreating(error);
         return "open";
@@ -302,7 +302,7 @@ export class NarrationDriver {
       if (signal.aborted || error instanceof NotWantedError) return await this.#stateOf(plan, state, part);
       const audioError = error instanceof AudioError ? error : internalError(error);
       // If no other part runs, nothing will release credits, so the narration ends.
-      if (NO_ROOM.has(audioError.code) && this.#runningParts.size > 1) return "out_of_credits";
+      if (MAY_FIT_LATER.has(audioError.code) && this.#runningParts.size > 1) return "out_of_credits";
       if (await this.#mayTryAgain(plan, state, part, audioError)) return "open";
       if (!concernsOnePart(audioError)) {
         this.#stopCreating(audioError);
@@ -316,7 +316,7 @@ export class NarrationDriver {
   async #problemOfPart(request: PartRequest, part: number, error: AudioError): Promise<NarrationProblem> {
     const record = await this.#deps.partOperations.find(request);
     const isPaid = record !== null && (record.status === "succeeded" || record.isGone);
-    return isPaid ? unusableAudio(error.message, part) : problemOf(error, part);
+    return isPaid ? unusableAudio(error.message, part) : buildProblem(error, part);
   }
 
   async #awaitSent(plan: StoredPlan, state: NarrationState, part: number): Promise<PartState> {
@@ -328,7 +328,7 @@ export class NarrationDriver {
 
   async #stateOf(plan: StoredPlan, state: NarrationState, part: number): Promise<PartState> {
     const record = await this.#deps.partOperations.find(partRequest(plan, state, part));
-    return INITIAL_STATES[partStatusOf(record)];
+    return INITIAL_STATES[partStatus(record)];
   }
 
   /** Renews the lease and adopts the stored state. If another process has the lease, stops driving the narration. */
@@ -357,7 +357,7 @@ export class NarrationDriver {
     this.#triesByPart.set(part, tries);
     if (code !== "task_failed" || tries >= MAX_JOBS_PER_PART) return false;
     const record = await this.#deps.partOperations.find(partRequest(plan, state, part));
-    return record === null || chargeOf(record) === 0;
+    return record === null || recordCharge(record) === 0;
   }
 
   /**
@@ -399,8 +399,8 @@ export class NarrationDriver {
       }
       const { narrationId } = this;
       const { signal } = this.#leaving;
-      const order = { narrationId, plan, state, file, parts: sources, isWhole, signal };
-      const made = await this.#deps.joined.make(order);
+      const request = { narrationId, plan, state, file, parts: sources, isWhole, signal };
+      const made = await this.#deps.fileJoiner.join(request);
       // Record this file even if a call has requested another file meanwhile. A file that is joined later may replace
       // this one.
       const newState = await this.#deps.repository.change(narrationId, (before) => ({
@@ -448,7 +448,7 @@ export class NarrationDriver {
       return null;
     }
     this.#fetchedAgain.add(part);
-    if (!mayFetch || partStatusOf(record) !== "saved") {
+    if (!mayFetch || partStatus(record) !== "saved") {
       this.#setPartState(part, "open");
       return null;
     }
@@ -483,7 +483,7 @@ export class NarrationDriver {
   /** Stops sending creates, and keeps the first error as the reason. Accepted tasks are still completed. */
   #stopCreating(error: unknown): void {
     if (!(error instanceof AudioError)) this.#deps.log.error("a narration failed unexpectedly", error);
-    this.#blockingProblem ??= problemOf(error instanceof AudioError ? error : internalError(error), null);
+    this.#blockingProblem ??= buildProblem(error instanceof AudioError ? error : internalError(error), null);
     this.#stopParts();
   }
 

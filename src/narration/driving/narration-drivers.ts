@@ -2,8 +2,8 @@
 import { Deadline } from "../../deadline.ts";
 import type { Call } from "../../generation/job/wait-for-job.ts";
 import type { NarrationState } from "../state/narration-state.ts";
-import { progressOf } from "../views/narration-messages.ts";
-import { statusOf } from "../views/narration-view.ts";
+import { describeProgress } from "../views/narration-messages.ts";
+import { narrationStatus } from "../views/narration-view.ts";
 import { NarrationDriver, type NarrationDriverDeps } from "./narration-driver.ts";
 
 /** Interval at which a call reads a narration that another process drives. */
@@ -61,10 +61,10 @@ export class NarrationDrivers {
       call.signal.throwIfAborted();
       const entry = await repository.entry(narrationId);
       const driver = this.#drivers.get(narrationId);
-      if (statusOf(entry) !== "running" && driver === undefined) return;
+      if (narrationStatus(entry) !== "running" && driver === undefined) return;
       const { chargedCredits } = await repository.bill(narrationId);
       const { savedParts, totalParts } = entry.state;
-      const progress = progressOf(entry.state, chargedCredits, clock.wallMs());
+      const progress = describeProgress(entry.state, chargedCredits, clock.wallMs());
       call.onProgress(progress, { done: savedParts, total: totalParts });
       if (deadline.isOver) return;
       await this.waitForChange(driver, Math.min(FOLLOW_MS, deadline.leftMs), call.signal);

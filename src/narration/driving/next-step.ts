@@ -42,7 +42,7 @@ export interface NarrationProgress {
 
 export type DriverStep =
   /** Creates the part, or waits for it if its create was sent. */
-  | { readonly kind: "work"; readonly part: number }
+  | { readonly kind: "make_part"; readonly part: number }
   | {
       readonly kind: "join";
       readonly file: number;
@@ -64,7 +64,7 @@ export function decideNextStep(progress: NarrationProgress): DriverStep {
   const { partStates, files } = progress;
   const workingParts = partStates.filter((state) => state === "working").length;
   const part = workingParts < MAX_CONCURRENT_PARTS ? nextPart(progress) : -1;
-  if (part !== -1) return { kind: "work", part };
+  if (part !== -1) return { kind: "make_part", part };
   const whole = files.findIndex(
     ({ made, ...file }) => (made === null || made === "incomplete") && isComplete(file, partStates),
   );

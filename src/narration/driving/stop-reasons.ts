@@ -31,7 +31,7 @@ const ADVICE: Partial<Readonly<Record<ErrorCode, string>>> = {
   invalid_api_key: `AUDIO_API_KEY has to be an active key of the account, ${IN_CLIENT_SETTINGS}; then the server has to be restarted.`,
 };
 
-export function problemOf(error: AudioError, part: number | null): NarrationProblem {
+export function buildProblem(error: AudioError, part: number | null): NarrationProblem {
   const remedy = error.remedy ?? ADVICE[error.code];
   return { part, code: error.code, message: `${error.message}${remedy === undefined ? "" : ` ${remedy}`}` };
 }

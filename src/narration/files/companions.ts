@@ -11,7 +11,7 @@ import type { OutputFolder } from "../../files/output-folder.ts";
 import { saveText } from "../../files/save-text.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import type { NarrationFile, StoredPart } from "../state/narration-state.ts";
-import { sentencesOf } from "../text/cutting/sentences.ts";
+import { splitSentences } from "../text/cutting/sentences.ts";
 
 export interface CompanionRequest {
   readonly folder: OutputFolder;
@@ -30,9 +30,9 @@ export interface CompanionRequest {
 
 /** Saves the captions under the name of the audio, and also `NAME.chapters.json` if there are chapters. */
 export async function makeCompanions(
-  order: CompanionRequest,
+  request: CompanionRequest,
 ): Promise<Pick<NarrationFile, "captions" | "srt" | "chapters">> {
-  const { folder, captionFiles, saved, format, title, sources, spoken, joined, leads, signal } = order;
+  const { folder, captionFiles, saved, format, title, sources, spoken, joined, leads, signal } = request;
   const name = basename(saved.path);
   const parts = sources.map(({ path, durationSeconds, sampleRateHz }, index) => ({
     path,
@@ -41,7 +41,7 @@ export async function makeCompanions(
     span: joined.parts[index] ?? { startSeconds: 0, endSeconds: 0 },
     speaker: spoken[index]?.speaker,
     leadSeconds: leads[index],
-    sentences: sentencesOf(spoken[index]?.text ?? "").map((text) => ({
+    sentences: splitSentences(spoken[index]?.text ?? "").map((text) => ({
       text,
       weight: estimateSeconds(text),
     })),

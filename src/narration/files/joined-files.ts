@@ -16,7 +16,7 @@ import { saveAudio } from "../../files/save-audio.ts";
 import { isIntact, precheckFileName } from "../../files/saved-copies.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import { removeIfPresent } from "../../files/temporary-file.ts";
-import { formatOf } from "../../generation/stored-input.ts";
+import { storedFormat } from "../../generation/stored-input.ts";
 import {
   formatOfPlan,
   type NarrationFile,
@@ -24,7 +24,7 @@ import {
   type StoredPlan,
 } from "../state/narration-state.ts";
 import type { VerifiedPart } from "../state/part-request.ts";
-import { excerptOf } from "../text/blocks.ts";
+import { shortenExcerpt } from "../text/blocks.ts";
 import { chapterPosition } from "../text/chapters/chapter-number.ts";
 import type { CompanionRequest } from "./companions.ts";
 import { doubtfulParts } from "./doubtful-parts.ts";
@@ -48,13 +48,13 @@ export interface FileJoinRequest {
   readonly signal: AbortSignal;
 }
 
-export interface JoinedFiles {
+export interface FileJoiner {
   /**
    * Joins one file. An existing file with the same parts and name is kept. A whole file replaces an incomplete one.
    *
    * @throws the AudioErrors of `saveAudio`, PartsDifferError, DamagedPartError
    */
-  make(order: FileJoinRequest): Promise<NarrationFile>;
+  join(request: FileJoinRequest): Promise<NarrationFile>;
 }
 
 type Companions = Pick<NarrationFile, "captions" | "srt" | "chapters">;
@@ -93,12 +93,12 @@ interface JoinDeps {
   readonly captionFiles: CaptionFiles;
 }
 
-export function createJoinedFiles(deps: JoinDeps): JoinedFiles {
+export function createFileJoiner(deps: JoinDeps): FileJoiner {
   const { folder, captionFiles } = deps;
   return {
-    async make(order) {
-      const { state, file, isWhole } = order;
-      const madeFrom = fingerprintOf(order, captionFiles);
+    async join(request) {
+      const { state, file, isWhole } = request;
+      const madeFrom = computeFingerprint(request, captionFiles);
       const before = state.files.find(({ section }) => section === file.section);
       if (before !== undefined && (await isIntact(before, folder.root))) {
         // An incomplete file never replaces a complete one.
@@ -109,7 +109,7 @@ export function createJoinedFiles(deps: JoinDeps): JoinedFiles {
       }
       // Remove the old incomplete file. The new file contains all parts of the old one, and takes its name.
       if (before?.isIncomplete === true && !isWhole) await removeFile(before, folder.root);
-      const made = { ...(await joinParts(deps, order)), madeFrom };
+      const made = { ...(await joinParts(deps, request)), madeFrom };
       const isElsewhere = before !== undefined && before.path !== made.path;
       const isRenamed = isElsewhere && before.sha256 === made.sha256 && before.takenName !== null;
       if (before?.isIncomplete === true || (state.mayReplace && isRenamed))
@@ -120,7 +120,7 @@ export function createJoinedFiles(deps: JoinDeps): JoinedFiles {
 }
 
 /** Hashes everything that a file depends on: audio, pauses, name and captions. */
-function fingerprintOf(
+function computeFingerprint(
   { plan, state, file, parts, isWhole }: FileJoinRequest,
   captionFiles: CaptionFiles,
 ): string {
@@ -188,7 +188,7 @@ function isNameOfOtherRow({ plan, file }: FileJoinRequest, name: string): boolea
   );
 }
 
-type Named = Pick<FileJoinRequest, "narrationId" | "plan" | "state">;
+type FileOwner = Pick<FileJoinRequest, "narrationId" | "plan" | "state">;
 
 /**
  * Checks, before anything is paid, that the file system allows the longest name that will be needed. Ignores other
@@ -196,8 +196,10 @@ type Named = Pick<FileJoinRequest, "narrationId" | "plan" | "state">;
  *
  * @throws AudioError `invalid_file_name`
  */
-export async function checkRoomForNames(folder: OutputFolder, narration: Named): Promise<void> {
-  const names = plannedFiles(narration.plan).map((file) => nameOf({ ...narration, file, isWhole: false }));
+export async function checkRoomForNames(folder: OutputFolder, narration: FileOwner): Promise<void> {
+  const names = plannedFiles(narration.plan).map((file) =>
+    buildFileName({ ...narration, file, isWhole: false }),
+  );
   const longest = names.reduce((one, other) =>
     Buffer.byteLength(other) > Buffer.byteLength(one) ? other : one,
   );
@@ -220,13 +222,13 @@ export function stemOf(narrationId: string, plan: StoredPlan, { fileName }: Narr
   return basename(automaticName(format, plan.title, narrationId), FILE_EXTENSIONS[format]);
 }
 
-function nameOf({
+function buildFileName({
   narrationId,
   plan,
   state,
   file,
   isWhole,
-}: Named & Pick<FileJoinRequest, "file" | "isWhole">): string {
+}: FileOwner & Pick<FileJoinRequest, "file" | "isWhole">): string {
   const format = formatOfPlan(plan);
   const ending = isWhole ? "" : INCOMPLETE;
   const own = file.section === null ? undefined : plan.sections[file.section]?.fileName;
@@ -239,16 +241,16 @@ function nameOf({
       digits,
       "0",
     );
-  const words = `${number}-${firstWords(chapterOf(plan, file.section))}`;
+  const words = `${number}-${firstWords(chapterTitle(plan, file.section))}`;
   // Names of rows do not contain the narration's id, so that after a change of one row the others keep their files.
   if (plan.files === "rows" && state.fileName === null) return `${words}${ending}${FILE_EXTENSIONS[format]}`;
   return extendedName(name, `-${words}${ending}`);
 }
 
 /** Returns the title of a section. For a row of a sheet, returns its first words. */
-function chapterOf(plan: StoredPlan, section: number): string {
+function chapterTitle(plan: StoredPlan, section: number): string {
   if (plan.files !== "rows") return plan.sections[section]?.title ?? plan.title;
-  return excerptOf(plan.parts.find((part) => part.section === section)?.text ?? "");
+  return shortenExcerpt(plan.parts.find((part) => part.section === section)?.text ?? "");
 }
 
 /**
@@ -266,43 +268,46 @@ async function replacedFile(
   return owner.narrationId === narrationId && owner.file.section !== file.section ? null : owner;
 }
 
-async function joinParts(deps: JoinDeps, order: FileJoinRequest): Promise<Omit<NarrationFile, "madeFrom">> {
+async function joinParts(
+  deps: JoinDeps,
+  fileRequest: FileJoinRequest,
+): Promise<Omit<NarrationFile, "madeFrom">> {
   const { folder, clock, captionFiles } = deps;
-  const { plan, file, parts, isWhole, signal } = order;
+  const { plan, file, parts, isWhole, signal } = fileRequest;
   const format = formatOfPlan(plan);
-  const name = nameOf(order);
+  const name = buildFileName(fileRequest);
   const hasCompanions = plan.files !== "rows";
-  const chapter = file.section === null ? null : chapterOf(plan, file.section);
+  const chapter = file.section === null ? null : chapterTitle(plan, file.section);
   const title = chapter ?? plan.title;
   const chapters = chapter === null ? chapterMarks(plan, parts) : [];
   const sources = parts.map(({ file: audio, record, index }, at) => ({
     path: audio.path,
     durationSeconds: record.output?.durationSeconds ?? record.audioSeconds ?? 0,
-    sampleRateHz: formatOf(record).sampleRateHz,
+    sampleRateHz: storedFormat(record).sampleRateHz,
     pauseAfterSeconds: at === parts.length - 1 ? 0 : (plan.parts[index]?.pauseAfterSeconds ?? 0),
     startSeconds: plan.parts[index]?.startSeconds,
   }));
   // Load this module on first use, because only joining needs the audio formats.
   const { joinAudio } = await import("../../audio/join.ts");
   const results: Array<{ readonly joined: JoinedAudio; readonly leads: readonly number[] }> = [];
-  const replaced = await replacedFile(deps, order, name);
+  const replaced = await replacedFile(deps, fileRequest, name);
   const saved = await saveAudio({
     folder,
     fileName: name,
     replacedFile: replaced === null ? null : await planReplacement(folder, name, replaced.file),
     mayBeNamed: async (tried) =>
-      !isNameOfOtherRow(order, tried) && (!hasCompanions || (await isNameOfItsOwn(folder, tried))),
+      !isNameOfOtherRow(fileRequest, tried) && (!hasCompanions || (await isNameOfItsOwn(folder, tried))),
     keepsOtherFormat: false,
     format,
     clock,
     writeAudio: async (sink) => {
       const write = (bytes: Uint8Array): Promise<void> => sink.write(bytes);
-      const leads = await leadsOf(format, sources, signal);
+      const leads = await measureLeads(format, sources, signal);
       const placed = sources.map(({ startSeconds, ...source }, at) => ({
         ...source,
         startSeconds: startSeconds === undefined ? undefined : Math.max(0, startSeconds - (leads[at] ?? 0)),
       }));
-      const tags = { title, author: plan.author, ...albumOf(plan, file) };
+      const tags = { title, author: plan.author, ...albumTags(plan, file) };
       const request = { ...tags, format, parts: placed, chapters, write, signal };
       results.push({ joined: await joinAudio(request), leads });
     },
@@ -315,7 +320,7 @@ async function joinParts(deps: JoinDeps, order: FileJoinRequest): Promise<Omit<N
   const { joined, leads } = result;
   const spoken = parts.map(({ index }) => plan.parts[index] ?? { text: "" });
   const companions = hasCompanions
-    ? await companionsOf({
+    ? await saveCompanions({
         folder,
         captionFiles,
         saved,
@@ -328,7 +333,7 @@ async function joinParts(deps: JoinDeps, order: FileJoinRequest): Promise<Omit<N
         signal,
       })
     : { captions: null, chapters: null };
-  const held = new Set(parts.map(({ index }) => index));
+  const joinedIndexes = new Set(parts.map(({ index }) => index));
   return {
     ...saved,
     ...companions,
@@ -337,8 +342,8 @@ async function joinParts(deps: JoinDeps, order: FileJoinRequest): Promise<Omit<N
     durationSeconds: joined.durationSeconds,
     takenName: basename(saved.path) === name ? null : name,
     isIncomplete: !isWhole,
-    missingParts: file.partIndexes.filter((index) => !held.has(index)),
-    doubtfulParts: doubtfulParts(plan, order.state, parts, joined, leads),
+    missingParts: file.partIndexes.filter((index) => !joinedIndexes.has(index)),
+    doubtfulParts: doubtfulParts(plan, fileRequest.state, parts, joined, leads),
   };
 }
 
@@ -346,22 +351,24 @@ async function joinParts(deps: JoinDeps, order: FileJoinRequest): Promise<Omit<N
  * Returns the tags by which players group the files of a book's chapters. Rows of a sheet get none, because they are
  * not an album.
  */
-function albumOf(plan: StoredPlan, { section }: PlannedFile): TextTags {
+function albumTags(plan: StoredPlan, { section }: PlannedFile): TextTags {
   const { files, title, wholeTitle = title, sections } = plan;
   if (files !== "chapters" || section === null) return {};
   return { album: wholeTitle, track: `${section + 1}/${sections.length}` };
 }
 
-async function companionsOf(order: CompanionRequest): Promise<Pick<NarrationFile, "captions" | "chapters">> {
+async function saveCompanions(
+  request: CompanionRequest,
+): Promise<Pick<NarrationFile, "captions" | "chapters">> {
   const { makeCompanions } = await import("./companions.ts");
-  return await makeCompanions(order);
+  return await makeCompanions(request);
 }
 
 /**
  * Measures the seconds of silence at the start of each part of a timeline. Returns an empty list for narrations without
  * a timeline.
  */
-async function leadsOf(
+async function measureLeads(
   format: OutputFormat,
   sources: readonly JoinPart[],
   signal: AbortSignal,

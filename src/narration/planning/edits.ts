@@ -4,7 +4,7 @@ import { codePointLength } from "../../contract/unicode.ts";
 import { AudioError } from "../../errors.ts";
 import type { Pronunciation } from "../../pronunciation.ts";
 import type { NarrationState, StoredPart, StoredPlan } from "../state/narration-state.ts";
-import { excerptOf } from "../text/blocks.ts";
+import { shortenExcerpt } from "../text/blocks.ts";
 import { hasWords } from "../text/characters.ts";
 import { splitIntoParts } from "../text/cutting/split.ts";
 import { PARAGRAPH_JOINT } from "../text/cutting/units.ts";
@@ -29,7 +29,7 @@ const SAME_MARKS: readonly string[] = ["'‘’‚′`´", '"“”„«»″', 
 const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
 
 /** Matches the quote with any form of its white space, quotation marks and dashes. */
-function patternOf(quote: string): RegExp {
+function quotePattern(quote: string): RegExp {
   const words = quote.normalize("NFC").trim().split(/\s+/);
   const forms = words.map((word) =>
     Array.from(word, (character) => {
@@ -43,7 +43,7 @@ function patternOf(quote: string): RegExp {
 function refuse(quote: string, rule: string): never {
   throw new AudioError(
     "invalid_request",
-    `edits: the quote ${JSON.stringify(excerptOf(quote))} ${rule}. Nothing was sent.`,
+    `edits: the quote ${JSON.stringify(shortenExcerpt(quote))} ${rule}. Nothing was sent.`,
     {
       remedy:
         "Quote some words in a row that stand once in the text, as they are spoken, without marks of Markdown; more words make a quote unique.",
@@ -64,7 +64,7 @@ function applyEdit(texts: readonly string[], { quote, replacement }: Edit): stri
     refuse(quote, `has a replacement of more than ${MAX_REPLACEMENT_CODE_UNITS} characters`);
   }
   if (!hasWords(quote)) refuse(quote, "must hold a letter or a digit");
-  const pattern = patternOf(quote);
+  const pattern = quotePattern(quote);
   const count = texts.reduce((sum, text) => sum + [...text.matchAll(pattern)].length, 0);
   if (count === 0) {
     const isOverAnEnd = pattern.test(texts.join(PARAGRAPH_JOINT));
@@ -89,7 +89,7 @@ function spokenReplacement({ quote, replacement }: Edit, plan: StoredPlan): stri
   if (words === null || isLabelled) {
     throw new AudioError(
       "invalid_request",
-      `edits: the replacement of ${JSON.stringify(excerptOf(quote))} is more than words: an edit cannot make a heading, a pause, another speaker or code. Nothing was sent.`,
+      `edits: the replacement of ${JSON.stringify(shortenExcerpt(quote))} is more than words: an edit cannot make a heading, a pause, another speaker or code. Nothing was sent.`,
       { remedy: "Give words alone, or narrate the changed text: only the parts that differ are paid for." },
     );
   }
@@ -128,7 +128,7 @@ function changedWords(parts: readonly StoredPart[], replacement: string): string
   if (text === undefined) return [];
   const at = text.indexOf(words);
   const [from, to] = [Math.max(0, at - CONTEXT_CODE_UNITS), at + words.length + CONTEXT_CODE_UNITS];
-  const shown = excerptOf(text.slice(from, to).toWellFormed());
+  const shown = shortenExcerpt(text.slice(from, to).toWellFormed());
   return [`${CHANGED}${from === 0 ? "" : "…"}${JSON.stringify(shown)}.`];
 }
 

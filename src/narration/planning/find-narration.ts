@@ -9,7 +9,7 @@ import { secretRefused } from "../../redaction.ts";
 import { checkRoomForNames, stemOf } from "../files/joined-files.ts";
 import type { NarrateChanges } from "../state/changes.ts";
 import { inheritedTakes } from "../state/inherited-takes.ts";
-import { isNarrationId, narrationIdOf } from "../state/narration-id.ts";
+import { deriveNarrationId, isNarrationId } from "../state/narration-id.ts";
 import type { KnownNarration, NarrationRepository } from "../state/narration-repository.ts";
 import { type StoredPlan, withRemarks } from "../state/narration-state.ts";
 import type { Edit } from "./edits.ts";
@@ -102,7 +102,7 @@ export async function findNarration(deps: FindNarrationDeps, source: NarrateSour
   const plan = await planSource(repository, source);
   // Check the planned text, because markup, entities or invisible characters may hide a secret in the input.
   if (holdsSecret(JSON.stringify(plan))) throw secretRefused("The text, as it is read, holds");
-  const narrationId = narrationIdOf(origin, plan);
+  const narrationId = deriveNarrationId(origin, plan);
   const takes = await inheritedTakes(repository, plan);
   if (await repository.knows(narrationId)) {
     await repository.change(narrationId, (state) => {

@@ -7,7 +7,7 @@ import { type Pronunciation, respelledNotes } from "../../pronunciation.ts";
 import type { NarrationSettings, StoredPart, StoredPlan } from "../state/narration-state.ts";
 import type { ReadText, SkippedList } from "../text/blocks.ts";
 import { withChapters } from "../text/chapters/chosen-chapters.ts";
-import { titleOf } from "../text/narration-title.ts";
+import { narrationTitle } from "../text/narration-title.ts";
 import { isSubtitles } from "../text/plain/time-codes.ts";
 import { MAX_PARTS, type NarrationPlan, type PlannedPart, type Speaker, type Voices } from "../text/plan.ts";
 import { planDocument, planNarration } from "../text/plan-narration.ts";
@@ -168,7 +168,7 @@ export function makePlan(source: ProseText, options: PlanOptions): StoredPlan {
       ({ name, count }) =>
         `${name} begins ${count} ${count === 1 ? "line" : "lines"} and has no voice in voices: the name will be spoken.`,
     );
-  const title = titleOf(plan).replaceAll(INVISIBLE_CHARACTERS, " ").trim();
+  const title = narrationTitle(plan).replaceAll(INVISIBLE_CHARACTERS, " ").trim();
   const spoken = plan.parts.map((part) => storedPart(part, options));
   const parts = spoken.map(({ part }) => part);
   return {

@@ -3,7 +3,7 @@
  * says.
  */
 import { languageNotes } from "../../text-language.ts";
-import { excerptOf } from "../text/blocks.ts";
+import { shortenExcerpt } from "../text/blocks.ts";
 import { chapterNumbers } from "../text/chapters/chapter-number.ts";
 import { shownChapter } from "../text/chapters/chosen-chapters.ts";
 import { numberSpans } from "../text/number-spans.ts";
@@ -22,7 +22,7 @@ export function titleOfChosen(
   const all = chapterNumbers(sections);
   const numbers = chosen.flatMap((index) => all[index] ?? []);
   const titles = chosen.flatMap((index) =>
-    all[index] === null ? [excerptOf(sections[index]?.title ?? "")] : [],
+    all[index] === null ? [shortenExcerpt(sections[index]?.title ?? "")] : [],
   );
   const named =
     numbers.length === 0 ? [] : [`${numbers.length === 1 ? "chapter" : "chapters"} ${numberSpans(numbers)}`];
@@ -71,7 +71,7 @@ export function edgesRemark({ parts }: { readonly parts: readonly { readonly tex
   const last = flat.at(-1) ?? "";
   const [end = last] = /(?<= |^).{1,60}$/u.exec(last) ?? [];
   const ending = end === last ? end : `…${end}`;
-  return `${EDGES_BEGIN}${JSON.stringify(excerptOf(flat[0] ?? ""))} and ends ${JSON.stringify(ending)}.`;
+  return `${EDGES_BEGIN}${JSON.stringify(shortenExcerpt(flat[0] ?? ""))} and ends ${JSON.stringify(ending)}.`;
 }
 
 const FRONT_BEGIN = "Before the first chapter, ";

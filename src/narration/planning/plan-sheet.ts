@@ -15,9 +15,9 @@ import { AudioError } from "../../errors.ts";
 import { fileNameFault, givenName } from "../../files/file-name.ts";
 import { respelledNotes } from "../../pronunciation.ts";
 import { formatOfPlan, type StoredPlan } from "../state/narration-state.ts";
-import { excerptOf } from "../text/blocks.ts";
+import { shortenExcerpt } from "../text/blocks.ts";
 import { hasWords } from "../text/characters.ts";
-import { titleOf } from "../text/narration-title.ts";
+import { narrationTitle } from "../text/narration-title.ts";
 import { normaliseLines } from "../text/normalise.ts";
 import { numberSpans } from "../text/number-spans.ts";
 import { type NarrationPlan, PLAN_VERSION, type PlannedPart, type Speaker } from "../text/plan.ts";
@@ -76,7 +76,7 @@ function speakerNamed(cell: string, { voices }: PlanOptions): Partial<Speaker> |
 /** Replaces a decimal comma by a point. Spreadsheets of many countries write a decimal comma. */
 const withPoint = (cell: string): string => cell.replace(/^([+-]?\d+),(\d+)$/, "$1.$2");
 
-function settingsOf({ number, cells }: SheetRow, options: PlanOptions, faults: RowFaults): RowSettings {
+function parseSettings({ number, cells }: SheetRow, options: PlanOptions, faults: RowFaults): RowSettings {
   const speaker = speakerNamed(cells.voice, options);
   const readNumber = (column: "speed" | "pitch" | "volume"): string | number =>
     cells[column] === "" ? (speaker?.[column] ?? "") : withPoint(cells[column]);
@@ -90,7 +90,7 @@ function settingsOf({ number, cells }: SheetRow, options: PlanOptions, faults: R
   if (parsed.success) return parsed.data;
   for (const { path, message } of parsed.error.issues) {
     const column = rowSettings.keyof().parse(path[0]);
-    faults.add(number, `${column} ${JSON.stringify(excerptOf(cells[column]))} ${message}`);
+    faults.add(number, `${column} ${JSON.stringify(shortenExcerpt(cells[column]))} ${message}`);
   }
   return {};
 }
@@ -115,7 +115,8 @@ function checkFileNames(rows: readonly SheetRow[], format: OutputFormat, faults:
   }
   for (const [name, same] of rowsByName) {
     if (same.length === 1) continue;
-    for (const { number } of same) faults.add(number, `the same file ${JSON.stringify(excerptOf(name))}`);
+    for (const { number } of same)
+      faults.add(number, `the same file ${JSON.stringify(shortenExcerpt(name))}`);
   }
 }
 
@@ -142,7 +143,7 @@ function plannedRow(row: SheetRow, section: number, options: PlanOptions, faults
     );
     return [];
   }
-  const { voice = null, ...own } = settingsOf(row, options, faults);
+  const { voice = null, ...own } = parseSettings(row, options, faults);
   const settings = Object.keys(own).length === 0 ? {} : { settings: own };
   try {
     return [
@@ -176,7 +177,7 @@ function filesRemark({ separator }: Sheet, rows: readonly SheetRow[], voices: Re
 
 function columnsRemark({ unknownColumns }: Sheet): string[] {
   if (unknownColumns.length === 0) return [];
-  const shown = unknownColumns.slice(0, COLUMNS_SHOWN).map((name) => JSON.stringify(excerptOf(name)));
+  const shown = unknownColumns.slice(0, COLUMNS_SHOWN).map((name) => JSON.stringify(shortenExcerpt(name)));
   const rest = unknownColumns.length - shown.length;
   const knownColumns = COLUMNS.slice(1).join(", ");
   return [
@@ -210,7 +211,7 @@ function endingRemarks(rows: readonly SheetRow[], format: OutputFormat): string[
   const odd = rows.filter(({ cells }) => others.some((other) => cells.file.toLowerCase().endsWith(other)));
   const [first] = odd;
   if (first === undefined) return [];
-  const example = JSON.stringify(`${excerptOf(first.cells.file)}${extension}`);
+  const example = JSON.stringify(`${shortenExcerpt(first.cells.file)}${extension}`);
   return [
     `${listRows(odd.map(({ number }) => number))}: the name in file ends as another format does, so the file is ${example}; output_format chooses the format.`,
   ];
@@ -257,7 +258,7 @@ export function planSheet(source: string, options: PlanOptions): StoredPlan {
     settings,
     pauseSeconds,
     files: "rows",
-    title: titleOf(plan).replaceAll(INVISIBLE_CHARACTERS, " ").trim(),
+    title: narrationTitle(plan).replaceAll(INVISIBLE_CHARACTERS, " ").trim(),
     sections: rows.map(({ cells, number }) => ({
       title: null,
       row: number,

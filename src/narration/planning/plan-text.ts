@@ -7,7 +7,7 @@ import type { PlanOptions } from "./make-plan.ts";
  * Maximum length of a text that is planned without a thread. Planning it takes about 40 ms, less than a thread takes to
  * start.
  */
-const MAX_UNITS_WITHOUT_THREAD = 100_000;
+const MAX_CODE_UNITS_WITHOUT_THREAD = 100_000;
 
 /**
  * Plans an input: a short text at once, anything else in the planning thread.
@@ -18,7 +18,7 @@ export async function planText(source: InputText, options: PlanOptions): Promise
   // Plan every book in a thread. The unpacked size of an archive is unknown, and deeply nested elements take seconds to
   // close.
   const isBook = source.format === "epub" || source.format === "html";
-  if (isBook || source.text.length > MAX_UNITS_WITHOUT_THREAD) {
+  if (isBook || source.text.length > MAX_CODE_UNITS_WITHOUT_THREAD) {
     const { planInThread } = await import("./plan-thread.ts");
     return await planInThread(source, options);
   }

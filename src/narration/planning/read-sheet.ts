@@ -2,7 +2,7 @@
 import { CsvError, parse } from "csv-parse/sync";
 import { withThousands } from "../../contract/thousands.ts";
 import { AudioError } from "../../errors.ts";
-import { excerptOf } from "../text/blocks.ts";
+import { shortenExcerpt } from "../text/blocks.ts";
 
 const MAX_ROWS = 1000;
 
@@ -49,7 +49,7 @@ export function refusedSheetError(fault: string, remedy = ROW_NUMBERS_REMEDY): A
  * Parses a text into rows of cells. Stray quotation marks count as text, because a line of dialogue often begins with
  * one.
  */
-function recordsOf(text: string, separator: Separator, max: number): string[][] {
+function parseRecords(text: string, separator: Separator, max: number): string[][] {
   try {
     return parse(text, {
       delimiter: separator,
@@ -64,12 +64,12 @@ function recordsOf(text: string, separator: Separator, max: number): string[][] 
     throw refusedSheetError(
       error.code === "CSV_QUOTE_NOT_CLOSED"
         ? `opens a quotation mark that never closes${row === null ? "" : `, in row ${row}`}`
-        : `cannot be read as CSV (${excerptOf(error.message)})`,
+        : `cannot be read as CSV (${shortenExcerpt(error.message)})`,
     );
   }
 }
 
-const nameOf = (cell: string): string => cell.trim().toLowerCase();
+const normaliseName = (cell: string): string => cell.trim().toLowerCase();
 
 /**
  * Finds the separator with which the header has a column `text`. Returns `null` for a sheet of one column, in which a
@@ -77,16 +77,18 @@ const nameOf = (cell: string): string => cell.trim().toLowerCase();
  *
  * @throws AudioError `invalid_request` if the header has no column `text`
  */
-function separatorOf(text: string): Separator | null {
+function detectSeparator(text: string): Separator | null {
   const headers = SEPARATORS.map((separator) => {
-    const [header = []] = recordsOf(text, separator, 1);
-    return { separator, names: header.map(nameOf) };
+    const [header = []] = parseRecords(text, separator, 1);
+    return { separator, names: header.map(normaliseName) };
   });
   const [widest] = headers.toSorted((one, other) => other.names.length - one.names.length);
   const found = headers.find(({ names }) => names.length > 1 && names.includes("text"));
   if (found !== undefined) return found.separator;
   if (widest?.names.length === 1 && widest.names[0] === "text") return null;
-  const shown = (widest?.names ?? []).slice(0, SHOWN_COLUMNS).map((name) => JSON.stringify(excerptOf(name)));
+  const shown = (widest?.names ?? [])
+    .slice(0, SHOWN_COLUMNS)
+    .map((name) => JSON.stringify(shortenExcerpt(name)));
   throw refusedSheetError(
     `has no column "text" in its first row, which holds ${shown.join(", ")}`,
     `Ask the user for a header row with the column text, and perhaps ${COLUMNS.slice(1).join(", ")}.`,
@@ -101,14 +103,14 @@ const isFilled = (cells: readonly string[]): boolean => cells.some((cell) => cel
  * @throws AudioError `invalid_request` if the text is not a sheet, or has no rows or too many
  */
 export function readSheet(text: string): Sheet {
-  const separator = separatorOf(text);
-  const [header = [], ...records] = recordsOf(text, separator ?? "\t", MAX_LINES + 1);
+  const separator = detectSeparator(text);
+  const [header = [], ...records] = parseRecords(text, separator ?? "\t", MAX_LINES + 1);
   if (records.length >= MAX_LINES) {
     throw refusedSheetError(
       `has ${withThousands(MAX_LINES)} rows or more; at most ${withThousands(MAX_ROWS)} are taken`,
     );
   }
-  const names = header.map(nameOf);
+  const names = header.map(normaliseName);
   const twice = COLUMNS.find((column) => names.indexOf(column) !== names.lastIndexOf(column));
   if (twice !== undefined) throw refusedSheetError(`has two columns ${JSON.stringify(twice)}`);
   const filled = records
@@ -129,7 +131,7 @@ export function readSheet(text: string): Sheet {
     separator,
     unknownColumns: header
       .map((name) => name.trim())
-      .filter((name) => name !== "" && !isColumn(nameOf(name))),
+      .filter((name) => name !== "" && !isColumn(normaliseName(name))),
     rows: filled.map(({ cells, number }) => ({
       number,
       cells: {

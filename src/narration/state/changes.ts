@@ -52,7 +52,11 @@ export const withStop = (before: NarrationState): NarrationState =>
  * Previews the takes of a call that only asks. The preview has the status `planned`, and no files or problems. Returns
  * the same object if these takes are already chosen.
  */
-export function previewOf(before: NarrationState, changes: NarrateChanges, plan: StoredPlan): NarrationState {
+export function previewState(
+  before: NarrationState,
+  changes: NarrateChanges,
+  plan: StoredPlan,
+): NarrationState {
   const after = applyRetakes(before, plan, changes.retakes);
   return after === before ? before : { ...after, status: "planned", files: [], problems: [] };
 }

@@ -1,6 +1,6 @@
 /** Keeps chosen takes when a text is edited, for the parts that the edit does not change. */
 import { canonicalInput } from "../../generation/canonical-input.ts";
-import { inputOf } from "./narration-id.ts";
+import { partInput } from "./narration-id.ts";
 import type { NarrationRepository } from "./narration-repository.ts";
 import type { NarrationState, StoredPart, StoredPlan } from "./narration-state.ts";
 
@@ -9,7 +9,7 @@ const MAX_SEARCHED_NARRATIONS = 20;
 
 /** Returns two keys of a part: its request, and its request with its start time. */
 function keysOf(plan: StoredPlan, part: StoredPart): readonly [input: string, timed: string] {
-  const input = canonicalInput(inputOf(plan, part));
+  const input = canonicalInput(partInput(plan, part));
   return [input, `${input} at ${part.startSeconds}`];
 }
 

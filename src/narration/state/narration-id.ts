@@ -12,7 +12,7 @@ const PATTERN = /^nar_[0-9a-f]{32}$/;
 export const isNarrationId = (text: string): boolean => PATTERN.test(text);
 
 /** Builds the input of one part's task. */
-export function inputOf({ settings }: Pick<StoredPlan, "settings">, part: StoredPart): AudioInput {
+export function partInput({ settings }: Pick<StoredPlan, "settings">, part: StoredPart): AudioInput {
   return {
     ...settings,
     ...part.settings,
@@ -22,14 +22,14 @@ export function inputOf({ settings }: Pick<StoredPlan, "settings">, part: Stored
 }
 
 /** Returns the id of a plan's narration. The limit, the file name and the chosen takes do not affect the id. */
-export function narrationIdOf(origin: string, plan: StoredPlan): string {
+export function deriveNarrationId(origin: string, plan: StoredPlan): string {
   const hash = createHash("sha256");
   const add = (text: string): void => void hash.update(`${Buffer.byteLength(text)}:`).update(text);
   add(origin);
   add(`${PLAN_VERSION}`);
   add(plan.files);
   for (const part of plan.parts) {
-    add(canonicalInput(inputOf(plan, part)));
+    add(canonicalInput(partInput(plan, part)));
     add(`${part.pauseAfterSeconds} ${part.section}`);
     if (part.startSeconds !== undefined) add(`at ${part.startSeconds}`);
   }

@@ -1,6 +1,6 @@
 /** The request for one part of a narration (text, settings and chosen take), and the part's file. */
 import type { PartRequest, SavedPart } from "../../generation/use-cases/generate-part.ts";
-import { inputOf } from "./narration-id.ts";
+import { partInput } from "./narration-id.ts";
 import type { NarrationState, StoredPlan } from "./narration-state.ts";
 
 /** A saved part, verified before it is joined. */
@@ -9,12 +9,12 @@ export interface VerifiedPart extends SavedPart {
   readonly index: number;
 }
 
-export function takeOf({ takes }: Pick<NarrationState, "takes">, part: number): number {
+export function chosenTake({ takes }: Pick<NarrationState, "takes">, part: number): number {
   return takes.find((retake) => retake.part === part)?.take ?? 1;
 }
 
 /** Returns the speed that was chosen for a part; `undefined` if the part has the plan's speed. */
-export function speedOf({ takes }: Pick<NarrationState, "takes">, part: number): number | undefined {
+export function chosenSpeed({ takes }: Pick<NarrationState, "takes">, part: number): number | undefined {
   return takes.find((retake) => retake.part === part)?.speed;
 }
 
@@ -31,7 +31,7 @@ export function partRequest(
   const planned = plan.parts[part];
   if (planned === undefined) throw new RangeError(`a plan of ${plan.parts.length} parts has no part ${part}`);
   const written = planned.spoken === undefined ? {} : { writtenPrompt: planned.text };
-  const speed = speedOf(state, part);
-  const input = { ...inputOf(plan, planned), ...(speed === undefined ? {} : { speed }) };
-  return { input, ...written, take: takeOf(state, part) };
+  const speed = chosenSpeed(state, part);
+  const input = { ...partInput(plan, planned), ...(speed === undefined ? {} : { speed }) };
+  return { input, ...written, take: chosenTake(state, part) };
 }

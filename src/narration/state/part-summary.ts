@@ -41,7 +41,7 @@ export interface PartEstimate {
 const MAX_CONCURRENT_READS = 64;
 
 /** The ratio of actual to estimated length so far; `null` before the first part. Used for display only. */
-function paceOf(plan: StoredPlan, records: readonly (TaskRecord | null)[]): number | null {
+function narrationPace(plan: StoredPlan, records: readonly (TaskRecord | null)[]): number | null {
   let estimated = 0;
   let actual = 0;
   plan.parts.forEach((part, index) => {
@@ -53,7 +53,7 @@ function paceOf(plan: StoredPlan, records: readonly (TaskRecord | null)[]): numb
   return estimated === 0 ? null : Math.min(3, Math.max(1 / 3, actual / estimated));
 }
 
-export function partStatusOf(record: TaskRecord | null): PartStatus {
+export function partStatus(record: TaskRecord | null): PartStatus {
   if (record === null) return "open";
   if (record.status === "succeeded" && record.files.some(({ matchesFormat }) => matchesFormat))
     return "saved";
@@ -63,7 +63,7 @@ export function partStatusOf(record: TaskRecord | null): PartStatus {
 }
 
 /** Returns the charge of a record. While the task runs, this is the charge of earlier attempts. */
-export const chargeOf = (record: TaskRecord): number =>
+export const recordCharge = (record: TaskRecord): number =>
   flightOf(record) === null ? (record.spend?.credits ?? 0) : record.earlierCredits;
 
 async function readRecords(
@@ -91,10 +91,10 @@ export async function summarizeParts(
   const faulty = new Set(state.problems.map(({ part }) => part));
   // Saved audio that cannot be used does not count as saved.
   const statuses = records.map((record, index) => {
-    const status = partStatusOf(record);
+    const status = partStatus(record);
     return status === "saved" && faulty.has(index) ? "failed" : status;
   });
-  const pace = paceOf(plan, records) ?? (await parts.pace(plan.settings.voice ?? null));
+  const pace = narrationPace(plan, records) ?? (await parts.pace(plan.settings.voice ?? null));
   const tasks = new Set<string>();
   const partSummary = {
     alreadyPaid: 0,

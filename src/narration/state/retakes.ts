@@ -2,7 +2,7 @@
 
 import { findPartsByQuote } from "../text/quotes.ts";
 import type { NarrationState, StoredPlan } from "./narration-state.ts";
-import { speedOf, takeOf } from "./part-request.ts";
+import { chosenSpeed, chosenTake } from "./part-request.ts";
 
 export interface Retake {
   /** Identifies the part: words that occur in no other part, `cue 12` for subtitles, or `row 5` for a sheet. */
@@ -39,7 +39,7 @@ export function applyRetakes(
     const numbered = numberedParts(plan, retake.quote);
     const parts = numbered.length === 0 ? findPartsByQuote(plan.parts, retake.quote) : numbered;
     for (const part of parts) {
-      const take = isUsualRetake(retake) ? USUAL_RETAKE : (retake.take ?? takeOf(after, part));
+      const take = isUsualRetake(retake) ? USUAL_RETAKE : (retake.take ?? chosenTake(after, part));
       after = withRetake(after, part, take, retake.speed);
     }
   }
@@ -66,7 +66,7 @@ function withRetake(
   take: number,
   speed: number | undefined,
 ): NarrationState {
-  if (takeOf(before, part) === take && speedOf(before, part) === speed) return before;
+  if (chosenTake(before, part) === take && chosenSpeed(before, part) === speed) return before;
   const others = before.takes.filter((retake) => retake.part !== part);
   return {
     ...before,

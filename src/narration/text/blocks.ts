@@ -32,7 +32,7 @@ export class SkippedList {
 
   add(kind: SkippedKind, text: string): void {
     const row = this.#rows.get(kind);
-    const excerpt = row?.excerpt ?? excerptOf(text);
+    const excerpt = row?.excerpt ?? shortenExcerpt(text);
     this.#rows.set(kind, { kind, count: (row?.count ?? 0) + 1, excerpt });
   }
 
@@ -42,7 +42,7 @@ export class SkippedList {
 }
 
 /** Returns the beginning of a text on one line, without splitting a surrogate pair. */
-export function excerptOf(text: string): string {
+export function shortenExcerpt(text: string): string {
   const head = text
     .slice(0, 4 * EXCERPT_CODE_UNITS)
     .replace(/\s+/g, " ")

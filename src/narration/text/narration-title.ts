@@ -3,15 +3,15 @@
  * words. Evidence: form. A heading with a chapter number names the book only if it is the only heading.
  */
 import { firstCodePoints } from "../../contract/unicode.ts";
-import { formOf } from "./chapters/chapter-forms.ts";
+import { parseChapterForm } from "./chapters/chapter-forms.ts";
 import type { NarrationPlan } from "./plan.ts";
 
 const MAX_CODE_POINTS = 80;
 
-const isChapter = (title: string): boolean => formOf(title.replace(/\s+/g, " ")) !== null;
+const isChapter = (title: string): boolean => parseChapterForm(title.replace(/\s+/g, " ")) !== null;
 
 /** Returns the beginning of a text, cut at the end of a word if possible. */
-function beginningOf(text: string): string {
+function firstWords(text: string): string {
   const [line = ""] = text.split(/\n\n/);
   const flat = line.replace(/\s+/g, " ").trim();
   const head = firstCodePoints(flat, MAX_CODE_POINTS);
@@ -21,11 +21,11 @@ function beginningOf(text: string): string {
 }
 
 /** Returns one line of at most 80 code points; empty if the text has no usable beginning. */
-export function titleOf({ title, sections, parts }: NarrationPlan): string {
+export function narrationTitle({ title, sections, parts }: NarrationPlan): string {
   const headings = sections.flatMap(({ title: heading }) => (heading === null ? [] : [heading]));
   const [heading] = headings;
-  if (title !== undefined) return beginningOf(title);
-  if (heading !== undefined && (headings.length === 1 || !isChapter(heading))) return beginningOf(heading);
+  if (title !== undefined) return firstWords(title);
+  if (heading !== undefined && (headings.length === 1 || !isChapter(heading))) return firstWords(heading);
   const [first] = parts;
   const text = first?.text ?? "";
   // Skip the heading of the first chapter.
@@ -33,5 +33,5 @@ export function titleOf({ title, sections, parts }: NarrationPlan): string {
     first !== undefined && sections[first.section]?.title === null
       ? text
       : text.replace(/^[^\n]*(?:\n[^\n]+)*\n\n/, "");
-  return beginningOf(prose);
+  return firstWords(prose);
 }

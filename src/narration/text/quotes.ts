@@ -1,6 +1,6 @@
 /** Finds a part by words quoted from it. A quote is needed because the number of a part may change with an edit. */
 import { AudioError } from "../../errors.ts";
-import { excerptOf } from "./blocks.ts";
+import { shortenExcerpt } from "./blocks.ts";
 import { hasWords } from "./characters.ts";
 import { flowParagraph, normaliseLines } from "./normalise.ts";
 
@@ -25,7 +25,7 @@ const asTyped = (text: string): string =>
   SAME_MARKS.reduce((form, [mark, plain]) => form.replace(mark, plain), text).toLowerCase();
 
 function refuse(quote: string, rule: string): never {
-  const shown = JSON.stringify(excerptOf(quote));
+  const shown = JSON.stringify(shortenExcerpt(quote));
   throw new AudioError("invalid_request", `retakes: the quote ${shown} ${rule}. Nothing was sent.`, {
     remedy: "Quote some words in a row that stand in one part alone; more words make a quote unique.",
   });

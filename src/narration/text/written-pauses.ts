@@ -29,7 +29,7 @@ const BREAK_TAG = /<break\s+time\s*=\s*["']?(\d{1,6}(?:\.\d{1,3})?)(ms|s)["']?\s
 export const markBreakTags = (text: string): string => text.replace(BREAK_TAG, "[pause $1$2]");
 
 /** @throws AudioError `invalid_request` for a pause that is too long */
-function secondsOf({ 0: mark, groups = {} }: RegExpMatchArray): number {
+function parsePauseSeconds({ 0: mark, groups = {} }: RegExpMatchArray): number {
   const figure = groups["figure"] ?? groups["figureFirst"] ?? "";
   const unit = groups["unit"] ?? groups["unitFirst"] ?? "s";
   const kind = /^mi(?!l)/i.test(unit) ? "mi" : /^m/i.test(unit) ? "ms" : "s";
@@ -81,7 +81,7 @@ function dividedByPauses(blocks: readonly SourceBlock[]): SourceBlock[] {
     for (const mark of block.text.matchAll(MARK)) {
       if (!isAtEdge(block.text, mark)) continue;
       add(mark.index);
-      divided.push({ kind: "pause", seconds: secondsOf(mark) });
+      divided.push({ kind: "pause", seconds: parsePauseSeconds(mark) });
       from = mark.index + mark[0].length;
     }
     if (from === 0) return [block];

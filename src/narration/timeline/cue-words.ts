@@ -53,7 +53,7 @@ function spokenLine(line: string, skipped: SkippedList): string | null {
   return hasWords(words) ? words : null;
 }
 
-function linesOf(text: string, skipped: SkippedList): string {
+function joinSpokenLines(text: string, skipped: SkippedList): string {
   const trimmed = text.trim();
   // A song or a sound may span several lines.
   const isSong = SONG.test(trimmed.slice(0, 2)) && SONG.test(trimmed.slice(-2));
@@ -96,7 +96,7 @@ export function cueWords(
       const [, dash = "", inBrackets = ""] = NAME_FIRST.exec(plain) ?? [];
       const named = isKnown(inBrackets.trim()) ? inBrackets.trim() : null;
       const words = named === null ? plain : `${dash}${plain.replace(NAME_FIRST, "")}`;
-      const heard = linesOf(words, skipped);
+      const heard = joinSpokenLines(words, skipped);
       const tag = names[index] ?? null;
       const name = named ?? (tag === null ? null : decodeEntities(tag).trim());
       return heard === "" ? [] : [{ name, text: heard }];

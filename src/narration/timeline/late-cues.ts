@@ -9,7 +9,7 @@ import { partRequest } from "../state/part-request.ts";
 import type { PartSummary } from "../state/part-summary.ts";
 import { lateRemarks, overruns, type TimedPart } from "./lateness.ts";
 
-type Takes = Pick<NarrationState, "takes">;
+type TakesOfState = Pick<NarrationState, "takes">;
 
 /** Maximum number of late cues that are reported one by one. */
 const MAX_LATE = 20;
@@ -17,10 +17,10 @@ const MAX_LATE = 20;
 const isTimeline = ({ parts }: StoredPlan): boolean =>
   parts.some(({ startSeconds }) => startSeconds !== undefined);
 
-const speedOf = (plan: StoredPlan, state: Takes, part: number): number =>
+const speedOf = (plan: StoredPlan, state: TakesOfState, part: number): number =>
   partRequest(plan, state, part).input.speed ?? 1;
 
-function timedPart(plan: StoredPlan, state: Takes, index: number, lengthSeconds: number): TimedPart {
+function timedPart(plan: StoredPlan, state: TakesOfState, index: number, lengthSeconds: number): TimedPart {
   const { startSeconds, cue } = plan.parts[index] ?? {};
   return { startSeconds, cue, lengthSeconds, speed: speedOf(plan, state, index) };
 }
@@ -30,16 +30,16 @@ function timedPart(plan: StoredPlan, state: Takes, index: number, lengthSeconds:
  * length is computed from the known one.
  */
 export async function likelyLate(
-  work: Pick<PartOperations, "find">,
+  partOperations: Pick<PartOperations, "find">,
   plan: StoredPlan,
-  state: Takes,
+  state: TakesOfState,
   records: PartSummary["records"],
 ): Promise<string[]> {
   if (!isTimeline(plan)) return [];
   const parts = plan.parts.map(async ({ estimatedSeconds }, index) => {
     const usual = speedOf(plan, { takes: [] }, index);
     const speed = speedOf(plan, state, index);
-    const other = speed === usual ? null : await work.find(partRequest(plan, { takes: [] }, index));
+    const other = speed === usual ? null : await partOperations.find(partRequest(plan, { takes: [] }, index));
     const estimated = ((other?.audioSeconds ?? estimatedSeconds) * usual) / speed;
     return timedPart(plan, state, index, records[index]?.audioSeconds ?? estimated);
   });
@@ -59,7 +59,11 @@ export interface HeardPart extends Span {
  *
  * @param heard the parts in order
  */
-export function lateCues(plan: StoredPlan, state: Takes, heard: readonly HeardPart[]): NarrationProblem[] {
+export function lateCues(
+  plan: StoredPlan,
+  state: TakesOfState,
+  heard: readonly HeardPart[],
+): NarrationProblem[] {
   if (!isTimeline(plan)) return [];
   const timed = heard.map(({ index, leadSeconds, startSeconds, endSeconds }) => ({
     ...timedPart(plan, state, index, endSeconds - startSeconds),

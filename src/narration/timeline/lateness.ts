@@ -41,7 +41,7 @@ interface CueGroup {
   part: number;
 }
 
-function slotsOf(parts: readonly TimedPart[]): CueGroup[] {
+function groupByCue(parts: readonly TimedPart[]): CueGroup[] {
   const slots: CueGroup[] = [];
   for (const [index, { startSeconds, cue = `${index + 1}`, lengthSeconds }] of parts.entries()) {
     const last = slots.at(-1);
@@ -64,7 +64,7 @@ function slotsOf(parts: readonly TimedPart[]): CueGroup[] {
  */
 export function overruns(parts: readonly TimedPart[], begins?: readonly number[]): Overrun[] {
   const found: Array<{ -readonly [Key in keyof Overrun]: Overrun[Key] }> = [];
-  const slots = slotsOf(parts);
+  const slots = groupByCue(parts);
   let end = 0;
   for (const [index, slot] of slots.entries()) {
     end = (begins?.[slot.first] ?? Math.max(slot.startSeconds, end)) + slot.lengthSeconds;

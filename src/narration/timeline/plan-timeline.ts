@@ -79,11 +79,11 @@ export function planTimeline({ text, kind, speed, voices }: TimelineRequest): Ti
   const read = readCues(text, skipped);
   const speakers = new SpeakerLabels(voices);
   const unknown = new Map<string, number>();
-  const spoken = utterancesOf(read.cues, { voices, speakers, unknown, skipped });
+  const spoken = buildUtterances(read.cues, { voices, speakers, unknown, skipped });
   const hasMarks =
     spoken.filter((utterance) => MARK.test(utterance.text)).length >= MARKS_SHARE * spoken.length;
   const sentences = sentencesIn(spoken, hasMarks);
-  const parts = sentences.flatMap((sentence) => partsOf(sentence, speed));
+  const parts = sentences.flatMap((sentence) => buildParts(sentence, speed));
   if (parts.length === 0) {
     throw new AudioError("invalid_request", "The subtitles hold nothing to speak. Nothing was sent.");
   }
@@ -159,7 +159,7 @@ interface Reading {
   readonly skipped: SkippedList;
 }
 
-function utterancesOf(cues: readonly Cue[], { voices, speakers, unknown, skipped }: Reading): Utterance[] {
+function buildUtterances(cues: readonly Cue[], { voices, speakers, unknown, skipped }: Reading): Utterance[] {
   const names = new Set(Object.keys(voices).map((name) => name.toLowerCase()));
   const isKnown = (name: string): boolean => names.has(name.toLowerCase());
   const words = withoutRepeats(
@@ -202,19 +202,21 @@ const REPEATS_SHARE = 0.3;
  * spoken once. A single repetition is intended and stays. Evidence: share.
  */
 function withoutRepeats(words: readonly CueWords[][], skipped: SkippedList): readonly CueWords[][] {
-  const linesOf = (said: readonly CueWords[] | undefined): string[] =>
+  const splitCueLines = (said: readonly CueWords[] | undefined): string[] =>
     (said ?? []).flatMap(({ text }) => text.split("\n"));
   const repeated = words.map((said, index) => {
-    const [first] = linesOf(said);
+    const [first] = splitCueLines(said);
     return (
       first !== undefined &&
       first.trim() ===
-        linesOf(words[index - 1])
+        splitCueLines(words[index - 1])
           .at(-1)
           ?.trim()
     );
   });
-  const count = words.filter((said, index) => repeated[index] === true && linesOf(said).length > 1).length;
+  const count = words.filter(
+    (said, index) => repeated[index] === true && splitCueLines(said).length > 1,
+  ).length;
   if (count < 2 || count < REPEATS_SHARE * words.length) return words;
   return words.map((said, index) => {
     const [first, ...others] = said;
@@ -251,7 +253,7 @@ function continuesSentence(last: Sentence, cue: Cue, text: string): boolean {
 }
 
 /** Divides text that is too long for one task into several parts, of which only the first has a time. */
-function partsOf({ cue, isFirst, voice: speaker, text }: Sentence, usualSpeed: number): PlannedPart[] {
+function buildParts({ cue, isFirst, voice: speaker, text }: Sentence, usualSpeed: number): PlannedPart[] {
   const { voice, speed = usualSpeed, pitch, volume } = speaker ?? {};
   const settings = {
     ...(speaker?.speed === undefined ? {} : { speed }),

@@ -1,6 +1,6 @@
 /** Reads subtitles (SubRip, WebVTT) into cues in the order of their times, with unchanged text. */
 import { AudioError } from "../../errors.ts";
-import { excerptOf, type SkippedList } from "../text/blocks.ts";
+import { type SkippedList, shortenExcerpt } from "../text/blocks.ts";
 import { normaliseLines } from "../text/normalise.ts";
 import { type CueTimes, cueTimes } from "../text/plain/time-codes.ts";
 
@@ -45,7 +45,7 @@ function timesIn(line: string, number: number): CueTimes | null {
   const times = cueTimes(line);
   if (times === null) {
     if (!ARROW.test(line)) return null;
-    const shown = JSON.stringify(excerptOf(line));
+    const shown = JSON.stringify(shortenExcerpt(line));
     refuse(
       /-->\s*$/.test(line)
         ? `The cue of line ${number} has no end: ${shown}`
@@ -55,10 +55,10 @@ function timesIn(line: string, number: number): CueTimes | null {
   }
   const { startSeconds, endSeconds } = times;
   if (Math.max(startSeconds, endSeconds) > DAY_SECONDS) {
-    refuse(`The times of line ${number} are over 24 hours: ${JSON.stringify(excerptOf(line))}`);
+    refuse(`The times of line ${number} are over 24 hours: ${JSON.stringify(shortenExcerpt(line))}`);
   }
   if (endSeconds < startSeconds) {
-    refuse(`The cue of line ${number} ends before it begins: ${JSON.stringify(excerptOf(line))}`);
+    refuse(`The cue of line ${number} ends before it begins: ${JSON.stringify(shortenExcerpt(line))}`);
   }
   return times;
 }
@@ -101,7 +101,7 @@ function readBlocks(lines: readonly string[], isVtt: boolean, skipped: SkippedLi
 }
 
 /** Names the cues by their numbers if every cue has a number and all are distinct, otherwise by their positions. */
-function namesOf(cues: readonly OpenCue[]): string[] {
+function speakerNames(cues: readonly OpenCue[]): string[] {
   const numbers = cues.flatMap(({ id }) => (id !== null && NUMBER.test(id) ? [id] : []));
   const areNumbered = numbers.length === cues.length && new Set(numbers).size === numbers.length;
   return cues.map(({ id }, index) => (areNumbered && id !== null ? id : `${index + 1}`));
@@ -131,7 +131,7 @@ export function readCues(text: string, skipped: SkippedList): Subtitles {
       "Ask the user to split the file, and narrate each half.",
     );
   }
-  const names = namesOf(open);
+  const names = speakerNames(open);
   const cues = open.map(({ startSeconds, endSeconds, lines: own }, index) => ({
     name: names[index] ?? `${index + 1}`,
     startSeconds,

@@ -4,11 +4,11 @@ import { newestExisting } from "../../generation/use-cases/assign-files.ts";
 import { containsWords } from "../../search-words.ts";
 import type { KnownNarration, NarrationEntry, NarrationRepository } from "../state/narration-repository.ts";
 import type { NarrationFile, StoredPlan } from "../state/narration-state.ts";
-import { statusOf } from "./narration-view.ts";
+import { narrationStatus } from "./narration-view.ts";
 
 export interface ListedNarration {
   readonly narrationId: string;
-  readonly status: ReturnType<typeof statusOf>;
+  readonly status: ReturnType<typeof narrationStatus>;
   readonly title: string;
   readonly createdAtMs: number;
   readonly credits: number;
@@ -47,7 +47,7 @@ export async function listedNarration(
     state.files.flatMap(({ path }, index) => (exists[index] === there ? [path] : []));
   return {
     narrationId,
-    status: statusOf(entry),
+    status: narrationStatus(entry),
     title: state.title,
     createdAtMs: state.createdAtMs,
     credits: Math.round(chargedCredits),
@@ -55,7 +55,7 @@ export async function listedNarration(
     totalParts: state.totalParts,
     paths: pathsThat(true),
     files: state.files.filter((_, index) => exists[index]),
-    isInterrupted: statusOf(entry) !== state.status,
+    isInterrupted: narrationStatus(entry) !== state.status,
     missingPaths: pathsThat(false),
     audioSeconds: state.files.length === 0 ? null : Math.round(seconds * 1000) / 1000,
   };
@@ -99,7 +99,7 @@ const searched = ({ state }: NarrationEntry, { parts, sourceName = "" }: StoredP
 ];
 
 /** Names the next call to make, with its arguments. */
-export function nextStepOf({
+export function describeNextStep({
   narrationId,
   status,
   isInterrupted,

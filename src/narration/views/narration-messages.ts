@@ -4,7 +4,7 @@ import { MINIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "../../contract/billing
 import { CREATES_PER_WINDOW, LIMIT_WINDOW_SECONDS } from "../../contract/service-limits.ts";
 import type { NarrationHandleEnd, NarrationState } from "../state/narration-state.ts";
 import { USUAL_RETAKE } from "../state/retakes.ts";
-import { excerptOf } from "../text/blocks.ts";
+import { shortenExcerpt } from "../text/blocks.ts";
 import { numberSpans } from "../text/number-spans.ts";
 import { type NarrationView, secondsLeft } from "./narration-view.ts";
 
@@ -21,7 +21,7 @@ export function formatDuration(seconds: number): string {
 }
 
 /** Describes the progress of a running narration in one line. */
-export function progressOf(state: NarrationState, chargedCredits: number, nowMs: number): string {
+export function describeProgress(state: NarrationState, chargedCredits: number, nowMs: number): string {
   const left = secondsLeft(state, state.savedParts, nowMs);
   const time = state.savedParts < state.totalParts ? `; about ${formatDuration(left)} left` : "";
   return `Part ${state.savedParts} of ${state.totalParts} saved; ${Math.round(chargedCredits)} credits${time}`;
@@ -205,7 +205,7 @@ function summarizeChapters({ chapters: all }: NarrationView): string {
   const length = isShort ? range(seconds, "s") : range(minutes, "min");
   const prices = chapters.map(({ credits }) => credits);
   const price = Math.max(...prices) === 0 ? "" : ` and ${range(prices, "credits")}`;
-  return `${chapters.length} chapters, from ${JSON.stringify(excerptOf(first))} to ${JSON.stringify(excerptOf(last))}, each of ${length}${price}.`;
+  return `${chapters.length} chapters, from ${JSON.stringify(shortenExcerpt(first))} to ${JSON.stringify(shortenExcerpt(last))}, each of ${length}${price}.`;
 }
 
 const MAX_CHAPTERS_SHOWN = 30;
@@ -217,7 +217,7 @@ export function listChapters({ chapters }: NarrationView): string {
     .slice(0, MAX_CHAPTERS_SHOWN)
     .map(
       ({ number, title, seconds, credits }) =>
-        `${number === null ? "" : `${number} `}${title === null ? "(before the first heading)" : JSON.stringify(excerptOf(title))} ${formatDuration(seconds)} ${Math.round(credits)}`,
+        `${number === null ? "" : `${number} `}${title === null ? "(before the first heading)" : JSON.stringify(shortenExcerpt(title))} ${formatDuration(seconds)} ${Math.round(credits)}`,
     );
   const rest = chapters.length - rows.length;
   const [first = 1, second] = chapters.flatMap(({ number }) => number ?? []);

@@ -99,22 +99,22 @@ export function secondsLeft(state: NarrationState, saved: number, nowMs: number)
  * Returns the stored status. If the narration is stored as running but has no driver, returns `stopped`, because its
  * process has ended.
  */
-export function statusOf({ state, leaseOwner }: NarrationEntry): NarrationStatus {
+export function narrationStatus({ state, leaseOwner }: NarrationEntry): NarrationStatus {
   return state.status === "running" && leaseOwner === null ? "stopped" : state.status;
 }
 
-export function narrationViewOf(
+export function buildNarrationView(
   narration: KnownNarration,
   partSummary: PartSummary,
   nowMs: number,
 ): NarrationView {
   const { plan } = narration;
-  const view = viewWith(narration, figuresOf(narration, partSummary, nowMs));
+  const view = viewWith(narration, deriveFigures(narration, partSummary, nowMs));
   if (view.status !== "planned" || view.isSheet) return view;
   return { ...view, chapters: chapterSums(plan.sections, plan.parts, partSummary.estimates) };
 }
 
-export function figuresOf(
+export function deriveFigures(
   narration: KnownNarration,
   partSummary: PartSummary,
   nowMs: number,
@@ -142,14 +142,14 @@ export function figuresOf(
       suggestedMax: Math.max(
         suggestedMax(charged, partSummary.estimatedCredits - charged, partSummary.missingTasks) +
           partSummary.strayCredits,
-        statusOf(narration) === "stopped" ? (state.maxCredits ?? 0) : 0,
+        narrationStatus(narration) === "stopped" ? (state.maxCredits ?? 0) : 0,
       ),
       toCome: partSummary.toComeCredits,
     },
     seconds: {
       estimate: Math.round(partSummary.estimatedSeconds),
       saved: Math.round(partSummary.savedSeconds),
-      left: statusOf(narration) === "running" ? secondsLeft(state, saved, nowMs) : null,
+      left: narrationStatus(narration) === "running" ? secondsLeft(state, saved, nowMs) : null,
     },
     otherTakes: state.takes.length,
   };
@@ -162,7 +162,7 @@ export function figuresOf(
  */
 export function viewWith(narration: KnownNarration, figures: NarrationFigures): NarrationView {
   const { narrationId, plan, state } = narration;
-  const status = statusOf(narration);
+  const status = narrationStatus(narration);
   const mimeType = MIME_TYPES[formatOfPlan(plan)];
   return {
     narrationId,

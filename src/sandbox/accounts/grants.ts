@@ -21,7 +21,7 @@ const isAlive = (grant: GrantTerms, wallMs: number): boolean =>
   grant.state === "paid" && wallMs < expiryMs(grant);
 
 /** Returns whether an account may create tasks: it needs a paid pack or an active paid subscription, not only gifts. */
-export function unlocks(grants: readonly GrantTerms[], wallMs: number): boolean {
+export function hasUnlockingGrant(grants: readonly GrantTerms[], wallMs: number): boolean {
   return grants.some((grant) => grant.kind !== "gift" && isAlive(grant, wallMs));
 }
 

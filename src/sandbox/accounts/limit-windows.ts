@@ -17,11 +17,13 @@ class SlidingWindow {
   }
 
   /** Admits a request if there is room, and returns whether there was. A refused request does not extend the window. */
-  admit(name: string, nowMs: number): boolean {
-    const recent = (this.#admitted.get(name) ?? []).filter((instant) => nowMs - instant < this.#windowMs);
+  admit(accountId: string, nowMs: number): boolean {
+    const recent = (this.#admitted.get(accountId) ?? []).filter(
+      (instant) => nowMs - instant < this.#windowMs,
+    );
     const admitted = recent.length < this.#limit;
     if (admitted) recent.push(nowMs);
-    this.#admitted.set(name, recent);
+    this.#admitted.set(accountId, recent);
     return admitted;
   }
 }

@@ -5,11 +5,11 @@ import { type AudioInput, audioInputSchema, normalizeAudioInput } from "../../co
 import { GENERATIONS_PATH, IDEMPOTENCY_KEY_HEADER, IDEMPOTENCY_KEY_PATTERN } from "../../contract/wire.ts";
 import { invalidRequestError, rateLimitedError } from "../service-error.ts";
 import { taskView } from "../tasks/task.ts";
-import { callerOf } from "./authentication.ts";
-import { jsonOf, requireJsonContentType } from "./request-body.ts";
+import { authenticatedAccount } from "./authentication.ts";
+import { parseJsonBody, requireJsonContentType } from "./request-body.ts";
 import type { RouteDeps } from "./route-deps.ts";
 
-function idempotencyKeyOf(request: FastifyRequest): string {
+function parseIdempotencyKey(request: FastifyRequest): string {
   const key = request.headers[IDEMPOTENCY_KEY_HEADER];
   if (key === undefined) throw invalidRequestError("The Idempotency-Key header is required.");
   if (typeof key !== "string" || !IDEMPOTENCY_KEY_PATTERN.test(key)) {
@@ -19,8 +19,8 @@ function idempotencyKeyOf(request: FastifyRequest): string {
 }
 
 /** Parses the body as AudioInput. @throws ServiceError invalid_request, whose message names the first invalid field */
-function audioInputOf(request: FastifyRequest): AudioInput {
-  const parsed = audioInputSchema.safeParse(jsonOf(request));
+function parseAudioInput(request: FastifyRequest): AudioInput {
+  const parsed = audioInputSchema.safeParse(parseJsonBody(request));
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const field = issue === undefined ? "" : z.core.toDotPath(issue.path);
@@ -36,10 +36,10 @@ function audioInputOf(request: FastifyRequest): AudioInput {
  */
 export function createRoute(app: FastifyInstance, site: RouteDeps): void {
   app.post(GENERATIONS_PATH, async (request, reply) => {
-    const account = callerOf(request);
-    const idempotencyKey = idempotencyKeyOf(request);
+    const account = authenticatedAccount(request);
+    const idempotencyKey = parseIdempotencyKey(request);
     requireJsonContentType(request);
-    const input = normalizeAudioInput(audioInputOf(request));
+    const input = normalizeAudioInput(parseAudioInput(request));
     if (!site.limits.admitCreate(account.id)) throw rateLimitedError();
     const { task, replayed } = site.tasks.createOrReplay(account, idempotencyKey, input);
     if (!replayed) site.generator.start(task);

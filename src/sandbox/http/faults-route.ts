@@ -2,7 +2,7 @@
 import type { FastifyInstance } from "fastify";
 import { type Faults, faultsSchema } from "../faults.ts";
 import { invalidRequestError } from "../service-error.ts";
-import { jsonOf } from "./request-body.ts";
+import { parseJsonBody } from "./request-body.ts";
 
 /**
  * Answers 204 to the body `{ fail_next_tasks?, unavailable?, capacity_full? }`, and 400 to any other. Refuses
@@ -12,7 +12,7 @@ import { jsonOf } from "./request-body.ts";
 export function faultsRoute(app: FastifyInstance, faults: Faults): void {
   app.post("/sandbox/faults", async (request, reply) => {
     if (request.headers.origin !== undefined) throw invalidRequestError("Web pages may not set faults.");
-    const settings = faultsSchema.safeParse(jsonOf(request));
+    const settings = faultsSchema.safeParse(parseJsonBody(request));
     if (!settings.success) {
       throw invalidRequestError(
         "The body may hold fail_next_tasks (a whole number), unavailable (api_unavailable, " +

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { GENERATIONS_PATH } from "../../contract/wire.ts";
 import { notFoundError, rateLimitedError } from "../service-error.ts";
 import { type Task, taskView } from "../tasks/task.ts";
-import { callerOf } from "./authentication.ts";
+import { authenticatedAccount } from "./authentication.ts";
 import type { RouteDeps } from "./route-deps.ts";
 
 const idParameter = z.object({ id: z.string() });
@@ -16,7 +16,7 @@ const idParameter = z.object({ id: z.string() });
  *   exist (docs/contract.md, Query).
  */
 export function requestedTask(site: RouteDeps, request: FastifyRequest): Task {
-  const account = callerOf(request);
+  const account = authenticatedAccount(request);
   if (!site.limits.admitRead(account.id)) throw rateLimitedError();
   const task = site.tasks.find(idParameter.parse(request.params).id);
   if (task === undefined || task.account !== account) throw notFoundError();

@@ -66,7 +66,7 @@ export function requireJsonContentType(request: FastifyRequest): void {
 }
 
 /** Parses the body as JSON. @throws ServiceError invalid_request if it is absent, not UTF-8 or not JSON */
-export function jsonOf(request: FastifyRequest): unknown {
+export function parseJsonBody(request: FastifyRequest): unknown {
   if (!Buffer.isBuffer(request.body) || request.body.byteLength === 0) {
     throw invalidRequestError("The body is missing.");
   }

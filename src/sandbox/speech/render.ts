@@ -2,11 +2,11 @@
 import { VOICES } from "../../contract/voices.ts";
 import { encode, encoderRateHz } from "./encode/encode.ts";
 import { RATE_STEP_HZ, resample } from "./sound/resample.ts";
-import { amplify, brighten, fadeEnds, peakOf, withoutSilentEnds } from "./sound/shape.ts";
+import { amplify, brighten, fadeEnds, findPeak, withoutSilentEnds } from "./sound/shape.ts";
 import { type SpeechRequest, type SpokenAudio, UnspeakablePromptError } from "./speech-request.ts";
 import { FLITE_RATE_HZ, speakWithFlite } from "./synthesis/flite.ts";
 import { traitsOf, type VoiceTraits } from "./synthesis/voices.ts";
-import { type Breath, breathsOf, type Gap } from "./text/breaths.ts";
+import { type Breath, type Gap, splitBreaths } from "./text/breaths.ts";
 import { readPrompt } from "./text/prompt.ts";
 
 /**
@@ -63,7 +63,7 @@ async function renderSamples(request: SpeechRequest, rateHz: number): Promise<Fl
   const longest = MAX_AUDIO_SECONDS * rateHz;
   let length = silence(LEAD_SECONDS);
   let gap = 0;
-  for (const breath of breathsOf(await readPrompt(request.prompt, languages))) {
+  for (const breath of splitBreaths(await readPrompt(request.prompt, languages))) {
     const sound = await renderBreath(breath, traits, request, rateHz);
     if (sound.length === 0) continue;
     parts.push({ start: length + gap, sound });
@@ -87,6 +87,6 @@ async function renderSamples(request: SpeechRequest, rateHz: number): Promise<Fl
 export async function renderSpeech(request: SpeechRequest): Promise<SpokenAudio> {
   const samples = await renderSamples(request, encoderRateHz(request.outputFormat, request.sampleRate));
   if (samples === null) throw new UnspeakablePromptError();
-  amplify(samples, (PEAK * request.volume) / peakOf(samples));
+  amplify(samples, (PEAK * request.volume) / findPeak(samples));
   return encode(samples, request.outputFormat, request.sampleRate);
 }

@@ -3,7 +3,7 @@ import { chargeForSeconds } from "../../contract/billing.ts";
 import { RECOVERY_WINDOW_SECONDS } from "../../contract/service-limits.ts";
 import type { SandboxClock } from "../clock.ts";
 import { type SpeechEngine, type SpeechRequest, UnspeakablePromptError } from "../speech/speech.ts";
-import { renditionOf } from "./rendition.ts";
+import { deriveRendition } from "./rendition.ts";
 import type { Task, TaskEnding } from "./task.ts";
 import type { TaskRegistry } from "./task-registry.ts";
 
@@ -23,7 +23,7 @@ class GenerationFailure extends Error {
 const failed = (): GenerationFailure =>
   new GenerationFailure("generation_failed", "The audio could not be generated.");
 
-function speechRequestOf({ id, input }: Task): SpeechRequest {
+function buildSpeechRequest({ id, input }: Task): SpeechRequest {
   const { prompt, voice, output_format, sample_rate, speed, volume, pitch } = input;
   return {
     prompt,
@@ -33,7 +33,7 @@ function speechRequestOf({ id, input }: Task): SpeechRequest {
     speed,
     volume,
     pitch,
-    rendition: renditionOf(id),
+    rendition: deriveRendition(id),
   };
 }
 
@@ -106,7 +106,7 @@ export class Generator {
     const spoken = new AbortController();
     try {
       return await Promise.race([
-        engine.speak(speechRequestOf(task), spoken.signal),
+        engine.speak(buildSpeechRequest(task), spoken.signal),
         clock.sleep(remainingMs, AbortSignal.any([this.#stopping.signal, spoken.signal])).then(() => {
           throw new GenerationFailure("recovery_expired", "The audio could not be generated in time.");
         }),

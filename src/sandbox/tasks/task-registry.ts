@@ -3,7 +3,7 @@ import type { NormalizedAudioInput } from "../../contract/audio-input.ts";
 import { RESERVED_CREDITS } from "../../contract/billing.ts";
 import { IN_FLIGHT_TASKS } from "../../contract/service-limits.ts";
 import type { Account } from "../accounts/directory.ts";
-import { type Draw, endReservation, planDraws, reserve, unlocks } from "../accounts/grants.ts";
+import { type Draw, endReservation, hasUnlockingGrant, planDraws, reserve } from "../accounts/grants.ts";
 import type { SandboxClock } from "../clock.ts";
 import type { Faults } from "../faults.ts";
 import { ServiceError } from "../service-error.ts";
@@ -108,7 +108,7 @@ const isSameInput = (one: NormalizedAudioInput, other: NormalizedAudioInput): bo
   JSON.stringify(one) === JSON.stringify(other);
 
 function drawsFor({ grants }: Account, wallMs: number): Draw[] {
-  if (!unlocks(grants, wallMs)) {
+  if (!hasUnlockingGrant(grants, wallMs)) {
     throw new ServiceError(
       "purchase_required",
       "A paid credit pack or an active paid subscription is needed to create tasks.",

@@ -34,13 +34,13 @@ export async function answerTask(
   client: Client = {},
 ): Promise<Record<string, unknown>> {
   requireTasks(context);
-  const named = namingTask.safeParse(params);
-  if (!named.success) throw new ProtocolError(ProtocolErrorCode.InvalidParams, "taskId must be a string.");
+  const parsed = namingTask.safeParse(params);
+  if (!parsed.success) throw new ProtocolError(ProtocolErrorCode.InvalidParams, "taskId must be a string.");
   try {
     deps.tools.assertConfigured();
-    const { taskId } = named.data;
+    const { taskId } = parsed.data;
     if (!handleFormat.safeParse(taskId).success) return throwUnknown();
-    const { find, operations } = await (await deps.tools.generation()).callHandles();
+    const { findCallHandle: find, operations } = await (await deps.tools.generation()).callHandles();
     const handle = (await find(taskId)) ?? throwUnknown();
     const taskRequest = { method, handle, deps, context, client };
     if (handle.kind === "narration") {

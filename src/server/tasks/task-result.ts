@@ -6,12 +6,12 @@ import type { Redact } from "../../redaction.ts";
 /** The interval at which clients should ask. Short, because a request only reads the ledger. */
 const POLL_INTERVAL_MS = 1000;
 
-type Head = Pick<CallHandleStatus<unknown>, "handleId" | "createdAtMs" | "updatedAtMs">;
+type HandleTimes = Pick<CallHandleStatus<unknown>, "handleId" | "createdAtMs" | "updatedAtMs">;
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 
 /** The fields of every task. `ttlMs` is `null`, because handles do not expire. */
-const taskFields = ({ handleId, createdAtMs, updatedAtMs }: Head) => ({
+const taskFields = ({ handleId, createdAtMs, updatedAtMs }: HandleTimes) => ({
   taskId: handleId,
   createdAt: iso(createdAtMs),
   lastUpdatedAt: iso(updatedAtMs),

@@ -4,7 +4,7 @@ import type { ObservedTask } from "../../../src/api/read-task.ts";
 import { RESERVED_CREDITS } from "../../../src/contract/billing.ts";
 import { type LedgerIdentity, LedgerStore } from "../../../src/ledger/ledger-store.ts";
 import { applyEvent, type TaskEvent } from "../../../src/ledger/lifecycle.ts";
-import { rowOf, type TaskRecord, taskRecordSchema } from "../../../src/ledger/record.ts";
+import { type TaskRecord, taskRecordSchema, toRow } from "../../../src/ledger/record.ts";
 import type { Admission } from "../../../src/ledger/rules/admission.ts";
 import type { SlotRelease } from "../../../src/ledger/rules/api-key-state.ts";
 import { durabilityOf } from "../../../src/ledger/rules/durability.ts";
@@ -408,7 +408,7 @@ class Run {
       process,
       () =>
         process.store.admit({
-          after: rowOf(after),
+          after: toRow(after),
           expectedRevision: known.revision,
           sendId,
           narrationId: null,
@@ -435,7 +435,7 @@ class Run {
     ignoresLease = false,
   ): Promise<TaskRecord | null> {
     const draft = this.#draft(process.key, recordId);
-    const claim = { row: rowOf(draft), leaseTtlMs: LEASE_MS };
+    const claim = { row: toRow(draft), leaseTtlMs: LEASE_MS };
     const answer = await this.#operate(
       process,
       () => process.store.acquireLease(replacing === undefined ? claim : { ...claim, deadOwner: replacing }),
@@ -532,7 +532,7 @@ class Run {
           keyId: process.key,
           recordId,
           expectedRevision: known?.revision ?? null,
-          after: after === null ? null : rowOf(after),
+          after: after === null ? null : toRow(after),
           durability: durabilityOf(known, after),
           slot,
           lease: releasesLease ? "release" : "renew",

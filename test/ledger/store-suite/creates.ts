@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type { AdmitRequest } from "../../../src/ledger/ledger-store.ts";
-import { rowOf } from "../../../src/ledger/record.ts";
+import { toRow } from "../../../src/ledger/record.ts";
 import { type Desk, LAPSE_MS, LEASE_MS, MINUTE_MS, reasonOf, type StoreBench, waitOf } from "./desk.ts";
 
 export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void {
@@ -112,7 +112,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       await desk.claim(record);
       const renamed = await desk.change(record, { fileName: "a.mp3" });
       const stale = await desk.ask({}, { record });
-      const { value } = rowOf(renamed);
+      const { value } = toRow(renamed);
       expect(stale.admission).toEqual({ kind: "conflict", value, isLeaseLost: false });
       expect((await desk.ask({}, { record: desk.record() })).admission).toEqual({
         kind: "conflict",

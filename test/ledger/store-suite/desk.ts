@@ -9,7 +9,7 @@ import type {
   RecordWrite,
   RecordWriteAnswer,
 } from "../../../src/ledger/ledger-store.ts";
-import { rowOf, type TaskRecord, taskRecordSchema } from "../../../src/ledger/record.ts";
+import { type TaskRecord, taskRecordSchema, toRow } from "../../../src/ledger/record.ts";
 import type { Admission } from "../../../src/ledger/rules/admission.ts";
 import type { SlotRelease } from "../../../src/ledger/rules/api-key-state.ts";
 import { sampleRecord } from "../sample-record.ts";
@@ -97,7 +97,7 @@ export class Desk {
   }
 
   claim(record: TaskRecord, processId = "holder", replacing?: string): Promise<LeaseAnswer> {
-    const claim = { row: rowOf(record), leaseTtlMs: LEASE_MS };
+    const claim = { row: toRow(record), leaseTtlMs: LEASE_MS };
     return this.store(processId).acquireLease(
       replacing === undefined ? claim : { ...claim, deadOwner: replacing },
     );
@@ -108,7 +108,7 @@ export class Desk {
     const { keyId, recordId } = record;
     const stored = await this.stored(record);
     const expectedRevision = stored?.revision ?? null;
-    const after = rowOf(record);
+    const after = toRow(record);
     const durability = "process_kill";
     const answer = await this.store().write({ keyId, recordId, expectedRevision, after, durability });
     if (!answer.written) throw new Error("not written");
@@ -134,7 +134,7 @@ export class Desk {
     processId = "holder",
   ): Promise<RecordWriteAnswer> {
     const { keyId, recordId, revision } = record;
-    const after = rowOf({ ...record, ...changes, revision: revision + 1 });
+    const after = toRow({ ...record, ...changes, revision: revision + 1 });
     return this.store(processId).write({
       keyId,
       recordId,
@@ -160,7 +160,7 @@ export class Desk {
     const after: TaskRecord = { ...before, status: "unresolved", revision: before.revision + 1, spend };
     const sendId = changes.sendId ?? randomUUID();
     const admission = await this.store(processId).admit({
-      after: rowOf(after),
+      after: toRow(after),
       expectedRevision: before.revision,
       sendId,
       maxCreates: 1000,

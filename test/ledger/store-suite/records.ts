@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { pathLookupKey, taskLookupKey, workLookupKey } from "../../../src/ledger/identity.ts";
-import { rowOf } from "../../../src/ledger/record.ts";
+import { toRow } from "../../../src/ledger/record.ts";
 import type { StoredValue } from "../../../src/ledger/store/record-rows.ts";
 import { type Desk, LEASE_MS, MINUTE_MS, reasonOf, type StoreBench, savedAt } from "./desk.ts";
 
@@ -37,7 +37,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       const record = await desk.put(desk.record());
       const next = await desk.change(record, { fileName: "first.mp3" });
       const late = await desk.write(record, { fileName: "late.mp3" });
-      expect(late).toEqual({ written: false, value: rowOf(next).value });
+      expect(late).toEqual({ written: false, value: toRow(next).value });
       expect(await desk.stored(record)).toEqual(next);
     });
 
@@ -49,10 +49,10 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
         keyId,
         recordId,
         expectedRevision: null,
-        after: rowOf(desk.record({ recordId })),
+        after: toRow(desk.record({ recordId })),
         durability: "power_cut" as const,
       };
-      expect(await desk.store().write(anew)).toEqual({ written: false, value: rowOf(record).value });
+      expect(await desk.store().write(anew)).toEqual({ written: false, value: toRow(record).value });
       expect(await desk.remove(record)).toEqual({ written: true });
       expect(await desk.stored(record)).toBeUndefined();
       // A deletion is repeated if its answer is lost.
@@ -92,7 +92,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
     it("belong to one process until released", async () => {
       const desk = newDesk();
       const record = desk.record();
-      const value = rowOf(record).value;
+      const value = toRow(record).value;
       expect(await desk.claim(record, "a")).toEqual({ leaseOwner: "a", value });
       expect(await desk.claim({ ...record, fileName: "theirs" }, "b")).toEqual({ leaseOwner: "a", value });
       await desk.store("b").releaseLease(record.recordId);
@@ -208,7 +208,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       const record = await desk.put(desk.record({ status: "queued", taskId: "t" }));
       const ended = await desk.change(record, { status: "failed" });
       const { keyId, recordId } = record;
-      const listed = { keyId, recordId, value: rowOf(ended).value };
+      const listed = { keyId, recordId, value: toRow(ended).value };
       expect(await desk.store().list({ apiKeys: "own", limit: 9 })).toEqual([listed]);
       expect(await desk.store().list({ apiKeys: "own", status: "queued", limit: 9 })).toEqual([]);
       expect(await desk.store().list({ apiKeys: "own", status: "failed", limit: 9 })).toEqual([listed]);

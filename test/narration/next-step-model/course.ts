@@ -109,7 +109,7 @@ class Narration {
   /** @returns `false` if it has ended, and no call asks for more */
   take(step: DriverStep): boolean {
     switch (step.kind) {
-      case "work":
+      case "make_part":
         this.#isUnsent ||= this.#parts[step.part] === "open";
         this.#parts[step.part] = "working";
         return true;

@@ -36,7 +36,7 @@ export const plantedFaults: readonly PlantedFault[] = [
       );
       const isHeld = progress.isHalted || progress.hasUnsentPart || progress.isOutOfCredits;
       const hasRoom = !isHeld && working === 3 && open !== -1;
-      return hasRoom ? { kind: "work", part: open } : decideNextStep(progress);
+      return hasRoom ? { kind: "make_part", part: open } : decideNextStep(progress);
     },
     promises: ["at most three are at work"],
   },
@@ -65,8 +65,8 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: "the last open part begins first",
     next: (progress) => {
       const step = decideNextStep(progress);
-      if (step.kind !== "work" || progress.partStates[step.part] !== "open") return step;
-      return { kind: "work", part: progress.partStates.lastIndexOf("open") };
+      if (step.kind !== "make_part" || progress.partStates[step.part] !== "open") return step;
+      return { kind: "make_part", part: progress.partStates.lastIndexOf("open") };
     },
     promises: ["parts begin in reading order", "no two equal parts are at work"],
   },
@@ -75,13 +75,13 @@ export const plantedFaults: readonly PlantedFault[] = [
     next: (progress) => {
       const step = decideNextStep(progress);
       const open = at(progress, "open");
-      const isSent = step.kind === "work" && progress.partStates[step.part] === "sent";
+      const isSent = step.kind === "make_part" && progress.partStates[step.part] === "sent";
       return isSent &&
         open !== -1 &&
         !progress.isHalted &&
         !progress.hasUnsentPart &&
         !progress.isOutOfCredits
-        ? { kind: "work", part: open }
+        ? { kind: "make_part", part: open }
         : step;
     },
     promises: ["what was sent comes first", "no two equal parts are at work"],
@@ -90,7 +90,8 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: "what was sent is left to itself after a halt",
     next: (progress) => {
       const step = decideNextStep(progress);
-      const isSent = step.kind === "work" && progress.partStates[step.part] === "sent" && progress.isHalted;
+      const isSent =
+        step.kind === "make_part" && progress.partStates[step.part] === "sent" && progress.isHalted;
       return isSent ? { kind: "end", isWhole: false } : step;
     },
     promises: [

@@ -44,7 +44,7 @@ function canWork(progress: NarrationProgress): boolean {
   return !isHeld && beginnable(progress, "open").length > 0;
 }
 
-function checkWork(progress: NarrationProgress, part: number): void {
+function checkMakePart(progress: NarrationProgress, part: number): void {
   const state = progress.partStates[part];
   demand(state === "open" || state === "sent", "only what is open or sent is begun");
   demand(indexesOf(progress, "working").length < MAX_AT_ONCE, "at most three are at work");
@@ -108,7 +108,7 @@ function checkEnd(progress: NarrationProgress, isWhole: boolean): void {
 
 /** @throws Violation named after the promise that the step breaks */
 export function checkStep(progress: NarrationProgress, step: DriverStep): void {
-  if (step.kind === "work") checkWork(progress, step.part);
+  if (step.kind === "make_part") checkMakePart(progress, step.part);
   else if (step.kind === "join") checkJoin(progress, step);
   else {
     const waiting = progress.files.filter((file) => isWaiting(progress, file));

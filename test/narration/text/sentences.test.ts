@@ -1,6 +1,6 @@
 /** Where sentences end in every language of the voices. A bar marks each boundary. */
 import { describe, expect, it } from "vitest";
-import { sentencesOf } from "../../../src/narration/text/cutting/sentences.ts";
+import { splitSentences } from "../../../src/narration/text/cutting/sentences.ts";
 import { planNarration } from "../../../src/narration/text/plan-narration.ts";
 
 const CASES: ReadonlyArray<readonly [language: string, text: string]> = [
@@ -73,15 +73,15 @@ describe("a long paragraph", () => {
 describe("sentences", () => {
   it.each(CASES)("%s: %s", (_, marked) => {
     const sentences = marked.split("|").map((sentence) => sentence.trim());
-    expect(sentencesOf(marked.replaceAll("|", ""))).toEqual(sentences);
+    expect(splitSentences(marked.replaceAll("|", ""))).toEqual(sentences);
   });
 
   it("do not end after a single letter, because it may be an initial, which misses one boundary in fifty", () => {
-    expect(sentencesOf("Ele toma vitamina C. Depois descansa.")).toHaveLength(1);
+    expect(splitSentences("Ele toma vitamina C. Depois descansa.")).toHaveLength(1);
   });
 
   it("end at a deliberate line break, and with a paragraph", () => {
-    expect(sentencesOf("How doth the little crocodile\nImprove his shining tail,\n\nAnd pour.")).toEqual([
+    expect(splitSentences("How doth the little crocodile\nImprove his shining tail,\n\nAnd pour.")).toEqual([
       "How doth the little crocodile",
       "Improve his shining tail,",
       "And pour.",
@@ -91,7 +91,7 @@ describe("sentences", () => {
   it("lose nothing and repeat nothing", () => {
     for (const [, marked] of CASES) {
       const text = marked.replaceAll("|", "");
-      expect(sentencesOf(text).join("").replaceAll(/\s/g, "")).toBe(text.replaceAll(/\s/g, ""));
+      expect(splitSentences(text).join("").replaceAll(/\s/g, "")).toBe(text.replaceAll(/\s/g, ""));
     }
   });
 });

@@ -5,9 +5,9 @@ import {
   availableCredits,
   endReservation,
   type Grant,
+  hasUnlockingGrant,
   planDraws,
   reserve,
-  unlocks,
 } from "../../../src/sandbox/accounts/grants.ts";
 
 const NOW = Date.parse("2026-06-01T00:00:00Z");
@@ -40,7 +40,7 @@ describe("grants", () => {
       [grant({ state: "refunded" }), grant({ kind: "subscription" })],
     ],
   ] as const)("%s, unlocked: %s", (_, expected, grants) => {
-    expect(unlocks(grants, NOW)).toBe(expected);
+    expect(hasUnlockingGrant(grants, NOW)).toBe(expected);
   });
 
   it("counts gifts as credits, and refunded, disputed and expired grants as none", () => {

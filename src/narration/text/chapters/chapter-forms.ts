@@ -1,6 +1,6 @@
 /** Parses the form of a heading: the kind of number, the word beside it, and whether a title follows. */
 import { CHAPTER_WORDS, OTHER_NUMBERED_WORDS, PART_WORDS } from "./chapter-words.ts";
-import { type NumeralStyle, numeralOf } from "./numerals.ts";
+import { type NumeralStyle, parseNumeral } from "./numerals.ts";
 
 export interface ChapterForm {
   /** The form that all headings of one sequence share. */
@@ -49,14 +49,14 @@ function levelOfWord(word: string): Level | undefined {
   return CHAPTER_WORDS.has(word) ? LEVEL.chapter : undefined;
 }
 
-const numberOf = (furtherWords: number): string =>
+const numberPattern = (furtherWords: number): string =>
   `(?:\\d{1,4}(?:st|nd|rd|th|[ºª°])?|[IVXLCDMivxlcdm]{1,12}|(?:the )?\\p{L}{2,14}(?:[ -](?:(?:y|Y|e|E|and|AND) )?\\p{L}{2,12}){${furtherWords}})`;
 const REST =
   "(?:[.:)]?$|\\s*(?:[.:)]|[—–-]{1,2})\\s*(?<title>\\S.*)$|\\s+(?<bareTitle>[“‘\"'«¿¡]*\\p{Lu}.*)$)";
 /** Tries the longest number first: `Dua Puluh Satu` is 21, although it begins with `Dua` (2). */
 const WORD_FIRST = [2, 1, 0].map(
   (furtherWords) =>
-    new RegExp(`^(?<word>\\p{Lu}[\\p{L}’']{2,15})\\.? (?<number>${numberOf(furtherWords)})${REST}`, "u"),
+    new RegExp(`^(?<word>\\p{Lu}[\\p{L}’']{2,15})\\.? (?<number>${numberPattern(furtherWords)})${REST}`, "u"),
 );
 const WORD_LAST = new RegExp(
   `^(?<number>(?:(?:[Tt]he|THE) )?\\p{L}{3,14}(?:-\\p{L}{3,10})?|\\d{1,3}(?:st|nd|rd|th|ST|ND|RD|TH|[ºª°])) (?<word>\\p{L}{3,15})${REST}`,
@@ -81,9 +81,9 @@ function wordForm(
   isNumberFirst: boolean,
 ): ChapterForm | null {
   const word = (groups["word"] ?? "").toLowerCase();
-  const number = numeralOf(groups["number"] ?? "");
+  const number = parseNumeral(groups["number"] ?? "");
   // `XVII. One Night` begins with its number; "One" belongs to the title.
-  const isNumber = numeralOf(groups["word"] ?? "")?.style === "roman";
+  const isNumber = parseNumeral(groups["word"] ?? "")?.style === "roman";
   if (number === null || isNumber || OTHER_NUMBERED_WORDS.has(word)) return null;
   const name = word === "chap" ? "chapter" : word;
   const level = levelOfWord(name);
@@ -104,7 +104,7 @@ function wordForm(
 function cjkForm(line: string): ChapterForm | null {
   const { groups } = CJK.exec(line) ?? {};
   if (groups === undefined) return null;
-  const number = numeralOf(groups["number"] ?? groups["scrollNumber"] ?? "");
+  const number = parseNumeral(groups["number"] ?? groups["scrollNumber"] ?? "");
   const word = groups["word"] ?? groups["scroll"] ?? "";
   if (number === null) return null;
   return {
@@ -138,7 +138,7 @@ function decimalForm(line: string): ChapterForm | null {
 function bareForm(line: string): ChapterForm | null {
   if (line.length > MAX_BARE_CODE_UNITS) return null;
   const { groups } = BARE.exec(line) ?? {};
-  const number = numeralOf(groups?.["number"] ?? (BARE_WORD.test(line) ? line.replace(/\.$/, "") : ""));
+  const number = parseNumeral(groups?.["number"] ?? (BARE_WORD.test(line) ? line.replace(/\.$/, "") : ""));
   if (number === null || (groups === undefined && number.style !== "words")) return null;
   const title = groups?.["title"];
   if ((title?.length ?? 0) > BARE_TITLE_CODE_UNITS) return null;
@@ -157,7 +157,7 @@ function bareForm(line: string): ChapterForm | null {
 
 function framedForm(line: string): ChapterForm | null {
   const { dashes = "[", number, inner = number } = FRAMED.exec(line)?.groups ?? {};
-  const numeral = inner === undefined ? null : numeralOf(inner);
+  const numeral = inner === undefined ? null : parseNumeral(inner);
   if (numeral === null) return null;
   const { style, value } = numeral;
   return {
@@ -177,7 +177,7 @@ function framedForm(line: string): ChapterForm | null {
  *
  * @param line one line, with single spaces between words
  */
-export function formOf(line: string): ChapterForm | null {
+export function parseChapterForm(line: string): ChapterForm | null {
   // Headings do not begin with a small letter. Most lines of wrapped text do.
   if (line.length > MAX_FORM_CODE_UNITS || !/^[^\p{Ll}]/u.test(line)) return null;
   for (const pattern of WORD_FIRST) {

@@ -2,7 +2,7 @@
  * Numbers the chapters of a plan, for lists and callers. Evidence: sequence. If headings state the numbers 1, 2, 3 and
  * so on, chapter 3 is the heading that states 3. A title page or a preface before chapter 1 does not matter then.
  */
-import { formOf, LEVEL } from "./chapter-forms.ts";
+import { LEVEL, parseChapterForm } from "./chapter-forms.ts";
 
 type Sections = ReadonlyArray<{ readonly title: string | null }>;
 
@@ -25,7 +25,7 @@ export const chapterPosition = (sections: Sections, index: number): number =>
 
 /** Finds the numbers that headings of one level state, if these are 1, 2, 3 and so on in reading order. */
 function statedNumbers(sections: Sections): ReadonlyMap<number, number> | null {
-  const forms = sections.map(({ title }) => (title === null ? null : formOf(title)));
+  const forms = sections.map(({ title }) => (title === null ? null : parseChapterForm(title)));
   const titled = sections.filter(({ title }) => title !== null).length;
   for (const level of LEVEL_PREFERENCE) {
     const stated = forms.flatMap((form, index) =>

@@ -6,7 +6,7 @@
 import type { SourceBlock } from "../blocks.ts";
 import { isCjk } from "../characters.ts";
 import { collapseSpaces } from "../normalise.ts";
-import { type ChapterForm, chapterOpenedBy, formOf, isFirst, LEVEL } from "./chapter-forms.ts";
+import { type ChapterForm, chapterOpenedBy, isFirst, LEVEL, parseChapterForm } from "./chapter-forms.ts";
 
 interface Member extends ChapterForm {
   /** Index of the block. */
@@ -63,14 +63,14 @@ function isContents(text: string): boolean {
   const lines = text.split(/[\n\u2028]+/).map((line) => collapseSpaces(line).trim());
   if (lines.length < MIN_ENTRIES) return false;
   const entries = lines.filter((line) => {
-    const form = formOf(line);
+    const form = parseChapterForm(line);
     if (form === null) return false;
     return form.kind === "known" || (form.style === "roman" && form.hasTitle) || ENDS_WITH_PAGE.test(line);
   });
   return entries.length >= Math.max(MIN_ENTRIES, lines.length / 3);
 }
 
-function membersOf(
+function findMembers(
   blocks: readonly SourceBlock[],
   contents: ReadonlySet<number>,
 ): { members: Member[]; long: ReadonlyMap<string, number> } {
@@ -81,7 +81,7 @@ function membersOf(
     const form =
       block.text.length > MAX_MEMBER_CODE_UNITS + 100
         ? null
-        : formOf(collapseSpaces(block.text.replace(/[\s\u2028]+/g, " ")));
+        : parseChapterForm(collapseSpaces(block.text.replace(/[\s\u2028]+/g, " ")));
     if (form !== null) members.push({ ...form, at });
     else {
       const [, number = "", mark = ""] = LONG_NUMBERED.exec(block.text.slice(0, 20)) ?? [];
@@ -97,7 +97,7 @@ function membersOf(
  * Finds sequences of rising numbers. Bare numbers must be consecutive, but single numbers may be missing. A number out
  * of order is left out if the sequence continues after it. Such a number belongs to a sentence that mentions a chapter.
  */
-function runsOf(members: readonly Member[]): Member[][] {
+function splitRuns(members: readonly Member[]): Member[][] {
   const runs: Member[][] = [];
   for (const [index, member] of members.entries()) {
     const run = runs.at(-1);
@@ -204,7 +204,7 @@ export function findSequences(blocks: readonly SourceBlock[]): Sequences {
   for (const [at, block] of blocks.entries()) {
     if (block.kind === "paragraph" && isContents(block.text)) contents.add(at);
   }
-  const { members, long } = membersOf(blocks, contents);
+  const { members, long } = findMembers(blocks, contents);
   const prose = proseBefore(blocks, new Set([...contents, ...members.map(({ at }) => at)]));
   const proseBetween = (from: number, to: number): number => (prose[to] ?? 0) - (prose[from] ?? 0);
   const hasChapters = members.some(({ kind }) => kind === "known");
@@ -214,7 +214,7 @@ export function findSequences(blocks: readonly SourceBlock[]): Sequences {
   for (const [key, all] of Map.groupBy(members, (member) => member.key)) {
     const [first] = all;
     if (first === undefined) continue;
-    const runs = runsOf(all);
+    const runs = splitRuns(all);
     const { accepted, unlistedCount } = judgeRuns(runs, proseBetween, {
       contents,
       contentsEntries,

@@ -3,8 +3,8 @@
  * text, so that no part is paid for twice.
  */
 import { AudioError } from "../../../errors.ts";
-import { excerptOf } from "../blocks.ts";
-import { titleOf } from "../narration-title.ts";
+import { shortenExcerpt } from "../blocks.ts";
+import { narrationTitle } from "../narration-title.ts";
 import type { NarrationPlan, PlannedSection } from "../plan.ts";
 import { chapterNumbers } from "./chapter-number.ts";
 import { CHOICE_WORDS } from "./chapter-words.ts";
@@ -29,7 +29,7 @@ const comparable = (text: string): string =>
 export const shownChapter = (sections: Sections, index: number): string => {
   const title = sections[index]?.title;
   const number = chapterNumbers(sections)[index] ?? null;
-  const shown = title === null || title === undefined ? [] : [JSON.stringify(excerptOf(title))];
+  const shown = title === null || title === undefined ? [] : [JSON.stringify(shortenExcerpt(title))];
   return [...(number === null ? [] : [`${number}`]), ...shown].join(" ");
 };
 
@@ -42,7 +42,7 @@ function refusedChoiceError(sections: Sections, wanted: string): AudioError {
       : `it has ${count}, from ${shownChapter(sections, first)} to ${shownChapter(sections, last)}`;
   return new AudioError(
     "invalid_request",
-    `The text has no chapter ${JSON.stringify(excerptOf(wanted))}; ${existingChapters}. Nothing was sent.`,
+    `The text has no chapter ${JSON.stringify(shortenExcerpt(wanted))}; ${existingChapters}. Nothing was sent.`,
     { remedy: "Give numbers (3, 3-5, last) or a title as the plan without chapters lists them." },
   );
 }
@@ -52,7 +52,7 @@ function ambiguousChoiceError(sections: Sections, wanted: string, found: readonl
   const more = found.length > MAX_NAMED ? ` and ${found.length - MAX_NAMED} more` : "";
   return new AudioError(
     "invalid_request",
-    `${JSON.stringify(excerptOf(wanted))} is in several chapters: ${named.join(", ")}${more}. Nothing was sent.`,
+    `${JSON.stringify(shortenExcerpt(wanted))} is in several chapters: ${named.join(", ")}${more}. Nothing was sent.`,
     { remedy: "Give the number of one of them." },
   );
 }
@@ -84,8 +84,8 @@ function numbered(sections: Sections, wanted: string): readonly number[] | null 
   if (match === null) return null;
   const numbers = chapterNumbers(sections);
   const last = Math.max(...numbers.map((number) => number ?? 0));
-  const numberOf = (word: string): number => (/^last$/i.test(word) ? last : Number(word));
-  const [one, other] = [numberOf(match[1] ?? ""), numberOf(match[2] ?? match[1] ?? "")];
+  const parseChapterNumber = (word: string): number => (/^last$/i.test(word) ? last : Number(word));
+  const [one, other] = [parseChapterNumber(match[1] ?? ""), parseChapterNumber(match[2] ?? match[1] ?? "")];
   const [from, to] = one <= other ? [one, other] : [other, one];
   const indexes = numbers.flatMap((number, index) =>
     number !== null && number >= from && number <= to ? [index] : [],
@@ -145,7 +145,7 @@ export function chosenSections(sections: Sections, wanted: string): number[] {
 export function withChapters(plan: NarrationPlan, wanted: string): NarrationPlan {
   const chosen = chosenSections(plan.sections, wanted);
   if (chosen.length === plan.sections.length) return plan;
-  return { ...plan, title: titleOf(plan), chosen, parts: partsOfSections(plan.parts, chosen) };
+  return { ...plan, title: narrationTitle(plan), chosen, parts: partsOfSections(plan.parts, chosen) };
 }
 
 interface PartOfSection {

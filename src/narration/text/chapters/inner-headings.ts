@@ -7,7 +7,7 @@
 
 import { ENDS_SENTENCE, hasWords, isCjk } from "../characters.ts";
 import { collapseSpaces } from "../normalise.ts";
-import { formOf } from "./chapter-forms.ts";
+import { parseChapterForm } from "./chapter-forms.ts";
 
 const MAX_HEADING_CODE_UNITS = 80;
 const MIN_HEADINGS = 2;
@@ -20,7 +20,7 @@ function closesParagraph(lines: readonly string[], at: number): boolean {
   const [above, line = "", below] = [lines[at - 1], lines[at], lines[at + 1]];
   if (isBlank(above) || !isBlank(below) || line.length > MAX_HEADING_CODE_UNITS || !BEGINS.test(line))
     return false;
-  const form = formOf(collapseSpaces(line).trim());
+  const form = parseChapterForm(collapseSpaces(line).trim());
   const isApart = isCjk(line.trim().charAt(0)) || ENDS_SENTENCE.test(above ?? "") || !hasWords(above ?? "");
   return form?.kind === "known" && !form.hasTitle && isApart;
 }
@@ -45,7 +45,7 @@ export function separateHeadings(text: string): string {
   const isHeading = (at: number): boolean => {
     const line = lines[at] ?? "";
     if (line.length > MAX_HEADING_CODE_UNITS || !BEGINS.test(line)) return false;
-    return formOf(collapseSpaces(line).trim())?.kind === "known";
+    return parseChapterForm(collapseSpaces(line).trim())?.kind === "known";
   };
   const found = new Set<number>();
   const closing = new Set<number>();

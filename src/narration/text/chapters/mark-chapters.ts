@@ -1,7 +1,7 @@
 /** Finds chapter headings in a text without markup, if they cannot be mistaken for sentences. */
 import type { SourceBlock } from "../blocks.ts";
 import { collapseSpaces, HARD_BREAK } from "../normalise.ts";
-import { type ChapterForm, formOf, LEVEL } from "./chapter-forms.ts";
+import { type ChapterForm, LEVEL, parseChapterForm } from "./chapter-forms.ts";
 import { findSequences } from "./chapter-sequences.ts";
 import { ACT_WORDS, UNNUMBERED_HEADINGS } from "./chapter-words.ts";
 import { joinTitlesBelow } from "./titles-below.ts";
@@ -19,10 +19,10 @@ const UNNUMBERED = new RegExp(`^(?:${UNNUMBERED_HEADINGS.join("|")})[.:。：]?$
 /** Punctuation marks that cannot end a chapter title. */
 const NO_TITLE_END = /[.。…,，;；:：]$/;
 
-function levelOf(line: string): { readonly level: number; readonly title: string } | null {
+function parseHeadingLine(line: string): { readonly level: number; readonly title: string } | null {
   if (line.length > MAX_HEADING_CODE_UNITS) return null;
   if (UNNUMBERED.test(line)) return { level: LEVEL.chapter, title: "" };
-  const form = formOf(line);
+  const form = parseChapterForm(line);
   if (form?.kind !== "known" || form.isNumberFirst || form.markedTitle === null) return null;
   return NO_TITLE_END.test(form.markedTitle) ? null : { level: form.level, title: form.markedTitle };
 }
@@ -38,7 +38,7 @@ function chapterHeading(text: string): ChapterHeading | null {
   if (LONG_FIRST_LINE.test(text.trimStart())) return null;
   const lines = text.split(/[\n\u2028]+/).map(collapseSpaces);
   const [first = "", second, third] = lines.filter((line) => line !== "");
-  const heading = levelOf(first);
+  const heading = parseHeadingLine(first);
   if (heading === null || third !== undefined) return null;
   if (second === undefined) return { level: heading.level };
   const isTitle =
@@ -51,7 +51,8 @@ function headingText(text: string): string {
   const [first = "", ...more] = text.trim().split(/\s*[\n\u2028]\s*/);
   if (more.length === 0) return first;
   const isNumberAlone =
-    levelOf(collapseSpaces(first))?.title === "" || formOf(collapseSpaces(first))?.hasTitle === false;
+    parseHeadingLine(collapseSpaces(first))?.title === "" ||
+    parseChapterForm(collapseSpaces(first))?.hasTitle === false;
   return isNumberAlone ? `${first}${HARD_BREAK}${more.join("\n")}` : [first, ...more].join("\n");
 }
 

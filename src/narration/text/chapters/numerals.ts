@@ -75,7 +75,7 @@ export interface Numeral {
  *
  * @returns `null` if the text is not a number
  */
-export function numeralOf(text: string): Numeral | null {
+export function parseNumeral(text: string): Numeral | null {
   const figures = text.replace(/[０-９]/g, (digit) => String.fromCharCode(digit.charCodeAt(0) - 0xfee0));
   if (/^\d{1,4}(?:st|nd|rd|th|[ºª°])?$/i.test(figures))
     return { style: "figures", value: Number.parseInt(figures, 10) };

@@ -10,7 +10,9 @@ const MARK = "\x01";
 export const headingLine = (level: number, words: string): string => `\n\n${MARK}${level}${words}\n\n`;
 
 /** Returns the heading in a marked paragraph; `null` for any other paragraph. */
-export function headingOf(paragraph: string): { readonly level: number; readonly text: string } | null {
+export function parseSourceHeading(
+  paragraph: string,
+): { readonly level: number; readonly text: string } | null {
   const text = paragraph.trim();
   return text.startsWith(MARK) ? { level: Number(text.charAt(1)), text: text.slice(2) } : null;
 }

@@ -4,7 +4,7 @@
  */
 import type { SourceBlock } from "../blocks.ts";
 import { collapseSpaces, HARD_BREAK } from "../normalise.ts";
-import { formOf } from "./chapter-forms.ts";
+import { parseChapterForm } from "./chapter-forms.ts";
 
 const MAX_TITLE_CODE_UNITS = 100;
 /**
@@ -34,7 +34,7 @@ function isTitle(block: SourceBlock | undefined): boolean {
 /** Joins numbers without a title with the titles that stand in the paragraphs below them. */
 export function joinTitlesBelow(blocks: readonly SourceBlock[]): SourceBlock[] {
   const bare = blocks.flatMap((block, at) => {
-    const form = block.kind === "heading" ? formOf(collapseSpaces(block.text)) : null;
+    const form = block.kind === "heading" ? parseChapterForm(collapseSpaces(block.text)) : null;
     return form?.hasTitle === false ? [{ at, key: form.key }] : [];
   });
   const isAbove = new Set<number>();

@@ -3,28 +3,30 @@
  * languages.
  */
 
-const set = (words: string): ReadonlySet<string> => new Set(words.split(" "));
+const wordSet = (words: string): ReadonlySet<string> => new Set(words.split(" "));
 
 /** Abbreviations that stand before a name or another word. They are also recognised in capitals (`MR`). */
-const TITLES = set(
+const TITLES = wordSet(
   "Mr Mrs Ms Messrs Mx Dr Drs Prof Profa St Sta Sto Sr Sra Srta Sres Dra Dña Ud Uds Vd Vds Fr Rev Hon Gen Col Capt Lt Sgt Cpl Gov Sen Rep Pres Mt Ft Mme Mlle Exmo Exma Ilmo Ilma Bpk Sdr Sdri Ir Yth Jl Jln Tn Ny Av Avda Apdo EE Pub Va Mont Stat Supp Cir Univ Dept",
 );
 
 /** Abbreviations that never end a sentence. */
-const INSIDE = set("vs cf viz approx esp ca dr dra drs sr sra srta prof lic ing ej tlp hlm yth vgl resp al");
+const INSIDE = wordSet(
+  "vs cf viz approx esp ca dr dra drs sr sra srta prof lic ing ej tlp hlm yth vgl resp al",
+);
 
 /** Abbreviations that are recognised only before a number. Elsewhere, most of them are words. */
-const BEFORE_NUMBER = set(
+const BEFORE_NUMBER = wordSet(
   "no nos nº nr núm num art arts fig figs pág págs pag pags pp vol vols ch cap sec ed eds par eq tab jan feb mar apr jun jul aug sep sept oct nov dec ene abr ago dic dez fev set out no tgl th thn pkl pk ext tel",
 );
 
 /** Abbreviations that end a sentence if a capital letter follows. */
-const OR_END = set(
+const OR_END = wordSet(
   "etc dll dsb dst a.m p.m a.C d.C a.c d.c s.d inc ltd co corp jr uu ss et.al cía ltda s.a s.l tbk pt cv",
 );
 
 /** Words after which `I` is a pronoun, not the initial of a name. */
-const BEFORE_PRONOUN = set(
+const BEFORE_PRONOUN = wordSet(
   "am are was were do did does don't didn't as than can could will would shall should may might must have had has and or nor neither so but not that",
 );
 

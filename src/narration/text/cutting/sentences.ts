@@ -76,7 +76,7 @@ export function sentenceStarts(text: string): number[] {
 }
 
 /** Divides a part's text into sentences, for captions. */
-export function sentencesOf(text: string): string[] {
+export function splitSentences(text: string): string[] {
   const starts = sentenceStarts(text);
   return [0, ...starts]
     .map((start, index) => text.slice(start, starts[index]).trim())

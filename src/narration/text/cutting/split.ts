@@ -5,7 +5,7 @@
 import { MINIMUM_CHARGE_SECONDS } from "../../../contract/billing.ts";
 import { MAX_PROMPT_CODE_POINTS } from "../../../contract/service-limits.ts";
 import { Ranks } from "./rank.ts";
-import { GAP, PARAGRAPH_JOINT, sizeOf, type Unit, unitsOf } from "./units.ts";
+import { GAP, measureSpoken, PARAGRAPH_JOINT, splitUnits, type Unit } from "./units.ts";
 
 /**
  * Maximum length of a part. Longer parts would save less than two per cent, and the service may cut off parts that are
@@ -30,7 +30,7 @@ export interface PartText {
   readonly endsParagraph: boolean;
 }
 
-const JOINT = sizeOf(PARAGRAPH_JOINT);
+const JOINT = measureSpoken(PARAGRAPH_JOINT);
 
 /** Units in order. Computes the size of any range of units as one part. */
 class UnitSequence {
@@ -52,7 +52,9 @@ class UnitSequence {
     for (const [index, unit] of units.entries()) {
       if (previous !== undefined) {
         const isInside = previous.paragraph === unit.paragraph;
-        const joint = isInside ? sizeOf(paragraphs[unit.paragraph] ?? "", previous.end, unit.start) : JOINT;
+        const joint = isInside
+          ? measureSpoken(paragraphs[unit.paragraph] ?? "", previous.end, unit.start)
+          : JOINT;
         milliseconds += joint.speechMs;
         codePoints += joint.codePoints;
       }
@@ -135,7 +137,7 @@ function firstCut(
 }
 
 /** Computes the first unit of each part, in order. */
-function cutsOf(sequence: UnitSequence, ranks: Ranks, speed: number): number[] {
+function chooseCuts(sequence: UnitSequence, ranks: Ranks, speed: number): number[] {
   const maxMs = MAX_SECONDS * 1000 * speed;
   const starts: number[] = [];
   // A stack of ranges to divide, leftmost on top. It replaces recursion, which a hostile text could make too deep.
@@ -162,12 +164,12 @@ export function splitIntoParts(paragraphs: readonly string[], speed: number): Pa
     speechMs: MAX_UNIT_SECONDS * 1000 * speed,
     codePoints: Math.floor((MAX_PROMPT_CODE_POINTS * MAX_UNIT_SECONDS) / MAX_SECONDS),
   };
-  const units = unitsOf(paragraphs, max);
+  const units = splitUnits(paragraphs, max);
   const sequence = new UnitSequence(units, paragraphs);
   const textOf = (unit: Unit | undefined): string =>
     unit === undefined ? "" : (paragraphs[unit.paragraph] ?? "").slice(unit.start, unit.end);
   const ranks = new Ranks(units.length, (index) => textOf(units[index]).slice(0, RANKED_CHARACTERS));
-  const starts = cutsOf(sequence, ranks, speed);
+  const starts = chooseCuts(sequence, ranks, speed);
   return starts.map((from, index) => {
     const to = starts[index + 1] ?? units.length;
     return {

@@ -32,7 +32,7 @@ export interface Unit extends SpokenSize {
 /** Paragraphs of one part are sent with a blank line between them. */
 export const PARAGRAPH_JOINT = "\n\n";
 
-export const sizeOf = (text: string, start = 0, end = text.length): SpokenSize =>
+export const measureSpoken = (text: string, start = 0, end = text.length): SpokenSize =>
   spokenSize(text.slice(start, end));
 
 /** Ways to divide a piece that is too long, in the order in which they are tried. Earlier ways leave better gaps. */
@@ -75,7 +75,7 @@ class Breaker {
   /** @param level the next way to divide, as an index of {@link BREAKERS} */
   break(paragraph: number, start: number, end: number, gapBefore: Gap, level: number): void {
     const text = this.#paragraphs[paragraph] ?? "";
-    const { speechMs, codePoints } = sizeOf(text, start, end);
+    const { speechMs, codePoints } = measureSpoken(text, start, end);
     const breaker = BREAKERS[level];
     if (breaker === undefined || (speechMs <= this.#max.speechMs && codePoints <= this.#max.codePoints)) {
       this.units.push({ paragraph, start, end, gapBefore, speechMs, codePoints });
@@ -134,7 +134,7 @@ function announcing(paragraphs: readonly string[]): boolean[] {
  * @param paragraphs texts that may share parts, in order
  * @param max maximum size of a unit, measured at speed 1
  */
-export function unitsOf(paragraphs: readonly string[], max: SpokenSize): Unit[] {
+export function splitUnits(paragraphs: readonly string[], max: SpokenSize): Unit[] {
   const breaker = new Breaker(paragraphs, max);
   const flags = announcing(paragraphs);
   for (const [index, text] of paragraphs.entries()) {

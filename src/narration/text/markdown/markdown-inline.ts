@@ -57,7 +57,9 @@ function speakToken(token: MarkedToken, skipped: SkippedList): string {
         skipped.add("badge", token.text);
         return "";
       }
-      return token.autolink === true ? addressOf(token.href, token.text) : inlineText(token.tokens, skipped);
+      return token.autolink === true
+        ? linkAddress(token.href, token.text)
+        : inlineText(token.tokens, skipped);
     case "image": {
       if (BADGE.test(token.href)) {
         skipped.add("badge", token.text || token.href);
@@ -81,7 +83,7 @@ function speakToken(token: MarkedToken, skipped: SkippedList): string {
 }
 
 /** Speaks a web address as its host, and a mail address unchanged. */
-const addressOf = (href: string, text: string): string => (/^https?:/i.test(href) ? hostOf(href) : text);
+const linkAddress = (href: string, text: string): string => (/^https?:/i.test(href) ? hostOf(href) : text);
 
 /**
  * Returns the words of inline tokens as they are spoken.

@@ -58,7 +58,7 @@ const BLOCK_ENDS = [/^[\s\S]*\n(?=\S)/, ...PIECE_ENDS];
 const WHOLE = /^ {0,3}(?:`{3}|~{3}|<)|^ {0,3}\|?[ :]*-[-: ]*\|/m;
 
 /** Divides a text into stretches that are parsed separately. Divides it only inside a block that is too long. */
-function stretchesOf(source: string): string[] {
+function splitStretches(source: string): string[] {
   if (source.length <= MAX_BLOCK_CODE_UNITS) return [source];
   const stretches: string[] = [];
   let open: string[] = [];
@@ -86,10 +86,10 @@ function stretchesOf(source: string): string[] {
  */
 export function* lexMarkdown(source: string): Generator<readonly Token[]> {
   const text = source.replace(DEEP_INDENTATION, "$1").replace(DEEP_MARKERS, "$1");
-  for (const stretch of stretchesOf(text)) yield tokensOf(stretch);
+  for (const stretch of splitStretches(text)) yield lexTokens(stretch);
 }
 
-function tokensOf(source: string): readonly Token[] {
+function lexTokens(source: string): readonly Token[] {
   const lexer = new Lexer(defaults);
   try {
     lexer.blockTokens(source, lexer.tokens);

@@ -150,7 +150,7 @@ class MarkdownReader {
 const FIELD = /^(title|author)[ \t]*[:=][ \t]*(.*)$/gim;
 
 /** Reads title and author from front matter, one line each. */
-function fieldsOf(matter: string): Pick<ReadText, "title" | "author"> {
+function parseFrontMatter(matter: string): Pick<ReadText, "title" | "author"> {
   const fields = new Map<string, string>();
   for (const [, name = "", value = ""] of matter.matchAll(FIELD)) {
     const words = value.trim().replace(/^(["'])(.*)\1$/, "$2");
@@ -168,7 +168,7 @@ export function readMarkdown(text: string, skipped: SkippedList): ReadText {
     const [matter] = pattern.exec(source) ?? [];
     if (matter === undefined) continue;
     skipped.add("front_matter", matter.replace(/^\S+|\S+\s*$/g, ""));
-    fields = fieldsOf(matter);
+    fields = parseFrontMatter(matter);
     source = source.slice(matter.length);
     break;
   }

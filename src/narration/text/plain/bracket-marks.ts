@@ -65,7 +65,7 @@ function withoutForms(text: string, skipped: SkippedList): string {
   });
 }
 
-const numberOf = (match: RegExpMatchArray): number =>
+const parseMarkNumber = (match: RegExpMatchArray): number =>
   Number(match[1] ?? match[2] ?? ((match[3] ?? "A").toUpperCase().codePointAt(0) ?? 65) - 64);
 
 /**
@@ -91,8 +91,8 @@ function withoutReferences(paragraphs: readonly string[], skipped: SkippedList):
     for (const match of text.matchAll(REFERENCE)) {
       const form = formOf(match[0]);
       const values = forms.get(form);
-      if (values === undefined) forms.set(form, [numberOf(match)]);
-      else values.push(numberOf(match));
+      if (values === undefined) forms.set(form, [parseMarkNumber(match)]);
+      else values.push(parseMarkNumber(match));
     }
   }
   const counting = new Set([...forms].flatMap(([form, values]) => (isCounting(values) ? [form] : [])));

@@ -29,7 +29,7 @@ const isRuler = (line: string): boolean =>
   line.split(STROKE_BOUNDS).filter((stroke) => stroke.length > 1).length > 1;
 
 /** Finds the gaps of a line, with tabs expanded. Maps the column at which each gap ends to the width of the gap. */
-function gapsOf(line: string): Map<number, number> {
+function findGaps(line: string): Map<number, number> {
   const wide = line
     .split("\t")
     .reduce(
@@ -49,7 +49,7 @@ function isAligned(block: readonly string[]): boolean {
   let common: Map<number, number> | null = null;
   for (const line of lines) {
     if (line.length > MAX_LINE_CODE_UNITS || LIST_MARK.test(line)) return false;
-    const gaps = gapsOf(line);
+    const gaps = findGaps(line);
     const widths: ReadonlyMap<number, number> = common ?? gaps;
     common = new Map(
       [...gaps].flatMap(([end, width]) => {

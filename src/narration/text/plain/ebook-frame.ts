@@ -31,7 +31,7 @@ export interface Ebook {
   readonly author: string | null;
 }
 
-const fieldOf = (header: string, name: string): string | null =>
+const headerField = (header: string, name: string): string | null =>
   new RegExp(`^${name}:[ \\t]*(\\S.*(?:\\n[ \\t]+\\S.*)?)`, "m")
     .exec(header)?.[1]
     ?.replace(/\s+/g, " ")
@@ -108,8 +108,8 @@ export function withoutEbookFrame(text: string, skipped: SkippedList): Ebook {
         continue;
       }
       if (before.trim() !== "") skipped.add("ebook_frame", before.trim());
-      title ??= fieldOf(before, "Title");
-      author ??= fieldOf(before, "Author");
+      title ??= headerField(before, "Title");
+      author ??= headerField(before, "Author");
     } else books.push(bookText(lines.slice(from, at), skipped));
     hasMarker = true;
     isBook = isStart;

@@ -6,38 +6,38 @@
 import { ENDS_SENTENCE, isCjk, OPENERS } from "../characters.ts";
 import { HARD_BREAK } from "../normalise.ts";
 
-const linesOf = (text: string): string[] =>
+const splitLines = (text: string): string[] =>
   text
     .split("\n")
     .map((line) => line.trim())
     .filter((line) => line !== "");
 
-const firstWordOf = (line: string): number => /^\S*/.exec(line)?.[0].length ?? 0;
+const firstWordLength = (line: string): number => /^\S*/.exec(line)?.[0].length ?? 0;
 
 const EAST_ASIAN = /[\u3000-\u30ff\u4e00-\u9fff\uff00-\uff60]/g;
 
 /** Width in columns; East Asian characters take two. */
-const widthOf = (line: string): number => line.length + (line.match(EAST_ASIAN)?.length ?? 0);
+const lineWidth = (line: string): number => line.length + (line.match(EAST_ASIAN)?.length ?? 0);
 
 /**
  * Width in columns that the beginning of a line needs on the line before: a space and a word, or 4 columns in Chinese
  * and Japanese.
  */
-const firstWidthOf = (line: string): number => (isCjk(line.charAt(0)) ? 4 : 1 + firstWordOf(line));
+const firstWordWidth = (line: string): number => (isCjk(line.charAt(0)) ? 4 : 1 + firstWordLength(line));
 
 /** Counts the lines that end although the next word had room, or that end with a mark of `ends`. */
 function freeBreaks(lines: readonly string[], ends?: RegExp): number {
-  const widths = lines.map(widthOf);
+  const widths = lines.map(lineWidth);
   const widest = widths.reduce((max, width) => Math.max(max, width), 0);
   let free = 0;
   for (let index = 1; index < lines.length; index += 1) {
-    const hadRoom = (widths[index - 1] ?? 0) + firstWidthOf(lines[index] ?? "") <= widest;
+    const hadRoom = (widths[index - 1] ?? 0) + firstWordWidth(lines[index] ?? "") <= widest;
     if (hadRoom || ends?.test(lines[index - 1] ?? "") === true) free += 1;
   }
   return free;
 }
 
-const shareOf = (lines: readonly string[], form: RegExp): number =>
+const shareOfLines = (lines: readonly string[], form: RegExp): number =>
   lines.length === 0 ? 0 : lines.filter((line) => form.test(line)).length / lines.length;
 
 const CAPITAL = new RegExp(`^[_*\\s${OPENERS}]*[\\p{Lu}\\p{N}]`, "u");
@@ -45,9 +45,11 @@ const SMALL = /^\p{Ll}/u;
 
 /** Whether the lines of an indented block were wrapped at a width. Such a block is not a poem. */
 export function isWrapped(text: string): boolean {
-  const lines = linesOf(text);
+  const lines = splitLines(text);
   return (
-    lines.length > 1 && shareOf(lines.slice(1), SMALL) >= 0.5 && freeBreaks(lines) < 0.2 * (lines.length - 1)
+    lines.length > 1 &&
+    shareOfLines(lines.slice(1), SMALL) >= 0.5 &&
+    freeBreaks(lines) < 0.2 * (lines.length - 1)
   );
 }
 
@@ -110,7 +112,7 @@ function listLines(lines: readonly string[]): string[] | null {
  */
 function isVerse(lines: readonly string[], isIndented: boolean): boolean {
   const further = lines.slice(1);
-  const capitals = shareOf(further, CAPITAL);
+  const capitals = shareOfLines(further, CAPITAL);
   if (isIndented && capitals === 1 && !MARK.test(lines[0] ?? "")) {
     return lines.every(({ length }) => length < NARROW_CODE_UNITS);
   }
@@ -120,10 +122,10 @@ function isVerse(lines: readonly string[], isIndented: boolean): boolean {
   const isFree = freeBreaks(lines) >= FREE_SHARE * further.length;
   if (further.every((line) => isCjk(line.charAt(0))))
     return freeBreaks(lines, CJK_ENDS) >= CJK_FREE_SHARE * further.length;
-  return isFree && (capitals >= CAPITALS_SHARE || (isIndented && shareOf(lines, /.{60}/) === 0));
+  return isFree && (capitals >= CAPITALS_SHARE || (isIndented && shareOfLines(lines, /.{60}/) === 0));
 }
 
-const indentationOf = (paragraph: string): number =>
+const measureIndentation = (paragraph: string): number =>
   paragraph
     .split("\n")
     .reduce((min, line) => (/\S/.test(line) ? Math.min(min, /^ */.exec(line)?.[0].length ?? 0) : min), 99);
@@ -157,11 +159,11 @@ function hasHeadLine(paragraph: string): boolean {
   const [first = "", ...further] = paragraph.replace(/^\n+/, "").trimEnd().split("\n");
   const depth = first.search(/\S/);
   const [second = ""] = further;
-  const widest = further.reduce((max, line) => Math.max(max, widthOf(line)), 0);
+  const widest = further.reduce((max, line) => Math.max(max, lineWidth(line)), 0);
   return (
     HEAD_LINE.test(first) &&
     further.every((line) => line.search(/\S|$/) > depth + 1) &&
-    widthOf(first) + firstWidthOf(second.trim()) <= widest
+    lineWidth(first) + firstWordWidth(second.trim()) <= widest
   );
 }
 
@@ -200,7 +202,7 @@ function lineParagraphs(text: string): string {
 }
 
 /** Divides a text into paragraphs: at blank lines, or at each line. */
-export const paragraphsOf = (text: string): readonly string[] =>
+export const splitParagraphs = (text: string): readonly string[] =>
   separateHeadLines(
     lineParagraphs(text)
       .split(/\n\s*\n/)
@@ -211,7 +213,7 @@ export const paragraphsOf = (text: string): readonly string[] =>
  * Estimates the width of the page. Takes the longest line of each paragraph with several lines, and returns the median
  * of their lengths.
  */
-function pageWidthOf(paragraphs: readonly string[]): number {
+function estimatePageWidth(paragraphs: readonly string[]): number {
   const widths = paragraphs
     .map((paragraph) => paragraph.split("\n").filter((line) => /\S/.test(line)))
     .filter(({ length }) => length >= MIN_LINES)
@@ -223,7 +225,7 @@ function pageWidthOf(paragraphs: readonly string[]): number {
 /** Whether the width of the page caused the break between two lines: the first has no room for the next word. */
 function isWrappedPair(paragraph: string, [, second = ""]: readonly string[], pageWidth: number): boolean {
   const [first = ""] = paragraph.replace(/^\n+/, "").split("\n", 1);
-  return first.trimEnd().length + 1 + firstWordOf(second) > pageWidth;
+  return first.trimEnd().length + 1 + firstWordLength(second) > pageWidth;
 }
 
 /**
@@ -245,7 +247,7 @@ const MAX_VERSE_CODE_UNITS = 200;
  */
 function joinWrappedLines(paragraph: string): string[] {
   const raw = paragraph.split("\n").filter((line) => /\S/.test(line));
-  const min = indentationOf(paragraph);
+  const min = measureIndentation(paragraph);
   const joined: string[] = [];
   for (const line of raw) {
     const isDeeper = line.search(/\S/) >= min + INDENTED_CODE_UNITS;
@@ -262,7 +264,7 @@ function joinWrappedLines(paragraph: string): string[] {
  */
 function isStanza(lines: readonly string[]): boolean {
   return (
-    shareOf(lines.slice(1), VERSE_BEGIN) >= VERSE_BEGIN_SHARE &&
+    shareOfLines(lines.slice(1), VERSE_BEGIN) >= VERSE_BEGIN_SHARE &&
     lines.every(({ length }) => length <= MAX_VERSE_CODE_UNITS)
   );
 }
@@ -273,16 +275,16 @@ export function keepLines(paragraphs: readonly string[]): string[] {
   const isAnyFlush = paragraphs.some((paragraph) => /^\S/.test(paragraph.replace(/^\n+/, "")));
   const isFilledTwo = (paragraph: string, lines: readonly string[]): boolean => {
     if (lines.length !== 2) return false;
-    pageWidth ??= pageWidthOf(paragraphs);
+    pageWidth ??= estimatePageWidth(paragraphs);
     return isWrappedPair(paragraph, lines, pageWidth);
   };
   const kinds = paragraphs.map((paragraph): { readonly kept: string | null; readonly isVerse?: boolean } => {
     if (!paragraph.includes("\n") || paragraph.length > MAX_PARAGRAPH_CODE_UNITS) return { kept: paragraph };
-    const lines = linesOf(paragraph);
+    const lines = splitLines(paragraph);
     if (lines.length < 2) return { kept: paragraph };
     const items = listLines(lines);
     if (items !== null) return { kept: items.join(HARD_BREAK) };
-    const isIndented = isAnyFlush && indentationOf(paragraph) >= INDENTED_CODE_UNITS;
+    const isIndented = isAnyFlush && measureIndentation(paragraph) >= INDENTED_CODE_UNITS;
     const isKept = isVerse(lines, isIndented) && !isFilledTwo(paragraph, lines);
     return { kept: null, isVerse: isKept };
   });
@@ -292,7 +294,7 @@ export function keepLines(paragraphs: readonly string[]): string[] {
   return paragraphs.map((paragraph, index) => {
     const kind = kinds[index];
     if (kind === undefined || kind.kept !== null) return kind?.kept ?? paragraph;
-    const lines = isTextOfVerse ? joinWrappedLines(paragraph) : linesOf(paragraph);
+    const lines = isTextOfVerse ? joinWrappedLines(paragraph) : splitLines(paragraph);
     return kind.isVerse === true || (isTextOfVerse && isStanza(lines)) ? lines.join(HARD_BREAK) : paragraph;
   });
 }

@@ -159,7 +159,7 @@ class PrintedText {
         continue;
       }
       if (hasGap && !isBlank(line)) {
-        const isInside = !ENDS_CLAUSE.test(lastOf(out)) && /^\s*\p{Ll}/u.test(line);
+        const isInside = !ENDS_CLAUSE.test(lastFilledLine(out)) && /^\s*\p{Ll}/u.test(line);
         while (isInside && out.length > 0 && isBlank(out.at(-1))) out.pop();
         if (!isInside) out.push("");
         hasGap = false;
@@ -170,7 +170,7 @@ class PrintedText {
   }
 }
 
-function lastOf(lines: readonly string[]): string {
+function lastFilledLine(lines: readonly string[]): string {
   for (let index = lines.length - 1; index >= 0; index -= 1)
     if (!isBlank(lines[index])) return lines[index] ?? "";
   return ".";
@@ -182,7 +182,7 @@ function lastOf(lines: readonly string[]): string {
  */
 const MIN_GROUPS = 3;
 
-const cellsOf = (row: string): string[] => row.split(/[|\u2502\u2551]/).map((cell) => cell.trim());
+const splitCells = (row: string): string[] => row.split(/[|\u2502\u2551]/).map((cell) => cell.trim());
 
 /** Merges the lines of one row: each cell becomes one line. */
 const mergedRow = (rows: readonly string[][]): string[] =>
@@ -211,7 +211,7 @@ function withoutFrames(text: string, skipped: SkippedList): string {
       groups.push([]);
     } else if (row !== undefined) {
       if (groups.length === 0) groups.push([]);
-      groups.at(-1)?.push(cellsOf(row));
+      groups.at(-1)?.push(splitCells(row));
     } else {
       out.push(...tableLines(groups), line);
       groups = [];

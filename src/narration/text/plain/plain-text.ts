@@ -5,7 +5,7 @@
 import type { ReadText, SkippedList, SourceBlock } from "../blocks.ts";
 import { separateHeadings } from "../chapters/inner-headings.ts";
 import { markChapters } from "../chapters/mark-chapters.ts";
-import { headingOf, markUnderlined } from "../chapters/source-headings.ts";
+import { markUnderlined, parseSourceHeading } from "../chapters/source-headings.ts";
 import { NO_TITLES, unnumberedTitles } from "../chapters/unnumbered-titles.ts";
 import { normaliseLines } from "../normalise.ts";
 import { ITALIC_MARK } from "../speakers/speaker-labels.ts";
@@ -13,7 +13,7 @@ import { aozoraHeader, withoutAozora } from "./aozora.ts";
 import { withoutLongNotes, withoutMarks } from "./bracket-marks.ts";
 import { joinDividedWords } from "./divided-words.ts";
 import { withoutEbookFrame } from "./ebook-frame.ts";
-import { keepLines, paragraphsOf } from "./kept-lines.ts";
+import { keepLines, splitParagraphs } from "./kept-lines.ts";
 import { withoutMailHeaders } from "./mail-headers.ts";
 import { withoutPageFurniture } from "./page-furniture.ts";
 import { withoutCues } from "./subtitles.ts";
@@ -42,8 +42,8 @@ const withoutUnderscores = (paragraph: string): string =>
     )
     .replace(UNDERSCORES, "$1");
 
-function blockOf(paragraph: string): SourceBlock {
-  const heading = headingOf(paragraph);
+function buildBlock(paragraph: string): SourceBlock {
+  const heading = parseSourceHeading(paragraph);
   if (heading !== null) return { kind: "heading", ...heading };
   const plain = paragraph.replace(BOLD, "$1$3$4");
   const words = plain.includes("_") ? withoutUnderscores(plain) : plain;
@@ -65,8 +65,8 @@ export function readPlainText(text: string, skipped: SkippedList): ReadText {
     skipped,
   );
   const apart = separateHeadings(markUnderlined(page.text).replace(SEPARATOR, "\n$&\n"));
-  const paragraphs = withoutMarks(keepLines(paragraphsOf(apart)), skipped);
-  const blocks = paragraphs.filter((paragraph) => /\S/.test(paragraph)).map(blockOf);
+  const paragraphs = withoutMarks(keepLines(splitParagraphs(apart)), skipped);
+  const blocks = paragraphs.filter((paragraph) => /\S/.test(paragraph)).map(buildBlock);
   const hasHeadings = blocks.some(({ kind }) => kind === "heading");
   const titles = hasHeadings ? NO_TITLES : unnumberedTitles(page.text);
   return {

@@ -9,7 +9,7 @@ export interface CueTimes {
   readonly endSeconds: number;
 }
 
-const secondsOf = (time: string): number =>
+const parseTimeCode = (time: string): number =>
   time
     .replace(",", ".")
     .split(":")
@@ -19,7 +19,7 @@ const secondsOf = (time: string): number =>
 export function cueTimes(line: string): CueTimes | null {
   const [, start, end] = TIMES.exec(line) ?? [];
   if (start === undefined || end === undefined) return null;
-  return { startSeconds: secondsOf(start), endSeconds: secondsOf(end) };
+  return { startSeconds: parseTimeCode(start), endSeconds: parseTimeCode(end) };
 }
 
 const MIN_CUES = 2;

@@ -82,10 +82,10 @@ interface Label {
 }
 
 /** Returns the key of a name. The key ignores case, because a script may have `ANNA` and `voices` may have `Anna`. */
-const keyOf = (name: string): string => collapseSpaces(normaliseLines(name)).toLowerCase();
+const labelKey = (name: string): string => collapseSpaces(normaliseLines(name)).toLowerCase();
 
 /** Removes accents of Latin letters, because people type `Tomas` for `Tomás`. */
-const plainKeyOf = (key: string): string =>
+const plainLabelKey = (key: string): string =>
   key
     .normalize("NFD")
     .replace(/[\u0300-\u036f]/g, "")
@@ -120,7 +120,7 @@ export class SpeakerLabels {
   constructor(voices: Voices) {
     const speakers = new Map<string, Speaker>();
     for (const [name, given] of Object.entries(voices)) {
-      const key = keyOf(name);
+      const key = labelKey(name);
       const rule = this.#brokenRule(key);
       if (rule !== null) {
         throw new AudioError("invalid_request", `voices: the name ${JSON.stringify(name)} ${rule}.`);
@@ -131,14 +131,14 @@ export class SpeakerLabels {
       const speaker = speakers.get(sound) ?? { voice, speed, pitch, volume };
       speakers.set(sound, speaker);
       this.#voices.set(key, { name, voice: speaker });
-      this.#plainKeys.set(plainKeyOf(key), key);
+      this.#plainKeys.set(plainLabelKey(key), key);
     }
   }
 
   /** Returns the key of a name. If `voices` has the name with other accents, returns the key of that spelling. */
   #keyOf(name: string): string {
-    const key = keyOf(name);
-    return this.#voices.has(key) ? key : (this.#plainKeys.get(plainKeyOf(key)) ?? key);
+    const key = labelKey(name);
+    return this.#voices.has(key) ? key : (this.#plainKeys.get(plainLabelKey(key)) ?? key);
   }
 
   /** Returns the names in `voices` with which no line has begun so far. */

@@ -8,7 +8,7 @@ const FADE_SECONDS = 0.004;
 const TREBLE_FROM_HZ = 1500;
 
 // Loops in this file use an index: an iterator takes ten times as long, and there can be tens of millions of samples.
-export function peakOf(samples: Float32Array): number {
+export function findPeak(samples: Float32Array): number {
   let peak = 0;
   for (let index = 0; index < samples.length; index++) peak = Math.max(peak, Math.abs(samples[index] ?? 0));
   return peak;
@@ -16,7 +16,7 @@ export function peakOf(samples: Float32Array): number {
 
 /** Returns a copy of the samples without silent ends; it is empty if all samples are silent. */
 export function withoutSilentEnds(samples: Float32Array, rateHz: number): Float32Array {
-  const threshold = peakOf(samples) * SILENCE_SHARE;
+  const threshold = findPeak(samples) * SILENCE_SHARE;
   const isAudible = (sample: number): boolean => Math.abs(sample) > threshold;
   const first = samples.findIndex(isAudible);
   if (first === -1) return samples.subarray(0, 0);

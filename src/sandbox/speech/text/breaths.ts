@@ -24,7 +24,7 @@ function endsBreath(pause: "short" | "long", syllables: number): boolean {
   return syllables >= (pause === "long" ? FEW_SYLLABLES : MANY_SYLLABLES);
 }
 
-export function breathsOf(tokens: readonly SpeechToken[]): Breath[] {
+export function splitBreaths(tokens: readonly SpeechToken[]): Breath[] {
   const breaths: Breath[] = [];
   let current: SpeechToken[] = [];
   let syllables = 0;
