@@ -82,6 +82,6 @@ export const secretRefused = (what: string): AudioError =>
     `${what} this server's API key or a password of its settings. Nothing was sent or stored.`,
     {
       remedy:
-        "Call again without it: the key belongs into AUDIO_API_KEY alone. Tell the user where it stood.",
+        "Call again without it: the key belongs in AUDIO_API_KEY alone. Tell the user where it stood.",
     },
   );
