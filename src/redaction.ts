@@ -67,8 +67,8 @@ export function createDetector(secrets: readonly (string | undefined)[]): (text:
     secret === undefined || secret.length < MIN_SECRET_LENGTH ? [] : spellings(secret),
   );
   return (text) => {
-    const seen = visibleForm(text);
-    return needles.some((needle) => text.includes(needle) || seen.includes(needle));
+    const visibleText = visibleForm(text);
+    return needles.some((needle) => text.includes(needle) || visibleText.includes(needle));
   };
 }
 
@@ -81,7 +81,6 @@ export const secretRefused = (what: string): AudioError =>
     "invalid_request",
     `${what} this server's API key or a password of its settings. Nothing was sent or stored.`,
     {
-      remedy:
-        "Call again without it: the key belongs in AUDIO_API_KEY alone. Tell the user where it stood.",
+      remedy: "Call again without it: the key belongs in AUDIO_API_KEY alone. Tell the user where it stood.",
     },
   );

@@ -46,9 +46,9 @@ const PROGRAM_ERRORS = [TypeError, RangeError, ReferenceError, SyntaxError, Eval
 /** Returns the codes of an error, its causes and the errors of an AggregateError, outermost first. */
 function networkCodes(error: unknown, depth = 0): string[] {
   if (!(error instanceof Error) || depth > 6) return [];
-  const own = "code" in error && typeof error.code === "string" ? [error.code] : [];
+  const ownCode = "code" in error && typeof error.code === "string" ? [error.code] : [];
   const inner = error instanceof AggregateError ? error.errors : [];
-  return [...own, ...[error.cause, ...inner].flatMap((cause) => networkCodes(cause, depth + 1))];
+  return [...ownCode, ...[error.cause, ...inner].flatMap((cause) => networkCodes(cause, depth + 1))];
 }
 
 /** Matches example hosts (RFC 2606), with or without a port. No service has such a host. */
@@ -107,8 +107,8 @@ export function networkFailure(error: unknown, host: string, isSent: boolean): u
     });
   }
   if (codes.some((code) => TIMEOUTS.has(code))) {
-    const what = isSent ? "did not answer in time" : "could not be connected to in time";
-    return new AudioError("timeout", `${host} ${what}.`, { retryable: true, cause });
+    const whatHappened = isSent ? "did not answer in time" : "could not be connected to in time";
+    return new AudioError("timeout", `${host} ${whatHappened}.`, { retryable: true, cause });
   }
   if (isMalformed(error, codes)) {
     return new AudioError("unexpected_response", `${host} sent something that is not a valid HTTP answer.`, {
@@ -127,9 +127,9 @@ export function networkFailure(error: unknown, host: string, isSent: boolean): u
       },
     );
   }
-  const what =
+  const whatHappened =
     unreachable === undefined
       ? `The connection to ${host} broke before the answer was complete.`
       : `${host} cannot be reached (${unreachable}).`;
-  return new AudioError("network_error", what, { retryable: true, cause });
+  return new AudioError("network_error", whatHappened, { retryable: true, cause });
 }

@@ -60,8 +60,8 @@ export function cleanServiceText(text: string, limit: number = MAX_SERVICE_TEXT_
     .replace(UNSEEN, "")
     .replace(BLANKS, " ")
     .trim();
-  const kept = firstCodePoints(oneLine, limit);
-  return kept.length === oneLine.length ? kept : `${firstCodePoints(oneLine, limit - 1)}…`;
+  const keptText = firstCodePoints(oneLine, limit);
+  return keptText.length === oneLine.length ? keptText : `${firstCodePoints(oneLine, limit - 1)}…`;
 }
 
 /**

@@ -41,8 +41,8 @@ export class Output {
   /** Writes the same byte `count` times. */
   async fill(byte: number, count: number): Promise<void> {
     const run = new Uint8Array(Math.min(count, BLOCK_BYTES)).fill(byte);
-    for (let left = count; left > 0; left -= run.byteLength) {
-      await this.put(left < run.byteLength ? run.subarray(0, left) : run);
+    for (let bytesLeft = count; bytesLeft > 0; bytesLeft -= run.byteLength) {
+      await this.put(bytesLeft < run.byteLength ? run.subarray(0, bytesLeft) : run);
     }
   }
 

@@ -44,11 +44,11 @@ export class PartsDifferError extends AudioError {
   readonly differences: readonly PartDifference[];
 
   constructor(differences: readonly PartDifference[]) {
-    const named = differences
+    const namedTraits = differences
       .slice(0, MAX_NAMED)
       .map(({ part, property, value, usual }) => `part ${part + 1} has ${property} ${value}, not ${usual}`);
     const more = differences.length > MAX_NAMED ? `, and ${differences.length - MAX_NAMED} more` : "";
-    super("unexpected_response", `The parts cannot go into one file: ${named.join("; ")}${more}.`, {
+    super("unexpected_response", `The parts cannot go into one file: ${namedTraits.join("; ")}${more}.`, {
       remedy: REMEDY,
     });
     this.differences = differences;
@@ -63,9 +63,9 @@ function mostCommon(all: readonly SharedProperties[]): SharedProperties | undefi
   const counts = new Map<string, { traits: SharedProperties; count: number }>();
   for (const traits of all) {
     const key = JSON.stringify(traits);
-    const counted = counts.get(key) ?? { traits, count: 0 };
-    counted.count += 1;
-    counts.set(key, counted);
+    const traitCount = counts.get(key) ?? { traits, count: 0 };
+    traitCount.count += 1;
+    counts.set(key, traitCount);
   }
   return [...counts.values()].reduce<{ traits: SharedProperties; count: number } | undefined>(
     (best, candidate) => (best === undefined || candidate.count > best.count ? candidate : best),
@@ -80,16 +80,16 @@ function mostCommon(all: readonly SharedProperties[]): SharedProperties | undefi
  * @throws PartsDifferError with each difference from the most common traits
  */
 export function assertSameProperties(all: readonly SharedProperties[]): void {
-  const usual = mostCommon(all) ?? {};
-  const usualPart = all.indexOf(usual);
+  const usualTraits = mostCommon(all) ?? {};
+  const usualPart = all.indexOf(usualTraits);
   const differences = all.flatMap((traits, part) =>
     Object.entries(traits)
-      .filter(([property, value]) => value !== usual[property])
+      .filter(([property, value]) => value !== usualTraits[property])
       .map(([property, value]) => ({
         part,
         property,
         value: `${value}`,
-        usual: `${usual[property]}`,
+        usual: `${usualTraits[property]}`,
         usualPart,
       })),
   );

@@ -28,12 +28,12 @@ export class PartFiles {
    * @throws DamagedPartError if a part is not a regular file or cannot be read
    */
   async each<T>(use: (file: PartFile, part: number) => Promise<T>): Promise<T[]> {
-    const made: T[] = [];
+    const items: T[] = [];
     for (const [part, path] of this.#paths.entries()) {
       this.#signal?.throwIfAborted();
-      made.push(await this.#with(part, path, use));
+      items.push(await this.#with(part, path, use));
     }
-    return made;
+    return items;
   }
 
   async #with<T>(part: number, path: string, use: (file: PartFile, part: number) => Promise<T>): Promise<T> {
@@ -110,11 +110,11 @@ export class PartFile {
     this.#faults.signal?.throwIfAborted();
     this.#start = position;
     this.#end = position;
-    const wanted = Math.min(this.#buffer.byteLength, this.sizeBytes - position);
-    while (this.#end < position + wanted) {
+    const wantedBytes = Math.min(this.#buffer.byteLength, this.sizeBytes - position);
+    while (this.#end < position + wantedBytes) {
       const offset = this.#end - position;
       const { bytesRead } = await this.#handle
-        .read(this.#buffer, offset, wanted - offset, this.#end)
+        .read(this.#buffer, offset, wantedBytes - offset, this.#end)
         .catch((error: unknown) => {
           throw unreadable(this.#faults, error);
         });

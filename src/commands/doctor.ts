@@ -190,16 +190,16 @@ async function runChecks(config: Config, env: Environment): Promise<Check[]> {
   await initMachineId(config.stateDir);
   const untested = (name: string) =>
     failed(name, "not tested: there is no folder", "Fix the settings first.");
-  const others = Promise.all([
+  const otherChecks = Promise.all([
     config.outputDir === null ? untested("output folder") : checkFolder(config),
     config.service === null ? unknown : checkService(config, config.service),
   ]);
   // Let the other checks end before using SQLite, which blocks the process while it waits for a slow disk. Otherwise
   // they could time out.
-  if (config.storeUrl === null) await others;
+  if (config.storeUrl === null) await otherChecks;
   const hasStore = config.storeUrl !== null || config.stateDir !== null;
   const store = hasStore ? await checkStore(config) : untested("store");
-  const [folder, service] = await others;
+  const [folder, service] = await otherChecks;
   const input = config.inputDir === null ? [] : [await checkInputFolder(config.inputDir)];
   return [node, ...checkSettings(config, env), ...checkNames(config), folder, ...input, store, ...service];
 }

@@ -84,11 +84,11 @@ async function makeStateDir(parent: string): Promise<string> {
     await removeStaleFolders(parent);
     return await mkdtemp(join(parent, `sandbox-${createProcessId()}-`));
   } catch (error) {
-    const shown = fileError(error, parent);
-    if (!(shown instanceof AudioError)) throw error;
+    const folderError = fileError(error, parent);
+    if (!(folderError instanceof AudioError)) throw error;
     throw new AudioError(
       "store_unavailable",
-      `The sandbox cannot keep its state in ${parent} (AUDIO_STATE_DIR): ${describeReason(shown)}`,
+      `The sandbox cannot keep its state in ${parent} (AUDIO_STATE_DIR): ${describeReason(folderError)}`,
       {
         remedy:
           "Nothing was sent. Ask the user to make the folder of AUDIO_STATE_DIR writable, or to set AUDIO_STATE_DIR to one that is. Then repeat the same call.",

@@ -20,7 +20,7 @@ export async function readAnyText(file: string): Promise<InputText> {
     return await readInput(stream, format, name);
   } catch (error) {
     if (error instanceof AudioError) throw error;
-    const why = error instanceof Error && "code" in error ? String(error.code) : String(error);
-    throw new AudioError("invalid_request", `${name} cannot be read (${why}).`, { cause: error });
+    const reason = error instanceof Error && "code" in error ? String(error.code) : String(error);
+    throw new AudioError("invalid_request", `${name} cannot be read (${reason}).`, { cause: error });
   }
 }

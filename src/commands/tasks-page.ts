@@ -80,9 +80,9 @@ function withRest(
   rest: string,
 ): Map<string, number> {
   if (sums.length <= max) return new Map(sums);
-  const left = sums.slice(max);
-  const credits = left.reduce((sum, [, each]) => sum + each, 0);
-  return new Map([...sums.slice(0, max), [`${left.length} ${rest}`, credits]]);
+  const remaining = sums.slice(max);
+  const credits = remaining.reduce((sum, [, each]) => sum + each, 0);
+  return new Map([...sums.slice(0, max), [`${remaining.length} ${rest}`, credits]]);
 }
 
 /** Maximum number of rows in a chart. */
@@ -100,9 +100,10 @@ function countedOnce(entries: readonly PageEntry[]): Map<PageEntry, number> {
       if (credits > (byWork.get(workName)?.credits ?? 0)) byWork.set(workName, { entry, credits });
     }
   }
-  const counted = new Map(entries.map((entry) => [entry, 0]));
-  for (const { entry, credits } of byWork.values()) counted.set(entry, (counted.get(entry) ?? 0) + credits);
-  return counted;
+  const creditsByEntry = new Map(entries.map((entry) => [entry, 0]));
+  for (const { entry, credits } of byWork.values())
+    creditsByEntry.set(entry, (creditsByEntry.get(entry) ?? 0) + credits);
+  return creditsByEntry;
 }
 
 function sumsBy(
@@ -164,9 +165,9 @@ export function tasksPage(
   entries: readonly PageEntry[],
   { marker = PAGE_MARKER, title = "Audio tasks", hasOlder = false }: PageOptions = {},
 ): string {
-  const counted = countedOnce(entries);
-  const days = sumsBy(counted, ({ at }) => at.slice(0, 10));
-  const voices = sumsBy(counted, ({ voice }) => voice || "not known");
+  const creditsByEntry = countedOnce(entries);
+  const days = sumsBy(creditsByEntry, ({ at }) => at.slice(0, 10));
+  const voices = sumsBy(creditsByEntry, ({ voice }) => voice || "not known");
   const newestDays = withRest([...days], MAX_CHART_DAYS, "earlier days");
   const mostExpensive = withRest(
     [...voices].sort(([, a], [, b]) => b - a),

@@ -122,7 +122,7 @@ async function readListing(limit: number): Promise<Listing> {
   const address = config.service;
   const ledger = await openLedger({ config, address, processId: createProcessId(), log, clock: systemClock });
   try {
-    const listed = await listRecordedTasks({ ledger, folder }, { status: null, query: null, limit });
+    const listedTasks = await listRecordedTasks({ ledger, folder }, { status: null, query: null, limit });
     const book = new NarrationRepository(ledger.store.narrations, () => systemClock.wallMs());
     const entries = await book.newest(limit);
     const narrations = await Promise.all(
@@ -132,7 +132,7 @@ async function readListing(limit: number): Promise<Listing> {
       })),
     );
     const all = [
-      ...listed.map((task) => ({
+      ...listedTasks.map((task) => ({
         atMs: task.createdAtMs,
         row: taskRow(task),
         words: describe(taskRow(task)),
@@ -145,8 +145,8 @@ async function readListing(limit: number): Promise<Listing> {
         page: pageEntryOfNarration(row, bill),
       })),
     ].sort((a, b) => b.atMs - a.atMs);
-    const others = all.length === 0 ? await ledger.store.otherOrigins() : [];
-    return { entries: all, emptyMessage: printable(noRequestsMessage(address, others)) };
+    const otherOrigins = all.length === 0 ? await ledger.store.otherOrigins() : [];
+    return { entries: all, emptyMessage: printable(noRequestsMessage(address, otherOrigins)) };
   } finally {
     await ledger.store.close();
   }
@@ -164,8 +164,8 @@ export async function tasks(asJson: boolean, htmlFile?: string): Promise<void> {
       htmlFile === undefined ? MAX_TASKS : MAX_TASKS_ON_PAGE + 1,
     );
     if (htmlFile !== undefined) {
-      const shown = entries.slice(0, MAX_TASKS_ON_PAGE).map((entry) => entry.page);
-      const page = tasksPage(shown, { hasOlder: entries.length > MAX_TASKS_ON_PAGE });
+      const pageEntries = entries.slice(0, MAX_TASKS_ON_PAGE).map((entry) => entry.page);
+      const page = tasksPage(pageEntries, { hasOlder: entries.length > MAX_TASKS_ON_PAGE });
       process.stdout.write(`Written: ${printable(await writeGeneratedPage(htmlFile, PAGE_MARKER, page))}\n`);
       return;
     }

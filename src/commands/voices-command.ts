@@ -36,8 +36,8 @@ async function sampleOfVoice(
   makesSamples: boolean,
 ): Promise<VoiceSample> {
   const input = buildSampleInput(voice);
-  const saved = await generation.partOperations.saved({ input, take: 1 });
-  if (saved !== null) return { voice, path: saved.file.path, creditsNow: 0, error: null };
+  const savedSample = await generation.partOperations.saved({ input, take: 1 });
+  if (savedSample !== null) return { voice, path: savedSample.file.path, creditsNow: 0, error: null };
   if (!makesSamples) return { voice, path: null, creditsNow: 0, error: null };
   // Wait without a limit, because the command ends with the samples.
   const call = { signal: new AbortController().signal, waitMs: MAX_TIMER_MS, onProgress: () => undefined };

@@ -30,20 +30,20 @@ const EXAMPLE = 'such as { "Nguyen": "Win", "C++": { "say": "C plus plus", "lang
  * @returns the rules, or a clause that says what is wrong with the file
  */
 export function readPronunciations(path: string): Pronunciations | string {
-  const read = readSmallFile(path);
-  if ("fault" in read) return read.fault;
+  const fileRead = readSmallFile(path);
+  if ("fault" in fileRead) return fileRead.fault;
   let value: unknown;
   try {
-    value = JSON.parse(read.text);
+    value = JSON.parse(fileRead.text);
   } catch {
     return `is not JSON ${EXAMPLE}`;
   }
   const parsed = rulesFile.safeParse(value);
   if (!parsed.success) {
     const [at] = parsed.error.issues[0]?.path ?? [];
-    const where =
+    const location =
       at === undefined ? "" : `: the rule of ${JSON.stringify(String(at).slice(0, 40))} cannot be read`;
-    return `is not a list of rules ${EXAMPLE}${where}`;
+    return `is not a list of rules ${EXAMPLE}${location}`;
   }
   const rules = Object.entries(parsed.data).map(([its, rule]): Pronunciation => {
     const { say, language = null } = typeof rule === "string" ? { say: rule } : rule;

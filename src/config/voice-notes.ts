@@ -28,9 +28,9 @@ const oneLine = (text: string): string =>
  * @returns the notes, or a clause that says what is wrong with the file
  */
 export function readVoiceNotes(path: string): VoiceNotes | string {
-  const read = readSmallFile(path);
-  if ("fault" in read) return read.fault;
-  const entries = parse(read.text);
+  const fileRead = readSmallFile(path);
+  if ("fault" in fileRead) return fileRead.fault;
+  const entries = parse(fileRead.text);
   if (entries === null) return 'is not JSON such as { "sophie_en_zh": "warm, calm" }';
   const knownVoices = entries.flatMap(
     ([id, note]): Array<[VoiceId, string]> =>

@@ -34,8 +34,8 @@ function speechMs(codePoint: number): number {
     return codePoint <= LAST_IDEOGRAPHIC ? HAN_OR_HANGUL_MS : OTHER_MS;
   }
   if (codePoint >= speakingMsCache.length) return classify(codePoint);
-  const seen = speakingMsCache[codePoint];
-  if (seen !== undefined && seen !== 0) return seen;
+  const cachedMs = speakingMsCache[codePoint];
+  if (cachedMs !== undefined && cachedMs !== 0) return cachedMs;
   const milliseconds = classify(codePoint);
   speakingMsCache[codePoint] = milliseconds;
   return milliseconds;

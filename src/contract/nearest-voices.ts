@@ -32,15 +32,15 @@ function similarity(wanted: string, { id, name }: Voice): Similarity {
  * if no name is similar.
  */
 export function nearestVoices(text: string): VoiceId[] {
-  const wanted = text
+  const wantedWords = text
     .trim()
     .toLowerCase()
     .replaceAll(/[\s-]+/g, "_")
     .slice(0, 64);
   const isNear = (voice: Similarity): boolean =>
     voice.beginning >= MIN_SHARED_LETTERS ||
-    (voice.beginning > 0 && voice.distance <= Math.ceil(wanted.length / 2));
-  const ranked = VOICES.map((voice) => ({ id: voice.id, ...similarity(wanted, voice) }))
+    (voice.beginning > 0 && voice.distance <= Math.ceil(wantedWords.length / 2));
+  const ranked = VOICES.map((voice) => ({ id: voice.id, ...similarity(wantedWords, voice) }))
     .filter(isNear)
     .sort((a, b) => b.beginning - a.beginning || a.distance - b.distance);
   const [best] = ranked;

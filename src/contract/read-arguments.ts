@@ -40,8 +40,8 @@ function readText(text: string, schema: z.core.$ZodType): unknown {
   }
   if (schema instanceof z.ZodEnum) {
     const word = toId(text);
-    const named = VALUES_BY_NAME.get(word);
-    return schema.options.find((option) => option === word || option === named) ?? text;
+    const namedId = VALUES_BY_NAME.get(word);
+    return schema.options.find((option) => option === word || option === namedId) ?? text;
   }
   return text;
 }

@@ -15,12 +15,12 @@ export function codePointLength(text: string): number {
 
 /** Returns the first `limit` code points of a text. Never cuts a surrogate pair. */
 export function firstCodePoints(text: string, limit: number): string {
-  let taken = "";
+  let takenText = "";
   let count = 0;
   for (const character of text) {
     if (count === limit) break;
-    taken += character;
+    takenText += character;
     count += 1;
   }
-  return taken;
+  return takenText;
 }

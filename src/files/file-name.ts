@@ -115,9 +115,10 @@ export function isNumbered(name: string, base: string): boolean {
 export const previousName = (name: string): string => extendedName(name, " (previous)");
 
 function cutToBytes(text: string, max: number): string {
-  let kept = text;
-  while (Buffer.byteLength(kept) > max) kept = firstCodePoints(kept, codePointLength(kept) - 1);
-  return kept;
+  let keptText = text;
+  while (Buffer.byteLength(keptText) > max)
+    keptText = firstCodePoints(keptText, codePointLength(keptText) - 1);
+  return keptText;
 }
 
 /** Replaces the extension by `.bin`, for bytes that do not match their format. */

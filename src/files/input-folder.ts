@@ -42,8 +42,8 @@ async function namesIn(root: string): Promise<string> {
     .filter((name) => !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name))
     .sort();
   if (names.length === 0) return `There is no ${EXTENSIONS_IN_WORDS} file at the top of ${root}.`;
-  const shown = names.slice(0, SHOWN_NAMES).map((name) => JSON.stringify(name));
-  return `${root} holds ${shown.join(", ")}${names.length > SHOWN_NAMES ? " and more" : ""}.`;
+  const shownNames = names.slice(0, SHOWN_NAMES).map((name) => JSON.stringify(name));
+  return `${root} holds ${shownNames.join(", ")}${names.length > SHOWN_NAMES ? " and more" : ""}.`;
 }
 
 async function unreadable(error: unknown, name: string, root: string): Promise<AudioError> {
@@ -124,8 +124,9 @@ const ATTEMPTS = 5;
 
 /** Whether the opened file is in the folder, whatever happened to its path meanwhile. */
 async function isOpenedInside(handle: FileHandle, path: string, root: string): Promise<boolean> {
-  const own = await pathOfOpen(handle);
-  if (own !== null) return own.startsWith(`${root}${sep}`) || (await isInside(own, root));
+  const openedPath = await pathOfOpen(handle);
+  if (openedPath !== null)
+    return openedPath.startsWith(`${root}${sep}`) || (await isInside(openedPath, root));
   const opened = await handle.stat({ bigint: true });
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const stats = await lstat(await realPath(path), { bigint: true });

@@ -38,8 +38,8 @@ export async function publish(
 ): Promise<Publication> {
   const target = join(folder, name);
   const outcome = await publishByLink(temporaryPath, target, makeLink);
-  const moved = outcome === "unsupported" ? await renameIfFree(temporaryPath, folder, name) : outcome;
-  if (moved === "published") {
+  const moveResult = outcome === "unsupported" ? await renameIfFree(temporaryPath, folder, name) : outcome;
+  if (moveResult === "published") {
     await removeIfPresent(temporaryPath);
     return "published";
   }

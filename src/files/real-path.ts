@@ -84,8 +84,8 @@ export async function otherSpellings(path: string, root: string): Promise<string
       const names = await readdir(root);
       const name = basename(real);
       // Prefer the exact name. On a disk that respects case, a name that differs only in case is another file.
-      const listed = names.includes(name) ? name : names.find((known) => fold(known) === fold(name));
-      if (listed !== undefined) spellings.add(join(root, listed));
+      const listedName = names.includes(name) ? name : names.find((known) => fold(known) === fold(name));
+      if (listedName !== undefined) spellings.add(join(root, listedName));
     }
     spellings.delete(path);
     return [...spellings];

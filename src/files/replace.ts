@@ -51,10 +51,10 @@ const isSame = (a: FileDigest, b: FileDigest): boolean =>
  *   if the name `movedTo` is taken
  */
 async function moveAside(folder: string, name: string, replaced: ReplacedFile): Promise<boolean> {
-  const moved = await renameIfFree(join(folder, name), folder, replaced.movedTo).catch(
+  const moveResult = await renameIfFree(join(folder, name), folder, replaced.movedTo).catch(
     () => "taken" as const,
   );
-  if (moved === "taken") return false;
+  if (moveResult === "taken") return false;
   if (await hasContent(join(folder, replaced.movedTo), replaced)) return true;
   await renameIfFree(join(folder, replaced.movedTo), folder, name).catch(() => undefined);
   return false;

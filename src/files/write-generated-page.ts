@@ -27,10 +27,10 @@ async function existingContent(path: string, marker: string): Promise<"nothing" 
   const handle = stats.isFile() ? await openRegular(path) : null;
   if (handle === null) throw refusedError(path, "is not a file that can be read");
   try {
-    const wanted = Buffer.from(marker);
-    const head = Buffer.alloc(wanted.byteLength);
+    const markerBytes = Buffer.from(marker);
+    const head = Buffer.alloc(markerBytes.byteLength);
     await handle.read(head, 0, head.byteLength, 0);
-    if (!head.equals(wanted)) throw refusedError(path, "was not written by this command");
+    if (!head.equals(markerBytes)) throw refusedError(path, "was not written by this command");
     return "ours";
   } finally {
     await handle.close();

@@ -19,9 +19,9 @@ export async function findSaved(
   record: TaskRecord,
   fileName: string | null,
 ): Promise<SavedFile | null> {
-  const wanted = fileName === null ? null : wantedName(record, fileName);
+  const preferredName = fileName === null ? null : wantedName(record, fileName);
   const rank = (file: SavedFile): number =>
-    (file.matchesFormat ? 0 : 2) + (wanted === null || basename(file.path) === wanted ? 0 : 1);
+    (file.matchesFormat ? 0 : 2) + (preferredName === null || basename(file.path) === preferredName ? 0 : 1);
   const ordered = [...record.files].reverse().sort((a, b) => rank(a) - rank(b));
   for (const file of ordered) {
     if (await isIntact(file, deps.folder.root)) return file;

@@ -307,14 +307,14 @@ export class LedgerStore {
           };
         }
         const current = stored?.lease ?? null;
-        const kept =
+        const newLease =
           lease === "release" ? releasedLease(current, owner) : renewedLease(current, owner, nowMs);
         const place = placeAfterWrite(stored, after, { steadyMs: nowMs, owner });
         const ended = isWaiting ? handlesEndedByWaiting(handleRows(rows[ROW_RESULTS]), failed) : [];
         return {
           state,
           result: written,
-          save: [...saveRow(loaded, after, { place, lease: kept }), ...ended.map(saveHandle)],
+          save: [...saveRow(loaded, after, { place, lease: newLease }), ...ended.map(saveHandle)],
         };
       },
     });
@@ -344,12 +344,12 @@ export class LedgerStore {
         const [flights = [], sums = [], handles = [], bill = []] = rows.slice(ROW_RESULTS);
         const loaded = loadedRow(rows);
         const { stored } = loaded;
-        const others = otherPlaces(flights).filter((other) => other.recordId !== recordId);
+        const otherFlights = otherPlaces(flights).filter((other) => other.recordId !== recordId);
         const state = withoutOldSlots(before, windowMs, nowMs);
         const facts = {
           record: stored,
           state,
-          otherPlaces: others.map(({ place }) => place),
+          otherPlaces: otherFlights.map(({ place }) => place),
           countedCredits: withoutOwn(sumOf(sums), loaded, lastQuarterBefore(wallMs, budget?.windowMs ?? 0)),
           // A create that may have arrived is completed, even if every caller cancels.
           isWanted: !isForHandles || stored?.status !== "waiting" || handleRows(handles).some(isHandleWanted),
@@ -365,13 +365,13 @@ export class LedgerStore {
         const value = { value: after.value, spendCredits: after.spend?.credits ?? 0 };
         const question = { sendId, owner, expectedRevision, after: value, limits: request };
         const result = judgeAdmission(question, facts, nowMs);
-        const clamped = others
+        const clamped = otherFlights
           .filter(({ place }) => (place.atMs ?? 0) > nowMs)
           .map((other) => clampPlace(keyId, other.recordId, nowMs));
         if (result.kind !== "admitted" || isRepeatedAdmission(question, facts)) {
           return { result, save: clamped };
         }
-        const lapsed = others.filter(({ place }) => endedLongAgo(place, state, request, nowMs));
+        const lapsed = otherFlights.filter(({ place }) => endedLongAgo(place, state, request, nowMs));
         return {
           result,
           state: withSlot(state, { sendId, owner }, nowMs),
@@ -713,8 +713,10 @@ const sumOf = ([row]: Rows): number => (row === undefined ? 0 : (sumRow.parse(ro
 const withoutOwn = (counted: number, { stored, otherShares }: LoadedRow, lastQuarter: number): number => {
   // Do not subtract the spend of a task that several records share, because only one of these records asks for
   // admission.
-  const own = otherShares.length > 0 ? null : (stored?.spend ?? null);
-  return own !== null && own.quarter > lastQuarter ? Math.max(0, counted - own.credits) : counted;
+  const ownSpend = otherShares.length > 0 ? null : (stored?.spend ?? null);
+  return ownSpend !== null && ownSpend.quarter > lastQuarter
+    ? Math.max(0, counted - ownSpend.credits)
+    : counted;
 };
 
 /**

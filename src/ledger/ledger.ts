@@ -102,8 +102,8 @@ export class Ledger {
     for (let { limit } = query; ; limit *= 2) {
       const stored = await this.store.list({ ...query, limit });
       const records = stored.flatMap((value) => this.#stored.readLeniently(value) ?? []);
-      const listed = eachTaskOnce(records, this.identity.keyId);
-      if (listed.length >= query.limit || stored.length < limit) return listed.slice(0, query.limit);
+      const eachTask = eachTaskOnce(records, this.identity.keyId);
+      if (eachTask.length >= query.limit || stored.length < limit) return eachTask.slice(0, query.limit);
     }
   }
 

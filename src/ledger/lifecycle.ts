@@ -102,9 +102,9 @@ export function applyEvent(record: TaskRecord, event: TaskEvent): TaskRecord {
     case "resultRevoked": {
       const isRevocable = record.taskId === event.taskId && record.status === "succeeded";
       if (!isRevocable || record.files.length > 0) return record;
-      const open = { ...record, status: "processing" as const, finishedAtMs: null };
+      const reopened = { ...record, status: "processing" as const, finishedAtMs: null };
       return {
-        ...open,
+        ...reopened,
         polledAtMs: event.atMs,
         spend: reservation(record, record.spend?.atMs ?? event.atMs),
       };
@@ -160,16 +160,16 @@ function observed(record: TaskRecord, event: TaskEvent & { kind: "observed" }): 
   const { task, atMs } = event;
   const isOther = record.taskId !== null && record.taskId !== task.taskId;
   if (record.attempt !== event.attempt || isOther) return record;
-  const seen = { ...record, isGone: false, polledAtMs: atMs };
+  const observed = { ...record, isGone: false, polledAtMs: atMs };
   const hadEnded = record.status === "succeeded" || record.status === "failed";
   // Keep the known status if the answer has an earlier status. Such an answer only shows that the service was asked.
   const isBackwards = isRunningStatus(record.status) && ORDER[task.status] < ORDER[record.status];
-  if (record.taskId !== null && (hadEnded || isBackwards)) return seen;
+  if (record.taskId !== null && (hadEnded || isBackwards)) return observed;
   const hasEnded = task.status === "succeeded" || task.status === "failed";
   // A waiting record has no reservation, only the cost of earlier attempts.
   const reserved = record.status === "waiting" ? null : record.spend;
   return {
-    ...seen,
+    ...observed,
     status: task.status,
     refusal: null,
     sendId: null,
@@ -202,8 +202,8 @@ function charge(record: TaskRecord, task: ObservedTask, nowMs: number): TaskReco
 }
 
 function saved(record: TaskRecord, file: SavedFile): TaskRecord {
-  const others = record.files.filter(({ path, sha256 }) => path !== file.path || sha256 !== file.sha256);
-  return { ...record, files: [...others, file], replacedFile: null };
+  const otherFiles = record.files.filter(({ path, sha256 }) => path !== file.path || sha256 !== file.sha256);
+  return { ...record, files: [...otherFiles, file], replacedFile: null };
 }
 
 function withFileName(

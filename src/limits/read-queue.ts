@@ -49,12 +49,15 @@ export class ReadQueue {
    * half of the reads are used. Polls never use the last 8 of the 60 reads, which are for downloads and other queries.
    */
   async run<T>(signal: AbortSignal, run: () => Promise<T>, options: ReadOptions = {}): Promise<T> {
-    const read = await (options.isPoll === true ? this.#pollQueue : this.#queue).enter(options, signal);
+    const admittedRead = await (options.isPoll === true ? this.#pollQueue : this.#queue).enter(
+      options,
+      signal,
+    );
     try {
       return await run();
     } finally {
       // Count a read from its end, because the service may count it that late.
-      read.atMs = this.#options.clock.steadyMs();
+      admittedRead.atMs = this.#options.clock.steadyMs();
     }
   }
 
@@ -92,9 +95,9 @@ export class ReadQueue {
     const pausedMs = pauses.leftMs("reads");
     if (pausedMs > 0) return { waitFor: "paused", waitMs: Math.ceil(pausedMs) };
     if (this.#used() < maxReads) {
-      const read = { atMs: clock.steadyMs() };
-      this.#reads.push(read);
-      return { outcome: read };
+      const timedRead = { atMs: clock.steadyMs() };
+      this.#reads.push(timedRead);
+      return { outcome: timedRead };
     }
     const newestFirst = this.#reads.map(({ atMs }) => atMs).sort((one, other) => other - one);
     const blockingMs = newestFirst[maxReads - 1] ?? clock.steadyMs();

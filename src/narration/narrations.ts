@@ -272,17 +272,17 @@ export class NarrationService implements Narrations {
     const state = previewState(narration.state, changes, narration.plan);
     const partSummary = await this.#partSummaryOf({ ...narration, state });
     const view = buildNarrationView({ ...narration, state }, partSummary, clock.wallMs());
-    const shown = await withoutMissing(view, folder.root);
-    if (shown.status !== "planned") return shown;
-    const late = await likelyLate(partOperations, narration.plan, state, partSummary.records);
+    const currentView = await withoutMissing(view, folder.root);
+    if (currentView.status !== "planned") return currentView;
+    const lateNote = await likelyLate(partOperations, narration.plan, state, partSummary.records);
     const respelled = await this.#changedPronunciationRemark(narration);
     return {
-      ...shown,
+      ...currentView,
       toRepeat: [
         ...(state === stored.state ? [] : ["the same retakes"]),
         ...(changes.mayReplace ? ["replace true"] : []),
       ],
-      remarks: [...shown.remarks, ...late, ...(respelled === null ? [] : [respelled])],
+      remarks: [...currentView.remarks, ...lateNote, ...(respelled === null ? [] : [respelled])],
     };
   }
 

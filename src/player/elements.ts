@@ -15,10 +15,10 @@ export function make<Name extends keyof HTMLElementTagNameMap>(
   text = "",
   ...children: Node[]
 ): HTMLElementTagNameMap[Name] {
-  const made = document.createElement(name);
-  made.textContent = text;
-  made.append(...children);
-  return made;
+  const created = document.createElement(name);
+  created.textContent = text;
+  created.append(...children);
+  return created;
 }
 
 /** Shows a status sentence, which screen readers announce. */

@@ -37,7 +37,7 @@ const marks = new Marks((seconds) => void player.seek(seconds));
 
 const PRESS_PLAY_AGAIN = "Press Play once more.";
 
-let shown: ShownResult | null = null;
+let shownResult: ShownResult | null = null;
 /** The result that the page shows, as JSON. */
 let shownState = "";
 /**
@@ -57,7 +57,7 @@ function showError(error: unknown): void {
   const isSaved = !elementBy("#path").hidden && !isGone;
   showStatus(`${reason}${isSaved ? " The file is at the path below." : ""}`, true);
   // Only the file of a task can be downloaded again.
-  if (isGone && shown?.kind === "task") offerMessage(shown);
+  if (isGone && shownResult?.kind === "task") offerMessage(shownResult);
   elementBy("#player").hidden = true;
   marks.clear();
 }
@@ -94,7 +94,7 @@ async function open(sound: Sound, sources: Map<string, Source>, position = 0): P
     // Start to load captions and chapters before the sound, so that they arrive early. Playing does not wait for them.
     if (companions !== null) void marks.load(companions);
     await player.open(source, position);
-    if (mine === changeCount && !elementBy("#player").hidden) showStatus(shown?.note ?? "");
+    if (mine === changeCount && !elementBy("#player").hidden) showStatus(shownResult?.note ?? "");
   } catch (error) {
     if (mine === changeCount) showError(error);
   }
@@ -103,16 +103,16 @@ async function open(sound: Sound, sources: Map<string, Source>, position = 0): P
 function showFiles(now: ShownResult, sources: Map<string, Source>): void {
   const buttons = now.sounds.map((sound) => {
     const length = make("span", sound.seconds === null ? "" : formatClock(sound.seconds));
-    const made = make("button", "", length, make("bdi", sound.chapter || nameOf(sound.path)));
-    made.onclick = () => {
+    const fileButton = make("button", "", length, make("bdi", sound.chapter || nameOf(sound.path)));
+    fileButton.onclick = () => {
       player.close();
       marks.clear();
-      choose(made);
+      choose(fileButton);
       showHeading(now, sound);
       connectActions(now, sound, 1);
       void open(sound, sources);
     };
-    return made;
+    return fileButton;
   });
   const choose = (chosen: HTMLElement | undefined): void => {
     for (const each of buttons) each.ariaCurrent = `${each === chosen}`;
@@ -131,7 +131,7 @@ async function findTakes(now: ShownResult, sound: Sound, sources: Map<string, So
   showTakes(takes, sound, sources, (take) => {
     const at = player.seconds > 0 ? player.position : 0;
     // Each take is a task of its own, so status and actions now refer to the chosen take's task.
-    shown = take.shown;
+    shownResult = take.shown;
     showHeading(take.shown, take.sound);
     connectActions(take.shown, take.sound, max);
     void open(take.sound, sources, at);
@@ -149,13 +149,13 @@ function showHeading(now: ShownResult, sound: Sound | undefined): void {
 
 /** Shows a result. A result that is only text does not replace a task or a narration. */
 function show(now: ShownResult): void {
-  if (now.kind === "words" && shown !== null && shown.kind !== "words") return;
+  if (now.kind === "words" && shownResult !== null && shownResult.kind !== "words") return;
   // Ignore a repeated result, because showing it again would stop playing.
   if (JSON.stringify(now) === shownState && !elementBy("#player").hidden) return;
   shownState = JSON.stringify(now);
   changeCount += 1;
   const mine = changeCount;
-  shown = now;
+  shownResult = now;
   const [sound] = now.sounds;
   player.close();
   marks.clear();
@@ -213,13 +213,13 @@ listen({
   "ui/notifications/tool-input": (params) => {
     const toolArgs = fields(params["arguments"]);
     const requestText = text(toolArgs["prompt"], 80) || text(toolArgs["text"], 80);
-    if (requestText !== "" && shown === null) elementBy("#title").textContent = requestText;
-    if (shown === null) showStatus("Being made…");
+    if (requestText !== "" && shownResult === null) elementBy("#title").textContent = requestText;
+    if (shownResult === null) showStatus("Being made…");
   },
   "ui/notifications/tool-input-partial": () => undefined,
   "ui/notifications/tool-result": (params) => show(parseShownResult(params)),
   "ui/notifications/tool-cancelled": () => {
-    if (shown === null) showStatus("The call was cancelled.");
+    if (shownResult === null) showStatus("The call was cancelled.");
   },
   "ui/notifications/host-context-changed": (params) => {
     applyTheme(params);
@@ -236,7 +236,7 @@ connectToHost()
     wave.draw();
   })
   .catch(() => {
-    if (shown === null)
+    if (shownResult === null)
       showStatus("The chat does not answer; the text of the answer says where the file is.", true);
   })
   // Sent even if initializing failed, because a host may wait for this notification.

@@ -84,8 +84,8 @@ export function oggCutter(head: Uint8Array, sizeBytes: number, statedSeconds: nu
       while (lead > 0 && (lead === body || pages[lead]?.isContinued)) lead -= 1;
       if (offset > start && lead === 0) lead = body;
       const zero = offset === start && lead === 0 ? 0 : timeAt(lead);
-      const chosen = pages.slice(lead, Math.min(pages.length, stop + 2));
-      const written = chosen.map(({ at, length, granule }, index) => {
+      const chosenPages = pages.slice(lead, Math.min(pages.length, stop + 2));
+      const written = chosenPages.map(({ at, length, granule }, index) => {
         const page = bytes.slice(at, at + length);
         const view = viewOf(page);
         if (granule >= 0) view.setBigInt64(6, BigInt(granule - zero), true);

@@ -42,10 +42,10 @@ export interface Pieces {
  * @param sizeBytes the file's size as the tool stated it; a piece whose length contradicts this size is an error
  */
 export function createPieces(uri: string, sizeBytes: number): Pieces {
-  const kept = new Map<number, Promise<Uint8Array<ArrayBuffer>>>();
+  const cache = new Map<number, Promise<Uint8Array<ArrayBuffer>>>();
 
   const piece = (index: number): Promise<Uint8Array<ArrayBuffer>> => {
-    const keptPiece = kept.get(index);
+    const keptPiece = cache.get(index);
     const offset = index * PIECE_BYTES;
     const length = Math.min(PIECE_BYTES, sizeBytes - offset);
     const reading =
@@ -55,11 +55,11 @@ export function createPieces(uri: string, sizeBytes: number): Pieces {
         throw new GoneError();
       });
     // Move the piece to the end of the map, so that the least recently used piece comes first.
-    kept.delete(index);
-    kept.set(index, reading);
-    reading.catch(() => kept.delete(index));
-    const [oldest] = kept.keys();
-    if (kept.size > MAX_KEPT && oldest !== undefined) kept.delete(oldest);
+    cache.delete(index);
+    cache.set(index, reading);
+    reading.catch(() => cache.delete(index));
+    const [oldest] = cache.keys();
+    if (cache.size > MAX_KEPT && oldest !== undefined) cache.delete(oldest);
     return reading;
   };
 
@@ -72,10 +72,10 @@ export function createPieces(uri: string, sizeBytes: number): Pieces {
       // Request two pieces at a time, so that the second arrives while the first is decoded.
       for (let index = first; index <= last; index += 1) {
         const ahead = index < last ? piece(index + 1) : undefined;
-        const whole = await piece(index);
+        const wholePiece = await piece(index);
         await ahead;
         const offset = index * PIECE_BYTES;
-        const part = whole.subarray(Math.max(0, start - offset), end - offset);
+        const part = wholePiece.subarray(Math.max(0, start - offset), end - offset);
         bytes.set(part, Math.max(0, offset - start));
       }
       return bytes;

@@ -87,8 +87,8 @@ export async function elementPlayback(newSegment: Segment): Promise<Playback> {
     ? newSegment
     : { ...newSegment, to: from + element.duration };
   const seek = (at: number): void => {
-    const wanted = Math.max(0, at - from) + lead;
-    if (Math.abs(element.currentTime - wanted) > 0.02) element.currentTime = wanted;
+    const startSeconds = Math.max(0, at - from) + lead;
+    if (Math.abs(element.currentTime - startSeconds) > 0.02) element.currentTime = startSeconds;
   };
   seek(from);
   let commandCount = 0;

@@ -35,8 +35,8 @@ async function showParts({ id }: ShownResult): Promise<boolean> {
   const parts = parseParts(table);
   const [, , statusLine = ""] = table.split("\n", 3);
   if (parts.length === 0) return false;
-  const saved = parts.filter(({ status }) => status === "saved").length;
-  progress(saved, parts.length);
+  const savedParts = parts.filter(({ status }) => status === "saved").length;
+  progress(savedParts, parts.length);
   elementBy("#parts").hidden = false;
   elementBy("#parts").replaceChildren(
     ...parts.map((part) =>
@@ -45,7 +45,7 @@ async function showParts({ id }: ShownResult): Promise<boolean> {
   );
   const runs = statusLine.startsWith("running. ");
   if (runs) showStatus(text(statusLine.slice(9)));
-  return runs && saved < parts.length;
+  return runs && savedParts < parts.length;
 }
 
 function progress(saved: number, total: number): void {

@@ -24,8 +24,8 @@ const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a
  */
 export const text = (value: unknown, max = 600): string => {
   if (typeof value !== "string") return "";
-  const shown = value.slice(0, max).replace(UNSEEN, "");
-  return value.length > max ? `${shown}…` : shown;
+  const visible = value.slice(0, max).replace(UNSEEN, "");
+  return value.length > max ? `${visible}…` : visible;
 };
 
 /** Returns a number from 0 to `max`, or null for any other value. */

@@ -44,8 +44,8 @@ export class SoundPlayer {
   }
 
   get seconds(): number {
-    const stated = this.#source?.seconds ?? 0;
-    return Number.isFinite(stated) ? stated : (this.#playback?.segment.to ?? 0);
+    const statedSeconds = this.#source?.seconds ?? 0;
+    return Number.isFinite(statedSeconds) ? statedSeconds : (this.#playback?.segment.to ?? 0);
   }
 
   get position(): number {
@@ -182,9 +182,9 @@ export class SoundPlayer {
       return;
     }
     if (this.#next === null) this.#prepare(to);
-    const left = (to - playback.now()) / this.#speed;
-    if (left < (2 * TICK_MS) / 1000 && this.#ending !== playback)
-      void this.#playNext(playback, Math.max(0, left));
+    const secondsLeft = (to - playback.now()) / this.#speed;
+    if (secondsLeft < (2 * TICK_MS) / 1000 && this.#ending !== playback)
+      void this.#playNext(playback, Math.max(0, secondsLeft));
   }
 
   #prepare(at: number): void {
@@ -208,10 +208,10 @@ export class SoundPlayer {
         await new Promise((resolve) => setTimeout(resolve, left * 1000));
         if (turn === this.#commandCount) playback.pause();
       }
-      const late = this.#ready === null;
+      const isLate = this.#ready === null;
       const next = await this.#next;
       if (turn !== this.#commandCount || next == null) return;
-      await next.play(playback.segment.to, late ? 0 : left);
+      await next.play(playback.segment.to, isLate ? 0 : left);
       if (turn !== this.#commandCount) return;
       this.#playback = next;
       this.#next = null;

@@ -55,9 +55,9 @@ export const MIME_TYPES: Readonly<Record<Format, string>> = {
 export const nameOf = (path: string): string => path.split(/[\\/]/).at(-1) ?? path;
 
 export const formatClock = (seconds: number): string => {
-  const whole = Math.max(0, Math.floor(seconds));
-  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
-  const tail = `${hours > 0 ? `${minutes}`.padStart(2, "0") : minutes}:${`${whole % 60}`.padStart(2, "0")}`;
+  const wholeSeconds = Math.max(0, Math.floor(seconds));
+  const [hours, minutes] = [Math.floor(wholeSeconds / 3600), Math.floor(wholeSeconds / 60) % 60];
+  const tail = `${hours > 0 ? `${minutes}`.padStart(2, "0") : minutes}:${`${wholeSeconds % 60}`.padStart(2, "0")}`;
   return hours > 0 ? `${hours}:${tail}` : tail;
 };
 

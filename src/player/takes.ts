@@ -20,14 +20,14 @@ export interface Take {
  * @throws HostError
  */
 export async function loadTakes(shown: ShownResult, sound: Sound): Promise<Take[]> {
-  const own = { shown, sound };
+  const ownTake = { shown, sound };
   const list = await callTool("list_tasks", { limit: 100 });
   const rows = entries(fields(list["structuredContent"])["tasks"], 200).map(fields);
   // Compare hashes of requests, because the rows contain only excerpts of texts, which are often equal.
   const requests = fields(fields(list["_meta"])["requests"]);
   const request = requests[shown.id];
-  if (!request) return [own];
-  const others = rows
+  if (!request) return [ownTake];
+  const otherTakes = rows
     .filter(({ task_id, take }) => requests[id(task_id)] === request && take !== (shown.take ?? 1))
     .map((other) => ({
       taskId: id(other["task_id"]),
@@ -37,13 +37,13 @@ export async function loadTakes(shown: ShownResult, sound: Sound): Promise<Take[
     .filter(({ taskId, take, path }) => taskId !== "" && take !== null && typeof path === "string")
     .slice(0, MAX_TAKES - 1);
   const found = await Promise.all(
-    others.map(async ({ taskId }): Promise<Take[]> => {
-      const other = parseShownResult(await callTool("get_task", { task_id: taskId }));
-      const [saved] = other.sounds;
-      return saved === undefined || other.id !== taskId ? [] : [{ shown: other, sound: saved }];
+    otherTakes.map(async ({ taskId }): Promise<Take[]> => {
+      const otherTake = parseShownResult(await callTool("get_task", { task_id: taskId }));
+      const [saved] = otherTake.sounds;
+      return saved === undefined || otherTake.id !== taskId ? [] : [{ shown: otherTake, sound: saved }];
     }),
   );
-  return [own, ...found.flat()].sort((a, b) => (a.shown.take ?? 1) - (b.shown.take ?? 1));
+  return [ownTake, ...found.flat()].sort((a, b) => (a.shown.take ?? 1) - (b.shown.take ?? 1));
 }
 
 /** Shows the takes as buttons. @param choose receives the take whose button is pressed */
@@ -64,16 +64,16 @@ export function showTakes(
     const canvas = make("canvas");
     canvas.ariaHidden = "true";
     const facts = make("small", shown.facts.filter((fact) => /:|credits/.test(fact)).join(" · "));
-    const made = make("button", "", make("span", `Take ${shown.take ?? 1}`), facts, canvas);
-    made.ariaPressed = `${sound === current}`;
-    made.onclick = () => {
-      for (const other of buttons) other.ariaPressed = `${other === made}`;
+    const takeButton = make("button", "", make("span", `Take ${shown.take ?? 1}`), facts, canvas);
+    takeButton.ariaPressed = `${sound === current}`;
+    takeButton.onclick = () => {
+      for (const other of buttons) other.ariaPressed = `${other === takeButton}`;
       choose(take);
     };
     const wave = new Waveform(canvas, 48);
     // Read small takes immediately, so that they play without a wait.
     if (sound.sizeBytes <= MAX_WHOLE_BYTES) void draw(sound, wave, sources);
-    return made;
+    return takeButton;
   });
   box.replaceChildren(...buttons);
 }

@@ -32,23 +32,23 @@ export function samplesCutter(layout: Uint8Array, start: number, end: number): C
   const [bytesPerSecond, frame] = [view.getUint32(8, true), view.getUint16(12, true)];
   // Refuse more than 6 MB a second, because one segment would be too large.
   if (bytesPerSecond === 0 || bytesPerSecond > 6e6 || frame === 0 || end <= start) throw new DamagedError();
-  const whole = (bytes: number): number => bytes - (bytes % frame);
+  const wholeFrames = (bytes: number): number => bytes - (bytes % frame);
   return {
     start,
     end,
     seconds: (end - start) / bytesPerSecond,
     segmentBytes: 1024 * 1024,
     before: frame,
-    after: whole(bytesPerSecond * TAIL_SECONDS) + frame,
+    after: wholeFrames(bytesPerSecond * TAIL_SECONDS) + frame,
     cut(bytes, offset, begin, finish) {
       // Round to whole frames, because the edges of a segment may lie inside a frame.
-      const [first, last] = [whole(begin - start), whole(finish - start)];
+      const [first, last] = [wholeFrames(begin - start), wholeFrames(finish - start)];
       const samples = bytes.subarray(start + first - offset);
       return {
         from: first / bytesPerSecond,
         to: last / bytesPerSecond,
         lead: 0,
-        bytes: buildWav(layout, samples.subarray(0, whole(samples.length))),
+        bytes: buildWav(layout, samples.subarray(0, wholeFrames(samples.length))),
         mimeType: "audio/wav",
       };
     },

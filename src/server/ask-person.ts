@@ -39,8 +39,8 @@ export type AskResult =
 
 /** Builds the form, which is the same in both eras. */
 function buildForm({ argument, message, title, minimum, maximum, suggested }: Question) {
-  const answer = { type: "integer" as const, title, minimum, maximum, default: suggested };
-  const properties = { [argument]: answer };
+  const field = { type: "integer" as const, title, minimum, maximum, default: suggested };
+  const properties = { [argument]: field };
   return { message, requestedSchema: { type: "object" as const, properties, required: [argument] } };
 }
 

@@ -48,12 +48,12 @@ function shortened(path: string, max: number): string {
 export function instructionsFor(config: InstructionsConfig): string {
   const head = describeSetup(config);
   const { inputDir = null } = config;
-  const left =
+  const charactersLeft =
     MAX_CHARACTERS - renderInstructions("", inputDir === null ? "" : describeInputFolder(""), head).length;
-  const input = inputDir === null ? "" : shortened(inputDir, Math.floor(left / 2));
+  const input = inputDir === null ? "" : shortened(inputDir, Math.floor(charactersLeft / 2));
   const output = config.outputDir ?? "a folder still to be set";
   return renderInstructions(
-    shortened(output, left - input.length),
+    shortened(output, charactersLeft - input.length),
     input === "" ? "" : describeInputFolder(input),
     head,
   );

@@ -29,9 +29,11 @@ function withoutNullMembers(value: unknown, depth = 0): unknown {
  * itself.
  */
 function paramsWithoutNulls(method: unknown, params: unknown): unknown {
-  const read = withoutNullMembers(params);
+  const withoutNulls = withoutNullMembers(params);
   const isCall = method === "tools/call" && isObject(params) && isObject(params["arguments"]);
-  return isCall && isObject(read) ? { ...read, arguments: params["arguments"] } : read;
+  return isCall && isObject(withoutNulls)
+    ? { ...withoutNulls, arguments: params["arguments"] }
+    : withoutNulls;
 }
 
 /**

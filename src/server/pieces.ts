@@ -66,8 +66,8 @@ async function readNarrationFile(
   if (piece === null && sizeBytes > MAX_PIECE_BYTES) {
     throw new AudioError("too_large", `The text is long; it is saved as ${path}, and can be read in pieces.`);
   }
-  const whole = { offset: 0, length: MAX_PIECE_BYTES };
-  const bytes = await generation.readCompanion(companion, piece ?? whole);
+  const wholeFile = { offset: 0, length: MAX_PIECE_BYTES };
+  const bytes = await generation.readCompanion(companion, piece ?? wholeFile);
   return { bytes, mimeType: path.endsWith(".srt") ? "application/x-subrip" : COMPANIONS[kind] };
 }
 

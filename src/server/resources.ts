@@ -147,9 +147,9 @@ export async function readResource(
     if (thrown instanceof ProtocolError) throw thrown;
     const error = asAudioError(thrown, {}, []);
     const text = `${error.code}: ${error.message} What to do: ${remedyFor(error)}`;
-    const shown = deps.redact(uri);
-    if (error.code === "not_found") throw new ResourceNotFoundError(shown, deps.redact(text));
-    const data = { code: error.code, uri: shown };
+    const shownUri = deps.redact(uri);
+    if (error.code === "not_found") throw new ResourceNotFoundError(shownUri, deps.redact(text));
+    const data = { code: error.code, uri: shownUri };
     throw new ProtocolError(ProtocolErrorCode.InternalError, deps.redact(text), data);
   }
 }

@@ -79,26 +79,26 @@ const MAX_INLINE_BYTES = 256 * 1024;
  */
 function whyNotInline({ inline }: ToolResult, client: ClientTraits): string | null {
   if (inline === undefined) return null;
-  const where = "The file is at the path, and can be read as a resource.";
+  const locationNote = "The file is at the path, and can be read as a resource.";
   if (client.putsBytesIntoContext) {
-    return `No audio is in this result, because this client would put its bytes into the context. ${where}`;
+    return `No audio is in this result, because this client would put its bytes into the context. ${locationNote}`;
   }
   return inline.sizeBytes > MAX_INLINE_BYTES
-    ? `No audio is in this result, because it has ${inline.sizeBytes} bytes, and at most ${MAX_INLINE_BYTES} go into one. ${where}`
+    ? `No audio is in this result, because it has ${inline.sizeBytes} bytes, and at most ${MAX_INLINE_BYTES} go into one. ${locationNote}`
     : null;
 }
 
 export async function toCallResult(answer: ToolResult, client: ClientTraits): Promise<CallToolResult> {
   const whyNot = whyNotInline(answer, client);
-  const result = withNote(answer, whyNot);
-  const content: ContentBlock[] = [{ type: "text", text: result.text }];
-  if (client.getsLinks && result.link !== undefined) {
-    const { uri, name, mimeType, sizeBytes } = result.link;
+  const noted = withNote(answer, whyNot);
+  const content: ContentBlock[] = [{ type: "text", text: noted.text }];
+  if (client.getsLinks && noted.link !== undefined) {
+    const { uri, name, mimeType, sizeBytes } = noted.link;
     content.push({ type: "resource_link", uri, name, mimeType, size: sizeBytes });
   }
-  if (result.inline !== undefined && whyNot === null) content.push(await inlineBlock(result.inline, client));
-  const _meta = result.meta === undefined ? {} : { _meta: { ...result.meta } };
-  return { content, structuredContent: result.structured, ..._meta };
+  if (noted.inline !== undefined && whyNot === null) content.push(await inlineBlock(noted.inline, client));
+  const _meta = noted.meta === undefined ? {} : { _meta: { ...noted.meta } };
+  return { content, structuredContent: noted.structured, ..._meta };
 }
 
 /** Adds the note to the text and to the structured content, because each must be complete on its own. */

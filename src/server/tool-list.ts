@@ -46,8 +46,8 @@ function jsonSchema(
   for (const [index, name] of (boundsIn?.names ?? []).entries()) {
     const { type } = z.object({ type: z.string() }).parse(json.properties?.[name]);
     const description = `This to ${boundsIn?.names.at(-1)}: as in ${boundsIn?.tool}`;
-    const shown = { type, ...(index === 0 && { description }) };
-    Object.assign(json.properties ?? {}, { [name]: shown });
+    const shownSchema = { type, ...(index === 0 && { description }) };
+    Object.assign(json.properties ?? {}, { [name]: shownSchema });
   }
   return json;
 }

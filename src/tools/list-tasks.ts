@@ -123,17 +123,17 @@ function describeFile({ audio_path: path, missing_path: missing }: Row): string 
 
 /** Renders the whole row as text, for clients that show only the text. */
 function line(task: ListedTask): string {
-  const shown = taskRow(task);
+  const row = taskRow(task);
   const facts = [
-    shown.status,
+    row.status,
     localDateTime(task.createdAtMs),
-    ...(shown.credits === undefined ? [] : [`${shown.credits} credits`]),
-    ...(shown.audio_seconds === undefined ? [] : [`${shown.audio_seconds} s`]),
-    ...(shown.voice === undefined ? [] : [`voice: ${shown.voice}`]),
-    ...(shown.take === undefined || shown.take === 1 ? [] : [`take ${shown.take}`]),
+    ...(row.credits === undefined ? [] : [`${row.credits} credits`]),
+    ...(row.audio_seconds === undefined ? [] : [`${row.audio_seconds} s`]),
+    ...(row.voice === undefined ? [] : [`voice: ${row.voice}`]),
+    ...(row.take === undefined || row.take === 1 ? [] : [`take ${row.take}`]),
   ];
-  const next = shown.next_step === NOTHING_TO_DO ? "" : ` Next: ${shown.next_step}`;
-  return `${shown.task_id}: ${facts.join(", ")}. ${JSON.stringify(shown.prompt_excerpt)}${describeFile(shown)}${next}`;
+  const next = row.next_step === NOTHING_TO_DO ? "" : ` Next: ${row.next_step}`;
+  return `${row.task_id}: ${facts.join(", ")}. ${JSON.stringify(row.prompt_excerpt)}${describeFile(row)}${next}`;
 }
 
 /** Statuses of tasks that hold their reservation, and of narrations that may have such tasks. */
@@ -141,15 +141,15 @@ const RUNNING: ReadonlySet<string> = new Set(["unresolved", ...RUNNING_STATUSES,
 
 /** Describes the spending in words and in figures. */
 function describeSpending({ today, last7Days, last30Days, budget }: Spending, isRunning: boolean) {
-  const left =
+  const budgetLeft =
     budget === null
       ? ""
       : `; the budget of ${withThousands(budget.credits)} in any 24 hours leaves ${withThousands(budget.left)}`;
-  const held = isRunning ? ", with the 150 that each running task holds" : "";
+  const runningNote = isRunning ? ", with the 150 that each running task holds" : "";
   const isNothing = last30Days === 0 && budget === null;
   const sentence = isNothing
     ? ""
-    : `Spent: ${withThousands(today)} credits today, ${withThousands(last7Days)} in 7 days, ${withThousands(last30Days)} in 30 days${held}${left}.`;
+    : `Spent: ${withThousands(today)} credits today, ${withThousands(last7Days)} in 7 days, ${withThousands(last30Days)} in 30 days${runningNote}${budgetLeft}.`;
   const figures = { today, days_7: last7Days, days_30: last30Days };
   return { words: sentence, figures: budget === null ? figures : { ...figures, budget_left: budget.left } };
 }

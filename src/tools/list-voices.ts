@@ -102,8 +102,8 @@ export const listVoicesTool = defineTool({
         ...(sample === undefined ? {} : { sample_path: sample }),
       };
     });
-    const spoken = [...new Set(found.map(sampleLanguage))];
-    const sentences = Object.fromEntries(spoken.map((code) => [code, SAMPLE_SENTENCES[code]]));
+    const languages = [...new Set(found.map(sampleLanguage))];
+    const sentences = Object.fromEntries(languages.map((code) => [code, SAMPLE_SENTENCES[code]]));
     const message =
       voices.length === 0 ? nothingFound(query) : `${KNOWN_FACTS} ${describeDefaultVoice(deps)} ${SAMPLES}`;
     const lines = voices.map(({ id, note, sample_path: sample }) =>

@@ -109,11 +109,11 @@ export function renderNarration(view: NarrationView): ToolResult {
     .join(" ");
   const text = `${view.narrationId}: ${message}\nNext: ${narrationNextStep(view)}`;
   // The title is the heading of the player. Models read it in the text.
-  const shown = { structured: toStructured(view), text, meta: { title: view.title } };
-  if (first === undefined || view.status !== "finished") return shown;
+  const rendered = { structured: toStructured(view), text, meta: { title: view.title } };
+  if (first === undefined || view.status !== "finished") return rendered;
   const { path, mimeType, sizeBytes } = first;
   return {
-    ...shown,
+    ...rendered,
     link: { uri: pathToFileURL(path).href, name: basename(path), mimeType, sizeBytes },
   };
 }

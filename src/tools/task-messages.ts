@@ -69,9 +69,11 @@ function waiting(view: TaskView): string {
 
 function failed(view: TaskView): string {
   // Check the reason again, because the record may have been stored before this check existed.
-  const stated = serviceReason(view.error?.message ?? "");
+  const statedReason = serviceReason(view.error?.message ?? "");
   const reason =
-    stated === "" ? "; the service gave no usable reason" : `. The service says: ${quoteServiceText(stated)}`;
+    statedReason === ""
+      ? "; the service gave no usable reason"
+      : `. The service says: ${quoteServiceText(statedReason)}`;
   return `The task failed${reason}. ${describeCost(view)}`;
 }
 

@@ -5,10 +5,10 @@ const toMilliseconds = (seconds: number): number => Math.round(seconds * 1000) /
 
 /** Returns the content of a `.chapters.json` file. Its times are in seconds. */
 export function chaptersJson(title: string | undefined, chapters: readonly JoinedChapter[]): string {
-  const listed = chapters.map(({ title: name, startSeconds, endSeconds }) => ({
+  const chapterRows = chapters.map(({ title: name, startSeconds, endSeconds }) => ({
     startTime: toMilliseconds(startSeconds),
     endTime: toMilliseconds(endSeconds),
     title: name,
   }));
-  return `${JSON.stringify({ version: "1.2.0", ...(title === undefined ? {} : { title }), chapters: listed }, null, 2)}\n`;
+  return `${JSON.stringify({ version: "1.2.0", ...(title === undefined ? {} : { title }), chapters: chapterRows }, null, 2)}\n`;
 }

@@ -39,23 +39,23 @@ function textWidth(text: string): number {
  */
 function splitAtoms(text: string): string[] {
   const atoms: string[] = [];
-  let open = "";
+  let openAtom = "";
   for (const { segment } of graphemes.segment(text)) {
-    const isFull = textWidth(open) + widthOfOne(segment) > LINE_COLUMNS && /\S/u.test(segment);
-    const isBetween = /\s$/u.test(open) || WIDE.test(segment) || WIDE.test(open.at(-1) ?? "");
+    const isFull = textWidth(openAtom) + widthOfOne(segment) > LINE_COLUMNS && /\S/u.test(segment);
+    const isBetween = /\s$/u.test(openAtom) || WIDE.test(segment) || WIDE.test(openAtom.at(-1) ?? "");
     const mayPart =
       !/^\s/u.test(segment) &&
       !NEVER_FIRST.test(segment) &&
-      !NEVER_LAST.test(open) &&
-      !BEFORE_NAME.test(open);
-    const isBreak = open !== "" && (isFull || (isBetween && mayPart));
+      !NEVER_LAST.test(openAtom) &&
+      !BEFORE_NAME.test(openAtom);
+    const isBreak = openAtom !== "" && (isFull || (isBetween && mayPart));
     if (isBreak) {
-      atoms.push(open);
-      open = "";
+      atoms.push(openAtom);
+      openAtom = "";
     }
-    open += segment;
+    openAtom += segment;
   }
-  return open === "" ? atoms : [...atoms, open];
+  return openAtom === "" ? atoms : [...atoms, openAtom];
 }
 
 /** A stretch of text that is never broken across two lines. Its width in columns is computed once. */

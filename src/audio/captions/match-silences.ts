@@ -73,12 +73,13 @@ export function matchSilences(
     let stretch = 0;
     for (let from = sentence; from >= Math.max(0, sentence - MAX_MISSING_SILENCES); from -= 1) {
       stretch += expected[from] ?? 0;
-      const missing = sentence - from;
+      const missingSilences = sentence - from;
       for (const previous of from === 0 ? [start] : (steps[from - 1] ?? [])) {
         if (previous.endSeconds >= endSeconds) break;
         const spoken = endSeconds - previous.endSeconds;
-        const pauses = missing * usualSeconds;
-        const cost = previous.cost + missing * MISSING_SILENCE_COST + stretchCost(spoken - pauses, stretch);
+        const pauses = missingSilences * usualSeconds;
+        const cost =
+          previous.cost + missingSilences * MISSING_SILENCE_COST + stretchCost(spoken - pauses, stretch);
         if (found === undefined || cost < found.cost) found = { cost, previous };
       }
     }
@@ -94,8 +95,8 @@ export function matchSilences(
       }),
     );
   }
-  const chosen = Array<Silence | undefined>(edges).fill(undefined);
+  const chosenSilences = Array<Silence | undefined>(edges).fill(undefined);
   let step = cheapestTo(edges, lengthSeconds)?.previous;
-  for (; step?.silence !== undefined; step = step.previous) chosen[step.sentence] = step.silence;
-  return chosen;
+  for (; step?.silence !== undefined; step = step.previous) chosenSilences[step.sentence] = step.silence;
+  return chosenSilences;
 }

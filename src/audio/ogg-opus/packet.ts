@@ -58,10 +58,10 @@ function fillsWithStatedFrames(packet: Uint8Array, offset: number, end: number, 
   let at = offset;
   let sum = 0;
   for (let frame = 1; frame < count; frame += 1) {
-    const stated = lengthAt(packet, at);
-    if (stated === undefined || stated.length > MAX_FRAME_BYTES) return false;
-    at += stated.bytes;
-    sum += stated.length;
+    const statedLength = lengthAt(packet, at);
+    if (statedLength === undefined || statedLength.length > MAX_FRAME_BYTES) return false;
+    at += statedLength.bytes;
+    sum += statedLength.length;
   }
   const last = end - at - sum;
   return last >= 0 && last <= MAX_FRAME_BYTES;

@@ -74,11 +74,11 @@ class OpenPacket {
   }
 
   close(last: Uint8Array): Uint8Array {
-    const whole = Buffer.concat([...this.#pieces, last]);
+    const wholePacket = Buffer.concat([...this.#pieces, last]);
     this.#pieces = [];
     this.#bytes = 0;
     this.isOpen = false;
-    return whole;
+    return wholePacket;
   }
 }
 
@@ -115,7 +115,7 @@ function pageFault(page: RawPage, first: RawPage, index: number, isOpen: boolean
  * @throws DamagedPartError if a page is damaged or missing, or if there is another stream
  */
 export async function* pagesOf(file: PartFile): AsyncGenerator<Page> {
-  const open = new OpenPacket();
+  const openPacket = new OpenPacket();
   let first: RawPage | undefined;
   let offset = 0;
   let hasEnded = false;
@@ -126,12 +126,12 @@ export async function* pagesOf(file: PartFile): AsyncGenerator<Page> {
     if (page === undefined) throw file.damaged("something in it is not an Ogg page");
     if (hasEnded) throw file.damaged("it holds more than one stream");
     first ??= page;
-    const fault = pageFault(page, first, index, open.isOpen);
+    const fault = pageFault(page, first, index, openPacket.isOpen);
     if (fault !== undefined) throw file.damaged(fault);
     hasEnded = (page.flags & ENDS_STREAM) !== 0;
     const granule = page.granule === NO_GRANULE ? undefined : Number(page.granule);
-    yield { serial: page.serial, granule, endsStream: hasEnded, packets: splitPackets(page, open) };
+    yield { serial: page.serial, granule, endsStream: hasEnded, packets: splitPackets(page, openPacket) };
     offset += page.bytes;
   }
-  if (open.isOpen) throw file.damaged("its last packet is cut");
+  if (openPacket.isOpen) throw file.damaged("its last packet is cut");
 }

@@ -21,11 +21,14 @@ export interface SampleLayout {
 }
 
 async function copyRun(file: PartFile, run: SampleRun, output: Output): Promise<void> {
-  for (let done = 0; done < run.bytes; ) {
-    const bytes = await file.bytesAt(run.offset + done, Math.min(WINDOW_BYTES, run.bytes - done));
+  for (let writtenBytes = 0; writtenBytes < run.bytes; ) {
+    const bytes = await file.bytesAt(
+      run.offset + writtenBytes,
+      Math.min(WINDOW_BYTES, run.bytes - writtenBytes),
+    );
     if (bytes.byteLength === 0) throw file.damaged("it became shorter while it was read");
     await output.put(bytes);
-    done += bytes.byteLength;
+    writtenBytes += bytes.byteLength;
   }
 }
 

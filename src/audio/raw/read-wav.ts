@@ -120,11 +120,11 @@ async function endsInChunks(file: PartFile, offset: number): Promise<boolean> {
 
 /** Returns the number of bytes of samples. Uses the length that the file states, if that length is possible. */
 async function dataBytes(file: PartFile, data: Chunk, longSize: number | undefined): Promise<number> {
-  const left = file.sizeBytes - data.offset;
+  const bytesLeft = file.sizeBytes - data.offset;
   const statedBytes = data.sizeBytes === UNKNOWN_SIZE && longSize !== undefined ? longSize : data.sizeBytes;
-  if (statedBytes > left) return left;
+  if (statedBytes > bytesLeft) return bytesLeft;
   // A length of 0 means that the program could not seek back to write the length, or that there are no samples.
-  if (statedBytes === 0) return (await endsInChunks(file, data.offset)) ? 0 : left;
+  if (statedBytes === 0) return (await endsInChunks(file, data.offset)) ? 0 : bytesLeft;
   return statedBytes;
 }
 

@@ -55,11 +55,11 @@ async function rms(file: PartFile, { offset, bytes, format }: Samples): Promise<
   const frameBytes = sampleBytes * format.channels;
   const stepFrames = Math.max(1, Math.round(STEP_SECONDS * format.sampleRateHz));
   const stepBytes = Math.min(stepFrames * frameBytes, WINDOW_BYTES - (WINDOW_BYTES % frameBytes));
-  const read = sampleReader(format);
+  const readSample = sampleReader(format);
   const levelsDb: number[] = [];
-  for (let done = 0; done < bytes; done += stepBytes) {
-    const step = await file.bytesAt(offset + done, Math.min(stepBytes, bytes - done));
-    levelsDb.push(levelDb(step, sampleBytes, read));
+  for (let measuredBytes = 0; measuredBytes < bytes; measuredBytes += stepBytes) {
+    const step = await file.bytesAt(offset + measuredBytes, Math.min(stepBytes, bytes - measuredBytes));
+    levelsDb.push(levelDb(step, sampleBytes, readSample));
   }
   return {
     levelsDb,

@@ -20,10 +20,10 @@ const MAX_PER_STATUS = IN_FLIGHT_TASKS + 1;
  *   pointless.
  */
 export async function creditHolders(refused: TaskRecord, deps: GenerationDeps): Promise<string[] | null> {
-  const others = await otherRequests(refused, deps);
-  const reservingRequests = others.filter((other) => isHolding(other, deps));
+  const otherRecords = await otherRequests(refused, deps);
+  const reservingRequests = otherRecords.filter((other) => isHolding(other, deps));
   const sentAtMs = refused.sentAtMs ?? Number.POSITIVE_INFINITY;
-  const hasEnded = others.some(({ finishedAtMs }) => finishedAtMs !== null && finishedAtMs >= sentAtMs);
+  const hasEnded = otherRecords.some(({ finishedAtMs }) => finishedAtMs !== null && finishedAtMs >= sentAtMs);
   if (hasEnded) return [];
   return reservingRequests.length > 0 ? reservingRequests.map(({ recordId }) => recordId) : null;
 }
@@ -40,8 +40,8 @@ export async function waitForCredits(
   for (let holding = new Set(holders); holders.every((name) => holding.has(name)); ) {
     if (holders.length === 0 || recovery.isOver) return;
     await clock.sleep(timing.pollIntervalMs, signal);
-    const others = await otherRequests(refused, deps);
-    holding = new Set(others.filter((other) => isHolding(other, deps)).map(({ recordId }) => recordId));
+    const otherRecords = await otherRequests(refused, deps);
+    holding = new Set(otherRecords.filter((other) => isHolding(other, deps)).map(({ recordId }) => recordId));
   }
 }
 

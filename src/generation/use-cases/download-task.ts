@@ -57,9 +57,9 @@ export async function downloadTask(
       (await findRecordOfTask(deps, taskId, signal, call.deadline)) ??
       (await recordForeignTask(deps, taskId, signal, call.deadline)),
   );
-  const saved = foundRecord.status === "succeeded" ? await findSaved(deps, foundRecord, fileName) : null;
-  if (saved?.matchesFormat === true) {
-    const file = await saveUnderName(deps, foundRecord, saved, { fileName });
+  const savedFile = foundRecord.status === "succeeded" ? await findSaved(deps, foundRecord, fileName) : null;
+  if (savedFile?.matchesFormat === true) {
+    const file = await saveUnderName(deps, foundRecord, savedFile, { fileName });
     return await viewOfSaved(deps, foundRecord, { replayed: true, file }, { fileName });
   }
   const record =

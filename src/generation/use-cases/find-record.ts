@@ -92,21 +92,26 @@ export async function findOrDraft(
 ): Promise<FoundRecord> {
   const fresh = newRecord(deps, identified);
   const records = await deps.ledger.ofWork(fresh.workId);
-  const own = records.find(({ keyId }) => keyId === fresh.keyId);
-  const isInFlight = own !== undefined && flightOf(own) !== null;
-  const saved = isInFlight ? null : await findSavedAmong(deps, records, identified.fileName);
-  if (saved !== null) return { ...saved, notes: [] };
-  if (own !== undefined && own.status !== "waiting") return { record: own, file: null, notes: [] };
-  const others = records.filter((record) => record !== own);
-  for (const other of others) {
+  const ownRecord = records.find(({ keyId }) => keyId === fresh.keyId);
+  const isInFlight = ownRecord !== undefined && flightOf(ownRecord) !== null;
+  const savedAudio = isInFlight ? null : await findSavedAmong(deps, records, identified.fileName);
+  if (savedAudio !== null) return { ...savedAudio, notes: [] };
+  if (ownRecord !== undefined && ownRecord.status !== "waiting")
+    return { record: ownRecord, file: null, notes: [] };
+  const otherRecords = records.filter((record) => record !== ownRecord);
+  for (const other of otherRecords) {
     const adopted = await adoptIfVisible(deps, other, signal, deadline);
     if (adopted !== null) return { record: adopted, file: null, notes: [] };
   }
   // A request that was never sent gets the file name of the newest call.
-  if (own !== undefined) {
-    return { record: { ...own, fileName: identified.fileName, replacedFile: null }, file: null, notes: [] };
+  if (ownRecord !== undefined) {
+    return {
+      record: { ...ownRecord, fileName: identified.fileName, replacedFile: null },
+      file: null,
+      notes: [],
+    };
   }
-  return { record: fresh, file: null, notes: notesAboutOtherKeys(others) };
+  return { record: fresh, file: null, notes: notesAboutOtherKeys(otherRecords) };
 }
 
 /** Notes for a call whose work also has a record of another API key. */
@@ -154,8 +159,10 @@ async function adopt(
   const observed = { kind: "observed", attempt: other.attempt, task, atMs: clock.wallMs() } as const;
   const { keyId } = ledger.identity;
   const copy = { ...other, keyId, recordId: recordId(other.workId, keyId), revision: 0 };
-  const own = await ledger.get(copy.recordId);
-  return own === null ? applyEvent(copy, observed) : ((await ledger.apply(own, observed)) ?? copy);
+  const ownRecord = await ledger.get(copy.recordId);
+  return ownRecord === null
+    ? applyEvent(copy, observed)
+    : ((await ledger.apply(ownRecord, observed)) ?? copy);
 }
 
 /**
@@ -223,10 +230,10 @@ export async function findRecordOfTask(
     });
   }
   const records = await deps.ledger.ofTask(taskId);
-  const own = records.find(({ keyId }) => keyId === deps.ledger.identity.keyId);
-  if (own !== undefined) return own;
-  const saved = await findSavedAmong(deps, records, null);
-  if (saved !== null) return saved.record;
+  const ownRecord = records.find(({ keyId }) => keyId === deps.ledger.identity.keyId);
+  if (ownRecord !== undefined) return ownRecord;
+  const savedAudio = await findSavedAmong(deps, records, null);
+  if (savedAudio !== null) return savedAudio.record;
   for (const other of records) {
     // If the task id belongs to an earlier attempt, the record may have no task now.
     if (other.taskId !== null) return await adopt(deps, other, other.taskId, signal, deadline);

@@ -105,15 +105,15 @@ export async function findPart(
 ): Promise<TaskRecord | null> {
   const { origin, keyId } = ledger.identity;
   const records = await ledger.ofWork(workId(origin, canonicalInput(input), take));
-  const own = records.find((record) => record.keyId === keyId);
-  if (own?.status === "succeeded") return own;
+  const ownRecord = records.find((record) => record.keyId === keyId);
+  if (ownRecord?.status === "succeeded") return ownRecord;
   for (const record of records) {
     const sound = record.files.filter(({ matchesFormat }) => matchesFormat);
-    if (record !== own && (await newestExisting(sound, folder.root)) !== null) return record;
+    if (record !== ownRecord && (await newestExisting(sound, folder.root)) !== null) return record;
   }
-  if (own !== undefined && wasSent(own)) return own;
-  const newest = records.findLast((record) => record !== own && wasSent(record));
-  if (newest === undefined) return own ?? null;
+  if (ownRecord !== undefined && wasSent(ownRecord)) return ownRecord;
+  const newest = records.findLast((record) => record !== ownRecord && wasSent(record));
+  if (newest === undefined) return ownRecord ?? null;
   // Keep only the cost of the record, because its audio is not here and may have to be made again.
   return newest.status === "succeeded" ? { ...newest, ...NO_TASK_YET } : newest;
 }

@@ -143,15 +143,15 @@ async function runRecord(
 ): Promise<TaskView | null> {
   const wasKnown = record.taskId !== null && record.status !== "failed";
   if (saved !== null) {
-    const listed = await markListed(deps, record);
-    const namedFile = await saveUnderName(deps, listed, saved, request);
-    return await viewOfSaved(deps, listed, { replayed: true, file: namedFile, notes }, request);
+    const listedRecord = await markListed(deps, record);
+    const namedFile = await saveUnderName(deps, listedRecord, saved, request);
+    return await viewOfSaved(deps, listedRecord, { replayed: true, file: namedFile, notes }, request);
   }
   await deps.folder.ensureWritable();
   const name = await chooseName(deps, record, request);
   call.signal.throwIfAborted();
-  const listed = await markListed(deps, record);
-  const preparedRecord = { ...listed, ...name };
+  const listedRecord = await markListed(deps, record);
+  const preparedRecord = { ...listedRecord, ...name };
   const startRecord = (await call.beforeJob?.prepare(preparedRecord)) ?? preparedRecord;
   const { job, isNew } = jobs.start(startRecord, "create", {
     mayRetryFailedAttempt: call.beforeJob?.isResumed !== true,

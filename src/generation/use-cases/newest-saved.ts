@@ -27,10 +27,10 @@ type NewestDeps = Pick<GenerationDeps, "ledger" | "folder">;
 /** Lists the newest saved files that exist, each once. */
 export async function newestSaved({ ledger, folder }: NewestDeps, limit: number): Promise<ListedFile[]> {
   const records = await ledger.list({ apiKeys: "all", status: "succeeded", limit });
-  const own = assignFiles(records);
+  const ownedFiles = assignFiles(records);
   const found = await Promise.all(
     records.map(async (record): Promise<ListedFile | null> => {
-      const sound = own(record).filter(({ matchesFormat }) => matchesFormat);
+      const sound = ownedFiles(record).filter(({ matchesFormat }) => matchesFormat);
       const path = await newestExisting(sound, folder.root);
       const file = sound.findLast((candidate) => candidate.path === path);
       if (path === null || file === undefined) return null;

@@ -27,11 +27,11 @@ export async function findOtherPronunciation(
   const work = workId(origin, originalInput(input, writtenPrompt), take);
   for (const other of await deps.ledger.ofWrittenWork(work)) {
     if (other.input === input || !isPaid(other)) continue;
-    const saved = await findSaved(deps, other, null);
-    if (saved === null && other.keyId !== keyId) continue;
+    const savedFile = await findSaved(deps, other, null);
+    if (savedFile === null && other.keyId !== keyId) continue;
     return {
       record: other,
-      file: saved?.matchesFormat === true ? saved : null,
+      file: savedFile?.matchesFormat === true ? savedFile : null,
       notes: [...notes, otherPronunciationNote(take)],
     };
   }

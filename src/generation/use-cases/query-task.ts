@@ -46,8 +46,9 @@ async function getOwnTask(
   record: TaskRecord,
   call: OpenCall,
 ): Promise<TaskView> {
-  const saved = record.status === "succeeded" ? await findSaved(deps, record, record.fileName) : null;
-  if (saved?.matchesFormat === true) return await viewOfSaved(deps, record, { replayed: true, file: saved });
+  const savedFile = record.status === "succeeded" ? await findSaved(deps, record, record.fileName) : null;
+  if (savedFile?.matchesFormat === true)
+    return await viewOfSaved(deps, record, { replayed: true, file: savedFile });
   // Only download_audio fetches audio that is too large, because a status query must stay cheap.
   if (record.status === "failed" || record.isTooLarge) return buildTaskView(record, { replayed: true });
   throwRefusal(jobs, record);
@@ -171,14 +172,14 @@ async function getForeignTask(deps: GenerationDeps, taskId: string, call: OpenCa
   for (let failures = 0; ; ) {
     const options: QueryOptions = { isPoll: task !== null, onWaiting, deadline: call.deadline };
     try {
-      const seen: ObservedTask = await withinDeadline(deps, call, taskId, async (signal) => {
+      const observed: ObservedTask = await withinDeadline(deps, call, taskId, async (signal) => {
         return await queryService(deps, taskId, signal, options);
       });
-      task = seen;
+      task = observed;
       activity = null;
-      call.onProgress(`Task ${taskId} is ${seen.status}`);
-      const hasEnded = seen.status === "succeeded" || seen.status === "failed";
-      if (hasEnded || call.deadline.isOver || call.waitMs === 0) return viewOfForeign(seen, activity);
+      call.onProgress(`Task ${taskId} is ${observed.status}`);
+      const hasEnded = observed.status === "succeeded" || observed.status === "failed";
+      if (hasEnded || call.deadline.isOver || call.waitMs === 0) return viewOfForeign(observed, activity);
     } catch (error) {
       failures += 1;
       if (isOwnReadLimit(error) && task !== null) return viewOfForeign(task, error.message);

@@ -109,9 +109,9 @@ export async function listRecordedTasks(
   const records = (
     query === null ? all : all.filter((record) => containsWords(searchedTexts(record), query))
   ).slice(0, limit);
-  const own = assignFiles(all);
+  const ownedFiles = assignFiles(all);
   return await Promise.all(
-    records.map((record) => toListedTask(record, own(record), folder.root, ledger.identity.keyId)),
+    records.map((record) => toListedTask(record, ownedFiles(record), folder.root, ledger.identity.keyId)),
   );
 }
 

@@ -46,13 +46,13 @@ export async function findUnansweredDuplicate(
   { input, take }: IdentifiedRequest,
 ): Promise<UnansweredDuplicate | null> {
   if ((await ledger.ofWork(workId(ledger.identity.origin, input, take))).length > 0) return null;
-  const wanted = normalized(input);
+  const wantedInput = normalized(input);
   const record = (await ledger.list({ apiKeys: "own", limit: MAX_COMPARED })).find(
     (other) =>
       other.take === take &&
       (other.status === "unresolved" || isRunningStatus(other.status)) &&
       clock.wallMs() - other.createdAtMs < WITHIN_MS &&
-      normalized(other.input) === wanted,
+      normalized(other.input) === wantedInput,
   );
   if (record === undefined) return null;
   const note = `This is the task of a request of the last minutes that differs only in quotation marks, blanks or case; nothing new was sent. If another is wanted: the same call with take ${take + 1}, which is paid.`;

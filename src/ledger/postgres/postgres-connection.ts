@@ -156,11 +156,11 @@ export class PostgresConnection {
       this.#client.ref();
       // Send all statements in one piece, so that the server answers in one piece, too.
       this.#socket.cork();
-      const sent = statements.map(({ sql: text, values }) =>
+      const queries = statements.map(({ sql: text, values }) =>
         this.#client.query(numbered(text), values.map(withoutNul)),
       );
       this.#socket.uncork();
-      const answers = await Promise.allSettled(sent);
+      const answers = await Promise.allSettled(queries);
       // Let the process end while the connection is idle.
       if (!this.#isLost) this.#client.unref();
       return answers.map((answer) => {

@@ -22,8 +22,8 @@ export interface BillLine {
 function keepOnePerWork(lines: readonly BillLine[], rankOf: (line: BillLine) => number): BillLine[] {
   const byWork = new Map<string, BillLine>();
   for (const line of lines) {
-    const kept = byWork.get(line.workLookupKey);
-    if (kept === undefined || rankOf(line) > rankOf(kept)) byWork.set(line.workLookupKey, line);
+    const keptLine = byWork.get(line.workLookupKey);
+    if (keptLine === undefined || rankOf(line) > rankOf(keptLine)) byWork.set(line.workLookupKey, line);
   }
   return [...byWork.values()];
 }

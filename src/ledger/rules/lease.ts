@@ -26,8 +26,8 @@ export function acquiredLease(
   nowMs: number,
 ): Lease {
   const { owner, ttlMs, replacing } = wanted;
-  const held = leaseOwner(current, nowMs);
-  if (current !== null && held !== null && held !== owner && held !== replacing) {
+  const currentOwner = leaseOwner(current, nowMs);
+  if (current !== null && currentOwner !== null && currentOwner !== owner && currentOwner !== replacing) {
     // A date in the future must have been written before the clock restarted. Count the lease from now on.
     return { ...current, atMs: Math.min(current.atMs, nowMs) };
   }

@@ -28,10 +28,11 @@ interface NamedTask {
 
 /** Lists each task once. Keeps this key's record of a task or, if there is none, the first record. */
 export function eachTaskOnce<T extends NamedTask>(records: readonly T[], keyId: string): T[] {
-  const kept = new Map<string, T>();
+  const recordByTask = new Map<string, T>();
   for (const record of records) {
     const { taskId } = record;
-    if (taskId !== null && (!kept.has(taskId) || record.keyId === keyId)) kept.set(taskId, record);
+    if (taskId !== null && (!recordByTask.has(taskId) || record.keyId === keyId))
+      recordByTask.set(taskId, record);
   }
-  return records.filter((record) => record.taskId === null || kept.get(record.taskId) === record);
+  return records.filter((record) => record.taskId === null || recordByTask.get(record.taskId) === record);
 }

@@ -37,10 +37,10 @@ function hasCode(error: unknown, ...codes: string[]): boolean {
  * creates one level at a time, because a recursive mkdir never returns on some pseudo file systems.
  */
 function ensureFolder(folder: string): void {
-  const missing: string[] = [];
+  const missingFolders: string[] = [];
   let nearest = folder;
   while (!existsSync(nearest) && dirname(nearest) !== nearest) {
-    missing.unshift(nearest);
+    missingFolders.unshift(nearest);
     nearest = dirname(nearest);
   }
   if (!statSync(nearest).isDirectory()) {
@@ -53,14 +53,14 @@ function ensureFolder(folder: string): void {
       nearest === folder ? "it cannot be written" : `it does not exist, and ${nearest} cannot be written`;
     throw unusableFolderError(folder, `${lack}: ${systemReason(error)}`, error);
   }
-  for (const path of missing) {
+  for (const path of missingFolders) {
     try {
       mkdirSync(path, { mode: FOLDER_MODE });
     } catch (error) {
       if (!hasCode(error, "EEXIST")) throw error;
     }
   }
-  if (missing.length === 0) tightenFolder(folder);
+  if (missingFolders.length === 0) tightenFolder(folder);
 }
 
 /**

@@ -84,10 +84,10 @@ export function sqliteError(file: string, error: unknown): AudioError {
       cause: error,
     });
   }
-  const what = code === SQLITE_READONLY ? "is not writable" : "cannot be used";
+  const fault = code === SQLITE_READONLY ? "is not writable" : "cannot be used";
   const reason = systemReason(error) ?? (error instanceof Error ? error.message : null);
-  const why = reason === null ? "" : `: ${reason}`;
-  return new AudioError("store_unavailable", `The ledger file ${file} ${what}${why}.`, {
+  const detail = reason === null ? "" : `: ${reason}`;
+  return new AudioError("store_unavailable", `The ledger file ${file} ${fault}${detail}.`, {
     remedy: "Make the folder and the file writable, or set AUDIO_STATE_DIR to a folder that is.",
     cause: error,
   });

@@ -100,7 +100,7 @@ export class NarrationStore {
 
   read(narrationId: string): Promise<ReadNarration | undefined> {
     return this.#decide(narrationId, "process_kill", (row, nowMs, handles) => ({
-      result: row === undefined ? undefined : { ...shown(row, nowMs), handles },
+      result: row === undefined ? undefined : { ...toStoredNarration(row, nowMs), handles },
     }));
   }
 
@@ -116,12 +116,12 @@ export class NarrationStore {
     state: string,
     handles: readonly CallHandle[] = [],
   ): Promise<boolean> {
-    const saved = handles.map(saveHandle);
+    const handleStatements = handles.map(saveHandle);
     // Require durability, because the state contains the limit of the narration's cost.
     return this.#decide(narrationId, "power_cut", (row) => {
       const isRepeated = row?.revision === expectedRevision + 1 && row.state === state;
       // Save the handles, too. If another process has written the same state, this process's handles are still missing.
-      if (isRepeated) return { result: true, save: saved };
+      if (isRepeated) return { result: true, save: handleStatements };
       if (row?.revision !== expectedRevision) return { result: false };
       const update = sql(
         "UPDATE agm_narrations SET state = ?, revision = ? WHERE key_id = ? AND narration_id = ?",
@@ -130,7 +130,7 @@ export class NarrationStore {
         row.keyId,
         narrationId,
       );
-      return { result: true, save: [update, ...saved] };
+      return { result: true, save: [update, ...handleStatements] };
     });
   }
 
@@ -143,9 +143,9 @@ export class NarrationStore {
     const { owner } = this.#options;
     return this.#decide(narrationId, "process_kill", (row, nowMs) => {
       if (row === undefined) return { result: null };
-      const taken = acquiredLease(row.lease, { owner, ttlMs: leaseTtlMs, replacing }, nowMs);
-      const isSame = taken.atMs === row.lease?.atMs && taken.owner === row.lease.owner;
-      return { result: taken.owner, save: isSame ? [] : [saveNarrationLease(row, taken)] };
+      const acquired = acquiredLease(row.lease, { owner, ttlMs: leaseTtlMs, replacing }, nowMs);
+      const isSame = acquired.atMs === row.lease?.atMs && acquired.owner === row.lease.owner;
+      return { result: acquired.owner, save: isSame ? [] : [saveNarrationLease(row, acquired)] };
     });
   }
 
@@ -175,7 +175,7 @@ export class NarrationStore {
       locks: [],
       load: [newestNarrations(viewer, limit)],
       decide: ({ loaded: [rows = []], steadyMs }) => ({
-        result: rows.map((row) => shown(toNarrationRow(row), steadyMs)),
+        result: rows.map((row) => toStoredNarration(toNarrationRow(row), steadyMs)),
         save: [],
       }),
     });
@@ -210,7 +210,10 @@ export class NarrationStore {
   }
 }
 
-const shown = ({ narrationId, revision, state, lease }: NarrationRow, nowMs: number): StoredNarration => ({
+const toStoredNarration = (
+  { narrationId, revision, state, lease }: NarrationRow,
+  nowMs: number,
+): StoredNarration => ({
   narrationId,
   revision,
   state,

@@ -266,18 +266,18 @@ function saveSpend(
   { stored, otherShares }: LoadedRow,
   after: { readonly lookupKeys: readonly string[]; readonly share: TaskShare } | null,
 ): Statement[] {
-  const others = (task: string | undefined): TaskShare[] =>
+  const sharesOf = (task: string | undefined): TaskShare[] =>
     otherShares.filter(({ lookupKey }) => lookupKey === task);
   const taskBefore = stored?.lookupKeys.find(isTaskLookupKey);
   const taskAfter = after?.lookupKeys.find(isTaskLookupKey);
   const ownBefore = stored === undefined ? [] : [stored];
   const ownAfter = after === null ? [] : [after.share];
-  const before = countedSpend([...others(taskBefore), ...ownBefore]);
-  const countedAfter = countedSpend([...others(taskAfter), ...ownAfter]);
+  const before = countedSpend([...sharesOf(taskBefore), ...ownBefore]);
+  const countedAfter = countedSpend([...sharesOf(taskAfter), ...ownAfter]);
   const isSameTask = taskBefore === taskAfter;
-  const left = isSameTask ? null : countedSpend(others(taskBefore));
-  const joined = isSameTask ? null : countedSpend(others(taskAfter));
-  return spendChanges([before, joined], [left, countedAfter]).map(({ quarter, credits }) =>
+  const afterLeaving = isSameTask ? null : countedSpend(sharesOf(taskBefore));
+  const beforeJoining = isSameTask ? null : countedSpend(sharesOf(taskAfter));
+  return spendChanges([before, beforeJoining], [afterLeaving, countedAfter]).map(({ quarter, credits }) =>
     credits > 0
       ? sql(
           `INSERT INTO agm_spend (origin, quarter, credits) VALUES (?, ?, ?)

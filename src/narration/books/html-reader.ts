@@ -372,8 +372,8 @@ class HtmlReader {
   #item(attributes: Attributes): void {
     const list = this.#lists.at(-1);
     if (list === undefined || list.next === null) return;
-    const own = Number.parseInt(attributes["value"] ?? "", 10);
-    const number = Number.isNaN(own) ? list.next : own;
+    const statedNumber = Number.parseInt(attributes["value"] ?? "", 10);
+    const number = Number.isNaN(statedNumber) ? list.next : statedNumber;
     list.next = number + 1;
     this.#number = `${number}. `;
   }

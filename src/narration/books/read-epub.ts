@@ -86,7 +86,7 @@ export function readEpub(bytes: Uint8Array, skipped: SkippedList): ReadText {
       for (const block of withHeadings(page.blocks, entries)) blocks.push(block);
     }
   }
-  const read = withoutPageMarks(withoutFrame(blocks, skipped), skipped);
-  const hasHeadings = read.some(({ kind }) => kind === "heading");
-  return { blocks: hasHeadings ? read : markChapters(read), title, author };
+  const spokenBlocks = withoutPageMarks(withoutFrame(blocks, skipped), skipped);
+  const hasHeadings = spokenBlocks.some(({ kind }) => kind === "heading");
+  return { blocks: hasHeadings ? spokenBlocks : markChapters(spokenBlocks), title, author };
 }

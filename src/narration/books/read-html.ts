@@ -61,7 +61,7 @@ export function withoutPageMarks(blocks: readonly SourceBlock[], skipped: Skippe
 export function readHtml(html: string, skipped: SkippedList): ReadText {
   checkText(html);
   const { blocks, title, author } = readPage(normaliseLines(html), false, skipped);
-  const read = withoutPageMarks(withoutFrame(mainBlocks(blocks, skipped), skipped), skipped);
-  const hasHeadings = read.some(({ kind }) => kind === "heading");
-  return { blocks: hasHeadings ? read : markChapters(read), title, author };
+  const spokenBlocks = withoutPageMarks(withoutFrame(mainBlocks(blocks, skipped), skipped), skipped);
+  const hasHeadings = spokenBlocks.some(({ kind }) => kind === "heading");
+  return { blocks: hasHeadings ? spokenBlocks : markChapters(spokenBlocks), title, author };
 }

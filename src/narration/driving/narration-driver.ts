@@ -132,8 +132,8 @@ export class NarrationDriver {
 
   async #drive(): Promise<void> {
     if (!(await this.#lease.acquire(this.#leaving.signal))) return;
-    const kept = new AbortController();
-    const keeping = this.#lease.keep(() => this.#renewOrLeave(), kept.signal);
+    const leaseKeeper = new AbortController();
+    const keeping = this.#lease.keep(() => this.#renewOrLeave(), leaseKeeper.signal);
     try {
       await this.#makeParts();
     } catch (error) {
@@ -142,7 +142,7 @@ export class NarrationDriver {
       await this.#storeEnd(false);
     } finally {
       this.#stopParts();
-      kept.abort();
+      leaseKeeper.abort();
       await keeping;
       await this.#lease.release();
     }
@@ -229,12 +229,12 @@ export class NarrationDriver {
    * @returns `false` if the call's state was kept
    */
   async #change(change: (before: NarrationState) => NarrationState): Promise<boolean> {
-    const seen = this.#inspectedState;
+    const inspectedState = this.#inspectedState;
     const state = await this.#deps.repository.change(this.narrationId, (before) =>
-      seen !== null && hasChangedChoice(seen, before) ? before : change(before),
+      inspectedState !== null && hasChangedChoice(inspectedState, before) ? before : change(before),
     );
     this.refresh(state);
-    return seen === null || !hasChangedChoice(seen, state);
+    return inspectedState === null || !hasChangedChoice(inspectedState, state);
   }
 
   #begin(plan: StoredPlan, part: number): void {
@@ -400,12 +400,12 @@ export class NarrationDriver {
       const { narrationId } = this;
       const { signal } = this.#leaving;
       const request = { narrationId, plan, state, file, parts: sources, isWhole, signal };
-      const made = await this.#deps.fileJoiner.join(request);
+      const joinedFile = await this.#deps.fileJoiner.join(request);
       // Record this file even if a call has requested another file meanwhile. A file that is joined later may replace
       // this one.
       const newState = await this.#deps.repository.change(narrationId, (before) => ({
         ...before,
-        files: withFile(before.files, made),
+        files: withFile(before.files, joinedFile),
       }));
       this.refresh(newState);
       if (!hasChangedChoice(state, newState))
@@ -438,8 +438,8 @@ export class NarrationDriver {
   ): Promise<VerifiedPart | null> {
     const { partOperations } = this.#deps;
     const request = partRequest(plan, state, part);
-    const saved = await partOperations.saved(request);
-    if (saved !== null) return { index: part, ...saved };
+    const savedAudio = await partOperations.saved(request);
+    if (savedAudio !== null) return { index: part, ...savedAudio };
     const record = await partOperations.find(request);
     if (this.#fetchedAgain.has(part)) {
       this.#markFailed([

@@ -65,10 +65,10 @@ export function decideNextStep(progress: NarrationProgress): DriverStep {
   const workingParts = partStates.filter((state) => state === "working").length;
   const part = workingParts < MAX_CONCURRENT_PARTS ? nextPart(progress) : -1;
   if (part !== -1) return { kind: "make_part", part };
-  const whole = files.findIndex(
+  const completeFile = files.findIndex(
     ({ made, ...file }) => (made === null || made === "incomplete") && isComplete(file, partStates),
   );
-  if (whole !== -1) return joinStep(progress, whole, true);
+  if (completeFile !== -1) return joinStep(progress, completeFile, true);
   if (workingParts > 0) return { kind: "wait" };
   const incomplete = files.findIndex((file) => file.made === null && hasSaved(file, partStates));
   if (incomplete !== -1) return joinStep(progress, incomplete, false);
@@ -90,9 +90,9 @@ function nextPart({
   );
   const first = (wanted: PartState): number =>
     partStates.findIndex((state, index) => state === wanted && !atWork.has(firstEqualParts[index]));
-  const sent = first("sent");
+  const sentPart = first("sent");
   const mayBeginNew = !isHalted && !hasUnsentPart && !isOutOfCredits;
-  return sent !== -1 || !mayBeginNew ? sent : first("open");
+  return sentPart !== -1 || !mayBeginNew ? sentPart : first("open");
 }
 
 const hasSaved = (file: Pick<FileProgress, "partIndexes">, partStates: readonly PartState[]): boolean =>

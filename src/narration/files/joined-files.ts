@@ -109,12 +109,12 @@ export function createFileJoiner(deps: JoinDeps): FileJoiner {
       }
       // Remove the old incomplete file. The new file contains all parts of the old one, and takes its name.
       if (before?.isIncomplete === true && !isWhole) await removeFile(before, folder.root);
-      const made = { ...(await joinParts(deps, request)), madeFrom };
-      const isElsewhere = before !== undefined && before.path !== made.path;
-      const isRenamed = isElsewhere && before.sha256 === made.sha256 && before.takenName !== null;
+      const joinedFile = { ...(await joinParts(deps, request)), madeFrom };
+      const isElsewhere = before !== undefined && before.path !== joinedFile.path;
+      const isRenamed = isElsewhere && before.sha256 === joinedFile.sha256 && before.takenName !== null;
       if (before?.isIncomplete === true || (state.mayReplace && isRenamed))
         await removeFile(before, folder.root);
-      return made;
+      return joinedFile;
     },
   };
 }
@@ -168,10 +168,12 @@ async function removeCompanions({ captions, srt, chapters }: Companions, root: s
  */
 async function isNameOfItsOwn(folder: OutputFolder, name: string): Promise<boolean> {
   const extension = extname(name);
-  const others = Object.values(FILE_EXTENSIONS).filter((other) => other !== extension);
+  const otherExtensions = Object.values(FILE_EXTENSIONS).filter((other) => other !== extension);
   const stem = basename(name, extension);
-  const taken = await Promise.all(others.map((other) => precheckFileName(folder, `${stem}${other}`)));
-  return taken.every((verdict) => verdict === "free");
+  const nameStates = await Promise.all(
+    otherExtensions.map((other) => precheckFileName(folder, `${stem}${other}`)),
+  );
+  return nameStates.every((verdict) => verdict === "free");
 }
 
 /**
@@ -231,8 +233,8 @@ function buildFileName({
 }: FileOwner & Pick<FileJoinRequest, "file" | "isWhole">): string {
   const format = formatOfPlan(plan);
   const ending = isWhole ? "" : INCOMPLETE;
-  const own = file.section === null ? undefined : plan.sections[file.section]?.fileName;
-  if (own !== undefined) return extendedName(givenName(own, format), ending);
+  const rowName = file.section === null ? undefined : plan.sections[file.section]?.fileName;
+  if (rowName !== undefined) return extendedName(givenName(rowName, format), ending);
   const name = givenName(stemOf(narrationId, plan, state), format);
   if (file.section === null) return extendedName(name, ending);
   const digits = Math.max(2, `${plan.sections.length}`.length);
@@ -291,7 +293,7 @@ async function joinParts(
   const { joinAudio } = await import("../../audio/join.ts");
   const results: Array<{ readonly joined: JoinedAudio; readonly leads: readonly number[] }> = [];
   const replaced = await replacedFile(deps, fileRequest, name);
-  const saved = await saveAudio({
+  const savedFile = await saveAudio({
     folder,
     fileName: name,
     replacedFile: replaced === null ? null : await planReplacement(folder, name, replaced.file),
@@ -313,21 +315,21 @@ async function joinParts(
     },
   });
   // Remove the captions and chapters of the old file, because those of the new file need their names.
-  if (replaced !== null && replaced.companions !== null && saved.path === replaced.file.path)
+  if (replaced !== null && replaced.companions !== null && savedFile.path === replaced.file.path)
     await removeCompanions(replaced.companions, folder.root);
   const [result] = results;
   if (result === undefined) throw new Error("nothing was joined");
   const { joined, leads } = result;
-  const spoken = parts.map(({ index }) => plan.parts[index] ?? { text: "" });
+  const plannedParts = parts.map(({ index }) => plan.parts[index] ?? { text: "" });
   const companions = hasCompanions
     ? await saveCompanions({
         folder,
         captionFiles,
-        saved,
+        saved: savedFile,
         format,
         title,
         sources,
-        spoken,
+        spoken: plannedParts,
         joined,
         leads,
         signal,
@@ -335,12 +337,12 @@ async function joinParts(
     : { captions: null, chapters: null };
   const joinedIndexes = new Set(parts.map(({ index }) => index));
   return {
-    ...saved,
+    ...savedFile,
     ...companions,
     section: file.section,
     chapter,
     durationSeconds: joined.durationSeconds,
-    takenName: basename(saved.path) === name ? null : name,
+    takenName: basename(savedFile.path) === name ? null : name,
     isIncomplete: !isWhole,
     missingParts: file.partIndexes.filter((index) => !joinedIndexes.has(index)),
     doubtfulParts: doubtfulParts(plan, fileRequest.state, parts, joined, leads),

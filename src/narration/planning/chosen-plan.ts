@@ -18,18 +18,18 @@ export function chosenPlan(plan: StoredPlan, wanted: string): StoredPlan {
     throw new AudioError("invalid_request", "A sheet has rows and no chapters. Nothing was sent.");
   }
   const sections = plan.sections.map(({ title, level = null }) => ({ title, level }));
-  const chosen = chosenSections(sections, wanted);
-  checkPlanned(plan, sections, chosen);
-  if (chosen.length === sections.length) return plan;
-  const parts = partsOfSections(plan.parts, chosen);
+  const chosenIndexes = chosenSections(sections, wanted);
+  checkPlanned(plan, sections, chosenIndexes);
+  if (chosenIndexes.length === sections.length) return plan;
+  const parts = partsOfSections(plan.parts, chosenIndexes);
   const { wholeTitle: whole = plan.title } = plan;
   return {
     ...plan,
-    title: titleOfChosen(whole, { sections, chosen }),
+    title: titleOfChosen(whole, { sections, chosen: chosenIndexes }),
     wholeTitle: whole,
     parts,
     remarks: [
-      ...chosenRemark({ sections, chosen }),
+      ...chosenRemark({ sections, chosen: chosenIndexes }),
       ...inheritedRemarks(plan.remarks, { parts }),
       ...shortPartsRemarks({ parts }),
     ],
@@ -50,11 +50,11 @@ function checkPlanned(
 ): void {
   if (plan.wholeTitle === undefined) return;
   const planned = new Set(plan.parts.map(({ section }) => section));
-  const missing = chosen.find((section) => !planned.has(section));
-  if (missing === undefined) return;
+  const missingSection = chosen.find((section) => !planned.has(section));
+  if (missingSection === undefined) return;
   throw new AudioError(
     "invalid_request",
-    `This narration holds only some chapters of its text, and not ${shownChapter(sections, missing)}. Nothing was sent.`,
+    `This narration holds only some chapters of its text, and not ${shownChapter(sections, missingSection)}. Nothing was sent.`,
     { remedy: "Give the text or file again, with chapters." },
   );
 }

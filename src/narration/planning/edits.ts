@@ -128,8 +128,8 @@ function changedWords(parts: readonly StoredPart[], replacement: string): string
   if (text === undefined) return [];
   const at = text.indexOf(words);
   const [from, to] = [Math.max(0, at - CONTEXT_CODE_UNITS), at + words.length + CONTEXT_CODE_UNITS];
-  const shown = shortenExcerpt(text.slice(from, to).toWellFormed());
-  return [`${CHANGED}${from === 0 ? "" : "…"}${JSON.stringify(shown)}.`];
+  const shownWords = shortenExcerpt(text.slice(from, to).toWellFormed());
+  return [`${CHANGED}${from === 0 ? "" : "…"}${JSON.stringify(shownWords)}.`];
 }
 
 /**

@@ -110,11 +110,14 @@ function speakerOf({ voice, settings }: PlannedPart, voices: Voices): Pick<Store
 /** Converts a planned part to its stored form. A part without respelled words keeps the planner's estimate. */
 function storedPart(planned: PlannedPart, options: PlanOptions): SpokenPart {
   const { voice = null, settings, ...part } = planned;
-  const own = settings === undefined ? {} : { settings };
-  const spoken = spokenPart({ ...part, voice, ...speakerOf(planned, options.voices), ...own }, options);
-  if (spoken.part.spoken !== undefined) return spoken;
+  const ownSettings = settings === undefined ? {} : { settings };
+  const partToSpeak = spokenPart(
+    { ...part, voice, ...speakerOf(planned, options.voices), ...ownSettings },
+    options,
+  );
+  if (partToSpeak.part.spoken !== undefined) return partToSpeak;
   const { estimatedSeconds, estimatedCredits } = planned;
-  return { part: { ...spoken.part, estimatedSeconds, estimatedCredits }, words: [] };
+  return { part: { ...partToSpeak.part, estimatedSeconds, estimatedCredits }, words: [] };
 }
 
 /** The plan before chapters are chosen. `unbroken` is the plan of the same text without `keepsPauses`. */
@@ -169,8 +172,8 @@ export function makePlan(source: ProseText, options: PlanOptions): StoredPlan {
         `${name} begins ${count} ${count === 1 ? "line" : "lines"} and has no voice in voices: the name will be spoken.`,
     );
   const title = narrationTitle(plan).replaceAll(INVISIBLE_CHARACTERS, " ").trim();
-  const spoken = plan.parts.map((part) => storedPart(part, options));
-  const parts = spoken.map(({ part }) => part);
+  const storedParts = plan.parts.map((part) => storedPart(part, options));
+  const parts = storedParts.map(({ part }) => part);
   return {
     version: 1,
     settings,
@@ -189,7 +192,7 @@ export function makePlan(source: ProseText, options: PlanOptions): StoredPlan {
       ...chosenRemark(plan),
       edgesRemark(plan),
       ...pausesRemark(plan, unbroken, options.keepsPauses === true),
-      ...respelledNotes([...new Set(spoken.flatMap(({ words }) => words))]),
+      ...respelledNotes([...new Set(storedParts.flatMap(({ words }) => words))]),
       ...planRemarks(plan, settings.voice),
       ...silent,
       ...voiceless,

@@ -24,18 +24,18 @@ export function titleOfChosen(
   const titles = chosen.flatMap((index) =>
     all[index] === null ? [shortenExcerpt(sections[index]?.title ?? "")] : [],
   );
-  const named =
+  const chapterNames =
     numbers.length === 0 ? [] : [`${numbers.length === 1 ? "chapter" : "chapters"} ${numberSpans(numbers)}`];
-  return [title, ...titles.slice(0, MAX_NAMED_CHAPTERS), ...named].join(", ");
+  return [title, ...titles.slice(0, MAX_NAMED_CHAPTERS), ...chapterNames].join(", ");
 }
 
 /** Names the chosen chapters by number and title. */
 export function chosenRemark({ sections, chosen }: Pick<NarrationPlan, "sections" | "chosen">): string[] {
   if (chosen === undefined) return [];
   const count = sections.filter(({ title }) => title !== null).length;
-  const named = chosen.slice(0, MAX_NAMED_CHAPTERS).map((index) => shownChapter(sections, index));
-  const rest = chosen.length - named.length;
-  return [`Of ${count} chapters: ${named.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}.`];
+  const chapterNames = chosen.slice(0, MAX_NAMED_CHAPTERS).map((index) => shownChapter(sections, index));
+  const rest = chosen.length - chapterNames.length;
+  return [`Of ${count} chapters: ${chapterNames.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}.`];
 }
 
 function languageRemarks({ parts }: NarrationPlan, voice: string | undefined): string[] {

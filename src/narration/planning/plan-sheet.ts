@@ -54,12 +54,12 @@ class RowFaults {
   refuse(): void {
     const faults = [...this.#rows].sort(([, [one = 0]], [, [other = 0]]) => one - other);
     if (faults.length === 0) return;
-    const shown = faults
+    const shownFaults = faults
       .slice(0, FAULTS_SHOWN)
       .map(([fault, rows]) => `${listRows(rows)}: ${fault}`)
       .join("; ");
     const rest = faults.length - FAULTS_SHOWN;
-    throw refusedSheetError(`cannot be narrated yet. ${shown}${rest > 0 ? `; and ${rest} more` : ""}`);
+    throw refusedSheetError(`cannot be narrated yet. ${shownFaults}${rest > 0 ? `; and ${rest} more` : ""}`);
   }
 }
 
@@ -80,13 +80,13 @@ function parseSettings({ number, cells }: SheetRow, options: PlanOptions, faults
   const speaker = speakerNamed(cells.voice, options);
   const readNumber = (column: "speed" | "pitch" | "volume"): string | number =>
     cells[column] === "" ? (speaker?.[column] ?? "") : withPoint(cells[column]);
-  const own = {
+  const ownSettings = {
     voice: speaker?.voice ?? cells.voice,
     speed: readNumber("speed"),
     pitch: readNumber("pitch"),
     volume: readNumber("volume"),
   };
-  const parsed = rowSettings.safeParse(readArguments(own, rowSettings));
+  const parsed = rowSettings.safeParse(readArguments(ownSettings, rowSettings));
   if (parsed.success) return parsed.data;
   for (const { path, message } of parsed.error.issues) {
     const column = rowSettings.keyof().parse(path[0]);
@@ -162,26 +162,28 @@ const textOf = ({ cells }: SheetRow): string => normaliseLines(cells.text).trim(
 const SEPARATOR_NAMES = { ",": "commas", ";": "semicolons", "\t": "tabs" } as const;
 
 function filesRemark({ separator }: Sheet, rows: readonly SheetRow[], voices: ReadonlySet<string>): string {
-  const named = rows.filter(({ cells }) => cells.file !== "").length;
+  const namedRows = rows.filter(({ cells }) => cells.file !== "").length;
   const names =
-    named === rows.length
+    namedRows === rows.length
       ? "named by the column file"
-      : named === 0
+      : namedRows === 0
         ? "named by number and first words"
-        : `${named} named by the column file, the others by number and first words`;
+        : `${namedRows} named by the column file, the others by number and first words`;
   const [voice] = voices;
-  const spoken = voices.size === 1 ? ` All are spoken by ${voice}.` : "";
+  const voiceNote = voices.size === 1 ? ` All are spoken by ${voice}.` : "";
   const columns = separator === null ? "" : ` Columns are separated by ${SEPARATOR_NAMES[separator]}.`;
-  return `${rows.length} ${rows.length === 1 ? "file" : "files"}, one for each row, without captions, ${names}.${spoken}${columns}`;
+  return `${rows.length} ${rows.length === 1 ? "file" : "files"}, one for each row, without captions, ${names}.${voiceNote}${columns}`;
 }
 
 function columnsRemark({ unknownColumns }: Sheet): string[] {
   if (unknownColumns.length === 0) return [];
-  const shown = unknownColumns.slice(0, COLUMNS_SHOWN).map((name) => JSON.stringify(shortenExcerpt(name)));
-  const rest = unknownColumns.length - shown.length;
+  const shownColumns = unknownColumns
+    .slice(0, COLUMNS_SHOWN)
+    .map((name) => JSON.stringify(shortenExcerpt(name)));
+  const rest = unknownColumns.length - shownColumns.length;
   const knownColumns = COLUMNS.slice(1).join(", ");
   return [
-    `Columns that are not used: ${shown.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}. Beside text, a sheet may have the columns ${knownColumns}.`,
+    `Columns that are not used: ${shownColumns.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}. Beside text, a sheet may have the columns ${knownColumns}.`,
   ];
 }
 
@@ -189,9 +191,9 @@ function silentRemarks(rows: readonly SheetRow[], { voices }: PlanOptions): stri
   if (Object.keys(voices).length > 0 && rows.every(({ cells }) => cells.voice === "")) {
     return ["The sheet names no speaker in a column voice: all rows have the same voice."];
   }
-  const named = new Set(rows.map(({ cells }) => cells.voice.toLowerCase()));
+  const namedVoices = new Set(rows.map(({ cells }) => cells.voice.toLowerCase()));
   return Object.keys(voices)
-    .filter((name) => !named.has(name.toLowerCase()))
+    .filter((name) => !namedVoices.has(name.toLowerCase()))
     .map((name) => `No row has ${JSON.stringify(name)} in its column voice: nobody speaks with that voice.`);
 }
 
@@ -207,8 +209,10 @@ function lineRemarks(rows: readonly SheetRow[]): string[] {
 /** Reports names such as `guard.wav` in a narration of mp3, because such a file gets a second extension. */
 function endingRemarks(rows: readonly SheetRow[], format: OutputFormat): string[] {
   const extension = FILE_EXTENSIONS[format];
-  const others = Object.values(FILE_EXTENSIONS).filter((other) => other !== extension);
-  const odd = rows.filter(({ cells }) => others.some((other) => cells.file.toLowerCase().endsWith(other)));
+  const otherExtensions = Object.values(FILE_EXTENSIONS).filter((other) => other !== extension);
+  const odd = rows.filter(({ cells }) =>
+    otherExtensions.some((other) => cells.file.toLowerCase().endsWith(other)),
+  );
   const [first] = odd;
   if (first === undefined) return [];
   const example = JSON.stringify(`${shortenExcerpt(first.cells.file)}${extension}`);

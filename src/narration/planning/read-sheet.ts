@@ -86,11 +86,11 @@ function detectSeparator(text: string): Separator | null {
   const found = headers.find(({ names }) => names.length > 1 && names.includes("text"));
   if (found !== undefined) return found.separator;
   if (widest?.names.length === 1 && widest.names[0] === "text") return null;
-  const shown = (widest?.names ?? [])
+  const shownColumns = (widest?.names ?? [])
     .slice(0, SHOWN_COLUMNS)
     .map((name) => JSON.stringify(shortenExcerpt(name)));
   throw refusedSheetError(
-    `has no column "text" in its first row, which holds ${shown.join(", ")}`,
+    `has no column "text" in its first row, which holds ${shownColumns.join(", ")}`,
     `Ask the user for a header row with the column text, and perhaps ${COLUMNS.slice(1).join(", ")}.`,
   );
 }

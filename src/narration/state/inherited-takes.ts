@@ -18,7 +18,7 @@ export async function inheritedTakes(
   repository: NarrationRepository,
   plan: StoredPlan,
 ): Promise<NarrationState["takes"]> {
-  const chosen = new Map<string, Pick<NarrationState["takes"][number], "take" | "speed">>();
+  const takesByKey = new Map<string, Pick<NarrationState["takes"][number], "take" | "speed">>();
   for (const { narrationId, state } of await repository.newest(MAX_SEARCHED_NARRATIONS)) {
     // Skip narrations that were only planned, because nobody agreed to their takes.
     if (state.takes.length === 0 || state.status === "planned") continue;
@@ -27,16 +27,16 @@ export async function inheritedTakes(
       const part = other.parts[index];
       if (part === undefined) continue;
       // The newest choice applies.
-      for (const key of keysOf(other, part)) if (!chosen.has(key)) chosen.set(key, choice);
+      for (const key of keysOf(other, part)) if (!takesByKey.has(key)) takesByKey.set(key, choice);
     }
   }
-  if (chosen.size === 0) return [];
+  if (takesByKey.size === 0) return [];
   const keys = plan.parts.map((part) => keysOf(plan, part));
   const counts = new Map<string, number>();
   for (const [input] of keys) counts.set(input, (counts.get(input) ?? 0) + 1);
   return keys.flatMap(([input, timed], index) => {
     // The times distinguish cues with equal words.
-    const choice = chosen.get(timed) ?? (counts.get(input) === 1 ? chosen.get(input) : undefined);
+    const choice = takesByKey.get(timed) ?? (counts.get(input) === 1 ? takesByKey.get(input) : undefined);
     return choice === undefined ? [] : [{ part: index, ...choice }];
   });
 }

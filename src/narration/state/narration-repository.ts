@@ -128,8 +128,8 @@ export class NarrationRepository {
       const changed = change(before, stored.handles);
       const { handle } = changed;
       const state = withoutCallers(changed.state);
-      const others = stored.handles.filter((open) => open.handleId !== handle?.handleId);
-      const ended = await this.#endedHandles(narrationId, state, others);
+      const otherHandles = stored.handles.filter((open) => open.handleId !== handle?.handleId);
+      const ended = await this.#endedHandles(narrationId, state, otherHandles);
       const handles = handle === null ? ended : [handle, ...ended];
       if (state === before && handles.length === 0) return { state, handle };
       const { revision } = stored;

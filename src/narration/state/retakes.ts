@@ -55,8 +55,8 @@ function numberedParts({ parts, sections }: StoredPlan, quote: string): number[]
   if (kind === undefined) return [];
   const isCue = kind.toLowerCase() === "cue";
   return parts.flatMap(({ cue, section }, index) => {
-    const own = isCue ? cue : sections[section]?.row?.toString();
-    return own === number ? [index] : [];
+    const position = isCue ? cue : sections[section]?.row?.toString();
+    return position === number ? [index] : [];
   });
 }
 
@@ -67,12 +67,12 @@ function withRetake(
   speed: number | undefined,
 ): NarrationState {
   if (chosenTake(before, part) === take && chosenSpeed(before, part) === speed) return before;
-  const others = before.takes.filter((retake) => retake.part !== part);
+  const otherRetakes = before.takes.filter((retake) => retake.part !== part);
   return {
     ...before,
     takes:
       take === 1 && speed === undefined
-        ? others
-        : [...others, { part, take, ...(speed === undefined ? {} : { speed }) }],
+        ? otherRetakes
+        : [...otherRetakes, { part, take, ...(speed === undefined ? {} : { speed }) }],
   };
 }

@@ -62,10 +62,10 @@ export function planDocument(
   const document = buildDocument(divided, speakers, skipped);
   const parts = planParts(document, request, skipped);
   if (parts.length === 0) {
-    const what = skipped.rows().map(({ kind, excerpt }) => `${kind}: ${JSON.stringify(excerpt)}`);
+    const skippedRows = skipped.rows().map(({ kind, excerpt }) => `${kind}: ${JSON.stringify(excerpt)}`);
     throw new AudioError(
       "invalid_request",
-      `The text holds nothing to speak: no letter and no digit${what.length === 0 ? "" : ` outside of what is skipped (${what.join(", ")})`}.`,
+      `The text holds nothing to speak: no letter and no digit${skippedRows.length === 0 ? "" : ` outside of what is skipped (${skippedRows.join(", ")})`}.`,
     );
   }
   const voicelessNames = speakers.voiceless();
@@ -143,8 +143,8 @@ function planParts(
   const parts: PlannedPart[] = [];
   for (const [index, run] of runs.entries()) {
     const next = runs[index + 1];
-    const usual = next === undefined ? 0 : pauseAt(next.edge, pauseSeconds);
-    const pauseAfterRun = next?.pauseSeconds ?? usual;
+    const usualPause = next === undefined ? 0 : pauseAt(next.edge, pauseSeconds);
+    const pauseAfterRun = next?.pauseSeconds ?? usualPause;
     const { voice, speed = usualSpeed, pitch, volume } = run.voice ?? {};
     const settings = {
       ...(run.voice?.speed === undefined ? {} : { speed }),

@@ -25,8 +25,8 @@ const asTyped = (text: string): string =>
   SAME_MARKS.reduce((form, [mark, plain]) => form.replace(mark, plain), text).toLowerCase();
 
 function refuse(quote: string, rule: string): never {
-  const shown = JSON.stringify(shortenExcerpt(quote));
-  throw new AudioError("invalid_request", `retakes: the quote ${shown} ${rule}. Nothing was sent.`, {
+  const shownQuote = JSON.stringify(shortenExcerpt(quote));
+  throw new AudioError("invalid_request", `retakes: the quote ${shownQuote} ${rule}. Nothing was sent.`, {
     remedy: "Quote some words in a row that stand in one part alone; more words make a quote unique.",
   });
 }
@@ -51,25 +51,25 @@ export function findPartsByQuote(
   parts: ReadonlyArray<{ readonly text: string; readonly voice?: string | null | undefined }>,
   quote: string,
 ): number[] {
-  const wanted = flatten(quote);
-  if (!hasWords(wanted)) refuse(quote, "must hold a letter or a digit");
+  const flatQuote = flatten(quote);
+  if (!hasWords(flatQuote)) refuse(quote, "must hold a letter or a digit");
   const texts = parts.map(({ text }) => flatten(text));
   for (const form of [(text: string) => text, asTyped]) {
     const forms = texts.map(form);
-    const wantedForm = form(wanted);
+    const wantedForm = form(flatQuote);
     const found = forms.flatMap((text, index) => (text.includes(wantedForm) ? [index] : []));
     if (found.length === 0) continue;
     const tasks = new Set(found.map((index) => JSON.stringify([parts[index]?.text, parts[index]?.voice])));
     if (tasks.size === 1) return found;
-    const shown = found
+    const shownMatches = found
       .slice(0, SHOWN_MATCHES)
       .map((index) => `part ${index + 1}: ${inContext(forms[index] ?? "", wantedForm)}`);
     refuse(
       quote,
-      `stands in ${found.length} different parts, and must stand in one (${shown.join("; ")}${found.length > SHOWN_MATCHES ? "; …" : ""})`,
+      `stands in ${found.length} different parts, and must stand in one (${shownMatches.join("; ")}${found.length > SHOWN_MATCHES ? "; …" : ""})`,
     );
   }
-  if (asTyped(texts.join(" ")).includes(asTyped(wanted))) {
+  if (asTyped(texts.join(" ")).includes(asTyped(flatQuote))) {
     refuse(quote, "extends beyond the end of a part; quote words of the one part that is meant");
   }
   return refuse(quote, "stands in no part of this narration");

@@ -94,11 +94,11 @@ export function cueWords(
     .flatMap((piece, index) => {
       const plain = decodeEntities(piece.replace(TAGS, "")).replaceAll("\\h", " ");
       const [, dash = "", inBrackets = ""] = NAME_FIRST.exec(plain) ?? [];
-      const named = isKnown(inBrackets.trim()) ? inBrackets.trim() : null;
-      const words = named === null ? plain : `${dash}${plain.replace(NAME_FIRST, "")}`;
+      const speaker = isKnown(inBrackets.trim()) ? inBrackets.trim() : null;
+      const words = speaker === null ? plain : `${dash}${plain.replace(NAME_FIRST, "")}`;
       const heard = joinSpokenLines(words, skipped);
       const tag = names[index] ?? null;
-      const name = named ?? (tag === null ? null : decodeEntities(tag).trim());
+      const name = speaker ?? (tag === null ? null : decodeEntities(tag).trim());
       return heard === "" ? [] : [{ name, text: heard }];
     });
 }

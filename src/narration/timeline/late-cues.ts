@@ -37,10 +37,11 @@ export async function likelyLate(
 ): Promise<string[]> {
   if (!isTimeline(plan)) return [];
   const parts = plan.parts.map(async ({ estimatedSeconds }, index) => {
-    const usual = speedOf(plan, { takes: [] }, index);
+    const usualSpeed = speedOf(plan, { takes: [] }, index);
     const speed = speedOf(plan, state, index);
-    const other = speed === usual ? null : await partOperations.find(partRequest(plan, { takes: [] }, index));
-    const estimated = ((other?.audioSeconds ?? estimatedSeconds) * usual) / speed;
+    const usualRecord =
+      speed === usualSpeed ? null : await partOperations.find(partRequest(plan, { takes: [] }, index));
+    const estimated = ((usualRecord?.audioSeconds ?? estimatedSeconds) * usualSpeed) / speed;
     return timedPart(plan, state, index, records[index]?.audioSeconds ?? estimated);
   });
   return lateRemarks(await Promise.all(parts));
@@ -69,21 +70,23 @@ export function lateCues(
     ...timedPart(plan, state, index, endSeconds - startSeconds),
     leadSeconds,
   }));
-  const late = overruns(
+  const lateCues = overruns(
     timed,
     heard.map(({ startSeconds }) => startSeconds),
   );
-  const reported = late.slice(0, MAX_LATE).map(({ part, nextCue, lateSeconds, othersLate, fittingSpeed }) => {
-    const cue = timed[part]?.cue;
-    const others = othersLate === 0 ? "" : `, and ${othersLate} after it late, too`;
-    const remedy =
-      fittingSpeed === null
-        ? "no speed would make it fit, but fewer words would (edits)"
-        : `speed ${fittingSpeed} would fit (retakes, quote ${cue === undefined ? "its words" : `"cue ${cue}"`})`;
-    const message = `Cue ${nextCue} begins ${lateSeconds.toFixed(1)} s late${others}: this part is too long; ${remedy}.`;
-    return { part: heard[part]?.index ?? null, code: "late", message };
-  });
-  const rest = late.length - reported.length;
+  const reported = lateCues
+    .slice(0, MAX_LATE)
+    .map(({ part, nextCue, lateSeconds, othersLate, fittingSpeed }) => {
+      const cue = timed[part]?.cue;
+      const othersNote = othersLate === 0 ? "" : `, and ${othersLate} after it late, too`;
+      const remedy =
+        fittingSpeed === null
+          ? "no speed would make it fit, but fewer words would (edits)"
+          : `speed ${fittingSpeed} would fit (retakes, quote ${cue === undefined ? "its words" : `"cue ${cue}"`})`;
+      const message = `Cue ${nextCue} begins ${lateSeconds.toFixed(1)} s late${othersNote}: this part is too long; ${remedy}.`;
+      return { part: heard[part]?.index ?? null, code: "late", message };
+    });
+  const rest = lateCues.length - reported.length;
   if (rest === 0) return reported;
   const message = `${rest} more parts run into the next cue; a higher speed for the whole makes fewer late.`;
   return [...reported, { part: null, code: "late", message }];

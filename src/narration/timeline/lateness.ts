@@ -81,8 +81,8 @@ export function overruns(parts: readonly TimedPart[], begins?: readonly number[]
       continue;
     }
     const { lengthSeconds: longest = 0, speed = 1 } = parts[slot.part] ?? {};
-    const left = room - (slot.lengthSeconds - longest);
-    const fitting = left > 0 ? speedOver((speed * longest) / left) : null;
+    const secondsLeft = room - (slot.lengthSeconds - longest);
+    const fitting = secondsLeft > 0 ? speedOver((speed * longest) / secondsLeft) : null;
     found.push({ part: slot.part, nextCue: next.cue, lateSeconds, othersLate: 0, fittingSpeed: fitting });
   }
   return found;
@@ -102,21 +102,21 @@ const PLAN_SHOWN = 5;
 
 /** Returns a remark on the parts that are estimated to run into the next cue; empty if there are none. */
 export function lateRemarks(parts: readonly TimedPart[]): string[] {
-  const late = overruns(parts);
-  if (late.length === 0) return [];
+  const lateCues = overruns(parts);
+  if (lateCues.length === 0) return [];
   const cueOf = (part: number): string =>
     parts.slice(0, part + 1).findLast(({ cue }) => cue !== undefined)?.cue ?? `${part + 1}`;
-  const shown = late
+  const shownCues = lateCues
     .slice(0, PLAN_SHOWN)
     .map(
       ({ part, fittingSpeed }) =>
         `cue ${cueOf(part)} (${fittingSpeed === null ? "at no speed" : `speed ${fittingSpeed}`})`,
     );
-  const needed = late.map(({ fittingSpeed }) => fittingSpeed ?? Number.POSITIVE_INFINITY);
+  const needed = lateCues.map(({ fittingSpeed }) => fittingSpeed ?? Number.POSITIVE_INFINITY);
   const all = Math.max(...needed);
   const isAlike = parts.every(({ speed }) => speed === parts[0]?.speed);
-  const count = late.length === 1 ? "1 part is" : `${late.length} parts are`;
+  const count = lateCues.length === 1 ? "1 part is" : `${lateCues.length} parts are`;
   return [
-    `${count} estimated to run into the next cue, which then begins late: ${shown.join(", ")}${late.length > PLAN_SHOWN ? " and others" : ""}.${isAlike && Number.isFinite(all) ? ` With speed ${all} for the whole none is.` : ""}`,
+    `${count} estimated to run into the next cue, which then begins late: ${shownCues.join(", ")}${lateCues.length > PLAN_SHOWN ? " and others" : ""}.${isAlike && Number.isFinite(all) ? ` With speed ${all} for the whole none is.` : ""}`,
   ];
 }

@@ -76,13 +76,13 @@ interface Sentence {
 export function planTimeline({ text, kind, speed, voices }: TimelineRequest): TimelinePlan {
   checkText(text);
   const skipped = new SkippedList();
-  const read = readCues(text, skipped);
+  const cuesFile = readCues(text, skipped);
   const speakers = new SpeakerLabels(voices);
   const unknown = new Map<string, number>();
-  const spoken = buildUtterances(read.cues, { voices, speakers, unknown, skipped });
+  const utterances = buildUtterances(cuesFile.cues, { voices, speakers, unknown, skipped });
   const hasMarks =
-    spoken.filter((utterance) => MARK.test(utterance.text)).length >= MARKS_SHARE * spoken.length;
-  const sentences = sentencesIn(spoken, hasMarks);
+    utterances.filter((utterance) => MARK.test(utterance.text)).length >= MARKS_SHARE * utterances.length;
+  const sentences = sentencesIn(utterances, hasMarks);
   const parts = sentences.flatMap((sentence) => buildParts(sentence, speed));
   if (parts.length === 0) {
     throw new AudioError("invalid_request", "The subtitles hold nothing to speak. Nothing was sent.");
@@ -104,20 +104,20 @@ export function planTimeline({ text, kind, speed, voices }: TimelineRequest): Ti
   } as const;
   const endSeconds = sentences.reduce((end, sentence) => Math.max(end, sentence.endSeconds), 0);
   const remarks = [
-    `Subtitles: ${read.cues.length} ${read.cues.length === 1 ? "cue" : "cues"} in ${parts.length} ${parts.length === 1 ? "part" : "parts"}, each at the time of its first cue, on a timeline of ${clock(endSeconds)}.`,
-    ...(kind === null || kind === read.kind
+    `Subtitles: ${cuesFile.cues.length} ${cuesFile.cues.length === 1 ? "cue" : "cues"} in ${parts.length} ${parts.length === 1 ? "part" : "parts"}, each at the time of its first cue, on a timeline of ${clock(endSeconds)}.`,
+    ...(kind === null || kind === cuesFile.kind
       ? []
       : [
-          `The file is called .${kind} and holds ${read.kind === "srt" ? "SubRip" : "WebVTT"}, as which it is read.`,
+          `The file is called .${kind} and holds ${cuesFile.kind === "srt" ? "SubRip" : "WebVTT"}, as which it is read.`,
         ]),
-    ...(read.backwards === 0
+    ...(cuesFile.backwards === 0
       ? []
       : [
-          `${read.backwards === 1 ? "1 cue begins" : `${read.backwards} cues begin`} before the one above; cues are spoken in the order of their times.`,
+          `${cuesFile.backwards === 1 ? "1 cue begins" : `${cuesFile.backwards} cues begin`} before the one above; cues are spoken in the order of their times.`,
         ]),
-    ...(hasMarks || spoken.length < 2 ? [] : ["No marks end its sentences, so each cue is a part."]),
+    ...(hasMarks || utterances.length < 2 ? [] : ["No marks end its sentences, so each cue is a part."]),
     ...unknownRemark(unknown),
-    ...(Object.keys(voices).length === 0 ? labelsRemark(spoken) : []),
+    ...(Object.keys(voices).length === 0 ? labelsRemark(utterances) : []),
   ];
   return { plan, remarks };
 }
@@ -135,9 +135,9 @@ const MIN_LABELS = 2;
 function labelsRemark(spoken: readonly Utterance[]): string[] {
   const names = spoken.flatMap(({ text }) => LABEL.exec(text)?.[1] ?? []);
   if (names.length < MIN_LABELS) return [];
-  const shown = [...new Set(names)].slice(0, UNKNOWN_SHOWN).join(", ");
+  const shownNames = [...new Set(names)].slice(0, UNKNOWN_SHOWN).join(", ");
   return [
-    `${names.length} cues begin with a name (${shown}), which is spoken unless voices gives it a voice.`,
+    `${names.length} cues begin with a name (${shownNames}), which is spoken unless voices gives it a voice.`,
   ];
 }
 

@@ -45,11 +45,11 @@ function timesIn(line: string, number: number): CueTimes | null {
   const times = cueTimes(line);
   if (times === null) {
     if (!ARROW.test(line)) return null;
-    const shown = JSON.stringify(shortenExcerpt(line));
+    const shownLine = JSON.stringify(shortenExcerpt(line));
     refuse(
       /-->\s*$/.test(line)
-        ? `The cue of line ${number} has no end: ${shown}`
-        : `The times of line ${number} cannot be read: ${shown}`,
+        ? `The cue of line ${number} has no end: ${shownLine}`
+        : `The times of line ${number} cannot be read: ${shownLine}`,
       "A line of times is 00:00:01,000 --> 00:00:02,500, or with full stops in place of the commas.",
     );
   }
@@ -118,21 +118,21 @@ export function readCues(text: string, skipped: SkippedList): Subtitles {
   const isVtt = lines.some(
     (line) => HEADER.test(line) && line === lines.find((first) => first.trim() !== ""),
   );
-  const open = readBlocks(lines, isVtt, skipped);
-  if (open.length === 0) {
+  const openCues = readBlocks(lines, isVtt, skipped);
+  if (openCues.length === 0) {
     refuse(
       "The subtitles hold no cue",
       "A cue is a line of times, 00:00:01,000 --> 00:00:02,500, with its text below. A text without times is a .txt or .md file.",
     );
   }
-  if (open.length > MAX_CUES) {
+  if (openCues.length > MAX_CUES) {
     refuse(
-      `The subtitles have ${open.length} cues, and at most ${MAX_CUES} are read`,
+      `The subtitles have ${openCues.length} cues, and at most ${MAX_CUES} are read`,
       "Ask the user to split the file, and narrate each half.",
     );
   }
-  const names = speakerNames(open);
-  const cues = open.map(({ startSeconds, endSeconds, lines: own }, index) => ({
+  const names = speakerNames(openCues);
+  const cues = openCues.map(({ startSeconds, endSeconds, lines: own }, index) => ({
     name: names[index] ?? `${index + 1}`,
     startSeconds,
     endSeconds,

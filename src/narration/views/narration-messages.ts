@@ -22,8 +22,8 @@ export function formatDuration(seconds: number): string {
 
 /** Describes the progress of a running narration in one line. */
 export function describeProgress(state: NarrationState, chargedCredits: number, nowMs: number): string {
-  const left = secondsLeft(state, state.savedParts, nowMs);
-  const time = state.savedParts < state.totalParts ? `; about ${formatDuration(left)} left` : "";
+  const remainingSeconds = secondsLeft(state, state.savedParts, nowMs);
+  const time = state.savedParts < state.totalParts ? `; about ${formatDuration(remainingSeconds)} left` : "";
   return `Part ${state.savedParts} of ${state.totalParts} saved; ${Math.round(chargedCredits)} credits${time}`;
 }
 
@@ -39,15 +39,15 @@ export function describeCancelled({ figures, isLeftRunning }: CancelledEnd): str
 }
 
 function describeProblems({ problems, parts }: NarrationView): string[] {
-  const shown = problems.slice(0, MAX_PROBLEMS).map(({ part, excerpt, message }) => {
-    const where = part === null ? "" : `Part ${part + 1} (${JSON.stringify(excerpt)}): `;
-    return `${where}${message}`;
+  const shownProblems = problems.slice(0, MAX_PROBLEMS).map(({ part, excerpt, message }) => {
+    const location = part === null ? "" : `Part ${part + 1} (${JSON.stringify(excerpt)}): `;
+    return `${location}${message}`;
   });
-  const others = problems.slice(MAX_PROBLEMS).flatMap(({ part }) => (part === null ? [] : [part]));
-  const rest = [...new Set(others)].sort((one, other) => one - other);
+  const otherParts = problems.slice(MAX_PROBLEMS).flatMap(({ part }) => (part === null ? [] : [part]));
+  const rest = [...new Set(otherParts)].sort((one, other) => one - other);
   return rest.length === 0
-    ? shown
-    : [...shown, `There are problems with ${partNumbers(rest, parts.total)}, too.`];
+    ? shownProblems
+    : [...shownProblems, `There are problems with ${partNumbers(rest, parts.total)}, too.`];
 }
 
 const MAX_PROBLEMS = 5;
@@ -70,13 +70,14 @@ function describeFiles({ isSheet, files, parts }: NarrationView): string {
   const paths = files.map(
     ({ path, durationSeconds, isIncomplete, missingParts, captions, srt, chapters }) => {
       const kind = isIncomplete ? ", incomplete" : "";
-      const held = missingParts.length === 0 ? "" : `, without ${partNumbers(missingParts, parts.total)}`;
+      const withoutParts =
+        missingParts.length === 0 ? "" : `, without ${partNumbers(missingParts, parts.total)}`;
       const beside = [
         ...(captions === null ? [] : [`, captions ${captions.path}`]),
         ...(srt === undefined ? [] : [`, ${srt.path}`]),
         ...(chapters === null ? [] : [`, chapters ${chapters.path}`]),
       ];
-      return `${path} (${formatDuration(durationSeconds)}${kind}${held})${beside.join("")}`;
+      return `${path} (${formatDuration(durationSeconds)}${kind}${withoutParts})${beside.join("")}`;
     },
   );
   return paths.length === 0 ? "" : `Saved ${paths.join("; ")}.`;
@@ -98,32 +99,35 @@ export function describeFilesBriefly({ isSheet, files, parts }: NarrationView): 
  */
 function describeUnjoinedParts({ status, files, parts, unjoinedParts }: NarrationView): string {
   const lacked = new Set(files.flatMap(({ missingParts }) => missingParts));
-  const others = unjoinedParts.filter((part) => !lacked.has(part));
-  if (status === "planned" || status === "running" || others.length === 0) return "";
-  return `Not in any file: ${partNumbers(others, parts.total)}.`;
+  const otherParts = unjoinedParts.filter((part) => !lacked.has(part));
+  if (status === "planned" || status === "running" || otherParts.length === 0) return "";
+  return `Not in any file: ${partNumbers(otherParts, parts.total)}.`;
 }
 
 /** Reports saved files that are no longer at their paths. A file may have been moved, or may be on another machine. */
 function describeMissingFiles({ missingPaths }: NarrationView): string {
   if (missingPaths.length === 0) return "";
   const pronoun = missingPaths.length === 1 ? "It" : "They";
-  const shown = missingPaths.slice(0, MAX_PROBLEMS).join(", ");
-  const others = missingPaths.length > MAX_PROBLEMS ? ` and ${missingPaths.length - MAX_PROBLEMS} more` : "";
-  return `Not on this machine (any more): ${shown}${others}. ${pronoun} can be joined again from the saved parts, free.`;
+  const shownPaths = missingPaths.slice(0, MAX_PROBLEMS).join(", ");
+  const moreFiles =
+    missingPaths.length > MAX_PROBLEMS ? ` and ${missingPaths.length - MAX_PROBLEMS} more` : "";
+  return `Not on this machine (any more): ${shownPaths}${moreFiles}. ${pronoun} can be joined again from the saved parts, free.`;
 }
 
 /** Reports files that got a number because their name was taken. */
 function describeNumberedNames({ files, mayReplace }: NarrationView): string {
-  const taken = files.flatMap(({ takenName }) => (takenName === null ? [] : [JSON.stringify(takenName)]));
-  if (taken.length === 0) return "";
-  const names = taken.slice(0, MAX_PROBLEMS).join(", ");
-  const others = taken.length > MAX_PROBLEMS ? ` and ${taken.length - MAX_PROBLEMS} more` : "";
+  const takenNames = files.flatMap(({ takenName }) =>
+    takenName === null ? [] : [JSON.stringify(takenName)],
+  );
+  if (takenNames.length === 0) return "";
+  const names = takenNames.slice(0, MAX_PROBLEMS).join(", ");
+  const moreNames = takenNames.length > MAX_PROBLEMS ? ` and ${takenNames.length - MAX_PROBLEMS} more` : "";
   const hint = mayReplace
     ? "This server did not save that file, or it has changed since."
     : "With replace true it takes the name of a file that this server saved and that is unchanged.";
-  return taken.length === 1
+  return takenNames.length === 1
     ? `A file named ${names} was there already, so a number was added. ${hint}`
-    : `Files named ${names}${others} were there already, so numbers were added. ${hint}`;
+    : `Files named ${names}${moreNames} were there already, so numbers were added. ${hint}`;
 }
 
 /** Reports captions and chapter files that were edited, moved or replaced. */
@@ -237,8 +241,8 @@ function describeLowLimit(limit: number, view: NarrationView): string {
   if (isEnough(limit, view)) {
     return `max_credits ${limit} makes it slow, or ends it early if it comes out longer, because ${RESERVATION_RULE}; ${suggestedMax} does neither.`;
   }
-  const why = limit < estimate ? `about ${estimate} credits are needed` : RESERVATION_RULE;
-  return `max_credits ${limit} is likely to end it early, because ${why}; ${suggestedMax} is not.`;
+  const reason = limit < estimate ? `about ${estimate} credits are needed` : RESERVATION_RULE;
+  return `max_credits ${limit} is likely to end it early, because ${reason}; ${suggestedMax} is not.`;
 }
 
 /** Whether a limit covers the likely charge and the reservation of the last part. */
@@ -286,13 +290,13 @@ function describeStatus(view: NarrationView, saved: string): string {
         ? describePlan(view)
         : `${describePlan(view)} ${describeLowLimit(view.refusedLimit, view)}`;
     case "running": {
-      const left = view.seconds.left === null ? "" : ` About ${formatDuration(view.seconds.left)} left.`;
+      const timeLeft = view.seconds.left === null ? "" : ` About ${formatDuration(view.seconds.left)} left.`;
       const { max } = view.credits;
       const early =
         max === null || isEnough(max, view)
           ? ""
           : ` It is likely to stop early, because ${RESERVATION_RULE}.`;
-      return `Running: ${soFar(view)}${left} It goes on by itself, up to ${max} credits in all, as long as this server runs.${early}`;
+      return `Running: ${soFar(view)}${timeLeft} It goes on by itself, up to ${max} credits in all, as long as this server runs.${early}`;
     }
     case "stopped": {
       const ended = view.problems.length === 0 ? ["The process that ran it has ended."] : [];
@@ -357,9 +361,9 @@ function describeNextStep(view: NarrationView, call: string): string {
 
 /** Names the call that makes the parts of late cues again, with the retakes or edits that their problems name. */
 function lateStep({ problems, credits }: NarrationView, call: string): string {
-  const late = problems.filter(({ code }) => code === "late");
-  if (late.length === 0) return "";
-  const max = credits.charged + RESERVED_CREDITS * late.length;
+  const lateProblems = problems.filter(({ code }) => code === "late");
+  if (lateProblems.length === 0) return "";
+  const max = credits.charged + RESERVED_CREDITS * lateProblems.length;
   return ` If the late cues matter: ${call} and max_credits ${max}, with the retakes or edits that are named; those parts are paid for again.`;
 }
 

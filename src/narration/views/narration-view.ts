@@ -84,15 +84,18 @@ const MIN_SECONDS_PER_PART = LIMIT_WINDOW_SECONDS / CREATES_PER_WINDOW;
  */
 export function secondsLeft(state: NarrationState, saved: number, nowMs: number): number {
   const { begunAtMs, lastSavedAtMs, savedAtBegin, totalParts } = state;
-  const done = saved - savedAtBegin;
+  const savedNow = saved - savedAtBegin;
   const begun = begunAtMs ?? nowMs;
   const pacedAt = lastSavedAtMs ?? begun;
-  const isPaced = done > 0 && pacedAt > begun;
-  const pace = isPaced ? (pacedAt - begun) / 1000 / done : MIN_SECONDS_PER_PART;
-  const missing = totalParts - saved;
-  const left = Math.max(missing * pace, (missing - CREATES_PER_WINDOW) * MIN_SECONDS_PER_PART);
+  const isPaced = savedNow > 0 && pacedAt > begun;
+  const pace = isPaced ? (pacedAt - begun) / 1000 / savedNow : MIN_SECONDS_PER_PART;
+  const missingParts = totalParts - saved;
+  const secondsToGo = Math.max(
+    missingParts * pace,
+    (missingParts - CREATES_PER_WINDOW) * MIN_SECONDS_PER_PART,
+  );
   const passed = Math.max(0, nowMs - pacedAt) / 1000;
-  return Math.round(Math.max(left - passed, left / 2));
+  return Math.round(Math.max(secondsToGo - passed, secondsToGo / 2));
 }
 
 /**
@@ -122,12 +125,12 @@ export function deriveFigures(
   const { state } = narration;
   const count = (status: PartSummary["statuses"][number]): number =>
     partSummary.statuses.filter((other) => other === status).length;
-  const saved = count("saved");
+  const savedParts = count("saved");
   const charged = Math.round(partSummary.chargedCredits);
   return {
     parts: {
       total: state.totalParts,
-      saved,
+      saved: savedParts,
       running: count("running"),
       failed: count("failed"),
       alreadyPaid: partSummary.alreadyPaid,
@@ -149,7 +152,7 @@ export function deriveFigures(
     seconds: {
       estimate: Math.round(partSummary.estimatedSeconds),
       saved: Math.round(partSummary.savedSeconds),
-      left: narrationStatus(narration) === "running" ? secondsLeft(state, saved, nowMs) : null,
+      left: narrationStatus(narration) === "running" ? secondsLeft(state, savedParts, nowMs) : null,
     },
     otherTakes: state.takes.length,
   };

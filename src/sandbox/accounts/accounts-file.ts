@@ -61,13 +61,14 @@ export function parseAccounts(value: unknown, source: string): ParsedAccounts {
   const parsed = accountsFileSchema.safeParse(value);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  const where = issue === undefined || issue.path.length === 0 ? "" : ` at ${z.core.toDotPath(issue.path)}`;
+  const location =
+    issue === undefined || issue.path.length === 0 ? "" : ` at ${z.core.toDotPath(issue.path)}`;
   const unknown = issue?.code === "unrecognized_keys" ? issue.keys[0] : undefined;
-  const what =
+  const reason =
     unknown === undefined
       ? (issue?.message ?? "it has the wrong shape").replaceAll(/\s+/g, " ")
       : `the key ${JSON.stringify(unknown)} is not known`;
-  throw new SandboxUsageError(`The ${source} is not valid${where}: ${what}.`);
+  throw new SandboxUsageError(`The ${source} is not valid${location}: ${reason}.`);
 }
 
 /**
@@ -87,8 +88,10 @@ export async function readAccountsFile(path: string): Promise<ParsedAccounts> {
     text = await readFile(path, "utf8");
   } catch (error) {
     if (error instanceof SandboxUsageError) throw error;
-    const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
-    throw new SandboxUsageError(missing ? `The ${source} does not exist.` : `The ${source} cannot be read.`);
+    const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
+    throw new SandboxUsageError(
+      isMissing ? `The ${source} does not exist.` : `The ${source} cannot be read.`,
+    );
   }
   let value: unknown;
   try {

@@ -45,14 +45,14 @@ export function planDraws(grants: readonly Grant[], credits: number, wallMs: num
     // Grants without an expiry date need the equality check, because Infinity minus Infinity is NaN.
     .sort((a, b) => (expiryMs(a) === expiryMs(b) ? 0 : expiryMs(a) - expiryMs(b)));
   const draws: Draw[] = [];
-  let missing = credits;
+  let missingCredits = credits;
   for (const grant of byExpiry) {
-    if (missing === 0) break;
-    const taken = Math.min(missing, leftIn(grant));
-    draws.push({ grant, credits: taken });
-    missing -= taken;
+    if (missingCredits === 0) break;
+    const takenCredits = Math.min(missingCredits, leftIn(grant));
+    draws.push({ grant, credits: takenCredits });
+    missingCredits -= takenCredits;
   }
-  return missing === 0 ? draws : undefined;
+  return missingCredits === 0 ? draws : undefined;
 }
 
 export function reserve(draws: readonly Draw[]): void {

@@ -103,11 +103,11 @@ export class Generator {
   async #speakInTime(task: Task): ReturnType<SpeechEngine["speak"]> {
     const { clock, engine } = this.#options;
     const remainingMs = task.createdMs + RECOVERY_WINDOW_SECONDS * 1000 - clock.wallMs();
-    const spoken = new AbortController();
+    const speaking = new AbortController();
     try {
       return await Promise.race([
-        engine.speak(buildSpeechRequest(task), spoken.signal),
-        clock.sleep(remainingMs, AbortSignal.any([this.#stopping.signal, spoken.signal])).then(() => {
+        engine.speak(buildSpeechRequest(task), speaking.signal),
+        clock.sleep(remainingMs, AbortSignal.any([this.#stopping.signal, speaking.signal])).then(() => {
           throw new GenerationFailure("recovery_expired", "The audio could not be generated in time.");
         }),
       ]);
@@ -115,7 +115,7 @@ export class Generator {
       if (!(error instanceof UnspeakablePromptError)) throw error;
       throw new GenerationFailure("unreliable_duration", "The prompt holds nothing that can be spoken.");
     } finally {
-      spoken.abort();
+      speaking.abort();
     }
   }
 }

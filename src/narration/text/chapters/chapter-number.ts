@@ -28,11 +28,11 @@ function statedNumbers(sections: Sections): ReadonlyMap<number, number> | null {
   const forms = sections.map(({ title }) => (title === null ? null : parseChapterForm(title)));
   const titled = sections.filter(({ title }) => title !== null).length;
   for (const level of LEVEL_PREFERENCE) {
-    const stated = forms.flatMap((form, index) =>
+    const numbers = forms.flatMap((form, index) =>
       form?.level === level ? [[index, form.value] as const] : [],
     );
-    if (stated.length < MIN_COUNTED_HEADINGS || stated.length < COUNTED_SHARE * titled) continue;
-    return stated.every(([, value], at) => value === at + 1) ? new Map(stated) : null;
+    if (numbers.length < MIN_COUNTED_HEADINGS || numbers.length < COUNTED_SHARE * titled) continue;
+    return numbers.every(([, value], at) => value === at + 1) ? new Map(numbers) : null;
   }
   return null;
 }
@@ -45,9 +45,9 @@ function statedNumbers(sections: Sections): ReadonlyMap<number, number> | null {
  * @returns one number or `null` for each section
  */
 export function chapterNumbers(sections: Sections): ReadonlyArray<number | null> {
-  const stated = statedNumbers(sections);
+  const numbers = statedNumbers(sections);
   return sections.map(({ title }, index) => {
-    if (title === null || stated === null) return chapterPosition(sections, index);
-    return stated.get(index) ?? null;
+    if (title === null || numbers === null) return chapterPosition(sections, index);
+    return numbers.get(index) ?? null;
   });
 }

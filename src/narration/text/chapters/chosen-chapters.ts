@@ -29,8 +29,8 @@ const comparable = (text: string): string =>
 export const shownChapter = (sections: Sections, index: number): string => {
   const title = sections[index]?.title;
   const number = chapterNumbers(sections)[index] ?? null;
-  const shown = title === null || title === undefined ? [] : [JSON.stringify(shortenExcerpt(title))];
-  return [...(number === null ? [] : [`${number}`]), ...shown].join(" ");
+  const shownTitle = title === null || title === undefined ? [] : [JSON.stringify(shortenExcerpt(title))];
+  return [...(number === null ? [] : [`${number}`]), ...shownTitle].join(" ");
 };
 
 function refusedChoiceError(sections: Sections, wanted: string): AudioError {
@@ -48,11 +48,11 @@ function refusedChoiceError(sections: Sections, wanted: string): AudioError {
 }
 
 function ambiguousChoiceError(sections: Sections, wanted: string, found: readonly number[]): AudioError {
-  const named = found.slice(0, MAX_NAMED).map((index) => shownChapter(sections, index));
+  const chapterNames = found.slice(0, MAX_NAMED).map((index) => shownChapter(sections, index));
   const more = found.length > MAX_NAMED ? ` and ${found.length - MAX_NAMED} more` : "";
   return new AudioError(
     "invalid_request",
-    `${JSON.stringify(shortenExcerpt(wanted))} is in several chapters: ${named.join(", ")}${more}. Nothing was sent.`,
+    `${JSON.stringify(shortenExcerpt(wanted))} is in several chapters: ${chapterNames.join(", ")}${more}. Nothing was sent.`,
     { remedy: "Give the number of one of them." },
   );
 }
@@ -99,15 +99,15 @@ function numbered(sections: Sections, wanted: string): readonly number[] | null 
 /** Adds the sections below a heading, unless the heading is the title of the whole book. */
 function withInner(sections: Sections, index: number): number[] {
   const level = sections[index]?.level ?? null;
-  const chosen = [index];
+  const indexes = [index];
   const isTitle =
     index === 0 && sections.every((section, at) => at === 0 || (section.level ?? 0) > (level ?? 0));
-  if (isTitle) return chosen;
+  if (isTitle) return indexes;
   for (let inner = index + 1; level !== null && inner < sections.length; inner += 1) {
     if ((sections[inner]?.level ?? 0) <= level) break;
-    chosen.push(inner);
+    indexes.push(inner);
   }
-  return chosen;
+  return indexes;
 }
 
 /**
@@ -118,10 +118,11 @@ function withInner(sections: Sections, index: number): number[] {
  * @throws AudioError `invalid_request` for a chapter that does not exist, or an ambiguous title
  */
 export function chosenSections(sections: Sections, wanted: string): number[] {
-  const whole = titled(sections, wanted);
-  const pieces = whole.length === 1 ? [wanted] : wanted.split(/\s*[,;]\s*/).filter((piece) => piece !== "");
+  const titledSections = titled(sections, wanted);
+  const pieces =
+    titledSections.length === 1 ? [wanted] : wanted.split(/\s*[,;]\s*/).filter((piece) => piece !== "");
   if (sections.length < 2 || pieces.length === 0) throw refusedChoiceError(sections, wanted);
-  const chosen = pieces.flatMap((piece) => {
+  const indexes = pieces.flatMap((piece) => {
     const byTitle = titled(sections, piece);
     const isNumber = RANGE.test(piece.trim());
     const isRange = RANGE.test(piece.trim().replace(CHAPTER_WORD, ""));
@@ -134,7 +135,7 @@ export function chosenSections(sections: Sections, wanted: string): number[] {
     // A range already contains all sections up to its last chapter. Add the sections below that chapter.
     return [...found, ...found.slice(-1).flatMap((index) => withInner(sections, index))];
   });
-  return [...new Set(chosen)].sort((one, other) => one - other);
+  return [...new Set(indexes)].sort((one, other) => one - other);
 }
 
 /**
@@ -143,9 +144,14 @@ export function chosenSections(sections: Sections, wanted: string): number[] {
  * @throws AudioError as {@link chosenSections} does; `invalid_request` if the chapters have nothing to speak
  */
 export function withChapters(plan: NarrationPlan, wanted: string): NarrationPlan {
-  const chosen = chosenSections(plan.sections, wanted);
-  if (chosen.length === plan.sections.length) return plan;
-  return { ...plan, title: narrationTitle(plan), chosen, parts: partsOfSections(plan.parts, chosen) };
+  const indexes = chosenSections(plan.sections, wanted);
+  if (indexes.length === plan.sections.length) return plan;
+  return {
+    ...plan,
+    title: narrationTitle(plan),
+    chosen: indexes,
+    parts: partsOfSections(plan.parts, indexes),
+  };
 }
 
 interface PartOfSection {

@@ -102,7 +102,7 @@ export function markChapters(
     // Text directly below an entry of a table of contents is an entry, too, such as "Epilogue" below the last chapter.
     return contentsEntries.has(index - 1) ? null : chapterHeading(block.text);
   });
-  const marked = blocks.map((block, index): SourceBlock => {
+  const markedBlocks = blocks.map((block, index): SourceBlock => {
     const heading = headings[index] ?? null;
     const next = headings[index + 1] ?? null;
     const isAboveContents = contents.has(index + 1) && (contents.has(index - 1) || !sequence.has(index));
@@ -111,5 +111,5 @@ export function markChapters(
       return block;
     return { kind: "heading", level: heading.level, text: headingText(block.text) };
   });
-  return joinTitlesBelow(marked);
+  return joinTitlesBelow(markedBlocks);
 }

@@ -16,9 +16,9 @@ function wordsValue(text: string): number | null {
     if (token === "puluh") value *= 10;
     else if (token === "belas") value += 10;
     else {
-      const one = NUMBER_WORDS.get(token);
-      if (one === undefined) return null;
-      value = one === 100 && value > 0 && value < 10 ? value * 100 : value + one;
+      const wordValue = NUMBER_WORDS.get(token);
+      if (wordValue === undefined) return null;
+      value = wordValue === 100 && value > 0 && value < 10 ? value * 100 : value + wordValue;
     }
   }
   return value;
@@ -33,8 +33,8 @@ function romanValue(text: string): number | null {
   if (!ROMAN_FORM.test(upper)) return null;
   let value = 0;
   for (let index = 0; index < upper.length; index += 1) {
-    const one = ROMAN[upper.charAt(index)] ?? 0;
-    value += one < (ROMAN[upper.charAt(index + 1)] ?? 0) ? -one : one;
+    const digitValue = ROMAN[upper.charAt(index)] ?? 0;
+    value += digitValue < (ROMAN[upper.charAt(index + 1)] ?? 0) ? -digitValue : digitValue;
   }
   return value;
 }

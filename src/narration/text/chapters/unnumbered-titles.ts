@@ -126,10 +126,10 @@ export const NO_TITLES: UnnumberedTitles = { keys: new Set(), areInContents: fal
  */
 export function unnumberedTitles(text: string): UnnumberedTitles {
   const lines = shortLines(text);
-  const listed = listedTitles(lines, text.length);
+  const inContents = listedTitles(lines, text.length);
   const spaced = spacedTitles(lines, text.length);
   // The table of contents may spell a title differently. Such a title counts if it is set off from the text as the
   // others are.
-  const titles = listed.every((line) => spaced.includes(line)) ? spaced : listed;
-  return { keys: new Set(titles.map(({ key }) => key)), areInContents: titles === listed };
+  const titles = inContents.every((line) => spaced.includes(line)) ? spaced : inContents;
+  return { keys: new Set(titles.map(({ key }) => key)), areInContents: titles === inContents };
 }

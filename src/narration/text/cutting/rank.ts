@@ -37,8 +37,8 @@ export class Ranks {
 
   #rank(index: number): number {
     if (index >= this.#count) return -1;
-    const kept = this.#ranks[index] ?? -1;
-    if (kept >= 0) return kept;
+    const cachedRank = this.#ranks[index] ?? -1;
+    if (cachedRank >= 0) return cachedRank;
     const text = this.#texts(index);
     let rank = this.#known.get(text);
     if (rank === undefined) {

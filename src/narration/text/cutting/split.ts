@@ -141,14 +141,14 @@ function chooseCuts(sequence: UnitSequence, ranks: Ranks, speed: number): number
   const maxMs = MAX_SECONDS * 1000 * speed;
   const starts: number[] = [];
   // A stack of ranges to divide, leftmost on top. It replaces recursion, which a hostile text could make too deep.
-  const open: Array<readonly [from: number, to: number]> = [[0, sequence.units.length]];
-  for (let range = open.pop(); range !== undefined; range = open.pop()) {
+  const openRanges: Array<readonly [from: number, to: number]> = [[0, sequence.units.length]];
+  for (let range = openRanges.pop(); range !== undefined; range = openRanges.pop()) {
     const [from, to] = range;
     const fits =
       sequence.speechMs(from, to) <= maxMs && sequence.codePoints(from, to) <= MAX_PROMPT_CODE_POINTS;
     const cut = fits ? null : firstCut(sequence, ranks, from, to, speed);
     if (cut === null) starts.push(from);
-    else open.push([cut, to], [from, cut]);
+    else openRanges.push([cut, to], [from, cut]);
   }
   return starts;
 }

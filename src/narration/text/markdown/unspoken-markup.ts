@@ -84,24 +84,24 @@ const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 export function dropUnspokenMarkup(source: string, skipped: SkippedList): string {
   if (!ANY.test(source)) return source;
   const pieces: string[] = [];
-  let open: string[] = [];
+  let openLines: string[] = [];
   let fence = "";
   const close = (isText: boolean): void => {
-    const text = open.join("\n");
-    if (open.length > 0) pieces.push(isText ? speakable(text, skipped) : text);
-    open = [];
+    const text = openLines.join("\n");
+    if (openLines.length > 0) pieces.push(isText ? speakable(text, skipped) : text);
+    openLines = [];
   };
   for (const line of source.split("\n")) {
     const mark = FENCE.exec(line)?.[1] ?? "";
     if (fence === "" && mark !== "") {
       close(true);
       fence = mark;
-      open.push(line);
+      openLines.push(line);
     } else if (fence !== "" && mark.startsWith(fence)) {
-      open.push(line);
+      openLines.push(line);
       close(false);
       fence = "";
-    } else open.push(line);
+    } else openLines.push(line);
   }
   close(fence === "");
   return pieces.join("\n");

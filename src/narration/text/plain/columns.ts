@@ -30,13 +30,13 @@ const isRuler = (line: string): boolean =>
 
 /** Finds the gaps of a line, with tabs expanded. Maps the column at which each gap ends to the width of the gap. */
 function findGaps(line: string): Map<number, number> {
-  const wide = line
+  const widenedLine = line
     .split("\t")
     .reduce(
       (start, cell) => start.padEnd(Math.ceil((start.length + 1) / TAB_UNITS) * TAB_UNITS, "\t") + cell,
     );
   return new Map(
-    [...wide.matchAll(GAP)].map(({ index, 0: gap }) => [
+    [...widenedLine.matchAll(GAP)].map(({ index, 0: gap }) => [
       index + gap.length,
       gap.includes("\t") ? WIDE_GAP_CODE_UNITS : gap.length,
     ]),

@@ -19,15 +19,15 @@ const plainWord = (word: string): string => word.replace("\u2010", "-").toLowerC
  */
 export function joinDividedWords(text: string): string {
   if (!/[-\u2010\u00ad][^\S\n]*\r?\n/.test(text)) return text;
-  const wanted = new Set<string>();
+  const wantedWords = new Set<string>();
   for (const [, head = "", , tail = ""] of text.matchAll(DIVIDED)) {
-    wanted.add(`${head}${tail}`.toLowerCase()).add(`${head}-${tail}`.toLowerCase());
+    wantedWords.add(`${head}${tail}`.toLowerCase()).add(`${head}-${tail}`.toLowerCase());
   }
-  if (wanted.size === 0) return text;
+  if (wantedWords.size === 0) return text;
   const found = new Set<string>();
   for (const [word] of text.matchAll(WORD)) {
     const form = plainWord(word);
-    if (wanted.has(form)) found.add(form);
+    if (wantedWords.has(form)) found.add(form);
   }
   return text.replace(DIVIDED, (_, head: string, mark: string, tail: string) => {
     const isWhole = found.has(`${head}${tail}`.toLowerCase());

@@ -75,12 +75,12 @@ const NARROW_CODE_UNITS = 60;
  */
 function isNumbered(numbers: readonly number[]): boolean {
   if (numbers.every((number, index) => index === 0 || number > (numbers[index - 1] ?? 0))) return true;
-  const open: number[] = [];
+  const openNumbers: number[] = [];
   return numbers.every((number, index) => {
-    while (open.length > 0 && number !== 1 && open.at(-1) !== number - 1) open.pop();
-    if (open.length === 0 && number !== 1 && index > 0) return false;
-    if (number !== 1) open.pop();
-    open.push(number);
+    while (openNumbers.length > 0 && number !== 1 && openNumbers.at(-1) !== number - 1) openNumbers.pop();
+    if (openNumbers.length === 0 && number !== 1 && index > 0) return false;
+    if (number !== 1) openNumbers.pop();
+    openNumbers.push(number);
     return true;
   });
 }

@@ -22,21 +22,21 @@ const QUOTE_MARKS = /^[ \t]*(?:[A-Z]{0,3}>[ \t]?)+/gm;
 export function withoutMailHeaders(text: string, skipped: SkippedList): string {
   if (!/^(?:message-id|received|return-path|mime-version):/im.test(text)) return text;
   const lines = text.split("\n");
-  const kept: string[] = [];
+  const keptLines: string[] = [];
   let isMail = false;
   for (let at = 0; at < lines.length; ) {
     const isBegin = at === 0 || (lines[at - 1] ?? "").trim() === "";
     const end = isBegin ? endOfHeader(lines, at) : at;
     if (end === at) {
-      kept.push(lines[at] ?? "");
+      keptLines.push(lines[at] ?? "");
       at += 1;
       continue;
     }
     isMail = true;
-    kept.push("", ...spokenHeader(lines.slice(at, end), skipped), "");
+    keptLines.push("", ...spokenHeader(lines.slice(at, end), skipped), "");
     at = end;
   }
-  const words = kept.join("\n");
+  const words = keptLines.join("\n");
   return isMail ? words.replace(QUOTE_MARKS, "") : text;
 }
 
@@ -56,14 +56,14 @@ function endOfHeader(lines: readonly string[], from: number): number {
 
 /** Keeps sender, date and subject, each as a paragraph. */
 function spokenHeader(lines: readonly string[], skipped: SkippedList): string[] {
-  const kept: string[] = [];
+  const keptLines: string[] = [];
   let isSpoken = false;
   for (const line of lines) {
     const [, name] = NAME.exec(line) ?? [];
     if (name !== undefined) isSpoken = SPOKEN.test(name);
     else if (ENVELOPE.test(line)) isSpoken = false;
-    if (isSpoken) kept.push(...(name === undefined ? [] : [""]), line.trim());
+    if (isSpoken) keptLines.push(...(name === undefined ? [] : [""]), line.trim());
     else skipped.add("mail_header", line.trim());
   }
-  return kept;
+  return keptLines;
 }

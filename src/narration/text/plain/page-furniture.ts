@@ -84,7 +84,7 @@ class PrintedText {
   }
 
   dropPageNumbers(): void {
-    const named: Array<{ at: number; page: number }> = [];
+    const namedPages: Array<{ at: number; page: number }> = [];
     const bare: Array<{ at: number; page: number }> = [];
     const footers: number[] = [];
     const titled = new Map<string, number[]>();
@@ -95,7 +95,7 @@ class PrintedText {
         .find((number) => number !== undefined);
       const number = BARE_PAGE.exec(line)?.[1];
       if (FOOTER.test(line)) footers.push(at);
-      else if (page !== undefined) named.push({ at, page: Number(page) });
+      else if (page !== undefined) namedPages.push({ at, page: Number(page) });
       else if (number !== undefined && isBlank(this.#lines[at - 1]) && isBlank(this.#lines[at + 1])) {
         bare.push({ at, page: Number(number) });
       } else {
@@ -105,7 +105,8 @@ class PrintedText {
       }
     }
     if (footers.length >= MIN_NAMED_PAGES) for (const at of footers) this.#drop(at);
-    if (named.length >= MIN_NAMED_PAGES && isRising(named)) for (const { at } of named) this.#drop(at);
+    if (namedPages.length >= MIN_NAMED_PAGES && isRising(namedPages))
+      for (const { at } of namedPages) this.#drop(at);
     const interrupting = bare.filter(({ at }) => this.#interrupts(at)).length;
     if (bare.length >= MIN_BARE_PAGES && isRising(bare) && interrupting >= INTERRUPTED_SHARE * bare.length) {
       for (const { at } of bare) this.#drop(at);
@@ -151,7 +152,7 @@ class PrintedText {
   /** Returns the text. Rejoins paragraphs that a page break divided. */
   text(): string {
     if (this.#dropped.size === 0) return this.#lines.join("\n");
-    const out: string[] = [];
+    const keptLines: string[] = [];
     let hasGap = false;
     for (const [at, line] of this.#lines.entries()) {
       if (this.#dropped.has(at)) {
@@ -159,14 +160,14 @@ class PrintedText {
         continue;
       }
       if (hasGap && !isBlank(line)) {
-        const isInside = !ENDS_CLAUSE.test(lastFilledLine(out)) && /^\s*\p{Ll}/u.test(line);
-        while (isInside && out.length > 0 && isBlank(out.at(-1))) out.pop();
-        if (!isInside) out.push("");
+        const isInside = !ENDS_CLAUSE.test(lastFilledLine(keptLines)) && /^\s*\p{Ll}/u.test(line);
+        while (isInside && keptLines.length > 0 && isBlank(keptLines.at(-1))) keptLines.pop();
+        if (!isInside) keptLines.push("");
         hasGap = false;
       }
-      out.push(line);
+      keptLines.push(line);
     }
-    return out.join("\n");
+    return keptLines.join("\n");
   }
 }
 
@@ -201,7 +202,7 @@ function withoutFrames(text: string, skipped: SkippedList): string {
   const matches = (form: RegExp, line: string): boolean =>
     line.length <= MAX_LINE_CODE_UNITS && form.test(line);
   if (lines.filter((line) => matches(ROW, line) || matches(FRAME, line)).length < 2) return text;
-  const out: string[] = [];
+  const keptLines: string[] = [];
   let groups: string[][][] = [];
   for (const line of [...lines, ""]) {
     const isFrame = matches(FRAME, line);
@@ -213,11 +214,11 @@ function withoutFrames(text: string, skipped: SkippedList): string {
       if (groups.length === 0) groups.push([]);
       groups.at(-1)?.push(splitCells(row));
     } else {
-      out.push(...tableLines(groups), line);
+      keptLines.push(...tableLines(groups), line);
       groups = [];
     }
   }
-  return out.slice(0, -1).join("\n");
+  return keptLines.slice(0, -1).join("\n");
 }
 
 function withoutLeaders(text: string, skipped: SkippedList): string {

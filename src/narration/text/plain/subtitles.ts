@@ -19,7 +19,7 @@ const LONG_PAUSE_SECONDS = 1.5;
 export function withoutCues(text: string, skipped: SkippedList): string {
   if (!containsCues(text)) return text;
   const lines = text.split("\n");
-  const out: string[] = [];
+  const keptLines: string[] = [];
   let endsAt = 0;
   let last = "";
   for (let at = 0; at < lines.length; at += 1) {
@@ -34,7 +34,7 @@ export function withoutCues(text: string, skipped: SkippedList): string {
         while ((lines[at + 1] ?? "").trim() !== "") at += 1;
         continue;
       }
-      out.push(line);
+      keptLines.push(line);
       continue;
     }
     const words: string[] = [];
@@ -47,10 +47,10 @@ export function withoutCues(text: string, skipped: SkippedList): string {
     skipped.add("time_code", line.trim());
     const isPause =
       last !== "" && ENDS_SENTENCE.test(last) && times.startSeconds - endsAt >= LONG_PAUSE_SECONDS;
-    if (isPause) out.push("");
-    out.push(...words);
+    if (isPause) keptLines.push("");
+    keptLines.push(...words);
     last = words.at(-1)?.trim() ?? last;
     endsAt = times.endSeconds;
   }
-  return out.join("\n");
+  return keptLines.join("\n");
 }

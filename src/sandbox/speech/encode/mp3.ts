@@ -81,9 +81,9 @@ export async function encodeMp3(
   samples: Float32Array,
   sampleRate: SampleRate,
 ): Promise<{ bytes: Uint8Array; playedSamples: number }> {
-  const kept = samples.subarray(replaceableSilence(samples));
-  const frames = Math.ceil((DELAY_SAMPLES + kept.length) / samplesPerFrame(sampleRate));
-  const audio = firstFrames(await encodeFrames(kept, sampleRate), frames, sampleRate);
+  const keptSamples = samples.subarray(replaceableSilence(samples));
+  const frames = Math.ceil((DELAY_SAMPLES + keptSamples.length) / samplesPerFrame(sampleRate));
+  const audio = firstFrames(await encodeFrames(keptSamples, sampleRate), frames, sampleRate);
   const info = infoFrame({
     firstAudioFrameHeader: audio.subarray(0, 4),
     frameBytes: frameBytesAt(Uint8Array.of(), 0, sampleRate),

@@ -87,22 +87,22 @@ export async function encodeOpus(samples: Float32Array, sampleRate: SampleRate):
       packets: [packet],
     }),
   );
-  let done = 0;
-  while (done < packets.length) {
+  let encodedPackets = 0;
+  while (encodedPackets < packets.length) {
     const page: Uint8Array[] = [];
     let segments = 0;
-    for (const packet of packets.slice(done, done + PACKETS_PER_PAGE)) {
+    for (const packet of packets.slice(encodedPackets, encodedPackets + PACKETS_PER_PAGE)) {
       segments += segmentsOf(packet);
       if (segments > PAGE_SEGMENTS) break;
       page.push(packet);
     }
-    done += page.length;
-    const isLast = done === packets.length;
+    encodedPackets += page.length;
+    const isLast = encodedPackets === packets.length;
     pages.push(
       oggPage({
         kind: isLast ? LAST_PAGE : MIDDLE_PAGE,
         // If the final granule position lies before the end of the last packet, decoders drop the rest of that packet.
-        granulePosition: isLast ? endGranule : done * packetGranules,
+        granulePosition: isLast ? endGranule : encodedPackets * packetGranules,
         serial: SERIAL,
         sequence: pages.length,
         packets: page,

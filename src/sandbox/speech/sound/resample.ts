@@ -48,8 +48,8 @@ export async function resample(samples: Float32Array, fromHz: number, toHz: numb
     const piece = engine.simple(samples.slice(from, start + block + context));
     const skip = ((start - from) * toHz) / fromHz;
     const target = (start * toHz) / fromHz;
-    const wanted = Math.min((block * toHz) / fromHz, result.length - target);
-    result.set(piece.subarray(skip, skip + wanted), target);
+    const wantedSamples = Math.min((block * toHz) / fromHz, result.length - target);
+    result.set(piece.subarray(skip, skip + wantedSamples), target);
   }
   return result;
 }

@@ -18,10 +18,13 @@ export class MemoryFile {
   }
 
   read(target: Uint8Array): number {
-    const taken = this.#bytes.subarray(this.position, Math.min(this.#length, this.position + target.length));
-    target.set(taken);
-    this.position += taken.length;
-    return taken.length;
+    const readBytes = this.#bytes.subarray(
+      this.position,
+      Math.min(this.#length, this.position + target.length),
+    );
+    target.set(readBytes);
+    this.position += readBytes.length;
+    return readBytes.length;
   }
 
   write(source: Uint8Array): void {

@@ -107,9 +107,9 @@ function load(module: WebAssembly.Module, first: Session): Loaded {
     for (let index = 0; index < count; index++) {
       const start = view().getUint32(list + index * 8, true);
       const length = view().getUint32(list + index * 8 + 4, true);
-      const done = visit(bytes().subarray(start, start + length));
-      total += done;
-      if (done < length) break;
+      const visitedBytes = visit(bytes().subarray(start, start + length));
+      total += visitedBytes;
+      if (visitedBytes < length) break;
     }
     return total;
   };

@@ -33,12 +33,12 @@ export function phoneTokens(spelling: string, stress: Stress = "last"): SpeechTo
   if (strange !== undefined) throw new Error(`the speech engine has no phone ${strange}`);
   const vowels = phones.flatMap((phone, index) => (VOWELS.has(phone) ? [index] : []));
   const stressed = vowels.at(stress === "penultimate" && vowels.length > 1 ? -2 : -1);
-  const marked = phones.map((phone, index) =>
+  const markedPhones = phones.map((phone, index) =>
     VOWELS.has(phone) ? `${phone}${index === stressed ? 1 : 0}` : phone,
   );
   const tokens: SpeechToken[] = [];
-  for (let start = 0; start < marked.length; start += MAX_PHONES) {
-    tokens.push({ kind: "phones", phones: marked.slice(start, start + MAX_PHONES) });
+  for (let start = 0; start < markedPhones.length; start += MAX_PHONES) {
+    tokens.push({ kind: "phones", phones: markedPhones.slice(start, start + MAX_PHONES) });
   }
   return tokens;
 }
