@@ -41,11 +41,11 @@ export interface Generation {
    * Returns the operations on call handles, for clients that accept a task of the protocol's extension as an answer.
    * The module with these operations is loaded on first use.
    */
-  callHandles(): Promise<{
+  loadCallHandles(): Promise<{
     start(request: GenerateRequest, call: Call): Promise<CallHandleOrView<TaskView>>;
     /** Finds a call handle of this API key, whether of a request or of a narration; `null` if there is none. */
     findCallHandle(handle: string): Promise<CallHandle | null>;
-    readonly operations: CallHandleOperations<TaskView>;
+    readonly callHandleOperations: CallHandleOperations<TaskView>;
   }>;
   getTask(taskId: string, call: Call): Promise<TaskView>;
   download(request: DownloadRequest, call: Call): Promise<TaskView>;
@@ -87,16 +87,16 @@ export function createGeneration(deps: GenerationDeps): Generation {
       const view = await queryTask(deps, jobs, duplicate.record.taskId ?? handleOf(duplicate.record), call);
       return { ...view, notes: [...view.notes, duplicate.note] };
     },
-    callHandles: async () => {
+    loadCallHandles: async () => {
       resumer.schedule();
       handles ??= import("./call-handles/call-handles.ts").then(
         (module) => new module.CallHandles(deps, jobs),
       );
-      const operations = await handles;
+      const callHandleOperations = await handles;
       return {
-        start: (request, call) => operations.start(identifiedRequest(request), request, call),
+        start: (request, call) => callHandleOperations.start(identifiedRequest(request), request, call),
         findCallHandle: (handle) => deps.ledger.store.findCallHandle(handle),
-        operations,
+        callHandleOperations,
       };
     },
     getTask: (taskId, call) => {

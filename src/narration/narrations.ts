@@ -74,7 +74,7 @@ export interface Narrations {
    * without waiting, and the narration continues after the call.
    */
   start(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<CallHandleOrView<NarrationView>>;
-  readonly callHandles: CallHandleOperations<NarrationView>;
+  readonly callHandleOperations: CallHandleOperations<NarrationView>;
   /** Lists narrations that contain every word of the query, newest first, with their last stored status. */
   list(query: string | null, limit: number): Promise<ListedNarration[]>;
   /** Reports the status of each part. @throws AudioError `not_found` */
@@ -101,7 +101,7 @@ export interface NarrationsDeps {
 const MAX_OWNERS = 50;
 
 export class NarrationService implements Narrations {
-  readonly callHandles: NarrationCallHandles;
+  readonly callHandleOperations: NarrationCallHandles;
   readonly #deps: NarrationsDeps;
   readonly #repository: NarrationRepository;
   readonly #drivers: NarrationDrivers;
@@ -129,7 +129,7 @@ export class NarrationService implements Narrations {
     this.#repository = repository;
     this.#drivers = drivers;
     this.#findDeps = { repository, origin, folder, clock, holdsSecret };
-    this.callHandles = new NarrationCallHandles({
+    this.callHandleOperations = new NarrationCallHandles({
       repository,
       drivers,
       computeFigures,
@@ -192,7 +192,7 @@ export class NarrationService implements Narrations {
       draft,
     );
     if (handle === null) throw new Error("a handle was asked for, and not opened");
-    return { working: await this.callHandles.working(handle, state) };
+    return { working: await this.callHandleOperations.working(handle, state) };
   }
 
   async list(query: string | null, limit: number): Promise<ListedNarration[]> {

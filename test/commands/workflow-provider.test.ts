@@ -15,7 +15,7 @@ function workflow(onClose: () => void): Workflow {
   };
   const generation: Generation = {
     generate: unasked,
-    callHandles: unasked,
+    loadCallHandles: unasked,
     getTask: unasked,
     download: unasked,
     listTasks: unasked,

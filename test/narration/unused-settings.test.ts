@@ -1,6 +1,6 @@
 /** A plan reports settings that its kind of text does not use. */
 import { expect, it } from "vitest";
-import { planInput } from "../../src/narration/planning/plan-input.ts";
+import { planByKind } from "../../src/narration/planning/plan-input.ts";
 
 const SUBTITLES =
   "1\n00:00:01,000 --> 00:00:02,000\nCome in.\n\n2\n00:00:03,000 --> 00:00:04,000\nSit down.\n";
@@ -12,7 +12,7 @@ async function notUsedIn(
   more: { readonly pauseSeconds?: number; readonly files?: "chapters" },
 ): Promise<string[]> {
   const options = { settings: {}, voices: {}, pauseSeconds: 0.6, files: "one" as const, ...more };
-  const { remarks } = await planInput({ text, format }, options);
+  const { remarks } = await planByKind({ text, format }, options);
   return remarks.filter((remark) => remark.startsWith("Not used:"));
 }
 

@@ -68,7 +68,7 @@ function depsThat(rows: readonly ListedTask[], more: Partial<ToolDeps> = {}): To
     assertConfigured: () => undefined,
     generation: async () => ({
       generate: unasked,
-      callHandles: unasked,
+      loadCallHandles: unasked,
       getTask: unasked,
       download: unasked,
       listTasks: async () => [...rows],
@@ -95,7 +95,7 @@ function depsThat(rows: readonly ListedTask[], more: Partial<ToolDeps> = {}): To
     narrations: async () => ({
       narrate: unasked,
       start: unasked,
-      callHandles: { getStatus: unasked, cancel: unasked },
+      callHandleOperations: { getStatus: unasked, cancel: unasked },
       list: async () => [],
       listParts: unasked,
       fileAt: unasked,

@@ -9,7 +9,7 @@ import type { PlanOptions, ProseText } from "./make-plan.ts";
  *
  * @throws AudioError `invalid_request` if there is nothing to speak, or the content cannot be spoken
  */
-export async function planInput(input: InputText, options: PlanOptions): Promise<StoredPlan> {
+export async function planByKind(input: InputText, options: PlanOptions): Promise<StoredPlan> {
   if (input.format === "sheet") {
     if (options.chapters !== undefined) {
       throw new AudioError("invalid_request", "A sheet has rows and no chapters. Nothing was sent.", {

@@ -14,7 +14,7 @@ const MAX_CODE_UNITS_WITHOUT_THREAD = 100_000;
  *
  * @throws AudioError `invalid_request` if there is nothing to speak, or planning takes too long
  */
-export async function planText(source: InputText, options: PlanOptions): Promise<StoredPlan> {
+export async function planWithoutBlocking(source: InputText, options: PlanOptions): Promise<StoredPlan> {
   // Plan every book in a thread. The unpacked size of an archive is unknown, and deeply nested elements take seconds to
   // close.
   const isBook = source.format === "epub" || source.format === "html";
@@ -22,6 +22,6 @@ export async function planText(source: InputText, options: PlanOptions): Promise
     const { planInThread } = await import("./plan-thread.ts");
     return await planInThread(source, options);
   }
-  const { planInput } = await import("./plan-input.ts");
+  const { planByKind: planInput } = await import("./plan-input.ts");
   return await planInput(source, options);
 }

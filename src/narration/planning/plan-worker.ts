@@ -3,11 +3,11 @@ import { parentPort, workerData } from "node:worker_threads";
 import type { z } from "zod";
 import { AudioError } from "../../errors.ts";
 import type { planAnswerSchema } from "./plan-answer.ts";
-import { planInput } from "./plan-input.ts";
+import { planByKind } from "./plan-input.ts";
 
 async function answer(): Promise<z.input<typeof planAnswerSchema>> {
   try {
-    return { isPlanned: true, plan: await planInput(workerData.source, workerData.options) };
+    return { isPlanned: true, plan: await planByKind(workerData.source, workerData.options) };
   } catch (error) {
     if (!(error instanceof AudioError)) throw error;
     return { isPlanned: false, message: error.message, remedy: error.remedy };

@@ -40,14 +40,16 @@ export async function answerTask(
     deps.tools.assertConfigured();
     const { taskId } = parsed.data;
     if (!handleFormat.safeParse(taskId).success) return throwUnknown();
-    const { findCallHandle: find, operations } = await (await deps.tools.generation()).callHandles();
-    const handle = (await find(taskId)) ?? throwUnknown();
+    const { findCallHandle, callHandleOperations } = await (await deps.tools.generation()).loadCallHandles();
+    const handle = (await findCallHandle(taskId)) ?? throwUnknown();
     const taskRequest = { method, handle, deps, context, client };
     if (handle.kind === "narration") {
-      return await answer(taskRequest, (await deps.tools.narrations()).callHandles, renderNarration);
+      return await answer(taskRequest, (await deps.tools.narrations()).callHandleOperations, renderNarration);
     }
     // `isFirstSuccess` is always true here, because repeated requests must get the same result.
-    return await answer(taskRequest, operations, (view) => renderTask(view, { isFirstSuccess: () => true }));
+    return await answer(taskRequest, callHandleOperations, (view) =>
+      renderTask(view, { isFirstSuccess: () => true }),
+    );
   } catch (thrown) {
     if (thrown instanceof ProtocolError) throw thrown;
     const error = asAudioError(thrown, params, []);

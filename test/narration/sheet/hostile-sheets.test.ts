@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { AudioError } from "../../../src/errors.ts";
-import { planInput } from "../../../src/narration/planning/plan-input.ts";
+import { planByKind } from "../../../src/narration/planning/plan-input.ts";
 import type { StoredPlan } from "../../../src/narration/state/narration-state.ts";
 import { storedPlanSchema } from "../../../src/narration/state/narration-state.ts";
 
@@ -10,7 +10,7 @@ const OPTIONS = { settings: {}, voices: {}, pauseSeconds: 0.6, files: "one" } as
 
 async function planOrRefusal(text: string): Promise<StoredPlan | AudioError> {
   try {
-    return await planInput({ text, format: "sheet" }, OPTIONS);
+    return await planByKind({ text, format: "sheet" }, OPTIONS);
   } catch (error) {
     if (error instanceof AudioError) return error;
     throw error;

@@ -1,6 +1,6 @@
 /** Chapters keep the numbers of their headings, so that "chapters 3 to 5" means those. */
 import { describe, expect, it } from "vitest";
-import { planInput } from "../../../src/narration/planning/plan-input.ts";
+import { planByKind } from "../../../src/narration/planning/plan-input.ts";
 import { chapterNumbers } from "../../../src/narration/text/chapters/chapter-number.ts";
 
 const numbersOf = (...titles: ReadonlyArray<string | null>) =>
@@ -11,7 +11,7 @@ const book = (...titles: readonly string[]): string =>
 
 async function chosen(text: string, chapters: string): Promise<{ title: string; texts: string[] }> {
   const options = { settings: {}, voices: {}, pauseSeconds: 0.6, files: "one", chapters } as const;
-  const { title, parts } = await planInput({ text, format: "markdown" }, options);
+  const { title, parts } = await planByKind({ text, format: "markdown" }, options);
   return { title, texts: parts.map(({ text: spoken }) => spoken.split("\n")[0] ?? "") };
 }
 
