@@ -1,6 +1,6 @@
 /** Each citation of a document names a file and a heading that exist, in comments and in the documents. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 
 const ROOT = join(import.meta.dirname, "..", "..");
@@ -96,6 +96,18 @@ function brokenLinks({ path, text }: Text): string[] {
   return [...links, ...seen.filter((heading) => !headings.includes(heading))];
 }
 
+/** Returns the names in code style, such as `planByKind`, that occur nowhere in `words`. */
+const missingNames = (text: string, words: ReadonlySet<string>): string[] =>
+  [...text.matchAll(/`#?([a-z]+[A-Z]\w*)(?:\(\))?`/g)]
+    .map((match) => match[1] ?? "")
+    .filter((name) => !words.has(name));
+
+/** Returns the names that a page ascribes to a file, such as `ledger.ts` (`apply`), and that the file does not contain. */
+const missingFromFile = (text: string, sources: ReadonlyMap<string, string>): string[] =>
+  [...text.matchAll(/`(?:[\w-]+\/)*([\w-]+\.ts)` \(`(\w+)`\)/g)]
+    .filter(([, file = "", name = ""]) => !new RegExp(`\\b${name}\\b`).test(sources.get(file) ?? ""))
+    .map(([citation]) => citation);
+
 /**
  * Section numbers, which can change: of a named document, of a section, or alone in brackets (0.1.0 is a version).
  */
@@ -170,6 +182,27 @@ describe("citations", () => {
       brokenLinks(document).map((target) => `${document.path}: ${target}`),
     );
     expect(wrong).toEqual([]);
+  });
+
+  it.each([
+    ["`planEverything` plans", ["planEverything"]],
+    ["`planByKind` plans", []],
+  ])("find a name that the sources do not have: %s", (text, missing) => {
+    expect(missingNames(text, new Set(["planByKind"]))).toEqual(missing);
+  });
+
+  it("name functions and fields that the sources have", () => {
+    const paths = ["src", "test", "bench", "scripts"].flatMap((folder) => filesIn(folder, ".ts"));
+    const texts = paths.map(read);
+    // Only base names in `src` are unique. The pages give paths below `src`, some of them without folders.
+    const inSrc = paths.filter((path) => path.startsWith("src"));
+    const sources = new Map(inSrc.map((path) => [basename(path), read(path)]));
+    const words = new Set(texts.flatMap((source) => source.match(/[A-Za-z_$][\w$]*/g) ?? []));
+    const pages = DOCUMENTS.filter(({ path }) => path !== "CHANGELOG.md");
+    const missing = pages.flatMap(({ path, text }) =>
+      [...missingNames(text, words), ...missingFromFile(text, sources)].map((name) => `${path}: ${name}`),
+    );
+    expect(missing).toEqual([]);
   });
 
   it("name no section by its number", () => {
