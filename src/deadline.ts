@@ -31,16 +31,16 @@ export interface TimeLimit {
   readonly ms: number;
   /** The caller's signal. If it aborts, the result rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Creates the error for a time-out. The work's signal aborts with the same error as its reason. */
+  /** Creates the error for a time-out. The signal of the operation aborts with this error as its reason. */
   readonly timeoutError: () => unknown;
 }
 
 /**
- * Runs work for a limited time.
+ * Runs an operation for a limited time.
  *
  * @param work the operation. Its signal aborts when the caller's signal aborts or when the time is over. A result that
  *   comes after the abort is ignored.
- * @throws errors of the work, the reason of the caller's signal, or `timeoutError()`
+ * @throws errors of the operation, the reason of the caller's signal, or `timeoutError()`
  */
 export async function withDeadline<T>(
   limit: TimeLimit,
@@ -54,9 +54,10 @@ export async function withDeadline<T>(
   const onAbort = (): void => reject(signal.reason);
   signal.addEventListener("abort", onAbort);
   const overdue = limit.clock.sleep(limit.ms, timer.signal).then(() => stop.abort(limit.timeoutError()));
-  // An async function turns a synchronous error into a rejection, so that the timer still ends.
+  // Call the operation in an async function, which turns a synchronous error into a rejection. Without it, such an
+  // error would leave the timer running.
   const working = (async () => await work(signal))();
-  // The loser of the race must not cause an unhandled rejection.
+  // A promise that loses the race must not cause an unhandled rejection.
   for (const either of [working, aborted, overdue]) either.catch(() => undefined);
   try {
     return await Promise.race([working, aborted]);

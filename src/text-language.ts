@@ -1,7 +1,7 @@
 /**
  * Guesses the language of a text. Evidence: share. Text with kana is Japanese; text with Han but little kana is
- * Chinese. For Latin letters the most common words decide, if there are enough of them and one language has at least
- * twice as many as the next.
+ * Chinese. For Latin letters the common words of each language are counted. The language with the highest count is
+ * chosen, if the count is high enough and at least twice as high as any other.
  */
 
 import { VOICES } from "./contract/voices.ts";
@@ -30,7 +30,7 @@ const SAMPLE_CODE_UNITS = 20_000;
 const MIN_SHARE = 0.08;
 const MIN_WORDS = 3;
 
-/** Guesses the language by its most common words, as a code of two letters; `null` if they do not decide. */
+/** Guesses the language of a text by the common words in it. Returns a code of two letters, or `null` if undecided. */
 export function latinLanguage(text: string): string | null {
   const words =
     text

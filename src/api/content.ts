@@ -71,11 +71,9 @@ const refusedContentError = (response: HttpResponse, message: string, cause?: Er
  */
 const AUDIO_TYPE = /^\s*(?:application\/octet-stream|audio\/[\w.+-]+)\s*(?:;[^,]*)?$/i;
 
-/**
- * Transfer codings that do not change the bytes. Chunked coding marks the end of a body only if it is the last
- * coding.
- */
+/** Matches transfer codings that do not change the bytes. */
 const PLAIN_CODINGS = /^\s*(?:(?:chunked|identity)\s*(?:,\s*|$))*$/i;
+/** Matches transfer codings that mark the end of the body: chunked coding does, if it is the last one. */
 const ENDS_IN_CHUNKS = /(?:^|[\s,])chunked\s*$/i;
 
 /**

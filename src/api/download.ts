@@ -28,16 +28,14 @@ interface MinimumProgress {
 }
 
 /**
- * 1 KiB a second, measured over a minute. Every real link is faster (2G is four times as fast). A peer that sends
- * single bytes is cut off.
+ * Requires 1 KiB a second, measured over 64 s. Every real link is faster (2G is four times as fast). A slower peer,
+ * such as one that sends single bytes, is cut off.
  */
 const MIN_PROGRESS: MinimumProgress = { bytes: 64 * 1024, withinMs: 64_000 };
 
 /** Maximum number of requests in a row that may end without a new byte. */
 const MAX_FAILURES_AT_ONE_OFFSET = 5;
-/**
- * Maximum number of requests in a row that may break before they have received {@link MinimumProgress.bytes} in total.
- */
+/** Maximum number of breaks before the download has received another {@link MinimumProgress.bytes}. */
 const MAX_SLOW_FAILURES = 30;
 
 export interface DownloadOptions {
@@ -152,7 +150,7 @@ class Transfer {
       this.#options.signal.throwIfAborted();
       if (!this.#fits(response)) {
         if (this.#sink.size > 0) await this.#startOver();
-        // A body that begins at offset 0 is usable after the restart. Any other body has to be requested again.
+        // The sink is now empty, so a body that begins at offset 0 fits. Any other body has to be requested again.
         if (response.start !== 0)
           return brokenTransferError("The service sent another part of the audio than was asked for.");
       }
@@ -221,8 +219,8 @@ class Transfer {
         : brokenTransferError("The audio ended before its announced length.");
     }
     if (response.isEndUnmarked !== true || this.#unconfirmedBytes === sizeBytes) return null;
-    // Request the bytes after the end. Only the size in a 416 shows whether the audio has ended or the connection
-    // broke.
+    // Send another request from the end of the sink. Only the size in its 416 shows whether the audio has ended there
+    // or the connection broke.
     this.#unconfirmedBytes = sizeBytes;
     return brokenTransferError("The end of the audio could not be distinguished from a broken connection.");
   }

@@ -2,7 +2,7 @@
 import type { HttpResponse } from "./transport.ts";
 
 export const MAX_JSON_BODY_BYTES = 1024 * 1024;
-/** The first size of the buffer, enough for a usual task. */
+/** Initial size of the buffer in bytes, large enough for a usual task. */
 const USUAL_BYTES = 4096;
 
 /** A body that is not acceptable JSON. The message continues a sentence that begins with "the answer". */
@@ -28,7 +28,7 @@ export async function readJson(response: HttpResponse): Promise<unknown> {
   let sizeBytes = 0;
   for await (const chunk of response.body) {
     const sizeAfter = sizeBytes + chunk.byteLength;
-    // Leaving the loop closes the connection.
+    // A throw leaves the loop, which closes the connection.
     if (sizeAfter > MAX_JSON_BODY_BYTES) {
       throw new UnreadableBody(`is longer than ${MAX_JSON_BODY_BYTES} bytes`);
     }

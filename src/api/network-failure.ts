@@ -61,7 +61,10 @@ function isProxyRefusal(error: unknown): error is Error {
 const isParserError = (error: unknown): error is Error =>
   error instanceof Error && error.name === "HTTPParserError";
 
-/** Whether the answer is malformed. The parser also reports a premature end, but that counts as a broken connection. */
+/**
+ * Whether the answer is malformed. A premature end, which the parser also reports, counts as a broken connection
+ * instead.
+ */
 function isMalformed(error: unknown, codes: readonly string[]): boolean {
   return (isParserError(error) && !/EOF/.test(error.message)) || codes.includes("UND_ERR_HEADERS_OVERFLOW");
 }

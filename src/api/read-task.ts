@@ -21,11 +21,11 @@ export interface ObservedTask {
   readonly taskId: string;
   readonly status: TaskStatus;
   /**
-   * The service's status, cleaned, if the contract does not define it; `""` if it is withheld or not a string. Absent
-   * for a status of the contract.
+   * The service's status, cleaned, if the contract does not define that status; `""` if the status is withheld or not a
+   * string. Absent if the contract defines the status.
    */
   readonly unknownStatus?: string;
-  /** `null` if the service stated no readable bill. */
+  /** `null` if the answer has no readable `billing`. */
   readonly billing: Billing | null;
   readonly audioSeconds: number | null;
   readonly output: {

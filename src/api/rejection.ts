@@ -30,9 +30,9 @@ const CODE_BY_STATUS: Readonly<Record<number, ServiceErrorCode>> = {
 };
 
 /**
- * Returns the code that a status implies if the body states no fitting code. A 403 or 404 without the contract's body
- * comes from a gateway or a wrong base address. Such a 404 does not count as "this task does not exist", because the
- * user could then pay twice.
+ * Returns the code that a status implies if the body states no fitting code. Returns `null` for a 403 or 404 without
+ * the contract's body, because that answer comes from a gateway or a wrong base address. If such a 404 counted as "this
+ * task does not exist", the user could pay for the task twice.
  */
 function impliedCode(
   status: number,

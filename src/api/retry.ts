@@ -8,7 +8,8 @@ const MAX_BACKOFF_MS = 30_000;
 const MAX_RETRY_AFTER_SECONDS = 600;
 
 /**
- * The decision after a failed create. `limited`: wait, then take a slot again. `unavailable`: the service answered 503.
+ * The decision after a failed create. `limited` (a limit of the service was reached): wait, then take a slot again.
+ * `unavailable` (the service answered 503): wait, then send again.
  */
 export type FailedCreateDecision =
   | { readonly kind: "stop" }
@@ -46,9 +47,9 @@ const REFUSED_BEFORE_ANY_TASK: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * Whether the service may hold a task and a reservation after a create that failed with this error. True for every
- * failure that leaves this possible: a 5xx, a time-out, a broken connection, an unreadable answer. This includes a 503,
- * because a gateway can send one although the create behind it succeeded.
+ * Whether the service may have created a task and a reservation, although the create failed with this error. True for a
+ * 5xx, a time-out, a broken connection and an unreadable answer. A 503 counts too, because a gateway can send a 503
+ * although the create behind it succeeded.
  */
 export function mayHaveCreatedTask(error: AudioError): boolean {
   return !wasNeverSent(error) && !REFUSED_BEFORE_ANY_TASK.has(error.code);

@@ -22,15 +22,15 @@ const BLANKS = /\s+/gu;
 const QUOTES = /["\u201c-\u201f\u00ab\u00bb\u2033\u2036\u275d\u275e\u300c-\u300f\u301d-\u301f\uff02]/gu;
 
 /**
- * Patterns of prompt injection that a real description of a fault does not contain. Such text is withheld, because
- * quotation marks alone do not reliably stop an assistant from obeying it.
+ * Patterns of prompt injection, which do not match real descriptions of faults. A text that matches is withheld,
+ * because quotation marks alone do not reliably stop an assistant from obeying the text.
  */
 const READS_LIKE_ORDERS: readonly RegExp[] = [
   // Addresses and links, but not the words "must start with https://".
   /\b[a-z][a-z0-9+.-]*:\/\/[^\s"',;.)]|\bwww\.|\]\(|\b(?:mailto|javascript):\S|\b[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}\/\S/i,
   // Role names, tags and code fences as they occur in prompts.
   /\b(?:system|assistant|developer|human|user)\b\s*[:>\]]|<\/?[a-z|!][^>]*>|\[\/?inst\]|```|<\|/i,
-  // Forged messages of this server.
+  // Text that imitates this server's own messages.
   /\bwhat to do\s*:|\bnext(?: step)?\s*:|\bthe service says\b/i,
   // Names of this server's tools and settings, and the argument that allows another charge.
   /\b(?:generate_audio|get_task|download_audio|list_tasks|list_voices)\b/i,

@@ -214,13 +214,11 @@ class HttpService implements Service {
       taskId: taskId ?? this.#strayId(response, body),
       clean: this.#guard.reason,
     });
-    // If the status alone does not explain the failure, report the broken connection instead.
+    // If the connection broke and the status does not explain the failure, report the broken connection.
     return broken !== undefined && rejection.code === "unexpected_response" ? broken : rejection;
   }
 
-  /**
-   * Returns the id of a task in a 2xx answer whose status its operation does not expect. A task id must not be lost.
-   */
+  /** Returns the task id in a refused answer with a 2xx status, because a task id must not be lost. */
   #strayId({ status }: HttpResponse, body: unknown): string | undefined {
     if (status < 200 || status >= 300) return undefined;
     const id = readTask(body, this.#guard)?.taskId;

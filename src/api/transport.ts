@@ -22,7 +22,9 @@ export interface Deadlines {
   readonly queryMs: number;
   /** Limit for a content request, up to the response's headers. */
   readonly contentHeadersMs: number;
-  /** Limit for silence within a body. The download limits how slow audio may be. */
+  /**
+   * Limit for the wait for the next bytes of a body. The minimum speed of audio is limited elsewhere, by the download.
+   */
   readonly idleBodyMs: number;
 }
 
@@ -40,14 +42,17 @@ export interface HttpRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Limits the whole request, up to the end of `read`. */
+  /** Time limit for the whole request, until the `read` of {@link Transport.exchange} has ended. */
   readonly deadlineMs: number;
   readonly signal: AbortSignal;
 }
 
 export interface HttpResponse {
   readonly status: number;
-  /** Returns a header. Repeated headers are joined by commas, so that they never count as missing. */
+  /**
+   * Returns the value of a header. The values of a repeated header are joined by commas, so that the header does not
+   * count as missing.
+   */
   header(name: string): string | undefined;
   /** The body, which can be read once. Reading fails with {@link AudioError} or the reason of the caller's signal. */
   readonly body: AsyncIterable<Uint8Array>;
@@ -57,8 +62,8 @@ export interface HttpResponse {
 
 export interface Transport {
   /**
-   * Sends a request and passes its answer to `read` within the request's deadline. The caller may read an unread body
-   * afterwards; then only the time without a byte is limited.
+   * Sends a request and passes its answer to `read` within the request's deadline. If `read` leaves the body unread,
+   * the caller may read the body later. From then on, only the time without a byte is limited.
    *
    * @throws AudioError `network_error`, `timeout` or `unexpected_response`; the signal's reason when it aborts; what
    *   `read` throws

@@ -11,8 +11,8 @@ export interface JoinPart {
   /** Requested sample rate. Only pcm needs it, because pcm has no header. */
   readonly sampleRateHz: number;
   /**
-   * Silence after the part, also after the last part. If 0, only the silence that the format needs between two parts is
-   * added.
+   * Duration of the silence after the part in seconds. Applies to the last part too. If 0, the join adds only the
+   * silence that the format needs between two parts.
    */
   readonly pauseAfterSeconds: number;
   /**

@@ -21,7 +21,10 @@ export class Output {
     return this.#flushedBytes + this.#filled;
   }
 
-  /** Buffers the bytes synchronously and returns true, or returns false if only {@link put} can write them. */
+  /**
+   * Buffers the bytes synchronously and returns true. If the bytes do not fit into the buffer, does nothing and returns
+   * false; {@link put} can write them.
+   */
   putNow(bytes: Uint8Array): boolean {
     if (bytes.byteLength > BLOCK_BYTES - this.#filled) return false;
     this.#block.set(bytes, this.#filled);

@@ -32,7 +32,10 @@ export interface PartDifference {
   /** Name of the property in words, such as "sample rate". */
   readonly property: string;
   readonly value: string;
-  /** The value in the most common set of properties. Among equally common sets, the first one counts. */
+  /**
+   * The property's value in the most common set of properties. If several sets are equally common, the earliest part's
+   * set counts.
+   */
   readonly usual: string;
   /** Index of the first part that has the most common set of properties. */
   readonly usualPart: number;

@@ -175,7 +175,10 @@ function checkNames({ unknownVariables }: Config): Check[] {
   return [warned("other variables", unknownVariables.map(describeUnknownVariable).join(" "))];
 }
 
-/** Names the runtime, because other runtimes report a Node version, too. */
+/**
+ * Names the runtime with its version. A Node version alone does not identify Node.js, because Bun and Deno report one
+ * too.
+ */
 function runtimeName({ node, bun, deno }: NodeJS.ProcessVersions): string {
   if (bun !== undefined) return `Bun ${bun} (not supported; as Node.js ${node})`;
   if (deno !== undefined) return `Deno ${deno} (not supported; as Node.js ${node})`;
@@ -194,8 +197,8 @@ async function runChecks(config: Config, env: Environment): Promise<Check[]> {
     config.outputDir === null ? untested("output folder") : checkFolder(config),
     config.service === null ? unknown : checkService(config, config.service),
   ]);
-  // Let the other checks end before using SQLite, which blocks the process while it waits for a slow disk. Otherwise
-  // they could time out.
+  // Let the other checks end before the use of SQLite. SQLite blocks the process while it waits for a slow disk, and
+  // the other checks could time out.
   if (config.storeUrl === null) await otherChecks;
   const hasStore = config.storeUrl !== null || config.stateDir !== null;
   const store = hasStore ? await checkStore(config) : untested("store");

@@ -27,8 +27,8 @@ import { UsageError } from "./usage.ts";
 import { WorkflowProvider } from "./workflow-provider.ts";
 
 /**
- * The exit code if the command should make the narration, but the narration is not finished. Other exit codes are the
- * same as in every command.
+ * The exit code if a command with `max_credits` or `stop` leaves a narration that was begun but is not finished. The
+ * other exit codes have the same meaning in every command.
  */
 const EXIT_STOPPED = 3;
 
@@ -154,7 +154,7 @@ export async function narrate({ file, args, asJson }: NarrateCommand): Promise<n
     const narrations = await provider.narrations();
     const view = await drive(narrations, { kind: "text", ...request }, readChanges(checkedArgs));
     report(view, asJson);
-    // A call with neither a limit nor `stop` is only a status query.
+    // A call with neither `max_credits` nor `stop` only asks for the status.
     const isStatusQuery = checkedArgs.max_credits === undefined && checkedArgs.stop !== true;
     return isStatusQuery || view.status === "finished" || view.status === "planned" ? 0 : EXIT_STOPPED;
   } catch (error) {

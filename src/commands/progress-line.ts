@@ -27,7 +27,7 @@ export class ProgressLine {
     this.#screen = screen;
   }
 
-  /** Shows the words unless they are shown already. */
+  /** Writes the words, unless the line shows them already. */
   show(words: string): void {
     if (words === this.#shown) return;
     this.#shown = words;
@@ -41,7 +41,7 @@ export class ProgressLine {
     this.#columns = line.length;
   }
 
-  /** Ends the line. It stays on the screen. */
+  /** Ends the line, which stays on the screen. */
   end(): void {
     if (this.#screen.isTTY === true && this.#columns > 0) this.#screen.write("\n");
   }

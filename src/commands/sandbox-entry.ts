@@ -4,5 +4,5 @@
  */
 import { loadSandbox } from "./sandbox-loader.ts";
 
-// A static export would load the sandbox and its packages before the check for missing ones.
+// A static export would load the sandbox and its packages before the check for missing packages.
 export const { SandboxUsageError, startSandbox } = await loadSandbox();

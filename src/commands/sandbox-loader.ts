@@ -1,4 +1,7 @@
-/** Loads the sandbox. Its packages are optional; the error for missing ones names the package that brings them. */
+/**
+ * Loads the sandbox, whose packages are optional. If some are missing, the error names the npm package that installs
+ * them.
+ */
 import manifest from "../../package.json" with { type: "json" };
 import { CommandError } from "./usage.ts";
 
@@ -9,8 +12,8 @@ const isMissingPackage = (error: unknown): boolean =>
   error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND";
 
 /**
- * The error for missing packages. The message names the settings of a client, too, because users of the .mcpb bundle
- * have no terminal.
+ * The error for missing packages. The message also says how to change the client's settings, because users of the .mcpb
+ * bundle have no terminal.
  */
 function missingPackagesError(names: readonly string[]): CommandError {
   return new CommandError(

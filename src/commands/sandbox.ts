@@ -25,7 +25,7 @@ export async function sandbox(command: SandboxCommand): Promise<void> {
       running.stop().finally(() => process.exit(0));
     };
     for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.once(signal, stop);
-    // Without a reader of stdout nobody knows the address, so nobody can use the sandbox.
+    // Stop if stdout has no reader, because nobody then knows the address of the sandbox.
     process.stdout.once("error", stop);
     // A closed stderr must not stop the sandbox.
     process.stderr.on("error", () => undefined);

@@ -69,7 +69,10 @@ function exit(code: number): void {
   }, FILE_GRACE_MS);
 }
 
-/** Returns a function that stops the server, at most once, and exits the process in every case. */
+/**
+ * Returns a function that stops the server and exits the process, even if stopping fails or hangs. Only the first call
+ * of the function has an effect.
+ */
 function stopOn(log: Log, stop: () => Promise<void>): (code: number) => void {
   let isStopping = false;
   return (code) => {
@@ -105,7 +108,7 @@ export function serve(isSandbox: boolean): void {
             generation: () => provider.generation(),
             existingGeneration: () => provider.existingGeneration(),
             narrations: () => provider.narrations(),
-            // Load the reader on demand, because few calls name a file.
+            // Load the code that reads input files on demand, because few calls name a file.
             readInput: async (file) => {
               const { readInputFile } = await import("../files/input-folder.ts");
               return await readInputFile(config.inputDir, file);
@@ -137,7 +140,8 @@ export function serve(isSandbox: boolean): void {
       },
     },
   );
-  // Keep the process alive, because the standard input of some hosts does not (Electron's utility processes).
+  // Keep the process alive with a timer, because on some hosts an open standard input does not (Electron's utility
+  // processes).
   setInterval(() => undefined, MAX_TIMER_MS);
   const stop = stopOn(log, async () => {
     await Promise.all([handle.close(), provider.close()]);
@@ -147,8 +151,8 @@ export function serve(isSandbox: boolean): void {
   process.stdin.once("error", () => stop(0));
   process.stdout.once("error", () => stop(0));
   process.stdout.once("close", () => stop(0));
-  // `on` and not `once`, because host and terminal may both send a signal. The second one must not kill the process
-  // while it stops.
+  // Use `on` instead of `once`: host and terminal may both send a signal, and the second signal must not kill a process
+  // that is stopping.
   process.on("SIGTERM", () => stop(0));
   process.on("SIGINT", () => stop(0));
   process.on("SIGHUP", () => stop(0));

@@ -90,8 +90,8 @@ const MAX_CHART_DAYS = 31;
 const MAX_CHART_VOICES = 20;
 
 /**
- * Computes what each entry adds to the totals. A task that several entries share is counted for the entry that states
- * the highest charge for it. If several entries state this charge, the oldest of them counts the task.
+ * Computes what each entry adds to the totals. If several entries share a task, only one of them gets its charge: the
+ * entry that states the highest charge, or the oldest of several such entries.
  */
 function countedOnce(entries: readonly PageEntry[]): Map<PageEntry, number> {
   const byWork = new Map<string, { readonly entry: PageEntry; readonly credits: number }>();

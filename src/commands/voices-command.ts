@@ -39,7 +39,7 @@ async function sampleOfVoice(
   const savedSample = await generation.partOperations.saved({ input, take: 1 });
   if (savedSample !== null) return { voice, path: savedSample.file.path, creditsNow: 0, error: null };
   if (!makesSamples) return { voice, path: null, creditsNow: 0, error: null };
-  // Wait without a limit, because the command ends with the samples.
+  // Wait without a limit, because the command ends only when every sample is made or has failed.
   const call = { signal: new AbortController().signal, waitMs: MAX_TIMER_MS, onProgress: () => undefined };
   try {
     const view = await generation.generate({ input, take: 1, fileName: null }, call);

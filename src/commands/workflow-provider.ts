@@ -69,15 +69,16 @@ export class WorkflowProvider {
     try {
       return await opening;
     } catch (error) {
-      // All waiting calls get this failure. A later call may already be opening the workflow again.
+      // All waiting calls get this failure. Forget only this start, because a later call may already have begun
+      // another.
       if (this.#opening === opening) this.#opening = undefined;
       throw error;
     }
   }
 
   /**
-   * Returns the workflow if it is open or this machine has a ledger, otherwise `null`. Clients request lists when they
-   * start, and that must not create or connect anything.
+   * Returns the workflow if it is open or this machine has a ledger, otherwise `null`. Used for the lists that clients
+   * request when they start, because such a request must not create a ledger or connect to a database.
    */
   async localGeneration(): Promise<Generation | null> {
     if (this.#opening !== undefined) return (await this.#opening).generation;

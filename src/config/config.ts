@@ -22,7 +22,7 @@ export interface Config extends Settings {
 
 /**
  * Reads the whole configuration. Never throws: an invalid value adds a {@link ConfigFault} and is replaced by its
- * default. An invalid folder is null.
+ * default, or by null if it is a folder or an address.
  */
 export function readConfig(
   env: Environment,

@@ -13,7 +13,7 @@ export function isLoopbackHost(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }
 
-/** The key in the README's commands, which people copy. */
+/** The placeholder for the key in the README's commands. It is a fault, because people copy the commands unchanged. */
 const EXAMPLE_KEY = "your-api-key";
 
 /**

@@ -59,7 +59,8 @@ export class SettingsReader {
   }
 
   /**
-   * Reads an absolute path. Returns null for an invalid value, because the default would be a path that nobody chose.
+   * Reads an absolute path. Returns null for an invalid value. The default does not replace the value, because nobody
+   * chose that path.
    *
    * @param isNeeded whether a missing value without a default is a fault
    */

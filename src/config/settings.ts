@@ -26,7 +26,7 @@ export interface EarlierSettings {
 
 export type Settings = ReturnType<typeof readSettings>;
 
-/** Reads the settings from top to bottom, because their faults are reported in this order. */
+/** Reads all settings. Their order in this function is the order in which faults are reported. */
 export function readSettings(reader: SettingsReader, { storeUrl, isLoopback }: EarlierSettings) {
   const { env, platform, home } = reader.source;
   return {

@@ -5,7 +5,9 @@ import { MAXIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "./billing.ts";
 import { MODEL } from "./service-limits.ts";
 import { TASK_ID_PATTERN } from "./wire.ts";
 
-/** Statuses of a task that has not ended, in the order in which a task has them (docs/contract.md, States). */
+/**
+ * Statuses of a task that has not ended, in the order in which a task passes through them (docs/contract.md, States).
+ */
 export const RUNNING_STATUSES = ["queued", "processing"] as const;
 export const TASK_STATUSES = [...RUNNING_STATUSES, "succeeded", "failed"] as const;
 export type RunningStatus = (typeof RUNNING_STATUSES)[number];
@@ -51,8 +53,9 @@ const taskFields = z.object({
 
 /**
  * A task as the contract states it. All fields are present. A succeeded task has an output and usage, but no error, and
- * its charge and refund add up to the reservation. These rules do not apply in other states, because the contract does
- * not state the values there. Unknown fields are dropped: a new field of the service must not cost anybody their audio.
+ * its charge and refund add up to the reservation. The contract does not state these values for other tasks, so other
+ * tasks are not checked for them. Unknown fields are dropped instead of refused, so that audio stays available when the
+ * service adds a field.
  */
 export const audioTaskSchema = taskFields.superRefine((task, context) => {
   if (task.status !== "succeeded") return;

@@ -2,8 +2,8 @@
 import { chargeForSeconds } from "./billing.ts";
 
 /**
- * Speaking time of a digit. The speaking times of all kinds of characters are whole numbers, because rounding errors in
- * their sums could change how a text is divided.
+ * Milliseconds that it takes to speak a digit. The times of all kinds of characters are whole numbers, because rounding
+ * errors in sums could change how a text is divided.
  */
 const DIGIT_MS = 220;
 const KANA_MS = 140;
@@ -24,7 +24,7 @@ function classify(codePoint: number): number {
 
 /** Cache of the milliseconds of each code point; 0 means not computed yet. */
 const speakingMsCache = new Uint8Array(0x10000);
-/** Bounds of the ideographic planes, which include characters of later versions of Unicode. */
+/** Bounds of the ideographic planes. Code points in them that Unicode has not assigned yet count as ideographs, too. */
 const FIRST_IDEOGRAPHIC = 0x20000;
 const LAST_IDEOGRAPHIC = 0x3ffff;
 
@@ -42,15 +42,12 @@ function speechMs(codePoint: number): number {
 }
 
 /**
- * Matches a run of ordinary characters, which all take {@link OTHER_MS}. Matching a whole run is faster than looking up
- * each character.
+ * Matches a sequence of ordinary characters, each of which takes {@link OTHER_MS}. Matching a whole sequence is faster
+ * than looking up each character.
  */
 const ORDINARY = /[\t\n -/:-\u02ff\u2010-\u2027]+/y;
 
-/**
- * The highest code point at which a search for a run of ordinary characters begins. Searching at every character would
- * be slow.
- */
+/** Highest code point at which {@link ORDINARY} is tried. Trying it at every character would be slow. */
 const LAST_LATIN = 0x2ff;
 
 /** Speaking time and length of a text. Each task has a limit for both. */

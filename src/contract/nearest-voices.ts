@@ -3,8 +3,8 @@ import { editDistance } from "./edit-distance.ts";
 import { VOICES, type Voice, type VoiceId } from "./voices.ts";
 
 /**
- * Minimum number of common first letters at which names are similar. If names have only one or two common first
- * letters, the edit distance of the whole names decides.
+ * Number of common first letters that makes two names similar. With fewer, the edit distance of the whole names
+ * decides; with none, the names are not similar.
  */
 const MIN_SHARED_LETTERS = 3;
 

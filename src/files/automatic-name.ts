@@ -7,7 +7,10 @@ import { FILE_EXTENSIONS, type OutputFormat } from "../contract/audio-format.ts"
 import { firstCodePoints } from "../contract/unicode.ts";
 
 const MAX_CHARACTERS = 40;
-/** Number of digits in the short id. They are digits of a hash, because all task ids of a service may begin alike. */
+/**
+ * Number of digits in the short id. The digits come from a hash of the task id, because all task ids of a service may
+ * begin alike.
+ */
 const ID_DIGITS = 8;
 
 /**

@@ -8,8 +8,8 @@ import { retryWhileLocked } from "./retry-while-locked.ts";
 import { NO_FOLLOW } from "./temporary-file.ts";
 
 /**
- * Codes of errors that occur while a virus scanner reads the file. They are worth a retry. The codes of a missing
- * permission are left out, because the permission stays missing.
+ * Error codes that justify a retry, because they occur while a virus scanner reads the file. The codes for a missing
+ * permission are not among them, because a retry would not help.
  */
 const IN_USE = new Set(["EBUSY"]);
 

@@ -18,7 +18,7 @@ import { refusedInputError, tooLongError } from "./text-bytes.ts";
 
 const SETTING = "AUDIO_INPUT_DIR";
 
-/** Maximum number of names that are shown to an assistant that guessed a wrong one. */
+/** Maximum number of names that are shown to an assistant that guessed a wrong name. */
 const SHOWN_NAMES = 10;
 
 const SHOWN_CODE_POINTS = 120;
@@ -166,8 +166,8 @@ async function openInside(path: string, root: string, name: string): Promise<Fil
  * @param folder `AUDIO_INPUT_DIR`, absolute; `null` if it is not set
  * @param file absolute, or relative to the folder
  * @throws AudioError `configuration_error` if there is no folder that can be read. `invalid_request`, with the broken
- *   rule, if the file is missing, is outside of the folder, has another kind, exceeds its size limit (8 MiB, or 64 MiB
- *   for an EPUB), is empty, or is not text
+ *   rule, if the file is missing, is outside of the folder, is of a kind that is not read, exceeds its size limit (8
+ *   MiB, or 64 MiB for an EPUB), is empty, or is not text
  */
 export async function readInputFile(folder: string | null, file: string): Promise<InputText> {
   if (folder === null) {

@@ -39,7 +39,7 @@ const EXTENSIONS = Object.keys(FORMATS);
 /** The extensions for a message: ".txt, .md or .markdown". */
 export const EXTENSIONS_IN_WORDS = `${EXTENSIONS.slice(0, -1).join(", ")} or ${EXTENSIONS.at(-1)}`;
 
-/** Maximum size of a book. Its pictures and fonts make it larger than its words. */
+/** Maximum size of an EPUB. It exceeds the maximum for other files, because a book also contains pictures and fonts. */
 const MAX_EPUB_BYTES = 64 * 1024 * 1024;
 
 /** Returns the maximum size in bytes for a kind of file. */

@@ -6,7 +6,7 @@ import type { OutputFolder } from "./output-folder.ts";
 import { precheckFileName } from "./saved-copies.ts";
 import type { ReplacedFile } from "./saved-file.ts";
 
-/** Chooses a free name for the old file. The old file has this name until its replacement is complete. */
+/** Chooses the free name that the old file has while it is being replaced. */
 export async function planReplacement(
   folder: OutputFolder,
   name: string,

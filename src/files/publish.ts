@@ -55,8 +55,9 @@ async function publishByLink(
     await makeLink(temporaryPath, target);
     return "published";
   } catch (error) {
-    // File systems without hard links fail with various codes (EPERM, ENOTSUP, EISDIR on Windows' exFAT, EIO
-    // on rclone and Docker Desktop). If the disk itself fails, the rename will fail too.
+    // Every code but EEXIST counts as a file system without hard links, because such file systems fail with various
+    // codes (EPERM, ENOTSUP, EISDIR on Windows' exFAT, EIO on rclone and Docker Desktop). If the disk itself has
+    // failed, the later rename reports that.
     return systemCode(error) === "EEXIST" ? "taken" : "unsupported";
   }
 }

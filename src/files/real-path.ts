@@ -11,13 +11,14 @@ const walkPath = promisify(realpathByNode);
 const PATH_ERROR_CODES = new Set(["ENOENT", "ENOTDIR", "ELOOP", "EACCES", "EPERM", "ENAMETOOLONG"]);
 
 /**
- * Returns the real path as the system reports it. On drives without its mount manager, such as RAM disks and some
- * virtual drives, Windows cannot report the path (EISDIR). For these drives, Node resolves the path itself.
+ * Returns the real path as the system reports it. If the system cannot report it, Node resolves the path itself.
+ * Windows reports none (EISDIR) for drives that its mount manager does not know, such as RAM disks and some virtual
+ * drives.
  */
 export async function realPath(path: string): Promise<string> {
   try {
     const real = await realpath(path);
-    // Windows omits dots at the end of a path, and the reported path may then not exist.
+    // Check that the reported path exists, because Windows omits dots at the end of a path.
     if (real === path || (await pathExists(real))) return real;
   } catch (error) {
     if (PATH_ERROR_CODES.has(systemCode(error) ?? "ENOENT")) throw error;

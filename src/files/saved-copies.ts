@@ -137,7 +137,8 @@ export async function copyToName(
 }
 
 /**
- * Finds a file with the same bytes under the name or a numbered variant of it; `null` if a free variant comes first.
+ * Looks for a file with the same bytes under the name, and then under its numbered variants. Returns `null` at the
+ * first free name.
  */
 async function existingName(
   existing: SavedFile,

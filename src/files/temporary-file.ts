@@ -17,10 +17,16 @@ const MARKER_STALE_AFTER_MS = 60_000;
 
 export const markerName = (tag: string): string => `${PREFIX}${tag}.name`;
 
-/** Age at which temporary files of other machines are removed. No download goes that long without writing. */
+/**
+ * Age at which a temporary file is removed although its process may be alive, for example on another machine. No
+ * download goes two hours without writing.
+ */
 const STALE_AFTER_MS = 2 * 60 * 60 * 1000;
 
-/** Flag that refuses symbolic links. It is 0 on platforms without this flag, where exclusive creation suffices. */
+/**
+ * Flag with which opening a symbolic link fails; 0 on platforms without such a flag. There, new files are still safe,
+ * because they are created exclusively.
+ */
 export const NO_FOLLOW: number = constants.O_NOFOLLOW ?? 0;
 
 export interface TemporaryFile {

@@ -13,8 +13,8 @@ import type { Log } from "../log.ts";
 export interface Timing {
   readonly pollIntervalMs: number;
   /**
-   * Time limit for one stage of a job (create, watch or save). It is slightly longer than the service's own
-   * recovery.
+   * Time limit for one stage of a job (create, watch or save). It is slightly longer than the time in which the service
+   * may finish a task.
    */
   readonly recoveryWindowMs: number;
   /** The time scale. Backoff delays are multiplied by it. */

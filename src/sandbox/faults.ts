@@ -24,7 +24,10 @@ export class Faults {
     if (settings.capacity_full !== undefined) this.capacityFull = settings.capacity_full;
   }
 
-  /** Returns whether the next task fails, and counts that task. Must be called exactly once per accepted task. */
+  /**
+   * Returns whether the next task must fail. If so, lowers the number of tasks that still have to fail. Must be called
+   * exactly once per accepted task.
+   */
   takeFailure(): boolean {
     if (this.#failNextTasks === 0) return false;
     this.#failNextTasks -= 1;

@@ -27,11 +27,14 @@ function canAsk(context: ServerContext, initialized: ClientCapabilities | undefi
     ? envelope.data[CLIENT_CAPABILITIES_META_KEY].elicitation
     : initialized?.elicitation;
   if (elicitation === undefined) return false;
-  // A client that lists only other modes has no forms. A client that lists no mode has forms.
+  // A client has forms if it lists the mode `form`, or lists no mode at all.
   return "form" in elicitation || Object.keys(elicitation).length === 0;
 }
 
-/** `ask`: answer the call with `result`, which asks the person; `answered`: the person's number; `null`: no number. */
+/**
+ * With `ask`, `result` must be returned to the client, which then asks the person. With `answered`, `value` is the
+ * person's number. `null` means that there is no number.
+ */
 export type AskResult =
   | { readonly kind: "ask"; readonly result: InputRequiredResult }
   | { readonly kind: "answered"; readonly value: number }
@@ -45,8 +48,9 @@ function buildForm({ argument, message, title, minimum, maximum, suggested }: Qu
 }
 
 /**
- * Asks a client of the handshake era. The SDK's own function is not used, because the plan would be lost: that function
- * waits ten minutes for a client that never answers, and replaces our result with its own error if the client refuses.
+ * Asks a client of the handshake era. Does not use the SDK's own function, because that function waits ten minutes for
+ * a client that never answers. If the client refuses, it also replaces the tool's result with an error of its own, and
+ * the plan in the result would be lost.
  *
  * @returns `null` if no answer came in time or the client refused to ask
  */

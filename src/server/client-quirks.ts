@@ -25,8 +25,9 @@ interface LinkingClient {
 }
 
 /**
- * The clients that get links. All others get none, because LangChain's adapters crash on a link after the audio
- * was paid for (langchain#40475). Nothing is lost: both forms of the result contain the path.
+ * The clients that get links. Other clients get none, because a link can crash a client after the audio was paid for,
+ * as in LangChain's adapters (langchain#40475). Without the link no fact is lost: text and structured content both
+ * contain the path.
  */
 const LINKING_CLIENTS: readonly LinkingClient[] = [
   { name: /^(?:visual studio code|vscode)/, source: "VS Code: shows links as attachments of the result" },

@@ -10,7 +10,7 @@ const ERROR_META_KEY = "audio-generation-mcp/error";
 
 /**
  * Converts any thrown value to an `AudioError`. An unexpected error becomes a plain message without the error's own
- * text. So does a `ZodError`, because only {@link BadArguments} is the caller's fault.
+ * text. A `ZodError` counts as unexpected, because only {@link BadArguments} is the caller's fault.
  */
 export function asAudioError(thrown: unknown, args: unknown, knownFields: readonly string[]): AudioError {
   if (thrown instanceof AudioError) return thrown;

@@ -47,7 +47,7 @@ export class LenientStdioTransport implements Transport {
 
   async start(): Promise<void> {
     const end = (): void => void this.close();
-    // An input that has already ended emits no further event, so close here.
+    // Close the transport here if the input has already ended, because such an input emits no further event.
     if (this.#input.readableEnded || this.#input.destroyed) setImmediate(end);
     this.#input.on("data", this.#take);
     this.#input.on("error", (error) => this.onerror?.(error));

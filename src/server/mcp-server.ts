@@ -26,7 +26,10 @@ const CACHE_HINTS: NonNullable<ServerOptions["cacheHints"]> = {
   "server/discover": { ttlMs: HOUR_MS, cacheScope: "private" },
 };
 
-/** Accepts any parameters, because the handler itself checks them, after the request's capabilities. */
+/**
+ * Accepts any parameters, because the handlers check them. `answerTask` checks the request's capabilities before the
+ * parameters.
+ */
 const TASK_PARAMS = { params: z.looseObject({}) };
 
 const [HOMEPAGE = ""] = manifest.homepage.split("#");

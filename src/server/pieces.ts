@@ -24,7 +24,8 @@ const invalidPiece = (uri: string): ProtocolError =>
 /**
  * Parses the query of a piece's address.
  *
- * @throws ProtocolError -32602 if the query is anything else than `offset`, `length` or both with whole numbers
+ * @throws ProtocolError -32602 for an empty query, a name other than `offset` and `length`, a repeated name, a value
+ *   that is not a whole number, or a `length` of 0
  */
 function pieceIn(query: string, uri: string): Piece {
   const entries = [...new URLSearchParams(query)];

@@ -8,9 +8,11 @@ import type { Log } from "../log.ts";
 import type { ToolCall } from "../tools/tool.ts";
 
 /**
- * Returns the progress number of a message. `news` counts the messages with the same `done`, from 1. The first number
- * is `done`, or `total` minus 0.5 if everything is done. Later numbers grow by less than 0.5 in total, so none exceeds
- * `total`.
+ * Returns the progress number of a message. The first message with a new `done` gets the number `done`, or `total`
+ * minus 0.5 if everything is done. Further messages with the same `done` get greater numbers, which stay within 0.5 of
+ * the first number. So no number exceeds `total`.
+ *
+ * @param news position of the message among those with the same `done`, from 1
  */
 function progressNumber(news: number, { done, total }: ProgressCount): number {
   const part = 0.5 / news;

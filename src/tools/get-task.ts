@@ -1,4 +1,4 @@
-/** The tool `get_task`: the status of a task, which it waits for if the caller wants that. */
+/** The tool `get_task`: returns the status of a task. With `wait_seconds` it first waits for the end of the task. */
 import { z } from "zod";
 import { taskIdSchema, waitSecondsSchema } from "./shared-fields.ts";
 import { renderTask, taskOutput } from "./task-output.ts";

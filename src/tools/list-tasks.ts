@@ -81,8 +81,8 @@ function nextStep(task: ListedTask): string {
 }
 
 /**
- * Returns the next step for a request of another API key. A query by task id is free, whichever account owns the
- * task.
+ * Returns the next step for a request of another API key. If the task id is known, suggests a call with it, because
+ * such a call is free, whichever account owns the task.
  */
 function nextStepOfOtherKey({ status, taskId }: ListedTask): string {
   switch (status) {
@@ -136,7 +136,7 @@ function line(task: ListedTask): string {
   return `${row.task_id}: ${facts.join(", ")}. ${JSON.stringify(row.prompt_excerpt)}${describeFile(row)}${next}`;
 }
 
-/** Statuses of tasks that hold their reservation, and of narrations that may have such tasks. */
+/** Statuses of tasks whose credits are still reserved, and of narrations that may have such tasks. */
 const RUNNING: ReadonlySet<string> = new Set(["unresolved", ...RUNNING_STATUSES, "running"]);
 
 /** Describes the spending in words and in figures. */
@@ -188,7 +188,7 @@ const STATUSES = Object.keys(FILTERS) as (keyof typeof FILTERS)[];
 interface ListEntry {
   readonly row: Record<string, unknown>;
   readonly line: string;
-  /** Maps the task id to the request id that all takes of its input share. */
+  /** Pairs of a task id and a hash of the task's input. All takes of one input have the same hash. */
   readonly request: readonly (readonly [string, string])[];
 }
 
@@ -204,7 +204,8 @@ async function listEntries(
   const statuses = filter === null ? [null] : filter[0];
   const lists = statuses.map((status) => generation.listTasks({ status, query, limit }));
   const tasks = (await Promise.all(lists)).flat();
-  // A narration's status is computed after the narration is read, so a filter reads more narrations than it shows.
+  // With a filter, read more narrations than are shown, because a narration's status is computed only after the
+  // narration is read.
   const all = await (await deps.narrations()).list(query, filter === null ? limit : MAX_SEARCHED);
   const narrations = all.filter((row) => filter === null || filter[1].includes(row.status));
   return [

@@ -89,7 +89,8 @@ export function toStructured(view: NarrationView): Record<string, unknown> {
         row: file.row,
         path: file.path,
         duration_seconds: Math.round(file.durationSeconds * 1000) / 1000,
-        // The player needs the size. Further facts are omitted for sheets, which may have a thousand files.
+        // Include the size even for sheets, because the player needs it. Omit further facts for sheets, which may have
+        // a thousand files.
         size_bytes: file.sizeBytes,
         ...(view.isSheet ? {} : fileFacts(file)),
       }),
@@ -108,7 +109,7 @@ export function renderNarration(view: NarrationView): ToolResult {
     .filter((sentence) => sentence !== "")
     .join(" ");
   const text = `${view.narrationId}: ${message}\nNext: ${narrationNextStep(view)}`;
-  // The title is the heading of the player. Models read it in the text.
+  // The player shows this title as its heading. Models do not see `meta`.
   const rendered = { structured: toStructured(view), text, meta: { title: view.title } };
   if (first === undefined || view.status !== "finished") return rendered;
   const { path, mimeType, sizeBytes } = first;

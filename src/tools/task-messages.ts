@@ -8,7 +8,7 @@ export const TELL_THE_PATH = "Tell the user the path.";
 
 const round = (seconds: number): number => Math.round(seconds * 1000) / 1000;
 
-/** The task id, or the handle of the request before the service has assigned a task id. */
+/** Returns the task id. Until the service has assigned one, returns the request handle. */
 export function idOf(view: TaskView): string {
   const id = view.taskId ?? view.handle;
   if (id === null) throw new Error("a task without an id and without a record");

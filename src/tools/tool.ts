@@ -63,7 +63,10 @@ export interface InlineAudio {
   read(max: number): Promise<Uint8Array>;
 }
 
-/** A question about an omitted argument. Clients with forms ask the person for the number. */
+/**
+ * A question about a number that was omitted from the arguments. Clients that can show a form ask the person for the
+ * number.
+ */
 export interface Question {
   readonly argument: string;
   readonly message: string;
@@ -94,13 +97,16 @@ export interface Tool {
   readonly input: z.ZodObject;
   /** Arguments that are accepted and checked but not published. */
   readonly unpublished?: readonly string[];
-  /** Consecutive arguments that this tool publishes by type alone, because another tool publishes their bounds. */
+  /**
+   * Arguments that this tool publishes by type alone, because another tool publishes their bounds. They must be
+   * consecutive, because the description of the first one covers all.
+   */
   readonly boundsIn?: { readonly tool: string; readonly names: readonly string[] };
   /** The `_meta` of the published tool. */
   readonly meta?: Readonly<Record<string, unknown>>;
   readonly output: z.ZodObject;
   /**
-   * Handles a call. Parses the arguments itself, so that their type does not leave the tool.
+   * Handles a call. Takes unparsed arguments and parses them, so that callers need not know the type of the arguments.
    *
    * @throws BadArguments if the arguments break the schema
    * @throws the errors of the handler
@@ -141,13 +147,13 @@ export class BadArguments extends Error {
 
 interface ToolDefinition<Input extends z.ZodObject> extends Omit<Tool, "input" | "run" | "runAsTask"> {
   readonly input: Input;
-  /** Rules across fields, which JSON Schema cannot express; defaults to `input`. */
+  /** The schema with rules that concern several fields, which JSON Schema cannot express. Default: `input`. */
   readonly rules?: z.ZodType<z.output<Input>>;
   run(args: z.output<Input>, deps: ToolDeps, call: ToolCall): Promise<ToolResult>;
   runAsTask?(args: z.output<Input>, deps: ToolDeps, call: ToolCall): Promise<CallHandleOrView<ToolResult>>;
 }
 
-/** Defines a tool whose handler gets arguments of the type of its schema. */
+/** Defines a tool. The handler gets arguments that were parsed and have the type that the schema states. */
 export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition<Input>): Tool {
   const { runAsTask, run, ...metadata } = definition;
   const parse = (args: unknown): z.output<Input> => {

@@ -17,13 +17,13 @@ export interface SpokenSentence {
 
 export interface CaptionedPart {
   readonly path: string;
-  /** Length in seconds, as passed to {@link joinAudio}. */
+  /** Duration of the part in seconds, as passed to {@link joinAudio}. */
   readonly durationSeconds: number;
   readonly sampleRateHz: number;
   /** Position of the part in the joined file, as {@link joinAudio} returned it. */
   readonly span: Span;
   readonly speaker?: string | undefined;
-  /** Duration of the silence at the beginning of the part. No caption covers this silence. If absent, 0. */
+  /** Duration of the silence at the beginning of the part in seconds; 0 if absent. No caption covers this silence. */
   readonly leadSeconds?: number | undefined;
   /** All sentences of the part, in order. */
   readonly sentences: readonly SpokenSentence[];
@@ -36,8 +36,8 @@ export interface CaptionRequest {
 }
 
 /**
- * The functions that measure loudness, by format. There is none for Opus: its packet sizes predict silences less
- * exactly than the lengths of the texts do.
+ * The functions that measure loudness, by format. Opus has no such function, because the sizes of Opus packets predict
+ * silences less exactly than the lengths of the texts do.
  */
 export const LOUDNESS_METERS: LoudnessMeters = { mp3: mp3Loudness, wav: wavLoudness, pcm: pcmLoudness };
 

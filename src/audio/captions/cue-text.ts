@@ -2,8 +2,8 @@
 
 const LINE_COLUMNS = 42;
 /**
- * Line width of Chinese: 16 characters, as usual in Chinese subtitles. Text with kana is Japanese; its lines have 42
- * columns.
+ * Line width of Chinese text in columns: 16 characters of two columns, as usual in Chinese subtitles. Text with kana is
+ * Japanese, and has lines of {@link LINE_COLUMNS}.
  */
 const CHINESE_COLUMNS = 32;
 const HAN = /\p{Script=Han}/gu;

@@ -8,7 +8,10 @@ import { PartFiles } from "../part-file.ts";
 import { LOUDNESS_METERS } from "./captions.ts";
 import { measureLeadingSilence } from "./silences.ts";
 
-/** Maximum silence to report. A longer silence is intended, or is not a silence at all. */
+/**
+ * Maximum silence to report. A longer silence is reported as this maximum, because a longer silence is intended or is
+ * not a silence at all.
+ */
 const MAX_SECONDS = 0.5;
 
 /**

@@ -3,7 +3,9 @@ import type { OutputFormat } from "../../contract/audio-format.ts";
 import type { PartFile } from "../part-file.ts";
 
 export interface Loudness {
-  /** One value for each step, in decibels relative to any reference; {@link SILENT_DB} or less means no sound. */
+  /**
+   * One value for each step, in decibels. The reference level is arbitrary. {@link SILENT_DB} or less means no sound.
+   */
   readonly levelsDb: readonly number[];
   readonly stepSeconds: number;
   /** Start of the first step, counted from the beginning of the part's sound. */

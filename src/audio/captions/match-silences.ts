@@ -7,15 +7,18 @@ const MAX_SILENCES = 150;
 const MAX_MISSING_SILENCES = 2;
 const MISSING_SILENCE_COST = 6;
 /**
- * Tolerated deviation from the expected length of a stretch of speech, as a share of that length. A deviation of this
- * share plus TOLERANCE_SECONDS costs 1.
+ * Tolerated deviation of a stretch of speech from its expected length: this share of the expected length, plus
+ * `TOLERANCE_SECONDS`. A deviation as large as the tolerance costs 1.
  */
 const TOLERANCE_SHARE = 0.15;
 const TOLERANCE_SECONDS = 0.25;
 /** The cost of a silence of length 0. A silence as long as the usual pause between sentences costs nothing. */
 const SHORTNESS_COST = 8;
 
-/** The match of an edge between sentences with a silence. `previous` is the match before it on the cheapest path. */
+/**
+ * The match of a silence with an edge between two sentences. `previous` is the match of an earlier edge, on the
+ * cheapest path to this match.
+ */
 interface Step {
   readonly cost: number;
   /** Index of the last sentence before the edge. */

@@ -9,7 +9,10 @@ export interface Silence {
 
 /** Position of the threshold for silence, as a share of the range from the quietest to the loudest level. */
 const THRESHOLD_SHARE = 0.35;
-/** The largest dynamic range of speech. Quieter levels, such as digital silence, must not lower the threshold. */
+/**
+ * The largest dynamic range of speech. Levels that are further below the loud level than this, such as digital silence,
+ * do not lower the threshold.
+ */
 const RANGE_DB = 60;
 const QUIET_PERCENTILE = 0.05;
 const LOUD_PERCENTILE = 0.95;

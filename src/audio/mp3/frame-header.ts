@@ -71,10 +71,8 @@ function build(second: number, third: number, fourth: number): FrameHeader | nul
 const headerCache = new Map<number, FrameHeader | null>();
 
 /**
- * Reads the header at an offset. Returns null if no header begins there, or if the header has free format, another
- * layer or a reserved value.
- *
- * @param bytes the result is null if fewer than {@link HEADER_BYTES} bytes follow the offset
+ * Reads the header at an offset. Returns null if fewer than {@link HEADER_BYTES} bytes remain, if no header begins
+ * there, or if the header has free format, another layer or a reserved value.
  */
 export function frameHeaderAt(bytes: Uint8Array, offset: number): FrameHeader | null {
   const [second = 0, third = 0, fourth = 0] = [bytes[offset + 1], bytes[offset + 2], bytes[offset + 3]];

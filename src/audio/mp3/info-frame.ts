@@ -106,8 +106,8 @@ export interface InformationToWrite {
 }
 
 /**
- * Builds the information frame, which is the first frame of the file. The frame states no delay and no padding. Only
- * some players skip them, so players would show different times.
+ * Builds the information frame, which is the first frame of the file. The frame states no delay and no padding. If the
+ * frame stated them, players would show different times, because only some players skip the stated samples.
  */
 export function informationFrame(information: InformationToWrite): Uint8Array {
   const { like, isConstant, frames, audioBytes, bytesBefore } = information;

@@ -11,9 +11,10 @@ const RATE_HZ = 48_000;
 /** Length of each silent packet in samples: 20 ms. */
 const SILENCE_SAMPLES = 960;
 /**
- * Minimum number of silent packets between two parts. The first one has the mode of the previous part's end, so that
- * its sound fades out normally. The last one has a different mode from the next part's beginning, because a change
- * between SILK and CELT resets the decoder. Without the reset, the decoder's state would affect the next part.
+ * Minimum number of silent packets between two parts. The first silent packet has the mode of the previous part's end,
+ * so that the previous part fades out normally. The last silent packet does not have the mode of the next part's
+ * beginning, because a change between SILK and CELT resets the decoder. Without the reset, the decoder's state would
+ * affect the next part.
  */
 const MIN_SILENT_PACKETS = 2;
 const CELT_SILENCE = Uint8Array.of(0xf8, 0xff, 0xfe);
@@ -94,8 +95,8 @@ function assertJoinable(parts: readonly OpusPart[]): void {
   assertSameProperties(
     parts.map(({ head, hasStereoPackets }) => ({
       "output gain": head.outputGain,
-      // Players mix the stereo packets of a mono part down to one channel. In a stereo file they would play both
-      // channels, so the part would sound different.
+      // Keep a mono part with stereo packets out of a stereo file, because the part would sound different there.
+      // Players mix its packets down to one channel in a mono file, but play both channels in a stereo file.
       "kind of packets":
         head.channels < channels && hasStereoPackets ? "stereo to be played as mono" : "as played",
     })),

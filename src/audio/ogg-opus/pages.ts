@@ -64,8 +64,8 @@ class OpenPacket {
   isOpen = false;
 
   /**
-   * Adds the bytes of the packet that one page contains. Keeps only the beginning of a packet that is too long for
-   * audio, because a comment packet may contain large pictures.
+   * Adds the packet's bytes from one page. Keeps only the beginning of a packet that is too long for audio. Such a
+   * packet may be a comment packet with large pictures.
    */
   add(piece: Uint8Array): void {
     this.isOpen = true;

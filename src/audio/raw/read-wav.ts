@@ -20,7 +20,7 @@ const WAVE_EXTENSIBLE = 0xfffe;
 const SUB_FORMAT_TAIL = "000000001000800000aa00389b71";
 
 export interface WavFormat {
-  /** {@link WAVE_PCM} or {@link WAVE_FLOAT}. For an extensible format this is its sub-format. */
+  /** {@link WAVE_PCM} or {@link WAVE_FLOAT}. If the format is extensible, the encoding is that of its sub-format. */
   readonly encoding: number;
   readonly channels: number;
   readonly sampleRateHz: number;
@@ -74,7 +74,7 @@ function readFormat(bytes: Uint8Array, file: PartFile): WavFormat {
     channels: view.getUint16(2, true),
     sampleRateHz: view.getUint32(4, true),
     bitsPerSample,
-    // Some programs leave the number of valid bits at 0.
+    // If the number of valid bits is 0 or too large, all bits count as valid. Some programs write 0.
     validBits: validBits === 0 || validBits > bitsPerSample ? bitsPerSample : validBits,
     channelMask: isExtensible ? view.getUint32(20, true) : 0,
   };
@@ -118,7 +118,10 @@ async function endsInChunks(file: PartFile, offset: number): Promise<boolean> {
   return at === file.sizeBytes || at === file.sizeBytes + 1;
 }
 
-/** Returns the number of bytes of samples. Uses the length that the file states, if that length is possible. */
+/**
+ * Returns the number of bytes of samples: the length that the file states, or the rest of the file if the stated length
+ * is missing or too large.
+ */
 async function dataBytes(file: PartFile, data: Chunk, longSize: number | undefined): Promise<number> {
   const bytesLeft = file.sizeBytes - data.offset;
   const statedBytes = data.sizeBytes === UNKNOWN_SIZE && longSize !== undefined ? longSize : data.sizeBytes;

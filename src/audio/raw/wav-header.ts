@@ -39,7 +39,9 @@ function formatPayload(format: WavFormat): Uint8Array {
   return payload;
 }
 
-/** Builds the `ds64` chunk with the 64-bit lengths of RF64. The 32-bit lengths of RF64 are {@link MAX_SIZE}. */
+/**
+ * Builds the `ds64` chunk with the 64-bit lengths of RF64. In RF64, each 32-bit length is replaced by {@link MAX_SIZE}.
+ */
 function longSizes(riffBytes: number, dataBytes: number, frames: number): Uint8Array {
   const payload = new Uint8Array(DS64_BYTES);
   const view = new DataView(payload.buffer);

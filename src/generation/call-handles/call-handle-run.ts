@@ -32,8 +32,8 @@ export interface OpenCallHandle {
 }
 
 /**
- * The number of recovery windows within which the request must end. One attempt needs up to three: to be accepted,
- * watched and saved. The free repeat of a failed task needs three more.
+ * The number of recovery windows within which the request must end. One attempt needs up to three: one each for create,
+ * watch and save. The free repeat of a failed task needs three more.
  */
 const RECOVERY_WINDOWS = 6;
 
@@ -86,7 +86,7 @@ export class CallHandleRun implements BeforeJob {
     if (this.#handle === null) return await this.#open(draft);
     const handle = await this.#deps.ledger.store.findCallHandle(this.#handle.handleId);
     if (handle === null || handle.endedAtMs !== null) throw new CallHandleEnded("the handle has ended");
-    // After a failed attempt, only a new call may begin another.
+    // After a failed attempt, only a new call may begin another attempt.
     if (hasFailedAttempt({ record: draft, handle })) throw taskFailedError(draft);
     return draft;
   }

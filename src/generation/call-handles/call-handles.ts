@@ -106,7 +106,8 @@ export class CallHandles implements CallHandleOperations<TaskView> {
     const opened = { handle, record };
     if (handle.end !== null) return await this.#ended(opened, handle.end);
     if (running !== undefined) return this.#working(opened);
-    // If the attempt has just failed, the job of this process may be about to repeat the request free of charge.
+    // Report `working` even after a failed attempt, because the job of this process may be about to repeat the request
+    // free of charge.
     const isDrivenHere = this.#jobs.running(record.recordId) !== undefined;
     if (isDrivenHere) return hasFailedAttempt(opened) ? this.#working(opened) : this.#resume(opened);
     // The process that holds the record's lease works for the call handle. If no process holds the lease, this process
@@ -173,7 +174,8 @@ export class CallHandles implements CallHandleOperations<TaskView> {
     if (end === null || running?.run !== run || this.#isClosed) return;
     const { opened } = running;
     const record = end.kind === "error" ? await ledger.get(opened.record.recordId) : null;
-    // If another process holds the lease, it may still repeat the request. It then stores the result itself.
+    // Do not store an error while another process holds the lease. That process may still repeat the request, and then
+    // stores how the request ends.
     if (record !== null && !(await ledger.acquireLease(record)).isOurs) return;
     await ledger.store.endCallHandle(opened.handle, end, clock.wallMs());
   }

@@ -12,16 +12,16 @@ import { buildTaskView, type TaskView } from "../task-view.ts";
 import { viewOfSaved } from "../use-cases/saved-view.ts";
 
 /**
- * Maximum wait for a copy of audio that another machine saved. It is usually enough to fetch the copy. After this time,
- * the view names the tool that fetches the audio.
+ * Maximum wait for a copy of audio that another machine saved. The copy usually arrives within this time. If it does
+ * not, the view names the tool that fetches the audio.
  */
 const FETCH_WITHIN_MS = 5000;
 
 /**
- * Builds the view of a finished call handle. If the file was saved on this machine but is missing, somebody removed it.
- * The audio is then not fetched again.
+ * Builds the view of a finished call handle. Does not fetch audio that was saved on this machine and is missing,
+ * because somebody removed the file.
  *
- * @returns a view without audio if this machine has none
+ * @returns the view, without audio if this machine has no copy
  */
 export async function viewOfFinished(
   deps: GenerationDeps,

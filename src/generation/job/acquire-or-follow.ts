@@ -26,8 +26,8 @@ export type LeaseOutcome =
 export async function acquireOrFollow(job: Job, deps: GenerationDeps): Promise<LeaseOutcome> {
   const { ledger, clock, timing } = deps;
   const { attempt, status, keyId } = job.record;
-  // A job drives only records of this API key. A record of another key gets here if its file was saved and has
-  // disappeared since.
+  // Drive only records of this API key. A job may have a record of another key if the saved file of that record has
+  // disappeared.
   if (keyId !== ledger.identity.keyId) return { kind: "end", end: { kind: "no_result" } };
   let succeeded: Deadline | null = null;
   for (;;) {
@@ -70,7 +70,7 @@ function keepLease(job: Job, deps: GenerationDeps): void {
 
 /**
  * Acquires a lost lease again if the task was accepted and the ledger has no newer version of the record; otherwise
- * stops the job. If somebody emptied the ledger, this writes the record back.
+ * stops the job. If somebody emptied the ledger, acquiring the lease writes the record back.
  */
 async function acquireAgain(job: Job, deps: GenerationDeps): Promise<void> {
   const { ledger } = deps;

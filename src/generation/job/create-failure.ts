@@ -57,7 +57,7 @@ export async function handleCreateFailure(
   const slot: SlotRelease = { sendId, outcome: wasNeverSent(error) ? "unsent" : "counts" };
   if (isUnknown) {
     job.unansweredAttempt = record.attempt;
-    // The service responded (503), so a cancelled job may stop instead of sending again.
+    // The service responded (503) without accepting the create, so a cancelled job may stop instead of sending again.
     if (decision.kind === "unavailable" && !hadBeenSent) job.endUnansweredCreate();
     await limits.background.writeNowOrLater("the end of a create", () => ledger.store.releaseSlot(slot));
   } else {
@@ -91,8 +91,8 @@ export async function handleCreateFailure(
 }
 
 /**
- * Records that the service did not accept the create. If the store is unavailable, the event is written later, and
- * the next admission decides by what is stored.
+ * Records that the service did not accept the create. If the store is unavailable, the event is written later. An
+ * admission before that decides by the record as stored.
  */
 async function recordNotAccepted(
   job: Job,

@@ -3,8 +3,8 @@ import { CREATES_PER_WINDOW, LIMIT_WINDOW_SECONDS, READS_PER_WINDOW } from "../.
 import type { SandboxClock } from "../clock.ts";
 
 /**
- * Admits at most `limit` requests for each name in any `windowMs` milliseconds. Stores at most `limit` timestamps for
- * each name.
+ * Admits at most `limit` requests of each account in any `windowMs` milliseconds. Stores at most `limit` timestamps for
+ * each account.
  */
 class SlidingWindow {
   readonly #admitted = new Map<string, number[]>();
@@ -16,7 +16,10 @@ class SlidingWindow {
     this.#windowMs = windowMs;
   }
 
-  /** Admits a request if there is room, and returns whether there was. A refused request does not extend the window. */
+  /**
+   * Admits a request if the account is below its limit. Returns whether the request was admitted. Refused requests do
+   * not count.
+   */
   admit(accountId: string, nowMs: number): boolean {
     const recent = (this.#admitted.get(accountId) ?? []).filter(
       (instant) => nowMs - instant < this.#windowMs,
@@ -35,7 +38,7 @@ export interface AccountLimitsOptions {
   readonly enforced: boolean;
 }
 
-/** Limits creates and reads of each account in separate windows. All keys of an account count together. */
+/** Limits the creates and the reads of each account, in separate windows. All keys of an account count together. */
 export class AccountLimits {
   readonly #creates: SlidingWindow;
   readonly #reads: SlidingWindow;

@@ -15,14 +15,14 @@ import { readBodies } from "./request-body.ts";
 import type { RouteDeps } from "./route-deps.ts";
 
 /**
- * Maximum length of an id. No request head is that long, so the router never refuses an id because of its length. Every
- * id reaches its route, which counts the request before it answers 404.
+ * Maximum length of an id that the router accepts. It exceeds the maximum length of a request head, so that even a
+ * request with a very long id reaches its route. The route counts the request toward the limits, and then answers 404.
  */
 const MAX_ID_CHARACTERS = 65_536;
 /** Time limit for receiving the head and body of a request. */
 const REQUEST_TIMEOUT_MS = 60_000;
 
-/** Converts an error to the one that clients see. An internal error, such as a bug, becomes a 503. */
+/** Converts any error to the `ServiceError` that clients see. An internal error, such as a bug, becomes a 503. */
 function asServiceError(error: FastifyError, site: RouteDeps): ServiceError {
   if (error instanceof ServiceError) return error;
   if (error.statusCode !== undefined && error.statusCode < 500) {

@@ -11,7 +11,7 @@ export interface RouteDeps {
   readonly limits: AccountLimits;
   readonly tasks: TaskRegistry;
   readonly generator: Generator;
-  /** Returns the server's address. It is known once the server listens, so before the first request. */
+  /** Returns the server's address, which is known only after the server has started to listen. */
   readonly baseUrl: () => string;
   /** Receives internal errors, which clients must not see. */
   readonly onFault: (error: unknown) => void;

@@ -10,8 +10,8 @@ import { type Breath, type Gap, splitBreaths } from "./text/breaths.ts";
 import { readPrompt } from "./text/prompt.ts";
 
 /**
- * Maximum length of the audio: five times 120 s, the length from which the charge no longer rises. Only the longest
- * prompts in syllabic scripts come close to it.
+ * Maximum length of the audio: five times the 120 s at which the charge stops rising. Only the longest prompts in
+ * syllabic scripts come close to this maximum.
  */
 const MAX_AUDIO_SECONDS = 600;
 /** Amplitude of the loudest sample at volume 1. It is below 0.5, so that volume 2 does not clip. */
@@ -37,8 +37,8 @@ async function renderBreath(
   request: SpeechRequest,
   rateHz: number,
 ): Promise<Float32Array> {
-  // Treating samples as if they had a higher rate raises all frequencies and shortens the sound. The pitch and duration
-  // that are requested from the engine compensate for this. So only the formants move.
+  // Shift the formants: treat the samples as if they had another rate, which changes all frequencies and the duration.
+  // The engine is asked for a pitch and a duration that compensate for this, so that only the formants move.
   const takenRateHz = Math.round((FLITE_RATE_HZ * traits.formantShift) / RATE_STEP_HZ) * RATE_STEP_HZ;
   const shift = takenRateHz / FLITE_RATE_HZ;
   const raw = await speakWithFlite({

@@ -46,7 +46,8 @@ export class TaskRegistry {
     idempotencyKey: string,
     input: NormalizedAudioInput,
   ): { task: Task; replayed: boolean } {
-    // Idempotency keys contain no space, so the combined keys of two accounts are never equal.
+    // Combine the idempotency key with the account, because two accounts may use the same key. The space keeps the
+    // combination unambiguous: idempotency keys contain no space.
     const accountKey = `${idempotencyKey} ${account.id}`;
     const original = this.#byKey.get(accountKey);
     if (original !== undefined) {
@@ -102,7 +103,8 @@ export class TaskRegistry {
 
 /**
  * Returns whether two inputs are the same (docs/contract.md, Idempotency). Equal inputs have equal JSON, because the
- * normaliser writes its fields in a fixed order. Inputs with references in another order (`@Audio1`, `@Audio2`) differ.
+ * normaliser writes the fields of an input in a fixed order. Inputs with references in another order (`@Audio1`,
+ * `@Audio2`) differ.
  */
 const isSameInput = (one: NormalizedAudioInput, other: NormalizedAudioInput): boolean =>
   JSON.stringify(one) === JSON.stringify(other);

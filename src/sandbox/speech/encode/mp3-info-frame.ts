@@ -2,7 +2,10 @@
 import type { SampleRate } from "../../../contract/audio-format.ts";
 
 const HEADER_BYTES = 4;
-/** Length of a mono frame's side information. Its bytes stay 0, so decoders that do not know the tag play silence. */
+/**
+ * Length in bytes of a mono frame's side information. The Info frame leaves these bytes 0, so that decoders that do not
+ * know Info frames play silence.
+ */
 const SIDE_INFO_BYTES = { mpeg1: 17, mpeg2: 9 };
 const HAS_FRAMES_BYTES_TABLE = 0x07;
 const SEEK_TABLE_ENTRIES = 100;
@@ -14,7 +17,7 @@ export const samplesPerFrame = (sampleRate: SampleRate): number => (isMpeg1(samp
 
 export interface InfoFrameFacts {
   readonly firstAudioFrameHeader: Uint8Array;
-  /** Length of the Info frame. The tag needs 137 bytes; every bitrate in mp3.ts gives at least 192. */
+  /** Length of the Info frame. At least 137 bytes are needed; every bitrate in mp3.ts gives at least 192. */
   readonly frameBytes: number;
   readonly audioBytes: number;
   readonly frames: number;

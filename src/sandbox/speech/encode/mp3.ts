@@ -23,14 +23,17 @@ const DELAY_SAMPLES = 576 + 529;
 const ENCODER_GAIN = 0.95;
 const ENCODE_BLOCK_SAMPLES = 1152 * 64;
 
-/** Returns the length of the frame at `offset`: the average rounded down, plus 1 if its padding bit is set. */
+/**
+ * Returns the length in bytes of the frame at `offset`: the average frame length, rounded down, plus 1 if the frame's
+ * padding bit is set.
+ */
 function frameBytesAt(bytes: Uint8Array, offset: number, sampleRate: SampleRate): number {
   const paddingBytes = ((bytes[offset + 2] ?? 0) >> 1) & 1;
   const average = ((samplesPerFrame(sampleRate) / 8) * BITRATES_KBPS[sampleRate] * 1000) / sampleRate;
   return Math.floor(average) + paddingBytes;
 }
 
-/** Returns the first `frames` frames. The encoder flushes one or two more than the samples need. */
+/** Returns the first `frames` frames. The encoder produces one or two frames more than the samples need. */
 function firstFrames(bytes: Uint8Array, frames: number, sampleRate: SampleRate): Uint8Array {
   let end = 0;
   for (let frame = 0; frame < frames; frame++) end += frameBytesAt(bytes, end, sampleRate);

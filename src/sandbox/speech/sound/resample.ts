@@ -3,7 +3,10 @@ import type { create } from "@alexanderolsen/libsamplerate-js";
 
 /** All rates are multiples of this, so that a block boundary falls on a whole sample at both rates. */
 export const RATE_STEP_HZ = 100;
-/** Seconds of input in a block. The resampler's memory holds about a million samples of input and of output. */
+/**
+ * Seconds of input in a block. A block must fit in the resampler's memory, which has room for about a million samples
+ * of input and of output.
+ */
 const BLOCK_SECONDS = 8;
 /**
  * Seconds of extra input on both sides of a block, longer than the resampler's filter. The output of the extra input is
@@ -37,7 +40,7 @@ export async function resample(samples: Float32Array, fromHz: number, toHz: numb
   const engine = await resampler();
   if (engine.inputSampleRate !== fromHz) engine.inputSampleRate = fromHz;
   if (engine.outputSampleRate !== toHz) engine.outputSampleRate = toHz;
-  // The library does not update its ratio when its rates change.
+  // Set the ratio as well, because the library does not update it when the rates change.
   engine.ratio = toHz / fromHz;
   const unit = fromHz / greatestCommonDivisor(fromHz, toHz);
   const block = Math.ceil((BLOCK_SECONDS * fromHz) / unit) * unit;

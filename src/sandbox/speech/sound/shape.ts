@@ -51,7 +51,7 @@ export function fadeEnds(samples: Float32Array, rateHz: number): void {
   }
 }
 
-/** Multiplies every sample, in place. */
+/** Multiplies every sample by `gain`, in place. */
 export function amplify(samples: Float32Array, gain: number): void {
   for (let index = 0; index < samples.length; index++) samples[index] = (samples[index] ?? 0) * gain;
 }

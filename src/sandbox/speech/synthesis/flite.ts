@@ -4,7 +4,10 @@ import { wavHeader } from "../encode/wav.ts";
 import type { SpeechToken } from "../text/tokens.ts";
 import { Program } from "./wasi-host.ts";
 
-/** The engine's voices that follow a requested pitch. Its voice `rms` is missing because it ignores the pitch. */
+/**
+ * The engine's voices that follow a requested pitch. The voice `rms` is left out, because it ignores the requested
+ * pitch.
+ */
 export type FliteVoice = "kal16" | "awb" | "slt";
 
 export const FLITE_RATE_HZ = 16000;
@@ -47,8 +50,8 @@ function askedF0Hz(voice: FliteVoice, f0Hz: number): number {
 const PHONES_NAME = "x";
 
 /**
- * Writes tokens as SSML. The engine skips a phone sequence that equals the one before it, even across a pause, so
- * equal neighbours are made to differ by a leading space, which is not audible.
+ * Writes tokens as SSML. The engine skips a phone sequence that equals the previous one, even if a pause separates
+ * them. A repeated sequence therefore gets a leading space, which is not audible.
  */
 function markup(tokens: readonly SpeechToken[]): string {
   const written: string[] = [];

@@ -11,8 +11,8 @@ export interface Breath {
 }
 
 /**
- * Minimum number of syllables of a breath that ends with a sentence. A shorter sentence joins the next one, because
- * every call of the engine costs some milliseconds.
+ * The end of a sentence ends a breath that has at least this many syllables. A shorter breath continues with the next
+ * sentence, because every call of the engine costs some milliseconds.
  */
 const FEW_SYLLABLES = 8;
 /** A comma ends a breath that has at least this many syllables. */

@@ -3,7 +3,10 @@ import type { SpeechToken } from "./tokens.ts";
 
 /** Number of letters in the longest word that the engine's letter-to-sound rules accept. */
 const MAX_LETTERS = 16;
-/** A run of more digits than this is read digit by digit, like a code. */
+/**
+ * Maximum number of consecutive digits that are read as a quantity. A number with more is read digit by digit, like a
+ * code.
+ */
 const MAX_QUANTITY_DIGITS = 6;
 
 /** Replacements for letters that Unicode does not decompose into an ASCII letter and marks. */
@@ -23,7 +26,7 @@ const UNSTRIPPABLE: Readonly<Record<string, string>> = {
   ə: "a",
 };
 
-/** Replaces a Latin letter that has neither an ASCII equivalent nor an entry in {@link UNSTRIPPABLE}. */
+/** The replacement for any Latin letter that has neither an ASCII equivalent nor an entry in {@link UNSTRIPPABLE}. */
 const STRANGE_LETTER = "a";
 
 /** Converts a word to one or more tokens. @param word Latin letters and apostrophes, in lower case */

@@ -31,8 +31,8 @@ const COMMON_WORDS: Readonly<Record<LatinLanguage, ReadonlySet<string>>> = {
 };
 
 /**
- * Letters and marks that occur in only one of the languages. If a text contains any of them, its language gets as many
- * points as for three common words.
+ * Letters and marks that occur in only one of the languages. A text that contains any of them gives that language as
+ * many points as three common words.
  */
 const TELLING_MARKS: ReadonlyArray<readonly [LatinLanguage, RegExp]> = [
   ["es", /[ñ¿¡]/u],

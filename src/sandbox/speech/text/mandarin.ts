@@ -70,8 +70,8 @@ const FINALS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Vowels for the letter i after these initials. There pinyin writes i for a syllabic consonant, which the vowel
- * approximates.
+ * Vowels for the letter i, by the initial before it. After these initials the i of pinyin is a syllabic consonant,
+ * which the vowel approximates.
  */
 const HELD_I: Readonly<Record<string, string>> = {
   zh: "er",

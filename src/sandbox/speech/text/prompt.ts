@@ -32,7 +32,10 @@ const SIGN_NAMES: Readonly<Record<string, string>> = {
   ">": "greater than",
 };
 
-/** Matches one run of characters of one kind. `other` follows the named scripts, because it would match them too. */
+/**
+ * Matches one run of characters of one kind. `other` comes after the named scripts, because `other` would match their
+ * letters too.
+ */
 const RUN =
   /(?<han>[\p{Script=Han}]+)|(?<kana>[\p{Script=Hiragana}\p{Script=Katakana}ー]+)|(?<latin>\p{Script=Latin}[\p{Script=Latin}\p{M}'’]*)|(?<number>\p{Nd}+(?:[.,:]\p{Nd}+)*)|(?<other>[\p{L}\p{Nl}\p{No}][\p{L}\p{M}\p{Nl}\p{No}]*)|(?<sign>[&%+=@$€£¥°<>])|(?<long>[.!?。！？…;；\n]+)|(?<short>[,،、，:：()（）「」“”"—–]+)/gu;
 
