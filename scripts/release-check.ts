@@ -1,5 +1,4 @@
 /** Reports whether this version can be published, and names each thing that is missing. */
-
 import { ROOT, readJson } from "./publication-files.ts";
 import { releaseFaults } from "./release-faults.ts";
 

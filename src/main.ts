@@ -41,7 +41,7 @@ function commandArguments(args: string[]): string[] {
 
 /**
  * Enables Node's compile cache in the state folder, which makes a start some ten milliseconds faster. Creates the state
- * folder only if its parent exists, because a start should not do more.
+ * folder only if its parent exists, because a mere start should not create more folders.
  */
 function cacheCompiledCode(): void {
   const state = stateFolder(process.env);

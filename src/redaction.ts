@@ -1,5 +1,4 @@
 /** Removes secrets from all text that leaves the process, and detects them in arguments. */
-
 import { AudioError } from "./errors.ts";
 
 export type Redact = (text: string) => string;

@@ -3,7 +3,6 @@
  * Chinese. For Latin letters the common words of each language are counted. The language with the highest count is
  * chosen, if the count is high enough and at least twice as high as any other.
  */
-
 import { VOICES } from "./contract/voices.ts";
 
 export type ServedLanguage = "en" | "es" | "pt" | "id" | "zh" | "ja";

@@ -7,7 +7,7 @@ import { withDeadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import { UnsentRequest } from "./error-causes.ts";
 import { beforeWriting, openAgent } from "./http-agent.ts";
-import { networkFailure } from "./network-failure.ts";
+import { networkError } from "./network-error.ts";
 
 /**
  * The time limits of a request's phases in milliseconds. `AUDIO_TIME_SCALE` does not scale them, because it applies to
@@ -91,11 +91,11 @@ export function createTransport(
 
   async function exchange<T>(request: HttpRequest, read: (response: HttpResponse) => Promise<T>): Promise<T> {
     let isSent = false;
-    const timeoutError = (): unknown => networkFailure(timeout("deadline passed"), base.host, isSent);
+    const timeoutError = (): unknown => networkError(timeout("deadline passed"), base.host, isSent);
     const limit = { clock: systemClock, ms: request.deadlineMs, signal: request.signal, timeoutError };
     return await withDeadline(limit, async (signal) => {
       const failure = (error: unknown): unknown =>
-        signal.aborted ? signal.reason : networkFailure(error, base.host, isSent);
+        signal.aborted ? signal.reason : networkError(error, base.host, isSent);
       if (isClosed) throw stoppingError();
       agent ??= openAgent(proxy, deadlines.connectMs);
       const client = (await agent).compose(

@@ -1,5 +1,4 @@
 /** Builds the workflow from a configuration; loaded on the first call that needs it, never at start. */
-
 import { createService } from "../api/service.ts";
 import type { Deadlines } from "../api/transport.ts";
 import { systemClock } from "../clock.ts";

@@ -1,5 +1,4 @@
 /** The `narrate` command: turns a text file into one audio file. Uses the same ledger as the server. */
-
 import { MAX_TIMER_MS } from "../clock.ts";
 import { readConfig } from "../config/config.ts";
 import { readArguments } from "../contract/read-arguments.ts";

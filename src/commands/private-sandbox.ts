@@ -5,7 +5,7 @@ import { systemClock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
 import type { ServiceAddress } from "../config/service-address.ts";
 import { AudioError } from "../errors.ts";
-import { fileError } from "../files/file-failure.ts";
+import { fileError } from "../files/file-error.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
 import { initMachineId } from "../ledger/machine-id.ts";
 import { createProcessId, isProcessGone } from "../process-id.ts";

@@ -2,7 +2,6 @@
  * Reads text files that an assistant names, but only inside the folder that the person chose for them
  * (docs/reference-narrations.md, Input).
  */
-
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open, readdir, readlink, stat } from "node:fs/promises";
 import { isAbsolute, relative, resolve, sep } from "node:path";
@@ -10,7 +9,7 @@ import { firstCodePoints } from "../contract/unicode.ts";
 import { AudioError } from "../errors.ts";
 import { IN_CLIENT_SETTINGS } from "../settings-location.ts";
 import { isInside } from "./file-content.ts";
-import { systemCode } from "./file-failure.ts";
+import { systemCode } from "./file-error.ts";
 import { EXTENSIONS_IN_WORDS, formatOfName, type InputText, maxBytesOf, readInput } from "./input-format.ts";
 import { realPath } from "./real-path.ts";
 import { NO_FOLLOW } from "./temporary-file.ts";

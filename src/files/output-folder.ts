@@ -3,7 +3,7 @@ import { lstat, mkdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { type Clock, systemClock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
-import { fileError, notWritableError, systemCode } from "./file-failure.ts";
+import { fileError, notWritableError, systemCode } from "./file-error.ts";
 import { isOtherSpelling, realPath } from "./real-path.ts";
 import { createTemporaryFile, removeIfPresent, sweepTemporaryFiles } from "./temporary-file.ts";
 

@@ -3,7 +3,7 @@ import type { FileDigest } from "./file-content.ts";
 import { previousName } from "./file-name.ts";
 import { nextName } from "./next-name.ts";
 import type { OutputFolder } from "./output-folder.ts";
-import { precheckFileName } from "./saved-copies.ts";
+import { precheckFileName } from "./precheck-file-name.ts";
 import type { ReplacedFile } from "./saved-file.ts";
 
 /** Chooses the free name that the old file has while it is being replaced. */

@@ -5,7 +5,7 @@ import { link, lstat, open, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type FileDigest, hasContent } from "./file-content.ts";
-import { systemCode } from "./file-failure.ts";
+import { systemCode } from "./file-error.ts";
 import { retryWhileLocked } from "./retry-while-locked.ts";
 import { markerName, NO_FOLLOW, removeIfPresent } from "./temporary-file.ts";
 

@@ -3,7 +3,7 @@ import { realpath as realpathByNode } from "node:fs";
 import { lstat, readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { systemCode } from "./file-failure.ts";
+import { systemCode } from "./file-error.ts";
 
 const walkPath = promisify(realpathByNode);
 

@@ -1,6 +1,6 @@
 /** Retries operations that fail while a virus scanner or an indexer holds a new file open. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { systemCode } from "./file-failure.ts";
+import { systemCode } from "./file-error.ts";
 
 const TRANSIENT_CODES = new Set(["EBUSY", "EPERM", "EACCES"]);
 

@@ -7,7 +7,7 @@ import { looksLikeFormat, type OutputFormat } from "../contract/audio-format.ts"
 import { AudioError } from "../errors.ts";
 import { AudioSink } from "./audio-sink.ts";
 import type { FileDigest } from "./file-content.ts";
-import { fileError, notWritableError, systemCode } from "./file-failure.ts";
+import { fileError, notWritableError, systemCode } from "./file-error.ts";
 import { wrongFormatName } from "./file-name.ts";
 import { nextName } from "./next-name.ts";
 import { assertInPlace, type OutputFolder } from "./output-folder.ts";

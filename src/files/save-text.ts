@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { AudioSink } from "./audio-sink.ts";
 import type { FileDigest } from "./file-content.ts";
-import { fileError } from "./file-failure.ts";
+import { fileError } from "./file-error.ts";
 import { nextName } from "./next-name.ts";
 import { assertInPlace, type OutputFolder } from "./output-folder.ts";
 import { publish, syncFolder } from "./publish.ts";

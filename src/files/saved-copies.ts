@@ -1,13 +1,13 @@
 /** Operations on saved audio: check it, read it, copy it under another name. */
-import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { AudioError } from "../errors.ts";
 import { AudioSink } from "./audio-sink.ts";
 import { digestFile, type FileDigest, hasContent, isInside, openRegular } from "./file-content.ts";
-import { fileError, systemCode } from "./file-failure.ts";
+import { fileError } from "./file-error.ts";
 import { wrongFormatName } from "./file-name.ts";
 import { nextName } from "./next-name.ts";
 import { assertInPlace, type OutputFolder } from "./output-folder.ts";
+import { precheckFileName } from "./precheck-file-name.ts";
 import { syncFolder } from "./publish.ts";
 import { publishReplacing } from "./replace.ts";
 import type { ReplacedFile, SavedFile } from "./saved-file.ts";
@@ -16,30 +16,6 @@ import { createTemporaryFile, removeIfPresent } from "./temporary-file.ts";
 /** Whether saved audio is unchanged: a regular file, no link, inside the root, with the same size and SHA-256. */
 export async function isIntact(file: FileDigest & Pick<SavedFile, "path">, root: string): Promise<boolean> {
   return (await isInside(file.path, root)) && (await hasContent(file.path, file));
-}
-
-/**
- * Checks a name before anything is sent. `taken` means that a file has the name, whatever its bytes.
- *
- * @param fileName with extension
- * @throws AudioError `invalid_file_name` if the name is too long for the file system; `output_not_writable`
- */
-export async function precheckFileName(folder: OutputFolder, fileName: string): Promise<"free" | "taken"> {
-  try {
-    await lstat(join(folder.root, fileName));
-    return "taken";
-  } catch (error) {
-    const code = systemCode(error);
-    if (code === "ENOENT") return "free";
-    if (code !== "ENAMETOOLONG") throw fileError(error, folder.root);
-    throw new AudioError(
-      "invalid_file_name",
-      "file_name is too long for the file system of the output folder.",
-      {
-        cause: error,
-      },
-    );
-  }
 }
 
 export function goneOrChangedError(): AudioError {

@@ -3,7 +3,7 @@ import { constants } from "node:fs";
 import { type FileHandle, lstat, open, readdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { createProcessId, isProcessGone } from "../process-id.ts";
-import { systemCode } from "./file-failure.ts";
+import { systemCode } from "./file-error.ts";
 import { retryWhileLocked } from "./retry-while-locked.ts";
 
 const PREFIX = ".audio-generation-";

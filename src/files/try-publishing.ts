@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import { hasContent } from "./file-content.ts";
-import { fileError, notWritableError } from "./file-failure.ts";
+import { fileError, notWritableError } from "./file-error.ts";
 import type { OutputFolder } from "./output-folder.ts";
 import { publish } from "./publish.ts";
 import { createTemporaryFile, flushToDisk, removeIfPresent, temporaryPath } from "./temporary-file.ts";

@@ -4,7 +4,7 @@ import { basename, dirname, resolve } from "node:path";
 import { AudioError } from "../errors.ts";
 import { AudioSink } from "./audio-sink.ts";
 import { openRegular } from "./file-content.ts";
-import { systemCode } from "./file-failure.ts";
+import { systemCode } from "./file-error.ts";
 import { publish, syncFolder } from "./publish.ts";
 import { retryWhileLocked } from "./retry-while-locked.ts";
 import { createTemporaryFile, removeIfPresent } from "./temporary-file.ts";

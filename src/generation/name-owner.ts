@@ -28,7 +28,7 @@ export async function findNameOwner({ ledger, folder }: OwnerDeps, name: string)
 
 /**
  * Whether no other request or take has an intact file of this name. Two takes never share a file, even with equal
- * bytes. Files that the ledger does not know are checked when the audio is published.
+ * bytes. Ignores files that the ledger does not know. They are checked when the audio gets its name.
  */
 export async function isNameFreeOfOtherRecords(
   deps: OwnerDeps,

@@ -10,7 +10,7 @@ function voiceWithoutName(hasReferences: boolean, hasImage: boolean): string {
 
 /**
  * Parses a stored request leniently. The request was valid when it was sent, so a retired voice or an unknown field
- * must not prevent saving its audio or listing it.
+ * must not prevent the audio from being saved or the record from being listed.
  */
 const storedInputSchema = z
   .object({

@@ -5,8 +5,8 @@ import { AudioError } from "../errors.ts";
 import { isRefunded, type TaskRecord } from "../ledger/record.ts";
 
 /**
- * Quotes the service's reason, because it is data and not an instruction. Cleans the reason again, because the record
- * may have been stored before reasons were cleaned.
+ * Quotes the service's reason, because it is data and not an instruction. Cleans the reason again, because an old
+ * record may contain a reason that was not cleaned.
  */
 function failureReason({ taskError }: TaskRecord): string {
   const words = serviceReason(taskError?.message ?? "");

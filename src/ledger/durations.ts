@@ -1,4 +1,4 @@
-/** Durations of places in flight, of sums of spend, and of leases. */
+/** How long places in flight and leases last, and the intervals in which spend is summed. */
 import { RECOVERY_WINDOW_SECONDS } from "../contract/service-limits.ts";
 
 /**
@@ -7,7 +7,7 @@ import { RECOVERY_WINDOW_SECONDS } from "../contract/service-limits.ts";
  */
 export const MAX_IN_FLIGHT_MS = (RECOVERY_WINDOW_SECONDS + 5 * 60) * 1000;
 
-/** Spend is summed by quarters of an hour. */
+/** Length of the intervals in which spend is summed. */
 export const SPEND_BUCKET_MS = 15 * 60 * 1000;
 
 /**

@@ -8,8 +8,8 @@ import { createHash, createHmac } from "node:crypto";
 export type KeyId = string;
 
 /**
- * The prefix of idempotency keys. It changes only with the canonical form, because every installation must derive
- * the same keys.
+ * The prefix of idempotency keys. It changes only if the canonical form of inputs changes, because every installation
+ * must derive the same keys.
  */
 const KEY_PREFIX = "agm1-";
 const FINGERPRINT_LABEL = "audio-generation-mcp account fingerprint v1";

@@ -104,7 +104,7 @@ export interface RecordWrite extends RecordKey {
   readonly durability: Durability;
   /** The attempt that a new call replaces. This write also ends the call handles of that attempt. */
   readonly failed?: FailedAttempt | undefined;
-  /** The slot to release, even if the write does not take place. */
+  /** The slot to release, even if the record is not written. */
   readonly slot?: SlotRelease | undefined;
   /** Whether status, task and spend stay unchanged. If so, the sums stay unchanged, too. False if unknown. */
   readonly keepsSpend?: boolean;
@@ -128,8 +128,8 @@ export interface AdmitRequest extends AdmissionLimits {
   /** The narration that the create is sent for and that pays for it; `null` for a direct request. */
   readonly narrationId: string | null;
   /**
-   * Whether every caller that waits has a handle. If so, the create is no longer wanted as soon as all handles of its
-   * record are cancelled.
+   * Whether every caller that waits has a call handle. If so, the create is no longer wanted as soon as all call
+   * handles of its record are cancelled.
    */
   readonly isForHandles?: boolean;
 }
@@ -184,7 +184,10 @@ const NOT_REGISTERED = Symbol("not registered");
 
 const MAX_OTHER_ORIGINS = 5;
 
-/** Refused requests are deleted after this time, because their records hold nothing but the reason. */
+/**
+ * Time after which the records of refused requests are deleted, because they contain nothing but the reason of the
+ * refusal.
+ */
 const REFUSAL_RETENTION_MS = 30 * 24 * 60 * 60 * 1000;
 
 /**
@@ -351,7 +354,7 @@ export class LedgerStore {
           state,
           otherPlaces: otherFlights.map(({ place }) => place),
           countedCredits: withoutOwn(sumOf(sums), loaded, lastQuarterBefore(wallMs, budget?.windowMs ?? 0)),
-          // A create that may have arrived is completed, even if every caller cancels.
+          // A create that may have arrived stays wanted, even if every caller cancels.
           isWanted: !isForHandles || stored?.status !== "waiting" || handleRows(handles).some(isHandleWanted),
           narration:
             narrationId === null
@@ -396,20 +399,20 @@ export class LedgerStore {
     });
   }
 
-  /** Returns a handle of this API key; `null` if there is none. */
+  /** Returns a call handle of this API key; `null` if there is none. */
   async findCallHandle(handle: string): Promise<CallHandle | null> {
     const [rows] = await this.#options.engine.read([selectHandle(this.#viewer, handle)]);
     return handleRows(rows)[0] ?? null;
   }
 
-  /** Whether the record has an open handle that was not cancelled. */
+  /** Whether the record has an open call handle that was not cancelled. */
   async hasWantedCallHandle(recordId: string): Promise<boolean> {
     const [rows] = await this.#options.engine.read([selectOpenHandles(this.#viewer, recordId)]);
     return handleRows(rows).some(isHandleWanted);
   }
 
   /**
-   * Opens a handle for a record, or returns an open one with the same options; `null` if there is no such record.
+   * Opens a call handle for a record, or returns an open one with the same options; `null` if there is no such record.
    */
   openCallHandle(draft: CallHandleDraft, saveOptions: SaveOptions): Promise<CallHandle | null> {
     const { keyId, targetId } = draft;
@@ -426,7 +429,7 @@ export class LedgerStore {
   }
 
   /**
-   * Cancels the handle of a record, see {@link cancelledHandle}.
+   * Cancels a call handle of a record, see {@link cancelledHandle}.
    *
    * @returns the handle as stored now
    */
@@ -438,9 +441,9 @@ export class LedgerStore {
   }
 
   /**
-   * Ends a handle unless it has already ended.
+   * Stores how a call handle ended, unless an end is already stored.
    *
-   * @returns the handle, with the end that was written first
+   * @returns the call handle, with the end that was stored first
    */
   endCallHandle(handle: CallHandle, end: CallHandleEnd, atMs: number): Promise<CallHandle> {
     return this.#changeHandle(handle, [], (stored) => endedHandle(stored, end, atMs));
@@ -711,8 +714,7 @@ const sumSince = (origin: string, lastQuarter: number): Statement =>
 const sumOf = ([row]: Rows): number => (row === undefined ? 0 : (sumRow.parse(row).credits ?? 0));
 
 const withoutOwn = (counted: number, { stored, otherShares }: LoadedRow, lastQuarter: number): number => {
-  // Do not subtract the spend of a task that several records share, because only one of these records asks for
-  // admission.
+  // Keep counting the spend of a task that several records share, because only one of these records asks for admission.
   const ownSpend = otherShares.length > 0 ? null : (stored?.spend ?? null);
   return ownSpend !== null && ownSpend.quarter > lastQuarter
     ? Math.max(0, counted - ownSpend.credits)
@@ -720,7 +722,8 @@ const withoutOwn = (counted: number, { stored, otherShares }: LoadedRow, lastQua
 };
 
 /**
- * Frees a place in flight. Keeps the date of the place, so that a later write recognises that the place ended long ago.
+ * Frees a place in flight. Keeps its date, which shows later writes of the record that they must not take the place in
+ * flight again.
  */
 const forgetPlace = (keyId: string, recordId: string): Statement =>
   sql("UPDATE agm_records SET flight = NULL WHERE key_id = ? AND record_id = ?", keyId, recordId);

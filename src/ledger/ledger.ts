@@ -197,7 +197,7 @@ export class Ledger {
    *
    * @param sendId a new id for this send; see {@link releaseAdmission}
    * @param wantedBy the narration that pays for the create (`null`: a direct request), and whether all callers have
-   *   handles
+   *   call handles
    */
   async requestAdmission(
     knownRecord: TaskRecord,
@@ -248,9 +248,9 @@ export class Ledger {
 }
 
 /**
- * Returns the revision of the next write. A record that {@link Ledger.acquireLease} has written has revision 0. The
- * next write picks a random revision. A record may be removed and then created again, and a late write to the removed
- * record must not match the revision of the new one.
+ * Returns the revision for the next write of a record. {@link Ledger.acquireLease} writes revision 0, the following
+ * write picks a random revision, and each later write adds 1. The revision is random because a record may be removed
+ * and created again. A late write to the removed record must not match the revision of the new one.
  */
 const nextRevision = ({ revision }: TaskRecord): number =>
   revision === 0 ? randomInt(1, MAX_FIRST_REVISION) : revision + 1;

@@ -39,7 +39,8 @@ export type TaskEvent =
   | { readonly kind: "saved"; readonly file: SavedFile }
   | { readonly kind: "tooLarge"; readonly taskId: string }
   /**
-   * The attempt's task failed, and the request gets a new attempt. The handles of the failed attempt end with `error`.
+   * The attempt's task failed, and the request gets a new attempt. The call handles of the failed attempt end with
+   * `error`.
    */
   | {
       readonly kind: "attemptBegun";
@@ -52,7 +53,7 @@ export type TaskEvent =
       readonly fileName: string | null;
       readonly replacedFile: ReplacedFile | null;
     }
-  /** Saved audio is about to get another name and to replace the file that has this name. */
+  /** Saved audio is about to get another name and to replace the file that now has that name. */
   | { readonly kind: "replacementPlanned"; readonly replacedFile: ReplacedFile }
   /** A user requested a narration's part directly, so lists show it from now on. */
   | { readonly kind: "listed" };
@@ -140,7 +141,8 @@ function sending(record: TaskRecord, event: TaskEvent & { kind: "sending" }): Ta
     status: "unresolved",
     refusal: null,
     sendId: event.sendId,
-    // An earlier send of this attempt has no answer, so it may have created the task whatever happens to this send.
+    // If the record is already `unresolved`, an earlier send of this attempt has no answer. That send may have created
+    // the task, whatever happens to this send.
     earlierSendMayHaveArrived: record.earlierSendMayHaveArrived || record.status === "unresolved",
     sentAtMs: event.atMs,
     spend: reservation(record, event.atMs),

@@ -28,7 +28,7 @@ export async function machineId(stateDir: string | null): Promise<string> {
     await writeFile(file, `${fresh}\n`, { flag: "wx", mode: 0o600 });
     return fresh;
   } catch {
-    // Another process was first, or the folder is not writable.
+    // Another process created the file first, or the folder is not writable.
     return (await readId(file)) ?? fresh;
   }
 }

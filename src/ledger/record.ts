@@ -108,7 +108,7 @@ export function isOpen(record: TaskRecord): boolean {
       return true;
     case "succeeded":
       return record.files.length === 0;
-    // The outcome of an unanswered create is known only after a repeat, which requires a new call.
+    // Only a new call repeats an unanswered create, and only the repeat tells its outcome.
     case "unresolved":
     case "waiting":
     case "failed":
@@ -147,7 +147,8 @@ export interface RecordRow {
   readonly flight: Flight | null;
   readonly spend: { readonly credits: number; readonly atMs: number } | null;
   /**
-   * The wall-clock time of the refusal. The record is deleted some time after it. `null` if the record must be kept.
+   * The wall-clock time when the request was refused. Records of refused requests are deleted some time later. `null`
+   * if the record must be kept.
    */
   readonly refusedAtMs: number | null;
   /** The hashed lookup keys by which the record is found: those of its work, its tasks and its files. */
@@ -162,7 +163,10 @@ export interface RecordRow {
 export const originalInput = (input: string, writtenPrompt: string | null): string =>
   writtenPrompt === null ? input : JSON.stringify({ ...Object(JSON.parse(input)), prompt: writtenPrompt });
 
-/** Returns the lookup key of the work with the original text. A respelled request is found by this lookup key, too. */
+/**
+ * If words of the text were respelled, returns the lookup key of the work with the original text. The request is then
+ * also found by the text as the user gave it.
+ */
 function writtenNames({ origin, input, writtenPrompt, take }: TaskRecord): string[] {
   if (input === null || writtenPrompt === null || take === null) return [];
   return [originalWorkLookupKey(workIdOf(origin, originalInput(input, writtenPrompt), take))];

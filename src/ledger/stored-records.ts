@@ -47,7 +47,9 @@ export class StoredRecords {
     return null;
   }
 
-  /** Copies the value to the documents, then removes the record. Its spend stays counted. */
+  /**
+   * Copies the damaged value to the table of documents, then removes the record. The spend of the record stays counted.
+   */
   async setAside(stored: StoredValue, why: string): Promise<void> {
     const { recordId, value } = stored;
     const copyKey = `set-aside:${recordId}:${this.#clock.wallMs()}`;

@@ -61,8 +61,8 @@ export class CreateQueue {
       tryAdmit: (create) => this.#tryAdmit(create),
       failsAll: (error) => !(error instanceof AudioError && REFUSES_ONE_CREATE_ONLY.has(error.code)),
       releaseUnused: (outcome) => this.releaseUnused(outcome),
-      // A repeated send goes first, because it already has its place in flight. If it waited behind a create that waits
-      // for that place, both would wait forever.
+      // A repeated send goes first, because it already has a place in flight. Behind a create that waits for this
+      // place, the repeated send would wait forever, and so would the create.
       priority: ({ record, narrationId }) => {
         if (record.status === "unresolved") return 0;
         return (narrationId?.() ?? null) === null ? 1 : 2;

@@ -61,7 +61,8 @@ export class Limits {
   /**
    * Applies a 429. Creates pause in every process that uses this key and store; reads pause in this process only.
    *
-   * @param retryAfterSeconds as the service stated it; already limited, but not yet scaled
+   * @param retryAfterSeconds as the service stated it; already limited to the maximum, but not yet multiplied by the
+   *   time scale
    */
   async pause(limitClass: LimitClass, retryAfterSeconds: number): Promise<void> {
     const { clock, ledger, timeScale } = this.#options;

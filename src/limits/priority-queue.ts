@@ -56,7 +56,7 @@ export class PriorityQueue<Request, Outcome, Reason> {
     this.#wakeup.signal();
   }
 
-  /** Waits for an outcome. If the signal aborts, leaves the queue and rejects with its reason. */
+  /** Waits for an outcome. If the signal aborts, leaves the queue and rejects with the signal's reason. */
   enter(request: Request, signal: AbortSignal): Promise<Outcome> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) {

@@ -16,9 +16,11 @@ export interface ReadQueueOptions {
 export type ReadWaitReason = "paused" | "rate";
 
 export interface ReadOptions {
-  /** Whether the read is a poll. Polls keep a pace, and leave a part of the window to other reads. */
+  /**
+   * Whether the read is a poll. Polls are spaced, and leave some reads of each window to downloads and other queries.
+   */
   readonly isPoll?: boolean;
-  /** Called before each wait with its length in milliseconds, but not if the wait only spaces polls. */
+  /** Called before each wait, with its length in milliseconds. Not called for a wait that only spaces polls. */
   readonly onWaiting?: (reason: ReadWaitReason, waitMs: number) => void;
 }
 
@@ -56,7 +58,7 @@ export class ReadQueue {
     try {
       return await run();
     } finally {
-      // Count a read from its end, because the service may count it that late.
+      // Date the read by its end, because the service may count a read as late as that.
       admittedRead.atMs = this.#options.clock.steadyMs();
     }
   }
@@ -71,7 +73,7 @@ export class ReadQueue {
       clock: this.#options.clock,
       tryAdmit: async () => ask(),
       failsAll: () => true,
-      // Keep an unused read in the count until its window ends.
+      // Release nothing. An admitted read whose caller has left stays counted until its window ends.
       releaseUnused: async () => {},
       priority: () => 0,
       onWaiting: ({ onWaiting }, reason, waitMs) => {

@@ -20,7 +20,7 @@ const MARGIN_MS = 20;
 /**
  * Returns all durations for a time scale.
  *
- * @param timeScale 0.001 to 1; minimums apply, because timers are not arbitrarily fine
+ * @param timeScale 0.001 to 1. Scaled durations have minimums, because timers are not arbitrarily fine
  */
 export function limitTiming(timeScale: number): LimitTiming {
   const heartbeatMs = Math.max(50, HEARTBEAT_MS * timeScale);

@@ -16,7 +16,7 @@ export class Wakeup {
     this.#sleeper?.abort();
   }
 
-  /** Clears earlier signals. The caller is about to check anyway whether it may go on. */
+  /** Clears earlier signals. Call this only directly before a check that makes them unnecessary. */
   reset(): void {
     this.#isSignalled = false;
   }

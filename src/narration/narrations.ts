@@ -58,7 +58,6 @@ import {
   narrationStatus,
   withoutMissing,
 } from "./views/narration-view.ts";
-
 import type { PartRow } from "./views/parts-table.ts";
 
 export interface Narrations {
@@ -66,7 +65,8 @@ export interface Narrations {
    * Plans, continues or stops a narration, or reports its status. Waits while the narration runs, at most until the
    * call's wait ends.
    *
-   * @throws AudioError `invalid_request`, `not_found`, `store_unavailable`. Problems of parts are in the view instead
+   * @throws AudioError `invalid_request`, `not_found`, `store_unavailable`. Problems of parts are not thrown; the
+   *   result lists them
    */
   narrate(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<NarrationView>;
   /**
@@ -97,7 +97,7 @@ export interface NarrationsDeps {
   readonly holdsSecret: (text: string) => boolean;
 }
 
-/** Number of newest narrations whose files a new narration may replace. */
+/** A new narration may replace files of this many narrations, counted from the newest. */
 const MAX_OWNERS = 50;
 
 export class NarrationService implements Narrations {
@@ -146,7 +146,7 @@ export class NarrationService implements Narrations {
     call.signal.throwIfAborted();
     const first = await this.#planFirst(source, narration, changes);
     if (first !== null) {
-      // This call gets only the plan. Store its file name, but not its limit.
+      // Store the file name, but not the limit, because this call gets only the plan.
       await this.#apply(source, narration, { ...changes, maxCredits: null });
       return first;
     }
@@ -266,7 +266,8 @@ export class NarrationService implements Narrations {
   async #currentView(narrationId: string, changes: NarrateChanges): Promise<NarrationView> {
     const { clock, folder, ledger, partOperations } = this.#deps;
     const stored = await this.#repository.get(narrationId);
-    // A driver that has just begun may not have its lease yet.
+    // Count a driver of this process as the lease owner, because a driver that has just begun may not have its lease
+    // yet.
     const ownLease = this.#drivers.has(narrationId) ? ledger.identity.processId : null;
     const narration = { ...stored, leaseOwner: stored.leaseOwner ?? ownLease };
     const state = previewState(narration.state, changes, narration.plan);

@@ -1,5 +1,4 @@
 /** Plays a sound of any length, one segment after the other, without an audible gap. */
-
 import { elementPlayback, type Playback, samplesPlayback } from "./playback.ts";
 import type { Segment, Source } from "./segment.ts";
 

@@ -1,5 +1,4 @@
 /** Treats some client programs in ways that the protocol does not define. Each entry states the source. */
-
 import type { ResourceLinks } from "../config/settings.ts";
 
 /** An argument that a client adds to every tool's schema and sends to the server. */

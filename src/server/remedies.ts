@@ -1,5 +1,4 @@
 /** The remedy for each error code, addressed to an assistant. */
-
 import type { ErrorCode } from "../errors.ts";
 import { IN_CLIENT_SETTINGS } from "../settings-location.ts";
 

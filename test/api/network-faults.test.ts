@@ -1,7 +1,7 @@
 /** One request over connections that break, stall or speak nonsense at a chosen byte. */
 import { createServer, type Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { networkFailure } from "../../src/api/network-failure.ts";
+import { networkError } from "../../src/api/network-error.ts";
 import { wasNeverSent } from "../../src/api/retry.ts";
 import { createService } from "../../src/api/service.ts";
 import { AudioError } from "../../src/errors.ts";
@@ -56,13 +56,13 @@ describe("a request that never reached the service", () => {
     "names the example address that was left unchanged: %s",
     (host) => {
       const error = Object.assign(new Error("getaddrinfo"), { code: "ENOTFOUND" });
-      expect(networkFailure(error, host, false)).toMatchObject({
+      expect(networkError(error, host, false)).toMatchObject({
         code: "network_error",
         retryable: false,
         message: expect.stringContaining("example address"),
         remedy: expect.stringContaining("AUDIO_BASE_URL"),
       });
-      const other = networkFailure(error, "audio.example.company", false);
+      const other = networkError(error, "audio.example.company", false);
       expect(other).toMatchObject({ retryable: true, message: expect.stringContaining("cannot be reached") });
     },
   );
@@ -127,7 +127,7 @@ describe("a bug in this program", () => {
     new Error("something that nobody foresaw"),
     "no error at all",
   ])("is thrown unchanged: %s", (mistake) => {
-    expect(networkFailure(mistake, "host", true)).toBe(mistake);
+    expect(networkError(mistake, "host", true)).toBe(mistake);
   });
 });
 

@@ -1,5 +1,4 @@
 /** The interface of a client program under test, and its inputs. */
-
 import type { Scene } from "./conversation.ts";
 import type { Desk, Ended } from "./desk.ts";
 import type { Sandbox } from "./sandbox.ts";

@@ -1,5 +1,4 @@
 /** The packed `.mcpb`, unzipped into an empty folder, on every supported Node: handshake, tools, and a generation. */
-
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";

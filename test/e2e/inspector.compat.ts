@@ -1,5 +1,4 @@
 /** The MCP Inspector's command line with the built bin: tools, a generation with real speech, and an error. */
-
 import { existsSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { z } from "zod";

@@ -1,5 +1,4 @@
 /** The main job over stdio with both official clients, against the sandbox with real speech. */
-
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

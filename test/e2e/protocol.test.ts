@@ -1,5 +1,4 @@
 /** The protocol itself: both eras, nothing else on stdout, a dist that runs alone, and older Node versions. */
-
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";

@@ -1,5 +1,4 @@
 /** The client blocks of the documents, started as written: only path, address and key are filled in. */
-
 import { execFile, execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";

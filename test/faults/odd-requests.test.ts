@@ -2,7 +2,6 @@
  * Requests with the spellings of other languages: absent values may be `null`, and a message that is not a request
  * still gets an answer.
  */
-
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";

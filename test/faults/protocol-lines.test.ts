@@ -1,5 +1,4 @@
 /** A client sends lines that are not requests: the server goes on, and writes nothing but protocol. */
-
 import { describe, expect, it } from "vitest";
 import { VOICE_IDS } from "../../src/contract/voices.ts";
 import { countOf } from "../support/voices-of.ts";

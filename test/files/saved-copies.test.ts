@@ -5,8 +5,9 @@ import { mkdirSync, readFileSync, renameSync, symlinkSync, unlinkSync, writeFile
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import type { OutputFolder } from "../../src/files/output-folder.ts";
+import { precheckFileName } from "../../src/files/precheck-file-name.ts";
 import { saveAudio } from "../../src/files/save-audio.ts";
-import { copyToName, isIntact, precheckFileName, readSaved } from "../../src/files/saved-copies.ts";
+import { copyToName, isIntact, readSaved } from "../../src/files/saved-copies.ts";
 import type { SavedFile } from "../../src/files/saved-file.ts";
 import { failureOf } from "../api/failure.ts";
 import { listing, newFolder, newOutputFolder, removeFolders } from "./folders.ts";

@@ -1,5 +1,4 @@
 /** The built bin with its sandbox, and the requests that a host makes. */
-
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";

@@ -1,9 +1,9 @@
 /** Errors as thrown by the program, with their own messages, for the file of texts. */
-import { networkFailure } from "../../src/api/network-failure.ts";
+import { networkError } from "../../src/api/network-error.ts";
 import { type Operation, rejectionError } from "../../src/api/rejection.ts";
 import { serviceReason } from "../../src/api/service-text.ts";
 import { AudioError } from "../../src/errors.ts";
-import { fileError, notWritableError } from "../../src/files/file-failure.ts";
+import { fileError, notWritableError } from "../../src/files/file-error.ts";
 import { checkFileName } from "../../src/files/file-name.ts";
 import { decodeText } from "../../src/files/text-bytes.ts";
 import { canonicalInput } from "../../src/generation/canonical-input.ts";
@@ -49,7 +49,7 @@ function ofSystem(code: string): AudioError {
 }
 
 function ofNetwork(code: string): AudioError {
-  const failure = networkFailure(Object.assign(new Error(code), { code }), "audio.example.com", false);
+  const failure = networkError(Object.assign(new Error(code), { code }), "audio.example.com", false);
   if (failure instanceof AudioError) return failure;
   throw new Error(`${code} is not a failure of the network`);
 }

@@ -1,11 +1,11 @@
 /** Makes captions (WebVTT, SubRip) for a joined file from the sentences of its parts. */
 import type { OutputFormat } from "../../contract/audio-format.ts";
 import type { Span } from "../join-request.ts";
+import type { LoudnessMeters } from "../loudness.ts";
 import { mp3Loudness } from "../mp3/mp3-loudness.ts";
 import { type PartFile, PartFiles } from "../part-file.ts";
 import { pcmLoudness, wavLoudness } from "../raw/sample-loudness.ts";
 import { cueTexts, cueWeight } from "./cue-text.ts";
-import type { LoudnessMeters } from "./loudness.ts";
 import { sentenceTimes } from "./sentence-times.ts";
 import { findSilences, type Silence } from "./silences.ts";
 

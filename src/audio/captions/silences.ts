@@ -1,5 +1,5 @@
 /** Finds the silences inside a part. */
-import type { Loudness } from "./loudness.ts";
+import type { Loudness } from "../loudness.ts";
 
 /** A silence, counted from the beginning of the part's sound. */
 export interface Silence {

@@ -1,5 +1,5 @@
 /** Estimates the loudness of an mp3 part from the side information of its frames, without decoding sound. */
-import { type Loudness, SILENT_DB } from "../captions/loudness.ts";
+import { type Loudness, SILENT_DB } from "../loudness.ts";
 import type { PartFile } from "../part-file.ts";
 import type { Frame } from "./frames.ts";
 import type { Information } from "./info-frame.ts";

@@ -1,5 +1,5 @@
 /** Measures the loudness of uncompressed samples. */
-import { type Loudness, SILENT_DB } from "../captions/loudness.ts";
+import { type Loudness, SILENT_DB } from "../loudness.ts";
 import { type PartFile, WINDOW_BYTES } from "../part-file.ts";
 import { pcmChannels } from "./join-pcm.ts";
 import { readWav, WAVE_FLOAT, type WavFormat } from "./read-wav.ts";

@@ -63,7 +63,8 @@ async function waitForAdmission(
   try {
     const create: QueuedCreate = {
       record: job.record,
-      // A create that may have arrived is always completed, because its credits may already be reserved.
+      // Skip the narration's checks for a create that may have arrived. Such a create is always sent again, because its
+      // credits may already be reserved.
       narrationId: () => (job.hasUnansweredCreate ? null : job.narrationId),
       isForHandles: () => job.isForHandles,
       onWaiting: (reason, waitMs) => {
@@ -142,8 +143,8 @@ async function send(
   }
   limits.background.clearPending(admitted.sendId);
   for (const oddity of task.oddities) deps.log.warn(`task ${task.taskId}: ${oddity}`);
-  // A failed task in the response to the first send does not count as new, because an earlier call made it under the
-  // same key. After a send without a response, the failed task may be this job's own, so it counts.
+  // Count the tasks that this job created. A failed task counts only if an earlier send of this job got no response,
+  // because that send may have created the task. Any other failed task was made by an earlier call under the same key.
   if (task.status !== "failed" || job.unansweredAttempt === attempt) job.newTasks += 1;
   // Store the task id before anything else.
   await persist(job, deps, { kind: "observed", attempt, task, atMs: clock.wallMs() }, { slot });

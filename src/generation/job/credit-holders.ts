@@ -12,12 +12,11 @@ import type { GenerationDeps } from "../deps.ts";
 const MAX_PER_STATUS = IN_FLIGHT_TASKS + 1;
 
 /**
- * Lists the other requests of this API key that held credits when the create was refused.
+ * Lists the other requests of this API key that hold credits after a create was refused.
  *
  * @param refused the record of the refused create, with the time it was sent
- * @returns ids of the records that still hold credits. An empty list means that a request has ended since the create
- *   was sent, so that credits may be free. `null` means that no other request held credits, so that waiting is
- *   pointless.
+ * @returns ids of the records that hold credits. An empty list if a request has ended since the create was sent, so
+ *   that credits may be free. `null` if no other request holds credits, so that waiting is pointless.
  */
 export async function creditHolders(refused: TaskRecord, deps: GenerationDeps): Promise<string[] | null> {
   const otherRecords = await otherRequests(refused, deps);
@@ -46,7 +45,7 @@ export async function waitForCredits(
 }
 
 /**
- * Whether a record holds credits. A create without a response counts as holding credits for one lease period only,
+ * Whether a record holds credits. A create without a response counts only during one lease period after its send,
  * because its result may never be known.
  */
 function isHolding(record: TaskRecord, { clock, ledger }: GenerationDeps): boolean {

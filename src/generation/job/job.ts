@@ -25,7 +25,7 @@ export class NotWantedError extends Error {
   override readonly name = "NotWantedError";
 }
 
-/** Time after which a client that repeats an open call has probably given up on the first one. */
+/** If a client repeats a call that has been open for this time, the client has probably given up the open call. */
 const SILENT_AFTER_MS = 2000;
 
 export class Job {
@@ -107,8 +107,8 @@ export class Job {
   }
 
   /**
-   * Whether a new caller is probably repeating an earlier call that its client gave up. Such an earlier call was
-   * cancelled, or has been open for long. Each cancellation counts for one new caller only.
+   * Whether a new caller is probably repeating an earlier call that its client gave up. The earlier call was cancelled,
+   * or has been open for at least {@link SILENT_AFTER_MS}. Each cancellation counts for one new caller only.
    */
   consumeLikelyRetry(): boolean {
     const wasCancelled = this.#wasCancelled;

@@ -52,8 +52,8 @@ export class Jobs {
   }
 
   /**
-   * Sets the listener that is called while tasks in flight delay a create. The processes of those tasks may have
-   * died and left them unwatched.
+   * Sets the listener that is called while tasks in flight delay a create. The processes that watched those tasks may
+   * have died.
    */
   onInFlightFull(listener: () => void): void {
     this.#onInFlightFull = listener;
@@ -138,10 +138,10 @@ export class Jobs {
   }
 
   /**
-   * Runs the actions of a record until the job ends. This process has the lease of the record, except if only its audio
-   * is left to download.
+   * Runs the actions of a record until the job ends. This process has the lease of the record, unless only the audio of
+   * the record is left to download.
    *
-   * @param hadFailed whether an earlier attempt had failed; this call then creates at most one new task
+   * @param hadFailed whether an earlier attempt had failed; if so, the job creates at most one new task
    */
   async #run(job: Job, hadFailed: boolean): Promise<JobEnd> {
     const { clock, timing, limits } = this.#deps;

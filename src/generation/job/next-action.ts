@@ -28,16 +28,17 @@ export type FailureSeen =
   | "meanwhile";
 
 export interface JobFacts {
-  /** The job may send creates, and a caller still wants its task. */
+  /** Whether the job may send creates and a caller still wants the task. */
   readonly mayCreate: boolean;
-  /** The job makes a part of a narration. The narration checks its own credit limit for each attempt. */
+  /** Whether the job makes a part of a narration. If so, the narration checks its own credit limit for each attempt. */
   readonly isOfNarration: boolean;
   /**
-   * The callers allow a new attempt if the response to the create shows that the current attempt has already failed.
+   * Whether the callers allow a new attempt if the response to the create shows that the current attempt has already
+   * failed.
    */
   readonly mayRetryFailedAttempt: boolean;
   readonly failure: FailureSeen;
-  /** The record already had a failed attempt when this process acquired the lease. */
+  /** Whether the record already had a failed attempt when this process acquired the lease. */
   readonly hadFailed: boolean;
   /** Number of tasks that this job has created. */
   readonly newTasks: number;
@@ -73,8 +74,8 @@ export function nextAction(record: TaskRecord, facts: JobFacts): TaskAction {
 
 /**
  * Whether to start a new attempt after a failed one. If the task had failed before this job started, the new call pays
- * for another task. After any other failure, the request is repeated only if the task was refunded. A task that this
- * job created is repeated once.
+ * for another task. If the task failed later, a new attempt requires that the task was refunded, and a task that this
+ * job created is repeated at most once.
  */
 function mayTryAgain(record: TaskRecord, facts: JobFacts): boolean {
   if (!facts.mayCreate) return false;

@@ -23,7 +23,10 @@ export type Phase =
   | { readonly kind: "sending"; readonly sinceMs: number; readonly before: Phase }
   /** An error occurred, and the step is retried. */
   | { readonly kind: "retrying"; readonly error: AudioError; readonly untilMs: number }
-  /** The task is being polled. `unknownStatus`: an unknown status of the service, `""` if it must not be shown. */
+  /**
+   * The task is being polled. `unknownStatus`: a status of the service that this program does not know; `""` if that
+   * status must not be shown.
+   */
   | { readonly kind: "watching"; readonly sinceMs: number; readonly unknownStatus?: string | undefined }
   /** The audio is being downloaded. `trouble`: the error of the previous try. */
   | { readonly kind: "saving"; readonly trouble: AudioError | null };

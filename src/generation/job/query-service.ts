@@ -1,5 +1,4 @@
 /** Sends one query for a task within the shared read limit. */
-
 import type { ObservedTask } from "../../api/read-task.ts";
 import { decideRead } from "../../api/retry.ts";
 import type { Deadline } from "../../deadline.ts";

@@ -1,5 +1,4 @@
 /** Downloads a succeeded task's audio into the output folder. */
-
 import type { ContentResponse } from "../../api/content.ts";
 import { downloadInto } from "../../api/download.ts";
 import { decideRead, pauseAfterBreakMs } from "../../api/retry.ts";

@@ -25,8 +25,8 @@ export interface Call {
 /** The first step of a call that has a call handle. It runs before the job of the call starts. */
 export interface BeforeJob {
   /**
-   * Whether the call handle was opened earlier and its work is now resumed. If so, a failed attempt was made for this
-   * call handle, so it is not repeated.
+   * Whether this call resumes a call handle that was opened earlier. If so, a failed attempt was made for this call
+   * handle, so the attempt is not repeated.
    */
   readonly isResumed: boolean;
   /**
@@ -103,7 +103,10 @@ export function isAnswered(job: Job, clock: Pick<Clock, "steadyMs">): boolean {
   return record.taskId !== null || (phase.kind === "held" && phase.untilMs - clock.steadyMs() > LONG_HOLD_MS);
 }
 
-/** Time without a response after which a send counts as unanswered, even if a hold came before the send. */
+/**
+ * Time without a response after which a send that followed a hold counts as unanswered. Any other send counts as
+ * unanswered at once.
+ */
 const SILENCE_MS = 5000;
 
 /** Throws if the service could not be reached before the call's time was over. */

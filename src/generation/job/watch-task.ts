@@ -14,7 +14,8 @@ import { queryService } from "./query-service.ts";
  * Polls until the task has ended. Gives up only on a 401, on two 404s in a row, or when the recovery window ends. An
  * unavailable ledger is retried for the same window. After any other response the task is polled again.
  *
- * @throws AudioError `not_found` (recorded), `invalid_api_key`, `store_unavailable`, or `wait_expired`
+ * @throws AudioError `not_found` once the record is marked as gone, `invalid_api_key`, `store_unavailable`, or
+ *   `wait_expired`
  */
 export async function watchTask(job: Job, deps: GenerationDeps): Promise<void> {
   const { clock, timing } = deps;

@@ -5,7 +5,8 @@ import { isNumbered, numberedName, wrongFormatName } from "../../files/file-name
 import { LAST_NUMBER } from "../../files/next-name.ts";
 import { partsPath } from "../../files/output-folder.ts";
 import { planReplacement } from "../../files/plan-replacement.ts";
-import { copyToName, precheckFileName } from "../../files/saved-copies.ts";
+import { precheckFileName } from "../../files/precheck-file-name.ts";
+import { copyToName } from "../../files/saved-copies.ts";
 import type { ReplacedFile, SavedFile } from "../../files/saved-file.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
@@ -112,7 +113,7 @@ export async function saveUnderName(
     isNameFreeOfOtherRecords(deps, { ...record, replacedFile: replaces }, tried);
   const namedFile = await copyToName(file, deps.folder, name, { replacedFile: replaces, mayBeNamed });
   if (namedFile.path === file.path) return file;
-  // Store the time, because it decides which record owns a name that was used more than once.
+  // Store the time of saving, because a name that was used more than once belongs to the record that saved it last.
   const dated = { ...namedFile, savedAtMs: deps.clock.wallMs() };
   await deps.ledger.apply(record, { kind: "saved", file: dated });
   return dated;
@@ -127,7 +128,7 @@ async function findReplaced(
 ): Promise<ReplacedFile | null> {
   if (file.path === join(deps.folder.root, name)) return null;
   const owner = await findNameOwner(deps, name);
-  // If no record has the name, keep the replacement that was recorded earlier, because a process may have been killed
-  // while it replaced the file.
+  // If no record owns the name, return the file that was to be replaced according to the record, because a process may
+  // have been killed during that replacement.
   return owner === null ? replacedFile : await planReplacement(deps.folder, name, owner.file);
 }

@@ -7,7 +7,7 @@ import { type Deadline, withDeadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import { checkFileName, numberedName } from "../../files/file-name.ts";
 import { LAST_NUMBER } from "../../files/next-name.ts";
-import { precheckFileName } from "../../files/saved-copies.ts";
+import { precheckFileName } from "../../files/precheck-file-name.ts";
 import { externalWorkId } from "../../ledger/identity.ts";
 import { applyEvent } from "../../ledger/lifecycle.ts";
 import type { TaskRecord } from "../../ledger/record.ts";

@@ -140,9 +140,9 @@ async function findSavedAmong(
 }
 
 /**
- * Given another API key's record of a task, returns this API key's own record of it. If this key has no record, drafts
- * one without writing it. The other record is unchanged. Both records name the task, so the spending counts the task
- * once.
+ * Given another API key's record of a task, returns this API key's own record of the task. If this key has no record,
+ * drafts one without writing it. The other record is unchanged. Both records name the task, so the budget counts the
+ * task once.
  *
  * @throws AudioError `not_found` for another account's task, and errors of the query
  */

@@ -58,8 +58,8 @@ export interface PartCall {
 }
 
 /**
- * Waits until a part has ended and is saved, if it was accepted or its create is in progress. Does nothing for any
- * other part. Sends no create.
+ * If a part was accepted or its create is in progress, waits until the part has ended and is saved. Does nothing for
+ * any other part. Sends no create.
  *
  * @throws the signal's reason
  */
@@ -85,17 +85,21 @@ export async function finishPart(
   await waitForJob(job, openPartCall(deps, signal));
 }
 
-/** Opens a call that waits longer than the service can take for a part. */
+/** Opens a call whose wait exceeds the longest time that the service can take for a part. */
 function openPartCall({ clock, timing }: GenerationDeps, signal: AbortSignal): OpenCall {
   const deadline = new Deadline(clock, 2 * timing.recoveryWindowMs);
   return { signal, waitMs: deadline.leftMs, onProgress: () => undefined, deadline };
 }
 
 /**
- * Finds the record of a part across API keys. The first of these counts: this key's succeeded record, another key's
- * record whose audio is here, this key's record if it was sent, the newest record that another key sent, this key's
- * unsent record. Another key's record no longer counts once the service shows that its task belongs to another account.
- * From then on, a record of this key counts in its place.
+ * Finds the record of a part across API keys. Once the service shows that the task of another key's record belongs to
+ * another account, a record of this key is used instead. Returns the first of these that exists:
+ *
+ * - this key's succeeded record
+ * - another key's record whose audio is here
+ * - this key's sent record
+ * - the newest sent record of another key
+ * - this key's unsent record
  *
  * @returns `null` if the part was never requested
  */
@@ -114,7 +118,8 @@ export async function findPart(
   if (ownRecord !== undefined && wasSent(ownRecord)) return ownRecord;
   const newest = records.findLast((record) => record !== ownRecord && wasSent(record));
   if (newest === undefined) return ownRecord ?? null;
-  // Keep only the cost of the record, because its audio is not here and may have to be made again.
+  // Return a succeeded record without its task but with its cost, because its audio is not here and may have to be made
+  // again.
   return newest.status === "succeeded" ? { ...newest, ...NO_TASK_YET } : newest;
 }
 

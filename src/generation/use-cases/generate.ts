@@ -44,7 +44,8 @@ export interface GenerateRequest {
 }
 
 /**
- * Adds to a request what identifies it in the ledger, after all checks that need no ledger.
+ * Makes all checks of a request that need no ledger. Returns the request with everything that identifies it in the
+ * ledger.
  *
  * @throws AudioError `invalid_file_name`, `request_too_large`
  */
@@ -157,8 +158,8 @@ async function runRecord(
     mayRetryFailedAttempt: call.beforeJob?.isResumed !== true,
   });
   const isEnough = call.waitMs > 0 ? () => false : () => isAnswered(job, deps.clock);
-  // The client may give up as early as before, so the repeated call returns a handle soon. The first call keeps its
-  // wait.
+  // A client that gave up the first call may give up its repeat as early, so the repeated call returns a handle soon.
+  // The wait of the first call does not change.
   const isRepeat = call.beforeJob === undefined && !isNew && job.consumeLikelyRetry();
   const waiting = isRepeat ? withShorterWait(call, REPEAT_WAIT_MS, deps.clock) : call;
   const end = (await waitForJob(job, waiting, isEnough)) ?? (await waitUntilStored(job, call, deps));
@@ -182,7 +183,7 @@ async function runRecord(
   }
 }
 
-/** Maximum wait for the ledger, which throws within 5 s. */
+/** Maximum wait for the ledger. It exceeds the 5 s within which the ledger itself throws. */
 const LEDGER_ANSWERS_WITHIN_MS = 6000;
 
 /**
@@ -216,7 +217,7 @@ async function markListed({ ledger }: GenerationDeps, record: TaskRecord): Promi
   return (await ledger.apply(record, { kind: "listed" })) ?? record;
 }
 
-/** Maximum wait of a repeated call whose client gave up the first call. The repeated call returns within 2 s. */
+/** Maximum wait of a repeated call whose client gave up the first call. It lets the repeated call return within 2 s. */
 const REPEAT_WAIT_MS = 1500;
 
 const withShorterWait = (call: OpenCall, ms: number, clock: Clock): OpenCall => ({
@@ -229,7 +230,7 @@ export function describeActivity(
   { phase, record }: Job,
   { clock }: Pick<GenerationDeps, "clock">,
 ): string | null {
-  // In these phases the status of the task is enough.
+  // These phases need no description, because the status of the task is enough.
   const isPlain =
     (phase.kind === "watching" && phase.unknownStatus === undefined) ||
     (phase.kind === "saving" && phase.trouble === null);

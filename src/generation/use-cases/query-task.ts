@@ -1,5 +1,4 @@
 /** The use case of `get_task`: reports a task's status and waits for it. Sends no create. */
-
 import type { ObservedTask } from "../../api/read-task.ts";
 import { decideRead } from "../../api/retry.ts";
 import type { Clock } from "../../clock.ts";
@@ -139,7 +138,7 @@ function hasChanged({ phase, record }: Job, before: TaskRecord): boolean {
   return isKnown || phase.kind === "retrying";
 }
 
-/** Throws if the query just failed. */
+/** Throws the error of the last query if that query failed. */
 function throwIfQueryFailed({ phase, record }: Job): void {
   if (phase.kind === "retrying") throw phase.error.withIds({ taskId: record.taskId ?? undefined });
 }
@@ -200,8 +199,8 @@ async function getForeignTask(deps: GenerationDeps, taskId: string, call: OpenCa
 }
 
 /**
- * Whether the error means that this process's read limit outlasts the call. Such an error has no HTTP status, but a 429
- * of the service has one.
+ * Whether the error comes from this process's own read limit, which would outlast the call. Such an error has no HTTP
+ * status, unlike a 429 of the service.
  */
 const isOwnReadLimit = (error: unknown): error is AudioError =>
   error instanceof AudioError && error.code === "rate_limit" && error.httpStatus === undefined;

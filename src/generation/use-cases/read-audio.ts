@@ -74,7 +74,7 @@ async function locatePath(deps: GenerationDeps, path: string): Promise<Located |
 async function locateSpelling(deps: GenerationDeps, path: string): Promise<Located | null> {
   for (const spelling of await otherSpellings(path, deps.folder.root)) {
     const located = await locatePath(deps, spelling);
-    // Compare the bytes, because a similar name may belong to another file.
+    // Compare the content of the file, because a path with a similar spelling may be that of another file.
     if (located !== null && (await hasContent(path, located.file))) return located;
   }
   return null;

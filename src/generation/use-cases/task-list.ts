@@ -50,7 +50,9 @@ export interface ListedTask {
   readonly missingPath: string | null;
   /** Path of delivered bytes that do not match the format. */
   readonly wrongFormatPath: string | null;
-  /** Whether the request is of another API key. The effect of a repeat then depends on the account of that key. */
+  /**
+   * Whether the request belongs to another API key. If so, the effect of a repeat depends on the account of that key.
+   */
   readonly isOtherKey: boolean;
   /** The reason why a request was refused and is not sent again automatically. */
   readonly refusal: AudioError | null;

@@ -6,7 +6,7 @@ import Client from "pg/lib/client.js";
 import { z } from "zod";
 import type { PostgresAddress } from "../../config/postgres-address.ts";
 import { AudioError } from "../../errors.ts";
-import { systemReason } from "../../files/file-failure.ts";
+import { systemReason } from "../../files/file-error.ts";
 import { type Rows, type SqlValue, type Statement, sql, type Transaction } from "../store/sql-engine.ts";
 import { LostConnection, NoAnswerError, NotCommitted } from "./postgres-faults.ts";
 
@@ -154,7 +154,7 @@ export class PostgresConnection {
   run(statements: readonly Statement[], untilMs: number): Promise<Answer[]> {
     return this.#bounded(ANSWER_MS, untilMs, async () => {
       this.#client.ref();
-      // Send all statements in one piece, so that the server answers in one piece, too.
+      // Send all statements together, so that the server sends its answers together, too.
       this.#socket.cork();
       const queries = statements.map(({ sql: text, values }) =>
         this.#client.query(numbered(text), values.map(withoutNul)),

@@ -12,7 +12,7 @@ import { PostgresConnection } from "./postgres-connection.ts";
 import { isReadOnly, isTransient, LostConnection, NoAnswerError, postgresError } from "./postgres-faults.ts";
 import { prepareTables, TABLE_NAMES } from "./postgres-tables.ts";
 
-/** How long a server may be unavailable before a call reports it. */
+/** How long a call tries again while the server is unavailable. After this time, the call reports the outage. */
 const RETRY_MS = 5_000;
 /**
  * Minimum time that must be left for a further try. A shorter try would end without an answer and hide the real reason.
@@ -176,8 +176,8 @@ export class PostgresEngine implements SqlEngine {
     // Throw at once for a call that was already waiting when the server was reported as unreachable.
     if (isOutageKnown && askedAtMs <= this.#reportedAtMs)
       throw postgresError(this.description, this.#lastError);
-    // Measure an outage from the server's last answer. Before that answer, a call only waited for other calls of this
-    // process.
+    // If the server has answered since this call was made, measure the outage from that answer. Before it, this call
+    // only waited for other calls of this process.
     const startedAtMs = isOutageKnown ? performance.now() : Math.max(askedAtMs, this.#answeredAtMs);
     const untilMs = startedAtMs + (isOutageKnown ? SINGLE_TRY_MS : RETRY_MS);
     for (;;) {
@@ -191,8 +191,8 @@ export class PostgresEngine implements SqlEngine {
           throw postgresError(this.description, error);
         }
         this.#log.debug(`the ledger's database is asked again: ${describeCause(error)}`);
-        // Use this timer because it keeps the process alive, unlike the timers of the clock. A write under way must not
-        // be cut off.
+        // Use a timer that keeps the process alive, so that a write under way is not cut off. The timers of the clock
+        // would let the process end.
         await pause(20 + Math.random() * 80);
       }
     }

@@ -1,7 +1,7 @@
 /** Describes faults of the PostgreSQL server, and decides whether a retry may help. */
 import { z } from "zod";
 import { AudioError } from "../../errors.ts";
-import { systemCode } from "../../files/file-failure.ts";
+import { systemCode } from "../../files/file-error.ts";
 
 /** The connection broke or timed out. The statements that were sent may have taken effect. */
 export class LostConnection extends Error {
@@ -69,7 +69,7 @@ const FOREIGN: FaultMessage = {
 
 const READ_ONLY = "25006";
 
-/** Messages by SQLSTATE: the whole code, or its first two or three characters. */
+/** Messages by SQLSTATE. A key is the whole code, or its first two or three characters. */
 const BY_STATE: Readonly<Record<string, FaultMessage>> = {
   "08": { what: "broke the connection", remedy: CALL_AGAIN, isTransient: true },
   [READ_ONLY]: {

@@ -80,8 +80,8 @@ export function isRepeatedAdmission(
 
 /**
  * Judges in this order: record and lease, whether the create is wanted, narration, budget, pause, rate, places in
- * flight. Pause, rate and places are judged last, so a time to wait is returned only to the process that may send the
- * create.
+ * flight. Only pause, rate and places in flight give a time to wait. They are judged last, so that only the process
+ * that may send the create gets this time.
  */
 export function judgeAdmission(
   question: RequestedAdmission,

@@ -59,7 +59,10 @@ export function withPause(state: ApiKeyState, lengthMs: number, nowMs: number): 
   return pauseLeftMs(state, nowMs) >= lengthMs ? state : { ...state, pause: { atMs: nowMs, lengthMs } };
 }
 
-/** A pending slot counts from its owner's last heartbeat, because its create may still be under way. */
+/**
+ * Returns the time from which a slot counts. For a pending slot, this is the last heartbeat of its owner, because the
+ * create may still be under way.
+ */
 const slotSeenAtMs = ({ heartbeats }: ApiKeyState, { owner, isPending, atMs }: Slot): number =>
   isPending ? Math.max(atMs, heartbeats[owner] ?? atMs) : atMs;
 
@@ -72,7 +75,8 @@ export function withoutOldSlots(state: ApiKeyState, windowMs: number, nowMs: num
  * Returns the milliseconds until one more create fits into the window: 0 if it fits now, and the length of the window
  * if `maxCreates` is 0.
  *
- * @param exceptSendId the send that asks. If its admission is repeated, it has a slot already, which is not counted
+ * @param exceptSendId the send that asks. If its admission is repeated, the send already has a slot. This slot is not
+ *   counted
  */
 export function rateWaitMs(
   state: ApiKeyState,
@@ -102,13 +106,16 @@ export function withSlot(
   return { ...state, slots: [...state.slots, { sendId, owner, isPending: true, atMs: nowMs }] };
 }
 
-/** How a create ended. `counts`: the request was sent, so its window starts now. `unsent`: the slot is returned. */
+/**
+ * How a create ended. `counts`: the create was sent, and its slot counts for one window from now. `unsent`: the create
+ * was not sent, and its slot is free at once.
+ */
 export interface SlotRelease {
   readonly sendId: string;
   readonly outcome: "counts" | "unsent";
 }
 
-/** Ends a pending slot. Repeating a release changes nothing. */
+/** Releases a pending slot. Leaves a slot that was already released unchanged. */
 export function withReleasedSlot(
   state: ApiKeyState,
   { sendId, outcome }: SlotRelease,

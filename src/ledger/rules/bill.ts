@@ -1,5 +1,4 @@
 /** Sums the credits that are reserved or charged for a narration's tasks. Pure. */
-
 import { MAXIMUM_CHARGE_CREDITS } from "../../contract/billing.ts";
 
 /** A task that was sent for a narration, as the record of one API key states it. */
@@ -29,7 +28,7 @@ function keepOnePerWork(lines: readonly BillLine[], rankOf: (line: BillLine) => 
 }
 
 /**
- * Picks one line to show for each work. Prefers an answered task of this key, then an answered task of another key,
+ * Picks one line to show for each work. Prefers an answered create of this key, then an answered create of another key,
  * then an unanswered create, then a line without credits.
  */
 export const billByWork = (lines: readonly BillLine[], keyId: string): BillLine[] =>
@@ -39,11 +38,12 @@ export const billByWork = (lines: readonly BillLine[], keyId: string): BillLine[
   });
 
 /**
- * Sums the credits that a limit counts, with one line for each work. This key's line counts if it has credits, because
- * an earlier key may belong to another account. Otherwise the line with the most credits counts.
+ * Sums the credits that count towards a limit, with one line for each work. Takes this key's line if that line has
+ * credits, and otherwise the line with the most credits. Prefers this key, because an earlier key may belong to another
+ * account.
  *
- * @param exceptWork the lookup key of the work whose create asks for admission. This work is left out, because the
- *   caller adds its reservation
+ * @param exceptWork the lookup key of the work whose create asks for admission. The sum leaves this work out, because
+ *   the caller adds the work's reservation
  */
 export const billedCredits = (lines: readonly BillLine[], keyId: string, exceptWork: string): number =>
   keepOnePerWork(lines, (line) => (line.keyId === keyId && line.credits > 0 ? Infinity : line.credits))

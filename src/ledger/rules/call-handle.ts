@@ -14,10 +14,10 @@ export const saveOptionsSchema = z.object({
   replayed: z.boolean(),
 });
 
-/** How to save the audio. Calls for one request with the same options share a handle. */
+/** How to save the audio. Calls share a handle if they make the same request with the same options. */
 export type SaveOptions = Pick<z.infer<typeof saveOptionsSchema>, "fileName" | "replace">;
 
-/** How the handle ended. The issuer of the handle interprets the other fields. */
+/** How the handle ended. Only the code that issued the handle reads the fields besides `kind`. */
 export const handleEndSchema = z.looseObject({ kind: z.string() });
 export type CallHandleEnd = z.infer<typeof handleEndSchema>;
 
@@ -71,7 +71,7 @@ export function handleTarget(value: string | undefined): HandleTarget | null {
 export const isHandleWanted = ({ endedAtMs, cancelAskedAtMs }: CallHandle): boolean =>
   endedAtMs === null && cancelAskedAtMs === null;
 
-/** A new handle's row without the fields that its target determines. */
+/** A new handle, without the fields that depend on the state of its record or narration. */
 export type CallHandleDraft = Pick<CallHandle, "handleId" | "keyId" | "targetId" | "openedAtMs">;
 
 /** Returns the open handle with the same options. If there is none, returns a new handle. */
@@ -93,8 +93,7 @@ export function openedHandle(
   return {
     ...draft,
     kind: "request",
-    // If the request has failed, its new handle belongs to the next attempt, because no call repeats a failed
-    // attempt.
+    // Assign the new handle of a failed request to the next attempt. A failed attempt is never repeated.
     attempt: attempt + (hasFailed ? 1 : 0),
     saveOptions: { fileName, replace, replayed: taskId !== null && !hasFailed },
     cancelAskedAtMs: null,
@@ -109,7 +108,7 @@ export const endedHandle = (handle: CallHandle, end: CallHandleEnd, endedAtMs: n
 
 /**
  * Cancels a handle. If nothing was sent for its record, the handle ends at once. If something was sent, the handle ends
- * when the record waits again.
+ * when the record's status is `waiting` again.
  */
 export function cancelledHandle(handle: CallHandle, target: HandleTarget | null, atMs: number): CallHandle {
   if (!isHandleWanted(handle)) return handle;

@@ -28,7 +28,10 @@ const hasSameNames = (before: TaskRecord, after: TaskRecord): boolean =>
 const spendsTheSame = ({ spend: one }: TaskRecord, { spend: other }: TaskRecord): boolean =>
   one?.credits === other?.credits && one?.atMs === other?.atMs;
 
-/** A new date counts as an increase, because it may move the spend into another window. */
+/**
+ * Whether the spend increases. A new date counts as an increase, because it may move the spend into another window of
+ * the budget.
+ */
 const spendsMore = (before: TaskRecord, after: TaskRecord): boolean => {
   if (spendsTheSame(before, after)) return false;
   if (before.spend === null || after.spend === null) return true;

@@ -4,7 +4,10 @@ import { MAX_IN_FLIGHT_MS } from "../durations.ts";
 import type { Flight, RecordStatus } from "../record.ts";
 import type { ApiKeyState } from "./api-key-state.ts";
 
-/** A place that ended long ago keeps its date with `flight: null`, so that a later write does not renew it. */
+/**
+ * A place in flight. If it ended long ago, `flight` is `null` but the date is kept. The date shows later writes of the
+ * record that they must not take the place again.
+ */
 export interface InFlightPlace {
   readonly flight: Flight | null;
   /** The steady-clock time when the place was taken. */
@@ -31,7 +34,8 @@ function placeEndMs(
   const startMs = Math.min(atMs ?? nowMs, nowMs);
   if (flight === "accepted") return startMs + MAX_IN_FLIGHT_MS;
   const seenAtMs = Math.max(startMs, owner === null ? startMs : (heartbeats[owner] ?? startMs));
-  // Limit the time, because a living process may have given up on this create.
+  // Free the place after a maximum time even if heartbeats continue, because a living process may have given up on the
+  // create.
   return Math.min(seenAtMs + lapseMs, startMs + windowMs + lapseMs);
 }
 

@@ -1,5 +1,4 @@
-/** Selects the record that counts and the record that is listed, if records of several API keys name one task. Pure. */
-
+/** Selects which record counts and which record is listed, if records of several API keys name one task. Pure. */
 import type { SpendShare } from "./spend.ts";
 
 /** What one record states about its task. */

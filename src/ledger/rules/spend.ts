@@ -24,16 +24,16 @@ export function spendShare(
 }
 
 /**
- * Returns the newest quarter that is wholly before the window. Quarters in the future count, so setting the clock
- * back frees nothing.
+ * Returns the newest quarter that is wholly before the window. A budget counts all later quarters, even those in the
+ * future. Setting the clock back therefore frees no credits.
  */
 export function lastQuarterBefore(wallMs: number, windowMs: number): number {
   return Math.floor((wallMs - windowMs) / SPEND_BUCKET_MS) - 1;
 }
 
 /**
- * Returns the changes of the sums when shares are removed and added. The changes are in the order of quarters, so that
- * all transactions take locks in one order.
+ * Returns how the sums change if the spend in `out` is removed and the spend in `into` is added. Sorts the changes by
+ * quarter, so that all transactions take locks in the same order.
  */
 export function spendChanges(
   out: ReadonlyArray<SpendShare | null>,

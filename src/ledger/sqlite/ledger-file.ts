@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import type * as NodeSqlite from "node:sqlite";
-import { systemReason } from "../../files/file-failure.ts";
+import { systemReason } from "../../files/file-error.ts";
 import { LAYOUT_VERSION, TABLES } from "../store/schema.ts";
 import { damagedFileError, unusableFolderError } from "./sqlite-faults.ts";
 

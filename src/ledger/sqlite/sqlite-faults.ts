@@ -1,6 +1,6 @@
 /** Describes faults of the ledger file. */
 import { AudioError } from "../../errors.ts";
-import { systemReason } from "../../files/file-failure.ts";
+import { systemReason } from "../../files/file-error.ts";
 
 /** SQLite's primary result codes that get their own message or handling. */
 const SQLITE_BUSY = 5;

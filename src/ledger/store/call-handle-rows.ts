@@ -47,7 +47,7 @@ export const handleRows = (rows: Rows = []): CallHandle[] => readableRows(handle
 export const selectHandle = ({ keyId }: Pick<Viewer, "keyId">, handle: string): Statement =>
   sql("SELECT * FROM agm_handles WHERE handle = ? AND key_id = ?", handle, keyId);
 
-/** Selects the handles of a record or a narration that have not ended, oldest first. */
+/** Selects the handles that have not ended, of one record or narration, oldest first. */
 export const selectOpenHandles = ({ keyId, machineId }: Viewer, targetId: string): Statement =>
   sql(
     `SELECT * FROM agm_handles WHERE target_id = ? AND ended_at_ms IS NULL AND ${visibleCondition("agm_handles")}
@@ -57,7 +57,7 @@ export const selectOpenHandles = ({ keyId, machineId }: Viewer, targetId: string
     machineId,
   );
 
-/** Writes a handle. The end that was stored first stays, even if a write is repeated. */
+/** Writes a handle. Leaves a stored handle that has ended unchanged, even if a write is repeated. */
 export const saveHandle = (row: CallHandle): Statement =>
   sql(
     `INSERT INTO agm_handles (handle, kind, key_id, target_id, opened_at_ms, attempt, save_options, cancel_asked_at_ms,

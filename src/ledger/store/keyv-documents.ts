@@ -12,7 +12,8 @@ const documentRow = z.object({ name: z.string(), value: z.string() });
 const PAGE_ROWS = 100;
 
 function deserialize<Value>(text: string): DeserializedData<Value> {
-  // Keyv's interface lets the caller name the type. Readers parse the value.
+  // Return the value unchecked, because Keyv's interface lets the caller name the type. The code that reads a document
+  // parses the value.
   const { value } = z.object({ value: z.unknown() }).parse(JSON.parse(text));
   return { value: value as Value };
 }
@@ -134,8 +135,8 @@ const selectDocument = (key: string): Statement =>
   sql("SELECT name, value FROM agm_documents WHERE name = ?", key);
 
 /**
- * Returns the range of keys with Keyv's prefix for the namespace. The prefix ends with `:`, and `;` is the next
- * character.
+ * Returns the range of keys with Keyv's prefix for the namespace. The range ends before `namespace;`, because `;` is
+ * the character after the `:` of the prefix.
  */
 function nameRange(namespace: string | undefined): { from: string; to: string } {
   return namespace === undefined || namespace === ""

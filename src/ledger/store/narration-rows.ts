@@ -37,7 +37,10 @@ export const toNarrationRow = (row: unknown): NarrationRow => ({
 /** The fields of a narration's state that the admission of a create needs. The narrations' own schema has the rest. */
 const limitSchema = z.looseObject({ status: z.string(), maxCredits: z.number().nullable() });
 
-/** Reads a narration's limit from its state. An unreadable state counts as not wanted. */
+/**
+ * Reads from a narration's state whether the narration is wanted, and its limit. A narration with an unreadable state
+ * counts as not wanted.
+ */
 export function narrationLimit(state: string): { readonly isWanted: boolean; readonly maxCredits: number } {
   try {
     const { status, maxCredits } = limitSchema.parse(JSON.parse(state));

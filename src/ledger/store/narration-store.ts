@@ -24,7 +24,7 @@ import { type SqlEngine, type Statement, sql } from "./sql-engine.ts";
 
 export interface StoredNarration {
   readonly narrationId: string;
-  /** Grows with every write. A write stores the state together with the changed handles. */
+  /** Grows with every write of the state. */
   readonly revision: number;
   readonly state: string;
   /** The process that drives the narration now; `null` if there is none. */

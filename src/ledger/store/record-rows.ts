@@ -1,4 +1,4 @@
-/** Parses rows of records. Builds the statements that write a record with its lookup keys and its share of the sums. */
+/** Parses rows of records. Builds the statements that write a record, its lookup keys, and its spend in the sums. */
 import { z } from "zod";
 import { isTaskLookupKey } from "../identity.ts";
 import type { RecordRow } from "../record.ts";

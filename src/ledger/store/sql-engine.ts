@@ -42,7 +42,7 @@ export interface SqlEngine {
   readonly forUpdate: "" | " FOR UPDATE";
   /** Names the database for a person; never contains credentials. */
   readonly description: string;
-  /** The fault that delays answers now; `null` if no caller has been waiting unusually long. */
+  /** The fault because of which callers wait unusually long for the database now; `null` if no caller does. */
   readonly trouble: AudioError | null;
   transact<T>(transaction: Transaction<T>): Promise<T>;
   /** Runs statements that only read, all on one state of the database. */

@@ -100,7 +100,7 @@ function skippedAs(name: string, attributes: Attributes): SkippedKind | "silent"
 
 interface Omitted {
   readonly kind: SkippedKind | "silent";
-  /** Number of open elements at the beginning of the omitted element, itself included. */
+  /** Number of open elements where the omitted element begins, including the omitted element. */
   readonly depth: number;
   text: string;
 }
@@ -170,7 +170,9 @@ class HtmlReader {
     return this.#spokenUnits === 0 ? 0 : this.#linkUnits / this.#spokenUnits;
   }
 
-  /** @throws AudioError `invalid_request` for elements that are nested too deeply. Closing them would take minutes */
+  /**
+   * @throws AudioError `invalid_request` for elements that are nested so deeply that closing them would take minutes
+   */
   open(name: string, attributes: Attributes): void {
     this.#open.push(name);
     if (this.#open.length > MAX_DEPTH) {
@@ -361,7 +363,7 @@ class HtmlReader {
 
   #image(attributes: Attributes): void {
     const alternative = attributes["alt"]?.trim() ?? "";
-    // The first letter of a chapter may be an image.
+    // Add a single letter without spaces, because the first letter of a chapter may be an image.
     if (/^\p{L}$/u.test(alternative)) this.#text += alternative;
     else if (hasWords(alternative) && !this.#isBook && !this.#open.includes("figure")) {
       this.#text += ` ${alternative} `;

@@ -59,7 +59,7 @@ export class NarrationDriver {
   #firstEqualParts: readonly number[] = [];
   #files: FileProgress[] = [];
   readonly #runningParts = new Map<number, AbortController>();
-  /** Controllers of running parts whose create was not sent yet. */
+  /** Abort controllers of the running parts whose create was not sent yet. */
   readonly #unsentParts = new Set<AbortController>();
   readonly #triesByPart = new Map<number, number>();
   readonly #problems = new Map<number, NarrationProblem>();
@@ -250,7 +250,7 @@ export class NarrationDriver {
     if (!isSent) this.#unsentParts.add(controller);
     const end = async (outcome: PartState | "out_of_credits"): Promise<void> => {
       this.#unsentParts.delete(controller);
-      // Another take may have been chosen meanwhile.
+      // Ignore the outcome of an old take, if another take was chosen meanwhile.
       if (this.#runningParts.get(part) !== controller) return;
       this.#runningParts.delete(part);
       this.#isOutOfCredits = outcome === "out_of_credits" && this.#runningParts.size > 0;
@@ -266,7 +266,10 @@ export class NarrationDriver {
       .finally(() => this.#wake());
   }
 
-  /** Sets the state of a part. Its equal parts get the same state, because all of them are one task. */
+  /**
+   * Sets the state of a part and of its equal parts, because equal parts are one task. Leaves other parts that are
+   * running unchanged.
+   */
   #setPartState(part: number, outcome: PartState): void {
     const first = this.#firstEqualParts[part];
     this.#firstEqualParts.forEach((other, index) => {
@@ -322,7 +325,8 @@ export class NarrationDriver {
   async #awaitSent(plan: StoredPlan, state: NarrationState, part: number): Promise<PartState> {
     await this.#deps.partOperations.finish(partRequest(plan, state, part), { signal: this.#leaving.signal });
     const status = await this.#stateOf(plan, state, part);
-    // This driver has already waited for the task. Another process works on it now, and saves its audio.
+    // Treat the part as open if its task still runs. This driver has already waited for the task; another process works
+    // on the task now, and saves the audio.
     return status === "sent" ? "open" : status;
   }
 
@@ -467,7 +471,7 @@ export class NarrationDriver {
     this.#fetchedAgain.add(part);
     const call = { signal: this.#leaving.signal, narrationId: this.narrationId, forcesDownload: true };
     await this.#deps.partOperations.generate(partRequest(plan, state, part), call).catch((error: unknown) => {
-      // Only log this. The next join reports the part as damaged.
+      // Only log the error, because the next join reports the part as damaged.
       this.#deps.log.debug(`a damaged part could not be fetched again: ${String(error)}`);
     });
   }
@@ -503,14 +507,14 @@ export class NarrationDriver {
     const savedParts = this.#savedParts;
     return await this.#change((before) => {
       const end = { status: isWhole ? "finished" : "stopped", problems } as const;
-      // If a call has stopped the narration, keep that stop as the reason for the end. If every file is whole all the
-      // same, store the narration as finished.
+      // If a call has stopped the narration, keep that stop as the reason for the end. The exception is a narration
+      // whose files are all whole: store it as finished.
       return { ...before, savedParts, ...(before.status === "running" || isWhole ? end : {}) };
     });
   }
 }
 
-/** Builds the problem of a part that was left out. Every view of the narration shows it. */
+/** Builds the problem of a part that was left out. Every result about the narration lists this problem. */
 const leftOutProblem = (part: number): NarrationProblem => ({
   part,
   code: "left_out",

@@ -32,7 +32,7 @@ export class NarrationDrivers {
     if (this.#isClosed) return;
     const running = this.#drivers.get(narrationId);
     if (running !== undefined) {
-      // The running driver may be about to end without having seen this request.
+      // Check again when the running driver has ended, because it may end without having seen this request.
       void running.end
         .then(async () => await this.#startAgain(narrationId))
         .catch((error: unknown) => this.#deps.log.debug(String(error)));

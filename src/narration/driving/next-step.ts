@@ -57,8 +57,8 @@ export type DriverStep =
 const MAX_CONCURRENT_PARTS = 3;
 
 /**
- * Sent parts come first, because their credits are reserved. All others start in reading order, so that the paid
- * parts are the beginning of the text. A file is joined as soon as its parts are saved.
+ * Sent parts come first, because their credits are reserved. All others start in reading order, so that the paid parts
+ * are the beginning of the text. A file is joined when its parts are saved and no further part can start now.
  */
 export function decideNextStep(progress: NarrationProgress): DriverStep {
   const { partStates, files } = progress;

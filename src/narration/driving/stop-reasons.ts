@@ -1,5 +1,4 @@
 /** Decides which failures of a part stop the whole narration, and which concern only that part. */
-
 import { DamagedPartError, PartsDifferError } from "../../audio/part-errors.ts";
 import { RESERVED_CREDITS } from "../../contract/billing.ts";
 import type { AudioError, ErrorCode } from "../../errors.ts";

@@ -1,5 +1,4 @@
 /** Finds parts whose audio is unusual. They are reported with the file, so that a person checks them. */
-
 import type { JoinedAudio } from "../../audio/join-request.ts";
 import { MAXIMUM_CHARGE_SECONDS } from "../../contract/billing.ts";
 import type { NarrationProblem, NarrationState, StoredPlan } from "../state/narration-state.ts";
@@ -32,7 +31,10 @@ function lengthProblem(said: number, played: number): string | null {
   return `Its audio plays ${played.toFixed(1)} s, where the service said ${said.toFixed(1)} s: listen to it. Another take of it (retakes) is made anew.`;
 }
 
-/** Reports a part that is much shorter than its text suggests, or as long as the limit of a task. */
+/**
+ * Reports a part that may be cut off: its audio is much shorter than its text suggests, or as long as one task can make
+ * it.
+ */
 function cutProblem(seconds: number, pace: number, usualPace: number): string | null {
   const isCut = Math.abs(seconds - MAXIMUM_CHARGE_SECONDS) <= NEAR_SECONDS || pace < SHORT_SHARE * usualPace;
   return isCut ? `It may be cut off (${seconds.toFixed(1)} s): listen to its end.` : null;

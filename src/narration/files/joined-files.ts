@@ -12,8 +12,9 @@ import { extendedName, givenName, numberedName } from "../../files/file-name.ts"
 import { LAST_NUMBER } from "../../files/next-name.ts";
 import type { OutputFolder } from "../../files/output-folder.ts";
 import { planReplacement } from "../../files/plan-replacement.ts";
+import { precheckFileName } from "../../files/precheck-file-name.ts";
 import { saveAudio } from "../../files/save-audio.ts";
-import { isIntact, precheckFileName } from "../../files/saved-copies.ts";
+import { isIntact } from "../../files/saved-copies.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import { removeIfPresent } from "../../files/temporary-file.ts";
 import { storedFormat } from "../../generation/stored-input.ts";
@@ -163,7 +164,7 @@ async function removeCompanions({ captions, srt, chapters }: Companions, root: s
 }
 
 /**
- * Whether no audio of another format has the same name apart from the extension. Players find captions by the name
+ * Whether the name is free with the extensions of all other audio formats, too. Players find captions by the name
  * without its extension.
  */
 async function isNameOfItsOwn(folder: OutputFolder, name: string): Promise<boolean> {
@@ -177,8 +178,8 @@ async function isNameOfItsOwn(folder: OutputFolder, name: string): Promise<boole
 }
 
 /**
- * Whether the sheet gives this name to another row. A number that is added to the name of one row may make it equal to
- * the name of another row.
+ * Whether the sheet gives this name to another row. Names can collide, because a number is added to a name that is
+ * already taken.
  */
 function isNameOfOtherRow({ plan, file }: FileJoinRequest, name: string): boolean {
   const folded = (text: string): string => text.normalize("NFC").toLowerCase();
@@ -244,7 +245,7 @@ function buildFileName({
       "0",
     );
   const words = `${number}-${firstWords(chapterTitle(plan, file.section))}`;
-  // Names of rows do not contain the narration's id, so that after a change of one row the others keep their files.
+  // Leave the narration's id out of the names of rows. After a change of one row, the other rows then keep their files.
   if (plan.files === "rows" && state.fileName === null) return `${words}${ending}${FILE_EXTENSIONS[format]}`;
   return extendedName(name, `-${words}${ending}`);
 }
@@ -314,7 +315,7 @@ async function joinParts(
       results.push({ joined: await joinAudio(request), leads });
     },
   });
-  // Remove the captions and chapters of the old file, because those of the new file need their names.
+  // Remove the captions and chapters of the old file, because the companions of the new file need the same names.
   if (replaced !== null && replaced.companions !== null && savedFile.path === replaced.file.path)
     await removeCompanions(replaced.companions, folder.root);
   const [result] = results;

@@ -1,5 +1,4 @@
 /** Computes length and remaining price of each chapter of a plan. */
-
 import type { PartEstimate } from "../state/part-summary.ts";
 import { chapterNumbers } from "../text/chapters/chapter-number.ts";
 
@@ -12,7 +11,7 @@ export interface ChapterSum {
   /** `null` for the text before the first heading. */
   readonly title: string | null;
   readonly seconds: number;
-  /** What the chapter's parts will cost. Paid parts cost nothing more. */
+  /** The credits that the chapter's parts will still cost. Parts that are already paid add nothing. */
   readonly credits: number;
 }
 
@@ -37,6 +36,6 @@ export function chapterSums(
     sum.seconds += seconds;
     sum.credits += credits;
   }
-  // Chapters that were not chosen have no parts.
+  // Leave out the chapters that were not chosen. They have no parts.
   return sums.filter(({ seconds }) => seconds > 0);
 }

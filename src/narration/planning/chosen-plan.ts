@@ -8,7 +8,7 @@ import { chosenRemark, inheritedRemarks, titleOfChosen } from "./plan-remarks.ts
 import { asRemarkOnWholeText } from "./skipped-remarks.ts";
 
 /**
- * Returns the plan of the chosen chapters. It equals the plan of the same text with the same `chapters`.
+ * Returns the plan of the chosen chapters. Planning the same text with the same `chapters` gives an equal plan.
  *
  * @param wanted the chapters, in the syntax of `chosenSections`
  * @throws AudioError `invalid_request` for a sheet, a chapter that does not exist, or chapters with nothing to speak

@@ -21,8 +21,8 @@ export interface Edit {
 }
 
 /**
- * Groups of equivalent marks. A mark in a quote matches every mark of its group, because people type other forms than
- * the text has.
+ * Groups of equivalent punctuation marks. A mark in a quoted passage matches every mark of its group, because people
+ * often type another form of the mark than the text has.
  */
 const SAME_MARKS: readonly string[] = ["'‘’‚′`´", '"“”„«»″', "-‐‑–—−"];
 
@@ -53,7 +53,7 @@ function refuse(quote: string, rule: string): never {
 
 /**
  * Maximum lengths of a quote and of a replacement. A longer quote is a mistake. A longer replacement should be narrated
- * as a text of its own, because long texts are planned in a thread.
+ * as a text of its own, because only whole texts are planned in a worker thread when they are long.
  */
 const MAX_QUOTE_CODE_UNITS = 2000;
 const MAX_REPLACEMENT_CODE_UNITS = 50_000;

@@ -2,7 +2,6 @@
  * Plans a sheet: each row is one part and one file. If rows are faulty, refuses the sheet before anything is paid. One
  * error reports the faulty rows by their numbers.
  */
-
 import { z } from "zod";
 import { FILE_EXTENSIONS, type OutputFormat } from "../../contract/audio-format.ts";
 import { MAXIMUM_CHARGE_SECONDS } from "../../contract/billing.ts";

@@ -1,5 +1,4 @@
 /** Tracks which calls and handles want a narration, and decides what a cancellation changes. Pure. */
-
 import {
   type CallHandle,
   type CallHandleDraft,

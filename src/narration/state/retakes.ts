@@ -1,5 +1,4 @@
 /** Chooses another take of a part, which is named by a quote of its text. */
-
 import { findPartsByQuote } from "../text/quotes.ts";
 import type { NarrationState, StoredPlan } from "./narration-state.ts";
 import { chosenSpeed, chosenTake } from "./part-request.ts";

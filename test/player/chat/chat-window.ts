@@ -1,5 +1,4 @@
 /** The interface between test and chat page. */
-
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { McpUiHostCapabilities, McpUiHostContext } from "@modelcontextprotocol/ext-apps/app-bridge";
 

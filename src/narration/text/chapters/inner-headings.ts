@@ -4,7 +4,6 @@
  * one more line below stays as it is, because that line is its title. Lines of a table of contents stay as they are,
  * too.
  */
-
 import { ENDS_SENTENCE, hasWords, isCjk } from "../characters.ts";
 import { collapseSpaces } from "../normalise.ts";
 import { parseChapterForm } from "./chapter-forms.ts";

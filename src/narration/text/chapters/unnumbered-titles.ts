@@ -2,7 +2,6 @@
  * Finds titles without a number in plain text. Evidence: sequence. Either a table of contents lists the titles, or
  * several short lines have more blank lines above them than paragraphs have. Much text follows each title.
  */
-
 import { hasWords } from "../characters.ts";
 import { collapseSpaces } from "../normalise.ts";
 import { CONTENTS_TITLES, END_LINES } from "./chapter-words.ts";

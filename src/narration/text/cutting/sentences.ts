@@ -2,7 +2,6 @@
  * Finds the ends of sentences. The rules are fixed here: Node's own rules change between builds, and the ends must not
  * change.
  */
-
 import { CLOSERS, characterAt, characterBefore, hasWords, isCjk, OPENERS } from "../characters.ts";
 import { isAbbreviation } from "./abbreviations.ts";
 

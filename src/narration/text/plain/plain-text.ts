@@ -1,7 +1,6 @@
 /**
  * Reads plain text. Its paragraphs stand between blank lines, and their line breaks come from the width of the page.
  */
-
 import type { ReadText, SkippedList, SourceBlock } from "../blocks.ts";
 import { separateHeadings } from "../chapters/inner-headings.ts";
 import { markChapters } from "../chapters/mark-chapters.ts";

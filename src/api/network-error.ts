@@ -1,5 +1,4 @@
 /** Converts failures of sockets, TLS and the HTTP parser to {@link AudioError}s. */
-
 import { AudioError } from "../errors.ts";
 import { IN_CLIENT_SETTINGS } from "../settings-location.ts";
 import { UnsentRequest } from "./error-causes.ts";
@@ -88,7 +87,7 @@ function isNetworkError(error: unknown, codes: readonly string[]): boolean {
  *   certificate, a proxy that demands a password, and an example host. An error that does not come from the network is
  *   returned unchanged.
  */
-export function networkFailure(error: unknown, host: string, isSent: boolean): unknown {
+export function networkError(error: unknown, host: string, isSent: boolean): unknown {
   const codes = networkCodes(error);
   if (error instanceof AudioError || !isNetworkError(error, codes)) return error;
   const cause = isSent ? error : new UnsentRequest("the request was never sent", { cause: error });

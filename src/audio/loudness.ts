@@ -1,6 +1,6 @@
 /** Defines the loudness of a part over time, as far as it can be measured without a decoder. */
-import type { OutputFormat } from "../../contract/audio-format.ts";
-import type { PartFile } from "../part-file.ts";
+import type { OutputFormat } from "../contract/audio-format.ts";
+import type { PartFile } from "./part-file.ts";
 
 export interface Loudness {
   /**
