@@ -14,13 +14,17 @@ export function setMachineId(id: string): void {
   givenMachineId ??= id;
 }
 
-/** Returns what identifies this machine and its process numbers. A container counts as another machine. */
+/**
+ * Returns strings that identify this machine. On Linux, they also identify the boot and the namespace of process
+ * numbers, so a container counts as another machine.
+ */
 function machineMarks(): string[] {
   if (process.platform === "linux") {
     try {
       return [readFileSync("/proc/sys/kernel/random/boot_id", "utf8"), readlinkSync("/proc/self/ns/pid")];
     } catch {
-      // A hardened machine hides both files. Then no process counts as dead, and every lease lasts until it expires.
+      // A hardened machine hides the boot id or the namespace. No process can then count as dead, so every lease lasts
+      // until it expires.
       return [randomBytes(16).toString("hex")];
     }
   }
@@ -48,7 +52,7 @@ export function createProcessId(): ProcessId {
 
 /**
  * True only if the process ran on this machine and has certainly ended. After a reboot, a Linux machine counts as
- * another machine.
+ * another machine, so the result is false.
  */
 export const isProcessGone = (processId: ProcessId): boolean => findProcessState(processId) === "ended";
 

@@ -23,13 +23,13 @@ const IN_WORD = /[\p{L}\p{N}\p{M}]/u;
 const isInWord = (character: string | undefined): boolean =>
   character !== undefined && IN_WORD.test(character) && !UNSPACED.test(character);
 
-/** Whether a word can match in a spoken text. */
+/** Whether a word contains a letter or a digit. Other words do not occur in spoken text. */
 export const isReadable = (word: string): boolean => /[\p{L}\p{N}]/u.test(word);
 
 interface Candidate {
   readonly rule: Pronunciation;
   readonly characters: readonly string[];
-  /** Whether upper and lower case match alike. True if the rule's word is in lower case. */
+  /** Whether the rule ignores case. True if the rule's word is in lower case. */
   readonly ignoresCase: boolean;
 }
 
@@ -102,7 +102,7 @@ export function mergedRules(
   later: readonly Pronunciation[],
 ): readonly Pronunciation[] {
   const byWord = new Map([...earlier, ...later].map((rule) => [`${rule.language} ${rule.word}`, rule]));
-  // A rule of a call replaces all earlier rules for its word, because it applies to every voice.
+  // The rules of a call apply to every voice, so they replace all earlier rules for the same words.
   const laterWords = new Set(later.map(({ word }) => word));
   return [...byWord.values()].filter((rule) => later.includes(rule) || !laterWords.has(rule.word));
 }

@@ -431,7 +431,7 @@ export class LedgerStore {
   /**
    * Cancels a call handle of a record, see {@link cancelledHandle}.
    *
-   * @returns the handle as stored now
+   * @returns the call handle as stored now
    */
   cancelCallHandle(handle: CallHandle, atMs: number): Promise<CallHandle> {
     const { keyId, targetId } = handle;

@@ -23,7 +23,9 @@ export interface QueuedCreate {
    * limit when it admits the create. Direct requests go first. The value can change while the create waits.
    */
   narrationId?(): string | null;
-  /** Whether every waiting caller has a call handle. The create is not sent once all these handles are cancelled. */
+  /**
+   * Whether every waiting caller has a call handle. The create is not sent once all these call handles are cancelled.
+   */
   isForHandles?(): boolean;
   onWaiting(reason: AdmissionHold, waitMs: number): void;
 }

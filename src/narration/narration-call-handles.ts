@@ -1,5 +1,6 @@
 /**
- * Reports the status of narrations' handles, continues their narrations, and cancels handles. Any process can do so.
+ * Reports the status of narrations' call handles, continues their narrations, and cancels call handles. Any process can
+ * do so.
  */
 import type { Clock } from "../clock.ts";
 import {
@@ -39,7 +40,7 @@ export class NarrationCallHandles implements CallHandleOperations<NarrationView>
     const narrationId = knownHandle.targetId;
     const narration = await repository.get(narrationId);
     const { state, leaseOwner } = narration;
-    // If the narration has ended since the handle was read, the handle has ended too.
+    // If the narration has ended since the call handle was read, the call handle has ended too.
     const handle =
       state.status === "running"
         ? knownHandle
@@ -70,7 +71,7 @@ export class NarrationCallHandles implements CallHandleOperations<NarrationView>
     drivers.refresh(targetId, state);
   }
 
-  /** Returns the status of a handle whose narration still runs. */
+  /** Returns the status of a call handle whose narration still runs. */
   async working(handle: CallHandle, state: NarrationState): Promise<WorkingStatus> {
     const { repository, clock } = this.#deps;
     const { chargedCredits } = await repository.bill(handle.targetId);

@@ -70,8 +70,8 @@ export interface Narrations {
    */
   narrate(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<NarrationView>;
   /**
-   * Does the same as `narrate`, for a client that supports the tasks extension. If audio must be made, returns a handle
-   * without waiting, and the narration continues after the call.
+   * Does the same as `narrate`, for a client that supports the tasks extension. If audio must be made, returns a call
+   * handle without waiting, and the narration continues after the call.
    */
   start(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<CallHandleOrView<NarrationView>>;
   readonly callHandleOperations: CallHandleOperations<NarrationView>;
@@ -311,7 +311,7 @@ export class NarrationService implements Narrations {
   /**
    * Stores what a call wants, and starts to drive the narration.
    *
-   * @param draft the handle to open; `null` for a call that gets no handle
+   * @param draft the call handle to open; `null` for a call that gets no call handle
    */
   async #storeAndDrive(
     { narrationId, leaseOwner }: KnownNarration,

@@ -73,7 +73,11 @@ export function parseParts(table: string): PartRow[] {
     });
 }
 
-/** Returns the index of the last mark at or before a moment, or -1. The marks must be sorted by time. */
+/**
+ * Returns the index of the last chapter or sentence that begins at or before a time; -1 if there is none.
+ *
+ * @param marks chapters or sentences, sorted by time
+ */
 export function indexAt(marks: readonly Mark[], seconds: number): number {
   let [low, high] = [0, marks.length];
   while (low < high) {

@@ -165,7 +165,7 @@ function show(now: ShownResult): void {
   connectActions(now, sound, now.take ?? 1);
   const isFailed = now.isError || now.status === "failed";
   showStatus(now.message || (isFailed ? "It did not work." : "Nothing to be heard."), isFailed);
-  // Some hosts pass on only the text of a result. Then only the id is known, and the rest is requested.
+  // Some hosts pass on only the text of a result. The page then knows only the id, and polls to get the rest.
   const isBare = now.kind !== "words" && now.status === "" && !now.isError;
   if (isRunning(now) || isBare) {
     void pollUntilMade(now, () => mine === changeCount, show);
@@ -239,5 +239,5 @@ connectToHost()
     if (shownResult === null)
       showStatus("The chat does not answer; the text of the answer says where the file is.", true);
   })
-  // Sent even if initializing failed, because a host may wait for this notification.
+  // Send the notification even if initializing failed, because a host may wait for it.
   .finally(() => notify("ui/notifications/initialized"));

@@ -30,7 +30,10 @@ function frameAt(bytes: Uint8Array, at: number): Frame | null {
   return { length, seconds: samples / hertz, kind, isMono: d >> 6 === 3, isFirstVersion };
 }
 
-/** Finds the first of three consecutive frames, because bytes that look like a single frame may be a coincidence. */
+/**
+ * Finds the first frame that two more frames follow directly. A single match is not enough, because other bytes may
+ * look like a frame.
+ */
 function firstFrame(bytes: Uint8Array, from: number): number {
   for (let at = from; at + 4 < bytes.length; at += 1) {
     const first = frameAt(bytes, at);
@@ -74,7 +77,7 @@ export function mp3Cutter(head: Uint8Array, sizeBytes: number): Cutter {
       for (;;) {
         const frame = frameAt(bytes, at);
         if (frame === null) {
-          // No frame begins here: a tag ends the file, or other bytes lie between frames.
+          // No frame begins here. Near the end, the rest may be a tag. Elsewhere, search for the next frame.
           if (at + 2048 > bytes.length || at + offset >= end) break;
           at = firstFrame(bytes, at + 1);
           continue;

@@ -65,8 +65,8 @@ export function oggCutter(head: Uint8Array, sizeBytes: number, statedSeconds: nu
     end: sizeBytes,
     seconds: statedSeconds,
     segmentBytes: 256 * 1024,
-    // Room for two pages of maximum size: the first states when the second begins, and the second precedes the
-    // segment, so that the decoder can converge.
+    // Room for two pages of maximum size before the segment. The earlier page states the time at which the later page
+    // begins. The later page lets the decoder converge.
     before: 132_000,
     after: 66_000,
     cut(bytes, offset, begin, end) {
@@ -95,7 +95,7 @@ export function oggCutter(head: Uint8Array, sizeBytes: number, statedSeconds: nu
         return page;
       });
       const isFirst = zero === 0;
-      // At the beginning of the file, the pre-skip is what must not be heard.
+      // At the beginning of the file, the samples of the pre-skip must not be heard.
       const begins = body === 0 && isFirst ? skipped : timeAt(body);
       return {
         from: timeOf(begins),

@@ -64,7 +64,7 @@ export async function elementPlayback(newSegment: Segment): Promise<Playback> {
   const element = takeElement();
   let isReleased = false;
   const release = (): void => {
-    // A second release would stop the playback that now uses the element.
+    // Ignore a second release, because another playback may use the element by now.
     if (isReleased) return;
     isReleased = true;
     element.pause();

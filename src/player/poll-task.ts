@@ -73,8 +73,8 @@ export async function pollUntilMade(
   let refusals = 0;
   for (let reads = 0; reads < MAX_READS && isWanted(); reads += 1) {
     try {
-      // Reading the table needs no permission from the person, unlike a tool call. If reading fails, every fourth poll
-      // calls the tool.
+      // Read the table instead of calling the tool, because a tool call may need the person's permission. If reading
+      // fails, call the tool in every fourth poll.
       if (shown.kind === "narration" && (await showParts(shown).catch(() => reads % 4 !== 3))) {
         refusals = 0;
         await pause(pauseSeconds(reads));
@@ -83,8 +83,8 @@ export async function pollUntilMade(
       if (!isWanted()) return;
       const newShown = await readShown(shown);
       if (!isWanted()) return;
-      // Do not compare the ids, because the id of a waiting request changes once its task exists. Refuse a result
-      // without a status, because the page would only request the same result again.
+      // Do not require the same id, because the id of a waiting request changes once its task exists. Refuse a result
+      // without a status, because the page would request it again without end.
       if (newShown.isError || newShown.kind !== shown.kind || newShown.status === "")
         throw new HostError(newShown.isError ? newShown.message : "The chat passes only the text.");
       refusals = 0;

@@ -109,7 +109,7 @@ export function segmented(pieces: Pieces, cutter: Cutter, secondsTold: number | 
       while (index > 0 && startOf(index) > moment) index -= 1;
       while (index < count - 1 && startOf(index + 1) <= moment) index += 1;
       const segment = await load(index);
-      // An estimated start time may lead to the segment before the right one.
+      // If the start time was an estimate, the moment may lie in the next segment.
       return moment >= segment.to && index < count - 1 ? await load(index + 1) : segment;
     },
   };

@@ -1,6 +1,6 @@
 /**
  * Decides when a call handle is shared, wanted or ended. Calls that are answered as tasks of the protocol's extension
- * have handles. Pure.
+ * have call handles. Pure.
  */
 import { z } from "zod";
 import type { KeyId } from "../identity.ts";
@@ -14,10 +14,10 @@ export const saveOptionsSchema = z.object({
   replayed: z.boolean(),
 });
 
-/** How to save the audio. Calls share a handle if they make the same request with the same options. */
+/** How to save the audio. Calls share a call handle if they make the same request with the same options. */
 export type SaveOptions = Pick<z.infer<typeof saveOptionsSchema>, "fileName" | "replace">;
 
-/** How the handle ended. Only the code that issued the handle reads the fields besides `kind`. */
+/** How the call handle ended. Only the code that issued the call handle reads the fields besides `kind`. */
 export const handleEndSchema = z.looseObject({ kind: z.string() });
 export type CallHandleEnd = z.infer<typeof handleEndSchema>;
 
@@ -31,8 +31,8 @@ export interface CallHandle {
   readonly targetId: string;
   readonly openedAtMs: number;
   /**
-   * The number of the first attempt made for the handle. A further attempt after a refunded failure belongs to the
-   * handle, too.
+   * The number of the first attempt made for the call handle. A further attempt after a refunded failure belongs to the
+   * call handle, too.
    */
   readonly attempt: number;
   readonly saveOptions: z.infer<typeof saveOptionsSchema>;
@@ -41,7 +41,7 @@ export interface CallHandle {
   readonly end: CallHandleEnd | null;
 }
 
-/** How the handle of a request ended. Written once, and the same for every process. */
+/** How the call handle of a request ended. Written once, and the same for every process. */
 export const requestEndSchema = z.discriminatedUnion("kind", [
   /** The audio of the request was saved. */
   z.object({ kind: z.literal("done") }),
@@ -51,7 +51,7 @@ export const requestEndSchema = z.discriminatedUnion("kind", [
 ]);
 export type RequestEnd = z.infer<typeof requestEndSchema>;
 
-/** The facts that the rules need about a handle's record. */
+/** The facts that the rules need about a call handle's record. */
 const targetSchema = z.looseObject({
   status: z.enum(RECORD_STATUSES),
   attempt: z.int().positive(),
@@ -59,7 +59,7 @@ const targetSchema = z.looseObject({
 });
 export type HandleTarget = z.infer<typeof targetSchema>;
 
-/** Parses a handle's record; `null` for a missing or unreadable one. */
+/** Parses a call handle's record; `null` for a missing or unreadable one. */
 export function handleTarget(value: string | undefined): HandleTarget | null {
   try {
     return value === undefined ? null : targetSchema.parse(JSON.parse(value));
@@ -71,10 +71,10 @@ export function handleTarget(value: string | undefined): HandleTarget | null {
 export const isHandleWanted = ({ endedAtMs, cancelAskedAtMs }: CallHandle): boolean =>
   endedAtMs === null && cancelAskedAtMs === null;
 
-/** A new handle, without the fields that depend on the state of its record or narration. */
+/** A new call handle, without the fields that depend on the state of its record or narration. */
 export type CallHandleDraft = Pick<CallHandle, "handleId" | "keyId" | "targetId" | "openedAtMs">;
 
-/** Returns the open handle with the same options. If there is none, returns a new handle. */
+/** Returns the open call handle with the same options. If there is none, returns a new call handle. */
 export function openedHandle(
   open: readonly CallHandle[],
   { status, attempt, taskId }: HandleTarget,
@@ -93,7 +93,7 @@ export function openedHandle(
   return {
     ...draft,
     kind: "request",
-    // Assign the new handle of a failed request to the next attempt. A failed attempt is never repeated.
+    // Assign the new call handle of a failed request to the next attempt. A failed attempt is never repeated.
     attempt: attempt + (hasFailed ? 1 : 0),
     saveOptions: { fileName, replace, replayed: taskId !== null && !hasFailed },
     cancelAskedAtMs: null,
@@ -102,13 +102,13 @@ export function openedHandle(
   };
 }
 
-/** Ends a handle. Leaves a handle that has ended unchanged. */
+/** Ends a call handle. Leaves a call handle that has ended unchanged. */
 export const endedHandle = (handle: CallHandle, end: CallHandleEnd, endedAtMs: number): CallHandle =>
   handle.endedAtMs === null ? { ...handle, end, endedAtMs } : handle;
 
 /**
- * Cancels a handle. If nothing was sent for its record, the handle ends at once. If something was sent, the handle ends
- * when the record's status is `waiting` again.
+ * Cancels a call handle. If nothing was sent for its record, the call handle ends at once. If something was sent, the
+ * call handle ends when the record's status is `waiting` again.
  */
 export function cancelledHandle(handle: CallHandle, target: HandleTarget | null, atMs: number): CallHandle {
   if (!isHandleWanted(handle)) return handle;
@@ -117,7 +117,7 @@ export function cancelledHandle(handle: CallHandle, target: HandleTarget | null,
   return isUnsent ? endedHandle(withCancellation, { kind: "cancelled" }, atMs) : withCancellation;
 }
 
-/** An attempt that a new call replaces, and the error with which the handles of that attempt end. */
+/** An attempt that a new call replaces, and the error with which the call handles of that attempt end. */
 export interface FailedAttempt {
   readonly attempt: number;
   readonly error: StoredError;
@@ -125,8 +125,9 @@ export interface FailedAttempt {
 }
 
 /**
- * Returns the handles that end when their record goes back to `waiting`. These are the handles of the replaced attempt
- * and all cancelled handles. A cancelled handle can end, because nothing is sent for a waiting record.
+ * Returns the call handles that end when their record goes back to `waiting`. These are the call handles of the
+ * replaced attempt and all cancelled call handles. A cancelled call handle can end, because nothing is sent for a
+ * waiting record.
  *
  * @param failed the attempt that a new call replaces; `null` if there is none
  */

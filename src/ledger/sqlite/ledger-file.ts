@@ -17,7 +17,7 @@ import { dirname, join } from "node:path";
 import type * as NodeSqlite from "node:sqlite";
 import { systemReason } from "../../files/file-error.ts";
 import { LAYOUT_VERSION, TABLES } from "../store/schema.ts";
-import { damagedFileError, unusableFolderError } from "./sqlite-faults.ts";
+import { damagedFileError, unusableFolderError } from "./sqlite-errors.ts";
 
 /** Marks the file as this program's ("AuGM"), so that the program never writes into another program's database. */
 export const APPLICATION_ID = 0x4175474d;

@@ -11,8 +11,8 @@ import { LAYOUT_VERSION } from "../store/schema.ts";
 import { type Rows, type SqlEngine, type Statement, sql, type Transaction } from "../store/sql-engine.ts";
 import { APPLICATION_ID, LEDGER_FILE_NAME, prepareLedgerFile } from "./ledger-file.ts";
 import { loadSqlite } from "./load-sqlite.ts";
-import { foreignFileError, isBusy, otherSqliteLayoutError, sqliteError } from "./sqlite-faults.ts";
-import { folderWarnings } from "./state-folder.ts";
+import { foreignFileError, isBusy, otherSqliteLayoutError, sqliteError } from "./sqlite-errors.ts";
+import { folderWarnings } from "./unsafe-folder.ts";
 
 /**
  * How long SQLite itself waits for a lock. This wait blocks the whole process. To wait longer, the engine sleeps

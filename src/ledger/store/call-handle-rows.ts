@@ -1,4 +1,4 @@
-/** Parses rows of handles, and builds the statements that read and write them. */
+/** Parses rows of call handles, and builds the statements that read and write them. */
 import { z } from "zod";
 import { type CallHandle, handleEndSchema, saveOptionsSchema } from "../rules/call-handle.ts";
 import { type Viewer, visibleCondition } from "./narration-rows.ts";
@@ -43,11 +43,11 @@ const handleRow = z
 
 export const handleRows = (rows: Rows = []): CallHandle[] => readableRows(handleRow, rows);
 
-/** Selects a handle of this API key. */
+/** Selects a call handle of this API key. */
 export const selectHandle = ({ keyId }: Pick<Viewer, "keyId">, handle: string): Statement =>
   sql("SELECT * FROM agm_handles WHERE handle = ? AND key_id = ?", handle, keyId);
 
-/** Selects the handles that have not ended, of one record or narration, oldest first. */
+/** Selects the call handles that have not ended, of one record or narration, oldest first. */
 export const selectOpenHandles = ({ keyId, machineId }: Viewer, targetId: string): Statement =>
   sql(
     `SELECT * FROM agm_handles WHERE target_id = ? AND ended_at_ms IS NULL AND ${visibleCondition("agm_handles")}
@@ -57,7 +57,7 @@ export const selectOpenHandles = ({ keyId, machineId }: Viewer, targetId: string
     machineId,
   );
 
-/** Writes a handle. Leaves a stored handle that has ended unchanged, even if a write is repeated. */
+/** Writes a call handle. Leaves a stored call handle that has ended unchanged, even if a write is repeated. */
 export const saveHandle = (row: CallHandle): Statement =>
   sql(
     `INSERT INTO agm_handles (handle, kind, key_id, target_id, opened_at_ms, attempt, save_options, cancel_asked_at_ms,

@@ -32,7 +32,7 @@ export interface StoredNarration {
 }
 
 export interface ReadNarration extends StoredNarration {
-  /** The narration's handles that have not ended. */
+  /** The narration's call handles that have not ended. */
   readonly handles: readonly CallHandle[];
 }
 
@@ -107,7 +107,7 @@ export class NarrationStore {
   /**
    * Writes the state if the stored revision is the expected one.
    *
-   * @param handles handles that are opened or ended together with the state
+   * @param handles call handles that are opened or ended together with the state
    * @returns `false` if another process has written or deleted the narration since
    */
   write(
@@ -120,7 +120,8 @@ export class NarrationStore {
     // Require durability, because the state contains the limit of the narration's cost.
     return this.#decide(narrationId, "power_cut", (row) => {
       const isRepeated = row?.revision === expectedRevision + 1 && row.state === state;
-      // Save the handles, too. If another process has written the same state, this process's handles are still missing.
+      // Save the call handles, too. If another process has written the same state, this process's call handles are
+      // still missing.
       if (isRepeated) return { result: true, save: handleStatements };
       if (row?.revision !== expectedRevision) return { result: false };
       const update = sql(

@@ -1,4 +1,4 @@
-/** Tracks which calls and handles want a narration, and decides what a cancellation changes. Pure. */
+/** Tracks which calls and call handles want a narration, and decides what a cancellation changes. Pure. */
 import {
   type CallHandle,
   type CallHandleDraft,
@@ -15,8 +15,8 @@ const CANCELLED = {
 } as const;
 
 /**
- * Returns the open handle of the draft's API key. All callers with that key share this handle while the narration runs.
- * If the key has no open handle, returns a new one.
+ * Returns the open call handle of the draft's API key. All callers with that key share this call handle while the
+ * narration runs. If the key has no open call handle, returns a new one.
  */
 export function openCallHandle(open: readonly CallHandle[], draft: CallHandleDraft): CallHandle {
   const shared = open.find((handle) => isHandleWanted(handle) && handle.keyId === draft.keyId);
@@ -33,7 +33,7 @@ export function openCallHandle(open: readonly CallHandle[], draft: CallHandleDra
   };
 }
 
-/** Records that a call without a handle wants the narration. @param caller the call's process */
+/** Records that a call without a call handle wants the narration. @param caller the call's process */
 export const withCaller = (state: NarrationState, caller: ProcessId): NarrationState =>
   state.status === "running" && !state.callerProcesses.includes(caller)
     ? { ...state, callerProcesses: [...state.callerProcesses.filter(isAlive), caller] }
@@ -54,13 +54,13 @@ export const withoutCallers = (state: NarrationState): NarrationState =>
     ? state
     : { ...state, callerProcesses: [] };
 
-/** The status of the narration when a handle ends. It is the final answer for that handle. */
+/** The status of the narration when a call handle ends. It is the final answer for that call handle. */
 export interface RunEnd {
   readonly atMs: number;
   readonly figures: NarrationFigures;
 }
 
-/** Ends the handles of a narration that no longer runs. */
+/** Ends the call handles of a narration that no longer runs. */
 export function endedByState(
   open: readonly CallHandle[],
   { status, problems, files }: NarrationState,
@@ -71,7 +71,7 @@ export function endedByState(
   return open.map((handle) => endedHandle(handle, end, atMs));
 }
 
-/** Cancels a handle. The narration stops unless another call or handle still wants it. */
+/** Cancels a call handle. The narration stops unless another call or call handle still wants it. */
 export function withCancelledHandle(
   state: NarrationState,
   open: readonly CallHandle[],
@@ -86,8 +86,8 @@ export function withCancelledHandle(
 }
 
 /**
- * Cancels the calls without a handle that run in one process. The narration stops unless a handle or another process
- * still wants it.
+ * Cancels the calls without a call handle that run in one process. The narration stops unless a call handle or another
+ * process still wants it.
  */
 export function withCancelledCall(
   state: NarrationState,

@@ -50,7 +50,7 @@ export class NarrationRepository {
   /** A cache of plans, which never change and may be long. */
   readonly #plans = new Map<string, StoredPlan>();
 
-  /** @param computeFigures computes the figures that are stored when a handle ends; absent for read-only use */
+  /** @param computeFigures computes the figures that are stored when a call handle ends; absent for read-only use */
   constructor(store: NarrationStore, wallMs: () => number, computeFigures: ComputeFigures = readOnly) {
     this.#store = store;
     this.#wallMs = wallMs;
@@ -98,8 +98,8 @@ export class NarrationRepository {
   /**
    * Changes the state. If another process has changed the stored state meanwhile, computes the change again.
    *
-   * @param change computes the new state from the stored state and the handles that have not ended; returns the same
-   *   object if nothing changes
+   * @param change computes the new state from the stored state and the call handles that have not ended; returns the
+   *   same object if nothing changes
    * @returns the stored state
    */
   async change(
@@ -113,7 +113,7 @@ export class NarrationRepository {
     return changed.state;
   }
 
-  /** Changes the state as {@link change} does, and opens or ends a handle in the same transaction. */
+  /** Changes the state as {@link change} does, and opens or ends a call handle in the same transaction. */
   async changeHandle<Changed extends CallHandle | null>(
     narrationId: string,
     change: (

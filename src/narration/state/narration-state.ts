@@ -155,7 +155,7 @@ const figuresSchema = z.object({
 });
 export type NarrationFigures = Readonly<z.infer<typeof figuresSchema>>;
 
-/** How the handle of a narration ended. */
+/** How the call handle of a narration ended. */
 export const narrationHandleEndSchema = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("cancelled"),
@@ -164,8 +164,8 @@ export const narrationHandleEndSchema = z.discriminatedUnion("kind", [
     isLeftRunning: z.boolean(),
   }),
   /**
-   * The handle ended with the narration. The status of the narration at that time is stored here, because the narration
-   * may have continued since.
+   * The call handle ended with the narration. The status of the narration at that time is stored here, because the
+   * narration may have continued since.
    */
   z.object({
     kind: z.literal("ended"),
@@ -196,8 +196,8 @@ export const narrationStateSchema = z.object({
   /** How often calls have started the narration. A driver must not end a narration that was started again meanwhile. */
   startCount: z.int().nonnegative(),
   /**
-   * Processes from which calls without a handle have requested the narration since it began to run. While one of these
-   * processes lives, the narration continues, even if all handles are cancelled.
+   * Processes from which calls without a call handle have requested the narration since it began to run. While one of
+   * these processes lives, the narration continues, even if all call handles are cancelled.
    */
   callerProcesses: z.array(z.string()).default([]),
   skipsFailed: z.boolean(),

@@ -3,7 +3,8 @@
 /**
  * Lists numbers in words, such as "1 to 3 and 7".
  *
- * @param numbers in ascending order @param max maximum number of spans to name
+ * @param numbers in ascending order
+ * @param max maximum number of spans to name; the others are only counted: "1 to 3, 7 and 2 more"
  */
 export function numberSpans(numbers: readonly number[], max = Number.POSITIVE_INFINITY): string {
   const spans: string[] = [];

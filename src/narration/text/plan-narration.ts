@@ -125,8 +125,8 @@ export function readReplacement(text: string): string | null {
 }
 
 /**
- * Makes each paragraph separate, so that silence can follow it. A heading stays with the paragraph below it, because
- * the voice pauses there anyway.
+ * Puts each paragraph into a group of its own, so that silence can follow it. A heading shares a group with the
+ * paragraph below it, because the voice pauses after a heading anyway.
  */
 function paragraphsApart({ edge, paragraphs }: ParagraphRun): readonly (readonly string[])[] {
   const [first = "", second, ...others] = paragraphs;
@@ -156,7 +156,7 @@ function planParts(
     for (const [at, { text, speechMs, endsParagraph }] of stretches.entries()) {
       const isLast = at === stretches.length - 1;
       const pauseAfterSeconds = isLast ? pauseAfterRun : endsParagraph ? pauseSeconds : 0;
-      // A long row of symbols may leave pieces without letters or digits.
+      // Skip text without letters or digits. A long row of symbols may be cut into such text.
       if (!hasWords(text)) {
         skipped.add("no_words", text);
         continue;

@@ -65,7 +65,7 @@ export interface PlannedPart {
   /** Start time in a timeline; absent if the part follows the previous one directly. */
   readonly startSeconds?: number | undefined;
   readonly cue?: string | undefined;
-  /** Estimated by the fixed table (`src/contract/estimate.ts`), at the requested speed. */
+  /** Length at the requested speed, estimated by the fixed table (`src/contract/estimate.ts`). */
   readonly estimatedSeconds: number;
   readonly estimatedCredits: number;
 }

@@ -44,8 +44,8 @@ function inContext(text: string, quote: string): string {
  * all their indexes, because equal parts are one task. Searches for the exact quote first, then ignores case and the
  * kinds of quotation marks and dashes.
  *
- * @throws AudioError `invalid_request` for a quote that has no words, stands in no part, or stands in different parts.
- *   The message names the broken rule.
+ * @throws AudioError `invalid_request` if the quote has no words, if no part contains it, or if parts with different
+ *   text or voice contain it. The message names the broken rule.
  */
 export function findPartsByQuote(
   parts: ReadonlyArray<{ readonly text: string; readonly voice?: string | null | undefined }>,

@@ -8,8 +8,8 @@ import { CLOSERS } from "./characters.ts";
 
 const MAX_SECONDS = 60;
 /**
- * Maximum length of all pauses of a text together. Some hundred pauses, as in a list of words to repeat, must fit, but
- * hours of silence would fill a disk for a few credits.
+ * Maximum total length of the pauses in a text. A list of words to repeat needs some hundred pauses. More is refused,
+ * because hours of silence would fill a disk for a few credits.
  */
 const MAX_TOTAL_SECONDS = 3600;
 
@@ -25,7 +25,10 @@ const MARK = new RegExp(
 const ENDS_STATEMENT = new RegExp(`[.!?…。！？—:：][${CLOSERS}*_]*\\s*$`, "u");
 const BREAK_TAG = /<break\s+time\s*=\s*["']?(\d{1,6}(?:\.\d{1,3})?)(ms|s)["']?\s*\/?>/gi;
 
-/** Converts SSML's tag for pauses to a mark. As a tag it would be left out, like tags of HTML. */
+/**
+ * Converts SSML's tag for pauses to a mark such as `[pause 2s]`. Without conversion, the tag would be left out, as tags
+ * of HTML are.
+ */
 export const markBreakTags = (text: string): string => text.replace(BREAK_TAG, "[pause $1$2]");
 
 /** @throws AudioError `invalid_request` for a pause that is too long */

@@ -29,7 +29,7 @@ const ALL_IN_PARENTHESES = /^\s*(?:[-–—]\s*)?(?:\([^()]{1,300}\)|（[^（）
 const PARENTHESES_FIRST =
   /^(\s*(?:[-–—]\s*)?)(\((?:\p{Ll}[^()\n]{0,60}|[^()\p{Ll}\n]{1,60})\)|（[^（）\n]{1,30}）)\s*(?=\S)/u;
 const NAME_FIRST = /^(\s*(?:[-–—]\s*)?)[[(（]([^[\]()（）\n]{1,60})[\])）]\s*:?\s*(?=\S)/;
-/** The dash before the words of a speaker. A dash before a digit may be a sign, so it is kept. */
+/** Matches the dash before the words of a speaker. A dash before a digit is kept, because it may be a minus sign. */
 const DASH = /^\s*[-–—‐]+\s*(?=[^\s\d-])/;
 
 /** Returns the spoken words of one line; `null` for none. */
@@ -55,7 +55,7 @@ function spokenLine(line: string, skipped: SkippedList): string | null {
 
 function joinSpokenLines(text: string, skipped: SkippedList): string {
   const trimmed = text.trim();
-  // A song or a sound may span several lines.
+  // Check the whole text before its lines, because a song or a sound may span several lines.
   const isSong = SONG.test(trimmed.slice(0, 2)) && SONG.test(trimmed.slice(-2));
   const isSoundNote = ALL_IN_PARENTHESES.test(trimmed);
   if (isSong || isSoundNote) {

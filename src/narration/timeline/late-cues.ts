@@ -1,6 +1,6 @@
 /**
- * Finds the cues of a narration that begin late. Estimates them before the narration is made, and measures them in its
- * file.
+ * Finds the cues of a narration that begin late. Before the narration is made, estimates their lateness. Afterwards,
+ * measures their lateness in the file.
  */
 import type { Span } from "../../audio/join-request.ts";
 import type { PartOperations } from "../../generation/use-cases/generate-part.ts";

@@ -41,8 +41,8 @@ const SENTENCE_GAP_SECONDS = 1.5;
 /** Maximum length of a sentence. It is short, so that voice and picture stay together. */
 const MAX_SENTENCE_SECONDS = 20;
 /**
- * Minimum share of utterances with punctuation at which a sentence may extend over several cues. Below it, each cue is
- * a sentence.
+ * Minimum share of utterances that contain the end of a sentence, such as a full stop. If fewer do, each cue is a
+ * sentence. Otherwise a sentence may extend over several cues.
  */
 const MARKS_SHARE = 0.1;
 const MARK = /[.!?…](?=[”’"'»)\s]|$)|[。！？．｡]/;
@@ -198,8 +198,8 @@ function buildUtterances(cues: readonly Cue[], { voices, speakers, unknown, skip
 const REPEATS_SHARE = 0.3;
 
 /**
- * Removes repeated lines. Roll-up captions repeat a line of the cue above. If many cues do that, each repeated line is
- * spoken once. A single repetition is intended and stays. Evidence: share.
+ * Removes lines that repeat the last line of the cue above, as roll-up captions do. If only few cues repeat a line,
+ * changes nothing, because the repetition is intended. Evidence: share.
  */
 function withoutRepeats(words: readonly CueWords[][], skipped: SkippedList): readonly CueWords[][] {
   const splitCueLines = (said: readonly CueWords[] | undefined): string[] =>

@@ -84,7 +84,8 @@ function readBlocks(lines: readonly string[], isVtt: boolean, skipped: SkippedLi
     if (times !== null) {
       const above = lines[index - 1] ?? "";
       const isId = above.trim() !== "" && cueTimes(above) === null;
-      // Without a blank line between two cues, the number of the second was read as text of the first. Remove it there.
+      // Without a blank line between two cues, the number of the second was read as text of the first. Remove the
+      // number from that text.
       if (isId && NUMBER.test(above) && last?.lines.at(-1) === above) last.lines.pop();
       const isOwn = isId && (NUMBER.test(above) || (lines[index - 2] ?? "").trim() === "");
       cues.push({ ...times, id: isOwn ? above.trim() : null, lines: [] });
@@ -110,8 +111,8 @@ function speakerNames(cues: readonly OpenCue[]): string[] {
 /**
  * Reads all cues of a file.
  *
- * @throws AudioError `invalid_request` for no cue, for too many cues, and for missing or impossible times. The error
- *   names the line of such times
+ * @throws AudioError `invalid_request` if there are no cues, too many cues, or a cue with missing or impossible times.
+ *   For wrong times, the message names the line
  */
 export function readCues(text: string, skipped: SkippedList): Subtitles {
   const lines = normaliseLines(text).split("\n");

@@ -80,7 +80,8 @@ export async function listedNarrations(
     )
       continue;
     const row = await listedNarration(repository, entry, root);
-    // Parts that were running when the narration stopped are saved later. No driver updates the state then.
+    // Count the saved parts again. Parts that were running when the narration stopped are saved later, and the state
+    // does not count them, because no driver updates it.
     const isStopped = row.status === "stopped";
     found.push(
       isStopped ? { ...row, savedParts: await countSaved(await repository.get(row.narrationId)) } : row,

@@ -147,7 +147,7 @@ function describeComingCosts({ credits }: NarrationView): string[] {
   ];
 }
 
-/** Announces that the file of a narration that was just stopped is joined after the call returns. */
+/** For a narration that was just stopped, announces that its file is joined after the call returns. */
 function announceJoinedFile({ isSheet, problems, files, parts, credits }: NarrationView): string[] {
   const isToJoin = problems[0]?.code === "stopped" && files.length === 0 && !isSheet;
   if (!isToJoin || (parts.saved === 0 && credits.reserved === 0)) return [];
@@ -359,7 +359,10 @@ function describeNextStep(view: NarrationView, call: string): string {
   }
 }
 
-/** Names the call that makes the parts of late cues again, with the retakes or edits that their problems name. */
+/**
+ * Returns the next step if cues begin late: a call that makes parts again, with the retakes or edits that the problems
+ * name. Returns an empty text if no cue is late.
+ */
 function lateStep({ problems, credits }: NarrationView, call: string): string {
   const lateProblems = problems.filter(({ code }) => code === "late");
   if (lateProblems.length === 0) return "";
@@ -378,7 +381,7 @@ function stoppedStep(view: NarrationView, call: string): string {
     if (max === null) return goOn;
     return `${call}: it goes on where it stopped, within the ${max} credits that were agreed, and pays for nothing twice.`;
   }
-  // Do not suggest the same call, because the audio itself is bad.
+  // Suggest a retake. To repeat the call would not help, because the audio itself is bad.
   if (UNUSABLE.has(first.code)) {
     return `Ask the user whether to pay for that part again. If so: ${call}, max_credits ${view.credits.suggestedMax}, and retakes with a quote of it and its next take, such as 2. With skip_failed true it is joined without that part, free.`;
   }

@@ -1,4 +1,4 @@
-/** The view of a narration that callers get: figures, files and problems. */
+/** Builds what a caller gets about a narration (`NarrationView`): figures, files and problems. */
 import { MIME_TYPES } from "../../contract/audio-format.ts";
 import { RESERVED_CREDITS } from "../../contract/billing.ts";
 import { CREATES_PER_WINDOW, LIMIT_WINDOW_SECONDS } from "../../contract/service-limits.ts";
@@ -40,7 +40,7 @@ export interface NarrationView extends NarrationFigures {
   readonly unjoinedParts: readonly number[];
   /** Whether the narration was finished before this call, and the call cost nothing. */
   readonly isRepeat: boolean;
-  /** Arguments that are not stored, because the call has no limit. The next call must repeat them. */
+  /** Arguments that the next call must repeat, because a call without a limit does not store them. */
   readonly toRepeat: readonly string[];
   /** Whether the narration's files replace older files of the same names. */
   readonly mayReplace: boolean;
@@ -72,15 +72,14 @@ function suggestedMax(charged: number, toCome: number, missingTasks: number): nu
 }
 
 /**
- * Minimum seconds per part over several minutes, because of the rate limit. At the beginning several parts may be
- * created at once.
+ * Minimum average time per part that the rate limit allows. At the beginning, the rate limit allows several creates at
+ * once.
  */
 const MIN_SECONDS_PER_PART = LIMIT_WINDOW_SECONDS / CREATES_PER_WINDOW;
 
 /**
- * Estimates the remaining seconds from the pace up to the last saved part. Before the first saved part, uses the best
- * possible pace. The estimate never grows while no part is saved, and never falls below half of its value at the last
- * saved part.
+ * Estimates the remaining seconds from the pace up to the last saved part. Before the first part is saved, uses the
+ * best possible pace. Until the next part is saved, the estimate falls as time passes, but at most to half.
  */
 export function secondsLeft(state: NarrationState, saved: number, nowMs: number): number {
   const { begunAtMs, lastSavedAtMs, savedAtBegin, totalParts } = state;
@@ -159,7 +158,7 @@ export function deriveFigures(
 }
 
 /**
- * Builds the view of a narration from its figures.
+ * Builds the `NarrationView` of a narration from its figures.
  *
  * @param figures the current figures, or the figures that were stored when a handle ended
  */
@@ -213,7 +212,7 @@ function unjoinedParts(plan: StoredPlan, { files }: NarrationState): number[] {
 }
 
 /**
- * Removes missing files and changed companions from a view, and lists their paths.
+ * Removes missing files and changed companions from a `NarrationView`, and lists their paths in it.
  *
  * @param root path of the output folder
  */

@@ -1,4 +1,4 @@
-/** Reads and validates the accounts file, and writes the error message if it is invalid. */
+/** Reads and validates the accounts file. Throws an error with a message for people if the file is invalid. */
 import { randomBytes } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import { z } from "zod";
@@ -13,7 +13,10 @@ const keySchema = z.strictObject({
   active: z.boolean().default(true),
 });
 
-/** A purchase or gift of credits. The grant of a subscription covers its current period (docs/contract.md, Billing). */
+/**
+ * A purchase or gift of credits. A grant of a subscription covers the current period of the subscription
+ * (docs/contract.md, Billing).
+ */
 const grantSchema = z.strictObject({
   kind: z.enum(["pack", "subscription", "gift"]),
   credits: z.int().min(0).max(1_000_000_000),

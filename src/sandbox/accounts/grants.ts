@@ -42,7 +42,8 @@ export function availableCredits(grants: readonly Grant[], wallMs: number): numb
 export function planDraws(grants: readonly Grant[], credits: number, wallMs: number): Draw[] | undefined {
   const byExpiry = grants
     .filter((grant) => isAlive(grant, wallMs) && leftIn(grant) > 0)
-    // Grants without an expiry date need the equality check, because Infinity minus Infinity is NaN.
+    // Check for equality first. For two grants without an expiry date, the difference would be Infinity minus Infinity,
+    // which is NaN.
     .sort((a, b) => (expiryMs(a) === expiryMs(b) ? 0 : expiryMs(a) - expiryMs(b)));
   const draws: Draw[] = [];
   let missingCredits = credits;

@@ -23,7 +23,7 @@ const handleFormat = z.uuid();
 /**
  * Answers one request of the tasks extension.
  *
- * @throws ProtocolError -32021 for a request that does not declare the extension, -32602 for an unknown handle,
+ * @throws ProtocolError -32021 for a request that does not declare the extension, -32602 for an unknown call handle,
  *   -32603 for other errors
  */
 export async function answerTask(

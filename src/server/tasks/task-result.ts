@@ -1,4 +1,4 @@
-/** Renders handles as tasks of the protocol: the answer to the call, and the answers to later requests. */
+/** Renders call handles as tasks of the protocol: the answer to the call, and the answers to later requests. */
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { CallHandleStatus, WorkingStatus } from "../../generation/call-handles/call-handle-status.ts";
 import type { Redact } from "../../redaction.ts";
@@ -10,7 +10,7 @@ type HandleTimes = Pick<CallHandleStatus<unknown>, "handleId" | "createdAtMs" | 
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 
-/** The fields of every task. `ttlMs` is `null`, because handles do not expire. */
+/** The fields of every task. `ttlMs` is `null`, because call handles do not expire. */
 const taskFields = ({ handleId, createdAtMs, updatedAtMs }: HandleTimes) => ({
   taskId: handleId,
   createdAt: iso(createdAtMs),
@@ -20,7 +20,8 @@ const taskFields = ({ handleId, createdAtMs, updatedAtMs }: HandleTimes) => ({
 });
 
 /**
- * The answer to a call that continues in the background. With the handle, the client can fetch the call's result later.
+ * The answer to a call that continues in the background. With the call handle, the client can fetch the call's result
+ * later.
  */
 export function createTaskResult(status: WorkingStatus, redact: Redact): CallToolResult {
   return {

@@ -1,6 +1,6 @@
 /**
  * Reads the notation of Aozora Bunko: readings 《》, notes ［＃…］, and headings that are marked by notes. Evidence: form
- * and repetition. A single 《》 marks a title, as in Chinese.
+ * and repetition. One or two 《》 in a text without notes stay, because Chinese texts put titles in 《》.
  */
 import type { SkippedList } from "../blocks.ts";
 import { headingLine } from "../chapters/source-headings.ts";
@@ -19,7 +19,7 @@ const NAMED_HEADING = /^(.*)［＃「[^」\n]{1,200}」は(?:同行|窓)?([大�
 const MARKED_HEADING =
   /［＃(?:ここから)?(?:同行|窓)?([大中小])見出し］\s*([^［]{1,200}?)\s*［＃(?:ここで)?(?:同行|窓)?[大中小]見出し終わり］/g;
 
-/** The lines of title and author above the legend. */
+/** Matches the lines with title and author, which stand above the legend of the notation. */
 const HEADER =
   /^\s*(?<title>[^\n［《]{1,80})\n(?<author>[^\n［《]{1,40})\n(?:[^\n]{0,80}\n){0,3}\s*(?=-{20,}\n[^\n]*記号について)/;
 

@@ -5,7 +5,10 @@
  */
 import type { SkippedList } from "../blocks.ts";
 
-/** `(music)` after a sentence may name a source, so it is removed only if its paragraph contains nothing else. */
+/**
+ * Matches words for music. `(music)` in parentheses is removed only if it is alone on its line, because after a
+ * sentence it may name a source.
+ */
 const MUSIC = "(?:(?:soft |upbeat |dramatic |theme )?music(?: playing| fades)?|música|musik|音乐|音楽)";
 const FORMED = new RegExp(
   [
@@ -32,7 +35,7 @@ export const withoutLongNotes = (text: string, skipped: SkippedList): string =>
 
 const KINDS = ["illustration", "page_mark", "time_code", "sound", "note", "footnote"] as const;
 
-/** Matches a note mark: `[1]` directly after a word, and `^[1]`, which may also stand before the note itself. */
+/** Matches a note mark: `[1]` directly after a word, or `^[1]` anywhere, even before the text of the note. */
 const REFERENCE =
   /(?:(?<=[\p{L}\p{P}])\^?|\^)(?:\[(\d{1,3})\]|\{(\d{1,3})\}|\[([A-Za-z])\])(?:(?![\w([=.])|(?<=\^\[\d{1,3}\])(?!\())/gu;
 /**
@@ -107,7 +110,7 @@ function withoutReferences(paragraphs: readonly string[], skipped: SkippedList):
 }
 
 /**
- * Removes such marks from paragraphs.
+ * Removes marks that listeners do not want, such as note numbers and time codes, from paragraphs.
  *
  * @returns the same number of paragraphs, some of them empty
  */

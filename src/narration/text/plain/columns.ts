@@ -9,7 +9,7 @@ import { HARD_BREAK } from "../normalise.ts";
 const MIN_LINES = 3;
 const WIDE_GAP_CODE_UNITS = 4;
 const TAB_UNITS = 8;
-/** Maximum length of a line of a table. No page is wider. */
+/** Maximum length of a table's line. No page is wider. */
 const MAX_LINE_CODE_UNITS = 400;
 const GAP = /(?<=\S)(?: {2,}|[ \t]*\t[ \t]*)(?=\S)/g;
 const RULER_MARKS = /^[ \t]*[-=+]{2}[-=+ \t]*$/;
@@ -19,7 +19,7 @@ const LIST_MARK = /^\s*(?:[-*+•o]|\(?[\p{L}\d]{1,4}[.)])\s/u;
 /** Matches the legend above the table of `dpkg --list`. */
 const LEGEND = /^[|+/\s]+(?=\S)/;
 
-/** Returns the separator between two cells: a comma, or only a space if the first cell ends with a mark. */
+/** Returns the separator between two cells: a comma, or only a space if the first cell ends with punctuation. */
 const separator = (_: string, at: number, row: string): string =>
   /[,;:.!?]/.test(row.charAt(at - 1)) ? " " : ", ";
 

@@ -1,7 +1,7 @@
 /**
  * Removes what Project Gutenberg puts around a book: header, licence, and the names of producers. Evidence: form. The
- * marker lines must be there, the removed text must name Project Gutenberg, and it must not be too long. A text that
- * only mentions these lines keeps them.
+ * marker lines must be there, and the removed text must name Project Gutenberg and must not be too long. A text that
+ * only mentions the marker lines keeps them.
  */
 import type { SkippedList } from "../blocks.ts";
 
@@ -65,7 +65,7 @@ function bookText(lines: readonly string[], skipped: SkippedList): string {
 const SITE_WORDS = /网络收集|整理制作|仅供|学习使用|版权归|下载|正版|www\.|\.com/g;
 const MIN_SITE_WORDS = 3;
 const SITE_LINE = /^\s*([^\n]{1,300})\n/;
-/** A title alone on the first line. */
+/** Matches a title in 《》 that is alone on the first line. */
 const BRACKETED_TITLE = /^\s*《([^《》\n]{1,60})》[^\S\n]*\n/;
 
 /** Removes the notice that a site puts above a book. Evidence: form. */

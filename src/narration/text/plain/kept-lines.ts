@@ -20,12 +20,12 @@ const EAST_ASIAN = /[\u3000-\u30ff\u4e00-\u9fff\uff00-\uff60]/g;
 const lineWidth = (line: string): number => line.length + (line.match(EAST_ASIAN)?.length ?? 0);
 
 /**
- * Width in columns that the beginning of a line needs on the line before: a space and a word, or 4 columns in Chinese
- * and Japanese.
+ * Returns how many columns the first word of a line would take at the end of the line before, with a space. For Chinese
+ * and Japanese, returns 4.
  */
 const firstWordWidth = (line: string): number => (isCjk(line.charAt(0)) ? 4 : 1 + firstWordLength(line));
 
-/** Counts the lines that end although the next word had room, or that end with a mark of `ends`. */
+/** Counts the lines that were not wrapped: the next word had room on the line, or the line matches `ends`. */
 function freeBreaks(lines: readonly string[], ends?: RegExp): number {
   const widths = lines.map(lineWidth);
   const widest = widths.reduce((max, width) => Math.max(max, width), 0);
@@ -66,7 +66,7 @@ const CAPITALS_SHARE = 0.8;
 const FREE_SHARE = 0.25;
 const CJK_FREE_SHARE = 0.75;
 const CJK_ENDS = /[。！？；]$/;
-/** Lines of verse are shorter than this. Lines of a page rarely are. */
+/** Lines of verse are shorter than this length. Lines of prose rarely are. */
 const NARROW_CODE_UNITS = 60;
 
 /**
@@ -137,8 +137,8 @@ const MAX_PARAGRAPH_CODE_UNITS = 100_000;
 /** Matches a line that begins a paragraph or a speech in Chinese and Japanese. */
 const INDENTED_LINE = /^\u3000/;
 /**
- * Matches Chinese and Japanese lines that are indented by spaces. Each of them begins a paragraph only if most of them
- * end a sentence, because a whole block may be indented.
+ * Matches Chinese and Japanese lines that are indented by spaces. Such a line begins a paragraph only if most such
+ * lines end a sentence. Otherwise the whole block may be indented.
  */
 const SPACED_LINE = /^ {2,8}[“「『（\u3040-\u30ff\u4e00-\u9fff]/;
 const SPEECH_LINE = /^[「『（―—]/;
@@ -147,8 +147,8 @@ const ENDING_SHARE = 0.6;
 const MIN_LINES = 3;
 
 /**
- * Matches a heading of a manual page, which has no small letters. Such a heading stands above a block that is indented
- * deeper, and the line of the heading has room for the first word of the block. Evidence: sequence.
+ * Matches a heading of a manual page, which has no small letters. The lines below the heading are indented deeper. The
+ * heading is not wrapped: its line has room for the first word below. Evidence: sequence.
  */
 const HEAD_LINE = /^[^\S\n]*[^\p{Ll}\s:：][^\p{Ll}\n:：]{0,59}$/u;
 const MIN_HEAD_LINES = 3;
@@ -234,7 +234,7 @@ function isWrappedPair(paragraph: string, [, second = ""]: readonly string[], pa
 const VERSE_SHARE = 0.25;
 const MIN_VERSE_PARAGRAPHS = 5;
 /**
- * Matches the beginning of a line of verse: a capital letter, a figure or a dash. `VERSE_BEGIN_SHARE` is the minimum
+ * Matches the beginning of a line of verse: a capital letter, a digit or a dash. `VERSE_BEGIN_SHARE` is the minimum
  * share of such lines in a stanza.
  */
 const VERSE_BEGIN = new RegExp(`${CAPITAL.source}|^[-–—]`, "u");

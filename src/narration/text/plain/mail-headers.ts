@@ -2,7 +2,8 @@
 import type { SkippedList } from "../blocks.ts";
 
 /**
- * Headers that only programs need. A block of header lines belongs to a mail only if it contains at least two of them.
+ * Matches the names of headers that only programs need. A block of header lines belongs to a mail only if it contains
+ * at least two such headers.
  */
 const TECHNICAL =
   /^(?:return-path|delivered-to|received|message-id|mime-version|content-(?:type|transfer-encoding|disposition)|in-reply-to|references|reply-to|sender|errors-to|precedence|list-[a-z-]+|x-[a-z-]+|dkim-signature|authentication-results|user-agent)$/i;
@@ -15,7 +16,7 @@ const MIN_TECHNICAL_FIELDS = 2;
 const QUOTE_MARKS = /^[ \t]*(?:[A-Z]{0,3}>[ \t]?)+/gm;
 
 /**
- * Removes the headers of mails, and the marks of quotations in such a text.
+ * Removes the headers of mails. If the text has any, also removes the marks of quotations.
  *
  * @param text with `\n` for line ends
  */

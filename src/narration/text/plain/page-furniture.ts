@@ -24,8 +24,8 @@ const MANUAL_FOOT = /\s{2,}(\S{1,40}\(\d\w{0,5}\))\s*$/;
 const FRAME = /^[\s|+]*[-=+|_\u2500-\u257f](?=.*[+|\u2500-\u257f])[-=+|_:\s\u2500-\u257f]{2,}$/;
 const ROW = /^\s*[|\u2502\u2551](.*\S.*)[|\u2502\u2551]\s*$/;
 /**
- * Matches dot leaders. Ellipses count only before a figure, because Chinese and Japanese speech contains them between
- * words.
+ * Matches dot leaders. An ellipsis counts only before a number, because Chinese and Japanese texts also write it
+ * between words.
  */
 const LEADER =
   /[ \t]*(?:(?:\.{4,}|(?:[ \t]\.){4,}|·{4,})[ \t]*(?=[\p{L}\p{N}$€£]\S{0,20}\s*$)|…{2,}[ \t]*(?=\d{1,4}\s*$))/u;
@@ -114,7 +114,8 @@ class PrintedText {
     for (const lines of titled.values()) {
       const pages = lines.map((at) => ({ at, page: Number(/\d+/.exec(this.#lines[at] ?? "")?.[0]) }));
       const inside = lines.filter((at) => this.#interrupts(at)).length;
-      // Numbers from 1 that interrupt no sentence belong to headings, such as `SUMMARY OF LESSON 1`.
+      // Numbers that count up from 1 and interrupt no sentence are not page numbers. They belong to headings, such as
+      // `SUMMARY OF LESSON 1`.
       const isCount = inside === 0 && pages.every(({ page }, index) => page === index + 1);
       if (lines.length >= MIN_HEADS && isRising(pages) && !isCount) for (const at of lines) this.#drop(at);
     }
@@ -138,7 +139,7 @@ class PrintedText {
 
   /**
    * Drops the first and last lines of manual pages, such as `LS(1)  User Commands  LS(1)`. Returns the name of the
-   * first page; `null` if there is none.
+   * first manual page; `null` if there is none.
    */
   dropManualHeads(): string | null {
     const names = new Set(this.#lines.flatMap((line) => MANUAL_HEAD.exec(line)?.[1] ?? []));
@@ -149,7 +150,7 @@ class PrintedText {
     return [...names][0] ?? null;
   }
 
-  /** Returns the text. Rejoins paragraphs that a page break divided. */
+  /** Returns the text without the dropped lines. Rejoins paragraphs that a page break divided. */
   text(): string {
     if (this.#dropped.size === 0) return this.#lines.join("\n");
     const keptLines: string[] = [];

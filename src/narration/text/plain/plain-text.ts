@@ -18,7 +18,7 @@ import { withoutPageFurniture } from "./page-furniture.ts";
 import { withoutCues } from "./subtitles.ts";
 import { speakAddresses } from "./web-addresses.ts";
 
-/** Emphasis as Project Gutenberg writes it, but not `snake_case` and `__init__`. */
+/** Matches emphasis as Project Gutenberg writes it (`_word_`), but not `snake_case` and `__init__`. */
 const UNDERSCORES = /(?<![\p{L}\p{N}_])_(?=\S)([^_]+)(?<=\S)_(?![\p{L}\p{N}_])/gu;
 
 /** A whole paragraph in bold, as in `#THE RIVER#` or `=Walden=`. */
@@ -28,8 +28,8 @@ const BOLD = /^(\s*)([#=])(\S(?:[^#=]*\S)?)\2(\s*)$/;
 const ITALIC_PARENTHESES = /_(\([^()_\n]+\))_|\(_([^()_\n]+)_\)/g;
 
 /**
- * Lines of signs that separate texts, as in a file of fortunes. They become paragraphs of their own. Inside another
- * paragraph, they would be spoken.
+ * Matches a line of signs that separates two texts, as in a file of fortunes. The line becomes a paragraph of its own,
+ * because it would be spoken inside another paragraph.
  */
 const SEPARATOR = /^[ \t]*(?:%{1,3}|([*=~#+_-])(?:[ \t]*\1){2,400})[ \t]*$/gm;
 
@@ -57,7 +57,7 @@ export function readPlainText(text: string, skipped: SkippedList): ReadText {
     author,
   } = withoutEbookFrame(withoutMailHeaders(normaliseLines(joinDividedWords(text)), skipped), skipped);
   const header = aozoraHeader(book);
-  // Speak title and author one after the other, not as one line.
+  // Insert a blank line between title and author, so that they are two paragraphs, not one line.
   const opened = header === null ? book : book.replace(/^(\s*[^\n]+)\n/, "$1\n\n");
   const page = withoutPageFurniture(
     withoutAozora(withoutCues(withoutLongNotes(opened, skipped), skipped), skipped),

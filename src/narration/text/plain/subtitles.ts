@@ -1,6 +1,6 @@
 /**
- * Removes cue numbers and time codes from cues (SRT, WebVTT) inside another text, and joins sentences that several
- * cues share. `../timeline/` reads a text that consists of subtitles. Evidence: form, at least two cues.
+ * Removes cue numbers and time codes from cues (SRT, WebVTT) inside another text, and joins sentences that several cues
+ * share. `../timeline/` reads a text that consists of subtitles. Evidence: form of at least two cues.
  */
 import type { SkippedList } from "../blocks.ts";
 import { ENDS_SENTENCE } from "../characters.ts";

@@ -24,7 +24,7 @@ export function cueTimes(line: string): CueTimes | null {
 
 const MIN_CUES = 2;
 
-/** Whether a text contains cues. Evidence: form, at least twice, because a single cue may be an example. */
+/** Whether a text contains cues. Evidence: form of at least two cues, because a single cue may be an example. */
 export function containsCues(text: string): boolean {
   if (!text.includes("-->")) return false;
   const lines = text.split(/\r\n?|\n/);

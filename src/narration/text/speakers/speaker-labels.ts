@@ -44,7 +44,10 @@ const CAPITALS_LABEL = /^\s*(\p{Lu}[\p{Lu}\p{M}\p{N}.'’ -]{1,39}?)\s*(?:\([^()
 const IN_BRACKETS = /^\s*\[[^[\]]+\][.]?\s*$/;
 const IN_PARENTHESES = /^\s*\([^()]+\)[.]?\s*$/;
 
-/** Marks parentheses in italics. It is a control character that no text contains, because normalisation removes it. */
+/**
+ * A control character that stands before parentheses in italics. Normalisation removes it from every text, so it has no
+ * other meaning.
+ */
 export const ITALIC_MARK = "\x02";
 
 /**
@@ -108,7 +111,10 @@ export class SpeakerLabels {
   readonly #speaking = new Set<string>();
   /** Maps names without their accents to the names in `voices`. */
   readonly #plainKeys = new Map<string, string>();
-  /** Names that repeatedly begin paragraphs without a colon, prefixed by the form of their label. */
+  /**
+   * Recurring labels without a colon. Each entry is the form of the label (`alone` or `dotted`), a space, and the key
+   * of the name.
+   */
   readonly #recurring = new Set<string>();
   #hasDotted = false;
   readonly #voiceless = new Map<string, number>();
@@ -200,7 +206,7 @@ export class SpeakerLabels {
       if (IN_BRACKETS.test(text) || IN_PARENTHESES.test(text)) continue;
       const { length } = this.#labelOf(text, true)?.label ?? "";
       if (length > 0 || OTHER_LABEL.test(text)) labelled += 1;
-      // A label that is a whole paragraph counts together with the next paragraph.
+      // A label that is a whole paragraph and the paragraph below it count as one paragraph.
       if (length === 0 || text.slice(length).trim() !== "") all += 1;
     }
     this.#turnsContinue = labelled >= MIN_LABELLED && labelled >= LABELLED_SHARE * all;
@@ -256,7 +262,7 @@ export class SpeakerLabels {
     return forms.reduce(
       (words, form) =>
         words.replace(form, (direction, at: number) => {
-          // Keep a direction that begins the turn or is all of it.
+          // Keep a direction if the turn begins with it or has no other words.
           if (!hasWords(words.replace(direction, "")) || at === 0) return direction;
           skipped.add("direction", direction.replace(ITALIC_MARK, ""));
           return "";
@@ -265,7 +271,7 @@ export class SpeakerLabels {
     );
   }
 
-  /** Returns the words after a label, without the manner of speaking. */
+  /** Returns the words after a label. Removes a direction before the first word if the label's name has a voice. */
   #speech(text: string, { label, key }: Label, skipped: SkippedList): string {
     const words = text.slice(label.length);
     const [manner = ""] = this.#voices.has(key) ? (MANNER_FIRST.exec(words) ?? []) : [];
@@ -284,7 +290,10 @@ export class SpeakerLabels {
     return IN_PARENTHESES.test(words) && (this.#turnsContinue || line.includes(ITALIC_MARK));
   }
 
-  /** Finds a label at the beginning of a line. Its name is in `voices`, or repetition has shown that it is a label. */
+  /**
+   * Finds a label at the beginning of a line. A name before a colon must be in `voices`. A name without a colon counts
+   * only if labels of that form recur in the text.
+   */
   #labelOf(line: string, isFirst: boolean): Label | null {
     const head = line.slice(0, 2 * MAX_NAME_CODE_UNITS);
     const [colon = "", name = ""] = LABEL.exec(head) ?? [];
@@ -301,7 +310,8 @@ export class SpeakerLabels {
       const [label = "", who = ""] = match ?? [];
       const key = this.#keyOf(who);
       if (match !== null && this.#recurring.has(`${form} ${key}`)) return { label, key };
-      // If labels with a full stop recur, a name in capitals with a full stop is a label even if it is rare.
+      // If any label with a full stop recurs, each name in capitals with a full stop is a label, even if it occurs only
+      // once.
       if (form === "dotted" && CAPITALS.test(who) && this.#hasDotted) return { label, key };
     }
     return null;
