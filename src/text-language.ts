@@ -1,7 +1,7 @@
 /**
  * Guesses the language of a text. Evidence: share. Text with kana is Japanese; text with Han but little kana is
  * Chinese. For Latin letters the common words of each language are counted. The language with the highest count is
- * chosen, if the count is high enough and at least twice as high as any other.
+ * chosen, if the count is high enough and at least twice the count of every other language.
  */
 import { VOICES } from "./contract/voices.ts";
 

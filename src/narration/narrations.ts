@@ -5,11 +5,11 @@ import { isCancelledByCaller } from "../call-cancellation.ts";
 import type { Clock } from "../clock.ts";
 import type { CaptionFiles } from "../config/settings.ts";
 import type { OutputFolder } from "../files/output-folder.ts";
+import type { Call } from "../generation/call.ts";
 import type {
   CallHandleOperations,
   CallHandleOrView,
 } from "../generation/call-handles/call-handle-status.ts";
-import type { Call } from "../generation/job/wait-for-job.ts";
 import { findNameOwner as nameOwner } from "../generation/name-owner.ts";
 import type { PartOperations } from "../generation/use-cases/generate-part.ts";
 import type { Ledger } from "../ledger/ledger.ts";

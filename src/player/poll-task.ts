@@ -84,7 +84,7 @@ export async function pollUntilMade(
       const newShown = await readShown(shown);
       if (!isWanted()) return;
       // Do not require the same id, because the id of a waiting request changes once its task exists. Refuse a result
-      // without a status, because the page would request it again without end.
+      // without a status, because the page would request the result again without end.
       if (newShown.isError || newShown.kind !== shown.kind || newShown.status === "")
         throw new HostError(newShown.isError ? newShown.message : "The chat passes only the text.");
       refusals = 0;

@@ -3,7 +3,7 @@
  * one, even if no further part was saved.
  */
 import type { ServerContext } from "@modelcontextprotocol/server";
-import type { ProgressCount } from "../generation/job/wait-for-job.ts";
+import type { ProgressCount } from "../generation/call.ts";
 import type { Log } from "../log.ts";
 import type { ToolCall } from "../tools/tool.ts";
 

@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { SETTING_NAMES } from "../contract/request-fields.ts";
-import type { Call } from "../generation/job/wait-for-job.ts";
+import type { Call } from "../generation/call.ts";
 import type { NarrateSource } from "../narration/planning/find-narration.ts";
 import {
   describeFilesBriefly,

@@ -3,9 +3,9 @@ import type { ZodError, z } from "zod";
 import { readArguments } from "../contract/read-arguments.ts";
 import type { VoiceId } from "../contract/voices.ts";
 import type { InputText } from "../files/input-format.ts";
+import type { Call } from "../generation/call.ts";
 import type { CallHandleOrView } from "../generation/call-handles/call-handle-status.ts";
 import type { Generation } from "../generation/generation.ts";
-import type { Call } from "../generation/job/wait-for-job.ts";
 import type { Narrations } from "../narration/narrations.ts";
 import type { Pronunciation } from "../pronunciation.ts";
 

@@ -9,7 +9,7 @@ import { decodeText } from "../../src/files/text-bytes.ts";
 import { canonicalInput } from "../../src/generation/canonical-input.ts";
 import { wrongFormatError } from "../../src/generation/find-saved.ts";
 import { goneError } from "../../src/generation/job/missing-task.ts";
-import { taskFailedError } from "../../src/generation/task-failed.ts";
+import { taskFailedError } from "../../src/generation/task-failed-error.ts";
 import { checkTaskId } from "../../src/generation/use-cases/find-record.ts";
 import { callTimedOut } from "../../src/generation/use-cases/generate.ts";
 import { planNarration } from "../../src/narration/text/plan-narration.ts";

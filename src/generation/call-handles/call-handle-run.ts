@@ -5,9 +5,9 @@
 import { randomUUID } from "node:crypto";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { CallHandle, SaveOptions } from "../../ledger/rules/call-handle.ts";
+import type { BeforeJob, Call } from "../call.ts";
 import type { GenerationDeps } from "../deps.ts";
-import type { BeforeJob, Call } from "../job/wait-for-job.ts";
-import { taskFailedError } from "../task-failed.ts";
+import { taskFailedError } from "../task-failed-error.ts";
 
 /**
  * Thrown if the request needs no call handle. The call is then answered as for clients that do not support the tasks

@@ -7,10 +7,10 @@ import {
   requestEndSchema,
 } from "../../ledger/rules/call-handle.ts";
 import { fromStoredError, toStoredError } from "../../ledger/stored-error.ts";
+import type { Call } from "../call.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { Jobs } from "../job/jobs.ts";
 import { describePhase } from "../job/phase.ts";
-import type { Call } from "../job/wait-for-job.ts";
 import type { TaskView } from "../task-view.ts";
 import type { NameRequest } from "../use-cases/chosen-names.ts";
 import type { IdentifiedRequest } from "../use-cases/find-record.ts";

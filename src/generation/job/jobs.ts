@@ -7,7 +7,7 @@ import type { TaskRecord } from "../../ledger/record.ts";
 import { toStoredError } from "../../ledger/stored-error.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { wrongFormatError } from "../find-saved.ts";
-import { taskFailedError } from "../task-failed.ts";
+import { taskFailedError } from "../task-failed-error.ts";
 import { acquireOrFollow } from "./acquire-or-follow.ts";
 import { createTask } from "./create-task.ts";
 import { Job, type JobEnd, type JobPurpose, NotWantedError } from "./job.ts";

@@ -6,14 +6,15 @@ import type { SavedFile } from "../../files/saved-file.ts";
 import { workId } from "../../ledger/identity.ts";
 import { NO_TASK_YET } from "../../ledger/lifecycle.ts";
 import { isOpen, type TaskRecord } from "../../ledger/record.ts";
+import type { OpenCall } from "../call.ts";
 import { canonicalInput } from "../canonical-input.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../find-saved.ts";
 import { NotWantedError } from "../job/job.ts";
 import { type Jobs, MAX_JOB_STARTS } from "../job/jobs.ts";
 import { describePhase } from "../job/phase.ts";
-import { type OpenCall, waitForJob } from "../job/wait-for-job.ts";
-import { taskFailedError } from "../task-failed.ts";
+import { waitForJob } from "../job/wait-for-job.ts";
+import { taskFailedError } from "../task-failed-error.ts";
 import { newestExisting } from "./assign-files.ts";
 import { findOrDraft } from "./find-record.ts";
 

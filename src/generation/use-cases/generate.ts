@@ -7,24 +7,18 @@ import { checkFileName } from "../../files/file-name.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import { type Pronunciation, respelledNotes } from "../../pronunciation.ts";
 import { languageNotes } from "../../text-language.ts";
+import { type Call, type OpenCall, openCall } from "../call.ts";
 import { canonicalInput } from "../canonical-input.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { Job, JobEnd } from "../job/job.ts";
 import { type Jobs, MAX_JOB_STARTS } from "../job/jobs.ts";
 import { describePhase } from "../job/phase.ts";
-import {
-  type Call,
-  isAnswered,
-  type OpenCall,
-  openCall,
-  throwIfUnreachable,
-  waitForJob,
-} from "../job/wait-for-job.ts";
+import { isAnswered, throwIfUnreachable, waitForJob } from "../job/wait-for-job.ts";
 import { explainCredits, lacksRemedy } from "../no-credits.ts";
 import { paceOfLedger } from "../pace.ts";
 import { respelledInput } from "../respelled-input.ts";
 import { storedInput } from "../stored-input.ts";
-import { taskFailedError } from "../task-failed.ts";
+import { taskFailedError } from "../task-failed-error.ts";
 import { buildTaskView, type TaskView } from "../task-view.ts";
 import { chooseName, type NameRequest, saveUnderName } from "./chosen-names.ts";
 import { type FoundRecord, findOrDraft, type IdentifiedRequest, newRecord } from "./find-record.ts";

@@ -8,7 +8,7 @@ import type { PostgresAddress } from "../../config/postgres-address.ts";
 import { AudioError } from "../../errors.ts";
 import { systemReason } from "../../files/file-error.ts";
 import { type Rows, type SqlValue, type Statement, sql, type Transaction } from "../store/sql-engine.ts";
-import { LostConnection, NoAnswerError, NotCommitted } from "./postgres-faults.ts";
+import { LostConnection, NoAnswerError, NotCommitted } from "./postgres-errors.ts";
 
 /**
  * How long the server waits for a lock or for the next statement. A process that hangs then loses its transaction.

@@ -9,7 +9,7 @@ import { AudioError } from "../../errors.ts";
 import { describeCause, type Log } from "../../log.ts";
 import { type Rows, type SqlEngine, type Statement, sql, type Transaction } from "../store/sql-engine.ts";
 import { PostgresConnection } from "./postgres-connection.ts";
-import { isReadOnly, isTransient, LostConnection, NoAnswerError, postgresError } from "./postgres-faults.ts";
+import { isReadOnly, isTransient, LostConnection, NoAnswerError, postgresError } from "./postgres-errors.ts";
 import { prepareTables, TABLE_NAMES } from "./postgres-tables.ts";
 
 /** How long a call tries again while the server is unavailable. After this time, the call reports the outage. */

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { LAYOUT_VERSION, TABLES } from "../store/schema.ts";
 import { sql } from "../store/sql-engine.ts";
 import type { PostgresConnection } from "./postgres-connection.ts";
-import { foreignTablesError, otherPostgresLayoutError } from "./postgres-faults.ts";
+import { foreignTablesError, otherPostgresLayoutError } from "./postgres-errors.ts";
 
 /**
  * The number of the lock ("AuGM") that a process takes to create tables. Two processes may start at once on an empty

@@ -99,8 +99,8 @@ function spokenReplacement({ quote, replacement }: Edit, plan: StoredPlan): stri
 }
 
 /**
- * Renames the chapters whose headings were edited. A heading can be edited because it is also spoken, as the first
- * paragraph of a part.
+ * Renames the chapters whose headings were edited. A heading is spoken as the first paragraph of a part, so an edit can
+ * change it.
  */
 function editedTitles(plan: StoredPlan, texts: readonly string[]): StoredPlan["sections"] {
   return plan.sections.map((section, index) => {

@@ -32,7 +32,7 @@ export type NarrateSource =
       readonly fileName?: string;
       readonly options: PlanOptions;
     }
-  /** @param mayResume whether to continue, within its limit, a narration whose process has ended */
+  /** @param mayResume whether to continue a narration whose process has ended; its earlier limit still applies */
   | { readonly kind: "narration"; readonly narrationId: string; readonly mayResume?: boolean };
 
 /** A narration, and whether this call has planned it for the first time. */
@@ -107,8 +107,8 @@ export async function findNarration(deps: FindNarrationDeps, source: NarrateSour
   if (await repository.knows(narrationId)) {
     await repository.change(narrationId, (state) => {
       const current = withRemarks(state, plan);
-      // If nobody has agreed to the stored plan yet, adopt the takes that other narrations have for the same parts by
-      // now.
+      // Nobody has agreed to a narration that is only planned, so give it the takes that other narrations now have for
+      // the same parts.
       const isOpen = state.status === "planned" && JSON.stringify(state.takes) !== JSON.stringify(takes);
       return isOpen ? { ...current, takes } : current;
     });

@@ -22,14 +22,19 @@ export interface PlanOptions {
   readonly voices: Voices;
   readonly pronunciations?: readonly Pronunciation[];
   readonly pauseSeconds: number;
-  /** Whether each pause between paragraphs is as long as `pauseSeconds`. This takes more parts, which cost more. */
+  /**
+   * Whether each pause between paragraphs is as long as `pauseSeconds`. Such a plan has more parts, so it costs more.
+   */
   readonly keepsPauses?: boolean;
   readonly files: "one" | "chapters";
   /** The chapters to narrate, in the syntax of `chosenSections`; absent for all. */
   readonly chapters?: string | undefined;
 }
 
-/** A text, or a function that reads another kind of file into blocks, and lists what it leaves out. */
+/**
+ * A text; or, for another kind of file, a function that reads the file into blocks. The function adds what it leaves
+ * out to `skipped`.
+ */
 export type ProseText =
   | { readonly text: string; readonly format: TextFormat | "srt" | "vtt" }
   | { readonly read: (skipped: SkippedList) => ReadText };
@@ -64,7 +69,9 @@ export function shortPartsRemarks({
   return [`${count} parts are shorter than ${MINIMUM_CHARGE_SECONDS} s and cost ${rule}, each.`];
 }
 
-/** Reports written pauses that are kept, and what the pauses between paragraphs cost. */
+/**
+ * Reports that pauses written in the text are kept, such as `[pause 2s]`, and what the pauses between paragraphs cost.
+ */
 function pausesRemark(
   { parts, hasWrittenPauses }: NarrationPlan,
   { parts: unbroken }: NarrationPlan,
@@ -120,7 +127,9 @@ function storedPart(planned: PlannedPart, options: PlanOptions): SpokenPart {
   return { part: { ...partToSpeak.part, estimatedSeconds, estimatedCredits }, words: [] };
 }
 
-/** The plan before chapters are chosen. `unbroken` is the plan of the same text without `keepsPauses`. */
+/**
+ * The plan before chapters are chosen. For comparison, `unbroken` is the plan of the same text without `keepsPauses`.
+ */
 interface WholePlan {
   readonly plan: NarrationPlan;
   readonly unbroken?: NarrationPlan;

@@ -1,5 +1,5 @@
 /**
- * Builds the remarks that a person reads before a plan is paid: chosen chapters, language, and how much each speaker
+ * Builds the remarks that a person reads before paying for a plan: chosen chapters, language, and how much each speaker
  * says.
  */
 import { languageNotes } from "../../text-language.ts";
@@ -77,8 +77,8 @@ export function edgesRemark({ parts }: { readonly parts: readonly { readonly tex
 const FRONT_BEGIN = "Before the first chapter, ";
 
 /**
- * Matches remarks with prices or shares of the whole text. They are wrong for a plan that is derived from the plan of
- * the whole text.
+ * Matches remarks with amounts that are true of the whole text only, such as credits or the number of parts. These
+ * remarks are dropped from a plan that is derived from the plan of the whole text.
  */
 const WHOLE_TEXT_REMARKS =
   /parts are shorter than |^\d+ parts instead of |^Spoken by |^Of \d+ chapters: |^Before the first chapter, /;
@@ -95,13 +95,13 @@ export function inheritedRemarks(
 }
 
 /**
- * Thresholds for a remark on the text before the first heading: the minimum length of that text, and the minimum number
- * of sections, of which that text is one.
+ * Thresholds for a remark on the text before the first heading. The first is the minimum length of that text. The
+ * second is the minimum number of sections, which includes that text.
  */
 const FRONT_SECONDS = 60;
 const MIN_FRONT_SECTIONS = 4;
 
-/** Says how much is spoken before the first chapter, because a table of contents may take minutes. */
+/** Reports a long text before the first chapter. It may be a table of contents, which the caller can leave out. */
 function frontRemark({ parts, sections, chosen }: NarrationPlan): string[] {
   if (chosen !== undefined || sections[0]?.title !== null || sections.length < MIN_FRONT_SECTIONS) return [];
   const front = parts.filter(({ section }) => section === 0);

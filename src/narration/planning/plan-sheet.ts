@@ -1,6 +1,6 @@
 /**
- * Plans a sheet: each row is one part and one file. If rows are faulty, refuses the sheet before anything is paid. One
- * error reports the faulty rows by their numbers.
+ * Plans a sheet: each row is one part and one file. A sheet with faulty rows is refused before anything is paid. The
+ * error lists the faults with their row numbers.
  */
 import { z } from "zod";
 import { FILE_EXTENSIONS, type OutputFormat } from "../../contract/audio-format.ts";
@@ -65,7 +65,7 @@ class RowFaults {
 const listRows = (rows: readonly number[]): string =>
   `${rows.length === 1 ? "Row" : "Rows"} ${numberSpans(rows, SPANS_SHOWN)}`;
 
-/** Finds the speaker in `voices` that a cell of the column `voice` names. */
+/** Finds the speaker whose name is in the cell; `null` if `voices` has no such speaker. */
 function speakerNamed(cell: string, { voices }: PlanOptions): Partial<Speaker> | null {
   const [, named] = Object.entries(voices).find(([name]) => name.toLowerCase() === cell.toLowerCase()) ?? [];
   if (named === undefined) return null;
@@ -205,7 +205,10 @@ function lineRemarks(rows: readonly SheetRow[]): string[] {
   ];
 }
 
-/** Reports names such as `guard.wav` in a narration of mp3, because such a file gets a second extension. */
+/**
+ * Reports names with the extension of another format. In a narration of mp3, the file of `guard.wav` is named
+ * `guard.wav.mp3`.
+ */
 function endingRemarks(rows: readonly SheetRow[], format: OutputFormat): string[] {
   const extension = FILE_EXTENSIONS[format];
   const otherExtensions = Object.values(FILE_EXTENSIONS).filter((other) => other !== extension);

@@ -34,7 +34,7 @@ const codeOf = (error: unknown): unknown =>
 function startWorker(workerData: unknown): Worker {
   return new Worker(workerUrl(), {
     workerData,
-    // Drop the parent's flags, such as a test runner's loader.
+    // Start the worker without the command-line flags of this process, such as a test runner's loader.
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: MEMORY_MIB },
   });

@@ -32,7 +32,7 @@ export interface SheetRow {
 }
 
 export interface Sheet {
-  /** `null` for a sheet of one column. */
+  /** The separator of the cells; `null` for a sheet of one column. */
   readonly separator: Separator | null;
   readonly unknownColumns: readonly string[];
   /** The rows of the sheet, without rows in which every cell is empty. */
@@ -142,7 +142,7 @@ export function readSheet(text: string): Sheet {
         pitch: cellOf(cells, "pitch"),
         volume: cellOf(cells, "volume"),
       },
-      // Count empty cells, too, because an unquoted comma may have shifted the cells.
+      // Count empty cells, too. An unquoted comma shifts the cells after it, so the extra cell may be empty.
       isTooWide: cells.length > names.length,
     })),
   };

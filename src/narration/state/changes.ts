@@ -6,7 +6,7 @@ import { applyRetakes, type Retake } from "./retakes.ts";
 export interface NarrateChanges {
   /** The limit of the narration's total cost; `null` if this call allows no new cost. */
   readonly maxCredits: number | null;
-  /** Whether no further tasks are to be created. */
+  /** Whether to stop creating tasks. */
   readonly stop: boolean;
   readonly retakes: readonly Retake[];
   /** Whether failed parts are left out; `null` keeps the earlier choice. */
@@ -36,7 +36,7 @@ export function withRequest(
   });
 }
 
-/** Returns the state that lets a driver make or join the narration with its present choices. */
+/** Returns the state with the status `running` and unchanged choices, so that a driver works on the narration. */
 export const withResume = (before: NarrationState): NarrationState => ({
   ...before,
   startCount: before.startCount + 1,
@@ -49,8 +49,8 @@ export const withStop = (before: NarrationState): NarrationState =>
   before.status === "running" ? { ...before, status: "stopped", problems: [STOPPED] } : before;
 
 /**
- * Previews the takes of a call that only asks. The preview has the status `planned`, and no files or problems. Returns
- * the same object if these takes are already chosen.
+ * Previews the narration with the takes of a call that only asks, without storing them. The preview has the status
+ * `planned`, and no files or problems. Returns the same object if these takes are already chosen.
  */
 export function previewState(
   before: NarrationState,

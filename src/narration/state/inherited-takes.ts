@@ -4,7 +4,10 @@ import { partInput } from "./narration-id.ts";
 import type { NarrationRepository } from "./narration-repository.ts";
 import type { NarrationState, StoredPart, StoredPlan } from "./narration-state.ts";
 
-/** Number of newest narrations that are searched. A small number suffices, because an edit usually follows soon. */
+/**
+ * Number of newest narrations that are searched. A small number suffices, because a text is usually edited soon after
+ * its narration.
+ */
 const MAX_SEARCHED_NARRATIONS = 20;
 
 /** Returns two keys of a part: its request, and its request with its start time. */

@@ -40,8 +40,8 @@ export const withCaller = (state: NarrationState, caller: ProcessId): NarrationS
     : state;
 
 /**
- * Removes the requests of ended processes, before this process continues a narration that no process drives. Also
- * removes requests from other machines, because nothing shows whether their processes still run.
+ * Removes the requests of ended processes. Used when this process takes over a narration that no process drives. Also
+ * removes the requests of processes on other machines, because nothing shows whether those processes still run.
  */
 export function withoutEndedProcesses(state: NarrationState, self: ProcessId): NarrationState {
   const callerProcesses = state.callerProcesses.filter((caller) => caller === self || isProcessHere(caller));

@@ -1,6 +1,6 @@
 /**
- * Reads, begins and changes narrations in the ledger. A change is written only over the state from which it was
- * computed.
+ * Reads, begins and changes narrations in the ledger. A change is written only if the stored state is still the one
+ * from which the change was computed.
  */
 import { AudioError } from "../../errors.ts";
 import type { CallHandle } from "../../ledger/rules/call-handle.ts";

@@ -46,11 +46,11 @@ const pronunciationSchema = z.object({
 
 export const storedPlanSchema = z.object({
   version: z.literal(STORED_VERSION),
-  /** Unknown settings are errors. An older version of this program must not ignore them and pay for wrong parts. */
+  /** Unknown settings are errors. If an older version of this program ignored them, it would pay for wrong parts. */
   settings: narrationSettingsSchema.strict(),
-  /** Silence between two parts at the end of a paragraph. */
+  /** Seconds of silence after a part that ends a paragraph. */
   pauseSeconds: z.number().nonnegative(),
-  /** `rows`: each row of a sheet is a file. */
+  /** What becomes a file: the whole narration, each chapter, or each row of a sheet. */
   files: z.enum(["one", "chapters", "rows"]),
   /** The title: the first heading, or the first words. */
   title: z.string(),
@@ -160,12 +160,12 @@ export const narrationHandleEndSchema = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("cancelled"),
     figures: figuresSchema,
-    /** Whether the narration continues, because other calls want it too. */
+    /** Whether the narration continued after the cancellation. It continues if other calls want it, too. */
     isLeftRunning: z.boolean(),
   }),
   /**
-   * The call handle ended with the narration. The status of the narration at that time is stored here, because the
-   * narration may have continued since.
+   * The call handle ended because the narration ended. The final status is stored with the call handle, because a later
+   * call may continue the narration.
    */
   z.object({
     kind: z.literal("ended"),
@@ -193,7 +193,10 @@ export const narrationStateSchema = z.object({
   maxCredits: z.number().nonnegative().nullable(),
   /** Parts with another take than the first, or with their own speed. */
   takes: z.array(retakeSchema),
-  /** How often calls have started the narration. A driver must not end a narration that was started again meanwhile. */
+  /**
+   * Number of times that calls have started the narration. By this number, a driver notices that the narration was
+   * started again, and does not end it.
+   */
   startCount: z.int().nonnegative(),
   /**
    * Processes from which calls without a call handle have requested the narration since it began to run. While one of
@@ -202,27 +205,30 @@ export const narrationStateSchema = z.object({
   callerProcesses: z.array(z.string()).default([]),
   skipsFailed: z.boolean(),
   /**
-   * Whether the latest call lets the narration's files take the names of unchanged files that this server has saved.
+   * Whether the latest call allows the narration's files to replace files of the same names. Only unchanged files that
+   * this server has saved are replaced.
    */
   mayReplace: z.boolean().default(false),
   fileName: z.string().nullable(),
   problems: z.array(problemSchema),
   files: z.array(narrationFileSchema),
-  /** Stored here for lists, which do not read the plan. */
+  /** The plan's title. It is copied into the state, because lists do not read the plan. */
   title: z.string(),
   /**
-   * Remarks on the latest text. They are stored here, because texts with equal parts may leave out different things.
+   * Remarks on the latest text. They are stored in the state and not only in the plan, because two texts with equal
+   * parts may leave out different things.
    */
   ...remarksSchema.shape,
   totalParts: z.int().positive(),
   savedParts: z.int().nonnegative(),
   createdAtMs: z.number(),
   /**
-   * When the narration last began to run. The pace is computed from this time and the number of parts saved then.
+   * When the narration last began to run. The pace is computed from this time and from `savedAtBegin`, the number of
+   * parts that were saved before.
    */
   begunAtMs: z.number().nullable(),
   savedAtBegin: z.int().nonnegative(),
-  /** When a part was last saved since the narration began to run; `null` before the first of these parts. */
+  /** When the latest part was saved; `null` if no part has been saved since the narration last began to run. */
   lastSavedAtMs: z.number().nullable().default(null),
 });
 export type NarrationState = z.infer<typeof narrationStateSchema>;

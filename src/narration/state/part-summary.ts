@@ -89,7 +89,7 @@ export async function summarizeParts(
 ): Promise<PartSummary> {
   const records = await readRecords(parts, plan, state);
   const faulty = new Set(state.problems.map(({ part }) => part));
-  // Saved audio that cannot be used does not count as saved.
+  // A saved part with a problem counts as failed, because its audio cannot be used.
   const statuses = records.map((record, index) => {
     const status = partStatus(record);
     return status === "saved" && faulty.has(index) ? "failed" : status;

@@ -1,4 +1,4 @@
-/** Chooses another take of a part, which is named by a quote of its text. */
+/** Chooses another take of a part. A quote of the part's text identifies the part. */
 import { findPartsByQuote } from "../text/quotes.ts";
 import type { NarrationState, StoredPlan } from "./narration-state.ts";
 import { chosenSpeed, chosenTake } from "./part-request.ts";
@@ -7,7 +7,7 @@ export interface Retake {
   /** Identifies the part: words that occur in no other part, `cue 12` for subtitles, or `row 5` for a sheet. */
   readonly quote: string;
   /**
-   * Number of the take. A repeated call names the same take again, so it pays nothing. 1 returns to the first take, at
+   * Number of the take. Repeating a call with the same number costs nothing. The number 1 restores the first take, at
    * no cost. If the number is absent, a retake with a speed keeps the present take, and a retake without a speed means
    * {@link USUAL_RETAKE}.
    */
@@ -16,7 +16,7 @@ export interface Retake {
   readonly speed?: number | undefined;
 }
 
-/** The take that a retake with neither number nor speed means. A quote alone asks for another take than the first. */
+/** The take that is chosen if a retake has only a quote, without a number or a speed. */
 export const USUAL_RETAKE = 2;
 
 /** Whether a retake has only a quote. Such a retake means {@link USUAL_RETAKE}. */

@@ -39,8 +39,8 @@ const onOneLine = (heading: string): string =>
     .reduce((title, line) => (/\p{P}$/u.test(title) ? `${title} ${line}` : `${title}: ${line}`));
 
 /**
- * Joins the heading of a part of a book and that of its first chapter. Adds a colon, except after a final mark as in
- * `BOOK I.`.
+ * Joins two headings: that of a part of a book, and that of the first chapter in this part. Adds a colon, except after
+ * a final mark as in `BOOK I.`.
  */
 const joinTitles = (above: string, below: string): string =>
   /[.!?:]$/.test(above) ? `${above} ${below}` : `${above}: ${below}`;
@@ -57,8 +57,8 @@ class Builder {
 
   heading(level: number, text: string): void {
     const section = this.sections.at(-1);
-    // Join the heading of a part of the book with that of its first chapter. Alone, it would become a part of the
-    // narration that lasts one second.
+    // If a heading directly follows a higher heading, as `CHAPTER I` follows `BOOK I`, join the two. A separate higher
+    // heading would become a part of the narration that lasts one second.
     const isBelow = this.#bareHeading > 0 && level > this.#bareHeading;
     if (isBelow && this.#pauseSeconds === null && section !== undefined) {
       this.sections.push({ title: joinTitles(section.title ?? "", onOneLine(text)), level: section.level });

@@ -8,8 +8,8 @@ import { CLOSERS } from "./characters.ts";
 
 const MAX_SECONDS = 60;
 /**
- * Maximum total length of the pauses in a text. A list of words to repeat needs some hundred pauses. More is refused,
- * because hours of silence would fill a disk for a few credits.
+ * Maximum total length of the pauses in a text. A list of words to repeat needs some hundred pauses. A longer total is
+ * refused, because hours of silence would fill a disk for a few credits.
  */
 const MAX_TOTAL_SECONDS = 3600;
 

@@ -27,7 +27,10 @@ export interface ChapterForm {
 const MAX_FORM_CODE_UNITS = 400;
 const MAX_BARE_CODE_UNITS = 100;
 const BARE_TITLE_CODE_UNITS = 80;
-/** Factor of the chapter in the value of a decimal number: the value of `2.1` is 2 × 100 + 1. */
+/**
+ * A decimal number is stored as one integer: the chapter times this factor, plus the number after the point. `2.1` is
+ * stored as 201.
+ */
 const CHAPTER_FACTOR = 100;
 
 /** Whether a number is the first of its sequence: 1, 1.1, 2.1 and so on. */

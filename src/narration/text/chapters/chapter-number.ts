@@ -1,6 +1,6 @@
 /**
  * Numbers the chapters of a plan, for lists and callers. Evidence: sequence. If headings state the numbers 1, 2, 3 and
- * so on, chapter 3 is the heading that states 3. A title page or a preface before chapter 1 does not matter then.
+ * so on, chapter 3 is the heading that states 3, even if a title page or a preface comes before chapter 1.
  */
 import { LEVEL, parseChapterForm } from "./chapter-forms.ts";
 
@@ -9,17 +9,17 @@ type Sections = ReadonlyArray<{ readonly title: string | null }>;
 /** Minimum number of numbered headings. Fewer may be numbered by chance. */
 const MIN_COUNTED_HEADINGS = 3;
 /**
- * Minimum share of headings that are numbered. With a smaller share, the numbers count the sections of a single story
- * in a book of several stories.
+ * Minimum share of headings that are numbered. With a smaller share, the book probably has several stories, and the
+ * numbers count the sections within one of them.
  */
 const COUNTED_SHARE = 0.5;
 /**
  * Levels of numbered headings, in the order in which they are tried. Numbers beside a word for chapters come first,
- * because they are most likely chapters. Bare numbers come next, and numbers beside a word for parts last.
+ * because they most likely count chapters. Bare numbers come next, and numbers beside a word for parts last.
  */
 const LEVEL_PREFERENCE = [LEVEL.chapter, LEVEL.bare, LEVEL.part];
 
-/** Returns 0 for the text before the first heading, 1 for the first heading, and so on. */
+/** Returns the position of a section among the headings: 1 for the first heading, 0 for the text before it. */
 export const chapterPosition = (sections: Sections, index: number): number =>
   sections[0]?.title === null ? index : index + 1;
 

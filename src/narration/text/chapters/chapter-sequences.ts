@@ -50,7 +50,10 @@ const MIN_NOT_FROM_ONE = 4;
  * paragraphs is a heading.
  */
 const MEMBERS_SHARE = 0.6;
-/** Maximum share of numbered paragraphs that are too long for a heading. */
+/**
+ * Some paragraphs that begin with a bare number are too long for a heading. If their share is larger than this, no such
+ * paragraph is a heading.
+ */
 const LONG_SHARE = 0.2;
 
 const LONG_NUMBERED = /^\s*[(（]?(\d{1,3}|[IVXLC]{1,9})([.)）、．:]?)\s+\S/;
@@ -94,8 +97,9 @@ function findMembers(
 }
 
 /**
- * Finds sequences of rising numbers. Bare numbers must be consecutive, but single numbers may be missing. A number out
- * of order is left out if the sequence continues after it. Such a number belongs to a sentence that mentions a chapter.
+ * Finds sequences of rising numbers. Between bare numbers, a gap of one missing number is allowed; between other
+ * numbers, any gap is. A number out of order is left out if the sequence continues after it, because it belongs to a
+ * sentence that mentions a chapter.
  */
 function splitRuns(members: readonly Member[]): Member[][] {
   const runs: Member[][] = [];
@@ -147,8 +151,8 @@ interface Judgement {
 }
 
 /**
- * Decides which sequences of numbers of one form are headings. Adds the numbers of a table of contents or a list to
- * `contentsEntries`.
+ * Decides which sequences are headings. All sequences have the same form. Adds the entries of a table of contents or a
+ * list to `contentsEntries`.
  *
  * @param proseBetween length of the prose from one block to another
  * @param isBelowChapters whether the numbers have no word, in a text whose chapters have a word such as "Chapter"
@@ -176,8 +180,8 @@ function judgeRuns(
     if (run.length === 1) {
       unlistedCount += 1;
       const [only] = run;
-      // A single number is an entry of a table of contents if a later sequence begins with the same number, and if
-      // either its form is rare in prose or the next paragraph lists several entries.
+      // A single number is an entry of a table of contents if two conditions hold. A later sequence begins with the
+      // same number. The number is decimal, which is rare in prose, or the next paragraph lists several entries.
       const isEntry = only?.level === LEVEL.decimal || contents.has((only?.at ?? -2) + 1);
       if (isRepeatedLater && only !== undefined && isEntry) contentsEntries.add(only.at);
       continue;
@@ -185,8 +189,8 @@ function judgeRuns(
     const end = runs[index + 1]?.[0]?.at ?? endOfText;
     const gaps = run.map(({ at }, member) => proseBetween(at, run[member + 1]?.at ?? end));
     const usualGap = median(gaps.slice(0, -1));
-    // Numbers beside a word for chapters hardly need prose between them. If a later sequence begins with the same
-    // number, they need as much as other numbers.
+    // Between numbers beside a word for chapters, any prose suffices, unless a later sequence begins with the same
+    // number.
     const isKnown = run[0]?.kind === "known" && !isRepeatedLater;
     if (usualGap < (isKnown ? 1 : LISTED_CODE_UNITS)) {
       for (const { at } of run) contentsEntries.add(at);

@@ -5,7 +5,9 @@ interface ChapterWords {
   readonly parts?: string;
   /** Words beside the number of a chapter: `Chapter IV`. */
   readonly chapters?: string;
-  /** Words beside the number of an act, which contains scenes. They are also among the parts or the chapters. */
+  /**
+   * Words beside the number of an act, which contains scenes. Each of these words is also in `parts` or in `chapters`.
+   */
   readonly acts?: string;
   /** Words that a caller may write before the numbers of chapters: `chapters 3-5`. */
   readonly choice?: string;
@@ -17,11 +19,11 @@ interface ChapterWords {
   readonly contents?: readonly string[];
   /** The last line of a book. */
   readonly ends?: readonly string[];
-  /** The numbers from 1 upwards, without a gap. */
+  /** The words for the numbers 1, 2, 3 and so on, without a gap. */
   readonly cardinals?: string;
   readonly ordinals?: string;
   readonly feminineOrdinals?: string;
-  /** The numbers 20, 30 and so on, without a gap. */
+  /** The words for the numbers 20, 30 and so on, without a gap. */
   readonly tens?: string;
   readonly ordinalTens?: string;
   /** Other spellings of numbers. */

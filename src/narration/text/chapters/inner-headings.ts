@@ -1,8 +1,8 @@
 /**
  * Separates chapter headings from text that follows without a blank line. Evidence: form (a word for chapters with its
- * number, after the end of a sentence) and sequence (at least two such headings with text below). A heading with only
- * one more line below stays as it is, because that line is its title. Lines of a table of contents stay as they are,
- * too.
+ * number, after the end of a sentence) and sequence (at least two such headings with text below). If only one line
+ * stands below a heading, the two are not separated, because that line is the title. Lines of a table of contents are
+ * not separated either.
  */
 import { ENDS_SENTENCE, hasWords, isCjk } from "../characters.ts";
 import { collapseSpaces } from "../normalise.ts";

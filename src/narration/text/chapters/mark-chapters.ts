@@ -82,8 +82,7 @@ const levelOfHeading = ({ kind, level }: ChapterForm, hasWord: boolean): number 
  * Turns paragraphs into headings. A heading directly above another heading of the same or a higher level is an entry of
  * a table of contents, and stays a paragraph. A heading at the end of the text stays a paragraph, too.
  *
- * @param titles titles without a number. If no table of contents lists them, they become headings only if no chapter
- *   has a number.
+ * @param titles titles without a number; ignored if chapters have numbers and no table of contents lists the titles
  */
 export function markChapters(
   blocks: readonly SourceBlock[],

@@ -3,7 +3,10 @@
  * blocks.
  */
 
-/** A control character. No text contains it, because normalisation removes control characters. */
+/**
+ * The first character of a marked paragraph. No text contains this character, because normalisation removes control
+ * characters.
+ */
 const MARK = "\x01";
 
 /** Returns a heading as a marked paragraph of its own. */

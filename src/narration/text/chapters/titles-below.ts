@@ -8,14 +8,14 @@ import { parseChapterForm } from "./chapter-forms.ts";
 
 const MAX_TITLE_CODE_UNITS = 100;
 /**
- * Minimum share of the numbers that have a title in the next paragraph. If fewer have one, a short paragraph after a
- * number counts as the beginning of its text.
+ * Minimum share of the numbers that have a title in the next paragraph. With a smaller share, a short paragraph after a
+ * number counts as the beginning of the chapter's text.
  */
 const TITLES_BELOW_SHARE = 0.75;
 const MIN_TITLES_BELOW = 3;
 /**
- * Matches lines that are not titles. Old books end titles with a full stop, but a full stop inside the line separates
- * two sentences.
+ * Matches lines that are not titles. A full stop at the end does not match, because titles in old books end with one. A
+ * full stop inside the line matches, because it separates two sentences.
  */
 const SENTENCE = /[!?…。！？:：,;][”’"'»」』)）]*$|[a-z]{3}\. \p{Lu}|[:：]\s*\S/u;
 const SPOKEN = /^["“«„「『—–].*[.。][”’"'»」』]?$/;

@@ -8,8 +8,8 @@ import { Ranks } from "./rank.ts";
 import { GAP, measureSpoken, PARAGRAPH_JOINT, splitUnits, type Unit } from "./units.ts";
 
 /**
- * Maximum length of a part. Longer parts would save less than two per cent, and the service may cut off parts that are
- * two minutes long.
+ * Maximum length of a part. Longer parts would cost hardly less (under two per cent), and the service may cut off parts
+ * that take two minutes.
  */
 const MAX_SECONDS = 90;
 /** Maximum length of a unit. A unit as long as a part would leave no room for the heading above it. */
@@ -18,8 +18,8 @@ const MAX_UNIT_SECONDS = 70;
 const MIN_SECONDS = 20;
 
 /**
- * A unit is ranked only by this number of first characters, so that an edit in the rest of the unit does not move a
- * cut.
+ * Number of characters at the beginning of a unit by which the unit is ranked. An edit in the rest of the unit does not
+ * move a cut.
  */
 const RANKED_CHARACTERS = 32;
 
@@ -35,7 +35,7 @@ const JOINT = measureSpoken(PARAGRAPH_JOINT);
 /** Units in order. Computes the size of any range of units as one part. */
 class UnitSequence {
   readonly units: readonly Unit[];
-  /** The gap before each unit. An array of its own makes the repeated searches of ranges faster. */
+  /** The gap before each unit. A separate array makes the repeated searches faster. */
   readonly gaps: Uint8Array;
   /** Speaking time of the text before each unit, in milliseconds. */
   readonly #msBefore: Float64Array;

@@ -15,7 +15,7 @@ export const GAP = {
   clause: 4,
   word: 5,
   grapheme: 6,
-  /** Between a paragraph and the paragraph above that announces it, such as a title. */
+  /** The gap between two paragraphs, if the first announces the second, as a title does. */
   announced: 7,
 } as const;
 export type Gap = (typeof GAP)[keyof typeof GAP];

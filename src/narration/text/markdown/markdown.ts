@@ -30,7 +30,8 @@ const HEADING_ATTRIBUTES = /\s*\{[#.][^{}]*\}$/;
 const capitalised = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1).toLowerCase();
 
 /**
- * Removes comments. An unclosed comment is read as text, because it would hide the rest of the text without a report.
+ * Removes comments. An unclosed comment is read as text. If it were removed, the rest of the text would be missing
+ * without a report.
  */
 function withoutComments(html: string): string {
   const [before = "", ...comments] = html.split("<!--");
@@ -83,7 +84,7 @@ class MarkdownReader {
         this.#html(token.text);
         break;
       default:
-        // White space and link definitions are invisible to readers.
+        // Drop white space and link definitions without a report, because readers do not see them.
         break;
     }
   }

@@ -1,7 +1,7 @@
 /**
- * Removes markup that only tools other than Markdown readers process: formulas, templates, containers, emoji codes,
- * LaTeX commands, double brackets of wikis. Evidence: form, outside code. Text that only resembles such markup
- * (`$5 and $10`, `$HOME/a_b:$PATH`, `10:30:15`) is kept.
+ * Removes markup that is not Markdown, but is processed by other tools: formulas, templates, containers, emoji codes,
+ * LaTeX commands, double brackets of wikis. Evidence: form, outside code. Text that only resembles such markup (`$5 and
+ * $10`, `$HOME/a_b:$PATH`, `10:30:15`) is kept.
  */
 import type { SkippedList } from "../blocks.ts";
 import type { SkippedKind } from "../plan.ts";
@@ -64,7 +64,7 @@ function speakable(text: string, skipped: SkippedList): string {
     else if (groups["page"] !== undefined) spoken += groups["label"] ?? groups["page"];
     else if (groups["container"] !== undefined) {
       if (groups["name"] !== "") skipped.add("template", match[0]);
-      // Add blank lines, because text may stand directly above and below.
+      // Replace the line of a container by blank lines and its title, because text may stand directly above and below.
       spoken += `\n${groups["title"] ?? ""}\n`;
     } else {
       const kind = KINDS.find((name) => groups[name] !== undefined);
@@ -77,7 +77,7 @@ function speakable(text: string, skipped: SkippedList): string {
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 
 /**
- * Removes such markup, and adds it to `skipped`.
+ * Removes markup that is not spoken, and adds it to `skipped`.
  *
  * @param source Markdown with `\n` for line ends; fenced code in it is left unchanged
  */

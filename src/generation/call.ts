@@ -1,0 +1,49 @@
+/** One tool call: its wait, its progress and its cancellation. */
+import type { Clock } from "../clock.ts";
+import { Deadline } from "../deadline.ts";
+import type { TaskRecord } from "../ledger/record.ts";
+
+export interface ProgressCount {
+  readonly done: number;
+  readonly total: number;
+}
+
+/** One tool call. */
+export interface Call {
+  /** Aborts when the client cancels. */
+  readonly signal: AbortSignal;
+  /** Time in milliseconds within which the call must return; never scaled. 0: the call does not wait for audio. */
+  readonly waitMs: number;
+  /** @param count how many parts of a narration are done; absent for a single request */
+  readonly onProgress: (message: string, count?: ProgressCount) => void;
+  /** Set for a call that is answered as a task of the protocol's extension. */
+  readonly beforeJob?: BeforeJob;
+}
+
+/** The first step of a call that has a call handle. It runs before the job of the call starts. */
+export interface BeforeJob {
+  /**
+   * Whether this call resumes a call handle that was opened earlier. If so, a failed attempt was made for this call
+   * handle, so the attempt is not repeated.
+   */
+  readonly isResumed: boolean;
+  /**
+   * Opens the call handle unless it is already open.
+   *
+   * @returns the record for the job to start with
+   * @throws if the call handle has ended, or if nothing may be created for it any more
+   */
+  prepare(record: TaskRecord): Promise<TaskRecord>;
+}
+
+/** Maximum wait for the response to a create in a call that does not wait for audio. */
+export const ANSWER_WAIT_MS = 10_000;
+
+/** A call in progress: all its waits share one deadline. */
+export interface OpenCall extends Call {
+  readonly deadline: Deadline;
+}
+
+export function openCall(call: Call, clock: Clock): OpenCall {
+  return { ...call, deadline: new Deadline(clock, call.waitMs > 0 ? call.waitMs : ANSWER_WAIT_MS) };
+}
