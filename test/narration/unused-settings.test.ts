@@ -1,6 +1,6 @@
 /** A plan reports settings that its kind of text does not use. */
 import { expect, it } from "vitest";
-import { planByKind } from "../../src/narration/planning/plan-input.ts";
+import { planByKind } from "../../src/narration/planning/plan-by-kind.ts";
 
 const SUBTITLES =
   "1\n00:00:01,000 --> 00:00:02,000\nCome in.\n\n2\n00:00:03,000 --> 00:00:04,000\nSit down.\n";

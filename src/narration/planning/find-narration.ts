@@ -67,7 +67,7 @@ async function planSource(
   source: Exclude<NarrateSource, { kind: "narration" }>,
 ): Promise<StoredPlan> {
   if (source.kind === "text") {
-    const { planWithoutBlocking: planText } = await import("./plan-text.ts");
+    const { planWithoutBlocking: planText } = await import("./plan-without-blocking.ts");
     const plan = await planText(source.source, source.options);
     return source.fileName === undefined ? plan : { ...plan, sourceName: source.fileName };
   }

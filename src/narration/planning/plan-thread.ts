@@ -79,7 +79,7 @@ async function planAlone(source: InputText, options: PlanOptions): Promise<Store
   } catch (error) {
     // Under `node --permission` a process may not be allowed to start threads.
     if (codeOf(error) !== "ERR_ACCESS_DENIED") throw error;
-    const { planByKind: planInput } = await import("./plan-input.ts");
+    const { planByKind: planInput } = await import("./plan-by-kind.ts");
     return await planInput(source, options);
   }
   let timer: NodeJS.Timeout | undefined;

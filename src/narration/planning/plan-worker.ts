@@ -3,7 +3,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import type { z } from "zod";
 import { AudioError } from "../../errors.ts";
 import type { planAnswerSchema } from "./plan-answer.ts";
-import { planByKind } from "./plan-input.ts";
+import { planByKind } from "./plan-by-kind.ts";
 
 async function answer(): Promise<z.input<typeof planAnswerSchema>> {
   try {

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { AudioError } from "../../../src/errors.ts";
-import { planByKind } from "../../../src/narration/planning/plan-input.ts";
+import { planByKind } from "../../../src/narration/planning/plan-by-kind.ts";
 import type { StoredPlan } from "../../../src/narration/state/narration-state.ts";
 import { storedPlanSchema } from "../../../src/narration/state/narration-state.ts";
 

@@ -1,6 +1,6 @@
 /** Chapters keep the numbers of their headings, so that "chapters 3 to 5" means those. */
 import { describe, expect, it } from "vitest";
-import { planByKind } from "../../../src/narration/planning/plan-input.ts";
+import { planByKind } from "../../../src/narration/planning/plan-by-kind.ts";
 import { chapterNumbers } from "../../../src/narration/text/chapters/chapter-number.ts";
 
 const numbersOf = (...titles: ReadonlyArray<string | null>) =>

@@ -97,9 +97,9 @@ function findMembers(
 }
 
 /**
- * Finds sequences of rising numbers. Between bare numbers, a gap of one missing number is allowed; between other
- * numbers, any gap is. A number out of order is left out if the sequence continues after it, because it belongs to a
- * sentence that mentions a chapter.
+ * Finds sequences of rising numbers. Bare numbers may skip one number at a time; other numbers may skip any amount. A
+ * number out of order is left out if the sequence continues after it, because it belongs to a sentence that mentions a
+ * chapter.
  */
 function splitRuns(members: readonly Member[]): Member[][] {
   const runs: Member[][] = [];
@@ -189,8 +189,8 @@ function judgeRuns(
     const end = runs[index + 1]?.[0]?.at ?? endOfText;
     const gaps = run.map(({ at }, member) => proseBetween(at, run[member + 1]?.at ?? end));
     const usualGap = median(gaps.slice(0, -1));
-    // Between numbers beside a word for chapters, any prose suffices, unless a later sequence begins with the same
-    // number.
+    // Numbers beside a word for chapters need only some prose between them, unless a later sequence begins with the
+    // same number.
     const isKnown = run[0]?.kind === "known" && !isRepeatedLater;
     if (usualGap < (isKnown ? 1 : LISTED_CODE_UNITS)) {
       for (const { at } of run) contentsEntries.add(at);
