@@ -142,7 +142,7 @@ function asHttpResponse(
   // Listen for errors. A body that is dropped early emits an error, which would end the process if nobody listened.
   body.on("error", () => undefined);
 
-  /** Counts only the time spent waiting for a chunk as silence, because a reader may pause for any time. */
+  /** Limits the time spent waiting for one chunk. Pauses of the reader do not count. */
   const watchSilence = (): NodeJS.Timeout =>
     setTimeout(() => body.destroy(timeout("nothing came for too long")), idleMs);
 

@@ -1,4 +1,4 @@
-/** Finds the secrets in the settings, and builds the error for faulty settings. */
+/** Builds the error for faulty settings, and finds the secrets that no message may contain. */
 import type { Config } from "../config/config.ts";
 import { describeUnknownVariable } from "../config/unknown-variables.ts";
 import { type Environment, readVariable } from "../environment.ts";

@@ -1,4 +1,7 @@
-/** Answers every request with an error if Node is too old. Runs on Node 20. */
+/**
+ * Answers every request with an error if Node is too old for the server. So this file itself must run on old versions,
+ * from Node 20 on.
+ */
 import { createInterface } from "node:readline";
 
 /**

@@ -59,8 +59,8 @@ export class SettingsReader {
   }
 
   /**
-   * Reads an absolute path. Returns null for an invalid value. The default does not replace the value, because nobody
-   * chose that path.
+   * Reads an absolute path. Returns null for an invalid value. Does not use the default instead, because nobody chose
+   * the folder of the default.
    *
    * @param isNeeded whether a missing value without a default is a fault
    */

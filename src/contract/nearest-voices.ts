@@ -1,4 +1,4 @@
-/** Suggests voices with similar names. A common beginning counts more than other similarity. */
+/** Suggests voices with similar names. Names with the same beginning count as most similar. */
 import { editDistance } from "./edit-distance.ts";
 import { VOICES, type Voice, type VoiceId } from "./voices.ts";
 

@@ -9,8 +9,9 @@ import { createTemporaryFile, removeIfPresent, sweepTemporaryFiles } from "./tem
 
 export interface OutputFolder {
   /**
-   * Absolute real path. A symbolic link in the setting is resolved once, when the folder is opened. A disk may change
-   * case, accents and dots of a name, so the path has the disk's own spelling only after {@link ensureExists}.
+   * Absolute real path. A symbolic link in the setting is resolved once, when the folder is opened. A disk may spell
+   * the name of a new folder in another way (case, accents, dots). {@link ensureExists} replaces the path by the disk's
+   * own spelling.
    */
   readonly root: string;
   /**

@@ -18,7 +18,7 @@ export interface SavedAudio {
 
 export interface TaskView {
   readonly taskId: string | null;
-  /** Names the record even without a task id; `null` for a task that is not in this ledger. */
+  /** Id of the record, which exists even before there is a task id; `null` for a task that is not in this ledger. */
   readonly handle: string | null;
   readonly status: "waiting" | TaskStatus;
   /** Whether the create of a `waiting` task was sent. If so, only the response is missing. */

@@ -150,7 +150,7 @@ export interface ListQuery {
 export interface LedgerStoreOptions {
   readonly engine: SqlEngine;
   readonly identity: LedgerIdentity;
-  /** This machine's id. Records of other keys are visible to the machines that have used those keys. */
+  /** This machine's id. The ledger shows the records of every key that this machine has used. */
   readonly machineId: string;
   readonly wallMs: () => number;
 }
@@ -162,7 +162,7 @@ interface LedgerTransaction<T> {
    * and to change sums for a task that another key's record may also name.
    */
   readonly locksOrigin?: boolean;
-  /** The narration whose row is locked. This lock is taken last. */
+  /** The narration to lock. Its row is locked after all others of the transaction. */
   readonly narrationId?: string | null;
   readonly load: readonly Statement[];
   decide(

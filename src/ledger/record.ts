@@ -108,7 +108,8 @@ export function isOpen(record: TaskRecord): boolean {
       return true;
     case "succeeded":
       return record.files.length === 0;
-    // Only a new call repeats an unanswered create, and only the repeat tells its outcome.
+    // The outcome of an unanswered create is known only after the create is sent again, and only a new call sends it
+    // again.
     case "unresolved":
     case "waiting":
     case "failed":

@@ -12,8 +12,8 @@ const RESERVED_READS = 8;
 export const maxPolls = READS_PER_WINDOW - RESERVED_READS;
 
 /**
- * Returns the milliseconds between two polls of this process: 0 while at most half of the reads are used. Above that,
- * the time grows with the used reads.
+ * Returns the milliseconds between two polls of this process: 0 until half of the window's reads are used. Then it
+ * grows with each further read.
  *
  * @param used reads that count in the window
  */

@@ -146,7 +146,7 @@ export class NarrationService implements Narrations {
     call.signal.throwIfAborted();
     const first = await this.#planFirst(source, narration, changes);
     if (first !== null) {
-      // Store the file name, but not the limit, because this call gets only the plan.
+      // Store the file name, but not `max_credits`. This call gets only the plan, so it must not allow any spending.
       await this.#apply(source, narration, { ...changes, maxCredits: null });
       return first;
     }

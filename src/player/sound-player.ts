@@ -157,8 +157,8 @@ export class SoundPlayer {
       try {
         return await elementPlayback(segment);
       } catch {
-        // The content policy forbids `media-src data:`, or the bytes are damaged. If the bytes are damaged, decoding
-        // throws, too.
+        // Either the content policy forbids `media-src data:`, or the bytes are damaged. If they are damaged, the
+        // decoding below throws, too.
         const playback = await samplesPlayback(segment);
         this.#canUseElements = false;
         return playback;

@@ -1,4 +1,4 @@
-/** Asks the person a tool's question through the client, in either protocol era. */
+/** Asks the person a tool's question through the client, in the old and in the new version of the protocol. */
 import {
   CLIENT_CAPABILITIES_META_KEY,
   type ClientCapabilities,

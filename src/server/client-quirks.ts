@@ -16,7 +16,7 @@ const ADDED_ARGUMENTS: readonly AddedArgument[] = [
   },
 ];
 
-/** A client that shows a `resource_link` to the user or its model, or at least ignores it. */
+/** A client that shows a `resource_link` to the user or to its model, or ignores the link without an error. */
 interface LinkingClient {
   /** Matches the start of the lower-case `clientInfo.name`. */
   readonly name: RegExp;

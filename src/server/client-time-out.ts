@@ -4,7 +4,7 @@
  */
 
 /**
- * The estimate is this share of the time after which the client gave up. The rest is for transmitting the
+ * Share of the time after which the client gave up. A call may take this share. The rest is for transmitting the
  * response.
  */
 const SHARE = 2 / 3;

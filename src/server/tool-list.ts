@@ -7,8 +7,8 @@ import type { Tool } from "../tools/tool.ts";
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 
 /**
- * Schema rules that are not published. The descriptions state them in words, and our parser enforces them. If a client
- * checks the rules itself, the model does not get our error message, and some clients crash.
+ * Schema rules that are not published. The descriptions state them in words, and our parser enforces them. They are not
+ * published, because a client that checks them itself hides our error message from the model, or even crashes.
  */
 const UNPUBLISHED_RULES = [
   "additionalProperties",

@@ -204,8 +204,8 @@ async function listEntries(
   const statuses = filter === null ? [null] : filter[0];
   const lists = statuses.map((status) => generation.listTasks({ status, query, limit }));
   const tasks = (await Promise.all(lists)).flat();
-  // With a filter, read more narrations than are shown, because a narration's status is computed only after the
-  // narration is read.
+  // The filter applies to the status, which is computed only after a narration is read. So read more narrations than
+  // are shown.
   const all = await (await deps.narrations()).list(query, filter === null ? limit : MAX_SEARCHED);
   const narrations = all.filter((row) => filter === null || filter[1].includes(row.status));
   return [

@@ -34,7 +34,10 @@ export function mainDataBegin({ header, bytes }: Frame): number {
 /** Returns the number of granules in a frame times its channels. */
 const granuleChannelCount = ({ samples, channels }: FrameHeader): number => (samples / 576) * channels;
 
-/** Returns the bit position of the fields of a granule's channel. `index` counts the channels of all granules. */
+/**
+ * Returns the bit at which the fields of one channel of one granule begin. `index` counts channels across the granules
+ * of the frame.
+ */
 function partLengthBit({ version, channels, sideOffset }: FrameHeader, index: number): number {
   if (version === "1") return sideOffset * 8 + (channels === 1 ? 18 : 20) + index * 59;
   return sideOffset * 8 + (channels === 1 ? 9 : 10) + index * 63;

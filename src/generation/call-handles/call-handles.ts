@@ -142,7 +142,10 @@ export class CallHandles implements CallHandleOperations<TaskView> {
     return this.#working(opened);
   }
 
-  /** Stores how the request ends. If storing fails, the next status request resumes the work for the call handle. */
+  /**
+   * Stores the outcome of the request. If that fails, the work resumes when the client next asks for the status of the
+   * call handle.
+   */
   #follow({ handleId, targetId }: CallHandle, run: CallHandleRun, view: Promise<TaskView>): void {
     const { ledger, log } = this.#deps;
     view

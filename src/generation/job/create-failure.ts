@@ -35,9 +35,8 @@ const withEarlierSendAdvice = (error: AudioError, record: TaskRecord): AudioErro
  * Classifies a failed create, records it in the ledger, and waits until the next send is due.
  *
  * @param tries number of creates that this job has sent
- * @param hadBeenSent whether an earlier send of this job may have arrived
- * @returns the error to throw if the recovery window ends now; `null` if the service asked for a pause (429) or was
- *   unavailable (503)
+ * @param hadBeenSent whether the service may have received an earlier send of this job
+ * @returns the error that the caller throws if no time is left for another send; `null` after a 429 or a 503
  * @throws AudioError if another send would give the same result
  */
 export async function handleCreateFailure(

@@ -12,7 +12,8 @@ import { persist } from "./persist.ts";
 /**
  * Sends the create until the service accepts or refuses it, or the recovery window ends.
  *
- * @param onInFlightFull called while tasks in flight delay the create, so that tasks of dead processes get watched
+ * @param onInFlightFull called while both places in flight are taken. A dead process may have left a task there, which
+ *   this process then watches
  * @returns `answered` if this job's create got a response, `elsewhere` if another process created the task
  * @throws AudioError for a refusal, `budget_exceeded`, `store_unavailable`, or the last failure
  */

@@ -5,8 +5,8 @@ export type TaskAction =
   /** Send the create, or send it again under the same key if its response was lost. */
   | { readonly kind: "send" }
   /**
-   * Start the next attempt at the same request. `isSameCall`: this job, and not an earlier call, saw the last attempt
-   * fail.
+   * Start the next attempt at the same request. `isSameCall` is true if the last attempt failed during this job, and
+   * false if it had failed before.
    */
   | { readonly kind: "newAttempt"; readonly isSameCall: boolean }
   /** Poll the service until the task has ended. */
@@ -33,8 +33,8 @@ export interface JobFacts {
   /** Whether the job makes a part of a narration. If so, the narration checks its own credit limit for each attempt. */
   readonly isOfNarration: boolean;
   /**
-   * Whether the callers allow a new attempt if the response to the create shows that the current attempt has already
-   * failed.
+   * The response to a create may show that the current attempt has already failed. This flag says whether the callers
+   * then allow a new attempt.
    */
   readonly mayRetryFailedAttempt: boolean;
   readonly failure: FailureSeen;
@@ -73,9 +73,9 @@ export function nextAction(record: TaskRecord, facts: JobFacts): TaskAction {
 }
 
 /**
- * Whether to start a new attempt after a failed one. If the task had failed before this job started, the new call pays
- * for another task. If the task failed later, a new attempt requires that the task was refunded, and a task that this
- * job created is repeated at most once.
+ * Whether to start a new attempt after a failed one. If the task failed before this job started: yes, because a new
+ * call has requested the audio again, and pays again. If the task failed during this job: only if the task was
+ * refunded. A task that this job created is repeated only once.
  */
 function mayTryAgain(record: TaskRecord, facts: JobFacts): boolean {
   if (!facts.mayCreate) return false;

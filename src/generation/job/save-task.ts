@@ -48,7 +48,8 @@ export async function saveTask(job: Job, deps: GenerationDeps): Promise<SavedFil
   for (let failures = 1; ; failures += 1) {
     try {
       job.setPhase({ kind: "saving", trouble });
-      // Bytes that are not audio may come from a proxy, so they are kept only from the second try on.
+      // Bytes that are not audio may come from a proxy, and the next try may get the audio. So save such bytes only
+      // from the second try on.
       return await saveOnce(job, deps, failures > 1 || existing !== null);
     } catch (error) {
       if (job.signal.aborted || !(error instanceof AudioError)) throw error;

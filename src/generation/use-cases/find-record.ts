@@ -79,10 +79,11 @@ export function newRecord(
 }
 
 /**
- * Finds the record of this work or drafts one. Finds audio on this machine regardless of the API key. If only another
- * key's record names a task, queries the task with this key. This key can use the task if the service shows it.
+ * Finds the record of this work, or drafts one. Audio on this machine counts, whichever API key has paid for it. If
+ * only the record of another key has a task id, queries that task with the key of the settings. If the service shows
+ * the task, the key of the settings can use it.
  *
- * @throws AudioError if the service cannot be asked, because then nothing may be created
+ * @throws AudioError if the service cannot be queried. A task that can be used may exist, so no create is allowed
  */
 export async function findOrDraft(
   deps: GenerationDeps,

@@ -198,7 +198,10 @@ async function waitUntilStored(
   throw callTimedOut(ledger.store.trouble, { idempotencyKey });
 }
 
-/** Adds the estimated cost to an `insufficient_credits` error. Reads the pace from the ledger only for this error. */
+/**
+ * Adds the estimated cost to an `insufficient_credits` error. The estimate uses the lengths of earlier tasks. They are
+ * read from the ledger for this error only.
+ */
 async function withCost(deps: GenerationDeps, error: AudioError, record: TaskRecord): Promise<AudioError> {
   const input = storedInput(record);
   if (input === null || !lacksRemedy(error)) return error;

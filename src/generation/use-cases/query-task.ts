@@ -106,8 +106,8 @@ function isFresh({ polledAtMs, isGone }: TaskRecord, call: Call, { clock, timing
 }
 
 /**
- * Waits for the end of a task within the call's wait. A call without a wait waits only for the next response of the
- * service. Sends no create.
+ * Returns when the task has ended or the call's wait is over. If the call has no wait, returns after the next response
+ * of the service. Sends no create.
  */
 export async function finishTask(
   jobs: Jobs,

@@ -9,7 +9,7 @@ import { identicalNote } from "./identical-takes.ts";
 /**
  * Builds the view, with notes about the file.
  *
- * @param wants the name requested by this call; without one, the name requested by an earlier call applies
+ * @param wants name that this call requests; if absent, the name that an earlier call requested applies
  */
 export async function viewOfSaved(
   deps: Pick<GenerationDeps, "clock" | "folder" | "ledger">,

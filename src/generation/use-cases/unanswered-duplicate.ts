@@ -37,9 +37,9 @@ export interface UnansweredDuplicate {
 }
 
 /**
- * Finds an open request of the last minutes with nearly the same text.
+ * Finds an open request with nearly the same text from the last few minutes.
  *
- * @returns `null` if exactly this request is known, or no open request is similar
+ * @returns `null` if there is none, or if the ledger already has this very request
  */
 export async function findUnansweredDuplicate(
   { ledger, clock }: Pick<GenerationDeps, "ledger" | "clock">,

@@ -50,7 +50,7 @@ export interface AdmissionFacts {
   readonly countedCredits: number;
   /** Whether a call or a handle still wants the create. */
   readonly isWanted: boolean;
-  /** `null` if the create is not sent for a narration. */
+  /** `null` for a direct request, which belongs to no narration. */
   readonly narration: NarrationFacts | null;
 }
 

@@ -93,7 +93,8 @@ export function openedHandle(
   return {
     ...draft,
     kind: "request",
-    // Assign the new call handle of a failed request to the next attempt. A failed attempt is never repeated.
+    // If the last attempt has failed, the new call handle belongs to the next attempt, because a failed attempt is
+    // never sent again.
     attempt: attempt + (hasFailed ? 1 : 0),
     saveOptions: { fileName, replace, replayed: taskId !== null && !hasFailed },
     cancelAskedAtMs: null,

@@ -5,8 +5,8 @@ import type { Flight, RecordStatus } from "../record.ts";
 import type { ApiKeyState } from "./api-key-state.ts";
 
 /**
- * A place in flight. If it ended long ago, `flight` is `null` but the date is kept. The date shows later writes of the
- * record that they must not take the place again.
+ * A place in flight. If the place was freed because its time was over, `flight` is `null` but the date is kept. Because
+ * of the date, a later write of the record does not occupy the place again.
  */
 export interface InFlightPlace {
   readonly flight: Flight | null;

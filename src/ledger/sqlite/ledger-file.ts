@@ -92,8 +92,8 @@ function createFile(sqlite: typeof NodeSqlite, file: string): void {
     chmodSync(temporaryPath, FILE_MODE);
     const db = new sqlite.DatabaseSync(temporaryPath);
     try {
-      // Write everything before the file gets a write-ahead log. The log is merged when the file is closed, and SQLite
-      // would not report a full disk at that time.
+      // Write everything before the write-ahead log is enabled. With the log, the data would reach the file only when
+      // it is closed, and SQLite does not report a full disk then.
       db.exec(
         `PRAGMA synchronous = FULL; BEGIN; ${TABLES.join("; ")};
          PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${LAYOUT_VERSION}; COMMIT`,

@@ -116,8 +116,8 @@ export const ROW_RESULTS = 3;
 /**
  * Builds the statements whose results {@link loadedRow} reads.
  *
- * @param lookupKeys the lookup keys of the record after the write. With them, the statements find other records that
- *   already share its task
+ * @param lookupKeys the lookup keys that the record will have. By them, the statements find other records that already
+ *   share its task
  */
 export function loadRow({ keyId, recordId }: RecordKey, lookupKeys: readonly string[] = []): Statement[] {
   const task = lookupKeys.find(isTaskLookupKey) ?? "";

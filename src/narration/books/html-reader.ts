@@ -100,7 +100,7 @@ function skippedAs(name: string, attributes: Attributes): SkippedKind | "silent"
 
 interface Omitted {
   readonly kind: SkippedKind | "silent";
-  /** Number of open elements where the omitted element begins, including the omitted element. */
+  /** Depth of the element that is being left out: the number of open elements, itself included. */
   readonly depth: number;
   text: string;
 }

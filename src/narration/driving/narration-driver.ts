@@ -304,7 +304,8 @@ export class NarrationDriver {
       if (error instanceof NotWantedError) await this.#renewOrLeave();
       if (signal.aborted || error instanceof NotWantedError) return await this.#stateOf(plan, state, part);
       const audioError = error instanceof AudioError ? error : internalError(error);
-      // If no other part runs, nothing will release credits, so the narration ends.
+      // The part lacks credits, and only another running part can release some. If no other part runs, the narration
+      // ends.
       if (MAY_FIT_LATER.has(audioError.code) && this.#runningParts.size > 1) return "out_of_credits";
       if (await this.#mayTryAgain(plan, state, part, audioError)) return "open";
       if (!concernsOnePart(audioError)) {
@@ -325,8 +326,8 @@ export class NarrationDriver {
   async #awaitSent(plan: StoredPlan, state: NarrationState, part: number): Promise<PartState> {
     await this.#deps.partOperations.finish(partRequest(plan, state, part), { signal: this.#leaving.signal });
     const status = await this.#stateOf(plan, state, part);
-    // Treat the part as open if its task still runs. This driver has already waited for the task; another process works
-    // on the task now, and saves the audio.
+    // If the task still runs, do not wait for it again. This driver has waited for it once, and the process that works
+    // on it now saves the audio. Until then the part counts as open, which means not saved.
     return status === "sent" ? "open" : status;
   }
 

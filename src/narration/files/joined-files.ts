@@ -164,8 +164,8 @@ async function removeCompanions({ captions, srt, chapters }: Companions, root: s
 }
 
 /**
- * Whether the name is free with the extensions of all other audio formats, too. Players find captions by the name
- * without its extension.
+ * Whether no file has this name with the extension of another audio format. Such a file would share its captions.
+ * Players find captions by the name without its extension.
  */
 async function isNameOfItsOwn(folder: OutputFolder, name: string): Promise<boolean> {
   const extension = extname(name);

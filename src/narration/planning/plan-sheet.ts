@@ -206,7 +206,7 @@ function lineRemarks(rows: readonly SheetRow[]): string[] {
 }
 
 /**
- * Reports names with the extension of another format. In a narration of mp3, the file of `guard.wav` is named
+ * Reports names with the extension of another format. In a narration as mp3, the name `guard.wav` gives the file
  * `guard.wav.mp3`.
  */
 function endingRemarks(rows: readonly SheetRow[], format: OutputFormat): string[] {

@@ -49,8 +49,8 @@ export const withStop = (before: NarrationState): NarrationState =>
   before.status === "running" ? { ...before, status: "stopped", problems: [STOPPED] } : before;
 
 /**
- * Previews the narration with the takes of a call that only asks, without storing them. The preview has the status
- * `planned`, and no files or problems. Returns the same object if these takes are already chosen.
+ * Returns the narration as it would be with the takes of a call without `max_credits`. Stores nothing. The preview has
+ * the status `planned`, and no files or problems. Returns the same object if these takes are already chosen.
  */
 export function previewState(
   before: NarrationState,

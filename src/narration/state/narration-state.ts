@@ -199,8 +199,9 @@ export const narrationStateSchema = z.object({
    */
   startCount: z.int().nonnegative(),
   /**
-   * Processes from which calls without a call handle have requested the narration since it began to run. While one of
-   * these processes lives, the narration continues, even if all call handles are cancelled.
+   * The processes in which a call has requested the narration since it began to run. Only calls without a call handle
+   * are listed here. While one of these processes lives, the narration continues, even if all call handles are
+   * cancelled.
    */
   callerProcesses: z.array(z.string()).default([]),
   skipsFailed: z.boolean(),

@@ -16,7 +16,7 @@ export interface PartSummary {
   readonly alreadyPaid: number;
   /** Charges of the tasks on the narration's bill. */
   readonly chargedCredits: number;
-  /** Reservations of the running tasks on the bill. */
+  /** The reservations of those tasks on the bill that still run. */
   readonly reservedCredits: number;
   /** The charge, plus the likely charge of the missing parts. Equal parts count once, because they are one task. */
   readonly estimatedCredits: number;

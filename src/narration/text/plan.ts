@@ -109,7 +109,7 @@ export type SkippedKind =
 export interface Skipped {
   readonly kind: SkippedKind;
   readonly count: number;
-  /** The beginning of the first occurrence. */
+  /** The first words of the first occurrence. */
   readonly excerpt: string;
 }
 

@@ -95,7 +95,8 @@ export function describeFilesBriefly({ isSheet, files, parts }: NarrationView): 
 }
 
 /**
- * Reports the parts that no file contains yet. Parts that are missing from a joined file are reported with that file.
+ * Reports the parts that belong to no file yet. A part that an incomplete file lacks is reported with that file
+ * instead.
  */
 function describeUnjoinedParts({ status, files, parts, unjoinedParts }: NarrationView): string {
   const lacked = new Set(files.flatMap(({ missingParts }) => missingParts));

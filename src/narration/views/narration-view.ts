@@ -38,9 +38,9 @@ export interface NarrationView extends NarrationFigures {
   readonly unspoken: readonly string[];
   /** Indexes of parts that no file contains; empty if there are no files. */
   readonly unjoinedParts: readonly number[];
-  /** Whether the narration was finished before this call, and the call cost nothing. */
+  /** Whether two facts hold: the narration was already finished before this call, and this call cost nothing. */
   readonly isRepeat: boolean;
-  /** Arguments that the next call must repeat, because a call without a limit does not store them. */
+  /** Arguments that the next call must repeat. This call had no `max_credits`, so it did not store them. */
   readonly toRepeat: readonly string[];
   /** Whether the narration's files replace older files of the same names. */
   readonly mayReplace: boolean;

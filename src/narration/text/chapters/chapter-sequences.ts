@@ -46,8 +46,7 @@ const MIN_ROMAN_OR_WORDS = 2;
 const MIN_FIGURES = 3;
 const MIN_NOT_FROM_ONE = 4;
 /**
- * Minimum share of the paragraphs of one form that must be in the sequence. With a smaller share, none of these
- * paragraphs is a heading.
+ * Minimum share of the paragraphs of one form that must belong to the sequence. Otherwise none of them is a heading.
  */
 const MEMBERS_SHARE = 0.6;
 /**
@@ -151,11 +150,12 @@ interface Judgement {
 }
 
 /**
- * Decides which sequences are headings. All sequences have the same form. Adds the entries of a table of contents or a
- * list to `contentsEntries`.
+ * Decides which of these sequences are headings. The caller passes only sequences of one form. Adds the entries of a
+ * table of contents or a list to `contentsEntries`.
  *
  * @param proseBetween length of the prose from one block to another
- * @param isBelowChapters whether the numbers have no word, in a text whose chapters have a word such as "Chapter"
+ * @param isBelowChapters whether these are bare numbers in a text whose chapters have a word such as "Chapter"; bare
+ *   numbers then count something below the chapters
  */
 function judgeRuns(
   runs: ReadonlyArray<Member[]>,

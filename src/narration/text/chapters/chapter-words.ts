@@ -1,12 +1,13 @@
 /** The words by which headings are recognised, by language. Another language needs an entry only here. */
 
 interface ChapterWords {
-  /** Words beside the number of a part, which contains chapters: `Book One`. */
+  /** Words before or after the number of a part, which contains chapters: `Book One`. */
   readonly parts?: string;
-  /** Words beside the number of a chapter: `Chapter IV`. */
+  /** Words before or after the number of a chapter: `Chapter IV`. */
   readonly chapters?: string;
   /**
-   * Words beside the number of an act, which contains scenes. Each of these words is also in `parts` or in `chapters`.
+   * Words before or after the number of an act, which contains scenes. Each of these words is also in `parts` or in
+   * `chapters`.
    */
   readonly acts?: string;
   /** Words that a caller may write before the numbers of chapters: `chapters 3-5`. */
@@ -122,19 +123,19 @@ const LANGUAGES: readonly ChapterWords[] = Object.values(WORDS_BY_LANGUAGE);
 /** Splits a list of words. Returns no words for an absent list. */
 const splitWords = (words: string | undefined): readonly string[] => words?.split(" ") ?? [];
 
-/** Words beside the number of a part. */
+/** Words before or after the number of a part. */
 export const PART_WORDS: ReadonlySet<string> = new Set(LANGUAGES.flatMap(({ parts }) => splitWords(parts)));
-/** Words beside the number of a chapter. */
+/** Words before or after the number of a chapter. */
 export const CHAPTER_WORDS: ReadonlySet<string> = new Set(
   LANGUAGES.flatMap(({ chapters }) => splitWords(chapters)),
 );
-/** Words beside the number of an act. */
+/** Words before or after the number of an act. */
 export const ACT_WORDS: ReadonlySet<string> = new Set(LANGUAGES.flatMap(({ acts }) => splitWords(acts)));
 /** Words that a caller may write before the numbers of chapters. */
 export const CHOICE_WORDS: ReadonlySet<string> = new Set(
   LANGUAGES.flatMap(({ choice }) => splitWords(choice)),
 );
-/** Words beside the number of something else, such as a figure or a day. */
+/** Words before or after the number of something else, such as a figure or a day. */
 export const OTHER_NUMBERED_WORDS: ReadonlySet<string> = new Set(
   LANGUAGES.flatMap(({ otherNumbered }) => splitWords(otherNumbered)),
 );

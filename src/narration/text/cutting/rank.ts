@@ -13,7 +13,7 @@ const LOOK_AHEAD = 4;
  */
 const RANK_BYTES = 6;
 
-/** Ranks of units. Computes each hash on first use, and only once for equal units. */
+/** Ranks of units. The rank of a unit is a hash of its text. It is computed on first use, and once for equal units. */
 export class Ranks {
   readonly #texts: (index: number) => string;
   readonly #count: number;

@@ -63,7 +63,7 @@ function isAligned(block: readonly string[]): boolean {
 }
 
 /**
- * Replaces tables with aligned columns by lines with commas.
+ * Turns each table whose columns are aligned by spaces into lines with commas between the cells.
  *
  * @param text with `\n` for line ends
  */

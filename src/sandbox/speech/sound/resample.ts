@@ -1,7 +1,9 @@
 /** Changes the sample rate without aliasing, in blocks of bounded memory. */
 import type { create } from "@alexanderolsen/libsamplerate-js";
 
-/** All rates are multiples of this, so that a block boundary falls on a whole sample at both rates. */
+/**
+ * All rates are multiples of this, so that a block boundary falls on a whole sample at the old rate and at the new one.
+ */
 export const RATE_STEP_HZ = 100;
 /**
  * Seconds of input in a block. A block must fit in the resampler's memory, which has room for about a million samples
