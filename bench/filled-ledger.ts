@@ -10,7 +10,7 @@ import { sql } from "../src/ledger/store/sql-engine.ts";
 import { createLog } from "../src/log.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-const QUARTERS_A_DAY = 96;
+const BUCKETS_A_DAY = 96;
 /** Limits a transaction, because the engine gives up one that takes seconds. */
 const COPIES_A_TRANSACTION = 2000;
 
@@ -25,7 +25,7 @@ const engine = await openEngine({
 });
 const [oldest] = await engine.read([
   sql(
-    "SELECT key_id, record_id FROM agm_records WHERE spend_quarter IS NOT NULL ORDER BY created_at_ms LIMIT 1",
+    "SELECT key_id, record_id FROM agm_records WHERE spend_bucket IS NOT NULL ORDER BY created_at_ms LIMIT 1",
   ),
 ]);
 const [{ key_id, record_id }] = z
@@ -36,18 +36,18 @@ for (let first = 1; first <= copies; first += COPIES_A_TRANSACTION) {
   const last = Math.min(copies, first + COPIES_A_TRANSACTION - 1);
   const numbers = `WITH RECURSIVE numbers(n) AS (SELECT ${first} UNION ALL SELECT n + 1 FROM numbers WHERE n < ${last})`;
   const ofOldest = "WHERE real.key_id = ? AND real.record_id = ?";
-  const quarter = `real.spend_quarter - n * ${QUARTERS_A_DAY} / ${copies}`;
+  const bucket = `real.spend_bucket - n * ${BUCKETS_A_DAY} / ${copies}`;
   const statements = [
     `${numbers} INSERT INTO agm_records (key_id, record_id, origin, status, is_open, is_listed, created_at_ms, revision,
-         spend_quarter, spend_credits, value)
+         spend_bucket, spend_credits, value)
        SELECT key_id, 'copy-' || n, origin, status, is_open, is_listed, created_at_ms - n * ${DAY_MS / copies}, revision,
-         ${quarter}, spend_credits, replace(value, record_id, 'copy-' || n)
+         ${bucket}, spend_credits, replace(value, record_id, 'copy-' || n)
        FROM numbers CROSS JOIN agm_records AS real ${ofOldest}`,
     `${numbers} INSERT INTO agm_lookup_keys (lookup_key, key_id, record_id)
        SELECT lookup_key || '-' || n, key_id, 'copy-' || n FROM numbers CROSS JOIN agm_lookup_keys AS real ${ofOldest}`,
-    `${numbers} INSERT INTO agm_spend (origin, quarter, credits)
-       SELECT origin, ${quarter}, sum(spend_credits) FROM numbers CROSS JOIN agm_records AS real ${ofOldest} GROUP BY 1, 2
-       ON CONFLICT (origin, quarter) DO UPDATE SET credits = agm_spend.credits + excluded.credits`,
+    `${numbers} INSERT INTO agm_spend (origin, bucket, credits)
+       SELECT origin, ${bucket}, sum(spend_credits) FROM numbers CROSS JOIN agm_records AS real ${ofOldest} GROUP BY 1, 2
+       ON CONFLICT (origin, bucket) DO UPDATE SET credits = agm_spend.credits + excluded.credits`,
   ];
   await engine.transact({
     durability: "process_kill",

@@ -1,7 +1,10 @@
 /** Decides whether the end of a call means that its work should stop. */
 import { AudioError } from "./errors.ts";
 
-/** Matches the words of a client that stopped waiting. -32001 is the JSON-RPC code of a request that timed out. */
+/**
+ * Matches the reasons that clients give when they only stop waiting. -32001 is the JSON-RPC code for a request that
+ * timed out.
+ */
 const GAVE_UP_WAITING = /-32001|time(?:d)?[ _-]?out|connection closed/i;
 
 /**

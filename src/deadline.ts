@@ -1,7 +1,10 @@
 /** Limits time: a deadline that all waits of a call share, and a time limit for one operation. */
 import type { Clock } from "./clock.ts";
 
-/** A point on the steady clock. Computed once per call and passed down, so that the waits of a call share one limit. */
+/**
+ * A time limit, as a point on the steady clock. A call creates one deadline and passes it to all its waits, so that
+ * they share one time limit.
+ */
 export class Deadline {
   readonly #clock: Pick<Clock, "steadyMs" | "sleep">;
   readonly #atMs: number;

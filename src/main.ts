@@ -41,7 +41,7 @@ function commandArguments(args: string[]): string[] {
 
 /**
  * Enables Node's compile cache in the state folder, which makes a start some ten milliseconds faster. Creates the state
- * folder only if its parent exists, because a mere start should not create more folders.
+ * folder if it is missing, but not its parent, because a mere start should create no other folders.
  */
 function cacheCompiledCode(): void {
   const state = stateFolder(process.env);

@@ -23,12 +23,13 @@ function machineMarks(): string[] {
     try {
       return [readFileSync("/proc/sys/kernel/random/boot_id", "utf8"), readlinkSync("/proc/self/ns/pid")];
     } catch {
-      // A hardened machine hides the boot id or the namespace. No process can then count as dead, so every lease lasts
-      // until it expires.
+      // A hardened machine hides the boot id or the namespace. With the random id below, no other process can count as
+      // dead, so every lease lasts until it expires.
       return [randomBytes(16).toString("hex")];
     }
   }
-  // A process of an earlier boot counts as alive if its number is in use again. Its lease then lasts until it expires.
+  // This id does not identify the boot. So a process of an earlier boot counts as alive if another process now has its
+  // number, and its lease lasts until it expires.
   return [givenMachineId ?? randomBytes(16).toString("hex")];
 }
 
@@ -51,8 +52,8 @@ export function createProcessId(): ProcessId {
 }
 
 /**
- * True only if the process ran on this machine and has certainly ended. After a reboot, a Linux machine counts as
- * another machine, so the result is false.
+ * Whether the process ran on this machine and has certainly ended. False after the reboot of a Linux machine, because
+ * the rebooted machine counts as another machine.
  */
 export const isProcessGone = (processId: ProcessId): boolean => findProcessState(processId) === "ended";
 

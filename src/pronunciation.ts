@@ -102,7 +102,8 @@ export function mergedRules(
   later: readonly Pronunciation[],
 ): readonly Pronunciation[] {
   const byWord = new Map([...earlier, ...later].map((rule) => [`${rule.language} ${rule.word}`, rule]));
-  // The rules of a call apply to every voice, so they replace all earlier rules for the same words.
+  // Remove every earlier rule for a word of `later`, even a rule for another language, because the later rules are
+  // those of a call and apply to every voice.
   const laterWords = new Set(later.map(({ word }) => word));
   return [...byWord.values()].filter((rule) => later.includes(rule) || !laterWords.has(rule.word));
 }

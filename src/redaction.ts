@@ -75,7 +75,7 @@ export function createDetector(secrets: readonly (string | undefined)[]): (text:
  * The error for a call that contains a secret. Such a call is refused, because its text would reach the service, the
  * ledger and file names.
  */
-export const secretRefused = (what: string): AudioError =>
+export const secretRefusedError = (what: string): AudioError =>
   new AudioError(
     "invalid_request",
     `${what} this server's API key or a password of its settings. Nothing was sent or stored.`,

@@ -1,7 +1,7 @@
 /**
- * Guesses the language of a text. Evidence: share. Text with kana is Japanese; text with Han but little kana is
- * Chinese. For Latin letters the common words of each language are counted. The language with the highest count is
- * chosen, if the count is high enough and at least twice the count of every other language.
+ * Guesses the language of a text. Evidence: share. Text with much kana is Japanese. Text with much Han but little kana
+ * is Chinese. For text in Latin letters, the common words of each language are counted. The language with the highest
+ * count is chosen, if this count is high enough and at least twice the count of every other language.
  */
 import { VOICES } from "./contract/voices.ts";
 
@@ -109,9 +109,9 @@ const NOTE_BEGINS = "The text seems to be in ";
 export const isLanguageNote = (sentence: string): boolean => sentence.startsWith(NOTE_BEGINS);
 
 /**
- * Returns a note if the voice does not speak the language of the text, or if no voice of the service does.
+ * Returns a note if the given voice does not speak the language of the text, or if no voice of the service speaks it.
  *
- * @param voice id of the voice; any other text means the service's default voice
+ * @param voice id of the voice; a string that is no voice's id means the service's default voice
  */
 export function languageNotes(text: string, voice: string): string[] {
   const language = textLanguage(text);

@@ -73,7 +73,7 @@ const AUDIO_TYPE = /^\s*(?:application\/octet-stream|audio\/[\w.+-]+)\s*(?:;[^,]
 
 /** Matches transfer codings that do not change the bytes. */
 const PLAIN_CODINGS = /^\s*(?:(?:chunked|identity)\s*(?:,\s*|$))*$/i;
-/** Matches transfer codings that mark the end of the body: chunked coding does, if it is the last one. */
+/** Matches transfer codings whose last one is `chunked`. Chunked coding marks the end of the body. */
 const ENDS_IN_CHUNKS = /(?:^|[\s,])chunked\s*$/i;
 
 /**
@@ -108,8 +108,8 @@ async function* atMost(body: AsyncIterable<Uint8Array>, lengthBytes: number, onS
  * Parses a 200 or a 206.
  *
  * @param fromByte the requested offset; 0 means that no Range was sent
- * @throws AudioError `unexpected_response`. Its cause is {@link StaleBytes} if the range of a 206 is unreadable, does
- *   not begin at `fromByte`, or contradicts Content-Length.
+ * @throws AudioError `unexpected_response`. The error's cause is {@link StaleBytes} for a 206 with a wrong
+ *   Content-Range: one that is unreadable, begins at another offset than `fromByte`, or contradicts Content-Length.
  */
 export function readContent(response: HttpResponse, fromByte: number): ContentResponse {
   refuseForeign(response);

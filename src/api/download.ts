@@ -101,8 +101,8 @@ const emptyAudioError = (): AudioError =>
   new AudioError("unexpected_response", "The service sent empty audio.", { retryable: true });
 
 /**
- * Whether an error after the last byte is harmless. A broken connection and a 416 that states the size are harmless.
- * Surplus bytes are not.
+ * Whether an error is harmless if all bytes were already received. True for a broken connection, and for a 416 that
+ * states the size. False for surplus bytes.
  */
 function isHarmlessAtEnd(error: AudioError): boolean {
   const stale = staleBytes(error);
@@ -134,9 +134,9 @@ class Transfer {
   }
 
   /**
-   * Sends one request from the end of the sink.
+   * Requests the audio that the sink lacks, once.
    *
-   * @returns `null` if the audio is complete, else the error that another request may resolve
+   * @returns `null` if the audio is now complete; otherwise an error after which another request may succeed
    * @throws permanent errors
    */
   async requestRest(): Promise<AudioError | null> {
@@ -219,14 +219,14 @@ class Transfer {
         : brokenTransferError("The audio ended before its announced length.");
     }
     if (response.isEndUnmarked !== true || this.#unconfirmedBytes === sizeBytes) return null;
-    // Send another request from the end of the sink. Only the size in its 416 shows whether the audio has ended there
-    // or the connection broke.
+    // Request the bytes after the last received one. If the service answers 416, the size in that answer shows whether
+    // the audio is complete or the connection broke.
     this.#unconfirmedBytes = sizeBytes;
     return brokenTransferError("The end of the audio could not be distinguished from a broken connection.");
   }
 
   /**
-   * Classifies a failure. Returns `null` if the audio is complete anyway, or the error if another request may help.
+   * Returns `null` if the audio is complete despite the error. Returns the error if another request may succeed.
    *
    * @throws a permanent error
    */

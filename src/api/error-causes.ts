@@ -25,8 +25,8 @@ export class StaleBytes extends Error {
 }
 
 /**
- * Returns the {@link StaleBytes} cause of a failure, or `null`. The mark is a cause and not a subclass, because
- * `withIds` copies errors and loses their subclass.
+ * Returns the {@link StaleBytes} cause of a failure, or `null`. {@link StaleBytes} is a cause of an AudioError and not
+ * a subclass, because the copies that `withIds` makes of errors lose the subclass.
  */
 export function staleBytes(error: unknown): StaleBytes | null {
   return error instanceof AudioError && error.cause instanceof StaleBytes ? error.cause : null;

@@ -9,8 +9,8 @@ import type { ProxySettings } from "../config/connections.ts";
 const MAX_HEADER_BYTES = 32 * 1024;
 
 /**
- * Opens an agent without connecting. Only https goes through the proxy. Plain http does not, because a proxy would see
- * the key. Plain http is allowed on loopback only.
+ * Opens an agent without connecting. Sends https through the proxy. Sends plain http directly, because a proxy would
+ * see the API key in it. Plain http is allowed on loopback only.
  */
 export async function openAgent(
   { httpsProxy, noProxy }: ProxySettings,

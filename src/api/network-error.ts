@@ -83,9 +83,9 @@ function isNetworkError(error: unknown, codes: readonly string[]): boolean {
  *
  * @param host the configured host, for the message
  * @param isSent whether a byte of the request can have been written
- * @returns AudioError `network_error`, `timeout` or `unexpected_response`. It is retryable except for an invalid
- *   certificate, a proxy that demands a password, and an example host. An error that does not come from the network is
- *   returned unchanged.
+ * @returns an error that does not come from the network unchanged; otherwise AudioError `network_error`, `timeout` or
+ *   `unexpected_response`. The AudioError is retryable, unless the certificate is invalid, the proxy demands a
+ *   password, or the host is an example such as `example.com`.
  */
 export function networkError(error: unknown, host: string, isSent: boolean): unknown {
   const codes = networkCodes(error);

@@ -21,8 +21,8 @@ export interface ObservedTask {
   readonly taskId: string;
   readonly status: TaskStatus;
   /**
-   * The service's status, cleaned, if the contract does not define that status; `""` if the status is withheld or not a
-   * string. Absent if the contract defines the status.
+   * The service's status, cleaned. Present only if the contract does not define the status. `""` if the status is
+   * withheld or not a string.
    */
   readonly unknownStatus?: string;
   /** `null` if the answer has no readable `billing`. */
@@ -36,7 +36,7 @@ export interface ObservedTask {
   /** The message is cleaned and has at most 500 code points; `""` if withheld. */
   readonly error: { readonly code: string; readonly message: string } | null;
   /** Violations of the contract that leave the answer usable; for the log. */
-  readonly oddities: readonly string[];
+  readonly deviations: readonly string[];
 }
 
 const MAX_ODDITIES = 10;
@@ -68,7 +68,7 @@ const parts = {
 };
 
 /** Formats Zod's issues. Paths are safe to show, because they name known fields only. */
-function findOddities(body: unknown): string[] {
+function findDeviations(body: unknown): string[] {
   const issues = audioTaskSchema.safeParse(body).error?.issues ?? [];
   return issues
     .slice(0, MAX_ODDITIES)
@@ -89,7 +89,7 @@ function statusIn(body: unknown, guard: KeyGuard): Pick<ObservedTask, "status" |
 /**
  * Parses a task (docs/contract.md, AudioTask). Requires only an id together with a status or `object`, because paid
  * audio must not be lost over a bad field. An unknown or missing status becomes `queued`, so that the task is polled
- * again. Any other field that breaks the contract becomes `null`. Each violation is reported as an oddity.
+ * again. Any other field that breaks the contract becomes `null`. Each violation is reported in `deviations`.
  *
  * @param guard cleans the service's texts
  * @returns `null` if the body is not a task
@@ -115,6 +115,6 @@ export function readTask(body: unknown, guard: KeyGuard): ObservedTask | null {
             code: ERROR_CODE.test(error.code) && !guard.holdsKey(error.code) ? error.code : "unknown",
             message: guard.reason(error.message),
           },
-    oddities: findOddities(body),
+    deviations: findDeviations(body),
   };
 }

@@ -61,8 +61,8 @@ export interface Rejection {
 }
 
 /**
- * Returns the body's code if it fits the status, otherwise `null`. Also returns `null` for every 409, because its two
- * codes belong to different operations. {@link impliedCode} decides by the operation.
+ * Returns the body's code if it fits the status, otherwise `null`. Always returns `null` for a 409. Each of the two
+ * codes of a 409 belongs to one operation, so {@link impliedCode} chooses the code by the operation.
  */
 function statedCode(code: string | undefined, status: number): ServiceErrorCode | null {
   if (code === undefined || status === 409 || !isServiceErrorCode(code)) return null;
@@ -90,7 +90,7 @@ function formatReason(reason: string): string {
   return reason === "" ? NO_USABLE_REASON : `The service says: ${quoteServiceText(reason)}`;
 }
 
-/** Converts an answer to the error that the caller gets, if its status is no success of the operation. */
+/** Converts an answer whose status does not mean success for its operation to the error that the caller gets. */
 export function rejectionError(rejection: Rejection): AudioError {
   const { status, operation, nowWallMs, retryAfter, taskId } = rejection;
   const serviceError = serviceErrorBody.safeParse(rejection.body).data?.error;

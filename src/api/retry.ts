@@ -67,8 +67,8 @@ export function backoffMs(failures: number, random: () => number): number {
 }
 
 /**
- * Decides after a failed create. Retries with the same key and body if the answer can change (docs/contract.md,
- * Idempotency).
+ * Decides whether to repeat a failed create, and when. A create is repeated with the same idempotency key and body if
+ * its answer can change (docs/contract.md, Idempotency).
  */
 export function decideCreate(
   error: AudioError,
@@ -97,13 +97,16 @@ export function decideCreate(
   }
 }
 
-/** Decides after a failed query or download, which is always safe to repeat. Stops after a 401 or 404. */
+/**
+ * Decides whether to repeat a failed query or download, and when. Both are always safe to repeat. Some errors, such as
+ * a 401 or 404, are final.
+ */
 export function decideRead(error: AudioError, failures: number, random: () => number): FailedReadDecision {
   return error.code === "not_ready" ? { kind: "not_ready" } : decideCreate(error, failures, random);
 }
 
 /**
- * Returns how long a download pauses after a break: as long as a 503 states, otherwise the backoff.
+ * Returns how long a download pauses after a break: the time that a 503 states, or the backoff if no time is stated.
  *
  * @param failures how often the download has broken so far, at least 1
  * @param random in [0, 1)

@@ -50,7 +50,7 @@ function readsLikeAFault(text: string): boolean {
 /**
  * Cleans a text of the service: removes invisible characters, joins lines, limits the length.
  *
- * @param limit the code points to keep; an ellipsis marks a cut
+ * @param limit maximum number of code points to return. A longer text is cut and ends with an ellipsis.
  */
 export function cleanServiceText(text: string, limit: number = MAX_SERVICE_TEXT_CODE_POINTS): string {
   // Cut early, so that a message of a megabyte costs no time.
@@ -65,14 +65,17 @@ export function cleanServiceText(text: string, limit: number = MAX_SERVICE_TEXT_
 }
 
 /**
- * Returns the service's reason, cleaned; `""` if it is missing or withheld. Judges more of the text than it returns:
- * the first {@link MAX_READ_CODE_POINTS} code points.
+ * Returns the service's reason, cleaned; `""` if it is missing or withheld. Looks for a prompt injection in the first
+ * {@link MAX_READ_CODE_POINTS} code points, which is more of the text than it returns.
  */
 export function serviceReason(text: string): string {
   return readsLikeAFault(cleanServiceText(text, MAX_READ_CODE_POINTS)) ? cleanServiceText(text) : "";
 }
 
-/** Cleans and quotes a text of the service, and replaces quotation marks in it, so that it cannot end the quotation. */
+/**
+ * Cleans and quotes a text of the service. Replaces the quotation marks in the text, so that the text cannot end the
+ * quotation.
+ */
 export function quoteServiceText(text: string): string {
   return `"${cleanServiceText(text).replace(QUOTES, "'")}"`;
 }

@@ -30,15 +30,15 @@ import {
  */
 export interface Service {
   /**
-   * Creates or replays a task. Accepts 200 and 201 like 202, because a known id must not be lost.
+   * Creates or replays a task. Accepts a 200 or 201 like a 202, because the task id in such an answer must not be lost.
    *
    * @param body canonical AudioInput, sent unchanged
    */
   create(body: string, idempotencyKey: string, signal: AbortSignal): Promise<ObservedTask>;
   query(taskId: string, signal: AbortSignal): Promise<ObservedTask>;
   /**
-   * Opens the audio at a byte offset. Sends a Range only for an offset above 0. A 416 or a range other than the
-   * requested one is `unexpected_response` with a `StaleBytes` as its cause.
+   * Opens the audio at a byte offset. Sends a Range only for an offset above 0. Rejects with `unexpected_response`,
+   * whose cause is a `StaleBytes`, if the service answers 416 or sends another range than the requested one.
    */
   content(taskId: string, fromByte: number, signal: AbortSignal): Promise<ContentResponse>;
   /** Aborts all requests under way and closes the sockets. */
@@ -118,7 +118,7 @@ class HttpService implements Service {
       if (!CREATED.has(response.status)) throw await this.#rejection(response, signal, "create");
       const task = await this.#readTask(response);
       if (response.status === 202) return task;
-      return { ...task, oddities: [...task.oddities, `HTTP ${response.status} in place of 202`] };
+      return { ...task, deviations: [...task.deviations, `HTTP ${response.status} in place of 202`] };
     });
   }
 
@@ -218,7 +218,9 @@ class HttpService implements Service {
     return broken !== undefined && rejection.code === "unexpected_response" ? broken : rejection;
   }
 
-  /** Returns the task id in a refused answer with a 2xx status, because a task id must not be lost. */
+  /**
+   * Returns the task id in an answer whose 2xx status the operation does not allow, because a task id must not be lost.
+   */
   #strayId({ status }: HttpResponse, body: unknown): string | undefined {
     if (status < 200 || status >= 300) return undefined;
     const id = readTask(body, this.#guard)?.taskId;

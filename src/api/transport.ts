@@ -10,8 +10,8 @@ import { beforeWriting, openAgent } from "./http-agent.ts";
 import { networkError } from "./network-error.ts";
 
 /**
- * The time limits of a request's phases in milliseconds. `AUDIO_TIME_SCALE` does not scale them, because it applies to
- * the service's limits.
+ * The time limits of a request's phases in milliseconds. `AUDIO_TIME_SCALE` scales the limits of the service, but not
+ * these.
  */
 export interface Deadlines {
   /** Limit for connecting, including TLS and proxy. */
@@ -50,8 +50,8 @@ export interface HttpRequest {
 export interface HttpResponse {
   readonly status: number;
   /**
-   * Returns the value of a header. The values of a repeated header are joined by commas, so that the header does not
-   * count as missing.
+   * Returns the value of a header. If the header is repeated, returns its values joined by commas. Returns `undefined`
+   * only if the header is missing.
    */
   header(name: string): string | undefined;
   /** The body, which can be read once. Reading fails with {@link AudioError} or the reason of the caller's signal. */
@@ -63,7 +63,7 @@ export interface HttpResponse {
 export interface Transport {
   /**
    * Sends a request and passes its answer to `read` within the request's deadline. If `read` leaves the body unread,
-   * the caller may read the body later. From then on, only the time without a byte is limited.
+   * the caller may read the body after the deadline. Then only the wait for the next bytes is limited.
    *
    * @throws AudioError `network_error`, `timeout` or `unexpected_response`; the signal's reason when it aborts; what
    *   `read` throws

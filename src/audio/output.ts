@@ -23,7 +23,7 @@ export class Output {
 
   /**
    * Buffers the bytes synchronously and returns true. If the bytes do not fit into the buffer, does nothing and returns
-   * false; {@link put} can write them.
+   * false. The caller then writes the bytes with {@link put}.
    */
   putNow(bytes: Uint8Array): boolean {
     if (bytes.byteLength > BLOCK_BYTES - this.#filled) return false;

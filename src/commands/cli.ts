@@ -127,12 +127,18 @@ async function dispatch(args: readonly string[]): Promise<void> {
   }
 }
 
-/** Ignores a reader that closes early (`doctor | head -1`), so that the exit code stays that of the command. */
+/**
+ * Ignores the error when the reader of the output closes it early, as in `doctor | head -1`. The exit code remains that
+ * of the command.
+ */
 function ignoreClosedReader(error: Error): void {
   if (!("code" in error && error.code === "EPIPE")) throw error;
 }
 
-/** Runs the command named in argv. Exit code 2: wrong usage; 1: the command failed. Prints one sentence for either. */
+/**
+ * Runs the command named in argv. Exit code 2 means wrong usage, and 1 that the command failed. In both cases one
+ * sentence is printed.
+ */
 export async function run(args: readonly string[]): Promise<void> {
   // The server handles a closed stdout itself, so only the other commands get this listener.
   const isServing = args.length === 0 || args[0] === "--sandbox";

@@ -197,8 +197,8 @@ async function runChecks(config: Config, env: Environment): Promise<Check[]> {
     config.outputDir === null ? untested("output folder") : checkFolder(config),
     config.service === null ? unknown : checkService(config, config.service),
   ]);
-  // Let the other checks end before the use of SQLite. SQLite blocks the process while it waits for a slow disk, and
-  // the other checks could time out.
+  // Let the other checks end before SQLite is used, because SQLite blocks the process while it waits for a slow disk.
+  // During that time, the other checks could time out.
   if (config.storeUrl === null) await otherChecks;
   const hasStore = config.storeUrl !== null || config.stateDir !== null;
   const store = hasStore ? await checkStore(config) : untested("store");

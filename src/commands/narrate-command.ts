@@ -26,8 +26,8 @@ import { UsageError } from "./usage.ts";
 import { WorkflowProvider } from "./workflow-provider.ts";
 
 /**
- * The exit code if a command with `max_credits` or `stop` leaves a narration that was begun but is not finished. The
- * other exit codes have the same meaning in every command.
+ * The exit code if the narration was begun but is not finished when the command ends. Used only with `max_credits` or
+ * `stop`, because other calls only ask for the status.
  */
 const EXIT_STOPPED = 3;
 
@@ -44,7 +44,7 @@ export interface NarrateCommand {
  *
  * @throws UsageError
  */
-function checked(toolArgs: Readonly<Record<string, unknown>>): NarrateArgs {
+function parseArguments(toolArgs: Readonly<Record<string, unknown>>): NarrateArgs {
   const parsed = narrateRules.safeParse(readArguments({ ...toolArgs, file: "given" }, narrateInput));
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
@@ -98,19 +98,19 @@ function report(view: NarrationView, asJson: boolean): void {
  * Returns a signal that aborts on Ctrl-C, SIGTERM and SIGHUP. An abort stops the spending; accepted tasks are still
  * saved.
  */
-function interruption(): AbortSignal {
+function createInterruptSignal(): AbortSignal {
   const controller = new AbortController();
   const stop = (): void => controller.abort(new Error("interrupted"));
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, stop);
   return controller.signal;
 }
 
-async function drive(
+async function runNarration(
   narrations: Narrations,
   source: Parameters<Narrations["narrate"]>[0],
   changes: NarrateChanges,
 ): Promise<NarrationView> {
-  const signal = interruption();
+  const signal = createInterruptSignal();
   const line = new ProgressLine(process.stderr);
   const quiet = { signal: new AbortController().signal, waitMs: 0, onProgress: () => undefined };
   const planned = await narrations.narrate(source, { ...changes, maxCredits: null }, quiet);
@@ -136,7 +136,7 @@ async function drive(
  * @throws CommandError for faults of the settings, the file or the store
  */
 export async function narrate({ file, args, asJson }: NarrateCommand): Promise<number> {
-  const checkedArgs = checked(args);
+  const checkedArgs = parseArguments(args);
   const config = readConfig(process.env);
   const provider = new WorkflowProvider(config, false);
   const redact = createRedact(findSecrets(process.env));
@@ -151,7 +151,7 @@ export async function narrate({ file, args, asJson }: NarrateCommand): Promise<n
       readInput,
     });
     const narrations = await provider.narrations();
-    const view = await drive(narrations, { kind: "text", ...request }, readChanges(checkedArgs));
+    const view = await runNarration(narrations, { kind: "text", ...request }, readChanges(checkedArgs));
     report(view, asJson);
     // A call with neither `max_credits` nor `stop` only asks for the status.
     const isStatusQuery = checkedArgs.max_credits === undefined && checkedArgs.stop !== true;

@@ -46,7 +46,10 @@ export async function startPrivateSandbox(config: Config): Promise<PrivateSandbo
   }
 }
 
-/** Age at which a folder is removed even if its process may be alive. No sandbox is unused for a week. */
+/**
+ * Time without a change after which a folder is removed, even if its process seems to be alive. A sandbox in use
+ * changes its folder more than once a week.
+ */
 const STALE_AFTER_MS = 7 * 24 * 60 * 60 * 1000;
 
 /**

@@ -90,14 +90,14 @@ const MAX_CHART_DAYS = 31;
 const MAX_CHART_VOICES = 20;
 
 /**
- * Computes what each entry adds to the totals. If several entries share a task, only one of them gets its charge: the
- * entry that states the highest charge, or the oldest of several such entries.
+ * Computes what each entry adds to the totals. If several entries share a task, the charge of the task counts for one
+ * entry only: the entry that states the highest charge, or the oldest of them if several state it.
  */
 function countedOnce(entries: readonly PageEntry[]): Map<PageEntry, number> {
   const byWork = new Map<string, { readonly entry: PageEntry; readonly credits: number }>();
   for (const entry of entries.toReversed()) {
-    for (const [workName, credits] of entry.charges) {
-      if (credits > (byWork.get(workName)?.credits ?? 0)) byWork.set(workName, { entry, credits });
+    for (const [workLookupKey, credits] of entry.charges) {
+      if (credits > (byWork.get(workLookupKey)?.credits ?? 0)) byWork.set(workLookupKey, { entry, credits });
     }
   }
   const creditsByEntry = new Map(entries.map((entry) => [entry, 0]));

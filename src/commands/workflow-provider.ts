@@ -69,16 +69,16 @@ export class WorkflowProvider {
     try {
       return await opening;
     } catch (error) {
-      // All waiting calls get this failure. Forget only this start, because a later call may already have begun
-      // another.
+      // Forget the failed start, so that the next call tries again. Keep a newer start, which another call may already
+      // have begun.
       if (this.#opening === opening) this.#opening = undefined;
       throw error;
     }
   }
 
   /**
-   * Returns the workflow if it is open or this machine has a ledger, otherwise `null`. Used for the lists that clients
-   * request when they start, because such a request must not create a ledger or connect to a database.
+   * Returns the workflow if it is open or this machine has a ledger, otherwise `null`. Never creates a ledger or
+   * connects to a database. Used for the lists that clients request when they start.
    */
   async localGeneration(): Promise<Generation | null> {
     if (this.#opening !== undefined) return (await this.#opening).generation;

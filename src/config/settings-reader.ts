@@ -14,8 +14,8 @@ export class SettingsReader {
   readonly namesRead = new Set<string>();
   readonly source: ConfigSource;
 
-  constructor(surroundings: ConfigSource) {
-    this.source = surroundings;
+  constructor(configSource: ConfigSource) {
+    this.source = configSource;
   }
 
   fault(variable: string, message: string, fix: string): undefined {
@@ -59,8 +59,8 @@ export class SettingsReader {
   }
 
   /**
-   * Reads an absolute path. Returns null for an invalid value. Does not use the default instead, because nobody chose
-   * the folder of the default.
+   * Reads an absolute path. For an invalid value, returns null instead of the default, because the user did not choose
+   * the default folder.
    *
    * @param isNeeded whether a missing value without a default is a fault
    */

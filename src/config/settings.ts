@@ -32,13 +32,13 @@ export function readSettings(reader: SettingsReader, { storeUrl, isLoopback }: E
   return {
     timeScale: readTimeScale(reader, isLoopback),
     /**
-     * The output folder; null if the value is invalid, or if it is missing and there is no home folder for the default.
-     * Both are faults.
+     * The output folder. An invalid setting is a fault and gives null. So does a missing setting if there is no home
+     * folder, because the default is a folder in it.
      */
     outputDir: reader.path("AUDIO_OUTPUT_DIR", home === null ? null : join(home, "audio-generation")),
     /**
-     * The state folder; null if the value is invalid, or if it is missing and there is no default. A missing folder is
-     * not a fault if the ledger lies on a database server.
+     * The state folder. An invalid setting is a fault and gives null. A missing setting without a default also gives
+     * null, but is not a fault if the ledger is on a database server.
      */
     stateDir: reader.path("AUDIO_STATE_DIR", defaultStateFolder(env, platform, home), storeUrl === null),
     /** The folder of input files; null means that no file may be read. */
@@ -59,7 +59,8 @@ export function readSettings(reader: SettingsReader, { storeUrl, isLoopback }: E
 function readTimeScale(reader: SettingsReader, isLoopback: boolean | null): number {
   const name = "AUDIO_TIME_SCALE";
   const timeScale = reader.number(name, 1, isBetween(0.001, 1), "a number from 0.001 to 1");
-  // An unknown address (null) is not a fault here, because it is reported as a fault of its own.
+  // If the address of the service is unknown (null), accept any time scale here. The address itself is reported as a
+  // fault.
   if (timeScale !== 1 && isLoopback === false) {
     reader.fault(name, `${name} is for tests against this machine only.`, `Unset ${name}.`);
   }

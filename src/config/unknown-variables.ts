@@ -3,7 +3,8 @@ import { editDistance } from "../contract/edit-distance.ts";
 import { type Environment, readVariable } from "../environment.ts";
 
 /**
- * A variable that is not a setting. `nearest` is the setting with the most similar name; null if no name is similar.
+ * An environment variable that is not a setting. `nearest` is the setting with the most similar name; null if no name
+ * is similar.
  */
 export interface UnknownVariable {
   readonly name: string;

@@ -52,10 +52,10 @@ const taskFields = z.object({
 });
 
 /**
- * A task as the contract states it. All fields are present. A succeeded task has an output and usage, but no error, and
- * its charge and refund add up to the reservation. The contract does not state these values for other tasks, so other
- * tasks are not checked for them. Unknown fields are dropped instead of refused, so that audio stays available when the
- * service adds a field.
+ * A task as the contract states it. All fields are present. For a succeeded task, checks that the output and usage are
+ * there, that there is no error, and that charge and refund add up to the reservation. Does not check this for other
+ * tasks, because the contract does not state it for them. Unknown fields are dropped instead of refused, so that audio
+ * stays available when the service adds a field.
  */
 export const audioTaskSchema = taskFields.superRefine((task, context) => {
   if (task.status !== "succeeded") return;

@@ -2,8 +2,8 @@
 import { chargeForSeconds } from "./billing.ts";
 
 /**
- * Milliseconds that it takes to speak a digit. The times of all kinds of characters are whole numbers, because rounding
- * errors in sums could change how a text is divided.
+ * Milliseconds that it takes to speak a digit. This time and the times below are whole numbers, because rounding errors
+ * in their sums could change how a text is divided.
  */
 const DIGIT_MS = 220;
 const KANA_MS = 140;

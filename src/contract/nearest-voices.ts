@@ -3,8 +3,8 @@ import { editDistance } from "./edit-distance.ts";
 import { VOICES, type Voice, type VoiceId } from "./voices.ts";
 
 /**
- * Number of common first letters that makes two names similar. With fewer, the edit distance of the whole names
- * decides; with none, the names are not similar.
+ * Names that begin with this many common letters are similar. If fewer first letters are common, the edit distance of
+ * the whole names decides. If even the first letter differs, the names are not similar.
  */
 const MIN_SHARED_LETTERS = 3;
 

@@ -33,9 +33,9 @@ function internalV4Blocks(): BlockList {
 }
 
 /**
- * Returns whether an IPv6 address is public. Public addresses are in 2000::/3, but not in the blocks for documentation
- * (2001:db8::/32, 3fff::/20), special purposes (2001::/23) and 6to4 (2002::/16). Addresses of 6to4 and Teredo (in
- * 2001::/23) embed an IPv4 address, which may be internal.
+ * Returns whether an IPv6 address is public. Public addresses are in 2000::/3. Some blocks of 2000::/3 do not count as
+ * public: those for documentation (2001:db8::/32, 3fff::/20), for special purposes such as Teredo (2001::/23), and for
+ * 6to4 (2002::/16). Teredo and 6to4 are excluded because their addresses embed an IPv4 address, which may be internal.
  */
 function isPublicV6(address: string): boolean {
   const publicBlocks = new BlockList();

@@ -21,13 +21,13 @@ interface RequestField {
   /** Validates the value, and contains a short description for models. */
   readonly schema: z.ZodType;
   /**
-   * The tools that have the field. If `tools` is absent, both `generate_audio` and `narrate` (tool and command) have
-   * the field. In `narrate`, such a field applies to all parts.
+   * The tools that have the field. If `tools` is absent, `generate_audio`, `narrate` and the `narrate` command have the
+   * field. In a narration, such a field applies to all parts.
    */
   readonly tools?: readonly "generate_audio"[];
   /**
-   * Value in the canonical input if a request omits the field. A new field must not have one, because it would change
-   * every idempotency key, and everything would be paid for again.
+   * Value in the canonical input if a request omits the field. A new field must have no such value. The value would
+   * change every idempotency key, so that all audio would be paid for again.
    */
   readonly keyDefault?: unknown;
 }

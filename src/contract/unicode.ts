@@ -1,8 +1,8 @@
 /** Measures text in Unicode code points, as the contract does, and finds invisible characters. */
 
 /**
- * Matches controls, and characters that hide text or change its direction. The two joiners do not match, because
- * scripts and emoji need them.
+ * Matches control characters, and characters that hide text or change its direction. Does not match the zero-width
+ * joiner and non-joiner, because scripts and emoji need them.
  */
 export const INVISIBLE_CHARACTERS = /[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]--[\u200c\u200d]]/gv;
 

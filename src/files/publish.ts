@@ -57,7 +57,7 @@ async function publishByLink(
   } catch (error) {
     // Every code but EEXIST counts as a file system without hard links, because such file systems fail with various
     // codes (EPERM, ENOTSUP, EISDIR on Windows' exFAT, EIO on rclone and Docker Desktop). If the disk itself has
-    // failed, the later rename reports that.
+    // failed, the rename that follows reports the failure.
     return systemCode(error) === "EEXIST" ? "taken" : "unsupported";
   }
 }

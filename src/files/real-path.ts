@@ -67,8 +67,8 @@ export async function isInFolder(file: string, folder: string): Promise<boolean>
   const parent = dirname(file);
   const [a, b] = await Promise.all([stat(parent, { bigint: true }), stat(folder, { bigint: true })]);
   if (a.ino !== 0n && a.ino === b.ino && a.dev === b.dev) return true;
-  // FUSE gives each spelling of a folder another inode. Compare the letters instead, and check that both folders have
-  // the file.
+  // On FUSE, two spellings of one folder have different inodes. So compare the spellings, and check that the file is
+  // there under both.
   if (!(await isOtherSpelling(parent, folder))) return false;
   return (await lstat(join(folder, basename(file)))).isFile();
 }

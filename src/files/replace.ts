@@ -9,12 +9,13 @@ import type { ReplacedFile } from "./saved-file.ts";
 import { removeIfPresent } from "./temporary-file.ts";
 
 /**
- * Publishes a finished temporary file under `name`, in place of the `replaced` file. First moves the replaced file from
- * `name` to the name `movedTo`, and removes it at the end. Any other file under `name` stays, and the result is
- * `taken`. If a crash left the replaced file under the name `movedTo`, this call completes the replacement.
+ * Publishes a finished temporary file under `name`, in place of the `replaced` file: moves the replaced file from
+ * `name` to `movedTo`, publishes the new file, and then removes the replaced file. Also completes a replacement that a
+ * crash interrupted after the move. If a third file, equal to neither, has the name `name`, that file stays and the
+ * result is `taken`.
  *
- * @param replaced the file to replace. If it is `null` or has another name than `name`, nothing is replaced, and the
- *   result is that of {@link publish}
+ * @param replaced the file to replace. If it is `null` or its name is not `name`, nothing is replaced, and the result
+ *   is that of {@link publish}
  */
 export async function publishReplacing(
   temporaryPath: string,

@@ -5,10 +5,10 @@ import type { ByteSink } from "../api/download.ts";
 import type { Clock } from "../clock.ts";
 import { looksLikeFormat, type OutputFormat } from "../contract/audio-format.ts";
 import { AudioError } from "../errors.ts";
-import { AudioSink } from "./audio-sink.ts";
 import type { FileDigest } from "./file-content.ts";
 import { fileError, notWritableError, systemCode } from "./file-error.ts";
 import { wrongFormatName } from "./file-name.ts";
+import { FileSink } from "./file-sink.ts";
 import { nextName } from "./next-name.ts";
 import { assertInPlace, type OutputFolder } from "./output-folder.ts";
 import { type LinkMaker, syncFolder } from "./publish.ts";
@@ -62,7 +62,7 @@ export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
       isOpen = false;
     };
     try {
-      const sink = new AudioSink(temporary);
+      const sink = new FileSink(temporary);
       await request.writeAudio(sink);
       // Ignore errors here, because some file systems have no permission bits.
       await temporary.handle.chmod(FILE_MODE & ~process.umask()).catch(() => {});

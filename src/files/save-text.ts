@@ -1,8 +1,8 @@
 /** Saves a small text beside audio: whole or not at all, and never over another file. */
 import { join } from "node:path";
-import { AudioSink } from "./audio-sink.ts";
 import type { FileDigest } from "./file-content.ts";
 import { fileError } from "./file-error.ts";
+import { FileSink } from "./file-sink.ts";
 import { nextName } from "./next-name.ts";
 import { assertInPlace, type OutputFolder } from "./output-folder.ts";
 import { publish, syncFolder } from "./publish.ts";
@@ -27,7 +27,7 @@ export async function saveText(folder: OutputFolder, fileName: string, text: str
     await assertInPlace(root);
     const temporary = await createTemporaryFile(root);
     try {
-      const sink = new AudioSink(temporary);
+      const sink = new FileSink(temporary);
       await sink.write(Buffer.from(text));
       await temporary.handle.chmod(FILE_MODE & ~process.umask()).catch(() => undefined);
       const digest = await sink.finish();

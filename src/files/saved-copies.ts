@@ -1,10 +1,10 @@
 /** Operations on saved audio: check it, read it, copy it under another name. */
 import { join } from "node:path";
 import { AudioError } from "../errors.ts";
-import { AudioSink } from "./audio-sink.ts";
 import { digestFile, type FileDigest, hasContent, isInside, openRegular } from "./file-content.ts";
 import { fileError } from "./file-error.ts";
 import { wrongFormatName } from "./file-name.ts";
+import { FileSink } from "./file-sink.ts";
 import { nextName } from "./next-name.ts";
 import { assertInPlace, type OutputFolder } from "./output-folder.ts";
 import { precheckFileName } from "./precheck-file-name.ts";
@@ -86,7 +86,7 @@ export async function copyToName(
     await assertInPlace(root);
     const temporary = await createTemporaryFile(root);
     try {
-      const sink = new AudioSink(temporary);
+      const sink = new FileSink(temporary);
       for await (const chunk of source.createReadStream({ autoClose: false, start: 0 }))
         await sink.write(chunk);
       await temporary.handle.chmod((await source.stat()).mode & 0o777).catch(() => {});

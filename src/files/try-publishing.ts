@@ -10,7 +10,7 @@ import { createTemporaryFile, flushToDisk, removeIfPresent, temporaryPath } from
 const CONTENT = Buffer.alloc(4096, "audio-generation-mcp doctor ");
 
 /**
- * Saves a small file in the folder under a new name, and removes it.
+ * Checks the folder: saves a small file in it under a new name, reads the file, and removes it.
  *
  * @throws AudioError `output_not_writable` or `disk_full`, with the reason
  */

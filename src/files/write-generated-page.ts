@@ -2,9 +2,9 @@
 import { lstat, rename } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import { AudioError } from "../errors.ts";
-import { AudioSink } from "./audio-sink.ts";
 import { openRegular } from "./file-content.ts";
 import { systemCode } from "./file-error.ts";
+import { FileSink } from "./file-sink.ts";
 import { publish, syncFolder } from "./publish.ts";
 import { retryWhileLocked } from "./retry-while-locked.ts";
 import { createTemporaryFile, removeIfPresent } from "./temporary-file.ts";
@@ -38,11 +38,12 @@ async function existingContent(path: string, marker: string): Promise<"nothing" 
 }
 
 /**
- * Writes the whole page or nothing. Only its owner can read the file.
+ * Writes the page completely, or not at all. Only the owner of the file can read the file.
  *
  * @param marker the beginning of every page of this kind
  * @returns the absolute path
- * @throws AudioError `output_not_writable` if the page cannot be written, or the path has another file
+ * @throws AudioError `output_not_writable` if the page cannot be written, or if a file that does not begin with the
+ *   marker is at the path
  */
 export async function writeGeneratedPage(file: string, marker: string, text: string): Promise<string> {
   const path = resolve(file);
@@ -51,7 +52,7 @@ export async function writeGeneratedPage(file: string, marker: string, text: str
     const before = await existingContent(path, marker);
     const temporary = await createTemporaryFile(folder);
     try {
-      const sink = new AudioSink(temporary);
+      const sink = new FileSink(temporary);
       await sink.write(Buffer.from(text));
       const digest = await sink.finish();
       if (before === "ours") await retryWhileLocked(() => rename(temporary.path, path));

@@ -12,7 +12,10 @@ export interface ProgressCount {
 export interface Call {
   /** Aborts when the client cancels. */
   readonly signal: AbortSignal;
-  /** Time in milliseconds within which the call must return; never scaled. 0: the call does not wait for audio. */
+  /**
+   * Time in milliseconds within which the call must return, not multiplied by the time scale. If it is 0, the call does
+   * not wait for audio.
+   */
   readonly waitMs: number;
   /** @param count how many parts of a narration are done; absent for a single request */
   readonly onProgress: (message: string, count?: ProgressCount) => void;
@@ -23,8 +26,8 @@ export interface Call {
 /** The first step of a call that has a call handle. It runs before the job of the call starts. */
 export interface BeforeJob {
   /**
-   * Whether this call resumes a call handle that was opened earlier. If so, a failed attempt was made for this call
-   * handle, so the attempt is not repeated.
+   * Whether this call resumes a call handle that was opened earlier. If so, a failed attempt was an attempt for this
+   * call handle, so no new attempt replaces it.
    */
   readonly isResumed: boolean;
   /**

@@ -18,9 +18,9 @@ export interface Timing {
    */
   readonly recoveryWindowMs: number;
   /** The time scale. Backoff delays are multiplied by it. */
-  readonly scale: number;
+  readonly timeScale: number;
   /** Interval at which a job reads the ledger while another process drives its record. */
-  readonly followMs: number;
+  readonly followIntervalMs: number;
   /** Time after which a download call throws `timeout` (`AUDIO_WAIT_SECONDS`); the transfer continues. */
   readonly transferWaitMs: number;
 }
@@ -33,8 +33,8 @@ export function timingFor(config: {
   return {
     pollIntervalMs: config.pollIntervalSeconds * 1000 * config.timeScale,
     recoveryWindowMs: MAX_IN_FLIGHT_MS * config.timeScale,
-    scale: config.timeScale,
-    followMs: 150,
+    timeScale: config.timeScale,
+    followIntervalMs: 150,
     transferWaitMs: config.waitSeconds * 1000,
   };
 }

@@ -77,7 +77,7 @@ export function createGeneration(deps: GenerationDeps): Generation {
   const resumer = new Resumer(deps, jobs);
   const pieces = createPieceReader();
   jobs.onInFlightFull(() => resumer.schedule());
-  let handles: Promise<CallHandles> | undefined;
+  let callHandles: Promise<CallHandles> | undefined;
   return {
     generate: async (request, call) => {
       resumer.schedule();
@@ -89,10 +89,10 @@ export function createGeneration(deps: GenerationDeps): Generation {
     },
     loadCallHandles: async () => {
       resumer.schedule();
-      handles ??= import("./call-handles/call-handles.ts").then(
+      callHandles ??= import("./call-handles/call-handles.ts").then(
         (module) => new module.CallHandles(deps, jobs),
       );
-      const callHandleOperations = await handles;
+      const callHandleOperations = await callHandles;
       return {
         start: (request, call) => callHandleOperations.start(identifiedRequest(request), request, call),
         findCallHandle: (handle) => deps.ledger.store.findCallHandle(handle),
@@ -135,7 +135,7 @@ export function createGeneration(deps: GenerationDeps): Generation {
     },
     bytesOf: (audio, maxBytes) => readSaved(audio, deps.folder.root, maxBytes),
     close: async () => {
-      (await handles)?.close();
+      (await callHandles)?.close();
       await resumer.close();
       await jobs.close();
       await deps.limits.close();

@@ -13,7 +13,10 @@ export interface NameOwner {
   readonly file: SavedFile;
 }
 
-/** Finds the record that saved the file of that name; `null` if no record did, or the file has changed since. */
+/**
+ * Finds the record that saved the file of the given name; `null` if no record saved the file, or if the file was
+ * changed later.
+ */
 export async function findNameOwner({ ledger, folder }: OwnerDeps, name: string): Promise<NameOwner | null> {
   const path = join(folder.root, name);
   for (const spelling of [path, ...(await otherSpellings(path, folder.root))]) {
@@ -27,8 +30,9 @@ export async function findNameOwner({ ledger, folder }: OwnerDeps, name: string)
 }
 
 /**
- * Whether no other request or take has an intact file of this name. Two takes never share a file, even with equal
- * bytes. Ignores files that the ledger does not know. They are checked when the audio gets its name.
+ * Whether no record of another request or take has an intact file of this name. Two takes never share a file, even with
+ * equal bytes. Files that the ledger does not know are ignored here, because they are checked when the audio gets its
+ * name.
  */
 export async function isNameFreeOfOtherRecords(
   deps: OwnerDeps,

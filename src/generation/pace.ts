@@ -14,7 +14,8 @@ const MIN_TASKS = 5;
  */
 const MIN_ESTIMATE_SECONDS = 3;
 /**
- * Maximum pace; its inverse is the minimum. A pace beyond these bounds does not come from the voice, so it is not used.
+ * Maximum of the factor that {@link paceOf} returns; its inverse is the minimum. A ratio beyond these bounds has
+ * another cause than the voice, so the bound is used instead.
  */
 const MAX_FACTOR = 2;
 
@@ -40,9 +41,9 @@ function median(numbers: readonly number[]): number {
 }
 
 /**
- * Returns the factor by which displayed estimates are multiplied: the median ratio of earlier tasks. Uses only tasks of
- * the same voice if there are enough. Idempotency keys, limits and the division into parts must not change with the
- * history, so they do not use this factor.
+ * Returns the factor by which displayed estimates are multiplied: the median of actual divided by estimated length in
+ * earlier tasks. Uses only tasks of the same voice if there are enough. Idempotency keys, limits and the division into
+ * parts do not use this factor, because they must not change with the history.
  *
  * @param records of finished tasks, in any order
  * @returns 0.5 to 2; 1 if there are too few tasks

@@ -18,12 +18,12 @@ export class Resumer {
   }
 
   /**
-   * Starts a round in the background, unless one started within the minimum interval. Failures are only logged, because
-   * the call that starts the round uses the same ledger and reports failures of the ledger.
+   * Starts a round of resuming tasks in the background, unless a round started within the minimum interval. Failures
+   * are only logged. The call that starts the round uses the same ledger, so this call reports failures of the ledger.
    */
   schedule(): void {
     const nowMs = this.#deps.clock.steadyMs();
-    if (nowMs - this.#lastMs < MIN_INTERVAL_MS * Math.max(this.#deps.timing.scale, 0.05)) return;
+    if (nowMs - this.#lastMs < MIN_INTERVAL_MS * Math.max(this.#deps.timing.timeScale, 0.05)) return;
     this.#lastMs = nowMs;
     this.#round = this.#round
       .then(() => this.#run())

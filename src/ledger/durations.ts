@@ -11,8 +11,8 @@ export const MAX_IN_FLIGHT_MS = (RECOVERY_WINDOW_SECONDS + 5 * 60) * 1000;
 export const SPEND_BUCKET_MS = 15 * 60 * 1000;
 
 /**
- * How long a lease lasts after its last renewal if the time scale is 1. A living process renews its leases three times
- * within this time.
+ * How long a lease lasts after its last renewal, before this time is multiplied by the time scale of tests. A living
+ * process renews its leases three times within this time.
  */
 const LEASE_TTL_MS = 15_000;
 /**

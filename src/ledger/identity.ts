@@ -61,7 +61,7 @@ export const earlierTaskLookupKey = (origin: string, taskId: string): string =>
 export const pathLookupKey = (path: string): string => `path:${hash(path)}`;
 
 /** Whether a lookup key is that of a task. Records that share such a lookup key refer to one task of the service. */
-export const isTaskLookupKey = (name: string): boolean => name.startsWith("task:");
+export const isTaskLookupKey = (lookupKey: string): boolean => lookupKey.startsWith("task:");
 
 /** Returns a fingerprint of an API key. It is equal on every machine and does not reveal the key. */
 export function apiKeyFingerprint(apiKey: string): string {

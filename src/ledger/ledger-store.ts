@@ -26,19 +26,19 @@ import {
   type CallHandle,
   type CallHandleDraft,
   type CallHandleEnd,
+  callHandlesEndedByWaiting,
   cancelledHandle,
-  endedHandle,
+  endCallHandle,
   type FailedAttempt,
-  handlesEndedByWaiting,
-  handleTarget,
-  isHandleWanted,
-  openedHandle,
+  findOrCreateCallHandle,
+  isCallHandleWanted,
+  parseCallHandleTarget,
   type SaveOptions,
 } from "./rules/call-handle.ts";
 import type { Durability } from "./rules/durability.ts";
 import { acquiredLease, type Lease, releasedLease, renewedLease } from "./rules/lease.ts";
 import { endedLongAgo, placeAfterWrite } from "./rules/places.ts";
-import { lastQuarterBefore, SPEND_RETENTION_MS } from "./rules/spend.ts";
+import { lastBucketBefore, SPEND_RETENTION_MS } from "./rules/spend.ts";
 import { handleRows, saveHandle, selectHandle, selectOpenHandles } from "./store/call-handle-rows.ts";
 import { DOCUMENT_KEYV_OPTIONS, KeyvDocuments } from "./store/keyv-documents.ts";
 import {
@@ -59,14 +59,14 @@ import {
   dropRow,
   type LoadedRow,
   leaseRow,
-  loadedRow,
-  loadRow,
   otherPlaces,
+  parseLoadedRow,
   type RecordKey,
   ROW_RESULTS,
   type StoredValue,
   saveLease,
   saveRow,
+  selectRow,
   storedValues,
 } from "./store/record-rows.ts";
 import { type Rows, type SqlEngine, type Statement, sql } from "./store/sql-engine.ts";
@@ -112,7 +112,10 @@ export interface RecordWrite extends RecordKey {
   readonly lease?: "renew" | "release" | undefined;
 }
 
-/** Whether the record was written. If not, `value` is the record as stored now; `undefined` if no record is stored. */
+/**
+ * `written`: whether the record was written. `value`: if not, the record as stored now, or `undefined` if no record is
+ * stored.
+ */
 export type RecordWriteAnswer =
   | { readonly written: true }
   | { readonly written: false; readonly value: string | undefined };
@@ -158,8 +161,8 @@ export interface LedgerStoreOptions {
 interface LedgerTransaction<T> {
   readonly durability: Durability;
   /**
-   * Whether to lock the origin's row, which all API keys of the origin share. This lock is needed to judge the budget,
-   * and to change sums for a task that another key's record may also name.
+   * Whether to lock the origin's row, which all API keys of the origin share. A transaction needs this lock if it
+   * judges the budget, or if it changes the sums for a task that records of several keys may name.
    */
   readonly locksOrigin?: boolean;
   /** The narration to lock. Its row is locked after all others of the transaction. */
@@ -241,9 +244,9 @@ export class LedgerStore {
       // Accept that a power cut may lose a waiting record. Nothing was sent for it, so this process can write it again.
       durability: row.status === "waiting" ? "process_kill" : "power_cut",
       locksOrigin: row.lookupKeys.some(isTaskLookupKey),
-      load: loadRow(row, row.lookupKeys),
+      load: selectRow(row, row.lookupKeys),
       decide: (rows, _state, nowMs) => {
-        const loaded = loadedRow(rows);
+        const loaded = parseLoadedRow(rows);
         const { stored } = loaded;
         const lease = acquiredLease(
           stored?.lease ?? null,
@@ -265,9 +268,9 @@ export class LedgerStore {
     const recordKey = { keyId, recordId };
     return this.#transact({
       durability: "process_kill",
-      load: loadRow(recordKey),
+      load: selectRow(recordKey),
       decide: (rows) => {
-        const lease = loadedRow(rows).stored?.lease ?? null;
+        const lease = parseLoadedRow(rows).stored?.lease ?? null;
         const save =
           lease?.owner === processId ? [saveLease(recordKey, releasedLease(lease, processId))] : [];
         return { result: undefined, save };
@@ -288,12 +291,12 @@ export class LedgerStore {
       durability,
       locksOrigin: write.keepsSpend !== true,
       load: [
-        ...loadRow(write, after?.lookupKeys),
+        ...selectRow(write, after?.lookupKeys),
         ...(isWaiting ? [selectOpenHandles(this.#viewer, write.recordId)] : []),
       ],
       decide: (rows, before, nowMs) => {
         const state = slot === undefined ? before : withReleasedSlot(before, slot, nowMs);
-        const loaded = loadedRow(rows);
+        const loaded = parseLoadedRow(rows);
         const { stored } = loaded;
         // An earlier try of this write was committed, and its answer was lost.
         if (after === null ? stored === undefined : stored?.value === after.value) {
@@ -313,7 +316,7 @@ export class LedgerStore {
         const newLease =
           lease === "release" ? releasedLease(current, owner) : renewedLease(current, owner, nowMs);
         const place = placeAfterWrite(stored, after, { steadyMs: nowMs, owner });
-        const ended = isWaiting ? handlesEndedByWaiting(handleRows(rows[ROW_RESULTS]), failed) : [];
+        const ended = isWaiting ? callHandlesEndedByWaiting(handleRows(rows[ROW_RESULTS]), failed) : [];
         return {
           state,
           result: written,
@@ -334,18 +337,18 @@ export class LedgerStore {
       locksOrigin: budget !== null,
       narrationId,
       load: [
-        ...loadRow(after, after.lookupKeys),
+        ...selectRow(after, after.lookupKeys),
         sql(
           "SELECT record_id, flight, flight_at_ms, flight_owner FROM agm_records WHERE key_id = ? AND flight IS NOT NULL",
           keyId,
         ),
-        sumSince(origin, lastQuarterBefore(wallMs, budget?.windowMs ?? 0)),
+        sumSince(origin, lastBucketBefore(wallMs, budget?.windowMs ?? 0)),
         selectOpenHandles(this.#viewer, recordId),
         ...(narrationId === null ? [] : [loadBill(this.#viewer, narrationId)]),
       ],
       decide: (rows, before, nowMs, narration) => {
         const [flights = [], sums = [], handles = [], bill = []] = rows.slice(ROW_RESULTS);
-        const loaded = loadedRow(rows);
+        const loaded = parseLoadedRow(rows);
         const { stored } = loaded;
         const otherFlights = otherPlaces(flights).filter((other) => other.recordId !== recordId);
         const state = withoutOldSlots(before, windowMs, nowMs);
@@ -353,9 +356,10 @@ export class LedgerStore {
           record: stored,
           state,
           otherPlaces: otherFlights.map(({ place }) => place),
-          countedCredits: withoutOwn(sumOf(sums), loaded, lastQuarterBefore(wallMs, budget?.windowMs ?? 0)),
+          countedCredits: withoutOwn(sumOf(sums), loaded, lastBucketBefore(wallMs, budget?.windowMs ?? 0)),
           // A create that may have arrived stays wanted, even if every caller cancels.
-          isWanted: !isForHandles || stored?.status !== "waiting" || handleRows(handles).some(isHandleWanted),
+          isWanted:
+            !isForHandles || stored?.status !== "waiting" || handleRows(handles).some(isCallHandleWanted),
           narration:
             narrationId === null
               ? null
@@ -389,9 +393,9 @@ export class LedgerStore {
             ...dropRefused(keyId, wallMs - REFUSAL_RETENTION_MS),
             ...lapsed.map((other) => forgetPlace(keyId, other.recordId)),
             sql(
-              "DELETE FROM agm_spend WHERE origin = ? AND quarter <= ?",
+              "DELETE FROM agm_spend WHERE origin = ? AND bucket <= ?",
               origin,
-              lastQuarterBefore(wallMs, SPEND_RETENTION_MS),
+              lastBucketBefore(wallMs, SPEND_RETENTION_MS),
             ),
           ],
         };
@@ -408,7 +412,7 @@ export class LedgerStore {
   /** Whether the record has an open call handle that was not cancelled. */
   async hasWantedCallHandle(recordId: string): Promise<boolean> {
     const [rows] = await this.#options.engine.read([selectOpenHandles(this.#viewer, recordId)]);
-    return handleRows(rows).some(isHandleWanted);
+    return handleRows(rows).some(isCallHandleWanted);
   }
 
   /**
@@ -418,11 +422,11 @@ export class LedgerStore {
     const { keyId, targetId } = draft;
     return this.#transact<CallHandle | null>({
       durability: "power_cut",
-      load: [...loadRow({ keyId, recordId: targetId }), selectOpenHandles(this.#viewer, targetId)],
+      load: [...selectRow({ keyId, recordId: targetId }), selectOpenHandles(this.#viewer, targetId)],
       decide: (rows) => {
-        const target = handleTarget(loadedRow(rows).stored?.value);
+        const target = parseCallHandleTarget(parseLoadedRow(rows).stored?.value);
         if (target === null) return { result: null };
-        const result = openedHandle(handleRows(rows[ROW_RESULTS]), target, draft, saveOptions);
+        const result = findOrCreateCallHandle(handleRows(rows[ROW_RESULTS]), target, draft, saveOptions);
         return { result, save: [saveHandle(result)] };
       },
     });
@@ -435,8 +439,8 @@ export class LedgerStore {
    */
   cancelCallHandle(handle: CallHandle, atMs: number): Promise<CallHandle> {
     const { keyId, targetId } = handle;
-    return this.#changeHandle(handle, loadRow({ keyId, recordId: targetId }), (stored, rows) =>
-      cancelledHandle(stored, handleTarget(loadedRow(rows).stored?.value), atMs),
+    return this.#changeHandle(handle, selectRow({ keyId, recordId: targetId }), (stored, rows) =>
+      cancelledHandle(stored, parseCallHandleTarget(parseLoadedRow(rows).stored?.value), atMs),
     );
   }
 
@@ -446,7 +450,7 @@ export class LedgerStore {
    * @returns the call handle, with the end that was stored first
    */
   endCallHandle(handle: CallHandle, end: CallHandleEnd, atMs: number): Promise<CallHandle> {
-    return this.#changeHandle(handle, [], (stored) => endedHandle(stored, end, atMs));
+    return this.#changeHandle(handle, [], (stored) => endCallHandle(stored, end, atMs));
   }
 
   #changeHandle(
@@ -469,7 +473,7 @@ export class LedgerStore {
   /** Returns the credits that the budget counts now, over all keys of the origin. */
   async spentCredits(windowMs: number): Promise<number> {
     const { engine, identity, wallMs } = this.#options;
-    const [rows = []] = await engine.read([sumSince(identity.origin, lastQuarterBefore(wallMs(), windowMs))]);
+    const [rows = []] = await engine.read([sumSince(identity.origin, lastBucketBefore(wallMs(), windowMs))]);
     return sumOf(rows);
   }
 
@@ -519,9 +523,9 @@ export class LedgerStore {
   discard(recordKey: RecordKey): Promise<void> {
     return this.#transact({
       durability: "power_cut",
-      load: loadRow(recordKey),
+      load: selectRow(recordKey),
       locksOrigin: true,
-      decide: (rows) => ({ result: undefined, save: dropRow(recordKey, loadedRow(rows), true) }),
+      decide: (rows) => ({ result: undefined, save: dropRow(recordKey, parseLoadedRow(rows), true) }),
     });
   }
 
@@ -629,12 +633,12 @@ export class LedgerStore {
    * Runs a transaction. Takes its locks in a fixed order (origin, API key, narration), so that transactions cannot
    * deadlock.
    */
-  async #transact<T>(question: LedgerTransaction<T>): Promise<T> {
+  async #transact<T>(transaction: LedgerTransaction<T>): Promise<T> {
     if (!this.#isRegistered) await this.#register();
-    const result = await this.#runTransaction(question);
+    const result = await this.#runTransaction(transaction);
     if (result !== NOT_REGISTERED) return result;
     await this.#register();
-    const again = await this.#runTransaction(question);
+    const again = await this.#runTransaction(transaction);
     if (again !== NOT_REGISTERED) return again;
     throw new AudioError("store_unavailable", "The ledger loses the row of this API key.", {
       retryable: true,
@@ -704,26 +708,27 @@ export class LedgerStore {
   }
 }
 
-const sumSince = (origin: string, lastQuarter: number): Statement =>
+const sumSince = (origin: string, lastBucket: number): Statement =>
   sql(
-    "SELECT sum(credits) AS credits FROM agm_spend WHERE origin = ? AND quarter > ?",
+    "SELECT sum(credits) AS credits FROM agm_spend WHERE origin = ? AND bucket > ?",
     origin,
-    Math.floor(lastQuarter),
+    Math.floor(lastBucket),
   );
 
 const sumOf = ([row]: Rows): number => (row === undefined ? 0 : (sumRow.parse(row).credits ?? 0));
 
-const withoutOwn = (counted: number, { stored, otherShares }: LoadedRow, lastQuarter: number): number => {
-  // Keep counting the spend of a task that several records share, because only one of these records asks for admission.
+const withoutOwn = (counted: number, { stored, otherShares }: LoadedRow, lastBucket: number): number => {
+  // Do not subtract the spend of a task that other records name, too. It still counts for those records, because only
+  // this record asks for admission.
   const ownSpend = otherShares.length > 0 ? null : (stored?.spend ?? null);
-  return ownSpend !== null && ownSpend.quarter > lastQuarter
+  return ownSpend !== null && ownSpend.bucketIndex > lastBucket
     ? Math.max(0, counted - ownSpend.credits)
     : counted;
 };
 
 /**
- * Frees a place in flight. Keeps its date, which shows later writes of the record that they must not take the place in
- * flight again.
+ * Frees a place in flight whose time is over. Keeps the date of the place. The date prevents later writes of the record
+ * from taking the place again while its status is the same.
  */
 const forgetPlace = (keyId: string, recordId: string): Statement =>
   sql("UPDATE agm_records SET flight = NULL WHERE key_id = ? AND record_id = ?", keyId, recordId);
@@ -735,7 +740,7 @@ const forgetPlace = (keyId: string, recordId: string): Statement =>
 const clampPlace = (keyId: string, recordId: string, nowMs: number): Statement =>
   sql("UPDATE agm_records SET flight_at_ms = ? WHERE key_id = ? AND record_id = ?", nowMs, keyId, recordId);
 
-/** Saves the lease of another process if the date of that lease lay in the future and was set to now. */
+/** Saves the lease of another process if its date was changed. A date in the future was set to now. */
 const clampedLease = (recordKey: RecordKey, stored: Lease | null, lease: Lease): Statement[] =>
   stored?.atMs === lease.atMs ? [] : [saveLease(recordKey, lease)];
 

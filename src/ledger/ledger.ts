@@ -125,8 +125,8 @@ export class Ledger {
    * Takes the lease of a record for this process. Writes the draft if the record is missing. A lease whose owner is a
    * dead process of this machine is taken over at once.
    *
-   * @param draft the record as last read. A record without a task may be missing because it was refused and later
-   *   deleted. In this case, the draft is written as a new record, without its earlier sends
+   * @param draft the record as last read. If the draft has no task, its stored record may have been deleted after a
+   *   refusal. The draft is then written as a new record, without its earlier sends
    * @returns the stored record, and whether this process has the lease
    */
   async acquireLease(draft: TaskRecord): Promise<{ record: TaskRecord; isOurs: boolean }> {
@@ -196,8 +196,8 @@ export class Ledger {
    * `unresolved`, in one transaction.
    *
    * @param sendId a new id for this send; see {@link releaseAdmission}
-   * @param wantedBy the narration that pays for the create (`null`: a direct request), and whether all callers have
-   *   call handles
+   * @param wantedBy `narrationId`: the narration that pays for the create; `null` for a direct request. `isForHandles`:
+   *   whether all callers have call handles
    */
   async requestAdmission(
     knownRecord: TaskRecord,

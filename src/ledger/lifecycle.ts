@@ -141,8 +141,8 @@ function sending(record: TaskRecord, event: TaskEvent & { kind: "sending" }): Ta
     status: "unresolved",
     refusal: null,
     sendId: event.sendId,
-    // If the record is already `unresolved`, an earlier send of this attempt has no answer. That send may have created
-    // the task, whatever happens to this send.
+    // If the record is already `unresolved`, an earlier send of this attempt has no answer. The earlier send may have
+    // created the task, even if the new send is refused.
     earlierSendMayHaveArrived: record.earlierSendMayHaveArrived || record.status === "unresolved",
     sentAtMs: event.atMs,
     spend: reservation(record, event.atMs),

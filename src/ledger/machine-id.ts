@@ -34,8 +34,9 @@ export async function machineId(stateDir: string | null): Promise<string> {
 }
 
 /**
- * Sets the machine id that process ids contain. Call this before the first process id is created. Linux uses the boot
- * id and the PID namespace instead. They are more exact, because containers may share a state folder.
+ * Sets the machine id that process ids contain. Call this before the first process id is created. Does nothing on
+ * Linux, where process ids contain the boot id and the PID namespace instead. These differ even for containers that
+ * share a state folder.
  */
 export async function initMachineId(stateDir: string | null): Promise<void> {
   if (process.platform !== "linux") setMachineId(await machineId(stateDir));

@@ -108,8 +108,7 @@ export function isOpen(record: TaskRecord): boolean {
       return true;
     case "succeeded":
       return record.files.length === 0;
-    // The outcome of an unanswered create is known only after the create is sent again, and only a new call sends it
-    // again.
+    // An unanswered create can be resolved only by sending it again, and only a new call sends it again.
     case "unresolved":
     case "waiting":
     case "failed":
@@ -168,7 +167,7 @@ export const originalInput = (input: string, writtenPrompt: string | null): stri
  * If words of the text were respelled, returns the lookup key of the work with the original text. The request is then
  * also found by the text as the user gave it.
  */
-function writtenNames({ origin, input, writtenPrompt, take }: TaskRecord): string[] {
+function originalWorkLookupKeys({ origin, input, writtenPrompt, take }: TaskRecord): string[] {
   if (input === null || writtenPrompt === null || take === null) return [];
   return [originalWorkLookupKey(workIdOf(origin, originalInput(input, writtenPrompt), take))];
 }
@@ -189,7 +188,7 @@ export function toRow(record: TaskRecord): RecordRow {
     lookupKeys: [
       ...new Set([
         workLookupKey(workId),
-        ...writtenNames(record),
+        ...originalWorkLookupKeys(record),
         ...(taskId === null ? [] : [taskLookupKey(origin, taskId)]),
         ...record.files.map(({ path }) => pathLookupKey(path)),
         ...record.earlierTaskIds.map((earlier) => earlierTaskLookupKey(origin, earlier)),

@@ -66,9 +66,9 @@ export class BackgroundWrites {
   }
 
   /**
-   * Writes a fact to the store. Use this only where the calling code could do nothing about an error. Resolves after
-   * the first try, and never rejects. If that try fails, the write is tried again at each heartbeat, until it succeeds
-   * or the process closes. So the caller must not assume that the fact is stored.
+   * Writes a fact to the store. Resolves after the first try, even if it fails, and never rejects. So the calling code
+   * must not assume that the fact is stored. A failed write is tried again at each heartbeat, until it succeeds or the
+   * process closes. Use this only where the calling code could do nothing about an error.
    */
   writeNowOrLater(what: string, write: () => Promise<unknown>): Promise<void> {
     const tryOnce = async (): Promise<void> => {

@@ -19,12 +19,14 @@ export interface QueuedCreate {
   /** The record as last read: `waiting`, or `unresolved` to repeat a send. */
   readonly record: TaskRecord;
   /**
-   * Returns the narration that the create is sent for; `null` for a direct request. The ledger checks the narration's
-   * limit when it admits the create. Direct requests go first. The value can change while the create waits.
+   * Returns the narration that the create is sent for; `null` for a direct request. The returned value can change while
+   * the create waits. Direct requests go before narrations. The ledger checks the narration's `max_credits` when it
+   * admits the create.
    */
   narrationId?(): string | null;
   /**
-   * Whether every waiting caller has a call handle. The create is not sent once all these call handles are cancelled.
+   * Whether all callers of the create have call handles. Such a create is not sent if all these call handles are
+   * cancelled.
    */
   isForHandles?(): boolean;
   onWaiting(reason: AdmissionHold, waitMs: number): void;
@@ -63,8 +65,8 @@ export class CreateQueue {
       tryAdmit: (create) => this.#tryAdmit(create),
       failsAll: (error) => !(error instanceof AudioError && REFUSES_ONE_CREATE_ONLY.has(error.code)),
       releaseUnused: (outcome) => this.releaseUnused(outcome),
-      // A repeated send goes first, because it already has a place in flight. Behind a create that waits for this
-      // place, the repeated send would wait forever, and so would the create.
+      // A repeated send goes first, because it already has a place in flight. If it queued behind a create that needs
+      // this place in flight, both would wait forever.
       priority: ({ record, narrationId }) => {
         if (record.status === "unresolved") return 0;
         return (narrationId?.() ?? null) === null ? 1 : 2;
@@ -75,19 +77,24 @@ export class CreateQueue {
 
   /**
    * Waits until one create may be sent. In this process, repeats of unanswered sends go first, then direct requests,
-   * then narrations. Within each of these groups, the create that came first goes first. An admitted record is already
-   * `unresolved`. Calls `onWaiting` with each reason for waiting and the milliseconds until the next try.
+   * then narrations. Each of these groups is served in the order of arrival. Calls `onWaiting` with each reason for
+   * waiting and the milliseconds until the next try. If the create is admitted, the returned record is already
+   * `unresolved`.
    *
-   * @throws AudioError `budget_exceeded`, at once; `max_credits_reached`; `store_unavailable` for every waiting create,
-   *   if the store is lost. Throws the signal's reason if the signal aborts. The create then leaves the queue, and an
-   *   admission that has just been made is released.
+   * @throws AudioError `budget_exceeded` without waiting; `max_credits_reached`; `store_unavailable` if the store is
+   *   lost, which fails all waiting creates
+   * @throws the signal's reason if the signal aborts. The create leaves the queue, and an admission that has just been
+   *   made is released
    */
   async waitForAdmission(create: QueuedCreate, signal: AbortSignal): Promise<CreateOutcome> {
     if (this.#queue.length > 0) await this.#refuseOverBudget(create);
     return await this.#queue.enter(create, signal);
   }
 
-  /** Asks again for the create at the head of the queue, because a place in flight may have become free. */
+  /**
+   * Requests admission again for the create at the head of the queue. Call this when a place in flight may have become
+   * free.
+   */
   wake(): void {
     this.#queue.wake();
   }
@@ -110,7 +117,10 @@ export class CreateQueue {
     this.#queue.wake();
   }
 
-  /** Refuses a create over the budget instead of letting it wait, because the ledger would refuse it after the wait. */
+  /**
+   * Refuses a create that exceeds the budget. Without this check, the ledger would refuse the create only at the head
+   * of the queue.
+   */
   async #refuseOverBudget({ record }: QueuedCreate): Promise<void> {
     const { creditBudget, ledger } = this.#options;
     if (creditBudget === null || record.status === "unresolved") return;
@@ -135,14 +145,14 @@ export class CreateQueue {
           maxCreates: CREATES_PER_WINDOW,
           windowMs: timing.windowMs,
           maxInFlight: IN_FLIGHT_TASKS,
-          lapseMs: timing.lapseMs,
+          unansweredPlaceTtlMs: timing.unansweredPlaceTtlMs,
           budget: creditBudget === null ? null : { credits: creditBudget, windowMs: BUDGET_WINDOW_MS },
         },
         { narrationId: narrationId?.() ?? null, isForHandles: isForHandles?.() ?? false },
       )
       .catch((error: unknown) => {
-        // Release the admission. It may be committed although the answer of the ledger was lost. The store would then
-        // count a place in flight and credits that no create uses.
+        // Release the admission, because the store may have committed it although the answer was lost. An unused
+        // admission would occupy a place in flight and reserve credits.
         void this.#releaseAdmission(record, sendId);
         throw error;
       });

@@ -59,10 +59,11 @@ export class Limits {
   }
 
   /**
-   * Applies a 429. Creates pause in every process that uses this key and store; reads pause in this process only.
+   * Applies a 429. A pause of creates applies to every process that uses this API key and store. A pause of reads
+   * applies to this process only.
    *
-   * @param retryAfterSeconds as the service stated it; already limited to the maximum, but not yet multiplied by the
-   *   time scale
+   * @param retryAfterSeconds the seconds that the service stated, already limited to the maximum, but not yet
+   *   multiplied by the time scale
    */
   async pause(limitClass: LimitClass, retryAfterSeconds: number): Promise<void> {
     const { clock, ledger, timeScale } = this.#options;

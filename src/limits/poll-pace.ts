@@ -9,15 +9,15 @@ const MAX_SLOWED_POLLS = 25;
 const RESERVED_READS = 8;
 
 /** Maximum number of reads in one window that polls may use. */
-export const maxPolls = READS_PER_WINDOW - RESERVED_READS;
+export const MAX_POLLS = READS_PER_WINDOW - RESERVED_READS;
 
 /**
- * Returns the milliseconds between two polls of this process: 0 until half of the window's reads are used. Then it
- * grows with each further read.
+ * Returns the milliseconds between two polls of this process. The result is 0 until half of the reads of a limit window
+ * are used, and grows as more reads are used.
  *
- * @param used reads that count in the window
+ * @param used number of reads that count in the limit window
  */
 export function pollGapMs(used: number, windowMs: number): number {
   if (used <= FREE_READS) return 0;
-  return windowMs / Math.max(RESERVED_READS, Math.min(maxPolls - used, MAX_SLOWED_POLLS));
+  return windowMs / Math.max(RESERVED_READS, Math.min(MAX_POLLS - used, MAX_SLOWED_POLLS));
 }

@@ -2,7 +2,7 @@
 import type { Clock } from "../clock.ts";
 import { READS_PER_WINDOW } from "../contract/service-limits.ts";
 import type { LocalPauses } from "./local-pauses.ts";
-import { maxPolls, pollGapMs } from "./poll-pace.ts";
+import { MAX_POLLS, pollGapMs } from "./poll-pace.ts";
 import { PriorityQueue, type QueueAnswer } from "./priority-queue.ts";
 import type { LimitTiming } from "./timing.ts";
 
@@ -87,7 +87,7 @@ export class ReadQueue {
     const gapMs = pollGapMs(this.#used(), timing.windowMs);
     const waitMs = this.#lastPollMs + gapMs - clock.steadyMs();
     if (waitMs > 0) return { waitFor: "pace", waitMs: Math.ceil(waitMs) };
-    const answer = this.#tryRead(maxPolls);
+    const answer = this.#tryRead(MAX_POLLS);
     if ("outcome" in answer) this.#lastPollMs = clock.steadyMs();
     return answer;
   }

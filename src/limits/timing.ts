@@ -5,7 +5,7 @@ import { LIMIT_WINDOW_SECONDS } from "../contract/service-limits.ts";
 export interface LimitTiming {
   readonly windowMs: number;
   /** How long an unanswered create keeps its place in flight after the last heartbeat of its process. */
-  readonly lapseMs: number;
+  readonly unansweredPlaceTtlMs: number;
   readonly heartbeatMs: number;
   /** The interval at which a job asks whether another process's task has ended. */
   readonly inFlightPollMs: number;
@@ -26,7 +26,7 @@ export function limitTiming(timeScale: number): LimitTiming {
   const heartbeatMs = Math.max(50, HEARTBEAT_MS * timeScale);
   return {
     windowMs: LIMIT_WINDOW_SECONDS * 1000 * timeScale + Math.max(3, MARGIN_MS * timeScale),
-    lapseMs: Math.max(LAPSE_SECONDS * 1000 * timeScale, 6 * heartbeatMs),
+    unansweredPlaceTtlMs: Math.max(LAPSE_SECONDS * 1000 * timeScale, 6 * heartbeatMs),
     heartbeatMs,
     inFlightPollMs: Math.max(20, IN_FLIGHT_POLL_MS * timeScale),
   };

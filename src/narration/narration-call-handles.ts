@@ -65,7 +65,7 @@ export class NarrationCallHandles implements CallHandleOperations<NarrationView>
   async cancel({ handleId, targetId }: CallHandle): Promise<void> {
     const { repository, clock, computeFigures, drivers } = this.#deps;
     const figures = await computeFigures(await repository.get(targetId));
-    const { state } = await repository.changeHandle(targetId, (before, open) =>
+    const { state } = await repository.changeWithHandle(targetId, (before, open) =>
       withCancelledHandle(before, open, handleId, { figures, atMs: clock.wallMs() }),
     );
     drivers.refresh(targetId, state);

@@ -10,7 +10,7 @@ import type {
   CallHandleOperations,
   CallHandleOrView,
 } from "../generation/call-handles/call-handle-status.ts";
-import { findNameOwner as nameOwner } from "../generation/name-owner.ts";
+import { findNameOwner } from "../generation/name-owner.ts";
 import type { PartOperations } from "../generation/use-cases/generate-part.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { CallHandleDraft } from "../ledger/rules/call-handle.ts";
@@ -113,13 +113,13 @@ export class NarrationService implements Narrations {
     const computeFigures: ComputeFigures = async (known) =>
       deriveFigures(known, await this.#partSummaryOf(known), clock.wallMs());
     const repository = new NarrationRepository(ledger.store.narrations, () => clock.wallMs(), computeFigures);
-    const ownerOf = async (name: string): Promise<OwnFile | null> => await this.#ownerOf(name);
-    const joined = createFileJoiner({ folder, ownerOf, clock, captionFiles });
+    const findOwnFile = async (name: string): Promise<OwnFile | null> => await this.#ownerOf(name);
+    const fileJoiner = createFileJoiner({ folder, ownerOf: findOwnFile, clock, captionFiles });
     const { leaseTtlMs } = ledger;
     const drivers = new NarrationDrivers({
       repository,
       partOperations,
-      fileJoiner: joined,
+      fileJoiner: fileJoiner,
       clock,
       log,
       processId,
@@ -144,11 +144,11 @@ export class NarrationService implements Narrations {
     const { narrationId, state: before } = narration;
     const { chargedCredits } = await this.#repository.bill(narrationId);
     call.signal.throwIfAborted();
-    const first = await this.#planFirst(source, narration, changes);
-    if (first !== null) {
+    const viewToDecide = await this.#viewToDecide(source, narration, changes);
+    if (viewToDecide !== null) {
       // Store the file name, but not `max_credits`. This call gets only the plan, so it must not allow any spending.
       await this.#apply(source, narration, { ...changes, maxCredits: null });
-      return first;
+      return viewToDecide;
     }
     await this.#apply(source, narration, changes);
     try {
@@ -178,8 +178,8 @@ export class NarrationService implements Narrations {
     call.signal.throwIfAborted();
     const hasWantedFiles =
       narration.state.status === "finished" && !choosesOtherFiles(narration.state, changes, narration.plan);
-    const first = await this.#planFirst(source, narration, changes);
-    if (changes.stop || changes.maxCredits === null || hasWantedFiles || first !== null) {
+    const viewToDecide = await this.#viewToDecide(source, narration, changes);
+    if (changes.stop || changes.maxCredits === null || hasWantedFiles || viewToDecide !== null) {
       return { view: await this.narrate(source, changes, call) };
     }
     const { narrationId: targetId, plan } = narration;
@@ -248,7 +248,7 @@ export class NarrationService implements Narrations {
       const file = state.files.find((saved) => saved.path === path);
       if (file !== undefined) return { narrationId, file, companions: file };
     }
-    const owner = await nameOwner({ ledger, folder }, name);
+    const owner = await findNameOwner({ ledger, folder }, name);
     return owner === null ? null : { narrationId: null, file: owner.file, companions: null };
   }
 
@@ -266,8 +266,8 @@ export class NarrationService implements Narrations {
   async #currentView(narrationId: string, changes: NarrateChanges): Promise<NarrationView> {
     const { clock, folder, ledger, partOperations } = this.#deps;
     const stored = await this.#repository.get(narrationId);
-    // Count a driver of this process as the lease owner, because a driver that has just begun may not have its lease
-    // yet.
+    // If this process has a driver for the narration, show this process as the lease owner. A driver that has just
+    // begun may not have the lease yet.
     const ownLease = this.#drivers.has(narrationId) ? ledger.identity.processId : null;
     const narration = { ...stored, leaseOwner: stored.leaseOwner ?? ownLease };
     const state = previewState(narration.state, changes, narration.plan);
@@ -289,10 +289,13 @@ export class NarrationService implements Narrations {
 
   /**
    * Returns the plan if a person must decide before the narration starts; `null` if no decision is needed. A decision
-   * is needed if the first limit is below the suggested one. For a new narration, it is also needed if a voice does not
-   * speak the text's language, or if paid parts would be made again because pronunciations changed.
+   * is needed in these cases:
+   *
+   * - The narration's first `max_credits` is below the suggested one.
+   * - The narration is new, and a voice does not speak the text's language.
+   * - The narration is new, and paid parts would be made again because pronunciations changed.
    */
-  async #planFirst(
+  async #viewToDecide(
     source: NarrateSource,
     narration: FoundNarration,
     changes: NarrateChanges,
@@ -320,7 +323,7 @@ export class NarrationService implements Narrations {
   ) {
     const isUndriven = leaseOwner === null && !this.#drivers.has(narrationId);
     const { processId } = this.#deps.ledger.identity;
-    const changed = await this.#repository.changeHandle(narrationId, (current, open) => ({
+    const changed = await this.#repository.changeWithHandle(narrationId, (current, open) => ({
       state: change(isUndriven ? withoutEndedProcesses(current, processId) : current),
       handle: draft === null ? null : openCallHandle(open, draft),
     }));
@@ -330,8 +333,9 @@ export class NarrationService implements Narrations {
   }
 
   /**
-   * Applies the changes of a call. Only a limit allows spending. A call without a limit may set a name, and may request
-   * that saved parts are joined. It may also continue, within the earlier limit, a narration whose process has ended.
+   * Applies the changes of a call. Only a call with `max_credits` allows spending. A call without `max_credits` may set
+   * the file name, and may request that saved parts are joined. If the process that drove the narration has ended, such
+   * a call may also continue the narration within the `max_credits` of an earlier call.
    */
   async #apply(source: NarrateSource, narration: KnownNarration, changes: NarrateChanges): Promise<void> {
     const { narrationId, plan, state } = narration;

@@ -98,7 +98,7 @@ const toHostError = ({ code, message }: Fields): HostError =>
 /**
  * Handles messages of the host.
  *
- * @param hear handlers of notifications and requests, by method; every request with a handler gets an empty result
+ * @param hear the handlers of notifications and requests, by method; every request with a handler gets an empty result
  */
 export function listen(hear: Readonly<Record<string, (params: Fields) => void>>): void {
   window.addEventListener("message", (event) => {

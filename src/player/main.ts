@@ -41,7 +41,8 @@ let shownResult: ShownResult | null = null;
 /** The result that the page shows, as JSON. */
 let shownState = "";
 /**
- * Counts changes of what is shown. Asynchronous code compares this number, and drops its result after a later change.
+ * Counts changes of what is shown. Asynchronous code remembers this number, and drops its own result if the number has
+ * changed since.
  */
 let changeCount = 0;
 
@@ -100,16 +101,16 @@ async function open(sound: Sound, sources: Map<string, Source>, position = 0): P
   }
 }
 
-function showFiles(now: ShownResult, sources: Map<string, Source>): void {
-  const buttons = now.sounds.map((sound) => {
+function showFiles(result: ShownResult, sources: Map<string, Source>): void {
+  const buttons = result.sounds.map((sound) => {
     const length = make("span", sound.seconds === null ? "" : formatClock(sound.seconds));
     const fileButton = make("button", "", length, make("bdi", sound.chapter || nameOf(sound.path)));
     fileButton.onclick = () => {
       player.close();
       marks.clear();
       choose(fileButton);
-      showHeading(now, sound);
-      connectActions(now, sound, 1);
+      showHeading(result, sound);
+      connectActions(result, sound, 1);
       void open(sound, sources);
     };
     return fileButton;
@@ -122,12 +123,12 @@ function showFiles(now: ShownResult, sources: Map<string, Source>): void {
   elementBy("#files").replaceChildren(...buttons);
 }
 
-async function findTakes(now: ShownResult, sound: Sound, sources: Map<string, Source>): Promise<void> {
+async function findTakes(result: ShownResult, sound: Sound, sources: Map<string, Source>): Promise<void> {
   const mine = changeCount;
-  const takes = await loadTakes(now, sound).catch((): Take[] => []);
+  const takes = await loadTakes(result, sound).catch((): Take[] => []);
   if (mine !== changeCount) return;
-  const max = Math.max(now.take ?? 1, ...takes.map((take) => take.shown.take ?? 1));
-  connectActions(now, sound, max);
+  const max = Math.max(result.take ?? 1, ...takes.map((take) => take.shown.take ?? 1));
+  connectActions(result, sound, max);
   showTakes(takes, sound, sources, (take) => {
     const at = player.seconds > 0 ? player.position : 0;
     // Each take is a task of its own, so status and actions now refer to the chosen take's task.
@@ -138,49 +139,50 @@ async function findTakes(now: ShownResult, sound: Sound, sources: Map<string, So
   });
 }
 
-function showHeading(now: ShownResult, sound: Sound | undefined): void {
+function showHeading(result: ShownResult, sound: Sound | undefined): void {
   const name = sound === undefined ? "" : nameOf(sound.path);
-  const chapter = now.sounds.length > 1 && sound?.chapter ? `: ${sound.chapter}` : "";
-  const title = now.title === "" ? name : `${now.title}${chapter}`;
+  const chapter = result.sounds.length > 1 && sound?.chapter ? `: ${sound.chapter}` : "";
+  const title = result.title === "" ? name : `${result.title}${chapter}`;
   if (title !== "") elementBy("#title").textContent = title;
-  const take = now.take === null || now.take === 1 ? [] : [`take ${now.take}`];
-  elementBy("#facts").textContent = [...now.facts, ...take].join(" · ");
+  const take = result.take === null || result.take === 1 ? [] : [`take ${result.take}`];
+  elementBy("#facts").textContent = [...result.facts, ...take].join(" · ");
 }
 
 /** Shows a result. A result that is only text does not replace a task or a narration. */
-function show(now: ShownResult): void {
-  if (now.kind === "words" && shownResult !== null && shownResult.kind !== "words") return;
+function show(result: ShownResult): void {
+  if (result.kind === "words" && shownResult !== null && shownResult.kind !== "words") return;
   // Ignore a repeated result, because showing it again would stop playing.
-  if (JSON.stringify(now) === shownState && !elementBy("#player").hidden) return;
-  shownState = JSON.stringify(now);
+  if (JSON.stringify(result) === shownState && !elementBy("#player").hidden) return;
+  shownState = JSON.stringify(result);
   changeCount += 1;
   const mine = changeCount;
-  shownResult = now;
-  const [sound] = now.sounds;
+  shownResult = result;
+  const [sound] = result.sounds;
   player.close();
   marks.clear();
   for (const place of ["#player", "#takes", "#files", "#making", "#parts", "#path", "#fetch"])
     elementBy(place).hidden = true;
-  showHeading(now, sound);
-  connectActions(now, sound, now.take ?? 1);
-  const isFailed = now.isError || now.status === "failed";
-  showStatus(now.message || (isFailed ? "It did not work." : "Nothing to be heard."), isFailed);
-  // Some hosts pass on only the text of a result. The page then knows only the id, and polls to get the rest.
-  const isBare = now.kind !== "words" && now.status === "" && !now.isError;
-  if (isRunning(now) || isBare) {
-    void pollUntilMade(now, () => mine === changeCount, show);
+  showHeading(result, sound);
+  connectActions(result, sound, result.take ?? 1);
+  const isFailed = result.isError || result.status === "failed";
+  showStatus(result.message || (isFailed ? "It did not work." : "Nothing to be heard."), isFailed);
+  // Some hosts pass on only the text of a result. From the text, the page knows only the id, and it polls to get the
+  // rest.
+  const isBare = result.kind !== "words" && result.status === "" && !result.isError;
+  if (isRunning(result) || isBare) {
+    void pollUntilMade(result, () => mine === changeCount, show);
     return;
   }
   if (sound === undefined) {
-    if (now.kind !== "task" || now.status !== "succeeded") return;
-    if (isSupported("tools/call")) offerFetch(() => fetchAudio(now, mine));
-    else offerMessage(now);
+    if (result.kind !== "task" || result.status !== "succeeded") return;
+    if (isSupported("tools/call")) offerFetch(() => fetchAudio(result, mine));
+    else offerMessage(result);
     return;
   }
   const sources = new Map<string, Source>();
-  showFiles(now, sources);
+  showFiles(result, sources);
   void open(sound, sources);
-  if (now.kind === "task" && isSupported("tools/call")) void findTakes(now, sound, sources);
+  if (result.kind === "task" && isSupported("tools/call")) void findTakes(result, sound, sources);
 }
 
 async function fetchAudio(now: ShownResult, mine: number): Promise<void> {

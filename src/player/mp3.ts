@@ -77,7 +77,8 @@ export function mp3Cutter(head: Uint8Array, sizeBytes: number): Cutter {
       for (;;) {
         const frame = frameAt(bytes, at);
         if (frame === null) {
-          // No frame begins here. Near the end, the rest may be a tag. Elsewhere, search for the next frame.
+          // No frame begins here. Stop at the end of the segment, and near the end of the bytes, where a tag may follow
+          // the last frame. Elsewhere, search for the next frame.
           if (at + 2048 > bytes.length || at + offset >= end) break;
           at = firstFrame(bytes, at + 1);
           continue;
@@ -88,7 +89,13 @@ export function mp3Cutter(head: Uint8Array, sizeBytes: number): Cutter {
         if (at >= bytes.length) break;
       }
       if (seconds === 0) throw new DamagedError();
-      return { from, to: from + seconds, lead, bytes: bytes.slice(first), mimeType: "audio/mpeg" };
+      return {
+        startSeconds: from,
+        endSeconds: from + seconds,
+        leadInSeconds: lead,
+        bytes: bytes.slice(first),
+        mimeType: "audio/mpeg",
+      };
     },
   };
 }

@@ -65,8 +65,8 @@ export function oggCutter(head: Uint8Array, sizeBytes: number, statedSeconds: nu
     end: sizeBytes,
     seconds: statedSeconds,
     segmentBytes: 256 * 1024,
-    // Room for two pages of maximum size before the segment. The earlier page states the time at which the later page
-    // begins. The later page lets the decoder converge.
+    // Bytes to read before the segment: enough for two pages of maximum size. The first page states the time at which
+    // the second page begins. The decoder needs the second page to converge before the segment begins.
     before: 132_000,
     after: 66_000,
     cut(bytes, offset, begin, end) {
@@ -98,9 +98,9 @@ export function oggCutter(head: Uint8Array, sizeBytes: number, statedSeconds: nu
       // At the beginning of the file, the samples of the pre-skip must not be heard.
       const begins = body === 0 && isFirst ? skipped : timeAt(body);
       return {
-        from: timeOf(begins),
-        to: timeOf(timeAt(stop)),
-        lead: (begins - zero) / HERTZ,
+        startSeconds: timeOf(begins),
+        endSeconds: timeOf(timeAt(stop)),
+        leadInSeconds: (begins - zero) / HERTZ,
         bytes: concat(headers, ...written),
         mimeType: "audio/ogg",
       };

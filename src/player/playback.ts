@@ -4,15 +4,15 @@ import { DamagedError, type Segment } from "./segment.ts";
 export interface Playback {
   readonly segment: Segment;
   /**
-   * Plays from a moment of the whole sound, after a delay in seconds. If play or pause is called again during the
-   * delay, the first call does not play.
+   * Starts to play after `delaySeconds`. Does not start if `play` or `pause` is called during the delay.
    *
+   * @param at where to start, in seconds of the whole sound
    * @throws Error if the browser does not allow playing
    */
   play(at: number, delaySeconds?: number): Promise<void>;
   pause(): void;
   /** Returns the current position, in seconds of the whole sound. */
-  now(): number;
+  positionSeconds(): number;
   hasEnded(): boolean;
   setSpeed(speed: number): void;
   release(): void;
@@ -58,7 +58,7 @@ const waitForEvent = (element: HTMLAudioElement, event: string): Promise<void> =
 /**
  * Prepares an audio element.
  *
- * @throws DamagedError if the browser cannot decode the segment, or the content policy forbids it
+ * @throws DamagedError if the browser cannot decode the segment, or if the host's content policy forbids the element
  */
 export async function elementPlayback(newSegment: Segment): Promise<Playback> {
   const element = takeElement();
@@ -82,8 +82,8 @@ export async function elementPlayback(newSegment: Segment): Promise<Playback> {
     release();
     throw error;
   }
-  const { from, lead } = newSegment;
-  const segment = Number.isFinite(newSegment.to)
+  const { startSeconds: from, leadInSeconds: lead } = newSegment;
+  const segment = Number.isFinite(newSegment.endSeconds)
     ? newSegment
     : { ...newSegment, to: from + element.duration };
   const seek = (at: number): void => {
@@ -105,7 +105,7 @@ export async function elementPlayback(newSegment: Segment): Promise<Playback> {
       commandCount += 1;
       if (!isReleased) element.pause();
     },
-    now: () => from + Math.max(0, element.currentTime - lead),
+    positionSeconds: () => from + Math.max(0, element.currentTime - lead),
     hasEnded: () => element.ended,
     setSpeed: (speed) => {
       element.playbackRate = speed;
@@ -137,9 +137,11 @@ export async function samplesPlayback(newSegment: Segment): Promise<Playback> {
   const buffer = await decoder.decodeAudioData(newSegment.bytes.slice().buffer).catch(() => {
     throw new DamagedError();
   });
-  const { from, lead } = newSegment;
-  const segment = Number.isFinite(newSegment.to) ? newSegment : { ...newSegment, to: from + buffer.duration };
-  const length = Math.min(segment.to - from, buffer.duration - lead);
+  const { startSeconds: from, leadInSeconds: lead } = newSegment;
+  const segment = Number.isFinite(newSegment.endSeconds)
+    ? newSegment
+    : { ...newSegment, to: from + buffer.duration };
+  const length = Math.min(segment.endSeconds - from, buffer.duration - lead);
   let node: AudioBufferSourceNode | undefined;
   let [startedAt, offset, commandCount] = [0, 0, 0];
   const reached = (): number =>
@@ -168,7 +170,7 @@ export async function samplesPlayback(newSegment: Segment): Promise<Playback> {
       await wait(delaySeconds);
     },
     pause,
-    now: () => from + reached(),
+    positionSeconds: () => from + reached(),
     hasEnded: () => reached() >= length - 0.005,
     setSpeed: () => undefined,
     release: pause,

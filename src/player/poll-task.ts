@@ -56,7 +56,7 @@ function progress(saved: number, total: number): void {
 }
 
 /**
- * Polls until the audio is no longer being made, then passes the result to `hand`. Shows the progress meanwhile.
+ * Polls a task or a narration until it no longer runs, then passes its result to `hand`. Shows the progress meanwhile.
  *
  * @param isWanted returns false once the page shows something else
  */
@@ -73,8 +73,8 @@ export async function pollUntilMade(
   let refusals = 0;
   for (let reads = 0; reads < MAX_READS && isWanted(); reads += 1) {
     try {
-      // Read the table instead of calling the tool, because a tool call may need the person's permission. If reading
-      // fails, call the tool in every fourth poll.
+      // Read the narration's table as a resource instead of calling the tool, because a tool call may need the person's
+      // permission. If the table cannot be read, call the tool in every fourth poll.
       if (shown.kind === "narration" && (await showParts(shown).catch(() => reads % 4 !== 3))) {
         refusals = 0;
         await pause(pauseSeconds(reads));
@@ -83,8 +83,8 @@ export async function pollUntilMade(
       if (!isWanted()) return;
       const newShown = await readShown(shown);
       if (!isWanted()) return;
-      // Do not require the same id, because the id of a waiting request changes once its task exists. Refuse a result
-      // without a status, because the page would request the result again without end.
+      // Accept a result with another id, because the id of a waiting request changes once its task exists. Refuse a
+      // result without a status, because the page would request such a result again and again.
       if (newShown.isError || newShown.kind !== shown.kind || newShown.status === "")
         throw new HostError(newShown.isError ? newShown.message : "The chat passes only the text.");
       refusals = 0;

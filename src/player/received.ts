@@ -19,8 +19,8 @@ export const entries = (value: unknown, max = 2000): readonly unknown[] =>
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /**
- * Returns a text to show: at most `max` characters, and an ellipsis if more were given. Returns an empty text for any
- * value that is not a string.
+ * Returns a text to show: at most `max` characters, and an ellipsis if the text was longer. Returns an empty text for
+ * any value that is not a string.
  */
 export const text = (value: unknown, max = 600): string => {
   if (typeof value !== "string") return "";

@@ -3,10 +3,10 @@ import type { Pieces } from "./pieces.ts";
 
 export interface Segment {
   /** Start of the segment, in seconds of the whole sound. */
-  readonly from: number;
-  readonly to: number;
+  readonly startSeconds: number;
+  readonly endSeconds: number;
   /** Seconds of sound before `from`. The decoder needs this sound, but it must not be heard. */
-  readonly lead: number;
+  readonly leadInSeconds: number;
   readonly isLast: boolean;
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly mimeType: string;
@@ -97,8 +97,8 @@ export function segmented(pieces: Pieces, cutter: Cutter, secondsTold: number | 
     const bytes = await pieces.read(first, Math.min(cutter.end, end + cutter.after) - first);
     const cut = cutter.cut(bytes, first, begin, end, startOf(index));
     const segment = { ...cut, isLast: index === count - 1 };
-    starts.set(index, segment.from);
-    starts.set(index + 1, segment.to);
+    starts.set(index, segment.startSeconds);
+    starts.set(index + 1, segment.endSeconds);
     return segment;
   };
 
@@ -110,7 +110,7 @@ export function segmented(pieces: Pieces, cutter: Cutter, secondsTold: number | 
       while (index < count - 1 && startOf(index + 1) <= moment) index += 1;
       const segment = await load(index);
       // If the start time was an estimate, the moment may lie in the next segment.
-      return moment >= segment.to && index < count - 1 ? await load(index + 1) : segment;
+      return moment >= segment.endSeconds && index < count - 1 ? await load(index + 1) : segment;
     },
   };
 }

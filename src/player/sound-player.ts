@@ -44,11 +44,11 @@ export class SoundPlayer {
 
   get seconds(): number {
     const statedSeconds = this.#source?.seconds ?? 0;
-    return Number.isFinite(statedSeconds) ? statedSeconds : (this.#playback?.segment.to ?? 0);
+    return Number.isFinite(statedSeconds) ? statedSeconds : (this.#playback?.segment.endSeconds ?? 0);
   }
 
   get position(): number {
-    return this.isPlaying && this.#playback !== null ? this.#playback.now() : this.#position;
+    return this.isPlaying && this.#playback !== null ? this.#playback.positionSeconds() : this.#position;
   }
 
   /**
@@ -115,7 +115,7 @@ export class SoundPlayer {
     this.#events.onChange();
     try {
       let playback = this.#playback;
-      if (playback === null || at < playback.segment.from || at >= playback.segment.to) {
+      if (playback === null || at < playback.segment.startSeconds || at >= playback.segment.endSeconds) {
         this.#drop();
         playback = await this.#playbackAt(at);
         if (turn !== this.#commandCount) return playback.release();
@@ -123,7 +123,7 @@ export class SoundPlayer {
       }
       // Limit the position to this sound's length, because the position may come from a longer take.
       if (playback.segment.isLast)
-        at = Math.min(at, Math.max(playback.segment.from, playback.segment.to - 0.5));
+        at = Math.min(at, Math.max(playback.segment.startSeconds, playback.segment.endSeconds - 0.5));
       this.#position = at;
       if (plays) {
         await playback.play(at);
@@ -157,8 +157,8 @@ export class SoundPlayer {
       try {
         return await elementPlayback(segment);
       } catch {
-        // Either the content policy forbids `media-src data:`, or the bytes are damaged. If they are damaged, the
-        // decoding below throws, too.
+        // Either the content policy forbids `media-src data:`, or the bytes are damaged. If the samples can be decoded
+        // below, the content policy is the cause, so no more elements are used.
         const playback = await samplesPlayback(segment);
         this.#canUseElements = false;
         return playback;
@@ -172,7 +172,7 @@ export class SoundPlayer {
     const playback = this.#playback;
     if (!this.isPlaying || playback === null) return;
     this.#events.onChange();
-    const { to, isLast } = playback.segment;
+    const { endSeconds: to, isLast } = playback.segment;
     if (isLast) {
       if (!playback.hasEnded()) return;
       this.pause();
@@ -181,7 +181,7 @@ export class SoundPlayer {
       return;
     }
     if (this.#next === null) this.#prepare(to);
-    const secondsLeft = (to - playback.now()) / this.#speed;
+    const secondsLeft = (to - playback.positionSeconds()) / this.#speed;
     if (secondsLeft < (2 * TICK_MS) / 1000 && this.#ending !== playback)
       void this.#playNext(playback, Math.max(0, secondsLeft));
   }
@@ -210,7 +210,7 @@ export class SoundPlayer {
       const isLate = this.#ready === null;
       const next = await this.#next;
       if (turn !== this.#commandCount || next == null) return;
-      await next.play(playback.segment.to, isLate ? 0 : left);
+      await next.play(playback.segment.endSeconds, isLate ? 0 : left);
       if (turn !== this.#commandCount) return;
       this.#playback = next;
       this.#next = null;

@@ -41,10 +41,10 @@ export async function openSource(sound: Sound): Promise<Source> {
   const bytes = await pieces.read(0, sizeBytes);
   if (!looksRight[format](String.fromCharCode(...bytes.subarray(0, 4)))) throw new DamagedError();
   const segment: Segment = {
-    from: 0,
+    startSeconds: 0,
     // The browser finds the duration when it decodes the bytes.
-    to: Number.POSITIVE_INFINITY,
-    lead: 0,
+    endSeconds: Number.POSITIVE_INFINITY,
+    leadInSeconds: 0,
     isLast: true,
     bytes: format === "pcm" ? buildWav(pcmLayout(sound.sampleRateHz), bytes) : bytes,
     mimeType: MIME_TYPES[format],

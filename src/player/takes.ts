@@ -15,7 +15,7 @@ export interface Take {
 }
 
 /**
- * Finds the saved takes of the request that `shown` belongs to. Returns them in order, with `shown` itself.
+ * Returns the saved takes of one request in order. `shown` is the result of one of these takes.
  *
  * @throws HostError
  */

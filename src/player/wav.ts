@@ -45,9 +45,9 @@ export function samplesCutter(layout: Uint8Array, start: number, end: number): C
       const [first, last] = [wholeFrames(begin - start), wholeFrames(finish - start)];
       const samples = bytes.subarray(start + first - offset);
       return {
-        from: first / bytesPerSecond,
-        to: last / bytesPerSecond,
-        lead: 0,
+        startSeconds: first / bytesPerSecond,
+        endSeconds: last / bytesPerSecond,
+        leadInSeconds: 0,
         bytes: buildWav(layout, samples.subarray(0, wholeFrames(samples.length))),
         mimeType: "audio/wav",
       };
@@ -64,8 +64,7 @@ export function wavCutter(head: Uint8Array, sizeBytes: number): Cutter {
     const length = view.getUint32(at + 4, true);
     if (chunkTag(head, at) === "fmt ") layout = head.slice(at + 8, at + 8 + Math.min(length, 40));
     if (chunkTag(head, at) === "data" && layout !== undefined && layout.length >= 16) {
-      // A length of 0 means all bytes up to the end of the file. So does a length beyond the end of the file, as in
-      // RF64.
+      // A length of 0, or a length beyond the end of the file (as in RF64), means all bytes up to the end of the file.
       const end = at + 8 + length;
       return samplesCutter(layout, at + 8, length === 0 || end > sizeBytes ? sizeBytes : end);
     }

@@ -17,8 +17,7 @@ export class Waveform {
   }
 
   clear(): void {
-    // Replace the array instead of clearing it. Decoding of the previous sound may still be running, and writes to the
-    // old array.
+    // Replace the array instead of clearing it, because the previous sound may still be decoded into the old array.
     this.#bars = new Float32Array(this.#bars.length).fill(-1);
     this.draw();
   }
@@ -27,7 +26,10 @@ export class Waveform {
    * Adds a segment. Ignores bytes that cannot be decoded, because the sound player reports them when it plays the
    * segment.
    */
-  async add({ bytes, from, to, lead }: Segment, secondsTold: number): Promise<void> {
+  async add(
+    { bytes, startSeconds: from, endSeconds: to, leadInSeconds: lead }: Segment,
+    secondsTold: number,
+  ): Promise<void> {
     const bars = this.#bars;
     const count = bars.length;
     // In some browsers and privacy modes, a page has no decoder.

@@ -49,8 +49,8 @@ function buildForm({ argument, message, title, minimum, maximum, suggested }: Qu
 
 /**
  * Asks a client of the handshake era. Does not use the SDK's own function, because that function waits ten minutes for
- * a client that never answers. If the client refuses, it also replaces the tool's result with an error of its own, and
- * the plan in the result would be lost.
+ * a client that never answers. If a client refuses, the SDK's function also replaces the tool's result with an error,
+ * and the plan in the result would be lost.
  *
  * @returns `null` if no answer came in time or the client refused to ask
  */

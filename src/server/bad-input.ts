@@ -43,8 +43,8 @@ function describeIssue(issue: z.core.$ZodIssue, args: unknown, knownFields: read
   const field = fieldName(issue.path);
   if (field === "") return "the arguments must be an object";
   const value = valueAt(args, issue.path);
-  // Use the message of a rule that concerns several fields as it is, because that message names the missing field
-  // itself.
+  // A rule about several fields has the code `custom`. Return its message unchanged, because the message already names
+  // the missing field.
   if (value === undefined) return issue.code === "custom" ? issue.message : `${field} is required`;
   return `${field} ${issue.message} (got ${quote(value)})`;
 }

@@ -16,7 +16,10 @@ const ADDED_ARGUMENTS: readonly AddedArgument[] = [
   },
 ];
 
-/** A client that shows a `resource_link` to the user or to its model, or ignores the link without an error. */
+/**
+ * A client that accepts a `resource_link` without an error: it shows the link to the user or to its model, or ignores
+ * the link.
+ */
 interface LinkingClient {
   /** Matches the start of the lower-case `clientInfo.name`. */
   readonly name: RegExp;
@@ -25,8 +28,8 @@ interface LinkingClient {
 
 /**
  * The clients that get links. Other clients get none, because a link can crash a client after the audio was paid for,
- * as in LangChain's adapters (langchain#40475). Without the link no fact is lost: text and structured content both
- * contain the path.
+ * as in LangChain's adapters (langchain#40475). Clients without links lose no fact, because the text and the structured
+ * content contain the path.
  */
 const LINKING_CLIENTS: readonly LinkingClient[] = [
   { name: /^(?:visual studio code|vscode)/, source: "VS Code: shows links as attachments of the result" },

@@ -1,11 +1,8 @@
-/**
- * Estimates how long a client waits for a response. The estimate depends on the call that the client gave up after the
- * shortest time.
- */
+/** Estimates how long a client waits for a response, from the shortest time after which the client gave up a call. */
 
 /**
- * Share of the time after which the client gave up. A call may take this share. The rest is for transmitting the
- * response.
+ * A call may take this share of the time after which the client gave up an earlier call. The rest of that time is for
+ * transmitting the response.
  */
 const SHARE = 2 / 3;
 

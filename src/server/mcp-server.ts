@@ -13,16 +13,16 @@ import { SKILLS_EXTENSION, SKILLS_METHODS } from "./skills-extension.ts";
 import { TASK_METHODS, TASKS_EXTENSION } from "./tasks/extension.ts";
 
 const HOUR_MS = 3_600_000;
-const FIXED = { ttlMs: HOUR_MS, cacheScope: "public" } as const;
+const PUBLIC_FOR_AN_HOUR = { ttlMs: HOUR_MS, cacheScope: "public" } as const;
 
 /**
  * How long, and for whom, clients may cache the answers. Lists are the same for every user, so their scope is public.
  * The answer to `server/discover` names a folder of the user, so its scope is private.
  */
 const CACHE_HINTS: NonNullable<ServerOptions["cacheHints"]> = {
-  "tools/list": FIXED,
-  "prompts/list": FIXED,
-  "resources/templates/list": FIXED,
+  "tools/list": PUBLIC_FOR_AN_HOUR,
+  "prompts/list": PUBLIC_FOR_AN_HOUR,
+  "resources/templates/list": PUBLIC_FOR_AN_HOUR,
   "server/discover": { ttlMs: HOUR_MS, cacheScope: "private" },
 };
 
@@ -30,12 +30,12 @@ const CACHE_HINTS: NonNullable<ServerOptions["cacheHints"]> = {
  * Accepts any parameters, because the handlers check them. `answerTask` checks the request's capabilities before the
  * parameters.
  */
-const TASK_PARAMS = { params: z.looseObject({}) };
+const ANY_PARAMS = { params: z.looseObject({}) };
 
 const [HOMEPAGE = ""] = manifest.homepage.split("#");
 
 /** Facts for clients that show a person which server this is. */
-const ORIGIN = {
+const SERVER_FACTS = {
   description: manifest.description,
   websiteUrl: HOMEPAGE,
   icons: registryEntry.icons,
@@ -48,7 +48,7 @@ const ORIGIN = {
 export function createMcpServer(deps: ServerDeps, era: "legacy" | "modern"): Server {
   const isModern = era === "modern";
   const server = new Server(
-    { name: "audio-generation-mcp", title: "Audio generation", version: VERSION, ...ORIGIN },
+    { name: "audio-generation-mcp", title: "Audio generation", version: VERSION, ...SERVER_FACTS },
     {
       capabilities: {
         tools: {},
@@ -77,15 +77,15 @@ export function createMcpServer(deps: ServerDeps, era: "legacy" | "modern"): Ser
     return await callTool(request.params, deps, context, client());
   });
   for (const method of isModern ? TASK_METHODS : []) {
-    server.setRequestHandler(method, TASK_PARAMS, async (params, context) => {
+    server.setRequestHandler(method, ANY_PARAMS, async (params, context) => {
       const { answerTask } = await import("./tasks/answer-task.ts");
       return await answerTask(method, params, deps, context, client());
     });
   }
   for (const method of SKILLS_METHODS) {
-    server.setRequestHandler(method, TASK_PARAMS, async (params) => {
+    server.setRequestHandler(method, ANY_PARAMS, async (params) => {
       const { answerSkills } = await import("./skills.ts");
-      return { ...answerSkills(method, params), ...(isModern ? FIXED : {}) };
+      return { ...answerSkills(method, params), ...(isModern ? PUBLIC_FOR_AN_HOUR : {}) };
     });
   }
   server.setRequestHandler("prompts/list", async () => {

@@ -8,14 +8,13 @@ import type { Log } from "../log.ts";
 import type { ToolCall } from "../tools/tool.ts";
 
 /**
- * Returns the progress number of a message. The first message with a new `done` gets the number `done`, or `total`
- * minus 0.5 if everything is done. Further messages with the same `done` get greater numbers, which stay within 0.5 of
- * the first number. So no number exceeds `total`.
+ * Returns the progress number of a message. For messages with the same `done`, the numbers grow from `done`, but stay
+ * below `done` plus 0.5. Once everything is done, the numbers grow from `total` minus 0.5, but stay below `total`.
  *
- * @param news position of the message among those with the same `done`, from 1
+ * @param messageIndex position of the message among those with the same `done`, from 1
  */
-function progressNumber(news: number, { done, total }: ProgressCount): number {
-  const part = 0.5 / news;
+function progressNumber(messageIndex: number, { done, total }: ProgressCount): number {
+  const part = 0.5 / messageIndex;
   return done < total ? done + 0.5 - part : total - part;
 }
 
@@ -24,15 +23,15 @@ export function progressSender(context: ServerContext, log: Log): ToolCall["onPr
   const progressToken = context.mcpReq._meta?.progressToken;
   if (progressToken === undefined) return () => undefined;
   let progress = 0;
-  let news = 0;
+  let messageIndex = 0;
   let lastDone = -1;
-  return (message, share) => {
-    news = share?.done === lastDone ? news + 1 : 1;
-    lastDone = share?.done ?? -1;
+  return (message, count) => {
+    messageIndex = count?.done === lastDone ? messageIndex + 1 : 1;
+    lastDone = count?.done ?? -1;
     // If a part is removed, `done` gets smaller, but the number must still grow.
-    const next = share === undefined ? progress + 1 : progressNumber(news, share);
-    progress = next > progress || (progress === 0 && share !== undefined) ? next : progress + 1e-6;
-    const total = share === undefined ? {} : { total: share.total };
+    const next = count === undefined ? progress + 1 : progressNumber(messageIndex, count);
+    progress = next > progress || (progress === 0 && count !== undefined) ? next : progress + 1e-6;
+    const total = count === undefined ? {} : { total: count.total };
     context.mcpReq
       .notify({ method: "notifications/progress", params: { progressToken, progress, ...total, message } })
       .catch((cause: unknown) => log.debug(`a progress notification could not be sent: ${String(cause)}`));

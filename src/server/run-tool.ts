@@ -14,7 +14,7 @@ import { readArguments } from "../contract/read-arguments.ts";
 import type { AudioError } from "../errors.ts";
 import type { Generation } from "../generation/generation.ts";
 import { describeCause, type Log } from "../log.ts";
-import { type Redact, secretRefused } from "../redaction.ts";
+import { type Redact, secretRefusedError } from "../redaction.ts";
 import {
   publishedArguments,
   type Tool,
@@ -34,8 +34,8 @@ import { createTaskResult } from "./tasks/task-result.ts";
 export interface ServerDeps {
   readonly tools: ToolDeps;
   /**
-   * Returns the workflow for lists that clients request on their own. Returns `null` if opening it would create a
-   * folder, connect to another machine or start a sandbox.
+   * Returns the workflow for lists that clients request on their own. Returns `null` instead of creating a folder,
+   * connecting to another machine or starting a sandbox.
    */
   localGeneration(): Promise<Generation | null>;
   /** The server's instructions for every conversation. */
@@ -169,7 +169,7 @@ export async function runTool(
   const onProgress: ToolCall["onProgress"] = (message, share) => send(deps.redact(message), share);
   const toolDeps = toolDepsFor(deps, client, signal);
   try {
-    if (deps.holdsSecret(JSON.stringify(args))) throw secretRefused("The arguments hold");
+    if (deps.holdsSecret(JSON.stringify(args))) throw secretRefusedError("The arguments hold");
     // Report faulty settings first, because correcting arguments is useless without settings.
     if (tool.annotations.openWorldHint) deps.tools.assertConfigured();
     const parsedArgs = readArguments(args, tool.input);

@@ -81,8 +81,8 @@ function nextStep(task: ListedTask): string {
 }
 
 /**
- * Returns the next step for a request of another API key. If the task id is known, suggests a call with it, because
- * such a call is free, whichever account owns the task.
+ * Returns the next step for a request of another API key. If the task id is known, suggests a call with the task id,
+ * because such a call is free, whichever account owns the task.
  */
 function nextStepOfOtherKey({ status, taskId }: ListedTask): string {
   switch (status) {
@@ -165,8 +165,8 @@ function summary(count: number, isFiltered: boolean): string {
 type Filter = readonly [tasks: readonly RecordStatus[], narrations: readonly ListedNarration["status"][]];
 
 /**
- * Maps each status that a row can show to the statuses that it matches. If tasks and narrations have different
- * words for one status, either word matches both.
+ * Maps each value of the filter to the statuses that match. If tasks and narrations have different words for one status
+ * (`succeeded`, `finished`), each of the two words matches tasks and narrations.
  */
 const FILTERS = {
   // `waiting` also matches `unresolved`, because all other tools report a request without a response as waiting.
@@ -192,7 +192,7 @@ interface ListEntry {
   readonly request: readonly (readonly [string, string])[];
 }
 
-const takesKey = ({ taskId, request }: ListedTask): ListEntry["request"] =>
+const takesKey = ({ taskId, inputHash: request }: ListedTask): ListEntry["request"] =>
   taskId === null || request === null ? [] : [[taskId, request]];
 
 /** Lists requests and narrations together, newest first. */
@@ -204,8 +204,8 @@ async function listEntries(
   const statuses = filter === null ? [null] : filter[0];
   const lists = statuses.map((status) => generation.listTasks({ status, query, limit }));
   const tasks = (await Promise.all(lists)).flat();
-  // The filter applies to the status, which is computed only after a narration is read. So read more narrations than
-  // are shown.
+  // A narration's status is known only after the narration was read. So with a filter, read more narrations than are
+  // shown.
   const all = await (await deps.narrations()).list(query, filter === null ? limit : MAX_SEARCHED);
   const narrations = all.filter((row) => filter === null || filter[1].includes(row.status));
   return [

@@ -32,8 +32,8 @@ export interface PlanArguments {
 const MAX_TEXT_CODE_POINTS = 100_000;
 const MAX_PAUSE_SECONDS = 10;
 /**
- * Minimum pause between paragraphs at which each paragraph becomes a part of its own. A caller that asks for a long
- * pause wants it between all paragraphs, not only where two parts meet.
+ * If the pause between paragraphs is at least this long, each paragraph becomes a part of its own. A shorter pause is
+ * inserted only where two parts meet, but a caller that asks for a long pause wants it between all paragraphs.
  */
 const KEPT_PAUSE_SECONDS = 1;
 export const MAX_CREDITS = 10_000_000;
@@ -42,9 +42,9 @@ const MAX_EDITS = 100;
 const MAX_SHOWN_CODE_POINTS = 80;
 
 /**
- * Converts speakers to lines, because an assistant may write `{ NAME: voice }`. The schema publishes lines,
- * because Gemini refuses a whole request over a tool that has an object with unnamed fields
- * (MarkusPfundstein/mcp-obsidian#21).
+ * Converts an object of speakers (`{ NAME: voice }`), which an assistant may write, to the lines that the schema
+ * publishes. The schema publishes no such object, because Gemini refuses a request if one of its tools has an object
+ * with unnamed fields (MarkusPfundstein/mcp-obsidian#21).
  */
 function toSpeakerLines(voices: unknown): unknown {
   if (typeof voices !== "object" || voices === null || Array.isArray(voices)) return voices;

@@ -41,8 +41,8 @@ const output = z.strictObject({
 });
 
 /**
- * Returns the files to list in the result. Lists none while a sheet is running, because the call is then repeated
- * often, and the message states the number of files.
+ * Returns the files to list in the result. Returns none while a sheet is running, because the call is repeated often
+ * during that time. The message states the number of files instead.
  */
 const listedFiles = ({ isSheet, status, files }: NarrationView): NarrationView["files"] =>
   isSheet && status === "running" ? [] : files;
@@ -89,8 +89,8 @@ export function toStructured(view: NarrationView): Record<string, unknown> {
         row: file.row,
         path: file.path,
         duration_seconds: Math.round(file.durationSeconds * 1000) / 1000,
-        // Include the size even for sheets, because the player needs it. Omit further facts for sheets, which may have
-        // a thousand files.
+        // The player needs the size, so every file has it. For sheets, omit the facts below, because a sheet may have a
+        // thousand files.
         size_bytes: file.sizeBytes,
         ...(view.isSheet ? {} : fileFacts(file)),
       }),

@@ -98,15 +98,15 @@ export interface Tool {
   /** Arguments that are accepted and checked but not published. */
   readonly unpublished?: readonly string[];
   /**
-   * Arguments that this tool publishes by type alone, because another tool publishes their bounds. They must be
-   * consecutive, because the description of the first one covers all.
+   * Arguments for which this tool publishes only the type, because another tool publishes their bounds. The arguments
+   * must be consecutive, because only the first has a description, which covers all of them.
    */
   readonly boundsIn?: { readonly tool: string; readonly names: readonly string[] };
   /** The `_meta` of the published tool. */
   readonly meta?: Readonly<Record<string, unknown>>;
   readonly output: z.ZodObject;
   /**
-   * Handles a call. Takes unparsed arguments and parses them, so that callers need not know the type of the arguments.
+   * Handles a call. Parses the arguments itself, so that callers need not know their type.
    *
    * @throws BadArguments if the arguments break the schema
    * @throws the errors of the handler

@@ -20,7 +20,7 @@ describe("a task with a bad part", () => {
   ])("is kept with the charge that its bill states when that %s", (_what, billing) => {
     const found = read(succeededTask({ billing }));
     expect(found?.billing?.charged_credits).toBe(billing.charged_credits);
-    expect(found?.oddities.join()).toContain("billing");
+    expect(found?.deviations.join()).toContain("billing");
   });
 
   it.each([
@@ -32,7 +32,7 @@ describe("a task with a bad part", () => {
     const found = read(succeededTask({ billing }));
     expect(found).toMatchObject({ taskId: "task-1", status: "succeeded", billing: null, audioSeconds: 29.5 });
     expect(found?.output).not.toBeNull();
-    expect(found?.oddities.join()).toContain("billing");
+    expect(found?.deviations.join()).toContain("billing");
   });
 
   it.each([
@@ -44,13 +44,13 @@ describe("a task with a bad part", () => {
   ])("is kept without its output when that is %s", (_what, output) => {
     const found = read(succeededTask({ output }));
     expect(found).toMatchObject({ status: "succeeded", output: null, billing: { charged_credits: 38 } });
-    expect(found?.oddities.join()).toContain("output");
+    expect(found?.deviations.join()).toContain("output");
   });
 
   it("keeps an output whose URL is invalid, because it is never fetched", () => {
     const found = read(succeededTask({ output: { format: "wav", sample_rate: 8000, duration: 2 } }));
     expect(found?.output).toEqual({ format: "wav", sampleRateHz: 8000, durationSeconds: 2 });
-    expect(found?.oddities.join()).toContain("output.url");
+    expect(found?.deviations.join()).toContain("output.url");
   });
 
   it("is kept without its usage", () => {
@@ -60,7 +60,7 @@ describe("a task with a bad part", () => {
   it("is kept with another model or object", () => {
     const found = read(task({ model: "audio-2.0", object: "speech" }));
     expect(found).toMatchObject({ taskId: "task-1", status: "queued" });
-    expect(found?.oddities).toHaveLength(2);
+    expect(found?.deviations).toHaveLength(2);
   });
 });
 
@@ -69,7 +69,7 @@ it("the parser cleans the message of a failed task", () => {
   expect(found).toMatchObject({
     status: "failed",
     error: { code: "ex_1", message: "bad news" },
-    oddities: [],
+    deviations: [],
   });
 });
 
@@ -103,7 +103,7 @@ describe("a task with an id and a status that nobody knows", () => {
     (status) => {
       const found = read(task({ status }));
       expect(found).toMatchObject({ taskId: "task-1", status: "queued" });
-      expect(found?.oddities.join()).toContain("status");
+      expect(found?.deviations.join()).toContain("status");
     },
   );
 

@@ -44,7 +44,7 @@ describe("create", () => {
       audioSeconds: null,
       output: null,
       error: null,
-      oddities: [],
+      deviations: [],
     });
     expect(seen).toEqual([
       "POST",
@@ -155,13 +155,13 @@ describe("create", () => {
   it.each([200, 201])("accepts %i in place of 202, because a known id must not be lost", async (status) => {
     const created = await (await answering(status, task())).create("{}", "key", never());
     expect(created).toMatchObject({ taskId: "task-1", status: "queued" });
-    expect(created.oddities.join()).toContain(`HTTP ${status}`);
+    expect(created.deviations.join()).toContain(`HTTP ${status}`);
   });
 
   it("reads an unknown status as queued, because the task can be queried again", async () => {
     const created = await (await answering(202, task({ status: "scheduled" }))).create("{}", "key", never());
     expect(created).toMatchObject({ taskId: "task-1", status: "queued" });
-    expect(created.oddities.join()).toContain("status");
+    expect(created.deviations.join()).toContain("status");
   });
 
   it("follows no redirect and sends the key nowhere else", async () => {
@@ -233,7 +233,7 @@ describe("query", () => {
       audioSeconds: 29.5,
       output: { format: "mp3", sampleRateHz: 24000, durationSeconds: 29.5 },
       error: null,
-      oddities: [],
+      deviations: [],
     });
   });
 

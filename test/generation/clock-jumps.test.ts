@@ -14,7 +14,7 @@ const endless: ObservedTask = {
   audioSeconds: null,
   output: null,
   error: null,
-  oddities: [],
+  deviations: [],
 };
 
 it.each([DAY_MS, -DAY_MS])(

@@ -11,7 +11,7 @@ const RUNNING: ObservedTask = {
   audioSeconds: null,
   output: null,
   error: null,
-  oddities: [],
+  deviations: [],
 };
 /** Charged, so it is not repeated. */
 const ENDED: ObservedTask = {

@@ -3,20 +3,20 @@ import { describe, expect, it } from "vitest";
 import { toRow } from "../../src/ledger/record.ts";
 import {
   type CallHandle,
+  type CallHandleTarget,
+  callHandlesEndedByWaiting,
   cancelledHandle,
-  endedHandle,
-  type HandleTarget,
-  handlesEndedByWaiting,
-  handleTarget,
-  openedHandle,
+  endCallHandle,
+  findOrCreateCallHandle,
+  parseCallHandleTarget,
   type SaveOptions,
 } from "../../src/ledger/rules/call-handle.ts";
 import { sampleRecord } from "./sample-record.ts";
 
 const SAVE_OPTIONS: SaveOptions = { fileName: null, replace: false };
-const WAITING: HandleTarget = { status: "waiting", attempt: 1, taskId: null };
-const SENT: HandleTarget = { ...WAITING, status: "unresolved" };
-const FAILED: HandleTarget = { status: "failed", attempt: 1, taskId: "task-1" };
+const WAITING: CallHandleTarget = { status: "waiting", attempt: 1, taskId: null };
+const SENT: CallHandleTarget = { ...WAITING, status: "unresolved" };
+const FAILED: CallHandleTarget = { status: "failed", attempt: 1, taskId: "task-1" };
 
 function open(
   handles: readonly CallHandle[],
@@ -24,10 +24,10 @@ function open(
     handle = "new",
     target = WAITING,
     saveOptions = SAVE_OPTIONS,
-  }: { handle?: string; target?: HandleTarget; saveOptions?: SaveOptions } = {},
+  }: { handle?: string; target?: CallHandleTarget; saveOptions?: SaveOptions } = {},
 ): CallHandle {
   const draft = { handleId: handle, keyId: "account", targetId: "record", openedAtMs: 10 };
-  return openedHandle(handles, target, draft, saveOptions);
+  return findOrCreateCallHandle(handles, target, draft, saveOptions);
 }
 
 const only = open([], { handle: "one" });
@@ -50,14 +50,14 @@ describe("a handle", () => {
     const asked = cancelledHandle(only, SENT, 900);
     expect(asked).toMatchObject({ end: null, cancelAskedAtMs: 900 });
     expect(open([asked], { target: SENT }).handleId).toBe("new");
-    expect(handlesEndedByWaiting([asked, open([], { handle: "two" })], null)).toEqual([
+    expect(callHandlesEndedByWaiting([asked, open([], { handle: "two" })], null)).toEqual([
       { ...asked, end: { kind: "cancelled" }, endedAtMs: 900 },
     ]);
   });
 
   it("ends once: later events change nothing", () => {
-    const done = endedHandle(only, { kind: "done" }, 1);
-    expect(endedHandle(done, { kind: "error" }, 2)).toBe(done);
+    const done = endCallHandle(only, { kind: "done" }, 1);
+    expect(endCallHandle(done, { kind: "error" }, 2)).toBe(done);
     expect(cancelledHandle(done, WAITING, 3)).toBe(done);
   });
 
@@ -65,16 +65,16 @@ describe("a handle", () => {
     const error = { code: "task_failed", message: "lost" };
     const next = open([only], { handle: "next", target: FAILED });
     expect(next).toMatchObject({ handleId: "next", attempt: 2, saveOptions: { replayed: false } });
-    expect(handlesEndedByWaiting([only, next], null)).toEqual([]);
-    expect(handlesEndedByWaiting([only, next], { attempt: 1, error, atMs: 70 })).toMatchObject([
+    expect(callHandlesEndedByWaiting([only, next], null)).toEqual([]);
+    expect(callHandlesEndedByWaiting([only, next], { attempt: 1, error, atMs: 70 })).toMatchObject([
       { handleId: "one", endedAtMs: 70, end: { kind: "error", error } },
     ]);
   });
 
   it("does not exist for a damaged record", () => {
-    expect(handleTarget(undefined)).toBeNull();
-    expect(handleTarget("{")).toBeNull();
-    expect(handleTarget("{}")).toBeNull();
-    expect(handleTarget(toRow(sampleRecord()).value)).toMatchObject({ attempt: 1 });
+    expect(parseCallHandleTarget(undefined)).toBeNull();
+    expect(parseCallHandleTarget("{")).toBeNull();
+    expect(parseCallHandleTarget("{}")).toBeNull();
+    expect(parseCallHandleTarget(toRow(sampleRecord()).value)).toMatchObject({ attempt: 1 });
   });
 });

@@ -22,7 +22,7 @@ const billing = (charged: number | null): ObservedTask["billing"] => ({
 });
 
 function task(status: ObservedTask["status"], changes: Partial<ObservedTask> = {}): ObservedTask {
-  const defaults = { audioSeconds: null, output: null, error: null, oddities: [] };
+  const defaults = { audioSeconds: null, output: null, error: null, deviations: [] };
   return { taskId: "task-1", status, billing: billing(null), ...defaults, ...changes };
 }
 

@@ -192,7 +192,13 @@ describe.skipIf(whyNoPostgres() !== undefined)("a lost answer", () => {
     expect(await losing(() => claim(store, waiting))).toMatchObject({ leaseOwner: "holder" });
     const spend = { credits: 150, atMs: Date.now() };
     const after = toRow({ ...waiting, status: "unresolved", revision: 2, spend });
-    const limits = { maxCreates: 1, windowMs: 60_000, maxInFlight: 1, lapseMs: 30_000, narrationId: null };
+    const limits = {
+      maxCreates: 1,
+      windowMs: 60_000,
+      maxInFlight: 1,
+      unansweredPlaceTtlMs: 30_000,
+      narrationId: null,
+    };
     const budget = { credits: 150, windowMs: DAY_MS };
     const sendId = randomUUID();
     const ask = { ...limits, after, budget, expectedRevision: 1, sendId };

@@ -177,7 +177,7 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       const next = (await ledger.acquireLease(sampleRecord({ ...NO_TASK_YET, ...names, revision: 0 })))
         .record;
       const budget = { credits: 150, windowMs: DAY_MS };
-      const one = { maxCreates: 1, windowMs: 60_000, maxInFlight: 1, lapseMs: 30_000, budget };
+      const one = { maxCreates: 1, windowMs: 60_000, maxInFlight: 1, unansweredPlaceTtlMs: 30_000, budget };
       if (found?.status === "unresolved") {
         // The create may have been sent. Its place stays reserved for the repeat, which any process may send.
         expect(await ledger.requestAdmission(next, "next", one)).toMatchObject({ kind: "over_budget" });

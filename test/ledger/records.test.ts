@@ -22,7 +22,7 @@ const NO_LIMITS: AdmissionLimits = {
   maxCreates: 1000,
   windowMs: 60_000,
   maxInFlight: 1000,
-  lapseMs: 30_000,
+  unansweredPlaceTtlMs: 30_000,
   budget: null,
 };
 
@@ -73,7 +73,7 @@ async function sent(ledger: Ledger, record: TaskRecord, send: string): Promise<T
 const seen = (status: ObservedTask["status"], taskId = "task-1", attempt = 1): TaskEvent => ({
   kind: "observed",
   attempt,
-  task: { taskId, status, billing: null, audioSeconds: null, output: null, error: null, oddities: [] },
+  task: { taskId, status, billing: null, audioSeconds: null, output: null, error: null, deviations: [] },
   atMs: WALL_MS,
 });
 

@@ -77,7 +77,7 @@ const seen = (record: TaskRecord, status: ObservedTask["status"]) =>
       audioSeconds: null,
       output: null,
       error: null,
-      oddities: [],
+      deviations: [],
     },
     atMs: systemClock.wallMs(),
   }) as const;
@@ -87,7 +87,7 @@ const NO_LIMITS = {
   maxCreates: 1_000_000,
   windowMs: 60_000,
   maxInFlight: 1_000_000,
-  lapseMs: 30_000,
+  unansweredPlaceTtlMs: 30_000,
   budget: { credits: 1e9, windowMs: 24 * 60 * 60_000 },
 };
 

@@ -149,7 +149,7 @@ export class Process {
       audioSeconds: null,
       output: null,
       error: null,
-      oddities: [],
+      deviations: [],
       ...changes,
     };
     return { kind: "observed", attempt: record.attempt, task, atMs: this.#clock.wallMs() };

@@ -53,8 +53,8 @@ describeWithFfprobe("a long sound in segments", () => {
 
   const heard = (segment: Segment): Int16Array =>
     decoded(segment.bytes).subarray(
-      Math.round(segment.lead * HERTZ),
-      Math.round((segment.lead + segment.to - segment.from) * HERTZ),
+      Math.round(segment.leadInSeconds * HERTZ),
+      Math.round((segment.leadInSeconds + segment.endSeconds - segment.startSeconds) * HERTZ),
     );
 
   /** The largest difference between the two, aligned by their times. */
@@ -76,12 +76,12 @@ describeWithFfprobe("a long sound in segments", () => {
     let [at, count] = [0, 0];
     for (;;) {
       const segment = await source.at(at);
-      expect(segment.from, `segment ${count}`).toBeCloseTo(at, 3);
+      expect(segment.startSeconds, `segment ${count}`).toBeCloseTo(at, 3);
       const part = heard(segment);
-      expect(part.length).toBeCloseTo((segment.to - segment.from) * HERTZ, -1);
-      expect(difference(part, whole, Math.round(segment.from * HERTZ)), `segment ${count}`).toBe(0);
+      expect(part.length).toBeCloseTo((segment.endSeconds - segment.startSeconds) * HERTZ, -1);
+      expect(difference(part, whole, Math.round(segment.startSeconds * HERTZ)), `segment ${count}`).toBe(0);
       count += 1;
-      at = segment.to;
+      at = segment.endSeconds;
       if (segment.isLast) break;
     }
     expect(count).toBeGreaterThanOrEqual(3);
@@ -93,7 +93,7 @@ describeWithFfprobe("a long sound in segments", () => {
     async (format) => {
       const { source } = await open(format, 300);
       for (const moment of [295, 160, 70, 1]) {
-        const { from, to } = await source.at(moment);
+        const { startSeconds: from, endSeconds: to } = await source.at(moment);
         expect(from).toBeLessThanOrEqual(moment + 0.5);
         expect(to).toBeGreaterThan(moment - 0.5);
       }

@@ -32,7 +32,7 @@ const listed = (changes: Partial<ListedTask>): ListedTask => ({
   take: 1,
   workLookupKey: "work:0",
   refusal: null,
-  request: null,
+  inputHash: null,
   audioSeconds: 41.317,
   createdAtMs: CREATED_AT_MS,
   credits: 53,

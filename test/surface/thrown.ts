@@ -11,7 +11,7 @@ import { wrongFormatError } from "../../src/generation/find-saved.ts";
 import { goneError } from "../../src/generation/job/missing-task.ts";
 import { taskFailedError } from "../../src/generation/task-failed-error.ts";
 import { checkTaskId } from "../../src/generation/use-cases/find-record.ts";
-import { callTimedOut } from "../../src/generation/use-cases/generate.ts";
+import { callTimedOutError } from "../../src/generation/use-cases/generate.ts";
 import { planNarration } from "../../src/narration/text/plan-narration.ts";
 import { findPartsByQuote } from "../../src/narration/text/quotes.ts";
 import { sampleRecord } from "../ledger/sample-record.ts";
@@ -77,7 +77,7 @@ export const thrownErrors = (): AudioError[] => [
   taskFailedError(sampleRecord({ taskId: TASK_ID, taskError, billing: null })),
   goneError(record),
   wrongFormatError(record, file),
-  callTimedOut(null, { taskId: TASK_ID }),
+  callTimedOutError(null, { taskId: TASK_ID }),
   thrownBy(() => checkTaskId("no/id")),
   thrownBy(() => checkFileName("../elsewhere")),
   thrownBy(() => canonicalInput({ prompt: "x", audio_references: [longUrl, longUrl, longUrl] })),

@@ -1,13 +1,13 @@
 /** Writes chapters for players that read them from a separate file (Podcasting 2.0, JSON chapters 1.2.0). */
 import type { JoinedChapter } from "../join-request.ts";
 
-const toMilliseconds = (seconds: number): number => Math.round(seconds * 1000) / 1000;
+const roundToMilliseconds = (seconds: number): number => Math.round(seconds * 1000) / 1000;
 
 /** Returns the content of a `.chapters.json` file. Its times are in seconds. */
 export function chaptersJson(title: string | undefined, chapters: readonly JoinedChapter[]): string {
   const chapterRows = chapters.map(({ title: name, startSeconds, endSeconds }) => ({
-    startTime: toMilliseconds(startSeconds),
-    endTime: toMilliseconds(endSeconds),
+    startTime: roundToMilliseconds(startSeconds),
+    endTime: roundToMilliseconds(endSeconds),
     title: name,
   }));
   return `${JSON.stringify({ version: "1.2.0", ...(title === undefined ? {} : { title }), chapters: chapterRows }, null, 2)}\n`;

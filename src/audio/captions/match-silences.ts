@@ -12,7 +12,10 @@ const MISSING_SILENCE_COST = 6;
  */
 const TOLERANCE_SHARE = 0.15;
 const TOLERANCE_SECONDS = 0.25;
-/** The cost of a silence of length 0. A silence as long as the usual pause between sentences costs nothing. */
+/**
+ * The cost of matching a silence of length 0. The cost decreases with the length of the silence, to 0 at the usual
+ * pause between sentences.
+ */
 const SHORTNESS_COST = 8;
 
 /**

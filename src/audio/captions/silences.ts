@@ -10,8 +10,8 @@ export interface Silence {
 /** Position of the threshold for silence, as a share of the range from the quietest to the loudest level. */
 const THRESHOLD_SHARE = 0.35;
 /**
- * The largest dynamic range of speech. Levels that are further below the loud level than this, such as digital silence,
- * do not lower the threshold.
+ * The largest dynamic range of speech. If a part has quieter sound than this range allows, such as digital silence,
+ * that sound does not lower the threshold further.
  */
 const RANGE_DB = 60;
 const QUIET_PERCENTILE = 0.05;

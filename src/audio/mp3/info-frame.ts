@@ -13,9 +13,7 @@ const TAG_BYTES = 4 + 4 + 4 + 4 + SEEK_TABLE_ENTRIES;
 /** Distance in bytes from the encoder's name to the encoder's delay and padding. The name follows the tag. */
 const DELAY_OFFSET = 21;
 const ENCODERS = /^(?:LAME|Lavf|Lavc)/;
-/**
- * Delay that every decoder adds. It moves all sound to a later time, so less of the padding remains after the sound.
- */
+/** Delay that every decoder adds before the sound. The stated padding after the sound becomes shorter by this delay. */
 const DECODER_DELAY_SAMPLES = 529;
 
 /** Silence that encoder and decoder add around the sound of a part. */
@@ -25,7 +23,7 @@ export interface EdgeSilence {
 }
 
 /** The fields of an information frame. A field that the frame lacks is undefined. */
-export interface Information {
+export interface InfoFrame {
   readonly frames: number | undefined;
   readonly edges: EdgeSilence | undefined;
 }
@@ -33,7 +31,7 @@ export interface Information {
 const textAt = (bytes: Uint8Array, offset: number, length: number): string =>
   String.fromCharCode(...bytes.subarray(offset, offset + length));
 
-function readTag(bytes: Uint8Array, offset: number): Information {
+function readTag(bytes: Uint8Array, offset: number): InfoFrame {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (offset + 12 > bytes.byteLength) return { frames: undefined, edges: undefined };
   const flags = view.getUint32(offset + 4);
@@ -57,7 +55,7 @@ function readTag(bytes: Uint8Array, offset: number): Information {
 }
 
 /** Reads the information frame at the beginning of a file; returns undefined if the first frame is audio. */
-export function readInformation({ header, bytes }: Frame): Information | undefined {
+export function readInfoFrame({ header, bytes }: Frame): InfoFrame | undefined {
   // Try both offsets, because programs disagree on whether a checksum moves the tag.
   for (const offset of [HEADER_BYTES + header.sideBytes, header.sideOffset + header.sideBytes]) {
     if (/^(?:Xing|Info)$/.test(textAt(bytes, offset, 4))) return readTag(bytes, offset);
@@ -66,15 +64,18 @@ export function readInformation({ header, bytes }: Frame): Information | undefin
 }
 
 /** Returns a copy of a header that has the given bitrate, no checksum and no padding byte. */
-function plainHeader(like: Uint8Array, bitrateIndex: number): Uint8Array {
-  const header = Uint8Array.from(like.subarray(0, HEADER_BYTES));
+function plainHeader(templateHeader: Uint8Array, bitrateIndex: number): Uint8Array {
+  const header = Uint8Array.from(templateHeader.subarray(0, HEADER_BYTES));
   header[1] = (header[1] ?? 0) | 0x01;
   header[2] = ((header[2] ?? 0) & 0x0d) | (bitrateIndex << 4);
   return header;
 }
 
-function emptyFrame(like: Uint8Array, bitrateIndex: number): { bytes: Uint8Array; header: FrameHeader } {
-  const head = plainHeader(like, bitrateIndex);
+function emptyFrame(
+  templateHeader: Uint8Array,
+  bitrateIndex: number,
+): { bytes: Uint8Array; header: FrameHeader } {
+  const head = plainHeader(templateHeader, bitrateIndex);
   const header = frameHeaderAt(head, 0);
   if (header === null) throw new RangeError("there is no valid header to copy");
   const bytes = new Uint8Array(header.frameBytes);
@@ -86,14 +87,14 @@ function emptyFrame(like: Uint8Array, bitrateIndex: number): { bytes: Uint8Array
  * Builds a silent frame. All bits of its side information are 0: the frame has no sound and uses no bits of earlier
  * frames.
  *
- * @param like the header bytes of a neighbouring frame
+ * @param templateHeader the header bytes of a neighbouring frame
  */
-export function silentFrame(like: Uint8Array): Uint8Array {
-  const header = frameHeaderAt(like, 0);
-  return emptyFrame(like, header?.bitrateIndex ?? 1).bytes;
+export function silentFrame(templateHeader: Uint8Array): Uint8Array {
+  const header = frameHeaderAt(templateHeader, 0);
+  return emptyFrame(templateHeader, header?.bitrateIndex ?? 1).bytes;
 }
 
-export interface InformationToWrite {
+export interface InfoFrameFields {
   /** The header bytes of the first frame of sound. */
   readonly like: Uint8Array;
   /** True if all frames have the same bitrate. */
@@ -109,7 +110,7 @@ export interface InformationToWrite {
  * Builds the information frame, which is the first frame of the file. The frame states no delay and no padding. If the
  * frame stated them, players would show different times, because only some players skip the stated samples.
  */
-export function informationFrame(information: InformationToWrite): Uint8Array {
+export function buildInfoFrame(information: InfoFrameFields): Uint8Array {
   const { like, isConstant, frames, audioBytes, bytesBefore } = information;
   let frame = silentFrame(like);
   let tag = 0;

@@ -4,14 +4,14 @@ import { Output } from "../output.ts";
 import { assertSameProperties } from "../part-errors.ts";
 import { type PartFile, PartFiles } from "../part-file.ts";
 import { id3Tag } from "./id3.ts";
-import { informationFrame, silentFrame } from "./info-frame.ts";
+import { buildInfoFrame, silentFrame } from "./info-frame.ts";
 import { type Mp3Part, readMp3, soundFrames } from "./read-mp3.ts";
 import { Reservoir } from "./reservoir.ts";
 
 /**
- * Minimum silence between parts. After a part's last frame, the decoder still outputs the second half of the last
- * window, and then the rest of the filter bank. Both have decayed after two granules (one MPEG-1 frame), and do not
- * affect the next part's sound.
+ * Minimum silence between parts. After a part's last frame, the decoder still outputs remains of its sound: the second
+ * half of the last window, then the rest of the filter bank. These remains end within two granules (one MPEG-1 frame),
+ * so a silence of this length keeps them out of the next part's sound.
  */
 const FADING_SAMPLES = 2 * 576;
 
@@ -119,7 +119,7 @@ export async function joinMp3(request: JoinRequest): Promise<JoinedAudio> {
   const spans = placedParts.map(spanOf);
   const durationSeconds = (frames * first.header.samples) / first.header.sampleRateHz;
   const chapters = chapterSpans(request.chapters, spans, durationSeconds);
-  const information = informationFrame({
+  const information = buildInfoFrame({
     like: first.headerBytes,
     isConstant: parts.every(
       ({ isConstant, header }) => isConstant && header.bitrateIndex === first.header.bitrateIndex,

@@ -2,7 +2,7 @@
 import { type Loudness, SILENT_DB } from "../loudness.ts";
 import type { PartFile } from "../part-file.ts";
 import type { Frame } from "./frames.ts";
-import type { Information } from "./info-frame.ts";
+import type { InfoFrame } from "./info-frame.ts";
 import { soundFrames } from "./read-mp3.ts";
 import { type GranuleChannel, readGranules } from "./side-information.ts";
 
@@ -33,7 +33,7 @@ function frameLevels(frame: Frame): number[] {
 export async function mp3Loudness(file: PartFile): Promise<Loudness> {
   const levelsDb: number[] = [];
   let sampleRateHz = 1;
-  let information: Information | undefined;
+  let information: InfoFrame | undefined;
   const sound = soundFrames(file, (frame) => {
     information = frame;
   });

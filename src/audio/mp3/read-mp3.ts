@@ -3,7 +3,7 @@ import type { PartFile } from "../part-file.ts";
 import { type FrameHeader, HEADER_BYTES } from "./frame-header.ts";
 import { FramePositions } from "./frame-positions.ts";
 import { type Frame, framesOf } from "./frames.ts";
-import { type EdgeSilence, type Information, readInformation } from "./info-frame.ts";
+import { type EdgeSilence, type InfoFrame, readInfoFrame } from "./info-frame.ts";
 
 export interface Mp3Part {
   readonly header: FrameHeader;
@@ -20,18 +20,18 @@ export interface Mp3Part {
 }
 
 /**
- * Yields the frames of sound of a part, in batches, without the information frame.
+ * Yields a part's frames in batches. Omits the information frame, which has no sound.
  *
  * @param onInformation receives the fields of the information frame
  */
 export async function* soundFrames(
   file: PartFile,
-  onInformation: (information: Information) => void = () => {},
+  onInformation: (information: InfoFrame) => void = () => {},
 ): AsyncGenerator<readonly Frame[]> {
   let isFirst = true;
   for await (const batch of framesOf(file)) {
     const [first] = batch;
-    const information = isFirst && first !== undefined ? readInformation(first) : undefined;
+    const information = isFirst && first !== undefined ? readInfoFrame(first) : undefined;
     isFirst = false;
     if (information !== undefined) onInformation(information);
     yield information === undefined ? batch : batch.slice(1);
@@ -39,11 +39,11 @@ export async function* soundFrames(
 }
 
 /**
- * Returns the silence that the information frame states. Omits the trailing silence if the part does not have the
- * stated number of frames, because its end may have been cut off. Returns no silence if the stated silence is as long
- * as the sound or longer.
+ * Returns the silence that the information frame states. Returns 0 for the trailing silence if the number of frames
+ * differs from the stated number, because the end of the part may then be missing. Returns 0 for both silences if
+ * together they are not shorter than the part.
  */
-function edgeSilence(information: Information | undefined, frames: number, samples: number): EdgeSilence {
+function edgeSilence(information: InfoFrame | undefined, frames: number, samples: number): EdgeSilence {
   const none = { leadingSamples: 0, trailingSamples: 0 };
   const statedEdges = information?.edges ?? none;
   const isWhole = information?.frames === undefined || information.frames === frames;
@@ -52,7 +52,7 @@ function edgeSilence(information: Information | undefined, frames: number, sampl
 }
 
 export async function readMp3(file: PartFile): Promise<Mp3Part> {
-  let information: Information | undefined;
+  let information: InfoFrame | undefined;
   let first: { header: FrameHeader; headerBytes: Uint8Array } | undefined;
   let isConstant = true;
   let frames = 0;

@@ -11,10 +11,10 @@ const RATE_HZ = 48_000;
 /** Length of each silent packet in samples: 20 ms. */
 const SILENCE_SAMPLES = 960;
 /**
- * Minimum number of silent packets between two parts. The first silent packet has the mode of the previous part's end,
- * so that the previous part fades out normally. The last silent packet does not have the mode of the next part's
- * beginning, because a change between SILK and CELT resets the decoder. Without the reset, the decoder's state would
- * affect the next part.
+ * Minimum number of silent packets between two parts. The first silent packet has the mode (SILK or CELT) in which the
+ * previous part ends, so that the previous part fades out normally. The last silent packet has the mode in which the
+ * next part does not begin. The change of mode resets the decoder, so that the decoder's state does not affect the next
+ * part.
  */
 const MIN_SILENT_PACKETS = 2;
 const CELT_SILENCE = Uint8Array.of(0xf8, 0xff, 0xfe);
@@ -44,7 +44,7 @@ function silenceBefore(first: OpusPart, startSeconds: number): Uint8Array[] {
  * Returns the silent packets after a part.
  *
  * @param startSeconds time at which the next part has to begin
- * @param position sample at which the sound of the next part would begin without any silence
+ * @param position sample at which the sound of the next part would begin if no silent packet were inserted
  */
 function silenceAfter(
   part: OpusPart,
@@ -95,8 +95,8 @@ function assertJoinable(parts: readonly OpusPart[]): void {
   assertSameProperties(
     parts.map(({ head, hasStereoPackets }) => ({
       "output gain": head.outputGain,
-      // Keep a mono part with stereo packets out of a stereo file, because the part would sound different there.
-      // Players mix its packets down to one channel in a mono file, but play both channels in a stereo file.
+      // Refuse to join a mono part that has stereo packets into a stereo file, because the part would sound different.
+      // Players mix stereo packets down to one channel in a mono file, but play both channels in a stereo file.
       "kind of packets":
         head.channels < channels && hasStereoPackets ? "stereo to be played as mono" : "as played",
     })),

@@ -5,7 +5,7 @@ import { MAX_SEGMENTS, PAGE_HEADER_BYTES } from "./pages.ts";
 
 const SEGMENT_BYTES = 255;
 const MAX_PAGE_BYTES = PAGE_HEADER_BYTES + MAX_SEGMENTS + MAX_SEGMENTS * SEGMENT_BYTES;
-/** Duration after which a page ends: a second at 48 kHz. A player that seeks reads about this much at most. */
+/** Duration after which a page ends: one second at 48 kHz. A player that seeks to a time reads about one page. */
 const PAGE_SAMPLES = 48_000;
 const NO_GRANULE = 0xffff_ffff_ffff_ffffn;
 const CONTINUES = 1;

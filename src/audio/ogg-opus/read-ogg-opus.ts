@@ -77,8 +77,8 @@ class Positions {
     this.samples += packets.reduce((sum, { samples }) => sum + samples, 0);
     if (granule === undefined) return undefined;
     if (this.#pages === 0) this.#ahead = granule - this.samples;
-    // On the only page of a stream, a position that is less than the number of samples means that the end of the sound
-    // is not played. On the first of several pages, such a position is a fault.
+    // The position of the first page may be less than the page's number of samples. If the stream has only this page,
+    // the end of the sound is not played. If another page follows, the position is a fault.
     if (this.#pages === 1 && this.#ahead < 0) return "its first position lies before its beginning";
     if (granule < this.#last) return "its positions run backwards";
     this.#pages += 1;

@@ -50,7 +50,7 @@ function levelDb(bytes: Uint8Array, sampleBytes: number, read: ReadSample): numb
     : SILENT_DB;
 }
 
-async function rms(file: PartFile, { offset, bytes, format }: Samples): Promise<Loudness> {
+async function measureLoudness(file: PartFile, { offset, bytes, format }: Samples): Promise<Loudness> {
   const sampleBytes = format.bitsPerSample / 8;
   const frameBytes = sampleBytes * format.channels;
   const stepFrames = Math.max(1, Math.round(STEP_SECONDS * format.sampleRateHz));
@@ -71,7 +71,7 @@ async function rms(file: PartFile, { offset, bytes, format }: Samples): Promise<
 
 /** Measures the mean level of each 20 ms of a wav file. */
 export async function wavLoudness(file: PartFile): Promise<Loudness> {
-  return rms(file, await readWav(file));
+  return measureLoudness(file, await readWav(file));
 }
 
 /** Measures the mean level of each 20 ms of a pcm file with 16-bit samples. */
@@ -82,5 +82,5 @@ export async function pcmLoudness(
   const channels = pcmChannels(file.sizeBytes, part);
   if (channels === undefined) throw file.damaged("its length does not go with its duration");
   const format = { encoding: 1, bitsPerSample: 16, channels, sampleRateHz: part.sampleRateHz };
-  return rms(file, { offset: 0, bytes: file.sizeBytes, format });
+  return measureLoudness(file, { offset: 0, bytes: file.sizeBytes, format });
 }

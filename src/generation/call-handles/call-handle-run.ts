@@ -51,8 +51,8 @@ export class CallHandleRun implements BeforeJob {
 
   /**
    * @param knownHandle the call handle to resume; `null` to open one
-   * @param onOpened called with the opened call handle before the job of the request starts. Throws `CallHandleEnded`
-   *   if this process already works for that call handle.
+   * @param onOpened called with the opened call handle before the job of the request starts. If this process already
+   *   works for that call handle, the function must throw `CallHandleEnded`
    */
   constructor(
     deps: GenerationDeps,

@@ -20,8 +20,8 @@ export type CallHandleStatus<View> = {
 export type WorkingStatus = CallHandleStatus<never> & { readonly kind: "working" };
 
 /**
- * The answer to a call whose client accepts call handles: a status while the work continues, a view if there is nothing
- * left to wait for.
+ * The answer to a call whose client accepts call handles. While the work continues, the answer is a status. If there is
+ * nothing left to wait for, it is the view of the result.
  */
 export type CallHandleOrView<View> = { readonly working: WorkingStatus } | { readonly view: View };
 

@@ -36,8 +36,8 @@ const CANCELLED = "Cancelled before anything was sent: nothing was charged. The 
 interface Running {
   readonly run: CallHandleRun;
   /**
-   * The call handle and its record as of the start of the work. They are kept, because the record may be deleted from
-   * the ledger meanwhile.
+   * The call handle and its record as they were when the work started. Kept in memory, because the record may be
+   * deleted from the ledger during the work.
    */
   readonly opened: OpenCallHandle;
 }
@@ -60,9 +60,9 @@ export class CallHandles implements CallHandleOperations<TaskView> {
   /**
    * Starts a request in the background.
    *
-   * @param call the client's call; it waits for the result if the request needs no call handle
-   * @returns the status of the call handle once the ledger has stored the call handle, or the view if nothing has to be
-   *   made
+   * @param call the client's call. If the request needs no call handle, this call waits for the result
+   * @returns the status of the call handle, once the ledger has stored the call handle. The view of the result if the
+   *   request needs no call handle
    * @throws AudioError for refusals before the job starts
    */
   async start(
@@ -143,8 +143,8 @@ export class CallHandles implements CallHandleOperations<TaskView> {
   }
 
   /**
-   * Stores the outcome of the request. If that fails, the work resumes when the client next asks for the status of the
-   * call handle.
+   * Stores the outcome of the request. If the outcome cannot be stored, the work resumes when the client next asks for
+   * the status of the call handle.
    */
   #follow({ handleId, targetId }: CallHandle, run: CallHandleRun, view: Promise<TaskView>): void {
     const { ledger, log } = this.#deps;

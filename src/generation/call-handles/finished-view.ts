@@ -18,8 +18,8 @@ import { viewOfSaved } from "../use-cases/saved-view.ts";
 const FETCH_WITHIN_MS = 5000;
 
 /**
- * Builds the view of a finished call handle. Does not fetch audio that was saved on this machine and is missing,
- * because somebody removed the file.
+ * Builds the view of a finished call handle. If the audio was saved on this machine and is missing, somebody removed
+ * the file, so the audio is not fetched again.
  *
  * @returns the view, without audio if this machine has no copy
  */

@@ -10,7 +10,7 @@ import type { Job, JobEnd } from "./job.ts";
  * The lease owner usually saves the audio within this time. After this time, a follower downloads a copy if its own
  * folder does not have the audio.
  */
-const DRIVER_SAVES_WITHIN_MS = 3000;
+const OWNER_SAVES_WITHIN_MS = 3000;
 
 export type LeaseOutcome =
   /** This process has the lease. `hadFailed`: a task of the record failed before this process acquired the lease. */
@@ -26,10 +26,10 @@ export type LeaseOutcome =
 export async function acquireOrFollow(job: Job, deps: GenerationDeps): Promise<LeaseOutcome> {
   const { ledger, clock, timing } = deps;
   const { attempt, status, keyId } = job.record;
-  // Drive only records of this API key. A job may have a record of another key if the saved file of that record has
-  // disappeared.
+  // Drive only records of this API key. The record of another API key gets here if its audio was on this machine and
+  // the file has just disappeared.
   if (keyId !== ledger.identity.keyId) return { kind: "end", end: { kind: "no_result" } };
-  let succeeded: Deadline | null = null;
+  let ownerDeadline: Deadline | null = null;
   for (;;) {
     const { record, isOurs } = await ledger.acquireLease(job.record);
     const before = job.record;
@@ -46,12 +46,12 @@ export async function acquireOrFollow(job: Job, deps: GenerationDeps): Promise<L
     if (record.status === "succeeded") {
       const file = await findSaved(deps, record, record.fileName);
       if (file?.matchesFormat === true) return { kind: "end", end: { kind: "saved", record, file } };
-      succeeded ??= new Deadline(clock, DRIVER_SAVES_WITHIN_MS);
-      if (succeeded.isOver) return { kind: "save" };
+      ownerDeadline ??= new Deadline(clock, OWNER_SAVES_WITHIN_MS);
+      if (ownerDeadline.isOver) return { kind: "save" };
     }
     if (job.phase.kind !== "following" || record.status !== before.status)
       job.setPhase({ kind: "following" });
-    await clock.sleep(timing.followMs, job.signal);
+    await clock.sleep(timing.followIntervalMs, job.signal);
   }
 }
 
@@ -69,8 +69,9 @@ function keepLease(job: Job, deps: GenerationDeps): void {
 }
 
 /**
- * Acquires a lost lease again if the task was accepted and the ledger has no newer version of the record; otherwise
- * stops the job. If somebody emptied the ledger, acquiring the lease writes the record back.
+ * Acquires a lost lease again, or stops the job. The job continues only if the service has accepted its create, the
+ * ledger has no newer version of the record, and the lease is free. If somebody emptied the ledger, acquiring the lease
+ * stores the record again.
  */
 async function acquireAgain(job: Job, deps: GenerationDeps): Promise<void> {
   const { ledger } = deps;

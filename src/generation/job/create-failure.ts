@@ -21,8 +21,8 @@ const noSuchServiceError = (error: AudioError): AudioError =>
   });
 
 /**
- * Adds advice to the error if a repeated create is refused. The first create had no response, so the service may have
- * accepted it although it refused the second.
+ * Adds advice to the error of a refused create if an earlier send of this create got no response. The service may have
+ * accepted the earlier send, although it refused this one.
  */
 const withEarlierSendAdvice = (error: AudioError, record: TaskRecord): AudioError =>
   new AudioError(error.code, error.message, {
@@ -71,7 +71,7 @@ export async function handleCreateFailure(
   }
   job.signal.throwIfAborted();
   if (decision.kind === "limited") {
-    const untilMs = clock.steadyMs() + decision.retryAfterSeconds * 1000 * timing.scale;
+    const untilMs = clock.steadyMs() + decision.retryAfterSeconds * 1000 * timing.timeScale;
     job.setPhase({ kind: "held", reason: "paused", untilMs });
     await limits.pause("creates", decision.retryAfterSeconds);
     return null;
@@ -81,7 +81,7 @@ export async function handleCreateFailure(
     if (holders !== null) await waitForCredits(record, deps, holders, job.signal);
     return errorWithKey;
   }
-  const delayMs = decision.delayMs * timing.scale;
+  const delayMs = decision.delayMs * timing.timeScale;
   const untilMs = clock.steadyMs() + delayMs;
   if (decision.kind === "unavailable") job.setPhase({ kind: "held", reason: "unavailable", untilMs });
   else job.setPhase({ kind: "retrying", error: errorWithKey, untilMs });
@@ -90,8 +90,8 @@ export async function handleCreateFailure(
 }
 
 /**
- * Records that the service did not accept the create. If the store is unavailable, the event is written later. An
- * admission before that decides by the record as stored.
+ * Records that the service did not accept the create. If the store is unavailable, the event is written later. Until
+ * the event is written, admissions use the stored record, in which the create is still unanswered.
  */
 async function recordNotAccepted(
   job: Job,

@@ -12,8 +12,8 @@ import { persist } from "./persist.ts";
 /**
  * Sends the create until the service accepts or refuses it, or the recovery window ends.
  *
- * @param onInFlightFull called while both places in flight are taken. A dead process may have left a task there, which
- *   this process then watches
+ * @param onInFlightFull called while both places in flight are taken. The listener resumes tasks that a dead process
+ *   left in flight
  * @returns `answered` if this job's create got a response, `elsewhere` if another process created the task
  * @throws AudioError for a refusal, `budget_exceeded`, `store_unavailable`, or the last failure
  */
@@ -143,7 +143,7 @@ async function send(
     return await handleCreateFailure(job, deps, admitted, error, tries, hadBeenSent);
   }
   limits.background.clearPending(admitted.sendId);
-  for (const oddity of task.oddities) deps.log.warn(`task ${task.taskId}: ${oddity}`);
+  for (const deviation of task.deviations) deps.log.warn(`task ${task.taskId}: ${deviation}`);
   // Count the tasks that this job created. A failed task counts only if an earlier send of this job got no response,
   // because that send may have created the task. Any other failed task was made by an earlier call under the same key.
   if (task.status !== "failed" || job.unansweredAttempt === attempt) job.newTasks += 1;

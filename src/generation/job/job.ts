@@ -25,7 +25,7 @@ export class NotWantedError extends Error {
   override readonly name = "NotWantedError";
 }
 
-/** If a client repeats a call that has been open for this time, the client has probably given up the open call. */
+/** If a client repeats a call that has been open for this time, the client has probably given up the earlier call. */
 const SILENT_AFTER_MS = 2000;
 
 export class Job {
@@ -99,8 +99,8 @@ export class Job {
   }
 
   /**
-   * Whether only callers with call handles want the job. The ledger then knows whether any of these call handles is
-   * still wanted.
+   * Whether only callers with call handles want the job. If so, the ledger knows whether the job is still wanted,
+   * because it stores which call handles were cancelled.
    */
   get isForHandles(): boolean {
     return !this.#keepsRunning && this.#callers.plain === 0 && this.#callers.withHandle > 0;

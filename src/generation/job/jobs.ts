@@ -1,6 +1,6 @@
 /**
- * Runs the jobs of this process, at most one per record. A job begins with the lease of its record, and ends at the
- * latest when the file is saved.
+ * Runs the jobs of this process, at most one per record. A job first acquires the lease of its record, or follows the
+ * record. It ends at the latest when the file is saved.
  */
 import { AudioError, type ErrorCode, internalError } from "../../errors.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
@@ -37,8 +37,9 @@ interface Running {
 }
 
 /**
- * Maximum number of times that a call starts a job for its request. A job may end without a result. For example,
- * another process drives the record, or the job was about to end when the call joined it.
+ * Maximum number of times that a call starts a job for its request. A call starts another job if a job ended without a
+ * result, for example because another process drives the record, or because the job was about to end when the call
+ * joined it.
  */
 export const MAX_JOB_STARTS = 3;
 
@@ -125,7 +126,8 @@ export class Jobs {
   }
 
   /**
-   * Stores a refusal. A call may have returned a handle while the job continued. That handle then reports the reason.
+   * Stores the reason of a refusal. If a call has already returned a request handle, a later call with that request
+   * handle reports the reason.
    */
   async #storeRefusal(job: Job, error: AudioError): Promise<void> {
     const { ledger, limits, clock } = this.#deps;

@@ -20,8 +20,8 @@ export type FailureSeen =
   /** The task had failed before the job started. */
   | "before"
   /**
-   * The response to a create shows the failure. An earlier call made the task, and the ledger does not contain that
-   * call.
+   * The response to a create contains a task that has already failed. An earlier send under the same idempotency key
+   * created the task.
    */
   | "in_response"
   /** The task failed while this job ran. */
@@ -33,8 +33,8 @@ export interface JobFacts {
   /** Whether the job makes a part of a narration. If so, the narration checks its own credit limit for each attempt. */
   readonly isOfNarration: boolean;
   /**
-   * The response to a create may show that the current attempt has already failed. This flag says whether the callers
-   * then allow a new attempt.
+   * Whether the callers allow a new attempt if the response to a create shows that the current attempt has already
+   * failed.
    */
   readonly mayRetryFailedAttempt: boolean;
   readonly failure: FailureSeen;
@@ -73,9 +73,9 @@ export function nextAction(record: TaskRecord, facts: JobFacts): TaskAction {
 }
 
 /**
- * Whether to start a new attempt after a failed one. If the task failed before this job started: yes, because a new
- * call has requested the audio again, and pays again. If the task failed during this job: only if the task was
- * refunded. A task that this job created is repeated only once.
+ * Whether to start a new attempt after a failed one. After a failure before this job started, the answer is yes,
+ * because a new call requests the audio and pays for it. After any other failure, a new attempt requires that the
+ * failed task was refunded. A task that this job created is repeated only once.
  */
 function mayTryAgain(record: TaskRecord, facts: JobFacts): boolean {
   if (!facts.mayCreate) return false;

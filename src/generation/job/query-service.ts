@@ -39,7 +39,7 @@ export async function queryService(
       ending,
       async () => {
         const task = await service.query(taskId, ending);
-        for (const oddity of task.oddities) log.warn(`task ${task.taskId}: ${oddity}`);
+        for (const deviation of task.deviations) log.warn(`task ${task.taskId}: ${deviation}`);
         return task;
       },
       {

@@ -44,16 +44,16 @@ export async function saveTask(job: Job, deps: GenerationDeps): Promise<SavedFil
   const existing = await findSaved(deps, job.record, job.record.fileName);
   if (existing?.matchesFormat === true && !job.forcesDownload) return existing;
   let misses = job.record.isGone ? MISSES_UNTIL_GONE - 1 : 0;
-  let trouble: AudioError | null = null;
+  let lastError: AudioError | null = null;
   for (let failures = 1; ; failures += 1) {
     try {
-      job.setPhase({ kind: "saving", trouble });
+      job.setPhase({ kind: "saving", trouble: lastError });
       // Bytes that are not audio may come from a proxy, and the next try may get the audio. So save such bytes only
       // from the second try on.
       return await saveOnce(job, deps, failures > 1 || existing !== null);
     } catch (error) {
       if (job.signal.aborted || !(error instanceof AudioError)) throw error;
-      trouble = error;
+      lastError = error;
       if (error.code === "too_large") throw await markTooLarge(job, deps, error);
       if (error.code === "not_ready") {
         await persist(job, deps, {
@@ -67,7 +67,7 @@ export async function saveTask(job: Job, deps: GenerationDeps): Promise<SavedFil
       if (misses >= MISSES_UNTIL_GONE) throw await markGone(job, deps);
       if (NOT_RETRIED.has(error.code) || recovery.isOver) throw error;
       const decision = decideRead(error, failures, random);
-      const delayMs = "delayMs" in decision ? decision.delayMs * timing.scale : timing.pollIntervalMs;
+      const delayMs = "delayMs" in decision ? decision.delayMs * timing.timeScale : timing.pollIntervalMs;
       job.setPhase({ kind: "retrying", error, untilMs: clock.steadyMs() + delayMs });
       await clock.sleep(delayMs, job.signal);
     }
@@ -111,7 +111,7 @@ async function downloadAndPublish(
         signal: job.signal,
         pauseMs: (breaks, error) => {
           job.setPhase({ kind: "saving", trouble: error });
-          return pauseAfterBreakMs(error, breaks, deps.random) * deps.timing.scale;
+          return pauseAfterBreakMs(error, breaks, deps.random) * deps.timing.timeScale;
         },
       }),
   });

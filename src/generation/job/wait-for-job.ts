@@ -5,8 +5,8 @@ import { ANSWER_WAIT_MS, type OpenCall } from "../call.ts";
 import type { Job, JobEnd } from "./job.ts";
 
 /**
- * Waits until the job ends, the time of the call is over, or `isEnough` returns true. Returns `null` in the last two
- * cases.
+ * Waits for the end of the job, and returns it. Returns `null` if the time of the call is over, or `isEnough` returns
+ * true, before the job ends.
  *
  * @param isEnough checked at the start and on each message of the job
  * @throws the signal's reason when the client cancels
@@ -59,8 +59,8 @@ export function isAnswered(job: Job, clock: Pick<Clock, "steadyMs">): boolean {
 }
 
 /**
- * Time without a response after which a send that followed a hold counts as unanswered. Any other send counts as
- * unanswered at once.
+ * Time without a response after which a send counts as unanswered, if the job was held before the send. A send without
+ * such a hold counts as unanswered at once.
  */
 const SILENCE_MS = 5000;
 

@@ -11,8 +11,9 @@ import { persist } from "./persist.ts";
 import { queryService } from "./query-service.ts";
 
 /**
- * Polls until the task has ended. Gives up only on a 401, on two 404s in a row, or when the recovery window ends. An
- * unavailable ledger is retried for the same window. After any other response the task is polled again.
+ * Polls until the task has ended. Gives up after a 401, after two 404s without a success in between, at the end of the
+ * recovery window, or after the ledger was unavailable for as long as this window. After any other response, polls
+ * again.
  *
  * @throws AudioError `not_found` once the record is marked as gone, `invalid_api_key`, `store_unavailable`, or
  *   `wait_expired`
@@ -42,7 +43,7 @@ export async function watchTask(job: Job, deps: GenerationDeps): Promise<void> {
       const decision = decideRead(error, failures, deps.random);
       // Between two tries the job waits for the poll interval, or for the backoff if that is longer. After a 429,
       // queryService has already paused the reads of this process.
-      const delayMs = "delayMs" in decision ? decision.delayMs * timing.scale : 0;
+      const delayMs = "delayMs" in decision ? decision.delayMs * timing.timeScale : 0;
       extraMs = Math.max(0, delayMs - timing.pollIntervalMs);
       const untilMs = Math.max(nextPollMs + timing.pollIntervalMs, clock.steadyMs() + extraMs);
       job.setPhase({ kind: "retrying", error, untilMs });
@@ -58,7 +59,7 @@ export async function watchTask(job: Job, deps: GenerationDeps): Promise<void> {
 const isRunning = ({ record }: Job): boolean => isRunningStatus(record.status);
 
 /**
- * Whether polling again is pointless: the key does not work, or the ledger was unavailable for the whole recovery
+ * Whether polling again is pointless: the API key does not work, or the ledger was unavailable for the whole recovery
  * window.
  */
 const isFinal = ({ code }: AudioError): boolean => code === "invalid_api_key" || code === "store_unavailable";

@@ -30,8 +30,9 @@ export interface NameRequest {
 }
 
 /**
- * Chooses the name to save the audio under, and the file to replace. If another file has the name, a number is added
- * when the audio is saved. A task that runs or has succeeded keeps its name.
+ * Chooses the name to save the audio under, and the file to replace. A task that runs or has succeeded keeps the name
+ * that was chosen earlier. If a file that is not replaced has the name, a number is added later, when the audio is
+ * saved.
  *
  * @throws AudioError `invalid_file_name` if the name with a number is too long for the file system
  */
@@ -96,7 +97,7 @@ function replaceHint(owner: NameOwner | null, replace: boolean): string {
 
 /**
  * Saves a copy of the audio under the name that this caller requests, and records that name. Audio in the folder of
- * narration parts is always copied to the output folder.
+ * narration parts is copied to the output folder even if the caller requests no name.
  */
 export async function saveUnderName(
   deps: NameDeps,
@@ -128,7 +129,7 @@ async function findReplaced(
 ): Promise<ReplacedFile | null> {
   if (file.path === join(deps.folder.root, name)) return null;
   const owner = await findNameOwner(deps, name);
-  // If no record owns the name, return the file that was to be replaced according to the record, because a process may
-  // have been killed during that replacement.
+  // If no record owns the name, a process may have been killed while it replaced the file. In this case, return the
+  // file that the record planned to replace.
   return owner === null ? replacedFile : await planReplacement(deps.folder, name, owner.file);
 }

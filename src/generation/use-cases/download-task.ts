@@ -24,7 +24,7 @@ import type { TaskView } from "../task-view.ts";
 import { wantedName } from "../wanted-name.ts";
 import { saveUnderName } from "./chosen-names.ts";
 import { checkTaskId, emptyRecord, findRecordOfTask } from "./find-record.ts";
-import { callTimedOut } from "./generate.ts";
+import { callTimedOutError } from "./generate.ts";
 import { finishTask } from "./query-task.ts";
 import { viewOfSaved } from "./saved-view.ts";
 
@@ -35,7 +35,7 @@ export interface DownloadRequest {
 
 /**
  * Saves the task's audio under the wanted name. If `taskId` is the handle of a request whose send got no response,
- * sends that request again first. The second send uses the same key, so it cannot be paid twice.
+ * first sends that request again. Both sends use the same idempotency key, so the request cannot be paid twice.
  *
  * @throws AudioError `not_ready` while the task is unfinished, `task_failed`, `timeout` if the transfer outlasts the
  *   wait (the transfer continues), and errors of saving
@@ -51,7 +51,7 @@ export async function downloadTask(
   if (fileName !== null) checkFileName(fileName);
   // All steps share one deadline. It does not depend on the wait of the caller.
   const call = openCall({ ...givenCall, waitMs: Math.max(1, deps.timing.transferWaitMs) }, deps.clock);
-  const timeoutError = (): AudioError => callTimedOut(deps.ledger.store.trouble, { taskId });
+  const timeoutError = (): AudioError => callTimedOutError(deps.ledger.store.trouble, { taskId });
   const foundRecord = await withDeadline(
     { clock: deps.clock, ms: call.deadline.leftMs, signal: call.signal, timeoutError },
     async (signal) =>

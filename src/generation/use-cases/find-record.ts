@@ -17,9 +17,7 @@ export interface IdentifiedRequest {
   readonly input: string;
   /** The prompt as the caller wrote it, if words of it are respelled; otherwise `null`. */
   readonly writtenPrompt: string | null;
-  /**
-   * Sentences about the text for the result. They name respelled words, and a language that the voice does not speak.
-   */
+  /** Sentences for the result: which words of the text were respelled, and which language the voice does not speak. */
   readonly notes?: readonly string[];
   readonly take: number;
   readonly fileName: string | null;
@@ -79,11 +77,12 @@ export function newRecord(
 }
 
 /**
- * Finds the record of this work, or drafts one. Audio on this machine counts, whichever API key has paid for it. If
- * only the record of another key has a task id, queries that task with the key of the settings. If the service shows
- * the task, the key of the settings can use it.
+ * Finds the record of this work, or drafts one. Uses audio on this machine, whichever API key has paid for it. If only
+ * the record of another key has a task id, queries that task with the key of the settings. The task is used if the
+ * service shows it to the key of the settings.
  *
- * @throws AudioError if the service cannot be queried. A task that can be used may exist, so no create is allowed
+ * @throws AudioError if the service cannot be queried. No create is allowed in this case, because a usable task may
+ *   exist
  */
 export async function findOrDraft(
   deps: GenerationDeps,
@@ -141,11 +140,11 @@ async function findSavedAmong(
 }
 
 /**
- * Given another API key's record of a task, returns this API key's own record of the task. If this key has no record,
- * drafts one without writing it. The other record is unchanged. Both records name the task, so the budget counts the
- * task once.
+ * Returns this API key's own record of a task that another key's record names. If this key has no such record, drafts
+ * one without writing it. The record of the other key stays unchanged. The budget counts the task once, because both
+ * records name the same task.
  *
- * @throws AudioError `not_found` for another account's task, and errors of the query
+ * @throws AudioError `not_found` if the task belongs to another account, and errors of the query
  */
 async function adopt(
   deps: GenerationDeps,
@@ -208,8 +207,8 @@ export function checkTaskId(taskId: string): void {
 }
 
 /**
- * Finds the record of a task id or a handle: first this key's record, then one whose audio is here, then another
- * key's record, which is adopted.
+ * Finds the record of a task id or a handle. For a task id, prefers this key's record, then a record of another key
+ * whose audio is on this machine. Otherwise adopts the task of another key's record.
  *
  * @returns `null` if the ledger does not know the task
  * @throws AudioError `not_found` for an unknown handle or another account's task

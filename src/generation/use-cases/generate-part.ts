@@ -59,8 +59,8 @@ export interface PartCall {
 }
 
 /**
- * If a part was accepted or its create is in progress, waits until the part has ended and is saved. Does nothing for
- * any other part. Sends no create.
+ * Waits until the part has ended and is saved, if its task was accepted or its create is in progress. Does nothing for
+ * a part in any other state. Never sends a create.
  *
  * @throws the signal's reason
  */
@@ -93,8 +93,8 @@ function openPartCall({ clock, timing }: GenerationDeps, signal: AbortSignal): O
 }
 
 /**
- * Finds the record of a part across API keys. Once the service shows that the task of another key's record belongs to
- * another account, a record of this key is used instead. Returns the first of these that exists:
+ * Finds the record of a part across API keys. If the task of another key's record turns out to belong to another
+ * account, a record of this key is used instead. Returns the first of these records that exists:
  *
  * - this key's succeeded record
  * - another key's record whose audio is here
@@ -119,8 +119,8 @@ export async function findPart(
   if (ownRecord !== undefined && wasSent(ownRecord)) return ownRecord;
   const newest = records.findLast((record) => record !== ownRecord && wasSent(record));
   if (newest === undefined) return ownRecord ?? null;
-  // Return a succeeded record without its task but with its cost, because its audio is not here and may have to be made
-  // again.
+  // Return a succeeded record as one without a task, because its audio is not here and may have to be made again. Its
+  // cost stays in the record.
   return newest.status === "succeeded" ? { ...newest, ...NO_TASK_YET } : newest;
 }
 

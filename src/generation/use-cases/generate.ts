@@ -76,7 +76,7 @@ export async function runRequest(
   const call = openCall(givenCall, deps.clock);
   const { idempotencyKey } = newRecord(deps, identified);
   for (let starts = 0; starts < MAX_JOB_STARTS; starts += 1) {
-    const foundDirectly = await search(deps, identified, call, idempotencyKey);
+    const foundDirectly = await findWithinWait(deps, identified, call, idempotencyKey);
     const found = (await findOtherPronunciation(deps, identified, foundDirectly)) ?? {
       ...foundDirectly,
       notes: [...(identified.notes ?? []), ...foundDirectly.notes],
@@ -91,7 +91,7 @@ export async function runRequest(
   });
 }
 
-async function search(
+async function findWithinWait(
   deps: GenerationDeps,
   identified: IdentifiedRequest,
   call: OpenCall,
@@ -103,22 +103,23 @@ async function search(
       ms: call.deadline.leftMs,
       signal: call.signal,
       timeoutError: () =>
-        callTimedOut(deps.ledger.store.trouble, { idempotencyKey: idempotencyKey ?? undefined }),
+        callTimedOutError(deps.ledger.store.trouble, { idempotencyKey: idempotencyKey ?? undefined }),
     },
     (signal) => findOrDraft(deps, identified, signal, call.deadline),
   );
 }
 
 /**
- * The error for a service that could not be asked within the time of the call.
+ * Returns the error for a call whose time ended before the service could be asked.
  *
- * @param trouble the current error of the ledger, which is returned in place of a time-out; `null` if there is none
+ * @param currentError the current error of the ledger, which is returned instead of a time-out; `null` if the ledger
+ *   has no error
  */
-export function callTimedOut(
-  trouble: AudioError | null,
+export function callTimedOutError(
+  currentError: AudioError | null,
   ids: { taskId?: string; idempotencyKey?: string | undefined },
 ): AudioError {
-  if (trouble !== null) return trouble.withIds(ids);
+  if (currentError !== null) return currentError.withIds(ids);
   return new AudioError("timeout", "The service could not be asked within the time of this call.", {
     retryable: true,
     ...ids,
@@ -152,11 +153,11 @@ async function runRecord(
     mayRetryFailedAttempt: call.beforeJob?.isResumed !== true,
   });
   const isEnough = call.waitMs > 0 ? () => false : () => isAnswered(job, deps.clock);
-  // A client that gave up the first call may give up its repeat as early, so the repeated call returns a handle soon.
-  // The wait of the first call does not change.
+  // If the client gave up the first call, it may give up the repeated call as early. The repeated call therefore
+  // returns a handle soon. The wait of the first call does not change.
   const isRepeat = call.beforeJob === undefined && !isNew && job.consumeLikelyRetry();
-  const waiting = isRepeat ? withShorterWait(call, REPEAT_WAIT_MS, deps.clock) : call;
-  const end = (await waitForJob(job, waiting, isEnough)) ?? (await waitUntilStored(job, call, deps));
+  const waitingCall = isRepeat ? withShorterWait(call, REPEAT_WAIT_MS, deps.clock) : call;
+  const end = (await waitForJob(job, waitingCall, isEnough)) ?? (await waitUntilStored(job, call, deps));
   const replayed = wasKnown || (job.record.taskId !== null && (!isNew || job.newTasks === 0));
   switch (end?.kind) {
     case undefined:
@@ -195,7 +196,7 @@ async function waitUntilStored(
   const end = await waitForJob(job, { ...call, deadline }, isStored);
   if (end !== null || isStored()) return end;
   const idempotencyKey = job.record.idempotencyKey ?? undefined;
-  throw callTimedOut(ledger.store.trouble, { idempotencyKey });
+  throw callTimedOutError(ledger.store.trouble, { idempotencyKey });
 }
 
 /**
@@ -214,7 +215,10 @@ async function markListed({ ledger }: GenerationDeps, record: TaskRecord): Promi
   return (await ledger.apply(record, { kind: "listed" })) ?? record;
 }
 
-/** Maximum wait of a repeated call whose client gave up the first call. It lets the repeated call return within 2 s. */
+/**
+ * Maximum wait of a repeated call after the client gave up the first call. With this maximum, the repeated call returns
+ * within 2 s.
+ */
 const REPEAT_WAIT_MS = 1500;
 
 const withShorterWait = (call: OpenCall, ms: number, clock: Clock): OpenCall => ({

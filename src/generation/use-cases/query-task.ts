@@ -17,7 +17,7 @@ import { type QueryOptions, queryService } from "../job/query-service.ts";
 import { waitForJob } from "../job/wait-for-job.ts";
 import { buildTaskView, type TaskView } from "../task-view.ts";
 import { checkTaskId, findRecordOfTask, noteOfEarlierTask } from "./find-record.ts";
-import { callTimedOut, describeActivity } from "./generate.ts";
+import { callTimedOutError, describeActivity } from "./generate.ts";
 import { viewOfSaved } from "./saved-view.ts";
 
 /**
@@ -75,7 +75,7 @@ function throwRefusal(jobs: Jobs, { recordId, refusal }: TaskRecord): void {
 }
 
 /**
- * Maximum wait for acquiring the lease, which is one ledger operation. The result of that operation shows whether
+ * Maximum wait until the lease is acquired or refused. This takes one ledger operation, whose result shows whether
  * another process drives the record.
  */
 const MAX_LEASE_WAIT_MS = 1000;
@@ -150,7 +150,7 @@ async function withinDeadline<T>(
   taskId: string,
   run: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const timeoutError = (): AudioError => callTimedOut(deps.ledger.store.trouble, { taskId });
+  const timeoutError = (): AudioError => callTimedOutError(deps.ledger.store.trouble, { taskId });
   const { clock } = deps;
   return await withDeadline({ clock, ms: call.deadline.leftMs, signal: call.signal, timeoutError }, run);
 }
@@ -200,8 +200,8 @@ async function getForeignTask(deps: GenerationDeps, taskId: string, call: OpenCa
 }
 
 /**
- * Whether the error comes from this process's own read limit, which would outlast the call. Such an error has no HTTP
- * status, unlike a 429 of the service.
+ * Whether the error says that the read limit of this process would delay the query beyond the call. Such an error has
+ * no HTTP status, unlike a 429 of the service.
  */
 const isOwnReadLimit = (error: unknown): error is AudioError =>
   error instanceof AudioError && error.code === "rate_limit" && error.httpStatus === undefined;

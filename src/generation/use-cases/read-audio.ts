@@ -55,7 +55,10 @@ function nullIfThrows<T>(compute: () => T): T | null {
   }
 }
 
-/** Finds the record of a path. A name may have been used more than once, so the hash shows which audio is there now. */
+/**
+ * Finds the record of a path. Several records may have saved a file under this path, so the hash shows whose audio is
+ * there now.
+ */
 async function locatePath(deps: GenerationDeps, path: string): Promise<Located | null> {
   let recorded: Located | null = null;
   for (const record of await deps.ledger.ofPath(path)) {
@@ -84,7 +87,7 @@ async function locateSpelling(deps: GenerationDeps, path: string): Promise<Locat
  * Reads saved audio and verifies it against the ledger.
  *
  * @throws AudioError `not_found` for audio that the ledger does not know, or that is gone or was changed; `too_large`
- *   above 7 MiB (naming the path)
+ *   above 7 MiB, with the path in the message
  */
 export async function readAudio(deps: GenerationDeps, uri: string): Promise<AudioBytes> {
   const located = await locate(deps, uri);

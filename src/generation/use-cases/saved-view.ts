@@ -7,9 +7,9 @@ import { type NameRequest, numberNote } from "./chosen-names.ts";
 import { identicalNote } from "./identical-takes.ts";
 
 /**
- * Builds the view, with notes about the file.
+ * Builds the view of the record, with notes about the file.
  *
- * @param wants name that this call requests; if absent, the name that an earlier call requested applies
+ * @param wants the name that this call requests. If it requests none, the name that an earlier call requested applies
  */
 export async function viewOfSaved(
   deps: Pick<GenerationDeps, "clock" | "folder" | "ledger">,

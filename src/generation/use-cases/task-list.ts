@@ -15,7 +15,7 @@ import { assignFiles, newestExisting } from "./assign-files.ts";
 const EXCERPT_CODE_POINTS = 80;
 
 /** Number of digits of the hash in `request`. They are enough to distinguish the requests of one ledger. */
-const REQUEST_DIGITS = 16;
+const INPUT_HASH_DIGITS = 16;
 
 /** Maximum number of requests that are searched for words. The newest come first. */
 const MAX_SEARCHED = 2000;
@@ -39,7 +39,7 @@ export interface ListedTask {
   /** Equal for all records of one work. Bills of narrations identify a work by this lookup key. */
   readonly workLookupKey: string;
   /** Equal for all takes of one input and for nothing else; `null` if the input is unknown. */
-  readonly request: string | null;
+  readonly inputHash: string | null;
   readonly audioSeconds: number | null;
   readonly createdAtMs: number;
   /** Charged credits, or reserved credits while the task runs; `null` if the service stated no readable bill. */
@@ -51,7 +51,8 @@ export interface ListedTask {
   /** Path of delivered bytes that do not match the format. */
   readonly wrongFormatPath: string | null;
   /**
-   * Whether the request belongs to another API key. If so, the effect of a repeat depends on the account of that key.
+   * Whether the request belongs to another API key. If that key belongs to another account, repeating the request
+   * creates another task.
    */
   readonly isOtherKey: boolean;
   /** The reason why a request was refused and is not sent again automatically. */
@@ -84,7 +85,8 @@ async function toListedTask(
     voice: input?.voice ?? null,
     take: record.take,
     workLookupKey: workLookupKey(record.workId),
-    request: record.input === null ? null : workId(record.origin, record.input, 1).slice(0, REQUEST_DIGITS),
+    inputHash:
+      record.input === null ? null : workId(record.origin, record.input, 1).slice(0, INPUT_HASH_DIGITS),
     audioSeconds: record.audioSeconds,
     createdAtMs: record.createdAtMs,
     credits: credits(record),

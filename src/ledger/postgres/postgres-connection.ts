@@ -11,13 +11,14 @@ import { type Rows, type SqlValue, type Statement, sql, type Transaction } from 
 import { LostConnection, NoAnswerError, NotCommitted } from "./postgres-errors.ts";
 
 /**
- * How long the server waits for a lock or for the next statement. A process that hangs then loses its transaction.
+ * How long the server waits for a lock, or for the next statement of a transaction. A process that hangs for longer
+ * loses its transaction.
  */
 const SERVER_WAIT_MS = 2_000;
 const STATEMENT_MS = 2_200;
 /**
- * Maximum wait for an answer. It exceeds the server's own waits. It is half of the time for which the engine retries,
- * so that a second try is possible.
+ * Maximum wait for an answer of the server. It is longer than the server's own waits, and half as long as the engine
+ * retries. The engine can therefore try twice.
  */
 const ANSWER_MS = 2_500;
 const CONNECT_MS = 2_000;

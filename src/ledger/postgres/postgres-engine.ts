@@ -26,8 +26,8 @@ const OUTAGE_KNOWN_MS = 10_000;
 const SINGLE_TRY_MS = 2_000;
 
 /**
- * Time without an answer of the server after which `trouble` reports the fault. Callers that time out then get this
- * fault as the reason.
+ * If the server has not answered for this time, `trouble` reports the fault. A call that times out gives this fault as
+ * the reason.
  */
 const SILENCE_MS = 500;
 
@@ -176,8 +176,8 @@ export class PostgresEngine implements SqlEngine {
     // Throw at once for a call that was already waiting when the server was reported as unreachable.
     if (isOutageKnown && askedAtMs <= this.#reportedAtMs)
       throw postgresError(this.description, this.#lastError);
-    // If the server has answered since this call was made, measure the outage from that answer. Before it, this call
-    // only waited for other calls of this process.
+    // If the server has answered since this call was made, measure the outage from the last answer. Until that answer,
+    // the call only waited for other calls of this process.
     const startedAtMs = isOutageKnown ? performance.now() : Math.max(askedAtMs, this.#answeredAtMs);
     const untilMs = startedAtMs + (isOutageKnown ? SINGLE_TRY_MS : RETRY_MS);
     for (;;) {

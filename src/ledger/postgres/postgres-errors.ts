@@ -156,8 +156,8 @@ function lossMessage(cause: unknown): FaultMessage {
 export const isTransient = (error: unknown): boolean => parseFaultMessage(error)?.isTransient ?? false;
 
 /**
- * Whether the server is read-only. After a failover the same address leads to the new primary, but only on a new
- * connection.
+ * Whether the server is read-only. The connection must then be closed, because after a failover only a new connection
+ * leads to the new primary at the same address.
  */
 export const isReadOnly = (error: unknown): boolean => serverError.safeParse(error).data?.code === READ_ONLY;
 

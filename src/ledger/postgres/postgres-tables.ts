@@ -6,8 +6,8 @@ import type { PostgresConnection } from "./postgres-connection.ts";
 import { foreignTablesError, otherPostgresLayoutError } from "./postgres-errors.ts";
 
 /**
- * The number of the lock ("AuGM") that a process takes to create tables. Two processes may start at once on an empty
- * database.
+ * The number of the lock ("AuGM") that a process takes to create tables. The lock is needed because two processes may
+ * start at once on an empty database.
  */
 const CREATION_LOCK = 0x4175474d;
 

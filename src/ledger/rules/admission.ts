@@ -10,7 +10,7 @@ export interface AdmissionLimits {
   readonly windowMs: number;
   readonly maxInFlight: number;
   /** How long an unanswered create keeps its place in flight after its process was last seen alive. */
-  readonly lapseMs: number;
+  readonly unansweredPlaceTtlMs: number;
   /** Maximum spend of all records of the origin within a window of wall-clock time; `null` for no budget. */
   readonly budget: { readonly credits: number; readonly windowMs: number } | null;
 }
@@ -80,16 +80,12 @@ export function isRepeatedAdmission(
 
 /**
  * Judges in this order: record and lease, whether the create is wanted, narration, budget, pause, rate, places in
- * flight. Only pause, rate and places in flight give a time to wait. They are judged last, so that only the process
- * that may send the create gets this time.
+ * flight. Only the last three return a time to wait. They are judged last, because only the process that may send the
+ * create should get this time.
  */
-export function judgeAdmission(
-  question: RequestedAdmission,
-  facts: AdmissionFacts,
-  nowMs: number,
-): Admission {
-  if (isRepeatedAdmission(question, facts)) return { kind: "admitted" };
-  const { owner, expectedRevision, after, limits, sendId } = question;
+export function judgeAdmission(request: RequestedAdmission, facts: AdmissionFacts, nowMs: number): Admission {
+  if (isRepeatedAdmission(request, facts)) return { kind: "admitted" };
+  const { owner, expectedRevision, after, limits, sendId } = request;
   const { record, state, otherPlaces, countedCredits, isWanted, narration } = facts;
 
   const leasedBy = leaseOwner(record?.lease ?? null, nowMs);

@@ -9,8 +9,8 @@ const slotSchema = z.object({
   /** Whether the create has no outcome yet. */
   isPending: z.boolean(),
   /**
-   * Steady-clock time. While the create has no outcome, the time when the slot was taken; afterwards, the time when
-   * the outcome was written.
+   * On the steady clock, the time when the slot was taken. Once the create has an outcome, the time when the outcome
+   * was written.
    */
   atMs: z.number(),
 });
@@ -75,7 +75,7 @@ export function withoutOldSlots(state: ApiKeyState, windowMs: number, nowMs: num
  * Returns the milliseconds until one more create fits into the window: 0 if it fits now, and the length of the window
  * if `maxCreates` is 0.
  *
- * @param exceptSendId the send that asks. If its admission is repeated, the send already has a slot. This slot is not
+ * @param exceptSendId the send that asks for admission. Its own slot, which it has if the admission is repeated, is not
  *   counted
  */
 export function rateWaitMs(

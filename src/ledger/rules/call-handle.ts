@@ -14,7 +14,7 @@ export const saveOptionsSchema = z.object({
   replayed: z.boolean(),
 });
 
-/** How to save the audio. Calls share a call handle if they make the same request with the same options. */
+/** How a call saves the audio. Calls with the same request and the same options share a call handle. */
 export type SaveOptions = Pick<z.infer<typeof saveOptionsSchema>, "fileName" | "replace">;
 
 /** How the call handle ended. Only the code that issued the call handle reads the fields besides `kind`. */
@@ -57,10 +57,10 @@ const targetSchema = z.looseObject({
   attempt: z.int().positive(),
   taskId: z.string().nullable(),
 });
-export type HandleTarget = z.infer<typeof targetSchema>;
+export type CallHandleTarget = z.infer<typeof targetSchema>;
 
 /** Parses a call handle's record; `null` for a missing or unreadable one. */
-export function handleTarget(value: string | undefined): HandleTarget | null {
+export function parseCallHandleTarget(value: string | undefined): CallHandleTarget | null {
   try {
     return value === undefined ? null : targetSchema.parse(JSON.parse(value));
   } catch {
@@ -68,23 +68,23 @@ export function handleTarget(value: string | undefined): HandleTarget | null {
   }
 }
 
-export const isHandleWanted = ({ endedAtMs, cancelAskedAtMs }: CallHandle): boolean =>
+export const isCallHandleWanted = ({ endedAtMs, cancelAskedAtMs }: CallHandle): boolean =>
   endedAtMs === null && cancelAskedAtMs === null;
 
 /** A new call handle, without the fields that depend on the state of its record or narration. */
 export type CallHandleDraft = Pick<CallHandle, "handleId" | "keyId" | "targetId" | "openedAtMs">;
 
 /** Returns the open call handle with the same options. If there is none, returns a new call handle. */
-export function openedHandle(
+export function findOrCreateCallHandle(
   open: readonly CallHandle[],
-  { status, attempt, taskId }: HandleTarget,
+  { status, attempt, taskId }: CallHandleTarget,
   draft: CallHandleDraft,
   { fileName, replace }: SaveOptions,
 ): CallHandle {
   const hasFailed = status === "failed";
   const shared = open.find(
     (handle) =>
-      isHandleWanted(handle) &&
+      isCallHandleWanted(handle) &&
       handle.saveOptions.fileName === fileName &&
       handle.saveOptions.replace === replace &&
       (!hasFailed || handle.attempt > attempt),
@@ -104,18 +104,22 @@ export function openedHandle(
 }
 
 /** Ends a call handle. Leaves a call handle that has ended unchanged. */
-export const endedHandle = (handle: CallHandle, end: CallHandleEnd, endedAtMs: number): CallHandle =>
+export const endCallHandle = (handle: CallHandle, end: CallHandleEnd, endedAtMs: number): CallHandle =>
   handle.endedAtMs === null ? { ...handle, end, endedAtMs } : handle;
 
 /**
  * Cancels a call handle. If nothing was sent for its record, the call handle ends at once. If something was sent, the
  * call handle ends when the record's status is `waiting` again.
  */
-export function cancelledHandle(handle: CallHandle, target: HandleTarget | null, atMs: number): CallHandle {
-  if (!isHandleWanted(handle)) return handle;
+export function cancelledHandle(
+  handle: CallHandle,
+  target: CallHandleTarget | null,
+  atMs: number,
+): CallHandle {
+  if (!isCallHandleWanted(handle)) return handle;
   const isUnsent = target === null || target.status === "waiting";
   const withCancellation = { ...handle, cancelAskedAtMs: atMs };
-  return isUnsent ? endedHandle(withCancellation, { kind: "cancelled" }, atMs) : withCancellation;
+  return isUnsent ? endCallHandle(withCancellation, { kind: "cancelled" }, atMs) : withCancellation;
 }
 
 /** An attempt that a new call replaces, and the error with which the call handles of that attempt end. */
@@ -132,15 +136,15 @@ export interface FailedAttempt {
  *
  * @param failed the attempt that a new call replaces; `null` if there is none
  */
-export function handlesEndedByWaiting(
+export function callHandlesEndedByWaiting(
   open: readonly CallHandle[],
   failed: FailedAttempt | null,
 ): CallHandle[] {
   return open.flatMap((handle) => {
     if (failed !== null && handle.attempt <= failed.attempt) {
-      return [endedHandle(handle, { kind: "error", error: failed.error }, failed.atMs)];
+      return [endCallHandle(handle, { kind: "error", error: failed.error }, failed.atMs)];
     }
     const { cancelAskedAtMs } = handle;
-    return cancelAskedAtMs === null ? [] : [endedHandle(handle, { kind: "cancelled" }, cancelAskedAtMs)];
+    return cancelAskedAtMs === null ? [] : [endCallHandle(handle, { kind: "cancelled" }, cancelAskedAtMs)];
   });
 }

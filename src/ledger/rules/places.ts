@@ -5,8 +5,8 @@ import type { Flight, RecordStatus } from "../record.ts";
 import type { ApiKeyState } from "./api-key-state.ts";
 
 /**
- * A place in flight. If the place was freed because its time was over, `flight` is `null` but the date is kept. Because
- * of the date, a later write of the record does not occupy the place again.
+ * A place in flight. If the place was freed because its time was over, `flight` is `null` but the date is kept. The
+ * date prevents later writes of the record from occupying the place again while its status is the same.
  */
 export interface InFlightPlace {
   readonly flight: Flight | null;
@@ -19,7 +19,7 @@ const NO_PLACE: InFlightPlace = { flight: null, atMs: null, owner: null };
 
 export interface PlaceDurations {
   /** How long an unanswered create keeps its place after its process was last seen alive. */
-  readonly lapseMs: number;
+  readonly unansweredPlaceTtlMs: number;
   readonly windowMs: number;
 }
 
@@ -27,7 +27,7 @@ export interface PlaceDurations {
 function placeEndMs(
   { flight, atMs, owner }: InFlightPlace,
   { heartbeats }: ApiKeyState,
-  { lapseMs, windowMs }: PlaceDurations,
+  { unansweredPlaceTtlMs, windowMs }: PlaceDurations,
   nowMs: number,
 ): number {
   // A date in the future must have been written before the steady clock restarted.
@@ -36,7 +36,7 @@ function placeEndMs(
   const seenAtMs = Math.max(startMs, owner === null ? startMs : (heartbeats[owner] ?? startMs));
   // Free the place after a maximum time even if heartbeats continue, because a living process may have given up on the
   // create.
-  return Math.min(seenAtMs + lapseMs, startMs + windowMs + lapseMs);
+  return Math.min(seenAtMs + unansweredPlaceTtlMs, startMs + windowMs + unansweredPlaceTtlMs);
 }
 
 /** Returns the expiry times of the occupied places, the soonest first. */

@@ -16,7 +16,7 @@ export function countedSpend(records: readonly TaskShare[]): SpendShare | null {
   const ended = records.filter(({ status }) => status === "succeeded" || status === "failed");
   const [counted = null] = (ended.length > 0 ? ended : records)
     .flatMap(({ spend }) => spend ?? [])
-    .sort((one, other) => other.credits - one.credits || one.quarter - other.quarter);
+    .sort((one, other) => other.credits - one.credits || one.bucketIndex - other.bucketIndex);
   return counted;
 }
 

@@ -4,14 +4,14 @@
 import { SPEND_BUCKET_MS } from "../durations.ts";
 
 /**
- * How long sums are kept. This is longer than any budget's window, so that no sum of today is lost if the wall clock
- * runs days ahead for a while.
+ * How long sums are kept. This is longer than any budget's window, so that the sums of the window are kept even if the
+ * wall clock runs days ahead for a while.
  */
 export const SPEND_RETENTION_MS = 30 * 24 * 60 * 60_000;
 
 /** What one record adds to the sum of one quarter of an hour. */
 export interface SpendShare {
-  readonly quarter: number;
+  readonly bucketIndex: number;
   readonly credits: number;
 }
 
@@ -20,14 +20,14 @@ export function spendShare(
 ): SpendShare | null {
   return spend === null
     ? null
-    : { quarter: Math.floor(spend.atMs / SPEND_BUCKET_MS), credits: spend.credits };
+    : { bucketIndex: Math.floor(spend.atMs / SPEND_BUCKET_MS), credits: spend.credits };
 }
 
 /**
  * Returns the newest quarter that is wholly before the window. A budget counts all later quarters, even those in the
  * future. Setting the clock back therefore frees no credits.
  */
-export function lastQuarterBefore(wallMs: number, windowMs: number): number {
+export function lastBucketBefore(wallMs: number, windowMs: number): number {
   return Math.floor((wallMs - windowMs) / SPEND_BUCKET_MS) - 1;
 }
 
@@ -39,15 +39,18 @@ export function spendChanges(
   out: ReadonlyArray<SpendShare | null>,
   into: ReadonlyArray<SpendShare | null>,
 ): SpendShare[] {
-  const byQuarter = new Map<number, number>();
+  const creditsByBucket = new Map<number, number>();
   const add = (share: SpendShare | null, sign: 1 | -1): void => {
     if (share === null) return;
-    byQuarter.set(share.quarter, (byQuarter.get(share.quarter) ?? 0) + sign * share.credits);
+    creditsByBucket.set(
+      share.bucketIndex,
+      (creditsByBucket.get(share.bucketIndex) ?? 0) + sign * share.credits,
+    );
   };
   for (const share of out) add(share, -1);
   for (const share of into) add(share, 1);
-  return [...byQuarter]
-    .map(([quarter, credits]) => ({ quarter, credits }))
+  return [...creditsByBucket]
+    .map(([bucketIndex, credits]) => ({ bucketIndex, credits }))
     .filter(({ credits }) => credits !== 0)
-    .sort((one, other) => one.quarter - other.quarter);
+    .sort((one, other) => one.bucketIndex - other.bucketIndex);
 }

@@ -80,8 +80,9 @@ function tightenFile(file: string): void {
 }
 
 /**
- * Writes an empty ledger to a temporary file, and links the complete file to its path. An empty or truncated file at
- * the path is therefore always damaged, and two processes that start together share one file.
+ * Writes an empty ledger to a temporary file, and links the complete file to its path. A file at the path that is empty
+ * or truncated has therefore been damaged, and is not still being written. Two processes that start together use the
+ * same file.
  */
 function createFile(sqlite: typeof NodeSqlite, file: string): void {
   const temporaryPath = `${file}.${process.pid}-${Math.random().toString(36).slice(2)}.new`;
@@ -93,7 +94,7 @@ function createFile(sqlite: typeof NodeSqlite, file: string): void {
     const db = new sqlite.DatabaseSync(temporaryPath);
     try {
       // Write everything before the write-ahead log is enabled. With the log, the data would reach the file only when
-      // it is closed, and SQLite does not report a full disk then.
+      // the database is closed, and SQLite does not report a full disk on closing.
       db.exec(
         `PRAGMA synchronous = FULL; BEGIN; ${TABLES.join("; ")};
          PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${LAYOUT_VERSION}; COMMIT`,

@@ -22,13 +22,13 @@ const BLOCKING_WAIT_MS = 100;
 const LOCK_WAIT_MS = 5_000;
 
 /**
- * Duration above which a transaction is slow. After a slow transaction, the process may do other work before each
- * further transaction, because transactions block the process.
+ * Duration above which a transaction is slow. Transactions block the process. After a slow one, timers and other work
+ * may run before each further transaction.
  */
 const SLOW_MS = 100;
 /**
- * Duration of a transaction at which the disk is too slow to merge the journal at exit. Merging would take longer than
- * the time in which a process must exit.
+ * If a transaction has taken this long, the journal is not merged at exit. On so slow a disk, merging would take longer
+ * than the time in which a process must exit.
  */
 const TOO_SLOW_TO_MERGE_MS = 500;
 
@@ -187,8 +187,8 @@ export class SqliteEngine implements SqlEngine {
         const connection = this.#open();
         const beganAtMs = performance.now();
         const result = work(connection);
-        // Remember the longest duration instead of the last one. The last transaction may need no flush, but closing
-        // the file needs several.
+        // Remember the longest duration, because it shows how long a flush takes. The last transaction may have needed
+        // no flush, but closing the file needs several.
         this.#slowestMs = Math.max(this.#slowestMs, performance.now() - beganAtMs);
         return result;
       } catch (error) {

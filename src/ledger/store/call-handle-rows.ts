@@ -57,7 +57,7 @@ export const selectOpenHandles = ({ keyId, machineId }: Viewer, targetId: string
     machineId,
   );
 
-/** Writes a call handle. Leaves a stored call handle that has ended unchanged, even if a write is repeated. */
+/** Writes a call handle. A stored call handle that has ended stays unchanged, so the write can be repeated safely. */
 export const saveHandle = (row: CallHandle): Statement =>
   sql(
     `INSERT INTO agm_handles (handle, kind, key_id, target_id, opened_at_ms, attempt, save_options, cancel_asked_at_ms,

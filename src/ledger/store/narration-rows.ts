@@ -38,8 +38,8 @@ export const toNarrationRow = (row: unknown): NarrationRow => ({
 const limitSchema = z.looseObject({ status: z.string(), maxCredits: z.number().nullable() });
 
 /**
- * Reads from a narration's state whether the narration is wanted, and its limit. A narration with an unreadable state
- * counts as not wanted.
+ * Reads a narration's `max_credits` from its state, and whether the narration is wanted. A narration with an unreadable
+ * state counts as not wanted.
  */
 export function narrationLimit(state: string): { readonly isWanted: boolean; readonly maxCredits: number } {
   try {
@@ -51,8 +51,8 @@ export function narrationLimit(state: string): { readonly isWanted: boolean; rea
 }
 
 /**
- * Returns the condition for rows that belong to this API key, or to another key that this machine has used. It
- * takes two values: key id and machine id.
+ * Returns the SQL condition for visible rows: those of the current API key and of all other API keys that this machine
+ * has used. The condition has two parameters: key id and machine id.
  */
 export const visibleCondition = (
   table: string,
@@ -60,8 +60,8 @@ export const visibleCondition = (
   WHERE m.machine_id = ? AND m.key_id = ${table}.key_id))`;
 
 /**
- * Records that this machine has used the key. The key's records and narrations then stay visible when the settings name
- * another key.
+ * Records that this machine has used an API key. The records and narrations of this API key then stay visible after the
+ * settings change to another one.
  */
 export const saveMachineKey = ({ keyId, machineId }: Pick<Viewer, "keyId" | "machineId">): Statement =>
   sql(
@@ -96,7 +96,10 @@ export const newestNarrations = ({ origin, keyId, machineId }: Viewer, limit: nu
     limit,
   );
 
-/** Selects all visible records of the requests on the bill, because a task may have records under several keys. */
+/**
+ * Selects all visible records of the requests on the bill. One task may have several of these records, under different
+ * API keys.
+ */
 export const loadBill = ({ origin, keyId, machineId }: Viewer, narrationId: string): Statement =>
   sql(
     `SELECT t.work_lookup_key, r.key_id, r.spend_credits, r.flight

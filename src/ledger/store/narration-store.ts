@@ -120,8 +120,8 @@ export class NarrationStore {
     // Require durability, because the state contains the limit of the narration's cost.
     return this.#decide(narrationId, "power_cut", (row) => {
       const isRepeated = row?.revision === expectedRevision + 1 && row.state === state;
-      // Save the call handles, too. If another process has written the same state, this process's call handles are
-      // still missing.
+      // The same state is already stored. Save the call handles all the same, because another process may have written
+      // this state, without the call handles of this process.
       if (isRepeated) return { result: true, save: handleStatements };
       if (row?.revision !== expectedRevision) return { result: false };
       const update = sql(

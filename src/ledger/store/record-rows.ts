@@ -33,8 +33,7 @@ export const leaseValues = (lease: Lease | null): [string | null, number | null,
 ];
 
 /**
- * Damaged cells count as empty. If the revision is damaged, the next write sets the record aside (see
- * `Ledger.apply`).
+ * A damaged cell counts as empty. A record with a damaged revision is set aside at its next write (see `Ledger.apply`).
  */
 const placeColumns = {
   flight: z.enum(["sent", "accepted"]).nullable().catch(null),
@@ -48,13 +47,13 @@ const toPlace = (row: z.infer<z.ZodObject<typeof placeColumns>>): InFlightPlace 
 });
 
 const spendColumns = {
-  spend_quarter: z.int().nullable().catch(null),
+  spend_bucket: z.int().nullable().catch(null),
   spend_credits: z.number().nullable().catch(null),
 };
 const toSpend = (row: z.infer<z.ZodObject<typeof spendColumns>>): SpendShare | null =>
-  row.spend_quarter === null || row.spend_credits === null
+  row.spend_bucket === null || row.spend_credits === null
     ? null
-    : { quarter: row.spend_quarter, credits: row.spend_credits };
+    : { bucketIndex: row.spend_bucket, credits: row.spend_credits };
 
 const storedSchema = z
   .object({
@@ -110,22 +109,21 @@ export interface LoadedRow {
   readonly otherShares: readonly OtherShare[];
 }
 
-/** The number of results that {@link loadedRow} reads. */
+/** The number of results that {@link parseLoadedRow} reads. */
 export const ROW_RESULTS = 3;
 
 /**
- * Builds the statements whose results {@link loadedRow} reads.
+ * Builds the statements whose results {@link parseLoadedRow} reads.
  *
- * @param lookupKeys the lookup keys that the record will have. By them, the statements find other records that already
- *   share its task
+ * @param lookupKeys the lookup keys that the record will have. They are used to find other records of the same task
  */
-export function loadRow({ keyId, recordId }: RecordKey, lookupKeys: readonly string[] = []): Statement[] {
+export function selectRow({ keyId, recordId }: RecordKey, lookupKeys: readonly string[] = []): Statement[] {
   const task = lookupKeys.find(isTaskLookupKey) ?? "";
   return [
     sql("SELECT * FROM agm_records WHERE key_id = ? AND record_id = ?", keyId, recordId),
     sql("SELECT lookup_key FROM agm_lookup_keys WHERE key_id = ? AND record_id = ?", keyId, recordId),
     sql(
-      `SELECT k.lookup_key, r.status, r.spend_quarter, r.spend_credits FROM agm_lookup_keys k
+      `SELECT k.lookup_key, r.status, r.spend_bucket, r.spend_credits FROM agm_lookup_keys k
        JOIN agm_records r ON r.key_id = k.key_id AND r.record_id = k.record_id
        WHERE k.lookup_key IN (?, (SELECT min(own.lookup_key) FROM agm_lookup_keys own
            WHERE own.key_id = ? AND own.record_id = ? AND own.lookup_key LIKE 'task:%'))
@@ -139,7 +137,7 @@ export function loadRow({ keyId, recordId }: RecordKey, lookupKeys: readonly str
   ];
 }
 
-export function loadedRow([rows = [], lookupKeys = [], shares = []]: readonly Rows[]): LoadedRow {
+export function parseLoadedRow([rows = [], lookupKeys = [], shares = []]: readonly Rows[]): LoadedRow {
   const [row] = rows;
   const stored =
     row === undefined
@@ -166,7 +164,7 @@ export function saveRow(
     place.flight,
     place.atMs,
     place.owner,
-    spend?.quarter ?? null,
+    spend?.bucketIndex ?? null,
     spend?.credits ?? null,
     row.refusedAtMs,
     ...leaseValues(lease),
@@ -174,13 +172,13 @@ export function saveRow(
   ];
   const upsert = sql(
     `INSERT INTO agm_records (key_id, record_id, origin, status, is_open, is_listed, created_at_ms, revision, flight,
-       flight_at_ms, flight_owner, spend_quarter, spend_credits, refused_at_ms, lease_owner, lease_at_ms, lease_ttl_ms,
+       flight_at_ms, flight_owner, spend_bucket, spend_credits, refused_at_ms, lease_owner, lease_at_ms, lease_ttl_ms,
        value)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (key_id, record_id) DO UPDATE SET origin = excluded.origin, status = excluded.status,
        is_open = excluded.is_open, is_listed = excluded.is_listed, created_at_ms = excluded.created_at_ms,
        revision = excluded.revision, flight = excluded.flight, flight_at_ms = excluded.flight_at_ms,
-       flight_owner = excluded.flight_owner, spend_quarter = excluded.spend_quarter,
+       flight_owner = excluded.flight_owner, spend_bucket = excluded.spend_bucket,
        spend_credits = excluded.spend_credits, refused_at_ms = excluded.refused_at_ms, lease_owner = excluded.lease_owner,
        lease_at_ms = excluded.lease_at_ms, lease_ttl_ms = excluded.lease_ttl_ms, value = excluded.value`,
     row.keyId,
@@ -197,7 +195,7 @@ export function saveRow(
 /**
  * Removes a row with its lease, its place in flight and its lookup keys.
  *
- * @param keepsSpend whether the spend stays counted. The money is spent although the record is gone
+ * @param keepsSpend whether the sums still count the spend, because removing a record does not return its credits
  */
 export function dropRow(key: RecordKey, loaded: LoadedRow, keepsSpend: boolean): Statement[] {
   const { stored } = loaded;
@@ -277,23 +275,24 @@ function saveSpend(
   const isSameTask = taskBefore === taskAfter;
   const afterLeaving = isSameTask ? null : countedSpend(sharesOf(taskBefore));
   const beforeJoining = isSameTask ? null : countedSpend(sharesOf(taskAfter));
-  return spendChanges([before, beforeJoining], [afterLeaving, countedAfter]).map(({ quarter, credits }) =>
-    credits > 0
-      ? sql(
-          `INSERT INTO agm_spend (origin, quarter, credits) VALUES (?, ?, ?)
-           ON CONFLICT (origin, quarter) DO UPDATE SET credits = agm_spend.credits + excluded.credits`,
-          origin,
-          quarter,
-          credits,
-        )
-      : // Subtracts only from a sum that exists, because old sums are deleted.
-        sql(
-          `UPDATE agm_spend SET credits = CASE WHEN credits > ? THEN credits - ? ELSE 0 END
-           WHERE origin = ? AND quarter = ?`,
-          -credits,
-          -credits,
-          origin,
-          quarter,
-        ),
+  return spendChanges([before, beforeJoining], [afterLeaving, countedAfter]).map(
+    ({ bucketIndex, credits }) =>
+      credits > 0
+        ? sql(
+            `INSERT INTO agm_spend (origin, bucket, credits) VALUES (?, ?, ?)
+           ON CONFLICT (origin, bucket) DO UPDATE SET credits = agm_spend.credits + excluded.credits`,
+            origin,
+            bucketIndex,
+            credits,
+          )
+        : // Subtracts only from a sum that exists, because old sums are deleted.
+          sql(
+            `UPDATE agm_spend SET credits = CASE WHEN credits > ? THEN credits - ? ELSE 0 END
+           WHERE origin = ? AND bucket = ?`,
+            -credits,
+            -credits,
+            origin,
+            bucketIndex,
+          ),
   );
 }

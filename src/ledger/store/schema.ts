@@ -32,7 +32,7 @@ export const TABLES: readonly string[] = [
     flight TEXT,
     flight_at_ms DOUBLE PRECISION,
     flight_owner TEXT,
-    spend_quarter INTEGER,
+    spend_bucket INTEGER,
     spend_credits DOUBLE PRECISION,
     refused_at_ms DOUBLE PRECISION,
     lease_owner TEXT,
@@ -52,9 +52,9 @@ export const TABLES: readonly string[] = [
   `CREATE INDEX agm_lookup_keys_record ON agm_lookup_keys (key_id, record_id)`,
   `CREATE TABLE agm_spend (
     origin TEXT NOT NULL,
-    quarter INTEGER NOT NULL,
+    bucket INTEGER NOT NULL,
     credits DOUBLE PRECISION NOT NULL,
-    PRIMARY KEY (origin, quarter))`,
+    PRIMARY KEY (origin, bucket))`,
   `CREATE TABLE agm_narrations (
     key_id TEXT NOT NULL,
     narration_id TEXT NOT NULL,

@@ -8,9 +8,9 @@ import { AudioError } from "../../errors.ts";
 import type { SkippedList, SourceBlock } from "../text/blocks.ts";
 import { hasWords } from "../text/characters.ts";
 import { isText } from "../text/markdown/indented-text.ts";
-import { speakSuperscripts } from "../text/markdown/superscripts.ts";
+import { spellOutSuperscripts } from "../text/markdown/superscripts.ts";
 import { dropUnspoken, HARD_BREAK } from "../text/normalise.ts";
-import { speakAddresses } from "../text/plain/web-addresses.ts";
+import { shortenAddresses } from "../text/plain/web-addresses.ts";
 import type { SkippedKind } from "../text/plan.ts";
 
 type Attributes = Readonly<Record<string, string>>;
@@ -21,8 +21,8 @@ export interface PageBlock {
   readonly isInMain: boolean;
   readonly isInArticle: boolean;
   /**
-   * The `id` of the block, and the `id`s of enclosing elements that begin with the block. Tables of contents refer to
-   * them.
+   * The `id` of the block, and the `id`s of the elements around it that have this block as their first. Tables of
+   * contents refer to these `id`s.
    */
   readonly ids: readonly string[];
 }
@@ -41,7 +41,7 @@ const INLINE = setOf(
   "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q rb ruby s samp small span strike strong sub sup time tt u var wbr img br rt rp rtc math svg object button input select textarea script style template",
 );
 /** Elements whose content is not text of the page. */
-const SILENT = setOf(
+const SKIPPED_ELEMENTS = setOf(
   "script style template noscript iframe object embed applet audio video canvas map datalist rp select textarea button input option progress meter head",
 );
 const HIDDEN_STYLE = /(?:display\s*:\s*none|visibility\s*:\s*hidden)/i;
@@ -67,8 +67,8 @@ const NOTE_MARK_CLASS = /(?:^|\s)(?:noteref|footnote-?ref|fnanchor|footnote-?anc
 const PAGE_MARK_CLASS = /(?:^|\s)(?:pagenum|pageno|page-?number|pagebreak)(?:\s|$)/i;
 
 /**
- * Whether `epub:type` has a term of the structural vocabulary. Editions of plays use such terms for speakers and
- * directions.
+ * Whether `epub:type` has this term of the structural vocabulary. Editions of plays mark speakers and directions with
+ * these terms.
  */
 const hasTerm = (attributes: Attributes, term: "persona" | "stage-direction"): boolean =>
   `${attributes["epub:type"] ?? ""}`.toLowerCase().split(/\s+/).includes(`z3998:${term}`);
@@ -78,7 +78,7 @@ const hasTerm = (attributes: Attributes, term: "persona" | "stage-direction"): b
  * not text of the page. Such an element is left out without a report.
  */
 function skippedAs(name: string, attributes: Attributes): SkippedKind | "silent" | null {
-  if (SILENT.has(name)) return "silent";
+  if (SKIPPED_ELEMENTS.has(name)) return "silent";
   const types = `${attributes["epub:type"] ?? ""} ${attributes["role"] ?? ""}`.toLowerCase().split(/\s+/);
   for (const [kind, known] of EPUB_TYPES) if (types.some((type) => known.has(type))) return kind;
   const classes = attributes["class"] ?? "";
@@ -98,7 +98,7 @@ function skippedAs(name: string, attributes: Attributes): SkippedKind | "silent"
   return isHidden ? "hidden" : null;
 }
 
-interface Omitted {
+interface SkippedElement {
   readonly kind: SkippedKind | "silent";
   /** Depth of the element that is being left out: the number of open elements, itself included. */
   readonly depth: number;
@@ -111,7 +111,7 @@ interface Table {
 }
 
 interface Cell {
-  readonly isTitle: boolean;
+  readonly isHeaderCell: boolean;
   /** Whether this cell names the speaker of the other cells in its row. */
   readonly isSpeaker: boolean;
   readonly blocks: readonly PageBlock[];
@@ -141,7 +141,7 @@ class HtmlReader {
   #ids: string[] = [];
   #heading: number | null = null;
   #number = "";
-  #omitted: Omitted | null = null;
+  #skippedElement: SkippedElement | null = null;
   #preformatted = 0;
   #mains = 0;
   #articles = 0;
@@ -185,15 +185,15 @@ class HtmlReader {
     if (name === "meta" && attributes["name"]?.toLowerCase() === "author") {
       this.author ??= attributes["content"]?.replace(/\s+/g, " ").trim() || null;
     }
-    if (this.#omitted !== null) {
-      this.#omitted.text += INLINE.has(name) ? "" : " ";
+    if (this.#skippedElement !== null) {
+      this.#skippedElement.text += INLINE.has(name) ? "" : " ";
       return;
     }
     if (name === "head") return;
     const kind = this.#isSiteFooter(name) ? "navigation" : skippedAs(name, attributes);
     if (kind !== null) {
       if (!INLINE.has(name)) this.#flush();
-      this.#omitted = { kind, depth: this.#open.length, text: "" };
+      this.#skippedElement = { kind, depth: this.#open.length, text: "" };
       return;
     }
     if (!INLINE.has(name)) this.#flush();
@@ -203,8 +203,8 @@ class HtmlReader {
   }
 
   /**
-   * Whether an element is a footer of the site. A footer in an article belongs to the site, too, but a footer in a
-   * quotation names the source of the quotation.
+   * Whether an element is a footer of the site. On web pages, every footer counts as one, even in an article. The
+   * exception is a footer in a quotation, which names the source of the quotation.
    */
   #isSiteFooter(name: string): boolean {
     return name === "footer" && !this.#isBook && !this.#open.includes("blockquote");
@@ -278,7 +278,7 @@ class HtmlReader {
 
   text(text: string): void {
     if (this.#isTitle) this.title += text;
-    else if (this.#omitted !== null) this.#omitted.text += text;
+    else if (this.#skippedElement !== null) this.#skippedElement.text += text;
     else if (!this.#open.includes("head")) {
       this.#text += text;
       const units = text.trim().length;
@@ -294,8 +294,8 @@ class HtmlReader {
       this.#isTitle = false;
       this.#isTitleRead = true;
     }
-    if (this.#omitted !== null) {
-      if (depth === this.#omitted.depth) this.#endOmitted(this.#omitted);
+    if (this.#skippedElement !== null) {
+      if (depth === this.#skippedElement.depth) this.#endSkipped(this.#skippedElement);
       return;
     }
     if (name === "head") return;
@@ -331,7 +331,7 @@ class HtmlReader {
         if (this.#sinks.length > 1) {
           const blocks = this.#sinks.pop() ?? [];
           const isSpeaker = this.#speakerCells.pop() ?? false;
-          this.#tables.at(-1)?.row.push({ isTitle: name === "th", isSpeaker, blocks });
+          this.#tables.at(-1)?.row.push({ isHeaderCell: name === "th", isSpeaker, blocks });
         }
         break;
       case "tr":
@@ -356,8 +356,8 @@ class HtmlReader {
     this.#flush();
   }
 
-  #endOmitted({ kind, text }: Omitted): void {
-    this.#omitted = null;
+  #endSkipped({ kind, text }: SkippedElement): void {
+    this.#skippedElement = null;
     if (kind !== "silent" && hasWords(text)) this.#skipped.add(kind, text);
   }
 
@@ -397,8 +397,8 @@ class HtmlReader {
   }
 
   /**
-   * Ends a table row. A row of data becomes one sentence. A row with several paragraphs in a cell only lays out the
-   * page, so the blocks of its cells are read one after another.
+   * Ends a table row. A row with at most one paragraph in each cell is data, and becomes one sentence. Any other row
+   * only lays out the page, so the blocks of its cells are read one after another.
    */
   #row(): void {
     const table = this.#tables.at(-1);
@@ -420,7 +420,7 @@ class HtmlReader {
     const cells = row.map(({ blocks: [first] }) =>
       first?.block.kind === "paragraph" ? first.block.text.replaceAll(HARD_BREAK, " ").trim() : "",
     );
-    if (table.titles === null && row.length > 1 && row.every(({ isTitle }) => isTitle)) {
+    if (table.titles === null && row.length > 1 && row.every(({ isHeaderCell: isTitle }) => isTitle)) {
       table.titles = cells;
       return;
     }
@@ -447,8 +447,8 @@ class HtmlReader {
     const text = this.#text;
     this.#text = "";
     if (!/\S/.test(text)) return;
-    const words = withoutScriptTags(speakSuperscripts(dropUnspoken(text))).normalize("NFC");
-    const spoken = speakAddresses(words);
+    const words = withoutScriptTags(spellOutSuperscripts(dropUnspoken(text))).normalize("NFC");
+    const spoken = shortenAddresses(words);
     if (this.#heading === null) this.#paragraph(spoken);
     else if (hasWords(spoken)) this.#put({ kind: "heading", level: this.#heading, text: spoken.trim() });
   }

@@ -42,7 +42,7 @@ function withHeadings(blocks: readonly PageBlock[], contents: Contents): SourceB
   });
 }
 
-/** A page with at least this much prose is read even if the book calls the page its contents or cover. */
+/** Minimum length of prose at which a page is read even if the book calls the page its contents or cover. */
 const PROSE_CODE_UNITS = 1000;
 const SENTENCE_CODE_UNITS = 60;
 

@@ -11,8 +11,8 @@ const blockText = (block: SourceBlock): string =>
   block.kind === "paragraph" || block.kind === "heading" ? block.text : "";
 
 /**
- * Selects the text inside `main`, or else the text inside articles. Other text belongs to the site and not to the page.
- * Selects everything if the page has neither.
+ * Selects the text inside `main`. Without `main`, selects the text inside articles, and without articles, all text.
+ * Reports text that is left out, which belongs to the site and not to the page.
  */
 function mainBlocks(blocks: readonly PageBlock[], skipped: SkippedList): SourceBlock[] {
   const isMain = [({ isInMain }: PageBlock) => isInMain, ({ isInArticle }: PageBlock) => isInArticle].find(

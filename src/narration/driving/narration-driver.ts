@@ -153,10 +153,10 @@ export class NarrationDriver {
     this.refresh(state);
     for (;;) {
       this.#nextChange = Promise.withResolvers<void>();
-      await this.#readParts(plan);
+      await this.#inspectParts(plan);
       if (this.#leaving.signal.aborted) return;
       const step = this.#next();
-      if (step.kind === "make_part") this.#begin(plan, step.part);
+      if (step.kind === "make_part") this.#beginPart(plan, step.part);
       else if (step.kind === "join") await this.#join(plan, step);
       else if (step.kind === "wait") await this.#nextChange.promise;
       else if (await this.#storeEnd(step.isWhole)) return;
@@ -175,10 +175,10 @@ export class NarrationDriver {
   }
 
   /**
-   * Inspects all parts when the driver starts. Does so again after a call that has changed the takes, the name or the
-   * choice for failed parts, and after a call that has requested the narration again.
+   * Inspects all parts when the driver starts, and again after each call that has changed the narration or requested it
+   * again. Such changes are other takes, another name, or another choice for failed parts.
    */
-  async #readParts(plan: StoredPlan): Promise<void> {
+  async #inspectParts(plan: StoredPlan): Promise<void> {
     const { repository, partOperations, clock } = this.#deps;
     const [state, seen] = [this.#state, this.#inspectedState];
     if (state === null || (seen !== null && !hasChangedChoice(seen, state))) return;
@@ -224,9 +224,10 @@ export class NarrationDriver {
   }
 
   /**
-   * Changes the stored state. If a call has changed it since the last inspection of the parts, keeps the call's state.
+   * Changes the stored state. Keeps the stored state instead if a call has changed the narration since the last
+   * inspection of the parts.
    *
-   * @returns `false` if the call's state was kept
+   * @returns `false` if the state that the call stored was kept
    */
   async #change(change: (before: NarrationState) => NarrationState): Promise<boolean> {
     const inspectedState = this.#inspectedState;
@@ -237,7 +238,7 @@ export class NarrationDriver {
     return inspectedState === null || !hasChangedChoice(inspectedState, state);
   }
 
-  #begin(plan: StoredPlan, part: number): void {
+  #beginPart(plan: StoredPlan, part: number): void {
     const state = this.#inspectedState;
     if (state === null) return;
     const controller = new AbortController();
@@ -246,7 +247,7 @@ export class NarrationDriver {
     this.#runningParts.set(part, controller);
     const isHalted = this.#blockingProblem !== null || this.#state?.status !== "running";
     const partEnd =
-      isSent && isHalted ? this.#awaitSent(plan, state, part) : this.#create(plan, state, part, controller);
+      isSent && isHalted ? this.#awaitSent(plan, state, part) : this.#makePart(plan, state, part, controller);
     if (!isSent) this.#unsentParts.add(controller);
     const end = async (outcome: PartState | "out_of_credits"): Promise<void> => {
       this.#unsentParts.delete(controller);
@@ -255,7 +256,7 @@ export class NarrationDriver {
       this.#runningParts.delete(part);
       this.#isOutOfCredits = outcome === "out_of_credits" && this.#runningParts.size > 0;
       this.#setPartState(part, outcome === "out_of_credits" ? "open" : outcome);
-      if (outcome === "saved") await this.#noteSaved();
+      if (outcome === "saved") await this.#storeSavedCount();
     };
     void partEnd
       .catch((error: unknown): PartState => {
@@ -267,8 +268,8 @@ export class NarrationDriver {
   }
 
   /**
-   * Sets the state of a part and of its equal parts, because equal parts are one task. Leaves other parts that are
-   * running unchanged.
+   * Sets the state of a part and of its equal parts, because equal parts are one task. Does not change equal parts that
+   * are running themselves.
    */
   #setPartState(part: number, outcome: PartState): void {
     const first = this.#firstEqualParts[part];
@@ -278,7 +279,7 @@ export class NarrationDriver {
     });
   }
 
-  async #create(
+  async #makePart(
     plan: StoredPlan,
     state: NarrationState,
     part: number,
@@ -326,8 +327,8 @@ export class NarrationDriver {
   async #awaitSent(plan: StoredPlan, state: NarrationState, part: number): Promise<PartState> {
     await this.#deps.partOperations.finish(partRequest(plan, state, part), { signal: this.#leaving.signal });
     const status = await this.#stateOf(plan, state, part);
-    // If the task still runs, do not wait for it again. This driver has waited for it once, and the process that works
-    // on it now saves the audio. Until then the part counts as open, which means not saved.
+    // If the task still runs, do not wait for it again. This driver has waited once, and another process now works on
+    // the task and will save the audio. Until the audio is saved, the part counts as open, which means not saved.
     return status === "sent" ? "open" : status;
   }
 
@@ -379,7 +380,7 @@ export class NarrationDriver {
   }
 
   /** Stores the number of saved parts, for lists and other processes. */
-  async #noteSaved(): Promise<void> {
+  async #storeSavedCount(): Promise<void> {
     const { clock, log } = this.#deps;
     const figures = { savedParts: this.#savedParts, lastSavedAtMs: clock.wallMs() };
     await this.#change((before) => ({ ...before, ...figures })).catch((cause: unknown) =>
@@ -406,8 +407,8 @@ export class NarrationDriver {
       const { signal } = this.#leaving;
       const request = { narrationId, plan, state, file, parts: sources, isWhole, signal };
       const joinedFile = await this.#deps.fileJoiner.join(request);
-      // Record this file even if a call has requested another file meanwhile. A file that is joined later may replace
-      // this one.
+      // Record the joined file even if a call has changed the narration during the joining. A file that is joined later
+      // may then replace the recorded one.
       const newState = await this.#deps.repository.change(narrationId, (before) => ({
         ...before,
         files: withFile(before.files, joinedFile),
@@ -493,7 +494,7 @@ export class NarrationDriver {
   }
 
   /**
-   * Stores the end, with the problems that led to it.
+   * Stores the final status of the narration and its problems.
    *
    * @returns `false` if a call has requested something else meanwhile
    */
@@ -508,8 +509,8 @@ export class NarrationDriver {
     const savedParts = this.#savedParts;
     return await this.#change((before) => {
       const end = { status: isWhole ? "finished" : "stopped", problems } as const;
-      // If a call has stopped the narration, keep that stop as the reason for the end. The exception is a narration
-      // whose files are all whole: store it as finished.
+      // If all files are whole, store the narration as finished, even if a call has stopped it. If files are missing
+      // and a call has stopped the narration, keep the status and problems that the call stored.
       return { ...before, savedParts, ...(before.status === "running" || isWhole ? end : {}) };
     });
   }

@@ -72,8 +72,8 @@ export class NarrationDrivers {
   }
 
   /**
-   * Resolves at the next change that the driver announces, or after `ms` milliseconds. Without this limit a call would
-   * miss the progress that a driver in another process makes.
+   * Resolves at the next change that the driver announces, or after `ms` milliseconds. The time is limited, because a
+   * driver in another process does not announce its changes here.
    */
   async waitForChange(driver: NarrationDriver | undefined, ms: number, signal: AbortSignal): Promise<void> {
     const answered = new AbortController();

@@ -27,7 +27,8 @@ export class NarrationLease {
   }
 
   /**
-   * Acquires the lease. If another process has it, waits as long as the narration runs, because that process may end.
+   * Acquires the lease. If another process has the lease, waits until that process ends or the narration no longer
+   * runs.
    *
    * @param signal ends the wait when nobody in this process waits any more
    * @returns `false` if this process does not drive the narration

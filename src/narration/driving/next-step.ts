@@ -18,8 +18,8 @@ export interface FileProgress {
   /** Indexes of the file's parts in the plan, in reading order. */
   readonly partIndexes: readonly number[];
   /**
-   * The result of joining since the last inspection of the parts. `incomplete`: parts are missing. `null`: the file was
-   * not joined.
+   * The result of joining the file since the last inspection of the parts. `incomplete`: the file was joined without
+   * some of its parts. `null`: joining was not tried.
    */
   readonly made: "whole" | "incomplete" | "failed" | null;
 }
@@ -32,8 +32,8 @@ export interface NarrationProgress {
   /** Whether no create may be sent, because the narration was stopped or an error prevents it. */
   readonly isHalted: boolean;
   /**
-   * Whether a part was started, but its create is not sent yet. If so, no other part starts, because the create of the
-   * other part might be sent first.
+   * Whether a part was started, but its create is not sent yet. No other part starts during this time, because the
+   * create of the other part might be sent first.
    */
   readonly hasUnsentPart: boolean;
   /** Whether the limit or the budget allows no create until a running part ends. */
@@ -57,8 +57,9 @@ export type DriverStep =
 const MAX_CONCURRENT_PARTS = 3;
 
 /**
- * Sent parts come first, because their credits are reserved. All others start in reading order, so that the paid parts
- * are the beginning of the text. A file is joined when its parts are saved and no further part can start now.
+ * Decides what the driver does next. Parts whose creates were sent come first, because their credits are reserved. The
+ * other parts start in reading order, so that an unfinished narration has the beginning of the text. If no part can
+ * start now, a file whose parts are all saved is joined.
  */
 export function decideNextStep(progress: NarrationProgress): DriverStep {
   const { partStates, files } = progress;

@@ -43,7 +43,7 @@ function cutProblem(seconds: number, pace: number, usualPace: number): string | 
 /**
  * Finds parts of one file that a person should check.
  *
- * @param joined the positions of `parts` in the file, in the same order
+ * @param joined where each of `parts` begins and ends in the file, in the order of `parts`
  * @param leads seconds of silence at the start of each part of a timeline
  */
 export function doubtfulParts(

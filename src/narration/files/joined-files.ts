@@ -164,22 +164,22 @@ async function removeCompanions({ captions, srt, chapters }: Companions, root: s
 }
 
 /**
- * Whether no file has this name with the extension of another audio format. Such a file would share its captions.
- * Players find captions by the name without its extension.
+ * Whether no file has this name with the extension of another audio format. Two such files would share their captions,
+ * because players find captions by the name without its extension.
  */
-async function isNameOfItsOwn(folder: OutputFolder, name: string): Promise<boolean> {
+async function isFreeInOtherFormats(folder: OutputFolder, name: string): Promise<boolean> {
   const extension = extname(name);
   const otherExtensions = Object.values(FILE_EXTENSIONS).filter((other) => other !== extension);
   const stem = basename(name, extension);
-  const nameStates = await Promise.all(
+  const prechecks = await Promise.all(
     otherExtensions.map((other) => precheckFileName(folder, `${stem}${other}`)),
   );
-  return nameStates.every((verdict) => verdict === "free");
+  return prechecks.every((result) => result === "free");
 }
 
 /**
- * Whether the sheet gives this name to another row. Names can collide, because a number is added to a name that is
- * already taken.
+ * Whether the sheet gives this name to another row. This can happen after a number was added to a name that already
+ * exists.
  */
 function isNameOfOtherRow({ plan, file }: FileJoinRequest, name: string): boolean {
   const folded = (text: string): string => text.normalize("NFC").toLowerCase();
@@ -299,7 +299,8 @@ async function joinParts(
     fileName: name,
     replacedFile: replaced === null ? null : await planReplacement(folder, name, replaced.file),
     mayBeNamed: async (tried) =>
-      !isNameOfOtherRow(fileRequest, tried) && (!hasCompanions || (await isNameOfItsOwn(folder, tried))),
+      !isNameOfOtherRow(fileRequest, tried) &&
+      (!hasCompanions || (await isFreeInOtherFormats(folder, tried))),
     keepsOtherFormat: false,
     format,
     clock,

@@ -4,8 +4,8 @@ import { chapterNumbers } from "../text/chapters/chapter-number.ts";
 
 export interface ChapterSum {
   /**
-   * The number that {@link chapterNumbers} gives the heading; `null` if the headings of the text are numbered and this
-   * one is not.
+   * The chapter number from {@link chapterNumbers}; `null` for a heading without a number in a text whose chapters are
+   * numbered.
    */
   readonly number: number | null;
   /** `null` for the text before the first heading. */

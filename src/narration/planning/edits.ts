@@ -53,7 +53,7 @@ function refuse(quote: string, rule: string): never {
 
 /**
  * Maximum lengths of a quote and of a replacement. A longer quote is a mistake. A longer replacement should be narrated
- * as a text of its own, because only whole texts are planned in a worker thread when they are long.
+ * as a text of its own: long texts are planned in a worker thread, but edits are not.
  */
 const MAX_QUOTE_CODE_UNITS = 2000;
 const MAX_REPLACEMENT_CODE_UNITS = 50_000;
@@ -75,8 +75,8 @@ function applyEdit(texts: readonly string[], { quote, replacement }: Edit): stri
 }
 
 /**
- * Reads a replacement in the same way as the narration's text. Rows of a sheet and cues are spoken as they are
- * written.
+ * Reads a replacement in the same way as the narration's text. Returns a replacement in a row of a sheet or in a cue
+ * unchanged, because rows and cues are spoken as they are written.
  */
 function spokenReplacement({ quote, replacement }: Edit, plan: StoredPlan): string {
   const isVerbatim =
@@ -133,8 +133,8 @@ function changedWords(parts: readonly StoredPart[], replacement: string): string
 }
 
 /**
- * Builds the remarks of an edited plan: its new words, the earlier remarks that are still true, its short parts, and
- * brackets in replacements.
+ * Builds the remarks of an edited plan. They show the new words, repeat the earlier remarks that are still true, and
+ * report short parts and brackets in replacements.
  */
 function editedRemarks(
   remarks: readonly string[],

@@ -5,7 +5,7 @@ import { checkFileName } from "../../files/file-name.ts";
 import type { InputText } from "../../files/input-format.ts";
 import type { OutputFolder } from "../../files/output-folder.ts";
 import type { Pronunciation } from "../../pronunciation.ts";
-import { secretRefused } from "../../redaction.ts";
+import { secretRefusedError } from "../../redaction.ts";
 import { checkRoomForNames, stemOf } from "../files/joined-files.ts";
 import type { NarrateChanges } from "../state/changes.ts";
 import { inheritedTakes } from "../state/inherited-takes.ts";
@@ -67,8 +67,8 @@ async function planSource(
   source: Exclude<NarrateSource, { kind: "narration" }>,
 ): Promise<StoredPlan> {
   if (source.kind === "text") {
-    const { planWithoutBlocking: planText } = await import("./plan-without-blocking.ts");
-    const plan = await planText(source.source, source.options);
+    const { planWithoutBlocking } = await import("./plan-without-blocking.ts");
+    const plan = await planWithoutBlocking(source.source, source.options);
     return source.fileName === undefined ? plan : { ...plan, sourceName: source.fileName };
   }
   const { plan, state } = await loadById(repository, source.narrationId);
@@ -101,7 +101,7 @@ export async function findNarration(deps: FindNarrationDeps, source: NarrateSour
   if (source.kind === "narration") return await loadById(repository, source.narrationId);
   const plan = await planSource(repository, source);
   // Check the planned text, because markup, entities or invisible characters may hide a secret in the input.
-  if (holdsSecret(JSON.stringify(plan))) throw secretRefused("The text, as it is read, holds");
+  if (holdsSecret(JSON.stringify(plan))) throw secretRefusedError("The text, as it is read, holds");
   const narrationId = deriveNarrationId(origin, plan);
   const takes = await inheritedTakes(repository, plan);
   if (await repository.knows(narrationId)) {
@@ -130,7 +130,7 @@ export async function findChecked(
   { fileName, maxCredits }: NarrateChanges,
 ): Promise<FoundNarration> {
   if (fileName !== null) checkFileName(fileName);
-  if (fileName !== null && deps.holdsSecret(fileName)) throw secretRefused("The file name holds");
+  if (fileName !== null && deps.holdsSecret(fileName)) throw secretRefusedError("The file name holds");
   const found = await findNarration(deps, source);
   const { state } = found;
   if (maxCredits !== null) {

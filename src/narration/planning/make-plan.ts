@@ -23,7 +23,8 @@ export interface PlanOptions {
   readonly pronunciations?: readonly Pronunciation[];
   readonly pauseSeconds: number;
   /**
-   * Whether each pause between paragraphs is as long as `pauseSeconds`. Such a plan has more parts, so it costs more.
+   * Whether there is a pause of `pauseSeconds` between any two paragraphs. A plan with these pauses has more parts, so
+   * it costs more.
    */
   readonly keepsPauses?: boolean;
   readonly files: "one" | "chapters";
@@ -32,8 +33,8 @@ export interface PlanOptions {
 }
 
 /**
- * A text; or, for another kind of file, a function that reads the file into blocks. The function adds what it leaves
- * out to `skipped`.
+ * Either a text, or a function that reads a file of another kind into blocks. The function adds to `skipped` what it
+ * leaves out.
  */
 export type ProseText =
   | { readonly text: string; readonly format: TextFormat | "srt" | "vtt" }
@@ -70,7 +71,8 @@ export function shortPartsRemarks({
 }
 
 /**
- * Reports that pauses written in the text are kept, such as `[pause 2s]`, and what the pauses between paragraphs cost.
+ * Builds remarks on pauses. One says that pauses written in the text, such as `[pause 2s]`, are kept. Another states
+ * what the pauses between paragraphs cost.
  */
 function pausesRemark(
   { parts, hasWrittenPauses }: NarrationPlan,

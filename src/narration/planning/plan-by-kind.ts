@@ -20,10 +20,10 @@ export async function planByKind(input: InputText, options: PlanOptions): Promis
     return planSheet(input.text, options);
   }
   const { makePlan } = await import("./make-plan.ts");
-  return makePlan(await runningText(input), options);
+  return makePlan(await toProseText(input), options);
 }
 
-async function runningText(input: Exclude<InputText, { format: "sheet" }>): Promise<ProseText> {
+async function toProseText(input: Exclude<InputText, { format: "sheet" }>): Promise<ProseText> {
   if (input.format === "html") {
     const { readHtml } = await import("../books/read-html.ts");
     return { read: (skipped) => readHtml(input.text, skipped) };

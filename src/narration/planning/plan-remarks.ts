@@ -77,8 +77,8 @@ export function edgesRemark({ parts }: { readonly parts: readonly { readonly tex
 const FRONT_BEGIN = "Before the first chapter, ";
 
 /**
- * Matches remarks with amounts that are true of the whole text only, such as credits or the number of parts. These
- * remarks are dropped from a plan that is derived from the plan of the whole text.
+ * Matches remarks that are true of the whole text only, because they state amounts such as credits or the number of
+ * parts. A plan that is derived from the plan of the whole text does not keep these remarks.
  */
 const WHOLE_TEXT_REMARKS =
   /parts are shorter than |^\d+ parts instead of |^Spoken by |^Of \d+ chapters: |^Before the first chapter, /;
@@ -95,8 +95,8 @@ export function inheritedRemarks(
 }
 
 /**
- * Thresholds for a remark on the text before the first heading. The first is the minimum length of that text. The
- * second is the minimum number of sections, which includes that text.
+ * Thresholds for a remark on the text before the first heading: the minimum length of that text, and the minimum number
+ * of sections. That text counts as a section.
  */
 const FRONT_SECONDS = 60;
 const MIN_FRONT_SECTIONS = 4;

@@ -7,8 +7,8 @@ import type { PlanOptions } from "./make-plan.ts";
 import { planAnswerSchema } from "./plan-answer.ts";
 
 /**
- * Maximum time for planning. Five novels take 3 s, and the rest is a reserve for busy machines. The limit is below the
- * 20 s that every call has at least.
+ * Maximum time for planning. Five novels take 3 s, and the rest is a reserve for busy machines. The limit is below 20
+ * s, because every call may take at least 20 s.
  */
 const LIMIT_MS = 15_000;
 const MEMORY_MIB = 1024;
@@ -61,7 +61,7 @@ function releaseThread(): void {
 /**
  * Plans an input in a worker thread, with limits of time and memory.
  *
- * @throws AudioError what planning throws; `invalid_request` when it takes too long or too much memory
+ * @throws AudioError any error of planning; `invalid_request` if planning takes too long or too much memory
  */
 export async function planInThread(source: InputText, options: PlanOptions): Promise<StoredPlan> {
   await takeThread();
@@ -79,8 +79,8 @@ async function planAlone(source: InputText, options: PlanOptions): Promise<Store
   } catch (error) {
     // Under `node --permission` a process may not be allowed to start threads.
     if (codeOf(error) !== "ERR_ACCESS_DENIED") throw error;
-    const { planByKind: planInput } = await import("./plan-by-kind.ts");
-    return await planInput(source, options);
+    const { planByKind } = await import("./plan-by-kind.ts");
+    return await planByKind(source, options);
   }
   let timer: NodeJS.Timeout | undefined;
   try {

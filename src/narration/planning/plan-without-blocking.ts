@@ -22,6 +22,6 @@ export async function planWithoutBlocking(source: InputText, options: PlanOption
     const { planInThread } = await import("./plan-thread.ts");
     return await planInThread(source, options);
   }
-  const { planByKind: planInput } = await import("./plan-by-kind.ts");
-  return await planInput(source, options);
+  const { planByKind } = await import("./plan-by-kind.ts");
+  return await planByKind(source, options);
 }

@@ -2,7 +2,7 @@
 import { DEFAULT_PAUSE_SECONDS } from "../text/plan.ts";
 
 /**
- * Builds a remark that names the settings; none if the call kept their defaults.
+ * Builds a remark that names the unused settings. Returns an empty list if the call kept their defaults.
  *
  * @param reason why the settings have no effect, as a clause after "because"
  */

@@ -12,8 +12,8 @@ export interface NarrateChanges {
   /** Whether failed parts are left out; `null` keeps the earlier choice. */
   readonly skipsFailed: boolean | null;
   /**
-   * Whether the narration's files replace files of the same names that this server has saved. Applies to this call
-   * alone.
+   * Whether the narration's files may replace files of the same names that this server has saved. The next call does
+   * not keep this choice.
    */
   readonly mayReplace: boolean;
   readonly fileName: string | null;
@@ -49,8 +49,8 @@ export const withStop = (before: NarrationState): NarrationState =>
   before.status === "running" ? { ...before, status: "stopped", problems: [STOPPED] } : before;
 
 /**
- * Returns the narration as it would be with the takes of a call without `max_credits`. Stores nothing. The preview has
- * the status `planned`, and no files or problems. Returns the same object if these takes are already chosen.
+ * Previews the state with the takes that a call chooses. Stores nothing. The preview has the status `planned`, and no
+ * files or problems. Returns the same object if these takes are already chosen.
  */
 export function previewState(
   before: NarrationState,

@@ -2,8 +2,8 @@
 import {
   type CallHandle,
   type CallHandleDraft,
-  endedHandle,
-  isHandleWanted,
+  endCallHandle,
+  isCallHandleWanted,
 } from "../../ledger/rules/call-handle.ts";
 import { isProcessGone, isProcessHere, type ProcessId } from "../../process-id.ts";
 import type { NarrationFigures, NarrationHandleEnd, NarrationState } from "./narration-state.ts";
@@ -19,7 +19,7 @@ const CANCELLED = {
  * narration runs. If the key has no open call handle, returns a new one.
  */
 export function openCallHandle(open: readonly CallHandle[], draft: CallHandleDraft): CallHandle {
-  const shared = open.find((handle) => isHandleWanted(handle) && handle.keyId === draft.keyId);
+  const shared = open.find((handle) => isCallHandleWanted(handle) && handle.keyId === draft.keyId);
   if (shared !== undefined) return shared;
   const saveOptions = { fileName: null, replace: false, replayed: false };
   return {
@@ -40,8 +40,8 @@ export const withCaller = (state: NarrationState, caller: ProcessId): NarrationS
     : state;
 
 /**
- * Removes the requests of ended processes. Used when this process takes over a narration that no process drives. Also
- * removes the requests of processes on other machines, because nothing shows whether those processes still run.
+ * Removes the requests of ended processes, when this process takes over a narration that no process drives. Removes the
+ * requests of processes on other machines, too, because this process cannot see whether they still run.
  */
 export function withoutEndedProcesses(state: NarrationState, self: ProcessId): NarrationState {
   const callerProcesses = state.callerProcesses.filter((caller) => caller === self || isProcessHere(caller));
@@ -68,7 +68,7 @@ export function endedByState(
 ): CallHandle[] {
   if (status === "running") return [];
   const end: NarrationHandleEnd = { kind: "ended", status, problems, files, figures };
-  return open.map((handle) => endedHandle(handle, end, atMs));
+  return open.map((handle) => endCallHandle(handle, end, atMs));
 }
 
 /** Cancels a call handle. The narration stops unless another call or call handle still wants it. */
@@ -82,7 +82,7 @@ export function withCancelledHandle(
   if (handle === undefined) return { state, handle: null };
   const isLeftRunning = state.callerProcesses.some(isAlive) || open.length > 1;
   const end: NarrationHandleEnd = { kind: "cancelled", figures, isLeftRunning };
-  return { state: isLeftRunning ? state : stopped(state), handle: endedHandle(handle, end, atMs) };
+  return { state: isLeftRunning ? state : stopped(state), handle: endCallHandle(handle, end, atMs) };
 }
 
 /**

@@ -106,7 +106,7 @@ export class NarrationRepository {
     narrationId: string,
     change: (state: NarrationState, open: readonly CallHandle[]) => NarrationState,
   ): Promise<NarrationState> {
-    const changed = await this.changeHandle(narrationId, (before, open) => ({
+    const changed = await this.changeWithHandle(narrationId, (before, open) => ({
       state: change(before, open),
       handle: null,
     }));
@@ -114,7 +114,7 @@ export class NarrationRepository {
   }
 
   /** Changes the state as {@link change} does, and opens or ends a call handle in the same transaction. */
-  async changeHandle<Changed extends CallHandle | null>(
+  async changeWithHandle<Changed extends CallHandle | null>(
     narrationId: string,
     change: (
       state: NarrationState,

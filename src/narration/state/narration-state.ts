@@ -46,7 +46,10 @@ const pronunciationSchema = z.object({
 
 export const storedPlanSchema = z.object({
   version: z.literal(STORED_VERSION),
-  /** Unknown settings are errors. If an older version of this program ignored them, it would pay for wrong parts. */
+  /**
+   * Unknown settings are errors, because a newer version of this program may have stored them. An older version that
+   * ignored them would pay for wrong parts.
+   */
   settings: narrationSettingsSchema.strict(),
   /** Seconds of silence after a part that ends a paragraph. */
   pauseSeconds: z.number().nonnegative(),
@@ -115,7 +118,10 @@ const narrationFileSchema = z.object({
   /** The captions as SubRip, if both forms are saved. `captions` is then WebVTT. */
   srt: savedTextSchema.optional(),
   chapters: savedTextSchema.nullable(),
-  /** The requested name, if it was taken and the file got a name with a number instead; otherwise `null`. */
+  /**
+   * The requested name if another file already had it, so that this file got a name with a number; `null` if the file
+   * has the requested name.
+   */
   takenName: z.string().nullable(),
   /** A hash of the parts, pauses and name that the file was made from. */
   madeFrom: z.string(),
@@ -194,8 +200,8 @@ export const narrationStateSchema = z.object({
   /** Parts with another take than the first, or with their own speed. */
   takes: z.array(retakeSchema),
   /**
-   * Number of times that calls have started the narration. By this number, a driver notices that the narration was
-   * started again, and does not end it.
+   * Number of times that calls have started the narration. A driver does not end a narration whose number has changed,
+   * because a call has started it again.
    */
   startCount: z.int().nonnegative(),
   /**
@@ -224,8 +230,8 @@ export const narrationStateSchema = z.object({
   savedParts: z.int().nonnegative(),
   createdAtMs: z.number(),
   /**
-   * When the narration last began to run. The pace is computed from this time and from `savedAtBegin`, the number of
-   * parts that were saved before.
+   * When the narration last began to run. The time that the missing parts will take is estimated from this time and
+   * from `savedAtBegin`, the number of parts that were saved before it.
    */
   begunAtMs: z.number().nullable(),
   savedAtBegin: z.int().nonnegative(),

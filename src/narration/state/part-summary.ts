@@ -28,7 +28,10 @@ export interface PartSummary {
   readonly missingTasks: number;
   readonly estimatedSeconds: number;
   readonly savedSeconds: number;
-  /** Length and likely charge of each part, in the order of the plan. A paid part costs nothing more. */
+  /**
+   * Length and likely charge of each part, in the order of the plan. The charge is 0 for a part that is already paid,
+   * and for all but the first of equal parts.
+   */
   readonly estimates: readonly PartEstimate[];
 }
 

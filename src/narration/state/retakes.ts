@@ -7,9 +7,8 @@ export interface Retake {
   /** Identifies the part: words that occur in no other part, `cue 12` for subtitles, or `row 5` for a sheet. */
   readonly quote: string;
   /**
-   * Number of the take. Repeating a call with the same number costs nothing. The number 1 restores the first take, at
-   * no cost. If the number is absent, a retake with a speed keeps the present take, and a retake without a speed means
-   * {@link USUAL_RETAKE}.
+   * Number of the take. A take that was already made costs nothing; 1 restores the first take. If the number is absent
+   * and `speed` is given, the part keeps its present take. If both are absent, the take is {@link USUAL_RETAKE}.
    */
   readonly take?: number | undefined;
   /** Speed of the part; absent for the plan's speed. */

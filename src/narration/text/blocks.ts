@@ -8,8 +8,8 @@ export type SourceBlock =
       readonly kind: "paragraph";
       readonly text: string;
       /**
-       * Whether only a pause divides this paragraph from the previous one. If so, both have the same speaker, unless
-       * this paragraph begins with a label.
+       * Whether only a pause divides this paragraph from the previous one. The speaker then stays the same, except
+       * where this paragraph begins with a label.
        */
       readonly continues?: boolean;
     }

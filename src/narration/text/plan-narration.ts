@@ -24,7 +24,7 @@ const LOST_CHARACTER = "\ufffd";
 const LOST_CONTEXT_CODE_UNITS = 30;
 
 /**
- * Returns the pause before a run. Before a heading or after a thematic break, it is never shorter than the pause
+ * Returns the pause before a run. The pause before a heading or after a thematic break is never shorter than the pause
  * between paragraphs.
  */
 function pauseAt(edge: RunBreak, pauseSeconds: number): number {

@@ -12,11 +12,12 @@ export const PLAN_VERSION = 2;
 export const DEFAULT_PAUSE_SECONDS = 0.6;
 
 /**
- * Maximum number of parts: twice as many as 8 MiB of prose need. A text with more parts consists of headings or labels.
+ * Maximum number of parts: twice as many as 8 MiB of prose need. Only a text that consists of headings or labels needs
+ * more.
  */
 export const MAX_PARTS = 20_000;
 
-/** Speakers by name. A speaker who is given only as a voice id takes all settings from the narration. */
+/** Speakers by name. If a speaker has only a voice id, all settings come from the narration. */
 export type Voices = Readonly<Record<string, VoiceId | Speaker>>;
 
 /** A speaker with a voice and settings of their own. */

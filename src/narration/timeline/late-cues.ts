@@ -26,8 +26,8 @@ function timedPart(plan: StoredPlan, state: TakesOfState, index: number, lengthS
 }
 
 /**
- * Estimates how late the cues of a plan will be. The length of a paid part is known. If its speed changes, its new
- * length is computed from the known one.
+ * Estimates how late the cues of a plan will be. Uses the known lengths of paid parts. If the speed of a paid part
+ * changes, computes the new length from the known length.
  */
 export async function likelyLate(
   partOperations: Pick<PartOperations, "find">,
@@ -56,7 +56,7 @@ export interface HeardPart extends Span {
 }
 
 /**
- * Reports each cue that begins late in a file, with the part before it.
+ * Reports each cue that begins late in a file, and the part that delays it.
  *
  * @param heard the parts in order
  */
@@ -70,11 +70,11 @@ export function lateCues(
     ...timedPart(plan, state, index, endSeconds - startSeconds),
     leadSeconds,
   }));
-  const lateCues = overruns(
+  const found = overruns(
     timed,
     heard.map(({ startSeconds }) => startSeconds),
   );
-  const reported = lateCues
+  const reported = found
     .slice(0, MAX_LATE)
     .map(({ part, nextCue, lateSeconds, othersLate, fittingSpeed }) => {
       const cue = timed[part]?.cue;
@@ -86,7 +86,7 @@ export function lateCues(
       const message = `Cue ${nextCue} begins ${lateSeconds.toFixed(1)} s late${othersNote}: this part is too long; ${remedy}.`;
       return { part: heard[part]?.index ?? null, code: "late", message };
     });
-  const rest = lateCues.length - reported.length;
+  const rest = found.length - reported.length;
   if (rest === 0) return reported;
   const message = `${rest} more parts run into the next cue; a higher speed for the whole makes fewer late.`;
   return [...reported, { part: null, code: "late", message }];

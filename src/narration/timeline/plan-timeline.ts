@@ -41,8 +41,8 @@ const SENTENCE_GAP_SECONDS = 1.5;
 /** Maximum length of a sentence. It is short, so that voice and picture stay together. */
 const MAX_SENTENCE_SECONDS = 20;
 /**
- * Minimum share of utterances that contain the end of a sentence, such as a full stop. If fewer do, each cue is a
- * sentence. Otherwise a sentence may extend over several cues.
+ * Minimum share of utterances that contain the end of a sentence, such as a full stop. With a smaller share, each cue
+ * is a sentence. With this share or more, a sentence may extend over several cues.
  */
 const MARKS_SHARE = 0.1;
 const MARK = /[.!?…](?=[”’"'»)\s]|$)|[。！？．｡]/;
@@ -252,7 +252,9 @@ function continuesSentence(last: Sentence, cue: Cue, text: string): boolean {
   return !sentenceStarts(`${last.text} ${text}`).includes(last.text.length + 1);
 }
 
-/** Divides text that is too long for one task into several parts, of which only the first has a time. */
+/**
+ * Builds the parts of a sentence: several parts if the text is too long for one task. Only the first part has a time.
+ */
 function buildParts({ cue, isFirst, voice: speaker, text }: Sentence, usualSpeed: number): PlannedPart[] {
   const { voice, speed = usualSpeed, pitch, volume } = speaker ?? {};
   const settings = {

@@ -84,8 +84,8 @@ function readBlocks(lines: readonly string[], isVtt: boolean, skipped: SkippedLi
     if (times !== null) {
       const above = lines[index - 1] ?? "";
       const isId = above.trim() !== "" && cueTimes(above) === null;
-      // Without a blank line between two cues, the number of the second was read as text of the first. Remove the
-      // number from that text.
+      // If two cues have no blank line between them, the number of the second cue was read as text of the first cue.
+      // Remove the number from the first cue.
       if (isId && NUMBER.test(above) && last?.lines.at(-1) === above) last.lines.pop();
       const isOwn = isId && (NUMBER.test(above) || (lines[index - 2] ?? "").trim() === "");
       cues.push({ ...times, id: isOwn ? above.trim() : null, lines: [] });

@@ -80,8 +80,8 @@ export async function listedNarrations(
     )
       continue;
     const row = await listedNarration(repository, entry, root);
-    // Count the saved parts again. Parts that were running when the narration stopped are saved later, and the state
-    // does not count them, because no driver updates it.
+    // Count the saved parts of a stopped narration again. Parts that were running when the narration stopped may have
+    // been saved since. No driver adds them to the stored state.
     const isStopped = row.status === "stopped";
     found.push(
       isStopped ? { ...row, savedParts: await countSaved(await repository.get(row.narrationId)) } : row,

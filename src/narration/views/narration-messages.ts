@@ -95,7 +95,7 @@ export function describeFilesBriefly({ isSheet, files, parts }: NarrationView): 
 }
 
 /**
- * Reports the parts that belong to no file yet. A part that an incomplete file lacks is reported with that file
+ * Reports the parts that no file contains yet. If an incomplete file lacks a part, the part is reported with that file
  * instead.
  */
 function describeUnjoinedParts({ status, files, parts, unjoinedParts }: NarrationView): string {
@@ -234,8 +234,8 @@ export function listChapters({ chapters }: NarrationView): string {
 const RESERVATION_RULE = `each part holds ${RESERVED_CREDITS} credits until it ends`;
 
 /**
- * Explains the effect of a limit below the suggested one. The narration may end early, or have room for only one part
- * at a time.
+ * Explains the effect of a credit limit below the suggested one. The narration may end early, or may have credits for
+ * only one part at a time.
  */
 function describeLowLimit(limit: number, view: NarrationView): string {
   const { estimate, suggestedMax } = view.credits;
@@ -260,7 +260,7 @@ function soFar({ parts, credits }: NarrationView): string {
 /**
  * Describes the status and its reason, without the next step.
  *
- * @param saved the sentence about saved files. It is shorter for the structured form, which lists the files in a field
+ * @param saved the sentence about saved files; shorter for the structured form, which lists the files in a field
  */
 export function narrationMessage(view: NarrationView, saved = describeFiles(view)): string {
   const { status, remarks, unspoken } = view;

@@ -62,8 +62,9 @@ const EXCERPT_CODE_POINTS = 60;
 const ESTIMATE_MARGIN = 1.2;
 
 /**
- * Returns the suggested limit. It is the likely charge with a margin for longer parts, plus two reservations, so that
- * two tasks can run at a time until the end. It never exceeds the most that the missing tasks can cost.
+ * Returns the suggested credit limit: the likely charge with a margin for longer parts, plus two reservations. The two
+ * reservations let two tasks run at a time until the end. The suggestion never exceeds the credits charged so far plus
+ * the most that the missing tasks can cost.
  */
 function suggestedMax(charged: number, toCome: number, missingTasks: number): number {
   if (missingTasks === 0) return charged;
@@ -72,14 +73,15 @@ function suggestedMax(charged: number, toCome: number, missingTasks: number): nu
 }
 
 /**
- * Minimum average time per part that the rate limit allows. At the beginning, the rate limit allows several creates at
- * once.
+ * Minimum average seconds per part that the service's limit on creates allows. The first few parts of a narration may
+ * be created at once.
  */
 const MIN_SECONDS_PER_PART = LIMIT_WINDOW_SECONDS / CREATES_PER_WINDOW;
 
 /**
- * Estimates the remaining seconds from the pace up to the last saved part. Before the first part is saved, uses the
- * best possible pace. Until the next part is saved, the estimate falls as time passes, but at most to half.
+ * Estimates the remaining seconds from the average time per part, measured until the last part was saved. Before the
+ * first part is saved, uses `MIN_SECONDS_PER_PART`. Until the next part is saved, the estimate falls as time passes,
+ * but at most to half.
  */
 export function secondsLeft(state: NarrationState, saved: number, nowMs: number): number {
   const { begunAtMs, lastSavedAtMs, savedAtBegin, totalParts } = state;
@@ -139,8 +141,8 @@ export function deriveFigures(
       charged,
       reserved: partSummary.reservedCredits,
       max: state.maxCredits,
-      // Suggest at least the earlier limit of a stopped narration. A lower suggestion would lower that limit if the
-      // caller followed it.
+      // Suggest at least the earlier credit limit of a stopped narration. A caller who followed a lower suggestion
+      // would lower the limit.
       suggestedMax: Math.max(
         suggestedMax(charged, partSummary.estimatedCredits - charged, partSummary.missingTasks) +
           partSummary.strayCredits,

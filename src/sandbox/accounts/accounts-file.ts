@@ -14,8 +14,8 @@ const keySchema = z.strictObject({
 });
 
 /**
- * A purchase or gift of credits. A grant of a subscription covers the current period of the subscription
- * (docs/contract.md, Billing).
+ * A purchase or gift of credits. For a subscription, the grant has the credits of the current period (docs/contract.md,
+ * Billing).
  */
 const grantSchema = z.strictObject({
   kind: z.enum(["pack", "subscription", "gift"]),

@@ -61,9 +61,8 @@ export function reserve(draws: readonly Draw[]): void {
 }
 
 /**
- * Ends a reservation. Charges the reserved credits, grant by grant in the order of `draws`, until the charge is
- * covered. Credits that are not charged return to their grant, whose expiry date does not change (docs/contract.md,
- * Billing). If the charge is 0, all credits return.
+ * Ends a reservation. Takes the charge from the reserved credits, grant by grant in the order of `draws`. The other
+ * reserved credits return to their grants, whose expiry dates do not change (docs/contract.md, Billing).
  */
 export function endReservation(draws: readonly Draw[], chargeCredits: number): void {
   let owed = chargeCredits;

@@ -33,7 +33,10 @@ class SlidingWindow {
 
 export interface AccountLimitsOptions {
   readonly clock: SandboxClock;
-  /** Factor from 0.001 to 1 for the length of both windows. The length is 60 s at factor 1. */
+  /**
+   * Factor for the length of the limit windows of creates and reads, from 0.001 to 1. At factor 1, a limit window is 60
+   * s long.
+   */
   readonly timeScale: number;
   readonly enforced: boolean;
 }

@@ -9,9 +9,10 @@ interface ByteRange {
 /**
  * Resolves a Range header to bytes of a file.
  *
- * Accepts a single range (`bytes=0-99`, `bytes=100-`) and a suffix (`bytes=-100`). Several ranges, a range that begins
- * past the end, and `bytes=-0` are unsatisfiable. Malformed ranges are unsatisfiable, too: the contract answers 416,
- * while plain HTTP would ignore them. A unit other than bytes is ignored, as HTTP requires.
+ * - Accepts a single range (`bytes=0-99`, `bytes=100-`) and a suffix (`bytes=-100`).
+ * - Several ranges, a range that begins past the end of the file, and `bytes=-0` are unsatisfiable.
+ * - A malformed range is unsatisfiable, because the contract answers 416. Plain HTTP would ignore the range.
+ * - A range in a unit other than bytes is ignored, as HTTP requires.
  *
  * @param sizeBytes length of the file, greater than 0
  * @returns the range, `"whole"` if no range applies, or `"unsatisfiable"`

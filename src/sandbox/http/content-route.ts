@@ -7,10 +7,13 @@ import { requestedTask } from "./query-route.ts";
 import type { RouteDeps } from "./route-deps.ts";
 
 /**
- * Answers 200, 206 or 416. HEAD answers like GET without the body, and supports ranges too, because the contract lists
- * `Range` for both. A failed task gets 409 `not_ready` like any task without audio, because the contract has no code
- * for audio that will never exist. A request with `If-Range` gets the whole file, because the service sends no
- * validators that the condition could match.
+ * Answers 200, 206 or 416.
+ *
+ * - HEAD answers like GET, without the body. HEAD supports ranges, because the contract lists `Range` for both methods.
+ * - A failed task gets 409 `not_ready`, like a task that is not ready yet, because the contract has no code for audio
+ *   that will never exist.
+ * - A request with `If-Range` gets the whole file, because the service sends no validators that the condition could
+ *   match.
  */
 async function serveContent(
   site: RouteDeps,

@@ -30,9 +30,13 @@ function parseAudioInput(request: FastifyRequest): AudioInput {
 /**
  * Answers 202 with the new task. A replay gets the original task, whatever its state.
  *
- * The checks for 401, 503 and 413 run before this handler. The handler checks in this order: 400, 429 rate_limit,
- * replay or idempotency_conflict, 403, 402, 429 concurrency_limit (for the account, then for the service's capacity).
- * Only valid creates count toward the 6 a minute.
+ * The checks for 401, 503 and 413 run before this handler. The handler checks in this order:
+ *
+ * - 400
+ * - 429 rate_limit; only creates that passed the check for 400 count toward the 6 a minute
+ * - whether the idempotency key was used before: answers a replay, or idempotency_conflict
+ * - 403, then 402
+ * - 429 concurrency_limit, first for the account, then for the service's capacity
  */
 export function createRoute(app: FastifyInstance, site: RouteDeps): void {
   app.post(GENERATIONS_PATH, async (request, reply) => {

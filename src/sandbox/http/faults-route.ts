@@ -5,9 +5,9 @@ import { invalidRequestError } from "../service-error.ts";
 import { parseJsonBody } from "./request-body.ts";
 
 /**
- * Answers 204 to the body `{ fail_next_tasks?, unavailable?, capacity_full? }`, and 400 to any other. Refuses
- * requests with an `Origin` header, which every browser sends with a POST: the server listens on loopback only,
- * but a web page in a browser on this machine could still reach it.
+ * Answers 204 to the body `{ fail_next_tasks?, unavailable?, capacity_full? }`, and 400 to any other body. Refuses
+ * requests with an `Origin` header, because they come from a browser: every browser sends the header with a POST. A web
+ * page in a browser on this machine could reach the server, although the server listens on loopback only.
  */
 export function faultsRoute(app: FastifyInstance, faults: Faults): void {
   app.post("/sandbox/faults", async (request, reply) => {

@@ -10,7 +10,7 @@ import type { RouteDeps } from "./route-deps.ts";
 const idParameter = z.object({ id: z.string() });
 
 /**
- * Finds the task of a query or download. Counts the request toward the 60 a minute that queries and downloads share.
+ * Finds the task of a query or download. Counts the request toward the limit of 60 queries and downloads a minute.
  *
  * @throws ServiceError rate_limit or not_found. Another account's task gets the same not_found as an id that does not
  *   exist (docs/contract.md, Query).

@@ -37,8 +37,9 @@ async function renderBreath(
   request: SpeechRequest,
   rateHz: number,
 ): Promise<Float32Array> {
-  // Shift the formants: treat the samples as if they had another rate, which changes all frequencies and the duration.
-  // The engine is asked for a pitch and a duration that compensate for this, so that only the formants move.
+  // Shift the formants: treat the samples as if they had another rate. This changes the formants, the pitch and the
+  // duration. The engine is therefore asked for a pitch and a duration that compensate for the change, so that only the
+  // formants differ.
   const takenRateHz = Math.round((FLITE_RATE_HZ * traits.formantShift) / RATE_STEP_HZ) * RATE_STEP_HZ;
   const shift = takenRateHz / FLITE_RATE_HZ;
   const raw = await speakWithFlite({

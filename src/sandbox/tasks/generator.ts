@@ -68,7 +68,10 @@ export class Generator {
     await Promise.all(this.#runs);
   }
 
-  /** Processes a task to its end. Never rejects: an error becomes the task's failure, or is ignored while stopping. */
+  /**
+   * Processes a task to its end. Never rejects: an error makes the task fail. Errors are ignored while the generator
+   * stops.
+   */
   async #run(task: Task): Promise<void> {
     const { clock, tasks, processingSeconds, onFault } = this.#options;
     const stop = this.#stopping.signal;

@@ -34,10 +34,10 @@ export class TaskRegistry {
   }
 
   /**
-   * Creates a task and reserves its credits, or returns the task that this idempotency key created earlier
-   * (docs/contract.md, Idempotency). A refused create leaves the key unused.
+   * Creates a task and reserves its credits. If the idempotency key was used for a task earlier, returns that task
+   * instead (docs/contract.md, Idempotency). After a refused create, the key still counts as unused.
    *
-   * @returns the task, and whether it is a replay, which needs neither credits nor a place in flight
+   * @returns the task, and whether the create is a replay; a replay needs neither credits nor a place in flight
    * @throws ServiceError in this order: idempotency_conflict, purchase_required, insufficient_credits,
    *   concurrency_limit (first for the account's two places in flight, then for the service's capacity)
    */
@@ -46,8 +46,8 @@ export class TaskRegistry {
     idempotencyKey: string,
     input: NormalizedAudioInput,
   ): { task: Task; replayed: boolean } {
-    // Combine the idempotency key with the account, because two accounts may use the same key. The space keeps the
-    // combination unambiguous: idempotency keys contain no space.
+    // Combine the idempotency key with the account, because two accounts may use the same key. A space separates the
+    // two, because idempotency keys contain no space.
     const accountKey = `${idempotencyKey} ${account.id}`;
     const original = this.#byKey.get(accountKey);
     if (original !== undefined) {
@@ -94,7 +94,8 @@ export class TaskRegistry {
         `This account already has ${IN_FLIGHT_TASKS} tasks in progress.`,
       );
     }
-    // The contract has no code for a service at capacity. This code is the closest: it is about tasks in progress.
+    // The contract has no code for a service at capacity. `concurrency_limit` is the closest code, because it is about
+    // tasks in progress.
     if (faults.capacityFull || this.#open.size >= SITE_CAPACITY_TASKS) {
       throw new ServiceError("concurrency_limit", "The site is at capacity. Wait before trying again.");
     }
@@ -103,8 +104,8 @@ export class TaskRegistry {
 
 /**
  * Returns whether two inputs are the same (docs/contract.md, Idempotency). Equal inputs have equal JSON, because the
- * normaliser writes the fields of an input in a fixed order. Inputs with references in another order (`@Audio1`,
- * `@Audio2`) differ.
+ * normaliser writes the fields of an input in a fixed order. The order of the references (`@Audio1`, `@Audio2`)
+ * matters.
  */
 const isSameInput = (one: NormalizedAudioInput, other: NormalizedAudioInput): boolean =>
   JSON.stringify(one) === JSON.stringify(other);

@@ -36,9 +36,9 @@ export function newTaskId(): string {
 }
 
 /**
- * Builds the AudioTask of a task. `output`, `usage`, charge and refund are null until the task ends. A failed task
- * has no output and no usage, was charged 0 and refunded 150. The contract states these fields for succeeded tasks
- * only; in other states the sandbox uses null where any value would be untrue.
+ * Builds the AudioTask of a task. The contract states `output`, `usage`, the charge and the refund for succeeded tasks
+ * only. For other tasks, the sandbox uses null if any other value would be untrue. Before a task ends, all four are
+ * null. For a failed task, `output` and `usage` are null, the charge is 0, and the refund is 150.
  */
 export function taskView({ id, input, state }: Task, baseUrl: string): AudioTask {
   const succeeded = state.status === "succeeded" ? state : null;

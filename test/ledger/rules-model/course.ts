@@ -159,7 +159,7 @@ function taskOf(recordId: string, status: ObservedTask["status"], charged: numbe
     charged_credits: charged,
     refunded_credits: null,
   } as const;
-  const unknown = { audioSeconds: null, output: null, error: null, oddities: [] };
+  const unknown = { audioSeconds: null, output: null, error: null, deviations: [] };
   return { taskId: `task of ${recordId}`, status, billing, ...unknown };
 }
 
@@ -415,7 +415,7 @@ class Run {
           maxCreates: MAX_CREATES,
           windowMs: WINDOW_MS,
           maxInFlight: MAX_IN_FLIGHT,
-          lapseMs: LAPSE_MS,
+          unansweredPlaceTtlMs: LAPSE_MS,
           budget: budget === null ? null : { credits: budget, windowMs: BUDGET_WINDOW_MS },
         }),
       (given) => this.#truth.admission(process, { known, after, sendId, budget, firstAskedMs }, given),

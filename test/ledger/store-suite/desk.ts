@@ -166,7 +166,7 @@ export class Desk {
       maxCreates: 1000,
       windowMs: MINUTE_MS,
       maxInFlight: 1000,
-      lapseMs: LAPSE_MS,
+      unansweredPlaceTtlMs: LAPSE_MS,
       budget: null,
       narrationId: null,
       ...changes,

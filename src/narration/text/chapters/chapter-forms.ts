@@ -17,8 +17,8 @@ export interface ChapterForm {
   readonly style: NumeralStyle;
   readonly hasTitle: boolean;
   /**
-   * The title after the number; `""` if there is none. `null` if the text after the number may be the rest of a
-   * sentence.
+   * The title after the number; `""` if nothing follows the number; `null` if the text after the number may be the rest
+   * of a sentence.
    */
   readonly markedTitle: string | null;
 }

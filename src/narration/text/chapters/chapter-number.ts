@@ -19,7 +19,10 @@ const COUNTED_SHARE = 0.5;
  */
 const LEVEL_PREFERENCE = [LEVEL.chapter, LEVEL.bare, LEVEL.part];
 
-/** Returns the position of a section among the headings: 1 for the first heading, 0 for the text before it. */
+/**
+ * Returns the position of a section among the headings: 1 for the first heading. Returns 0 for the text before the
+ * first heading.
+ */
 export const chapterPosition = (sections: Sections, index: number): number =>
   sections[0]?.title === null ? index : index + 1;
 

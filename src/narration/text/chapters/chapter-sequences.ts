@@ -26,13 +26,13 @@ const MAX_MEMBER_CODE_UNITS = 400;
 /** Minimum median length of the text between the numbers of headings. With less text, the numbers belong to a list. */
 const LISTED_CODE_UNITS = 120;
 /**
- * Minimum mean length of the text below numbers without a word such as "Chapter". With less text, the numbers count
- * verses or steps.
+ * Minimum mean length of the text after each bare number, which has no word such as "Chapter". If the mean is lower,
+ * the numbers count verses or steps.
  */
 const BARE_CODE_UNITS = 400;
 /**
- * Minimum median length of the text between bare numbers if other headings have a word, such as `CHAPTER I`. With less
- * text, the numbers count the stanzas of a song.
+ * Minimum median length of the text between bare numbers, in a text whose other headings have a word, such as `CHAPTER
+ * I`. If the median is lower, the bare numbers count the stanzas of a song.
  */
 const BARE_BELOW_CHAPTERS_CODE_UNITS = 800;
 /** Minimum mean length of the text below decimal numbers, and below numbers beside an unknown word. */
@@ -40,18 +40,22 @@ const UNKNOWN_WORD_CODE_UNITS = 200;
 /** Number of letters that one Chinese or Japanese character counts for in the length of a text. */
 const CJK_WEIGHT = 3;
 
-/** Minimum number of headings in a sequence, by their form. It is higher for forms that often mean something else. */
+/**
+ * Minimum number of headings in a sequence, for each form of heading. The number is higher for forms that often mean
+ * something else.
+ */
 const MIN_UNKNOWN_WORDS = 3;
 const MIN_ROMAN_OR_WORDS = 2;
 const MIN_FIGURES = 3;
 const MIN_NOT_FROM_ONE = 4;
 /**
- * Minimum share of the paragraphs of one form that must belong to the sequence. Otherwise none of them is a heading.
+ * Minimum share of the paragraphs of one form that must belong to a sequence. With a smaller share, no paragraph of
+ * this form is a heading.
  */
 const MEMBERS_SHARE = 0.6;
 /**
- * Some paragraphs that begin with a bare number are too long for a heading. If their share is larger than this, no such
- * paragraph is a heading.
+ * Maximum share of paragraphs that are too long for a heading, among those that begin with a bare number. With a larger
+ * share, none of these paragraphs is a heading.
  */
 const LONG_SHARE = 0.2;
 
@@ -96,9 +100,9 @@ function findMembers(
 }
 
 /**
- * Finds sequences of rising numbers. Bare numbers may skip one number at a time; other numbers may skip any amount. A
- * number out of order is left out if the sequence continues after it, because it belongs to a sentence that mentions a
- * chapter.
+ * Finds sequences of rising numbers. A sequence of bare numbers may skip one number at a time; a sequence of other
+ * numbers may skip any amount. A number out of order is left out if the sequence continues after it. Such a number
+ * belongs to a sentence that mentions a chapter.
  */
 function splitRuns(members: readonly Member[]): Member[][] {
   const runs: Member[][] = [];
@@ -150,12 +154,12 @@ interface Judgement {
 }
 
 /**
- * Decides which of these sequences are headings. The caller passes only sequences of one form. Adds the entries of a
- * table of contents or a list to `contentsEntries`.
+ * Decides which of the given sequences are headings. All of them have the same form. Adds the entries of a table of
+ * contents or a list to `contentsEntries`.
  *
  * @param proseBetween length of the prose from one block to another
- * @param isBelowChapters whether these are bare numbers in a text whose chapters have a word such as "Chapter"; bare
- *   numbers then count something below the chapters
+ * @param isBelowChapters whether the sequences are bare numbers in a text whose chapters have a word such as "Chapter";
+ *   bare numbers then count something below the chapters
  */
 function judgeRuns(
   runs: ReadonlyArray<Member[]>,
@@ -180,8 +184,9 @@ function judgeRuns(
     if (run.length === 1) {
       unlistedCount += 1;
       const [only] = run;
-      // A single number is an entry of a table of contents if two conditions hold. A later sequence begins with the
-      // same number. The number is decimal, which is rare in prose, or the next paragraph lists several entries.
+      // A single number is an entry of a table of contents under two conditions. First, a later sequence begins with
+      // the same number. Second, the number is decimal, which is rare in prose, or the next paragraph lists several
+      // entries.
       const isEntry = only?.level === LEVEL.decimal || contents.has((only?.at ?? -2) + 1);
       if (isRepeatedLater && only !== undefined && isEntry) contentsEntries.add(only.at);
       continue;
@@ -189,8 +194,8 @@ function judgeRuns(
     const end = runs[index + 1]?.[0]?.at ?? endOfText;
     const gaps = run.map(({ at }, member) => proseBetween(at, run[member + 1]?.at ?? end));
     const usualGap = median(gaps.slice(0, -1));
-    // Numbers beside a word for chapters need only some prose between them, unless a later sequence begins with the
-    // same number.
+    // Headings whose numbers stand beside a word for chapters need only some prose between them. If a later sequence
+    // begins with the same number, they need as much prose as other headings.
     const isKnown = run[0]?.kind === "known" && !isRepeatedLater;
     if (usualGap < (isKnown ? 1 : LISTED_CODE_UNITS)) {
       for (const { at } of run) contentsEntries.add(at);

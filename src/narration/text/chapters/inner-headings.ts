@@ -1,8 +1,7 @@
 /**
  * Separates chapter headings from text that follows without a blank line. Evidence: form (a word for chapters with its
- * number, after the end of a sentence) and sequence (at least two such headings with text below). If only one line
- * stands below a heading, the two are not separated, because that line is the title. Lines of a table of contents are
- * not separated either.
+ * number, after the end of a sentence) and sequence (at least two such headings with text below). A single line below a
+ * heading is the title, and stays with the heading. Lines of a table of contents are not separated, either.
  */
 import { ENDS_SENTENCE, hasWords, isCjk } from "../characters.ts";
 import { collapseSpaces } from "../normalise.ts";
@@ -25,8 +24,8 @@ function closesParagraph(lines: readonly string[], at: number): boolean {
 }
 
 /**
- * Whether the line below continues the sentence of a line. The line below then begins with a small letter, or its first
- * word had no room on the line above.
+ * Whether a line and the line below it belong to one sentence: the line below begins with a small letter, or the line
+ * above had no room for the first word below.
  */
 function continuesBelow(lines: readonly string[], at: number): boolean {
   const [line = "", below = "", next = ""] = lines.slice(at, at + 3);

@@ -72,8 +72,8 @@ function lastOccurrences(blocks: readonly SourceBlock[], { keys }: UnnumberedTit
 }
 
 /**
- * Returns the level of a heading. If no heading has a word such as "Chapter", bare numbers are the chapters, and
- * decimal numbers stand directly below them.
+ * Returns the level of a heading. If no heading of the text has a word such as "Chapter", bare numbers have the level
+ * of chapters, and decimal numbers the next level below.
  */
 const levelOfHeading = ({ kind, level }: ChapterForm, hasWord: boolean): number =>
   kind === "bare" && !hasWord ? level - 1 : level;

@@ -14,8 +14,8 @@ const MAX_TITLE_CODE_UNITS = 100;
 const TITLES_BELOW_SHARE = 0.75;
 const MIN_TITLES_BELOW = 3;
 /**
- * Matches lines that are not titles. A full stop at the end does not match, because titles in old books end with one. A
- * full stop inside the line matches, because it separates two sentences.
+ * Matches lines that are sentences, and therefore not titles. A line that only ends with a full stop does not match,
+ * because titles in old books end with one. A line with a full stop between two sentences matches.
  */
 const SENTENCE = /[!?…。！？:：,;][”’"'»」』)）]*$|[a-z]{3}\. \p{Lu}|[:：]\s*\S/u;
 const SPOKEN = /^["“«„「『—–].*[.。][”’"'»」』]?$/;

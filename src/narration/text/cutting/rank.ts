@@ -8,8 +8,8 @@ import { hash } from "node:crypto";
 const LOOK_AHEAD = 4;
 
 /**
- * Number of bytes of a hash that form a rank. A JavaScript number represents every integer of 6 bytes exactly, but not
- * every integer of 7 bytes. 6 bytes have more values than any book has units.
+ * Number of bytes of a hash that form a rank. 6 is the largest number of bytes whose integers a JavaScript number
+ * represents exactly. It suffices, because 6 bytes have more values than any book has units.
  */
 const RANK_BYTES = 6;
 

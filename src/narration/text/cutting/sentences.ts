@@ -32,8 +32,9 @@ function endsSentence(text: string, { run, closers, at, after }: End): boolean {
   const next = characterAt(text, after);
   if (CJK_TERMINATOR.test(run)) return !continuesAfterQuotation(closers, next);
   const isAmongCjk = isCjk(next) || isCjk(characterBefore(text, at));
-  // In Chinese and Japanese, an ellipsis alone is a pause. It ends the sentence in two cases only: before an opening
-  // quotation mark, or at the end of a quotation, unless the sentence continues after the quotation.
+  // In Chinese and Japanese, an ellipsis alone is a pause, with two exceptions. Before an opening quotation mark, it
+  // ends the sentence. At the end of a quotation, it ends the sentence, too, unless the sentence continues after the
+  // quotation.
   if (/^…+$/.test(run) && isAmongCjk) {
     return closers === "" ? CJK_OPENER.test(next) : !continuesAfterQuotation(closers, next);
   }

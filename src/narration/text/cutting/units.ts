@@ -35,7 +35,7 @@ export const PARAGRAPH_JOINT = "\n\n";
 export const measureSpoken = (text: string, start = 0, end = text.length): SpokenSize =>
   spokenSize(text.slice(start, end));
 
-/** Ways to divide a piece that is too long, in the order in which they are tried. Earlier ways leave better gaps. */
+/** Ways to divide a piece that is too long. The ways that leave the best gaps are tried first. */
 const BREAKERS: ReadonlyArray<readonly [gap: Gap, starts: (text: string) => number[]]> = [
   [GAP.sentence, sentenceStarts],
   [GAP.clause, clauseStarts],
@@ -100,8 +100,8 @@ class Breaker {
 /** Maximum length of a title in characters. Most sentences are longer. */
 const MAX_ANNOUNCING_CODE_UNITS = 80;
 /**
- * Maximum number of paragraphs in a row that announce the next one. A longer row is a list, and only its last item may
- * announce a paragraph.
+ * Maximum number of successive paragraphs that each announce the next one, as a title does. A longer series is a list,
+ * of which only the last item may announce a paragraph.
  */
 const MAX_ANNOUNCING_ROW = 3;
 

@@ -17,8 +17,8 @@ const ELEMENTS: ReadonlySet<string> = new Set(
 export const isHtmlElement = (name: string): boolean => ELEMENTS.has(name.toLowerCase());
 
 /**
- * Whether angle brackets contain words. A closing tag, a tag with attributes, a comment, a custom element (`my-tag`)
- * and a component (`Tabs`) are markup.
+ * Whether angle brackets contain words, and not markup. Markup is an HTML element, a closing tag, a tag with
+ * attributes, a comment, a custom element (`my-tag`) or a component (`Tabs`).
  *
  * @param tag with its brackets
  */

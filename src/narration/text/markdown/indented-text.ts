@@ -1,7 +1,7 @@
 /**
- * Decides whether an indented block is text, although it is code in Markdown. Evidence: form, or form and share. A
- * block is text if it begins like a sentence and has no sign of code. It is also text if it looks like a sentence or a
- * clause and nearly all of it is words. Any other block stays code, which is left out and reported.
+ * Decides whether an indented block is text, although it is code in Markdown. Evidence: form, and in doubtful cases
+ * also share. A block is text if it begins like a sentence and has no sign of code. It is also text if it looks like a
+ * sentence or a clause and nearly all of it is words. Any other block stays code, which is left out and reported.
  */
 import { OPENERS } from "../characters.ts";
 

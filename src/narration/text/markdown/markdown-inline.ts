@@ -3,7 +3,7 @@ import type { MarkedToken, Token, Tokens } from "marked";
 import type { SkippedList } from "../blocks.ts";
 import { hasWords } from "../characters.ts";
 import { dropUnspoken, HARD_BREAK } from "../normalise.ts";
-import { hostOf, speakAddresses } from "../plain/web-addresses.ts";
+import { hostOf, shortenAddresses } from "../plain/web-addresses.ts";
 import { ITALIC_MARK } from "../speakers/speaker-labels.ts";
 import { decodeEntities } from "./entities.ts";
 import { isWordsInBrackets } from "./html-elements.ts";
@@ -33,7 +33,7 @@ function isBadge({ tokens }: Tokens.Link): boolean {
 
 function spoken(text: string): string {
   const words = dropUnspoken(decodeEntities(text)).replace(FOOTNOTE_MARK, "").replace(STRAY_EMPHASIS, "");
-  return speakAddresses(words);
+  return shortenAddresses(words);
 }
 
 /** Tags that begin or end a line, such as those of a list inside a table cell. */

@@ -19,7 +19,7 @@ const SIGNS: readonly RegExp[] = [
   /\*\*[^\s*]|(?<![\w*])\*[^\s*][^*\n]{0,200}\*(?![\w*])|__[^\s_]|~~[^\s~]/,
   // Inline code. Old texts quote `like this', with an apostrophe at the end; that is not code.
   /`[^`'\n]{1,200}`/,
-  // Lists and quotations, except page numbers (- 12 -), rules (* * *) and centred lines (> THE END <).
+  // Lists and quotations, but not page numbers (- 12 -), rules (* * *) and centred lines (> THE END <).
   /^ {0,3}[-*+] +(?![-*+\s]|\d+ +[-–]\s*$)\S/m,
   /^ {0,3}\d{1,9}[.)] +\S.*\n {0,3}\d{1,9}[.)] +\S/m,
   /^ {0,3}>(?!.*<[ \t]*$) ?\S/m,

@@ -47,7 +47,7 @@ function joined(base: string, inner: string): string {
 const lowered = (base: string, inner: string): string =>
   /\p{N}$/u.test(base) && /^\p{N}/u.test(inner) ? `${base}_${inner}` : joined(base, inner);
 
-export function speakSuperscripts(text: string): string {
+export function spellOutSuperscripts(text: string): string {
   if (!/<su[pb]>/i.test(text)) return text;
   const language = commonLanguage(text);
   return text.replace(SCRIPT, (_, base: string, tag: string, inner: string, offset: number) => {

@@ -5,12 +5,9 @@
  */
 import type { SkippedList } from "../blocks.ts";
 import type { SkippedKind } from "../plan.ts";
-import { speakSuperscripts } from "./superscripts.ts";
+import { spellOutSuperscripts } from "./superscripts.ts";
 
-/**
- * Each alternative ends at the next character that could begin the same alternative, so that matching takes linear
- * time.
- */
+/** Matching takes linear time, because each alternative stops at the next character with which it could begin again. */
 const MARKUP = new RegExp(
   [
     "(?<code>(?<!`)(?<ticks>`{1,3})(?!`)[^`\\n]{1,1000}\\k<ticks>(?!`))",
@@ -54,7 +51,8 @@ function speakable(text: string, skipped: SkippedList): string {
   if (!ANY.test(text)) return text;
   let spoken = "";
   let from = 0;
-  const between = (to: number): string => speakSuperscripts(withoutCommands(text.slice(from, to), skipped));
+  const between = (to: number): string =>
+    spellOutSuperscripts(withoutCommands(text.slice(from, to), skipped));
   for (const match of text.matchAll(MARKUP)) {
     const { groups = {} } = match;
     spoken += between(match.index);
@@ -64,7 +62,8 @@ function speakable(text: string, skipped: SkippedList): string {
     else if (groups["page"] !== undefined) spoken += groups["label"] ?? groups["page"];
     else if (groups["container"] !== undefined) {
       if (groups["name"] !== "") skipped.add("template", match[0]);
-      // Replace the line of a container by blank lines and its title, because text may stand directly above and below.
+      // Replace the line of a container by its title, with a blank line above and below. The blank lines separate the
+      // title from text that stands directly above or below the container's line.
       spoken += `\n${groups["title"] ?? ""}\n`;
     } else {
       const kind = KINDS.find((name) => groups[name] !== undefined);

@@ -6,8 +6,8 @@
 import type { SkippedList } from "../blocks.ts";
 
 /**
- * Matches words for music. `(music)` in parentheses is removed only if it is alone on its line, because after a
- * sentence it may name a source.
+ * Matches words for music. `(music)` in parentheses is removed only if it is alone on its line. After a sentence, it is
+ * kept, because it may name a source.
  */
 const MUSIC = "(?:(?:soft |upbeat |dramatic |theme )?music(?: playing| fades)?|música|musik|音乐|音楽)";
 const FORMED = new RegExp(
@@ -39,8 +39,8 @@ const KINDS = ["illustration", "page_mark", "time_code", "sound", "note", "footn
 const REFERENCE =
   /(?:(?<=[\p{L}\p{P}])\^?|\^)(?:\[(\d{1,3})\]|\{(\d{1,3})\}|\[([A-Za-z])\])(?:(?![\w([=.])|(?<=\^\[\d{1,3}\])(?!\())/gu;
 /**
- * Matches keywords of RCS, CVS and Subversion, such as `$Id: README,v 1.2 $`. Prices and variables have no second
- * dollar sign.
+ * Matches keywords of RCS, CVS and Subversion, such as `$Id: README,v 1.2 $`. Prices and variables do not match,
+ * because they have no second dollar sign.
  */
 const KEYWORD =
   /\$(?:[A-Z][A-Za-z\d]{1,20}: [^$\n]{0,200} |(?:Author|Date|Header|Id|LastChangedDate|Log|Rev|Revision|Source):?(?=\$\s*$))\$(?![\w$({])/gm;

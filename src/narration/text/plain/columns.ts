@@ -1,7 +1,7 @@
 /**
- * Reads tables with aligned columns: one line for each row, with commas between cells. Evidence: form. Either the table
- * has a ruler of several strokes (`----  ----`, `+++-====-====`), or a gap ends at the same column in each of at least
- * three lines and is wide in one of them. Gaps of justified text are narrow.
+ * Turns tables with aligned columns into one line for each row, with commas between cells. Evidence: form. A table has
+ * a ruler of several strokes (`----  ----`, `+++-====-====`), or a gap that ends at the same column in each of at least
+ * three lines. The gap must be wide in one of these lines, because justified text has narrow gaps.
  */
 import type { SkippedList } from "../blocks.ts";
 import { HARD_BREAK } from "../normalise.ts";

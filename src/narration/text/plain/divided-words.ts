@@ -14,8 +14,8 @@ const WORD = /\p{L}+(?:[-\u2010]\p{L}+)*/gu;
 const plainWord = (word: string): string => word.replace("\u2010", "-").toLowerCase();
 
 /**
- * Joins divided words. An ASCII hyphen is removed only if the word occurs elsewhere without a hyphen. Any other hyphen
- * is kept only if the word occurs elsewhere with a hyphen and never without one.
+ * Joins divided words. If the word occurs elsewhere without a hyphen, the hyphen is removed. If the word occurs
+ * elsewhere only with a hyphen, the hyphen is kept. If the word does not occur elsewhere, only an ASCII hyphen is kept.
  */
 export function joinDividedWords(text: string): string {
   if (!/[-\u2010\u00ad][^\S\n]*\r?\n/.test(text)) return text;

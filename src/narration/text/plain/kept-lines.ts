@@ -20,12 +20,12 @@ const EAST_ASIAN = /[\u3000-\u30ff\u4e00-\u9fff\uff00-\uff60]/g;
 const lineWidth = (line: string): number => line.length + (line.match(EAST_ASIAN)?.length ?? 0);
 
 /**
- * Returns how many columns the first word of a line would take at the end of the line before, with a space. For Chinese
- * and Japanese, returns 4.
+ * Returns the columns that the first word of a line, with a space before it, would take at the end of the line above.
+ * For Chinese and Japanese, returns 4, the width of two characters.
  */
 const firstWordWidth = (line: string): number => (isCjk(line.charAt(0)) ? 4 : 1 + firstWordLength(line));
 
-/** Counts the lines that were not wrapped: the next word had room on the line, or the line matches `ends`. */
+/** Counts the line breaks that no wrapping caused: the line above had room for the next word, or matches `ends`. */
 function freeBreaks(lines: readonly string[], ends?: RegExp): number {
   const widths = lines.map(lineWidth);
   const widest = widths.reduce((max, width) => Math.max(max, width), 0);
@@ -137,8 +137,8 @@ const MAX_PARAGRAPH_CODE_UNITS = 100_000;
 /** Matches a line that begins a paragraph or a speech in Chinese and Japanese. */
 const INDENTED_LINE = /^\u3000/;
 /**
- * Matches Chinese and Japanese lines that are indented by spaces. Such a line begins a paragraph only if most such
- * lines end a sentence. Otherwise the whole block may be indented.
+ * Matches Chinese and Japanese lines that are indented by spaces. Such lines begin paragraphs only if most of them end
+ * a sentence. If fewer do, the whole block may be indented.
  */
 const SPACED_LINE = /^ {2,8}[“「『（\u3040-\u30ff\u4e00-\u9fff]/;
 const SPEECH_LINE = /^[「『（―—]/;
@@ -147,8 +147,8 @@ const ENDING_SHARE = 0.6;
 const MIN_LINES = 3;
 
 /**
- * Matches a heading of a manual page, which has no small letters. The lines below the heading are indented deeper. The
- * heading is not wrapped: its line has room for the first word below. Evidence: sequence.
+ * Matches a heading of a manual page. Such a heading has no small letters, and the lines below it are indented deeper.
+ * Its line has room for the first word below, so the line was not wrapped. Evidence: sequence.
  */
 const HEAD_LINE = /^[^\S\n]*[^\p{Ll}\s:：][^\p{Ll}\n:：]{0,59}$/u;
 const MIN_HEAD_LINES = 3;

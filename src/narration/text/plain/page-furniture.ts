@@ -179,8 +179,8 @@ function lastFilledLine(lines: readonly string[]): string {
 }
 
 /**
- * If rulers divide a table into at least this number of groups of lines, each group is one row, whose cells may have
- * several lines. With fewer groups, each line is a row.
+ * Minimum number of groups into which rulers divide the lines of a table. With this number or more, each group is one
+ * row, whose cells may have several lines. With fewer groups, each line is a row.
  */
 const MIN_GROUPS = 3;
 

@@ -16,7 +16,7 @@ import { keepLines, splitParagraphs } from "./kept-lines.ts";
 import { withoutMailHeaders } from "./mail-headers.ts";
 import { withoutPageFurniture } from "./page-furniture.ts";
 import { withoutCues } from "./subtitles.ts";
-import { speakAddresses } from "./web-addresses.ts";
+import { shortenAddresses } from "./web-addresses.ts";
 
 /** Matches emphasis as Project Gutenberg writes it (`_word_`), but not `snake_case` and `__init__`. */
 const UNDERSCORES = /(?<![\p{L}\p{N}_])_(?=\S)([^_]+)(?<=\S)_(?![\p{L}\p{N}_])/gu;
@@ -28,8 +28,8 @@ const BOLD = /^(\s*)([#=])(\S(?:[^#=]*\S)?)\2(\s*)$/;
 const ITALIC_PARENTHESES = /_(\([^()_\n]+\))_|\(_([^()_\n]+)_\)/g;
 
 /**
- * Matches a line of signs that separates two texts, as in a file of fortunes. The line becomes a paragraph of its own,
- * because it would be spoken inside another paragraph.
+ * Matches a line of signs that separates two texts, as in a file of fortunes. The line becomes a paragraph of its own.
+ * Inside another paragraph, its signs would be spoken.
  */
 const SEPARATOR = /^[ \t]*(?:%{1,3}|([*=~#+_-])(?:[ \t]*\1){2,400})[ \t]*$/gm;
 
@@ -46,7 +46,7 @@ function buildBlock(paragraph: string): SourceBlock {
   if (heading !== null) return { kind: "heading", ...heading };
   const plain = paragraph.replace(BOLD, "$1$3$4");
   const words = plain.includes("_") ? withoutUnderscores(plain) : plain;
-  return { kind: "paragraph", text: speakAddresses(words) };
+  return { kind: "paragraph", text: shortenAddresses(words) };
 }
 
 /** Reads plain text into blocks, and adds what is not spoken to `skipped`. */

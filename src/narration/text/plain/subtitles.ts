@@ -1,6 +1,7 @@
 /**
  * Removes cue numbers and time codes from cues (SRT, WebVTT) inside another text, and joins sentences that several cues
- * share. `../timeline/` reads a text that consists of subtitles. Evidence: form of at least two cues.
+ * share. A text that consists only of subtitles is read by `../timeline/` instead. Evidence: form; there must be at
+ * least two cues.
  */
 import type { SkippedList } from "../blocks.ts";
 import { ENDS_SENTENCE } from "../characters.ts";

@@ -11,7 +11,7 @@ export function hostOf(address: string): string {
 }
 
 /** Replaces every bare address in a text by its host. */
-export function speakAddresses(text: string): string {
+export function shortenAddresses(text: string): string {
   if (!/:\/\/|www\./i.test(text)) return text;
   return text.replace(ADDRESS, (found) => {
     const trailing = TRAILING.exec(found)?.[0] ?? "";

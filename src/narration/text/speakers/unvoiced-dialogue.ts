@@ -21,8 +21,8 @@ const MIN_NAMES = 2;
 /** Minimum average number of lines that a name begins. A term in a list begins fewer lines. */
 const MIN_RECURRENCE = 1.5;
 /**
- * Minimum share of labels whose name differs from that of the label before. Speakers take turns. Columns of a table do
- * not.
+ * Minimum share of labels whose name differs from that of the label before. Speakers take turns, but columns of a table
+ * do not.
  */
 const MIN_CHANGES = 1 / 3;
 

@@ -1,6 +1,6 @@
 /**
- * Encodes MP3 at a constant bitrate. The sound fills whole frames, so all players agree on its length. The encoder's
- * delay takes the place of leading silence.
+ * Encodes MP3 at a constant bitrate. The sound fills whole frames, so all players agree on its length. Players play the
+ * encoder's delay as silence, so the encoder gets less leading silence.
  */
 import type { WasmMediaEncoder } from "wasm-media-encoders";
 import type { SampleRate } from "../../../contract/audio-format.ts";
@@ -17,7 +17,7 @@ const BITRATES_KBPS = {
   48000: 128,
 } as const satisfies Record<SampleRate, number>;
 
-/** Delay of encoder and decoder together, in samples. It is heard as leading silence: 0.14 s at 8 kHz. */
+/** Delay of encoder and decoder together, in samples. Players play the delay as leading silence: 0.14 s at 8 kHz. */
 const DELAY_SAMPLES = 576 + 529;
 /** LAME lowers its input by 5 %. Samples are divided by this factor first, so that all formats are equally loud. */
 const ENCODER_GAIN = 0.95;
@@ -78,7 +78,8 @@ async function encodeFrames(samples: Float32Array, sampleRate: SampleRate): Prom
  * Encodes samples as an MP3 file with an Info frame.
  *
  * @param samples mono, -1 to 1, at `sampleRate`
- * @returns the file, and how many samples it plays: at most the number of `samples` plus the delay plus one frame
+ * @returns the file, and the number of samples that players play: at most the length of `samples` plus the delay plus
+ *   one frame
  */
 export async function encodeMp3(
   samples: Float32Array,

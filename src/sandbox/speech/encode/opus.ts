@@ -69,8 +69,9 @@ async function encodePackets(
 /**
  * Encodes samples as an Opus file in Ogg.
  *
- * @param samples mono, -1 to 1, at {@link opusRateHz} of `sampleRate`
- * @param sampleRate the requested rate in Hz, recorded in the header as the input sample rate; no decoder needs it
+ * @param samples mono, -1 to 1, at the rate that {@link opusRateHz} returns for `sampleRate`
+ * @param sampleRate the requested rate in Hz; the header states this rate as the input sample rate, which no decoder
+ *   needs
  */
 export async function encodeOpus(samples: Float32Array, sampleRate: SampleRate): Promise<Uint8Array> {
   const rateHz = opusRateHz(sampleRate);

@@ -44,8 +44,8 @@ function askedF0Hz(voice: FliteVoice, f0Hz: number): number {
 }
 
 /**
- * Placeholder text of a `<phoneme>` element. The engine speaks the element's phones. From the text it takes only the
- * punctuation.
+ * Placeholder text of a `<phoneme>` element. The engine speaks the element's phones, and uses only the punctuation of
+ * the element's text.
  */
 const PHONES_NAME = "x";
 

@@ -26,8 +26,9 @@ function traits(
 }
 
 /**
- * Settings of each preset. The engine is asked for the mean pitch divided by the formant shift. That quotient is
- * between 110 and 220 Hz, so that an octave up or down stays within the engine's limits of 50 to 500 Hz.
+ * Settings of each preset. The pitch that the engine is asked for is the mean pitch divided by the formant shift. This
+ * quotient must be between 110 and 220 Hz, so that an octave up or down stays within the engine's limits of 50 to 500
+ * Hz.
  */
 const VOICES: Readonly<Record<VoiceId, VoiceTraits>> = {
   stokie_en: traits("awb", 112, 0.96, 1.05, 0.2),

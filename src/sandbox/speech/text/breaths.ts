@@ -11,8 +11,8 @@ export interface Breath {
 }
 
 /**
- * A breath, which the engine speaks in one call, ends with a sentence once it has at least this many syllables. A
- * shorter breath continues with the next sentence, because every call of the engine costs some milliseconds.
+ * The end of a sentence ends a breath that has at least this many syllables. A shorter breath continues with the next
+ * sentence, because each breath is one call of the engine, and each call costs some milliseconds.
  */
 const FEW_SYLLABLES = 8;
 /** A comma ends a breath that has at least this many syllables. */

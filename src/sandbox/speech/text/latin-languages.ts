@@ -111,8 +111,8 @@ const DIGIT_WORDS: Readonly<Record<SpelledLanguage, readonly string[]>> = {
 };
 
 /**
- * Matches Spanish and Portuguese words that are stressed on the last syllable. They end either in a consonant other
- * than n, s and m, or in an accented vowel, which an n or s may follow.
+ * Matches Spanish and Portuguese words that are stressed on the last syllable. These words end in a consonant other
+ * than n, s and m, or in an accented vowel. An n or s may follow the accented vowel.
  */
 const STRESSED_AT_END = /(?:[^aeiouáéíóúâêôãõnsm]|[áéíóúâêôã]o?)[ns]?$/u;
 

@@ -83,7 +83,7 @@ const HELD_I: Readonly<Record<string, string>> = {
   s: "ih",
 };
 
-/** Converts a pinyin syllable without an initial to its final. Replaces or removes a y or w at its beginning. */
+/** Returns the final of a pinyin syllable that has no initial. Replaces or removes the syllable's leading y or w. */
 function bareFinal(syllable: string): string {
   if (syllable.startsWith("yu")) return `ü${syllable.slice(2)}`;
   if (syllable.startsWith("yi")) return syllable.slice(1);

@@ -18,7 +18,7 @@ export const LONG_PAUSE: SpeechToken = { kind: "pause", length: "long" };
 /** The stressed vowel of a word, counted from the end. A word with a single vowel has its stress on that vowel. */
 export type Stress = "last" | "penultimate";
 
-/** Maximum number of phones passed to the engine as one word, because it plans each word as a whole. */
+/** Maximum number of phones passed to the engine as one word, because the engine plans each word as a whole. */
 const MAX_PHONES = 24;
 
 /**

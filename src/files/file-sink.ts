@@ -5,7 +5,7 @@ import { MAGIC_BYTES } from "../contract/audio-format.ts";
 import type { FileDigest } from "./file-content.ts";
 import { flushToDisk, type TemporaryFile } from "./temporary-file.ts";
 
-export class AudioSink implements ByteSink {
+export class FileSink implements ByteSink {
   readonly #file: TemporaryFile;
   #hash: Hash = createHash("sha256");
   #head: Uint8Array = new Uint8Array(0);
