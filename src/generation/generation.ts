@@ -10,7 +10,7 @@ import type { CallHandleOperations, CallHandleOrView } from "./call-handles/call
 import type { CallHandles } from "./call-handles/call-handles.ts";
 import type { GenerationDeps } from "./deps.ts";
 import { Jobs } from "./job/jobs.ts";
-import { paceOfLedger } from "./pace.ts";
+import { readPace } from "./pace.ts";
 import { handleOf } from "./request-handle.ts";
 import { Resumer } from "./resume.ts";
 import type { SavedAudio, TaskView } from "./task-view.ts";
@@ -118,7 +118,7 @@ export function createGeneration(deps: GenerationDeps): Generation {
       generate: (request, call) => generatePart(deps, jobs, request, call),
       hasOtherPronunciation: (request) => hasOtherPronunciation(deps, request),
       finish: (request, call) => finishPart(deps, jobs, request, call),
-      pace: (voice) => paceOfLedger(deps, voice),
+      pace: (voice) => readPace(deps, voice),
     },
     newestSaved: (limit) => newestSaved(deps, limit),
     newestTaskIds: (limit) => newestTaskIds(deps, limit),

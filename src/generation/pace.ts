@@ -14,7 +14,7 @@ const MIN_TASKS = 5;
  */
 const MIN_ESTIMATE_SECONDS = 3;
 /**
- * Maximum of the factor that {@link paceOf} returns; its inverse is the minimum. A ratio beyond these bounds has
+ * Maximum of the factor that {@link computePace} returns; its inverse is the minimum. A ratio beyond these bounds has
  * another cause than the voice, so the bound is used instead.
  */
 const MAX_FACTOR = 2;
@@ -48,7 +48,7 @@ function median(numbers: readonly number[]): number {
  * @param records of finished tasks, in any order
  * @returns 0.5 to 2; 1 if there are too few tasks
  */
-export function paceOf(records: readonly TaskRecord[], voice: string | null): number {
+export function computePace(records: readonly TaskRecord[], voice: string | null): number {
   const all = records.flatMap(measuredPace);
   const ofVoice = all.filter((one) => one.voice === voice);
   const ratios = (ofVoice.length >= MIN_TASKS ? ofVoice : all).map(({ ratio }) => ratio);
@@ -57,13 +57,13 @@ export function paceOf(records: readonly TaskRecord[], voice: string | null): nu
 }
 
 /** Computes the pace from the ledger. Returns 1 if the ledger fails, because an estimate is not worth an error. */
-export async function paceOfLedger(
+export async function readPace(
   { ledger, log }: Pick<GenerationDeps, "ledger" | "log">,
   voice: string | null,
 ): Promise<number> {
   try {
     const records = await ledger.list({ apiKeys: "own", status: "succeeded", limit: MAX_TASKS });
-    return paceOf(records, voice);
+    return computePace(records, voice);
   } catch (error) {
     log.debug(`an estimate was not calibrated: ${String(error)}`);
     return 1;

@@ -1,5 +1,5 @@
 /** Reads captions (WebVTT, SubRip) and chapters (JSON) in the form that this server writes. Ignores all else. */
-import { boundedNumber, entries, fields, text } from "./received.ts";
+import { readEntries, readFields, readNumber, readText } from "./read-fields.ts";
 
 export interface Mark {
   readonly seconds: number;
@@ -34,7 +34,7 @@ export function parseCues(file: string): Cue[] {
         {
           seconds: parseSeconds(found[1], found[2], found[3]),
           end: parseSeconds(found[4], found[5], found[6]),
-          text: text(cueLines, 300),
+          text: readText(cueLines, 300),
         },
       ];
     });
@@ -47,9 +47,9 @@ export function parseChapters(file: string): Mark[] {
   } catch {
     return [];
   }
-  return entries(fields(value)["chapters"], 500).flatMap((entry) => {
-    const seconds = boundedNumber(fields(entry)["startTime"]);
-    const title = text(fields(entry)["title"], 200);
+  return readEntries(readFields(value)["chapters"], 500).flatMap((entry) => {
+    const seconds = readNumber(readFields(entry)["startTime"]);
+    const title = readText(readFields(entry)["title"], 200);
     return seconds === null || title === "" ? [] : [{ seconds, text: title }];
   });
 }
@@ -69,7 +69,7 @@ export function parseParts(table: string): PartRow[] {
     .map((line) => {
       const cells = line.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("\\|", "|"));
       const [, number = "", status = "", , , , , , said = ""] = cells;
-      return { number, status: text(status, 20), text: text(said, 100) };
+      return { number, status: readText(status, 20), text: readText(said, 100) };
     });
 }
 

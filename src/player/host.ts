@@ -1,5 +1,5 @@
 /** Exchanges JSON-RPC messages with the host, by postMessage with the parent window only. */
-import { type Fields, fields, text } from "./received.ts";
+import { type Fields, readFields, readText } from "./read-fields.ts";
 
 /** How long to wait for the host's answer, in milliseconds. */
 export const ANSWER_TIMEOUT_MS = 10_000;
@@ -83,8 +83,8 @@ export async function connectToHost(): Promise<Fields> {
   const appInfo = { name: "audio-generation-mcp", version: "1" };
   const params = { protocolVersion: "2026-01-26", appInfo, appCapabilities: {} };
   const answer = await send("ui/initialize", params, ANSWER_TIMEOUT_MS);
-  hostCapabilities = fields(answer["hostCapabilities"]);
-  return fields(answer["hostContext"]);
+  hostCapabilities = readFields(answer["hostCapabilities"]);
+  return readFields(answer["hostContext"]);
 }
 
 /** Calls a tool of the server. Returns a result even if it has `isError`. @throws HostError as {@link requestHost} does */
@@ -93,7 +93,7 @@ export async function callTool(name: string, args: Fields, patienceMs?: number):
 }
 
 const toHostError = ({ code, message }: Fields): HostError =>
-  GONE.includes(Number(code)) ? new GoneError() : new HostError(text(message) || "The chat refused.");
+  GONE.includes(Number(code)) ? new GoneError() : new HostError(readText(message) || "The chat refused.");
 
 /**
  * Handles messages of the host.
@@ -103,17 +103,17 @@ const toHostError = ({ code, message }: Fields): HostError =>
 export function listen(hear: Readonly<Record<string, (params: Fields) => void>>): void {
   window.addEventListener("message", (event) => {
     if (event.source !== window.parent) return;
-    const message = fields(event.data);
+    const message = readFields(event.data);
     if (message["jsonrpc"] !== "2.0") return;
     const { id, method } = message;
     if (typeof method !== "string") {
       const pending = typeof id === "number" ? waiting.get(id) : undefined;
-      if (message["error"] === undefined) pending?.resolve(fields(message["result"]));
-      else pending?.reject(toHostError(fields(message["error"])));
+      if (message["error"] === undefined) pending?.resolve(readFields(message["result"]));
+      else pending?.reject(toHostError(readFields(message["error"])));
       return;
     }
     const isKnown = Object.hasOwn(hear, method);
-    if (isKnown) hear[method]?.(fields(message["params"]));
+    if (isKnown) hear[method]?.(readFields(message["params"]));
     if (typeof id !== "number" && typeof id !== "string") return;
     if (isKnown || method === "ping") post({ id, result: {} });
     else post({ id, error: { code: -32601, message: "Not known here" } });

@@ -13,7 +13,7 @@ import {
 } from "./host.ts";
 import { Marks } from "./marks.ts";
 import { isRunning, pollUntilMade } from "./poll-task.ts";
-import { fields, text } from "./received.ts";
+import { readFields, readText } from "./read-fields.ts";
 import { DamagedError, type Source } from "./segment.ts";
 import { SoundPlayer } from "./sound-player.ts";
 import { formatClock, nameOf, parseShownResult, type ShownResult, type Sound } from "./sounds.ts";
@@ -213,8 +213,8 @@ function leave(): void {
 
 listen({
   "ui/notifications/tool-input": (params) => {
-    const toolArgs = fields(params["arguments"]);
-    const requestText = text(toolArgs["prompt"], 80) || text(toolArgs["text"], 80);
+    const toolArgs = readFields(params["arguments"]);
+    const requestText = readText(toolArgs["prompt"], 80) || readText(toolArgs["text"], 80);
     if (requestText !== "" && shownResult === null) elementBy("#title").textContent = requestText;
     if (shownResult === null) showStatus("Being made…");
   },

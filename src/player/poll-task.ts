@@ -3,7 +3,7 @@ import { parseParts } from "./captions.ts";
 import { button, element, elementBy, make, showStatus } from "./elements.ts";
 import { callTool, HostError, isSupported } from "./host.ts";
 import { readTable } from "./pieces.ts";
-import { text } from "./received.ts";
+import { readText } from "./read-fields.ts";
 import { parseShownResult, type ShownResult } from "./sounds.ts";
 
 /** Returns the pause before the next poll. It grows, because audio that has taken long usually takes longer still. */
@@ -44,7 +44,7 @@ async function showParts({ id }: ShownResult): Promise<boolean> {
     ),
   );
   const runs = statusLine.startsWith("running. ");
-  if (runs) showStatus(text(statusLine.slice(9)));
+  if (runs) showStatus(readText(statusLine.slice(9)));
   return runs && savedParts < parts.length;
 }
 

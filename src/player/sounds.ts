@@ -1,5 +1,13 @@
 /** Converts a tool's result to what the page shows. */
-import { boundedNumber, entries, type Fields, fields, id, text, textOfResult } from "./received.ts";
+import {
+  type Fields,
+  readEntries,
+  readFields,
+  readId,
+  readNumber,
+  readText,
+  textOfResult,
+} from "./read-fields.ts";
 
 export type Format = "mp3" | "wav" | "pcm" | "ogg";
 
@@ -70,42 +78,42 @@ function parseSound(
   secondsTold: unknown,
   companions: string | null,
 ): Sound | null {
-  const path = text(file["path"], 4096);
+  const path = readText(file["path"], 4096);
   const format = FORMATS.find(([ending]) => ending.test(path))?.[1];
-  const sizeBytes = boundedNumber(file["size_bytes"]);
+  const sizeBytes = readNumber(file["size_bytes"]);
   if (format === undefined || sizeBytes === null || sizeBytes === 0) return null;
-  const seconds = boundedNumber(secondsTold, MAX_SECONDS) || null;
+  const seconds = readNumber(secondsTold, MAX_SECONDS) || null;
   // Results of narrations state no sample rate. It is computed for 16-bit samples of one channel, as in speech.
   const rate =
-    boundedNumber(file["sample_rate"], 200_000) || Math.round(sizeBytes / 2 / (seconds || 1)) || 24_000;
-  const chapter = text(file["chapter"], 200);
+    readNumber(file["sample_rate"], 200_000) || Math.round(sizeBytes / 2 / (seconds || 1)) || 24_000;
+  const chapter = readText(file["chapter"], 200);
   return { uri, path, format, sizeBytes, seconds, sampleRateHz: rate, companions, chapter };
 }
 
 const credits = (value: unknown): string[] => {
-  const count = boundedNumber(value);
+  const count = readNumber(value);
   return count === null ? [] : [`${count} credits`];
 };
 
 function parseTask(facts: Fields, taskId: string, resultText: string, isError: boolean): ShownResult {
-  const audio = fields(facts["audio"]);
+  const audio = readFields(facts["audio"]);
   const uri = `audio://tasks/${encodeURIComponent(taskId)}/content`;
   const sound = parseSound(audio, uri, facts["audio_seconds"], null);
-  const take = boundedNumber(facts["take"], 999);
-  const rate = boundedNumber(audio["sample_rate"]);
-  const voice = text(facts["voice"], 100);
+  const take = readNumber(facts["take"], 999);
+  const rate = readNumber(audio["sample_rate"]);
+  const voice = readText(facts["voice"], 100);
   return {
     kind: "task",
     id: taskId,
     title: "",
-    status: text(facts["status"], 20),
-    message: text(facts["message"]) || resultText,
+    status: readText(facts["status"], 20),
+    message: readText(facts["message"]) || resultText,
     isError,
     facts: [
       ...(sound === null ? [] : [sound.format]),
       ...(rate === null ? [] : [`${rate / 1000} kHz`]),
       ...(sound?.seconds == null ? [] : [formatClock(sound.seconds)]),
-      ...credits(fields(facts["billing"])["charged_credits"]),
+      ...credits(readFields(facts["billing"])["charged_credits"]),
       ...(voice === "" ? [] : [voice]),
     ],
     take,
@@ -121,11 +129,11 @@ function parseNarration(
   said: string,
   isError: boolean,
 ): ShownResult {
-  const parts = fields(facts["parts"]);
-  const total = boundedNumber(parts["total"], 1e6);
+  const parts = readFields(facts["parts"]);
+  const total = readNumber(parts["total"], 1e6);
   const base = `audio://narrations/${narrationId}/files/`;
-  const sounds = entries(facts["files"], 200).flatMap((entry, index) => {
-    const file = fields(entry);
+  const sounds = readEntries(facts["files"], 200).flatMap((entry, index) => {
+    const file = readFields(entry);
     const uri = `${base}${index + 1}`;
     const sound = parseSound(file, uri, file["duration_seconds"], uri);
     return sound === null ? [] : [sound];
@@ -135,19 +143,19 @@ function parseNarration(
     kind: "narration",
     id: narrationId,
     title,
-    status: text(facts["status"], 20),
-    message: text(facts["message"]) || said,
+    status: readText(facts["status"], 20),
+    message: readText(facts["message"]) || said,
     isError,
     facts: [
       ...(sounds[0] === undefined ? [] : [sounds[0].format, formatClock(seconds)]),
       // Omit the credits while the narration is being made, because its message states the cost so far.
-      ...(sounds[0] === undefined ? [] : credits(fields(facts["credits"])["charged"])),
+      ...(sounds[0] === undefined ? [] : credits(readFields(facts["credits"])["charged"])),
     ],
     take: null,
     sounds,
-    parts: total === null ? null : { saved: boundedNumber(parts["saved"], total) ?? 0, total },
+    parts: total === null ? null : { saved: readNumber(parts["saved"], total) ?? 0, total },
     // If parts have problems, the message stays visible after the sound is open.
-    note: entries(facts["problems"]).length > 0 ? text(facts["message"]) : "",
+    note: readEntries(facts["problems"]).length > 0 ? readText(facts["message"]) : "",
   };
 }
 
@@ -156,16 +164,16 @@ const ID_IN_TEXT = /\b(?:task_id (\S+)|(nar_[0-9a-f]{32}))/;
 
 /** Converts the result of any tool. A result without a task or narration is shown as text. */
 export function parseShownResult(result: Fields): ShownResult {
-  const facts = fields(result["structuredContent"]);
+  const facts = readFields(result["structuredContent"]);
   const isError = result["isError"] === true;
   const resultText = textOfResult(result);
   // Omit the next step, because it is for the assistant.
   const forPeople = resultText.replace(/\nNext: .*/s, "").slice(0, 1200);
   const [, inText, narrationInText] = ID_IN_TEXT.exec(resultText) ?? [];
-  const narrationId = id(facts["narration_id"]) || (isError ? "" : id(narrationInText));
-  const title = text(fields(result["_meta"])["title"], 200);
+  const narrationId = readId(facts["narration_id"]) || (isError ? "" : readId(narrationInText));
+  const title = readText(readFields(result["_meta"])["title"], 200);
   if (narrationId !== "") return parseNarration(facts, { id: narrationId, title }, forPeople, isError);
-  const taskId = id(facts["task_id"]) || (isError ? "" : id(inText?.replace(/[).,]+$/, "")));
+  const taskId = readId(facts["task_id"]) || (isError ? "" : readId(inText?.replace(/[).,]+$/, "")));
   if (taskId !== "") return parseTask(facts, taskId, forPeople, isError);
   return {
     kind: "words",

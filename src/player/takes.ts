@@ -1,7 +1,7 @@
 /** Finds the takes of one request through the host, and shows them side by side with small waveforms. */
 import { elementBy, make } from "./elements.ts";
 import { callTool } from "./host.ts";
-import { boundedNumber, entries, fields, id } from "./received.ts";
+import { readEntries, readFields, readId, readNumber } from "./read-fields.ts";
 import { MAX_WHOLE_BYTES, type Source } from "./segment.ts";
 import { parseShownResult, type ShownResult, type Sound } from "./sounds.ts";
 import { openSource } from "./source.ts";
@@ -22,16 +22,16 @@ export interface Take {
 export async function loadTakes(shown: ShownResult, sound: Sound): Promise<Take[]> {
   const ownTake = { shown, sound };
   const list = await callTool("list_tasks", { limit: 100 });
-  const rows = entries(fields(list["structuredContent"])["tasks"], 200).map(fields);
+  const rows = readEntries(readFields(list["structuredContent"])["tasks"], 200).map(readFields);
   // Compare hashes of requests, because the rows contain only excerpts of texts, which are often equal.
-  const requests = fields(fields(list["_meta"])["requests"]);
+  const requests = readFields(readFields(list["_meta"])["requests"]);
   const request = requests[shown.id];
   if (!request) return [ownTake];
   const otherTakes = rows
-    .filter(({ task_id, take }) => requests[id(task_id)] === request && take !== (shown.take ?? 1))
+    .filter(({ task_id, take }) => requests[readId(task_id)] === request && take !== (shown.take ?? 1))
     .map((other) => ({
-      taskId: id(other["task_id"]),
-      take: boundedNumber(other["take"], 999),
+      taskId: readId(other["task_id"]),
+      take: readNumber(other["take"], 999),
       path: other["audio_path"],
     }))
     .filter(({ taskId, take, path }) => taskId !== "" && take !== null && typeof path === "string")

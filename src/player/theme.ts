@@ -1,5 +1,5 @@
 /** Adopts the host's light or dark theme and its style variables, and ignores unsafe values. */
-import { type Fields, fields } from "./received.ts";
+import { type Fields, readFields } from "./read-fields.ts";
 
 const prefersDark = matchMedia("(prefers-color-scheme: dark)");
 
@@ -27,7 +27,10 @@ export function applyTheme(context: Fields): void {
     // differs from that of the host.
     root.style.colorScheme = theme;
   }
-  for (const [name, value] of Object.entries(fields(fields(context["styles"])["variables"])).slice(0, 200)) {
+  for (const [name, value] of Object.entries(readFields(readFields(context["styles"])["variables"])).slice(
+    0,
+    200,
+  )) {
     if (NAME.test(name) && typeof value === "string" && value.length <= 200 && VALUE.test(value))
       root.style.setProperty(name, value);
   }

@@ -3,7 +3,7 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import { AudioError, internalError } from "../errors.ts";
 import type { Redact } from "../redaction.ts";
 import { BadArguments } from "../tools/tool.ts";
-import { describeBadInput } from "./bad-input.ts";
+import { describeBadInput } from "./describe-bad-input.ts";
 import { REFUSED_BY_SERVICE, REMEDIES, WRONG_ADDRESS } from "./remedies.ts";
 
 const ERROR_META_KEY = "audio-generation-mcp/error";

@@ -28,8 +28,8 @@ import type { Client } from "./client.ts";
 import { getsLinks, putsBytesIntoContext, takesAudioBlocks, withoutAddedArguments } from "./client-quirks.ts";
 import { asAudioError, errorResult } from "./error-result.ts";
 import { progressSender } from "./progress.ts";
-import { declaresTasks } from "./tasks/declared.ts";
 import { createTaskResult } from "./tasks/task-result.ts";
+import { declaresTasks } from "./tasks/tasks-capability.ts";
 
 export interface ServerDeps {
   readonly tools: ToolDeps;

@@ -46,9 +46,9 @@ function brokenRule(
   let isPaidFailureSeen = false;
   for (let steps = 0; steps < 60; steps += 1) {
     const action: TaskAction = next(record, { ...wish, ...facts, hadFailed: wish.wasFailed });
-    if ((action.kind === "send" || action.kind === "newAttempt") && !wish.mayCreate)
+    if ((action.kind === "send" || action.kind === "new_attempt") && !wish.mayCreate)
       return "a create without leave";
-    if (action.kind === "newAttempt") {
+    if (action.kind === "new_attempt") {
       if (isPaidFailureSeen) return "a failure that was charged is repeated unasked";
       if (facts.failure === "in_response") facts.replayedFailures += 1;
       record = { ...record, status: "waiting", billing: null };

@@ -168,7 +168,7 @@ export class Jobs {
               ? "in_response"
               : "meanwhile";
           break;
-        case "newAttempt": {
+        case "new_attempt": {
           if (action.isSameCall) job.announce("The task failed and was refunded; trying once more.");
           if (failure === "in_response") replayedFailures += 1;
           const { attempt: failedAttempt } = job.record;

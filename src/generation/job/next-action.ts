@@ -8,7 +8,7 @@ export type TaskAction =
    * Start the next attempt at the same request. `isSameCall` is true if the last attempt failed during this job, and
    * false if it had failed before.
    */
-  | { readonly kind: "newAttempt"; readonly isSameCall: boolean }
+  | { readonly kind: "new_attempt"; readonly isSameCall: boolean }
   /** Poll the service until the task has ended. */
   | { readonly kind: "watch" }
   | { readonly kind: "save" }
@@ -67,7 +67,7 @@ export function nextAction(record: TaskRecord, facts: JobFacts): TaskAction {
       return { kind: "save" };
     case "failed":
       return mayTryAgain(record, facts)
-        ? { kind: "newAttempt", isSameCall: facts.failure !== "before" }
+        ? { kind: "new_attempt", isSameCall: facts.failure !== "before" }
         : { kind: "end", as: "failed" };
   }
 }

@@ -12,9 +12,9 @@ import type { ToolResult } from "../../tools/tool.ts";
 import type { Client } from "../client.ts";
 import { asAudioError, errorResult, remedyFor } from "../error-result.ts";
 import { type ServerDeps, toCallResult, traitsOfClient } from "../run-tool.ts";
-import { requireTasks } from "./declared.ts";
 import type { TaskMethod } from "./extension.ts";
 import { detailedTask } from "./task-result.ts";
+import { requireTasks } from "./tasks-capability.ts";
 
 const namingTask = z.looseObject({ taskId: z.string() });
 

@@ -4,7 +4,7 @@
  */
 import { MINIMUM_CHARGE_SECONDS } from "../../../contract/billing.ts";
 import { MAX_PROMPT_CODE_POINTS } from "../../../contract/service-limits.ts";
-import { Ranks } from "./rank.ts";
+import { Ranks } from "./unit-ranks.ts";
 import { GAP, measureSpoken, PARAGRAPH_JOINT, splitUnits, type Unit } from "./units.ts";
 
 /**

@@ -4,8 +4,8 @@
  */
 import { type SpokenSize, spokenSize } from "../../../contract/estimate.ts";
 import { MAX_PROMPT_CODE_POINTS } from "../../../contract/service-limits.ts";
+import { clauseStarts, codePointStarts, graphemeStarts, wordStarts } from "./break-positions.ts";
 import { sentenceStarts } from "./sentences.ts";
-import { clauseStarts, codePointStarts, graphemeStarts, wordStarts } from "./smaller-pieces.ts";
 
 /** What a cut before a unit separates. The smaller the number, the better the cut. */
 export const GAP = {
