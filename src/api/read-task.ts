@@ -21,8 +21,8 @@ export interface ObservedTask {
   readonly taskId: string;
   readonly status: TaskStatus;
   /**
-   * The service's status, cleaned. Present only if the contract does not define the status. `""` if the status is
-   * withheld or not a string.
+   * A status that the contract does not define, cleaned; absent for the statuses that it defines. `""` if the status
+   * must not be shown or is not a string.
    */
   readonly unknownStatus?: string;
   /** `null` if the answer has no readable `billing`. */

@@ -140,8 +140,8 @@ export function serve(isSandbox: boolean): void {
       },
     },
   );
-  // Keep the process alive with a timer, because on some hosts an open standard input does not (Electron's utility
-  // processes).
+  // Keep the process alive with a timer. On some hosts, such as Electron's utility processes, an open standard input
+  // does not keep it alive.
   setInterval(() => undefined, MAX_TIMER_MS);
   const stop = stopOn(log, async () => {
     await Promise.all([handle.close(), provider.close()]);

@@ -63,7 +63,7 @@ export function createPieceReader(): PieceReader {
           verified.delete(key);
           const { sizeBytes, sha256 } = await digestFile(handle);
           if (sizeBytes !== file.sizeBytes || sha256 !== file.sha256) return null;
-          // A file that was written to while it was hashed is not verified.
+          // If something wrote to the file during the hashing, the file does not count as verified.
           if ((await readStamp(handle)) !== stamp) return null;
           verified.set(key, stamp);
           const [oldest] = verified.keys();

@@ -33,7 +33,7 @@ export interface BeforeJob {
   /**
    * Opens the call handle unless it is already open.
    *
-   * @returns the record for the job to start with
+   * @returns the record with which the job starts
    * @throws if the call handle has ended, or if nothing may be created for it any more
    */
   prepare(record: TaskRecord): Promise<TaskRecord>;

@@ -102,7 +102,7 @@ export interface RecordWrite extends RecordKey {
   /** The new row; `null` removes the record. */
   readonly after: RecordRow | null;
   readonly durability: Durability;
-  /** The attempt that a new call replaces. This write also ends the call handles of that attempt. */
+  /** The attempt that a new call replaces. The write also ends the call handles of that attempt. */
   readonly failed?: FailedAttempt | undefined;
   /** The slot to release, even if the record is not written. */
   readonly slot?: SlotRelease | undefined;
@@ -199,7 +199,7 @@ const REFUSAL_RETENTION_MS = 30 * 24 * 60 * 60 * 1000;
  * rules/durability.ts).
  */
 export class LedgerStore {
-  /** Plans of narrations, and copies of damaged records. */
+  /** What is stored besides records: plans of narrations, and copies of damaged records. */
   readonly documents: Keyv<unknown>;
   readonly narrations: NarrationStore;
   readonly #options: LedgerStoreOptions;
@@ -718,8 +718,8 @@ const sumSince = (origin: string, lastBucket: number): Statement =>
 const sumOf = ([row]: Rows): number => (row === undefined ? 0 : (sumRow.parse(row).credits ?? 0));
 
 const withoutOwn = (counted: number, { stored, otherShares }: LoadedRow, lastBucket: number): number => {
-  // Do not subtract the spend of a task that other records name, too. It still counts for those records, because only
-  // this record asks for admission.
+  // Subtract only the spend of the record that asks for admission. If other records name its task as well, subtract
+  // nothing, because the spend still counts for them.
   const ownSpend = otherShares.length > 0 ? null : (stored?.spend ?? null);
   return ownSpend !== null && ownSpend.bucketIndex > lastBucket
     ? Math.max(0, counted - ownSpend.credits)

@@ -144,8 +144,9 @@ export class Ledger {
    * Applies an event to a record and writes the result. If the stored record has changed since it was last read,
    * applies the event to the stored record instead. Writes nothing if the event changes nothing.
    *
-   * @param knownRecord the record as last read. A record with a task is written again if the ledger has lost it
-   * @returns the record after the event; `null` if the record was removed
+   * @param knownRecord the record as last read. If the ledger no longer has the record, a record with a task is written
+   *   again
+   * @returns the record after the event; `null` if the ledger no longer has the record and the record has no task
    * @throws AudioError `store_unavailable`
    */
   async apply(

@@ -147,8 +147,8 @@ export interface RecordRow {
   readonly flight: Flight | null;
   readonly spend: { readonly credits: number; readonly atMs: number } | null;
   /**
-   * The wall-clock time when the request was refused. Records of refused requests are deleted some time later. `null`
-   * if the record must be kept.
+   * The wall-clock time when the request was refused. The record is deleted some time after it. `null` if the request
+   * was not refused, or if the record must be kept.
    */
   readonly refusedAtMs: number | null;
   /** The hashed lookup keys by which the record is found: those of its work, its tasks and its files. */

@@ -16,7 +16,7 @@ export class Wakeup {
     this.#sleeper?.abort();
   }
 
-  /** Clears earlier signals. Call this only directly before a check that makes them unnecessary. */
+  /** Clears earlier signals. Call this only directly before a check that sees everything they announced. */
   reset(): void {
     this.#isSignalled = false;
   }

@@ -66,7 +66,8 @@ export function oggCutter(head: Uint8Array, sizeBytes: number, statedSeconds: nu
     seconds: statedSeconds,
     segmentBytes: 256 * 1024,
     // Bytes to read before the segment: enough for two pages of maximum size. The first page states the time at which
-    // the second page begins. The decoder needs the second page to converge before the segment begins.
+    // the second page begins. While the decoder plays the second page, it converges, so that the segment sounds right
+    // from its beginning.
     before: 132_000,
     after: 66_000,
     cut(bytes, offset, begin, end) {

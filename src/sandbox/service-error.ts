@@ -22,7 +22,10 @@ export class ServiceError extends Error {
   }
 }
 
-/** Builds the body of every error response. `code` is a plain string because the contract has no code for 416. */
+/**
+ * Builds the body of every error response. The type of `code` is `string`, because the contract's list of codes has
+ * none for status 416.
+ */
 export function errorBody(code: string, message: string): { error: { code: string; message: string } } {
   return { error: { code, message } };
 }

@@ -34,8 +34,8 @@ import { declaresTasks } from "./tasks/tasks-capability.ts";
 export interface ServerDeps {
   readonly tools: ToolDeps;
   /**
-   * Returns the workflow for lists that clients request on their own. Returns `null` instead of creating a folder,
-   * connecting to another machine or starting a sandbox.
+   * Returns the workflow for lists that clients request although no user has asked for one. Returns `null` if the
+   * workflow would have to create a folder, connect to another machine or start a sandbox.
    */
   localGeneration(): Promise<Generation | null>;
   /** The server's instructions for every conversation. */

@@ -147,7 +147,10 @@ export class BadArguments extends Error {
 
 interface ToolDefinition<Input extends z.ZodObject> extends Omit<Tool, "input" | "run" | "runAsTask"> {
   readonly input: Input;
-  /** The schema with rules that concern several fields, which JSON Schema cannot express. Default: `input`. */
+  /**
+   * The input schema with rules between several fields. JSON Schema cannot express such rules. If absent, `input` is
+   * used.
+   */
   readonly rules?: z.ZodType<z.output<Input>>;
   run(args: z.output<Input>, deps: ToolDeps, call: ToolCall): Promise<ToolResult>;
   runAsTask?(args: z.output<Input>, deps: ToolDeps, call: ToolCall): Promise<CallHandleOrView<ToolResult>>;

@@ -86,7 +86,7 @@ async function waitForAdmission(
   }
 }
 
-/** Reloads a record that another process has changed or deleted. */
+/** Loads a record again after another process has changed or deleted it. */
 async function reloadRecord(
   job: Job,
   { ledger }: GenerationDeps,

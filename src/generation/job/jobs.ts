@@ -53,8 +53,8 @@ export class Jobs {
   }
 
   /**
-   * Sets the listener that is called while tasks in flight delay a create. The processes that watched those tasks may
-   * have died.
+   * Sets the listener that is called while tasks in flight delay a create. The listener resumes these tasks, because
+   * the processes that watched them may have died.
    */
   onInFlightFull(listener: () => void): void {
     this.#onInFlightFull = listener;

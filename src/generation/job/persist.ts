@@ -51,7 +51,9 @@ export async function persist(
   }
 }
 
-/** Replaces the usual remedy, which says that nothing was sent. */
+/**
+ * Builds the error without the usual remedy, which says that nothing was sent. Here the service has accepted the task.
+ */
 function notWrittenError({ message, cause }: AudioError): AudioError {
   return new AudioError("store_unavailable", message, {
     retryable: true,

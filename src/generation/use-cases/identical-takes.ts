@@ -1,4 +1,7 @@
-/** Warns if a take is byte-identical to an earlier one, so that nobody pays for a third. */
+/**
+ * Warns if a take is byte-identical to an earlier one, so that nobody pays for further takes, which would probably be
+ * identical too.
+ */
 import type { SavedFile } from "../../files/saved-file.ts";
 import { workId } from "../../ledger/identity.ts";
 import type { TaskRecord } from "../../ledger/record.ts";

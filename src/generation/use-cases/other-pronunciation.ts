@@ -41,7 +41,7 @@ export async function findOtherPronunciation(
 const otherPronunciationNote = (take: number): string =>
   `This is what was made of this text before its pronunciations changed. Only if the user wants it spoken anew: the same call with take ${take + 1}, which is paid for.`;
 
-/** Whether a part's text is paid for only with pronunciations other than the present ones. */
+/** Whether a part's text has been paid for, but never with the present pronunciations. */
 export async function hasOtherPronunciation(
   { ledger }: Pick<GenerationDeps, "ledger">,
   { input: given, writtenPrompt = null, take }: PartRequest,

@@ -38,9 +38,9 @@ export const billByWork = (lines: readonly BillLine[], keyId: string): BillLine[
   });
 
 /**
- * Sums the credits that count towards a narration's credit limit. Each work counts with one line of the bill: this
- * key's line if that line has credits, otherwise the line with the most credits. This key is preferred, because an
- * earlier key may belong to another account.
+ * Sums the credits that count towards a narration's credit limit. For each work, one line of the bill counts: the line
+ * of the API key in use if that line has credits, otherwise the line with the most credits. The key in use is
+ * preferred, because an earlier key may belong to another account.
  *
  * @param exceptWork the lookup key of the work whose create asks for admission. The sum leaves out this work, because
  *   the caller adds the work's reservation

@@ -39,7 +39,7 @@ function placeEndMs(
   return Math.min(seenAtMs + unansweredPlaceTtlMs, startMs + windowMs + unansweredPlaceTtlMs);
 }
 
-/** Returns the expiry times of the occupied places, the soonest first. */
+/** Returns the times at which the occupied places in flight expire, the soonest first. */
 export function placeEndsMs(
   places: readonly InFlightPlace[],
   state: ApiKeyState,
@@ -62,7 +62,10 @@ export function endedLongAgo(
   return placeEndMs(place, state, durations, nowMs) <= nowMs - MAX_IN_FLIGHT_MS;
 }
 
-/** Returns the place in flight of a record after a write. The date of the place changes only if `flight` changes. */
+/**
+ * Returns the place in flight of a record after a write. The date of the place in flight changes only if `flight`
+ * changes.
+ */
 export function placeAfterWrite(
   stored: { readonly place: InFlightPlace; readonly status: string | null } | undefined,
   after: { readonly flight: Flight | null; readonly status: RecordStatus },

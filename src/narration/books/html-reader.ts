@@ -21,8 +21,8 @@ export interface PageBlock {
   readonly isInMain: boolean;
   readonly isInArticle: boolean;
   /**
-   * The `id` of the block, and the `id`s of the elements around it that have this block as their first. Tables of
-   * contents refer to these `id`s.
+   * The `id` of the block, and the `id`s of the enclosing elements whose first block it is. Tables of contents refer to
+   * these `id`s.
    */
   readonly ids: readonly string[];
 }
@@ -135,7 +135,7 @@ class HtmlReader {
   readonly #sinks: PageBlock[][] = [[]];
   /** For each open table cell, whether it names a speaker. */
   readonly #speakerCells: boolean[] = [];
-  /** Depths of open stage directions. */
+  /** Nesting depths of the elements that contain a stage direction and are still open. */
   readonly #directions: number[] = [];
   #text = "";
   #ids: string[] = [];
@@ -363,7 +363,8 @@ class HtmlReader {
 
   #image(attributes: Attributes): void {
     const alternative = attributes["alt"]?.trim() ?? "";
-    // Add a single letter without spaces, because the first letter of a chapter may be an image.
+    // If the alternative text is a single letter, add it without spaces. The image may be the first letter of a
+    // chapter, and then belongs to the word after it.
     if (/^\p{L}$/u.test(alternative)) this.#text += alternative;
     else if (hasWords(alternative) && !this.#isBook && !this.#open.includes("figure")) {
       this.#text += ` ${alternative} `;

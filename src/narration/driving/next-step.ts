@@ -18,8 +18,8 @@ export interface FileProgress {
   /** Indexes of the file's parts in the plan, in reading order. */
   readonly partIndexes: readonly number[];
   /**
-   * The result of joining the file since the last inspection of the parts. `incomplete`: the file was joined without
-   * some of its parts. `null`: joining was not tried.
+   * How joining the file went, if it was tried since the last inspection of the parts. `incomplete`: the file was
+   * joined without some of its parts. `null`: joining was not tried.
    */
   readonly made: "whole" | "incomplete" | "failed" | null;
 }

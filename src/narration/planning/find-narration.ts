@@ -32,7 +32,7 @@ export type NarrateSource =
       readonly fileName?: string;
       readonly options: PlanOptions;
     }
-  /** @param mayResume whether to continue a narration whose process has ended; its earlier limit still applies */
+  /** @param mayResume whether to continue a narration whose process has ended; the narration keeps its `max_credits` */
   | { readonly kind: "narration"; readonly narrationId: string; readonly mayResume?: boolean };
 
 /** A narration, and whether this call has planned it for the first time. */

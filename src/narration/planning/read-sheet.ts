@@ -142,7 +142,8 @@ export function readSheet(text: string): Sheet {
         pitch: cellOf(cells, "pitch"),
         volume: cellOf(cells, "volume"),
       },
-      // Count empty cells, too. An unquoted comma shifts the cells after it, so the extra cell may be empty.
+      // Count empty cells, too, because a row with too many cells is refused. An unquoted comma adds a cell, and the
+      // last cell may then be empty.
       isTooWide: cells.length > names.length,
     })),
   };

@@ -10,7 +10,7 @@ import type { NarrationState, StoredPart, StoredPlan } from "./narration-state.t
  */
 const MAX_SEARCHED_NARRATIONS = 20;
 
-/** Returns two keys of a part: its request, and its request with its start time. */
+/** Returns two strings by which equal parts are found: the input of the part, and the input with the start time. */
 function keysOf(plan: StoredPlan, part: StoredPart): readonly [input: string, timed: string] {
   const input = canonicalInput(partInput(plan, part));
   return [input, `${input} at ${part.startSeconds}`];

@@ -47,7 +47,7 @@ export function planNarration(request: PlanRequest): NarrationPlan {
 /**
  * Plans the text of any kind of file from the blocks that its reader returns.
  *
- * @param read returns the blocks, and adds what it leaves out to the list
+ * @param read returns the blocks. It adds what it leaves out to the list that it gets
  * @throws AudioError as {@link planNarration} does
  */
 export function planDocument(

@@ -38,7 +38,7 @@ export interface NarrationView extends NarrationFigures {
   readonly unspoken: readonly string[];
   /** Indexes of parts that no file contains; empty if there are no files. */
   readonly unjoinedParts: readonly number[];
-  /** Whether two facts hold: the narration was already finished before this call, and this call cost nothing. */
+  /** True if the narration was already finished before this call and this call cost nothing. */
   readonly isRepeat: boolean;
   /** Arguments that the next call must repeat. This call had no `max_credits`, so it did not store them. */
   readonly toRepeat: readonly string[];

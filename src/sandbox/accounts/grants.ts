@@ -7,7 +7,7 @@ export interface Grant extends GrantTerms {
   charged: number;
 }
 
-/** The credits that one task reserves in one grant. */
+/** The part of a task's reservation that is taken from one grant of credits. */
 export interface Draw {
   readonly grant: Grant;
   readonly credits: number;

@@ -51,7 +51,7 @@ class PooledSpeechEngine implements SpeechEngine {
     await Promise.all(this.#workers.splice(0).map((worker) => worker.end(closedError())));
   }
 
-  /** Starts waiting requests while threads are free. */
+  /** Starts requests from the queue as long as threads are free. */
   #serve(): void {
     while (!this.#isClosed) {
       const [next] = this.#waiting;

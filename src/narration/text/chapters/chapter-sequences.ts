@@ -64,7 +64,7 @@ const LONG_NUMBERED = /^\s*[(（]?(\d{1,3}|[IVXLC]{1,9})([.)）、．:]?)\s+\S/;
 const MIN_ENTRIES = 3;
 const ENDS_WITH_PAGE = /\s\d{1,4}(?:[-–]\d{1,4})?$/;
 
-/** Whether a paragraph lists chapters: lines with a word such as "chapter", a Roman number or a page number. */
+/** Whether a paragraph lists chapters: its lines have a Roman number, a page number, or a word such as "chapter". */
 function isContents(text: string): boolean {
   const lines = text.split(/[\n\u2028]+/).map((line) => collapseSpaces(line).trim());
   if (lines.length < MIN_ENTRIES) return false;
@@ -120,7 +120,7 @@ function splitRuns(members: readonly Member[]): Member[][] {
   return runs;
 }
 
-/** Marks that end sentences, but not titles in a table of contents. */
+/** Marks that can end a sentence, but never end a title in a table of contents. */
 const ENDS_SENTENCE_OR_COLON = /[.!?…。！？:：][”’"'»」』)）]*\s*$/;
 
 /**
@@ -158,8 +158,8 @@ interface Judgement {
  * contents or a list to `contentsEntries`.
  *
  * @param proseBetween length of the prose from one block to another
- * @param isBelowChapters whether the sequences are bare numbers in a text whose chapters have a word such as "Chapter";
- *   bare numbers then count something below the chapters
+ * @param isBelowChapters whether the sequences number something smaller than chapters. They do if they are bare
+ *   numbers, and the chapters of the text have a word such as "Chapter"
  */
 function judgeRuns(
   runs: ReadonlyArray<Member[]>,
@@ -184,8 +184,8 @@ function judgeRuns(
     if (run.length === 1) {
       unlistedCount += 1;
       const [only] = run;
-      // A single number is an entry of a table of contents under two conditions. First, a later sequence begins with
-      // the same number. Second, the number is decimal, which is rare in prose, or the next paragraph lists several
+      // A single number is an entry of a table of contents if a later sequence begins with the same number, and one of
+      // these is true: the number is written in a form that is rare in prose, or the next paragraph lists several
       // entries.
       const isEntry = only?.level === LEVEL.decimal || contents.has((only?.at ?? -2) + 1);
       if (isRepeatedLater && only !== undefined && isEntry) contentsEntries.add(only.at);

@@ -30,7 +30,7 @@ const SIGNS: readonly RegExp[] = [
   // Line breaks that are to stay.
   /\S(?: {2,}|\\)\n[^\n]/,
   /\\[*_#`[\]>]|&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z]{2,8}\d?);|<https?:/i,
-  // Templates, formulas, containers, commands of LaTeX.
+  // Templates, formulas, containers and LaTeX commands.
   /\{\{[<%]|\{%|\$\$|^:::|\\[a-z]{2,20}\*?\{/im,
 ];
 

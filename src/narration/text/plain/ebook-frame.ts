@@ -59,8 +59,8 @@ function bookText(lines: readonly string[], skipped: SkippedList): string {
 }
 
 /**
- * Matches words in notices of Chinese sites about their files: collected from the net, for study only, download,
- * rights.
+ * Matches words of the notices that Chinese sites put into their files, such as "collected from the net", "for study
+ * only", "download" and "rights".
  */
 const SITE_WORDS = /网络收集|整理制作|仅供|学习使用|版权归|下载|正版|www\.|\.com/g;
 const MIN_SITE_WORDS = 3;

@@ -16,7 +16,7 @@ const MIN_TECHNICAL_FIELDS = 2;
 const QUOTE_MARKS = /^[ \t]*(?:[A-Z]{0,3}>[ \t]?)+/gm;
 
 /**
- * Removes the headers of mails. If the text has any, also removes the marks of quotations.
+ * Removes the headers of mails. If it finds headers, also removes the marks of quotations.
  *
  * @param text with `\n` for line ends
  */

@@ -21,7 +21,7 @@ import { shortenAddresses } from "./web-addresses.ts";
 /** Matches emphasis as Project Gutenberg writes it (`_word_`), but not `snake_case` and `__init__`. */
 const UNDERSCORES = /(?<![\p{L}\p{N}_])_(?=\S)([^_]+)(?<=\S)_(?![\p{L}\p{N}_])/gu;
 
-/** A whole paragraph in bold, as in `#THE RIVER#` or `=Walden=`. */
+/** A whole paragraph between signs that some plain texts use for bold: `#THE RIVER#`, `=Walden=`. */
 const BOLD = /^(\s*)([#=])(\S(?:[^#=]*\S)?)\2(\s*)$/;
 
 /** Emphasis with parentheses: `_(softly)_` or `(_softly_)`. */

@@ -1,6 +1,6 @@
 /** Processes rendered speech: trims silent ends, changes treble and volume, fades both ends. */
 
-/** Share of the loudest sample (-44 dB) below which samples at the ends count as silence. */
+/** Samples at the ends count as silence if they are below this share of the loudest sample. The share is -44 dB. */
 const SILENCE_SHARE = 0.006;
 /** Audio to keep before the first and after the last audible sample, so that no consonant is cut off. */
 const MARGIN_SECONDS = 0.01;
