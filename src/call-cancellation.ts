@@ -1,4 +1,4 @@
-/** Decides whether the end of a call means that its work should stop. */
+/** Decides whether the work for a call stops when the call ends. */
 import { AudioError } from "./errors.ts";
 
 /**

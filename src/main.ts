@@ -27,7 +27,10 @@ if (major < REQUIRED_MAJOR || (major === REQUIRED_MAJOR && minor < REQUIRED_MINO
   await run(args);
 }
 
-/** Removes this file's path from the arguments, because hosts with their own launcher leave it there. */
+/**
+ * Removes this file's path from the start of the arguments. Hosts that start the program with their own launcher pass
+ * this path as the first argument.
+ */
 function commandArguments(args: string[]): string[] {
   const [first] = args;
   if (first === undefined || !/[\\/.]/.test(first)) return args;

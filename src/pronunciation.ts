@@ -24,7 +24,7 @@ const isInWord = (character: string | undefined): boolean =>
   character !== undefined && IN_WORD.test(character) && !UNSPACED.test(character);
 
 /** Whether a word contains a letter or a digit. Other words do not occur in spoken text. */
-export const isReadable = (word: string): boolean => /[\p{L}\p{N}]/u.test(word);
+export const canMatchText = (word: string): boolean => /[\p{L}\p{N}]/u.test(word);
 
 interface Candidate {
   readonly rule: Pronunciation;

@@ -30,7 +30,7 @@ const MIN_SHARE = 0.08;
 const MIN_WORDS = 3;
 
 /** Guesses the language of a text by the common words in it. Returns a code of two letters, or `null` if undecided. */
-export function latinLanguage(text: string): string | null {
+export function guessLatinScriptLanguage(text: string): string | null {
   const words =
     text
       .slice(0, SAMPLE_CODE_UNITS)
@@ -49,14 +49,14 @@ export function latinLanguage(text: string): string | null {
 const isServed = (code: string): code is ServedLanguage => SERVED.has(code);
 
 /** Guesses which of the service's languages a text is in; `null` if undecided. */
-export function commonLanguage(text: string): ServedLanguage | null {
+export function guessServedLanguage(text: string): ServedLanguage | null {
   const sample = text.slice(0, SAMPLE_CODE_UNITS);
   const letters = sample.match(/\p{L}/gu)?.length ?? 0;
   const kana = sample.match(/[\u3041-\u30ff]/g)?.length ?? 0;
   const han = sample.match(/\p{Script=Han}/gu)?.length ?? 0;
   if (letters > 0 && kana > 0.1 * letters) return "ja";
   if (letters > 0 && han > 0.3 * letters) return "zh";
-  const code = latinLanguage(sample);
+  const code = guessLatinScriptLanguage(sample);
   return code !== null && isServed(code) ? code : null;
 }
 
@@ -98,8 +98,8 @@ export function textLanguage(text: string): TextLanguage | null {
   for (const [script, name] of OTHER_SCRIPTS) {
     if ((sample.match(script)?.length ?? 0) > SCRIPT_SHARE * letters) return { code: null, name };
   }
-  const served = commonLanguage(sample);
-  const code = served ?? latinLanguage(sample);
+  const served = guessServedLanguage(sample);
+  const code = served ?? guessLatinScriptLanguage(sample);
   return code === null ? null : { code: served, name: NAMES[code] ?? code };
 }
 

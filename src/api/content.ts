@@ -3,7 +3,7 @@
  * audio is.
  */
 import { AudioError } from "../errors.ts";
-import { StaleBytes } from "./error-causes.ts";
+import { StaleBytesError } from "./error-causes.ts";
 import type { HttpResponse } from "./transport.ts";
 
 /** A range of audio bytes that is being received. */
@@ -108,7 +108,7 @@ async function* atMost(body: AsyncIterable<Uint8Array>, lengthBytes: number, onS
  * Parses a 200 or a 206.
  *
  * @param fromByte the requested offset; 0 means that no Range was sent
- * @throws AudioError `unexpected_response`. The error's cause is {@link StaleBytes} for a 206 with a wrong
+ * @throws AudioError `unexpected_response`. The error's cause is {@link StaleBytesError} for a 206 with a wrong
  *   Content-Range: one that is unreadable, begins at another offset than `fromByte`, or contradicts Content-Length.
  */
 export function readContent(response: HttpResponse, fromByte: number): ContentResponse {
@@ -123,17 +123,25 @@ export function readContent(response: HttpResponse, fromByte: number): ContentRe
   const range = parseContentRange(response.header("content-range"));
   const misfit = "The service sent another part of the audio than was asked for.";
   if (range === null || range.firstByte !== fromByte) {
-    throw refusedContentError(response, misfit, new StaleBytes("Content-Range does not fit the request"));
+    throw refusedContentError(
+      response,
+      misfit,
+      new StaleBytesError("Content-Range does not fit the request"),
+    );
   }
   const rangeBytes = range.lastByte - range.firstByte + 1;
   if (lengthBytes !== null && lengthBytes !== rangeBytes) {
-    throw refusedContentError(response, misfit, new StaleBytes("Content-Range contradicts Content-Length"));
+    throw refusedContentError(
+      response,
+      misfit,
+      new StaleBytesError("Content-Range contradicts Content-Length"),
+    );
   }
   const body = atMost(response.body, rangeBytes, () =>
     refusedContentError(
       response,
       "The service sent more bytes than it announced.",
-      new StaleBytes("surplus bytes"),
+      new StaleBytesError("surplus bytes"),
     ),
   );
   const { firstByte, totalBytes } = range;
@@ -148,6 +156,6 @@ export function unsatisfiedRangeError(response: HttpResponse, taskId: string): A
     httpStatus: response.status,
     retryable: true,
     taskId,
-    cause: new StaleBytes("range not satisfiable", totalBytes),
+    cause: new StaleBytesError("range not satisfiable", totalBytes),
   });
 }

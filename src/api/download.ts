@@ -35,7 +35,9 @@ const MIN_PROGRESS: MinimumProgress = { bytes: 64 * 1024, withinMs: 64_000 };
 
 /** Maximum number of requests in a row that may end without a new byte. */
 const MAX_FAILURES_AT_ONE_OFFSET = 5;
-/** Maximum number of breaks before the download has received another {@link MinimumProgress.bytes}. */
+/**
+ * Maximum number of failed requests in a row that together receive fewer than {@link MinimumProgress.bytes} new bytes.
+ */
 const MAX_SLOW_FAILURES = 30;
 
 export interface DownloadOptions {

@@ -5,16 +5,16 @@
 import { AudioError } from "../errors.ts";
 
 /** Marks a failure before the first byte of the request was written. The service cannot have seen such a request. */
-export class UnsentRequest extends Error {
-  override readonly name = "UnsentRequest";
+export class UnsentRequestError extends Error {
+  override readonly name = "UnsentRequestError";
 }
 
 /**
  * Marks a failure after which a download cannot continue from its partial bytes: a 416, a wrong range, or surplus
  * bytes.
  */
-export class StaleBytes extends Error {
-  override readonly name = "StaleBytes";
+export class StaleBytesError extends Error {
+  override readonly name = "StaleBytesError";
   /** The size of the whole audio, if a 416 states it in Content-Range; otherwise `null`. */
   readonly totalBytes: number | null;
 
@@ -25,9 +25,9 @@ export class StaleBytes extends Error {
 }
 
 /**
- * Returns the {@link StaleBytes} cause of a failure, or `null`. {@link StaleBytes} is a cause of an AudioError and not
+ * Returns the {@link StaleBytesError} cause of a failure, or `null`. {@link StaleBytesError} is a cause of an AudioError and not
  * a subclass, because the copies that `withIds` makes of errors lose the subclass.
  */
-export function staleBytes(error: unknown): StaleBytes | null {
-  return error instanceof AudioError && error.cause instanceof StaleBytes ? error.cause : null;
+export function staleBytes(error: unknown): StaleBytesError | null {
+  return error instanceof AudioError && error.cause instanceof StaleBytesError ? error.cause : null;
 }

@@ -1,4 +1,4 @@
-/** Reads small JSON bodies. Stops a stream at 1 MiB. */
+/** Reads JSON bodies. Refuses a body that is longer than 1 MiB. */
 import type { HttpResponse } from "./transport.ts";
 
 export const MAX_JSON_BODY_BYTES = 1024 * 1024;
@@ -6,8 +6,8 @@ export const MAX_JSON_BODY_BYTES = 1024 * 1024;
 const USUAL_BYTES = 4096;
 
 /** A body that is not acceptable JSON. The message continues a sentence that begins with "the answer". */
-export class UnreadableBody extends Error {
-  override readonly name = "UnreadableBody";
+export class UnreadableBodyError extends Error {
+  override readonly name = "UnreadableBodyError";
 }
 
 /**
@@ -20,7 +20,7 @@ export async function readJson(response: HttpResponse): Promise<unknown> {
   const encoding = response.header("content-encoding");
   if (encoding !== undefined && encoding.trim().toLowerCase() !== "identity") {
     response.discard();
-    throw new UnreadableBody("is compressed, which was not asked for");
+    throw new UnreadableBodyError("is compressed, which was not asked for");
   }
   // Use one growing buffer, because a stored chunk of one byte takes a kilobyte, and a service may send a million such
   // chunks.
@@ -28,9 +28,9 @@ export async function readJson(response: HttpResponse): Promise<unknown> {
   let sizeBytes = 0;
   for await (const chunk of response.body) {
     const sizeAfter = sizeBytes + chunk.byteLength;
-    // A throw leaves the loop, which closes the connection.
+    // A throw leaves the loop, and leaving the loop closes the connection.
     if (sizeAfter > MAX_JSON_BODY_BYTES) {
-      throw new UnreadableBody(`is longer than ${MAX_JSON_BODY_BYTES} bytes`);
+      throw new UnreadableBodyError(`is longer than ${MAX_JSON_BODY_BYTES} bytes`);
     }
     if (sizeAfter > bytes.byteLength) {
       bytes = Buffer.concat([bytes], Math.max(sizeAfter, 2 * bytes.byteLength));
@@ -41,6 +41,6 @@ export async function readJson(response: HttpResponse): Promise<unknown> {
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, sizeBytes)));
   } catch (cause) {
-    throw new UnreadableBody("is not JSON", { cause });
+    throw new UnreadableBodyError("is not JSON", { cause });
   }
 }

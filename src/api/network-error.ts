@@ -1,7 +1,7 @@
 /** Converts failures of sockets, TLS and the HTTP parser to {@link AudioError}s. */
 import { AudioError } from "../errors.ts";
 import { IN_CLIENT_SETTINGS } from "../settings-location.ts";
-import { UnsentRequest } from "./error-causes.ts";
+import { UnsentRequestError } from "./error-causes.ts";
 
 /**
  * Codes of requests that were never sent, because there was no connection: unknown host, no route, refused connection,
@@ -90,7 +90,7 @@ function isNetworkError(error: unknown, codes: readonly string[]): boolean {
 export function networkError(error: unknown, host: string, isSent: boolean): unknown {
   const codes = networkCodes(error);
   if (error instanceof AudioError || !isNetworkError(error, codes)) return error;
-  const cause = isSent ? error : new UnsentRequest("the request was never sent", { cause: error });
+  const cause = isSent ? error : new UnsentRequestError("the request was never sent", { cause: error });
   const certificate = codes.find((code) => CERTIFICATE.test(code));
   if (certificate !== undefined) {
     return new AudioError("network_error", `The certificate of ${host} is not valid (${certificate}).`, {

@@ -75,7 +75,10 @@ function findDeviations(body: unknown): string[] {
     .map((issue) => cleanServiceText(`${issue.path.join(".")}: ${issue.message}`, 200));
 }
 
-/** Maps the service's status to ours. No other function does. */
+/**
+ * Converts the service's status to a status that this program knows; `queued` if it is unknown or missing. No other
+ * function converts statuses.
+ */
 function statusIn(body: unknown, guard: KeyGuard): Pick<ObservedTask, "status" | "unknownStatus"> {
   const statedStatus = statusField.safeParse(body).data?.status;
   const parsedStatus = knownStatus.safeParse(statedStatus);

@@ -1,7 +1,7 @@
-/** Decides which failures are retried, and after how long, by pure functions of an {@link AudioError}. */
+/** Decides whether a failed request is retried, and after how long. Contains only pure functions. */
 import { RETRY_AFTER_SECONDS } from "../contract/service-limits.ts";
 import { AudioError, type ErrorCode } from "../errors.ts";
-import { UnsentRequest } from "./error-causes.ts";
+import { UnsentRequestError } from "./error-causes.ts";
 
 const MIN_BACKOFF_MS = 1000;
 const MAX_BACKOFF_MS = 30_000;
@@ -26,7 +26,7 @@ export type FailedReadDecision = FailedCreateDecision | { readonly kind: "not_re
  * on error codes, because a connection that breaks later can have the same code.
  */
 export function wasNeverSent(error: unknown): boolean {
-  return error instanceof AudioError && error.cause instanceof UnsentRequest;
+  return error instanceof AudioError && error.cause instanceof UnsentRequestError;
 }
 
 /**

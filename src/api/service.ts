@@ -11,7 +11,7 @@ import {
 } from "../contract/wire.ts";
 import { AudioError } from "../errors.ts";
 import { type ContentResponse, readContent, unsatisfiedRangeError } from "./content.ts";
-import { readJson, UnreadableBody } from "./json-body.ts";
+import { readJson, UnreadableBodyError } from "./json-body.ts";
 import { type ObservedTask, readTask } from "./read-task.ts";
 import { type Operation, rejectionError } from "./rejection.ts";
 import { createKeyGuard, type KeyGuard } from "./service-text.ts";
@@ -176,7 +176,7 @@ class HttpService implements Service {
     try {
       body = await readJson(response);
     } catch (error) {
-      if (!(error instanceof UnreadableBody)) throw error;
+      if (!(error instanceof UnreadableBodyError)) throw error;
       throw unexpectedResponseError(response, `The service's answer ${error.message}.`, taskId, error);
     }
     const task = readTask(body, this.#guard);
@@ -203,7 +203,7 @@ class HttpService implements Service {
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof AudioError) broken = error;
-      else if (!(error instanceof UnreadableBody)) throw error;
+      else if (!(error instanceof UnreadableBodyError)) throw error;
     }
     const rejection = rejectionError({
       status: response.status,

@@ -5,7 +5,7 @@ import type { ProxySettings } from "../config/connections.ts";
 import type { ServiceAddress } from "../config/service-address.ts";
 import { withDeadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
-import { UnsentRequest } from "./error-causes.ts";
+import { UnsentRequestError } from "./error-causes.ts";
 import { beforeWriting, openAgent } from "./http-agent.ts";
 import { networkError } from "./network-error.ts";
 
@@ -75,7 +75,7 @@ export interface Transport {
 
 const stoppingError = (): AudioError =>
   new AudioError("network_error", "The program is stopping.", {
-    cause: new UnsentRequest("the program was stopping"),
+    cause: new UnsentRequestError("the program was stopping"),
   });
 
 /** Creates a transport to one origin. Each call sends one request, without redirects or retries. */

@@ -22,7 +22,7 @@ export interface JoinPart {
   readonly startSeconds?: number | undefined;
 }
 
-/** The beginning of a chapter. The chapter lasts until the next mark or the end of the file. */
+/** The beginning of a chapter. The chapter lasts until the next chapter begins or the file ends. */
 export interface ChapterMark {
   readonly title: string;
   /** Index of the chapter's first part. Must be greater than the previous chapter's index. */

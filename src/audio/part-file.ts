@@ -37,7 +37,7 @@ export class PartFiles {
   }
 
   async #with<T>(part: number, path: string, use: (file: PartFile, part: number) => Promise<T>): Promise<T> {
-    const faults: Faults = { part, format: this.#format, signal: this.#signal };
+    const faults: PartContext = { part, format: this.#format, signal: this.#signal };
     // Open without blocking, because opening a named pipe would otherwise wait for a writer.
     const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
     const handle = await open(path, flags).catch((error: unknown) => {
@@ -53,7 +53,7 @@ export class PartFiles {
   }
 }
 
-interface Faults {
+interface PartContext {
   readonly part: number;
   readonly format: OutputFormat;
   readonly signal: AbortSignal | undefined;
@@ -62,14 +62,14 @@ interface Faults {
 /** One open part. */
 export class PartFile {
   readonly sizeBytes: number;
-  readonly #faults: Faults;
+  readonly #context: PartContext;
   readonly #handle: FileHandle;
   readonly #buffer: Uint8Array;
   #start = 0;
   #end = 0;
 
-  constructor(faults: Faults, handle: FileHandle, sizeBytes: number, window: Uint8Array) {
-    this.#faults = faults;
+  constructor(faults: PartContext, handle: FileHandle, sizeBytes: number, window: Uint8Array) {
+    this.#context = faults;
     this.#handle = handle;
     this.sizeBytes = sizeBytes;
     this.#buffer = window;
@@ -77,7 +77,7 @@ export class PartFile {
 
   /** Creates the error for a fault of this part. */
   damaged(why: string): DamagedPartError {
-    return new DamagedPartError(this.#faults.part, this.#faults.format, why);
+    return new DamagedPartError(this.#context.part, this.#context.format, why);
   }
 
   /**
@@ -107,7 +107,7 @@ export class PartFile {
 
   /** Moves the window so that it begins at `position`. */
   async #fillFrom(position: number): Promise<void> {
-    this.#faults.signal?.throwIfAborted();
+    this.#context.signal?.throwIfAborted();
     this.#start = position;
     this.#end = position;
     const wantedBytes = Math.min(this.#buffer.byteLength, this.sizeBytes - position);
@@ -116,7 +116,7 @@ export class PartFile {
       const { bytesRead } = await this.#handle
         .read(this.#buffer, offset, wantedBytes - offset, this.#end)
         .catch((error: unknown) => {
-          throw unreadable(this.#faults, error);
+          throw unreadable(this.#context, error);
         });
       if (bytesRead === 0) return;
       this.#end += bytesRead;
@@ -124,7 +124,7 @@ export class PartFile {
   }
 }
 
-function unreadable({ part, format }: Faults, error: unknown): DamagedPartError {
+function unreadable({ part, format }: PartContext, error: unknown): DamagedPartError {
   const code = error instanceof Error && "code" in error ? ` (${error.code})` : "";
   return new DamagedPartError(part, format, `its file cannot be read${code}`, error);
 }

@@ -19,7 +19,7 @@ function decoded(text: string): string {
 }
 
 interface Password {
-  /** The password alone: as it is encoded in the URL, and decoded. */
+  /** The password without the user name: as encoded in the URL, and decoded. */
   readonly plain: readonly string[];
   /**
    * The password as it occurs in URLs (`:password@`) and in basic authentication. Neither form occurs in ordinary text
@@ -51,7 +51,7 @@ const keyOf = (env: Environment): string[] => {
 const cannotBeText = (password: string): boolean =>
   /^\S{12,}$/.test(password) && /\p{L}/u.test(password) && /\p{N}/u.test(password);
 
-/** Lists all secrets in the environment, which must never be printed. Works even if some settings are faulty. */
+/** Lists all secrets in the environment. No output may contain any of them. Works even if some settings are faulty. */
 export function findSecrets(env: Environment): string[] {
   return [...keyOf(env), ...findPasswords(env).flatMap(({ plain, withUser }) => [...plain, ...withUser])];
 }

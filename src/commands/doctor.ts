@@ -75,7 +75,7 @@ function checkSettings(config: Config, env: Environment): Check[] {
     unknownIds.length === 0
       ? ""
       : `; AUDIO_VOICE_NOTES has ids that are not voices: ${unknownIds.slice(0, 5).join(", ")}`;
-  const { unreadable } = config.pronunciations;
+  const { unmatchableWords: unreadable } = config.pronunciations;
   const noWords =
     unreadable.length === 0
       ? ""

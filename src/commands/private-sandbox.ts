@@ -79,7 +79,10 @@ async function lastChange(path: string): Promise<number> {
   }
 }
 
-/** Creates the state folder with the checks of the output folder, but names AUDIO_STATE_DIR in errors. */
+/**
+ * Creates a folder for the state in `parent`. Checks `parent` like an output folder, but names AUDIO_STATE_DIR in
+ * errors.
+ */
 async function makeStateDir(parent: string): Promise<string> {
   try {
     await (await openOutputFolder(parent)).ensureWritable();
@@ -101,7 +104,7 @@ async function makeStateDir(parent: string): Promise<string> {
   }
 }
 
-/** Extracts why a folder cannot be used, without the words about the output folder. */
+/** Returns why a folder cannot be used, in words that do not mention the output folder. */
 function describeReason({ code, message }: AudioError): string {
   if (code === "disk_full") return "there is no room left on the disk.";
   return /.*: (.*)$/.exec(message)?.[1] ?? message;

@@ -49,7 +49,7 @@ function trueOnce(): () => boolean {
   };
 }
 
-/** Whether a protocol error closed the connection. Only the error about an oversized message does. */
+/** Whether a protocol error closed the connection. Only an oversized message causes such an error. */
 const closedConnection = (complaint: string): boolean => complaint.includes("exceeded");
 
 /** Grace period for pending file operations. After it we assume that the disk hangs. */
@@ -108,7 +108,7 @@ export function serve(isSandbox: boolean): void {
             generation: () => provider.generation(),
             existingGeneration: () => provider.existingGeneration(),
             narrations: () => provider.narrations(),
-            // Load the code that reads input files on demand, because few calls name a file.
+            // Load `input-folder.ts` on demand, because few calls name an input file.
             readInput: async (file) => {
               const { readInputFile } = await import("../files/input-folder.ts");
               return await readInputFile(config.inputDir, file);
@@ -134,7 +134,7 @@ export function serve(isSandbox: boolean): void {
       onerror: (error) => {
         const complaint = error.message.slice(0, MAX_COMPLAINT_CHARACTERS);
         if (!closedConnection(complaint)) return log.debug(`protocol: ${complaint}`);
-        // Log this as an error, because it explains why the server stops.
+        // Log this protocol error at the level error, because it is the reason why the server stops.
         log.error(`the client's message was too large, stopping: ${complaint}`);
         stop(0);
       },
@@ -158,7 +158,7 @@ export function serve(isSandbox: boolean): void {
   process.on("SIGHUP", () => stop(0));
   // A closed stderr is no reason to stop.
   process.stderr.on("error", () => undefined);
-  // Print this after the signal handlers are set, because it tells the reader to press Ctrl-C.
+  // Print the message about Ctrl-C only after the signal handlers are set.
   if (process.stdin.isTTY) process.stderr.write(WAITS_FOR_CLIENT);
   process.on("unhandledRejection", (cause) => log.error("an unhandled rejection", cause));
   process.on("uncaughtException", (cause) => {

@@ -169,7 +169,7 @@ export function tasksPage(
   const days = sumsBy(creditsByEntry, ({ at }) => at.slice(0, 10));
   const voices = sumsBy(creditsByEntry, ({ voice }) => voice || "not known");
   const newestDays = withRest([...days], MAX_CHART_DAYS, "earlier days");
-  const mostExpensive = withRest(
+  const voicesByCost = withRest(
     [...voices].sort(([, a], [, b]) => b - a),
     MAX_CHART_VOICES,
     "other voices",
@@ -178,7 +178,7 @@ export function tasksPage(
   const charts =
     total === 0
       ? ""
-      : `<div class="charts">${chart("Cost by day", newestDays)}${chart("Cost by voice", mostExpensive)}</div>`;
+      : `<div class="charts">${chart("Cost by day", newestDays)}${chart("Cost by voice", voicesByCost)}</div>`;
   const count = hasOlder
     ? `The newest ${entries.length} requests, ${total} credits. Older ones are neither shown nor counted here.`
     : `${entries.length} ${entries.length === 1 ? "request" : "requests"}, ${total} credits.`;

@@ -1,4 +1,4 @@
-/** Describes failures for a person at a shell. The server's own remedies address an assistant. */
+/** Describes failures for a person at a shell, because the server's default remedies address an assistant. */
 import type { AudioError, ErrorCode } from "../errors.ts";
 import { describeCause } from "../log.ts";
 import { CommandError } from "./usage.ts";

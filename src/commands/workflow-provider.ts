@@ -113,7 +113,7 @@ export class WorkflowProvider {
     try {
       return await this.#compose(config, config.service, log);
     } catch (error) {
-      // Stop the sandbox, because the next start gets a new one.
+      // Stop the sandbox of the failed start, because the next start creates its own sandbox.
       await this.#stopSandbox?.();
       this.#stopSandbox = undefined;
       throw error;

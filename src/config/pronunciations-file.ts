@@ -1,7 +1,7 @@
 /** Reads the pronunciation rules of `AUDIO_PRONUNCIATIONS`, a small JSON file that maps words to spellings. */
 import { z } from "zod";
 import { LANGUAGES } from "../contract/voices.ts";
-import { isReadable, type Pronunciation } from "../pronunciation.ts";
+import { canMatchText, type Pronunciation } from "../pronunciation.ts";
 import { readSmallFile } from "./small-file.ts";
 
 const MAX_RULES = 500;
@@ -17,10 +17,10 @@ const rulesFile = z.record(
 export interface Pronunciations {
   readonly rules: readonly Pronunciation[];
   /** Words that can match no text; `doctor` reports them. */
-  readonly unreadable: readonly string[];
+  readonly unmatchableWords: readonly string[];
 }
 
-export const NO_PRONUNCIATIONS: Pronunciations = { rules: [], unreadable: [] };
+export const NO_PRONUNCIATIONS: Pronunciations = { rules: [], unmatchableWords: [] };
 
 const EXAMPLE = 'such as { "Nguyen": "Win", "C++": { "say": "C plus plus", "language": "en" } }';
 
@@ -45,10 +45,10 @@ export function readPronunciations(path: string): Pronunciations | string {
       at === undefined ? "" : `: the rule of ${JSON.stringify(String(at).slice(0, 40))} cannot be read`;
     return `is not a list of rules ${EXAMPLE}${location}`;
   }
-  const rules = Object.entries(parsed.data).map(([its, rule]): Pronunciation => {
+  const rules = Object.entries(parsed.data).map(([ruleWord, rule]): Pronunciation => {
     const { say, language = null } = typeof rule === "string" ? { say: rule } : rule;
-    return { word: its, say, language };
+    return { word: ruleWord, say, language };
   });
   if (rules.length > MAX_RULES) return `has ${rules.length} rules; at most ${MAX_RULES} are taken`;
-  return { rules, unreadable: rules.map((rule) => rule.word).filter((its) => !isReadable(its)) };
+  return { rules, unmatchableWords: rules.map((rule) => rule.word).filter((its) => !canMatchText(its)) };
 }

@@ -18,7 +18,7 @@ const MAX_EDIT_DISTANCE = 6;
 const MAX_NAMED = 5;
 
 /**
- * Finds variables that are named like settings but are none.
+ * Finds variables that begin with `AUDIO_` but are not settings.
  *
  * @param settingNames the names of all settings
  */

@@ -11,7 +11,7 @@ const HAN_OR_HANGUL_MS = 230;
 const CJK_PUNCTUATION_MS = 150;
 const OTHER_MS = 66;
 
-function classify(codePoint: number): number {
+function computeSpeechMs(codePoint: number): number {
   const character = String.fromCodePoint(codePoint);
   if (/\p{Nd}/u.test(character)) return DIGIT_MS;
   if (/[\p{Script=Hiragana}\p{Script=Katakana}]/u.test(character)) return KANA_MS;
@@ -33,10 +33,10 @@ function speechMs(codePoint: number): number {
   if (codePoint >= FIRST_IDEOGRAPHIC) {
     return codePoint <= LAST_IDEOGRAPHIC ? HAN_OR_HANGUL_MS : OTHER_MS;
   }
-  if (codePoint >= speakingMsCache.length) return classify(codePoint);
+  if (codePoint >= speakingMsCache.length) return computeSpeechMs(codePoint);
   const cachedMs = speakingMsCache[codePoint];
   if (cachedMs !== undefined && cachedMs !== 0) return cachedMs;
-  const milliseconds = classify(codePoint);
+  const milliseconds = computeSpeechMs(codePoint);
   speakingMsCache[codePoint] = milliseconds;
   return milliseconds;
 }
@@ -47,7 +47,7 @@ function speechMs(codePoint: number): number {
  */
 const ORDINARY = /[\t\n -/:-\u02ff\u2010-\u2027]+/y;
 
-/** Highest code point at which {@link ORDINARY} is tried. Trying it at every character would be slow. */
+/** {@link ORDINARY} is tried only at code points up to this one, because trying it at every character would be slow. */
 const LAST_LATIN = 0x2ff;
 
 /** Speaking time and length of a text. Each task has a limit for both. */

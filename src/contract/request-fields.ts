@@ -50,7 +50,7 @@ function promptFault(prompt: string): string | null {
   if (length > MAX_PROMPT_CODE_POINTS) {
     return `must be at most ${MAX_PROMPT_CODE_POINTS} characters (this one has ${length}); narrate takes longer texts`;
   }
-  // Test Unicode's white space, because `trim` does not remove U+0085.
+  // Match Unicode's white space after `trim`, because `trim` does not remove U+0085.
   if (/^\p{White_Space}*$/u.test(prompt.trim())) return "must contain more than white space";
   if (!prompt.isWellFormed()) return "must be well-formed Unicode (it holds half of a surrogate pair)";
   return null;
@@ -127,7 +127,7 @@ export type SettingName = {
   [Name in FieldName]: Fields[Name] extends { tools: unknown } ? never : Name;
 }[FieldName];
 
-/** Returns the entry of a field. Its type includes the optional properties that the entry may lack. */
+/** Returns the entry of a field. The return type has all optional properties, even those that this entry lacks. */
 export const requestField = (name: FieldName): RequestField => REQUEST_FIELDS[name];
 
 // The assertion is needed because `Object.keys` loses the type of the names.

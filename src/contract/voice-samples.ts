@@ -11,7 +11,7 @@ export const SAMPLE_SENTENCES: Readonly<Record<Language, string>> = {
   pt: "O velho relógio da parede tinha parado, mas ninguém na casa parecia se importar.",
 };
 
-/** Returns the language of a voice's sample: the first language in its id. */
+/** Returns the language of a voice's sample: the first language in the voice's id. */
 export const sampleLanguage = ({ languages: [first = "en"] }: Pick<Voice, "languages">): Language => first;
 
 /** Returns the request for a voice's sample. All other fields keep their defaults. */

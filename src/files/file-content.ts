@@ -75,7 +75,7 @@ export async function isInside(path: string, root: string): Promise<boolean> {
       realFile.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
     const realRoot = await realPath(root);
     if (isBelow(realRoot)) return true;
-    // Accept another spelling, because the folder may have been spelled differently when the file was saved.
+    // Accept a path that spells the folder differently, because the spelling may have changed since the file was saved.
     return await isInFolder(realFile, realRoot);
   } catch {
     return false;

@@ -30,7 +30,7 @@ export interface OutputFolder {
   sweepStaleTemporaryFiles(): Promise<void>;
 }
 
-/** The hidden folder for the parts of narrations; people get the joined file. */
+/** The folder for the parts of narrations. It is hidden, because people get the joined file instead. */
 export const partsPath = (root: string): string => join(root, ".parts");
 
 /** Size of the probe file, large enough to detect a full disk. */

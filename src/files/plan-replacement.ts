@@ -6,7 +6,7 @@ import type { OutputFolder } from "./output-folder.ts";
 import { precheckFileName } from "./precheck-file-name.ts";
 import type { ReplacedFile } from "./saved-file.ts";
 
-/** Chooses the free name that the old file has while it is being replaced. */
+/** Chooses a free name to which the old file is moved while it is being replaced. */
 export async function planReplacement(
   folder: OutputFolder,
   name: string,

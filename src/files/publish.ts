@@ -73,7 +73,8 @@ export async function renameIfFree(
   folder: string,
   name: string,
 ): Promise<"published" | "taken"> {
-  // File systems without hard links often ignore case and the Unicode form of accents in names.
+  // Normalize the name for the marker, because file systems without hard links often ignore case and the Unicode form
+  // of accents.
   const spelling = name.normalize("NFC").toLowerCase();
   const tag = createHash("sha256").update(spelling).digest("hex").slice(0, 16);
   const marker = join(folder, markerName(tag));

@@ -18,7 +18,7 @@ const PATH_ERROR_CODES = new Set(["ENOENT", "ENOTDIR", "ELOOP", "EACCES", "EPERM
 export async function realPath(path: string): Promise<string> {
   try {
     const real = await realpath(path);
-    // Check that the reported path exists, because Windows omits dots at the end of a path.
+    // Check that the reported path exists, because Windows reports a path without the dots at its end.
     if (real === path || (await pathExists(real))) return real;
   } catch (error) {
     if (PATH_ERROR_CODES.has(systemCode(error) ?? "ENOENT")) throw error;

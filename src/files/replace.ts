@@ -28,7 +28,7 @@ export async function publishReplacing(
   if (replaced?.name !== name) return await publish(temporaryPath, folder, name, digest, makeLink);
   if (!isSame(digest, replaced) && (await hasContent(join(folder, name), replaced))) {
     if (!(await moveAside(folder, name, replaced))) return "taken";
-    // A power cut must not lose both the old and the new name.
+    // Flush the folder, so that a power cut cannot lose both the old and the new name of the file.
     await syncFolder(folder);
   }
   let outcome: Publication = "taken";

@@ -20,6 +20,6 @@ export interface ReplacedFile {
   sha256: string;
   /** Its file name, with extension. */
   name: string;
-  /** The free name that the file has while it is being replaced. */
+  /** The free name to which the file is moved while it is being replaced. */
   movedTo: string;
 }

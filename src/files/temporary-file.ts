@@ -11,7 +11,7 @@ const SUFFIX = ".part";
 /** The name contains the owner's process id, so that the file of a dead process can be removed at once. */
 const PATTERN = /^\.audio-generation-([0-9a-f]{16}\.\d{1,10}\.[0-9a-f]{12})\.part$/;
 
-/** Name of a marker, which reserves a file name during a rename on file systems without hard links. */
+/** Matches the name of a marker. On file systems without hard links, a marker reserves a file name during a rename. */
 const MARKER = /^\.audio-generation-[0-9a-f]{16}\.name$/;
 const MARKER_STALE_AFTER_MS = 60_000;
 

@@ -19,7 +19,7 @@ export interface Call {
   readonly waitMs: number;
   /** @param count how many parts of a narration are done; absent for a single request */
   readonly onProgress: (message: string, count?: ProgressCount) => void;
-  /** Set for a call that is answered as a task of the protocol's extension. */
+  /** Present only if the call is answered as a task of the protocol's extension. */
   readonly beforeJob?: BeforeJob;
 }
 
@@ -39,7 +39,7 @@ export interface BeforeJob {
   prepare(record: TaskRecord): Promise<TaskRecord>;
 }
 
-/** Maximum wait for the response to a create in a call that does not wait for audio. */
+/** Longest time that a call waits for the response to a create if the call does not wait for audio. */
 export const ANSWER_WAIT_MS = 10_000;
 
 /** A call in progress: all its waits share one deadline. */

@@ -153,7 +153,7 @@ export interface ListQuery {
 export interface LedgerStoreOptions {
   readonly engine: SqlEngine;
   readonly identity: LedgerIdentity;
-  /** This machine's id. The ledger shows the records of every key that this machine has used. */
+  /** This machine's id. A record is visible if this machine has used the record's API key. */
   readonly machineId: string;
   readonly wallMs: () => number;
 }
@@ -357,7 +357,7 @@ export class LedgerStore {
           state,
           otherPlaces: otherFlights.map(({ place }) => place),
           countedCredits: withoutOwn(sumOf(sums), loaded, lastBucketBefore(wallMs, budget?.windowMs ?? 0)),
-          // A create that may have arrived stays wanted, even if every caller cancels.
+          // A create that may have reached the service stays wanted, even if every caller cancels.
           isWanted:
             !isForHandles || stored?.status !== "waiting" || handleRows(handles).some(isCallHandleWanted),
           narration:
@@ -519,7 +519,10 @@ export class LedgerStore {
     });
   }
 
-  /** Removes a record that cannot be read. Its spend stays counted, because damage must not free a budget. */
+  /**
+   * Removes a record that cannot be read. The budget still counts the record's spend, because damage must not make room
+   * for new spend.
+   */
   discard(recordKey: RecordKey): Promise<void> {
     return this.#transact({
       durability: "power_cut",

@@ -182,7 +182,7 @@ export class Ledger {
       const found = answer.value === undefined ? null : { keyId, recordId, value: answer.value };
       const stored = found === null ? null : await this.#stored.read(found);
       if (stored === null && next.taskId === null) return null;
-      // Conclude that the columns are damaged if the store refused the write although the revision matches.
+      // A write that was refused although the revision matches means that the columns are damaged.
       const columnsDisagree: boolean = stored?.revision === expectedRevision;
       if (found !== null && columnsDisagree)
         await this.#stored.setAside(found, "its columns say something else");

@@ -68,7 +68,7 @@ export const taskRecordSchema = z.looseObject({
   earlierTaskIds: z.array(z.string()).default([]),
   /** Whether the service answered 404 twice for a task id that it had issued. */
   isGone: z.boolean(),
-  /** Whether the audio exceeds the size limit. Such audio is downloaded again only on request. */
+  /** Whether the audio exceeds the size limit. If so, only a new call tries the download again. */
   isTooLarge: z.boolean(),
   billing: billingSchema.nullable(),
   audioSeconds: z.number().positive().nullable(),
@@ -88,7 +88,7 @@ export const taskRecordSchema = z.looseObject({
   fileName: z.string().nullable(),
   /** Whether lists show the record. They omit a part of a narration until a user requests the part directly. */
   isListed: z.boolean().default(true),
-  /** The file that this audio replaces, from the user's request until this audio is saved; otherwise `null`. */
+  /** The existing file that this audio is to replace; `null` if there is none, or once this audio is saved. */
   replacedFile: replacedSchema.nullable().default(null),
   files: z.array(savedFileSchema),
   createdAtMs: z.number(),
@@ -128,9 +128,9 @@ export const isOpenStatus = (status: RecordStatus): boolean =>
  * Why a record holds one of the account's two places in flight. `sent`: its create is unanswered. `accepted`: its task
  * runs.
  */
-export type Flight = "sent" | "accepted";
+export type InFlightState = "sent" | "accepted";
 
-export function flightOf(record: TaskRecord): Flight | null {
+export function inFlightStateOf(record: TaskRecord): InFlightState | null {
   if (record.status === "unresolved") return "sent";
   return isRunningStatus(record.status) && !record.isGone ? "accepted" : null;
 }
@@ -144,7 +144,7 @@ export interface RecordRow {
   readonly status: RecordStatus;
   readonly isOpen: boolean;
   readonly isListed: boolean;
-  readonly flight: Flight | null;
+  readonly flight: InFlightState | null;
   readonly spend: { readonly credits: number; readonly atMs: number } | null;
   /**
    * The wall-clock time when the request was refused. The record is deleted some time after it. `null` if the request
@@ -182,7 +182,7 @@ export function toRow(record: TaskRecord): RecordRow {
     status,
     isOpen: isOpen(record),
     isListed,
-    flight: flightOf(record),
+    flight: inFlightStateOf(record),
     spend,
     refusedAtMs: spend === null && record.earlierTaskIds.length === 0 ? (record.refusal?.atMs ?? null) : null,
     lookupKeys: [

@@ -16,7 +16,7 @@ import { PriorityQueue, type QueueAnswer } from "./priority-queue.ts";
 import { BUDGET_WINDOW_MS, type LimitTiming } from "./timing.ts";
 
 export interface QueuedCreate {
-  /** The record as last read: `waiting`, or `unresolved` to repeat a send. */
+  /** The record as last read. Its status is `waiting`, or `unresolved` if an earlier create is to be sent again. */
   readonly record: TaskRecord;
   /**
    * Returns the narration that the create is sent for; `null` for a direct request. The returned value can change while
@@ -170,7 +170,8 @@ export class CreateQueue {
         throw overBudgetError(creditBudget ?? 0, admission.countedCredits + record.earlierCredits);
       case "held": {
         const { reason } = admission;
-        // Poll, because this process is not notified when another process's task ends.
+        // While no place in flight is free, ask again at intervals, because nothing tells this process when the task of
+        // another process ends.
         const maxMs =
           reason === "paused" || reason === "rate" ? Number.POSITIVE_INFINITY : timing.inFlightPollMs;
         const waitMs = Math.max(1, Math.ceil(Math.min(maxMs, admission.waitMs)));

@@ -51,7 +51,10 @@ export class PriorityQueue<Request, Outcome, Reason> {
     return this.#waiters.length;
   }
 
-  /** Asks again at once, because an admission may be possible now. */
+  /**
+   * Ends the wait of the queue, so that it asks for an admission at once. Call this when an admission may have become
+   * possible.
+   */
   wake(): void {
     this.#wakeup.signal();
   }
@@ -118,7 +121,10 @@ export class PriorityQueue<Request, Outcome, Reason> {
     return first;
   }
 
-  /** Never rejects, because each failure rejects the waiting requests that it concerns. */
+  /**
+   * Serves requests until the queue is empty. Never rejects: a failure only rejects the waiting requests that it
+   * concerns.
+   */
   async #serve(): Promise<void> {
     this.#isServing = true;
     for (let head = this.#first(); head !== undefined; head = this.#first()) {

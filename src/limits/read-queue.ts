@@ -58,7 +58,7 @@ export class ReadQueue {
     try {
       return await run();
     } finally {
-      // Date the read by its end, because the service may count a read as late as that.
+      // Store the end of the read as its time, because the service may count a read only at its end.
       admittedRead.atMs = this.#options.clock.steadyMs();
     }
   }

@@ -47,8 +47,8 @@ export class NarrationCallHandles implements CallHandleOperations<NarrationView>
         : ((await store.findCallHandle(knownHandle.handleId)) ?? knownHandle);
     if (handle.end === null) {
       if (state.status === "running" && leaseOwner === null && !drivers.has(narrationId)) {
-        // The process that drove the narration has ended. Continue the narration here, because the agreed limit still
-        // applies.
+        // The process that drove the narration has ended. Continue the narration in this process. This needs no new
+        // consent, because the agreed `max_credits` still applies.
         await repository.change(narrationId, (before) => withoutEndedProcesses(before, self));
         drivers.start(narrationId);
       }

@@ -97,7 +97,7 @@ export interface NarrationsDeps {
   readonly holdsSecret: (text: string) => boolean;
 }
 
-/** A new narration may replace files of this many narrations, counted from the newest. */
+/** Number of the newest narrations whose files a new narration may replace. */
 const MAX_OWNERS = 50;
 
 export class NarrationService implements Narrations {
@@ -364,7 +364,10 @@ export class NarrationService implements Narrations {
     }
   }
 
-  /** Whether a stopped narration can be joined without a limit, because all its parts are saved. */
+  /**
+   * Whether a narration is stopped and all its parts are saved. Joining them costs nothing, so the call needs no
+   * `max_credits`.
+   */
   async #isReadyToJoin(narration: KnownNarration): Promise<boolean> {
     if (narrationStatus(narration) !== "stopped" || this.#drivers.has(narration.narrationId)) return false;
     return (await this.#partSummaryOf(narration)).statuses.every((status) => status === "saved");

@@ -64,8 +64,8 @@ export async function askAssistant(sentence: string): Promise<void> {
   }
 }
 
-/** Shows the buttons for a sound. @param maxTakes the highest known take; "Another take" asks for the next one */
-export function connectActions(shown: ShownResult, sound: Sound | undefined, maxTakes: number): void {
+/** Shows the buttons for a sound. @param highestTake the highest known take; "Another take" asks for the next one */
+export function connectActions(shown: ShownResult, sound: Sound | undefined, highestTake: number): void {
   const isSaved = shown.kind === "task" && shown.status === "succeeded" && sound !== undefined;
   const [again, next, keep] = [button("#again"), button("#next"), button("#save")];
   keep.hidden = sound === undefined || !isSupported("ui/download-file") || !isSupported("resources/read");
@@ -76,7 +76,7 @@ export function connectActions(shown: ShownResult, sound: Sound | undefined, max
   again.title = "Asks the assistant; it costs credits";
   again.onclick = () =>
     void askAssistant(
-      `Please make another take of task ${shown.id}: the same generate_audio arguments, with take ${maxTakes + 1}.`,
+      `Please make another take of task ${shown.id}: the same generate_audio arguments, with take ${highestTake + 1}.`,
     );
   next.title = again.title;
   next.onclick = () =>

@@ -1,12 +1,12 @@
 /** Reads captions (WebVTT, SubRip) and chapters (JSON) in the form that this server writes. Ignores all else. */
 import { readEntries, readFields, readNumber, readText } from "./read-fields.ts";
 
-export interface Mark {
+export interface TimedLabel {
   readonly seconds: number;
   readonly text: string;
 }
 
-export interface Cue extends Mark {
+export interface Cue extends TimedLabel {
   readonly end: number;
 }
 
@@ -40,7 +40,7 @@ export function parseCues(file: string): Cue[] {
     });
 }
 
-export function parseChapters(file: string): Mark[] {
+export function parseChapters(file: string): TimedLabel[] {
   let value: unknown;
   try {
     value = JSON.parse(file);
@@ -78,7 +78,7 @@ export function parseParts(table: string): PartRow[] {
  *
  * @param marks chapters or sentences, sorted by time
  */
-export function indexAt(marks: readonly Mark[], seconds: number): number {
+export function indexAt(marks: readonly TimedLabel[], seconds: number): number {
   let [low, high] = [0, marks.length];
   while (low < high) {
     const middle = (low + high) >> 1;

@@ -43,7 +43,7 @@ const post = (message: Fields): void => window.parent.postMessage({ jsonrpc: "2.
 
 export const notify = (method: string, params: Fields = {}): void => post({ method, params });
 
-const send = (method: string, params: Fields, patienceMs: number): Promise<Fields> =>
+const send = (method: string, params: Fields, timeoutMs: number): Promise<Fields> =>
   new Promise((resolve, reject) => {
     lastId += 1;
     const number = lastId;
@@ -54,7 +54,7 @@ const send = (method: string, params: Fields, patienceMs: number): Promise<Field
     const timer = setTimeout(() => {
       finish();
       reject(new HostError("The chat does not answer."));
-    }, patienceMs);
+    }, timeoutMs);
     waiting.set(number, {
       resolve: (value) => {
         finish();
@@ -98,9 +98,9 @@ const toHostError = ({ code, message }: Fields): HostError =>
 /**
  * Handles messages of the host.
  *
- * @param hear the handlers of notifications and requests, by method; every request with a handler gets an empty result
+ * @param handlers the handlers of notifications and requests, by method; every request with a handler gets an empty result
  */
-export function listen(hear: Readonly<Record<string, (params: Fields) => void>>): void {
+export function listen(handlers: Readonly<Record<string, (params: Fields) => void>>): void {
   window.addEventListener("message", (event) => {
     if (event.source !== window.parent) return;
     const message = readFields(event.data);
@@ -112,8 +112,8 @@ export function listen(hear: Readonly<Record<string, (params: Fields) => void>>)
       else pending?.reject(toHostError(readFields(message["error"])));
       return;
     }
-    const isKnown = Object.hasOwn(hear, method);
-    if (isKnown) hear[method]?.(readFields(message["params"]));
+    const isKnown = Object.hasOwn(handlers, method);
+    if (isKnown) handlers[method]?.(readFields(message["params"]));
     if (typeof id !== "number" && typeof id !== "string") return;
     if (isKnown || method === "ping") post({ id, result: {} });
     else post({ id, error: { code: -32601, message: "Not known here" } });

@@ -57,7 +57,7 @@ function showError(error: unknown): void {
   const isGone = error instanceof GoneError;
   const isSaved = !elementBy("#path").hidden && !isGone;
   showStatus(`${reason}${isSaved ? " The file is at the path below." : ""}`, true);
-  // Only the file of a task can be downloaded again.
+  // Offer to download the file again only for a task, because the files of narrations cannot be downloaded.
   if (isGone && shownResult?.kind === "task") offerMessage(shownResult);
   elementBy("#player").hidden = true;
   marks.clear();

@@ -1,13 +1,13 @@
 /** Shows chapters and sentences to jump to, and the sentence that is being spoken. */
-import { type Cue, indexAt, type Mark, parseChapters, parseCues } from "./captions.ts";
+import { type Cue, indexAt, parseChapters, parseCues, type TimedLabel } from "./captions.ts";
 import { elementBy, make } from "./elements.ts";
-import { readPieces } from "./pieces.ts";
+import { readTextFile } from "./pieces.ts";
 import { formatClock } from "./sounds.ts";
 
 export class Marks {
   readonly #jump: (seconds: number) => void;
   #cues: readonly Cue[] = [];
-  #chapters: readonly Mark[] = [];
+  #chapters: readonly TimedLabel[] = [];
   #loadCount = 0;
 
   constructor(jump: (seconds: number) => void) {
@@ -28,8 +28,8 @@ export class Marks {
     this.clear();
     const turn = this.#loadCount;
     const [captions, chapters] = await Promise.all([
-      readPieces(`${uri}/captions`),
-      readPieces(`${uri}/chapters`),
+      readTextFile(`${uri}/captions`),
+      readTextFile(`${uri}/chapters`),
     ]);
     if (turn !== this.#loadCount) return;
     this.#cues = parseCues(captions);
@@ -63,7 +63,7 @@ export class Marks {
     }
   }
 
-  #fill(selector: string, marks: readonly Mark[]): void {
+  #fill(selector: string, marks: readonly TimedLabel[]): void {
     const box = elementBy(selector);
     box.hidden = marks.length === 0;
     const items = marks.map((mark) => {

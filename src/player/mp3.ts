@@ -2,8 +2,8 @@
 import { type Cutter, chunkTag, DamagedError } from "./segment.ts";
 
 const RATES = [44_100, 48_000, 32_000];
-const KILOBITS_OF_1 = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
-const KILOBITS_OF_2 = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
+const MPEG1_KILOBITS = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
+const MPEG2_KILOBITS = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
 
 interface Frame {
   readonly length: number;
@@ -11,7 +11,7 @@ interface Frame {
   /** Header bits that are equal in all frames of a file. */
   readonly kind: number;
   readonly isMono: boolean;
-  readonly isFirstVersion: boolean;
+  readonly isMpeg1: boolean;
 }
 
 /** Reads the header of a layer III frame; returns null if no frame begins at `at`. */
@@ -20,14 +20,14 @@ function frameAt(bytes: Uint8Array, at: number): Frame | null {
   if (a !== 255 || (b & 0xe6) !== 0xe2) return null;
   const version = (b >> 3) & 3;
   const isFirstVersion = version === 3;
-  const kilobits = (isFirstVersion ? KILOBITS_OF_1 : KILOBITS_OF_2)[c >> 4];
+  const kilobits = (isFirstVersion ? MPEG1_KILOBITS : MPEG2_KILOBITS)[c >> 4];
   const rate = RATES[(c >> 2) & 3];
   if (version === 1 || !kilobits || rate === undefined) return null;
   const hertz = rate / (isFirstVersion ? 1 : version === 2 ? 2 : 4);
   const samples = isFirstVersion ? 1152 : 576;
   const length = Math.floor((samples * 125 * kilobits) / hertz) + ((c >> 1) & 1);
   const kind = ((b & 0xfe) << 8) | (c & 12);
-  return { length, seconds: samples / hertz, kind, isMono: d >> 6 === 3, isFirstVersion };
+  return { length, seconds: samples / hertz, kind, isMono: d >> 6 === 3, isMpeg1: isFirstVersion };
 }
 
 /**
@@ -59,8 +59,8 @@ export function mp3Cutter(head: Uint8Array, sizeBytes: number): Cutter {
   if (start + 2048 < head.length) {
     start = firstFrame(head, start);
     const frame = frameAt(head, start);
-    const at = start + 4 + (frame?.isFirstVersion ? (frame.isMono ? 17 : 32) : frame?.isMono ? 9 : 17);
-    // Skip the Xing or Info frame, because it states the length of the whole file.
+    const at = start + 4 + (frame?.isMpeg1 ? (frame.isMono ? 17 : 32) : frame?.isMono ? 9 : 17);
+    // Skip the Xing or Info frame, because it states the length of the whole file, not that of a segment.
     if (frame !== null && ["Xing", "Info"].includes(chunkTag(head, at))) start += frame.length;
   }
   return {

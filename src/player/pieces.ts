@@ -17,7 +17,7 @@ function decode(base64: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-async function ofHost(uri: string, offset: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
+async function readFromHost(uri: string, offset: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
   const answer = await requestHost("resources/read", { uri: `${uri}?offset=${offset}&length=${length}` });
   const { blob } = readFields(readEntries(answer["contents"])[0]);
   if (typeof blob !== "string" || blob.length > MAX_BASE64) {
@@ -50,7 +50,7 @@ export function createPieces(uri: string, sizeBytes: number): Pieces {
     const length = Math.min(PIECE_BYTES, sizeBytes - offset);
     const reading =
       keptPiece ??
-      ofHost(uri, offset, length).then((bytes) => {
+      readFromHost(uri, offset, length).then((bytes) => {
         if (bytes.length === length) return bytes;
         throw new GoneError();
       });
@@ -84,7 +84,7 @@ export function createPieces(uri: string, sizeBytes: number): Pieces {
 }
 
 /** Reads the table of a narration's parts; returns an empty text if there is none. */
-export async function readTable(uri: string): Promise<string> {
+export async function readPartsTable(uri: string): Promise<string> {
   const answer = await requestHost("resources/read", { uri });
   const { text } = readFields(readEntries(answer["contents"])[0]);
   return typeof text === "string" ? text.slice(0, 2_000_000) : "";
@@ -94,12 +94,12 @@ export async function readTable(uri: string): Promise<string> {
 const MAX_TEXT_PIECES = 8;
 
 /** Reads captions or chapters, whose size is unknown; returns an empty text if there are none. */
-export async function readPieces(uri: string): Promise<string> {
+export async function readTextFile(uri: string): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
   try {
     for (let index = 0; index < MAX_TEXT_PIECES; index += 1) {
-      const bytes = await ofHost(uri, index * PIECE_BYTES, PIECE_BYTES);
+      const bytes = await readFromHost(uri, index * PIECE_BYTES, PIECE_BYTES);
       text += decoder.decode(bytes, { stream: true });
       if (bytes.length < PIECE_BYTES) break;
     }

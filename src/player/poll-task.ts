@@ -2,7 +2,7 @@
 import { parseParts } from "./captions.ts";
 import { button, element, elementBy, make, showStatus } from "./elements.ts";
 import { callTool, HostError, isSupported } from "./host.ts";
-import { readTable } from "./pieces.ts";
+import { readPartsTable } from "./pieces.ts";
 import { readText } from "./read-fields.ts";
 import { parseShownResult, type ShownResult } from "./sounds.ts";
 
@@ -31,7 +31,7 @@ const readShown = async ({ kind, id }: ShownResult): Promise<ShownResult> => {
 
 /** Shows a narration's parts with their status. @returns whether the narration runs and has parts that are not saved */
 async function showParts({ id }: ShownResult): Promise<boolean> {
-  const table = await readTable(`audio://narrations/${id}`);
+  const table = await readPartsTable(`audio://narrations/${id}`);
   const parts = parseParts(table);
   const [, , statusLine = ""] = table.split("\n", 3);
   if (parts.length === 0) return false;

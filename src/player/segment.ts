@@ -62,7 +62,7 @@ export interface Cutter {
   readonly end: number;
   /** Duration of the sound, or null if the file does not state it. */
   readonly seconds: number | null;
-  /** Size of a segment. It is small, because decoded sound takes memory in proportion to its duration. */
+  /** Number of bytes of a segment in the file. Segments are small, because decoded sound takes much memory. */
   readonly segmentBytes: number;
   /** Number of bytes before a segment that are needed to decode it. */
   readonly before: number;
@@ -109,7 +109,7 @@ export function segmented(pieces: Pieces, cutter: Cutter, secondsTold: number | 
       while (index > 0 && startOf(index) > moment) index -= 1;
       while (index < count - 1 && startOf(index + 1) <= moment) index += 1;
       const segment = await load(index);
-      // If the start time was an estimate, the moment may lie in the next segment.
+      // If the segment's start time was an estimate, `moment` may lie in the next segment.
       return moment >= segment.endSeconds && index < count - 1 ? await load(index + 1) : segment;
     },
   };

@@ -193,7 +193,7 @@ export class SoundPlayer {
       (playback) => {
         if (this.#next === next) this.#ready = playback;
       },
-      // The error is reported when the next segment has to play.
+      // Ignore an error here. `#playNext` reports the error when the next segment has to play.
       () => undefined,
     );
   }
@@ -203,7 +203,8 @@ export class SoundPlayer {
     this.#ending = playback;
     try {
       if (this.#ready === null) {
-        // The next segment has not arrived. Pause, because an overlap of the segments would repeat words.
+        // The next segment has not arrived. Pause at the end of the current segment. Its bytes also contain the first
+        // words of the next segment, which would be heard twice.
         await new Promise((resolve) => setTimeout(resolve, left * 1000));
         if (turn === this.#commandCount) playback.pause();
       }

@@ -85,6 +85,6 @@ async function draw(sound: Sound, wave: Waveform, sources: Map<string, Source>):
     const segment = await source.at(0);
     await wave.add(segment, source.seconds);
   } catch {
-    // The error is reported when somebody plays this take.
+    // Ignore an error here. The player reports it when somebody plays this take.
   }
 }

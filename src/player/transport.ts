@@ -55,7 +55,7 @@ export function connectTransport(engine: SoundPlayer): void {
     seekTo(event);
   };
   slider.onpointerup = (event) => {
-    // A drag seeks only at its end, because each step on the way would request bytes.
+    // Seek when a drag ends, not while it continues, because each step would request bytes.
     if (event.button === 0 && Math.abs(event.clientX - pressedAt) > 2) seekTo(event);
   };
 

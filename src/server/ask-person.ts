@@ -27,7 +27,7 @@ function canAsk(context: ServerContext, initialized: ClientCapabilities | undefi
     ? envelope.data[CLIENT_CAPABILITIES_META_KEY].elicitation
     : initialized?.elicitation;
   if (elicitation === undefined) return false;
-  // A client has forms if it lists the mode `form`, or lists no mode at all.
+  // A client can show forms if it lists the mode `form`, or lists no mode at all.
   return "form" in elicitation || Object.keys(elicitation).length === 0;
 }
 
@@ -40,7 +40,7 @@ export type AskResult =
   | { readonly kind: "answered"; readonly value: number }
   | null;
 
-/** Builds the form, which is the same in both eras. */
+/** Builds the form. Clients of the handshake era and of the 2026-07-28 era get the same form. */
 function buildForm({ argument, message, title, minimum, maximum, suggested }: Question) {
   const field = { type: "integer" as const, title, minimum, maximum, default: suggested };
   const properties = { [argument]: field };

@@ -1,4 +1,7 @@
-/** Treats some client programs in ways that the protocol does not define. Each entry states the source. */
+/**
+ * Treats some client programs in ways that the protocol does not define. Each entry names the source for what it says
+ * of its client.
+ */
 import type { ResourceLinks } from "../config/settings.ts";
 
 /** An argument that a client adds to every tool's schema and sends to the server. */

@@ -18,7 +18,7 @@ async function taskIds(deps: ServerDeps): Promise<readonly string[]> {
 
 async function narrationIds(deps: ServerDeps): Promise<readonly string[]> {
   try {
-    // Read narrations only if there is a ledger, because completion must not create anything or connect to anything.
+    // Return no ids without a local ledger, because completion must not create anything or connect to another machine.
     if ((await deps.localGeneration()) === null) return [];
     const rows = await (await deps.tools.narrations()).list(null, MAX_VALUES);
     return rows.map(({ narrationId }) => narrationId);

@@ -2,7 +2,7 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { AudioError, internalError } from "../errors.ts";
 import type { Redact } from "../redaction.ts";
-import { BadArguments } from "../tools/tool.ts";
+import { BadArgumentsError } from "../tools/tool.ts";
 import { describeBadInput } from "./describe-bad-input.ts";
 import { REFUSED_BY_SERVICE, REMEDIES, WRONG_ADDRESS } from "./remedies.ts";
 
@@ -10,11 +10,11 @@ const ERROR_META_KEY = "audio-generation-mcp/error";
 
 /**
  * Converts any thrown value to an `AudioError`. An unexpected error becomes a plain message without the error's own
- * text. A `ZodError` counts as unexpected, because only {@link BadArguments} is the caller's fault.
+ * text. A `ZodError` counts as unexpected, because only {@link BadArgumentsError} is the caller's fault.
  */
 export function asAudioError(thrown: unknown, args: unknown, knownFields: readonly string[]): AudioError {
   if (thrown instanceof AudioError) return thrown;
-  if (thrown instanceof BadArguments) {
+  if (thrown instanceof BadArgumentsError) {
     return new AudioError("invalid_request", describeBadInput(thrown.faults, args, knownFields));
   }
   return internalError(thrown);

@@ -44,7 +44,7 @@ function shortened(path: string, max: number): string {
   return characters.length <= max ? path : `…${characters.slice(-Math.max(1, max - 1)).join("")}`;
 }
 
-/** Returns at most {@link MAX_CHARACTERS}, however long the folders' paths are. */
+/** Returns the instructions. Shortens the folders' paths so that the text has at most {@link MAX_CHARACTERS}. */
 export function instructionsFor(config: InstructionsConfig): string {
   const head = describeSetup(config);
   const { inputDir = null } = config;

@@ -57,7 +57,7 @@ export interface Refusal {
   readonly code: ProtocolErrorCode;
   /** The fault as one sentence. */
   readonly message: string;
-  /** False for notifications and responses, because nobody waits for an answer to them. */
+  /** Whether the sender waits for an answer. False for notifications and responses. */
   readonly isAwaited: boolean;
 }
 

@@ -27,8 +27,8 @@ const CACHE_HINTS: NonNullable<ServerOptions["cacheHints"]> = {
 };
 
 /**
- * Accepts any parameters, because the handlers check them. `answerTask` checks the request's capabilities before the
- * parameters.
+ * Accepts any parameters, because the handlers check them. A check here would come too early for `answerTask`, which
+ * checks the request's capabilities first.
  */
 const ANY_PARAMS = { params: z.looseObject({}) };
 

@@ -1,4 +1,7 @@
-/** Reads pieces by address: byte ranges of a task's audio, a narration's file, its captions or chapters. */
+/**
+ * Reads bytes by address: a piece of a task's audio, and a piece or the whole of a narration's file, captions or
+ * chapters.
+ */
 import { ProtocolError, ProtocolErrorCode, type ReadResourceResult } from "@modelcontextprotocol/server";
 import { AudioError } from "../errors.ts";
 import { MAX_PIECE_BYTES, type Piece } from "../files/read-piece.ts";

@@ -28,7 +28,7 @@ export function progressSender(context: ServerContext, log: Log): ToolCall["onPr
   return (message, count) => {
     messageIndex = count?.done === lastDone ? messageIndex + 1 : 1;
     lastDone = count?.done ?? -1;
-    // If a part is removed, `done` gets smaller, but the number must still grow.
+    // `done` gets smaller if a part is removed. Even then, the progress number must grow.
     const next = count === undefined ? progress + 1 : progressNumber(messageIndex, count);
     progress = next > progress || (progress === 0 && count !== undefined) ? next : progress + 1e-6;
     const total = count === undefined ? {} : { total: count.total };

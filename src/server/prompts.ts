@@ -1,4 +1,4 @@
-/** Prompts for the menu of a client: read the text above aloud, make another take, audition voices. */
+/** Prompts for the menu of a client: reading a text aloud, making another take, auditioning voices. */
 import {
   type GetPromptResult,
   type Prompt,
@@ -22,7 +22,7 @@ interface Definition extends Prompt {
 
 const PROMPTS: readonly Definition[] = [
   {
-    // The name must differ from those of the tools, because some clients offer prompts as tools.
+    // This name must differ from the names of all tools, because some clients offer prompts as tools.
     name: "read_aloud",
     title: "Read the text above aloud",
     description: "Narrates the text above, however long it is, and saves it as audio.",

@@ -1,4 +1,4 @@
-/** The tool `generate_audio`: one text of at most 2,048 characters to one file. */
+/** The tool `generate_audio`: speaks one text of at most 2,048 characters into one file. */
 import { z } from "zod";
 import { audioInputFields, checkFieldRules } from "../contract/audio-input.ts";
 import { FIELD_NAMES, requestField } from "../contract/request-fields.ts";

@@ -51,7 +51,7 @@ function toSpeakerLines(voices: unknown): unknown {
   return Object.entries(voices).map(([name, voice]) => `${name}: ${voice}`);
 }
 
-/** Converts chapters to text, because an assistant may write a number or a list instead of `"3, 5"`. */
+/** Converts the argument `chapters` to text such as `"3, 5"`, because an assistant may write a number or a list. */
 function toChapterList(chapters: unknown): unknown {
   if (typeof chapters === "number") return `${chapters}`;
   const isList =
@@ -149,7 +149,7 @@ export const narrateInput = z.strictObject({
       z.strictObject({
         quote: z.string("must be a string"),
         take: takeSchema.meta({ description: "1 to 999, default 2" }).optional(),
-        // Has no description, because the schema describes speed only once.
+        // This field has no description, because the schema describes the speed at another field.
         speed: numberFrom(0.5, 2).optional(),
       }),
       "must be a list of { quote, take, speed }",
@@ -169,32 +169,35 @@ export const narrateInput = z.strictObject({
 });
 export type NarrateArgs = z.output<typeof narrateInput>;
 
-/** Arguments that change the plan. They need the text again, because a stored plan never changes. */
+/**
+ * Arguments that change the plan. With one of them, a call needs the text or file again, because the stored plan of a
+ * narration never changes.
+ */
 const PLAN_FIELDS = [...SETTING_NAMES, "voices", "pronounce", "pause_seconds", "files"] as const;
 
-type ReportFault = (path: PropertyKey[], message: string) => void;
+type ReportIssue = (path: PropertyKey[], message: string) => void;
 
-function checkSource(args: NarrateArgs, reportFault: ReportFault): void {
+function checkSource(args: NarrateArgs, reportIssue: ReportIssue): void {
   const sources = (["text", "file", "narration_id"] as const).filter((name) => args[name] !== undefined);
   if (sources.length !== 1) {
     const presentSources = sources.length === 0 ? "none is there" : `${sources.join(" and ")} are there`;
-    reportFault([sources[1] ?? "text"], `give exactly one of text, file and narration_id; ${presentSources}`);
+    reportIssue([sources[1] ?? "text"], `give exactly one of text, file and narration_id; ${presentSources}`);
   }
   if (args.narration_id === undefined) {
     if (args.edits !== undefined)
-      reportFault(["edits"], "needs the narration_id of the narration that is edited");
+      reportIssue(["edits"], "needs the narration_id of the narration that is edited");
     return;
   }
   if (args.chapters !== undefined && args.edits !== undefined) {
-    reportFault(["chapters"], "cannot be chosen in the call that edits; choose them in the next one");
+    reportIssue(["chapters"], "cannot be chosen in the call that edits; choose them in the next one");
   }
   for (const name of PLAN_FIELDS) {
     if (args[name] === undefined || (name === "pronounce" && args.edits !== undefined)) continue;
-    reportFault([name], "needs the text or file again in place of narration_id, because it changes the plan");
+    reportIssue([name], "needs the text or file again in place of narration_id, because it changes the plan");
   }
 }
 
-function checkSpeakers(args: NarrateArgs, reportFault: ReportFault): void {
+function checkSpeakers(args: NarrateArgs, reportFault: ReportIssue): void {
   const lines = args.voices ?? [];
   const speakers = lines.map(speakerIn);
   for (const [index, { name, speaker }] of speakers.entries()) {
@@ -214,7 +217,7 @@ function checkSpeakers(args: NarrateArgs, reportFault: ReportFault): void {
 /** Compares names without case, as labels in a text are compared. */
 const isSameName = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
 
-function checkText({ text, retakes = [], edits = [] }: NarrateArgs, reportFault: ReportFault): void {
+function checkText({ text, retakes = [], edits = [] }: NarrateArgs, reportFault: ReportIssue): void {
   if (edits.length > MAX_EDITS) reportFault(["edits"], `must be at most ${MAX_EDITS}`);
   if (retakes.length > MAX_RETAKES) reportFault(["retakes"], `must be at most ${MAX_RETAKES}`);
   if (text === undefined) return;
@@ -227,7 +230,7 @@ function checkText({ text, retakes = [], edits = [] }: NarrateArgs, reportFault:
 }
 
 export const narrateRules = narrateInput.superRefine((args, context) => {
-  const reportFault: ReportFault = (path, message) =>
+  const reportFault: ReportIssue = (path, message) =>
     context.addIssue({ code: "custom", path, message, input: args });
   checkSource(args, reportFault);
   checkCharacters([...SETTING_NAMES, "pronounce", "edits", "chapters"], args, context);

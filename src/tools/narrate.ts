@@ -109,7 +109,7 @@ export function renderNarration(view: NarrationView): ToolResult {
     .filter((sentence) => sentence !== "")
     .join(" ");
   const text = `${view.narrationId}: ${message}\nNext: ${narrationNextStep(view)}`;
-  // The player shows this title as its heading. Models do not see `meta`.
+  // `meta` is for the player, which shows the title as its heading. Models do not see `meta`.
   const rendered = { structured: toStructured(view), text, meta: { title: view.title } };
   if (first === undefined || view.status !== "finished") return rendered;
   const { path, mimeType, sizeBytes } = first;

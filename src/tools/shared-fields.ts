@@ -60,7 +60,7 @@ export const pronunciationsOf = (
     }),
   );
 
-/** Decoders insert this character for bytes that they cannot decode. */
+/** The character U+FFFD, which decoders insert in place of bytes that they cannot decode. */
 const LOST_CHARACTER = "\ufffd";
 
 /**

@@ -3,7 +3,7 @@ import { quoteServiceText, serviceReason } from "../api/service-text.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { SavedAudio, TaskView } from "../generation/task-view.ts";
 
-/** The next step for saved audio, which needs no further call. */
+/** The next step once the audio is saved. No further call is necessary. */
 export const TELL_THE_PATH = "Tell the user the path.";
 
 const round = (seconds: number): number => Math.round(seconds * 1000) / 1000;

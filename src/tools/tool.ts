@@ -19,7 +19,7 @@ export interface Annotations {
 
 /** The dependencies of handlers. */
 export interface ToolDeps {
-  /** Throws `configuration_error` with every fault of the settings; loads nothing. */
+  /** Throws `configuration_error` if the settings are faulty, and names every fault. Loads nothing. */
   assertConfigured(): void;
   /** Loads and opens the workflow on first use; throws `configuration_error` while the settings are faulty. */
   generation(): Promise<Generation>;
@@ -54,7 +54,7 @@ export interface AudioLink {
   readonly sizeBytes: number;
 }
 
-/** Audio bytes that the caller requested inside the result. */
+/** Audio that the result contains as bytes, because the caller requested it. */
 export interface InlineAudio {
   readonly uri: string;
   readonly mimeType: string;
@@ -135,8 +135,8 @@ export function publishedArguments({
  * Thrown if the caller's arguments break the tool's schema. This is a class of its own, because any other `ZodError` is
  * a fault of this program or its ledger, and not of the caller.
  */
-export class BadArguments extends Error {
-  override readonly name = "BadArguments";
+export class BadArgumentsError extends Error {
+  override readonly name = "BadArgumentsError";
   readonly faults: ZodError;
 
   constructor(faults: ZodError) {
@@ -161,7 +161,7 @@ export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition
   const { runAsTask, run, ...metadata } = definition;
   const parse = (args: unknown): z.output<Input> => {
     const parsed = (definition.rules ?? definition.input).safeParse(readArguments(args, definition.input));
-    if (!parsed.success) throw new BadArguments(parsed.error);
+    if (!parsed.success) throw new BadArgumentsError(parsed.error);
     return parsed.data;
   };
   return {

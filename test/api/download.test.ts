@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ContentResponse } from "../../src/api/content.ts";
 import { type DownloadOptions, downloadInto } from "../../src/api/download.ts";
-import { StaleBytes } from "../../src/api/error-causes.ts";
+import { StaleBytesError } from "../../src/api/error-causes.ts";
 import { systemClock } from "../../src/clock.ts";
 import { AudioError } from "../../src/errors.ts";
 import { failureOf } from "./failure.ts";
@@ -21,7 +21,10 @@ const options = (changes: Partial<DownloadOptions> = {}): DownloadOptions => ({
 const AUDIO = Buffer.from("ID3 0123456789 abcdefghij");
 const reset = (): AudioError => new AudioError("network_error", "reset", { retryable: true });
 const stale = (totalBytes: number | null = null): AudioError =>
-  new AudioError("unexpected_response", "416", { retryable: true, cause: new StaleBytes("416", totalBytes) });
+  new AudioError("unexpected_response", "416", {
+    retryable: true,
+    cause: new StaleBytesError("416", totalBytes),
+  });
 
 async function* bodyOf(bytes: Uint8Array, failure?: unknown, pieceBytes = 7): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.byteLength; at += pieceBytes) yield bytes.subarray(at, at + pieceBytes);

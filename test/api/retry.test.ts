@@ -1,7 +1,7 @@
 /** The tables of what is retried, and when. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { UnsentRequest } from "../../src/api/error-causes.ts";
+import { UnsentRequestError } from "../../src/api/error-causes.ts";
 import {
   backoffMs,
   decideCreate,
@@ -44,7 +44,7 @@ describe("after a failed create", () => {
   );
 
   it("reports whether the request was never sent", () => {
-    const unsent = failure("network_error", { retryable: true, cause: new UnsentRequest("x") });
+    const unsent = failure("network_error", { retryable: true, cause: new UnsentRequestError("x") });
     expect(decideCreate(unsent, 1, half)).toMatchObject({ kind: "retry" });
     expect(wasNeverSent(unsent.withIds({ taskId: "t" }))).toBe(true);
     expect(wasNeverSent(Object.assign(new Error("x"), { code: "ECONNRESET" }))).toBe(false);
@@ -84,7 +84,7 @@ describe("after a failed query or download", () => {
 });
 
 describe("whether a failed create may have made a task", () => {
-  const unsent = new UnsentRequest("x");
+  const unsent = new UnsentRequestError("x");
   it.each<[boolean, string, AudioError]>([
     [false, "never sent", failure("network_error", { retryable: true, cause: unsent })],
     [false, "not connected in time", failure("timeout", { retryable: true, cause: unsent })],

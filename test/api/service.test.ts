@@ -327,7 +327,7 @@ describe("content", () => {
     });
     const failure = await failureOf(service.content("task-1", 4, never()));
     expect(failure).toMatchObject({ code: "unexpected_response", httpStatus: 206 });
-    expect(failure.cause).toMatchObject({ name: "StaleBytes" });
+    expect(failure.cause).toMatchObject({ name: "StaleBytesError" });
   });
 
   it("does not say where the audio ends when a range does not", async () => {
@@ -355,7 +355,7 @@ describe("content", () => {
       })(),
     );
     expect(got.join("")).toBe("456789");
-    expect(failure.cause).toMatchObject({ name: "StaleBytes" });
+    expect(failure.cause).toMatchObject({ name: "StaleBytesError" });
   });
 
   it.each([
@@ -368,7 +368,7 @@ describe("content", () => {
     });
     const failure = await failureOf(service.content("task-1", 4, never()));
     expect(failure).toMatchObject({ code: "unexpected_response", httpStatus: 416 });
-    expect(failure.cause).toMatchObject({ name: "StaleBytes", totalBytes });
+    expect(failure.cause).toMatchObject({ name: "StaleBytesError", totalBytes });
   });
 
   it.each(["not_ready", "idempotency_conflict"])("reads a 409 as not_ready, even as %s", async (code) => {

@@ -8,7 +8,13 @@ import type { ObservedTask } from "../../src/api/read-task.ts";
 import { TASK_STATUSES } from "../../src/contract/audio-task.ts";
 import { idempotencyKey } from "../../src/ledger/identity.ts";
 import { applyEvent, NO_TASK_YET, type TaskEvent } from "../../src/ledger/lifecycle.ts";
-import { flightOf, isOpen, type TaskRecord, taskRecordSchema, toRow } from "../../src/ledger/record.ts";
+import {
+  inFlightStateOf,
+  isOpen,
+  type TaskRecord,
+  taskRecordSchema,
+  toRow,
+} from "../../src/ledger/record.ts";
 import { sampleRecord } from "./sample-record.ts";
 
 const SENT_AT_MS = 1_800_000_000_000;
@@ -252,9 +258,9 @@ describe("a task that was given up", () => {
   it("is restored when the service knows it again", () => {
     const gone = recordAfter([EVENTS.gone], RECORDS.processing);
     expect(gone).toMatchObject({ isGone: true, status: "processing" });
-    expect([isOpen(gone), flightOf(gone)]).toEqual([false, null]);
+    expect([isOpen(gone), inFlightStateOf(gone)]).toEqual([false, null]);
     const back = recordAfter([EVENTS["seen processing"]], gone);
-    expect([back.isGone, isOpen(back), flightOf(back)]).toEqual([false, true, "accepted"]);
+    expect([back.isGone, isOpen(back), inFlightStateOf(back)]).toEqual([false, true, "accepted"]);
   });
 });
 
@@ -373,7 +379,7 @@ describe("any events, in any order", () => {
         live(events, (_before, _event, next) => {
           const credits = next.spend?.credits ?? 0;
           expect(credits).toBeGreaterThanOrEqual(next.earlierCredits);
-          if (flightOf(next) !== null) expect(credits).toBe(150 + next.earlierCredits);
+          if (inFlightStateOf(next) !== null) expect(credits).toBe(150 + next.earlierCredits);
           if (next.status === "waiting") expect(credits).toBe(next.earlierCredits);
         });
       }),

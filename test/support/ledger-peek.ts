@@ -9,7 +9,7 @@ import { z } from "zod";
 import { systemClock } from "../../src/clock.ts";
 import { pathLookupKey } from "../../src/ledger/identity.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
-import { flightOf, type TaskRecord } from "../../src/ledger/record.ts";
+import { inFlightStateOf, type TaskRecord } from "../../src/ledger/record.ts";
 import { BUDGET_WINDOW_MS } from "../../src/limits/timing.ts";
 import { createLog } from "../../src/log.ts";
 import { createProcessId } from "../../src/process-id.ts";
@@ -70,7 +70,7 @@ export class LedgerPeek {
 
   /** Records that take a place in flight. */
   async inFlight(): Promise<number> {
-    return (await this.records()).filter((record) => flightOf(record) !== null).length;
+    return (await this.records()).filter((record) => inFlightStateOf(record) !== null).length;
   }
 
   /** Creates that count toward the six a minute. */

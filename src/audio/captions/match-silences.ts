@@ -3,7 +3,7 @@ import type { Silence } from "./silences.ts";
 
 /** Maximum number of silences to search. Only the longest are kept, because the search takes quadratic time. */
 const MAX_SILENCES = 150;
-/** Maximum number of consecutive sentence edges without a silence. */
+/** Maximum number of consecutive sentence edges that match no silence. */
 const MAX_MISSING_SILENCES = 2;
 const MISSING_SILENCE_COST = 6;
 /**
@@ -39,7 +39,9 @@ const longestSilences = (silences: readonly Silence[], count: number): Silence[]
 
 const lengthOf = ({ startSeconds, endSeconds }: Silence): number => endSeconds - startSeconds;
 
-/** Returns the cost of a stretch of speech that takes `seconds`, if its text should take `expected` seconds. */
+/**
+ * Returns the cost of a stretch of speech. The cost grows with the difference between its actual and expected duration.
+ */
 function stretchCost(seconds: number, expected: number): number {
   const tolerance = TOLERANCE_SECONDS + TOLERANCE_SHARE * expected;
   return ((seconds - expected) / tolerance) ** 2;

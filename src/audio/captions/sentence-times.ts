@@ -42,7 +42,7 @@ export function sentenceTimes(
   const times: SentenceTime[] = [];
   let first = 0;
   let startSeconds = 0;
-  // Spread the edges without a silence between the nearest edges that have a silence, on both sides.
+  // Compute the time of a sentence edge without a silence from the nearest edges with a silence, before and after it.
   for (let edge = 0; edge < weights.length; edge += 1) {
     const silence = edge < found.length ? found[edge] : undefined;
     if (edge < found.length && silence === undefined) continue;

@@ -42,7 +42,10 @@ export function measureLeadingSilence({
   return first < 1 ? 0 : Math.max(0, first * stepSeconds + offsetSeconds + blurSeconds / 2);
 }
 
-/** Finds the silences between sounds, in order. Omits silence at both ends, because it separates no sentences. */
+/**
+ * Finds the silences between sounds, in order. Omits a silence at the beginning or end of the part, because such a
+ * silence separates no sentences.
+ */
 export function findSilences({ levelsDb, stepSeconds, offsetSeconds, blurSeconds }: Loudness): Silence[] {
   const sorted = [...levelsDb].sort((one, other) => one - other);
   const loudDb = percentile(sorted, LOUD_PERCENTILE);

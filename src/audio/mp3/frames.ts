@@ -21,7 +21,7 @@ export interface Frame {
 /** Finds the frames in successive windows of a part, and keeps the state from one window to the next. */
 class FrameScanner {
   /** The header of the first frame. The headers of all other frames must match it. */
-  #like: FrameHeader | undefined;
+  #firstHeader: FrameHeader | undefined;
   /** True if the next frame is expected exactly where the last one ended. */
   #isInStep = false;
   skippedBytes = 0;
@@ -38,10 +38,10 @@ class FrameScanner {
    * @param isLast whether the sound ends with this window
    * @returns the frames, and how many bytes of the window were consumed
    */
-  take(window: Uint8Array, isLast: boolean): { readonly frames: Frame[]; readonly doneBytes: number } {
+  scanWindow(window: Uint8Array, isLast: boolean): { readonly frames: Frame[]; readonly doneBytes: number } {
     const frames: Frame[] = [];
     let at = 0;
-    // A candidate is confirmed by the header of the next frame, so both must be in the window.
+    // The window must contain the whole frame and the next header, because the next header confirms the frame.
     const needed = isLast ? HEADER_BYTES : MAX_FRAME_BYTES + HEADER_BYTES;
     while (at + needed <= window.byteLength) {
       const header = frameHeaderAt(window, at);
@@ -52,7 +52,7 @@ class FrameScanner {
       }
       // Omit a truncated last frame.
       if (end > window.byteLength) break;
-      this.#like ??= header;
+      this.#firstHeader ??= header;
       frames.push({ header, bytes: window.subarray(at, end), afterGap: !this.#isInStep });
       this.#isInStep = true;
       this.frameBytes += header.frameBytes;
@@ -71,7 +71,7 @@ class FrameScanner {
   }
 
   #isTrusted(header: FrameHeader, window: Uint8Array, end: number): boolean {
-    const isLike = this.#like === undefined || canShareStream(header, this.#like);
+    const isLike = this.#firstHeader === undefined || canShareStream(header, this.#firstHeader);
     if (this.#isInStep && isLike) return true;
     const next = frameHeaderAt(window, end);
     const isFollowed = end === window.byteLength || (next !== null && canShareStream(header, next));
@@ -90,13 +90,13 @@ class FrameScanner {
 export async function* framesOf(file: PartFile): AsyncGenerator<readonly Frame[]> {
   const range: ByteRange = await withoutTags(file);
   if (isFreeFormat(await file.bytesAt(range.start, HEADER_BYTES))) throw file.damaged("it is of free format");
-  const walk = new FrameScanner(file);
+  const scanner = new FrameScanner(file);
   for (let at = range.start; at < range.end; ) {
     const window = await file.bytesAt(at, Math.min(WINDOW_BYTES, range.end - at));
-    const { frames, doneBytes } = walk.take(window, at + window.byteLength === range.end);
+    const { frames, doneBytes } = scanner.scanWindow(window, at + window.byteLength === range.end);
     if (frames.length > 0) yield frames;
     at += doneBytes;
   }
-  if (walk.frameBytes === 0) throw file.damaged("there is no frame in it");
-  if (walk.skippedBytes > walk.frameBytes) throw file.damaged("most of it is neither frame nor tag");
+  if (scanner.frameBytes === 0) throw file.damaged("there is no frame in it");
+  if (scanner.skippedBytes > scanner.frameBytes) throw file.damaged("most of it is neither frame nor tag");
 }

@@ -10,7 +10,7 @@ const QUALITY = 0x8;
 const SEEK_TABLE_ENTRIES = 100;
 /** Length of the tag: name, flags, number of frames, number of bytes, seek table. */
 const TAG_BYTES = 4 + 4 + 4 + 4 + SEEK_TABLE_ENTRIES;
-/** Distance in bytes from the encoder's name to the encoder's delay and padding. The name follows the tag. */
+/** Distance in bytes from the encoder's name, which follows the tag, to the encoder's delay and padding. */
 const DELAY_OFFSET = 21;
 const ENCODERS = /^(?:LAME|Lavf|Lavc)/;
 /** Delay that every decoder adds before the sound. The stated padding after the sound becomes shorter by this delay. */
@@ -56,14 +56,14 @@ function readTag(bytes: Uint8Array, offset: number): InfoFrame {
 
 /** Reads the information frame at the beginning of a file; returns undefined if the first frame is audio. */
 export function readInfoFrame({ header, bytes }: Frame): InfoFrame | undefined {
-  // Try both offsets, because programs disagree on whether a checksum moves the tag.
+  // Look for the tag at two offsets, because only some programs move the tag if the frame has a checksum.
   for (const offset of [HEADER_BYTES + header.sideBytes, header.sideOffset + header.sideBytes]) {
     if (/^(?:Xing|Info)$/.test(textAt(bytes, offset, 4))) return readTag(bytes, offset);
   }
   return textAt(bytes, VBRI_OFFSET, 4) === "VBRI" ? { frames: undefined, edges: undefined } : undefined;
 }
 
-/** Returns a copy of a header that has the given bitrate, no checksum and no padding byte. */
+/** Copies a header, but with the given bitrate, no checksum and no padding byte. */
 function plainHeader(templateHeader: Uint8Array, bitrateIndex: number): Uint8Array {
   const header = Uint8Array.from(templateHeader.subarray(0, HEADER_BYTES));
   header[1] = (header[1] ?? 0) | 0x01;

@@ -16,7 +16,7 @@ const DELAY_SAMPLES = 529;
 
 function levelDb({ soundBits, bigValues, gain }: GranuleChannel): number {
   if (bigValues === 0 || soundBits === 0) return SILENT_DB;
-  // More large values at the same gain mean more energy.
+  // At the same gain, a higher number of large values means more energy.
   return (gain - FULL_SCALE_GAIN + 4 * Math.log2(1 + bigValues)) * DB_PER_STEP;
 }
 

@@ -4,7 +4,7 @@ import { namedTags, type TextTags } from "../text-tags.ts";
 
 const HEAD_BYTES = 19;
 const VENDOR = "audio-generation-mcp";
-/** Maximum number of chapters, because players read chapter numbers of three digits. */
+/** Maximum number of chapters. Players read chapter numbers of three digits, from 000 to 999. */
 const MAX_CHAPTERS = 1000;
 
 export interface OpusHead {

@@ -4,7 +4,7 @@ import { Output } from "../output.ts";
 import { type PartFile, type PartFiles, WINDOW_BYTES } from "../part-file.ts";
 
 /** The position of a part's samples in its file. */
-export interface SampleRun {
+export interface SampleSpan {
   readonly offset: number;
   /** Length of the samples: whole frames, more than 0. */
   readonly bytes: number;
@@ -20,7 +20,7 @@ export interface SampleLayout {
   readonly around: (dataBytes: number) => { readonly before: Uint8Array; readonly after: Uint8Array };
 }
 
-async function copyRun(file: PartFile, run: SampleRun, output: Output): Promise<void> {
+async function copyRun(file: PartFile, run: SampleSpan, output: Output): Promise<void> {
   for (let writtenBytes = 0; writtenBytes < run.bytes; ) {
     const bytes = await file.bytesAt(
       run.offset + writtenBytes,
@@ -36,7 +36,7 @@ async function copyRun(file: PartFile, run: SampleRun, output: Output): Promise<
 export async function joinSamples(
   request: JoinRequest,
   files: PartFiles,
-  runs: readonly SampleRun[],
+  runs: readonly SampleSpan[],
   layout: SampleLayout,
 ): Promise<JoinedAudio> {
   const { sampleRateHz, frameBytes } = layout;

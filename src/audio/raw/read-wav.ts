@@ -28,7 +28,7 @@ export interface WavFormat {
   readonly bitsPerSample: number;
   /** Number of bits of a sample that carry sound. */
   readonly validBits: number;
-  /** Bit mask of the loudspeakers that the channels are for; 0 if the file does not state them. */
+  /** Bit mask that assigns loudspeakers to the channels; 0 if the file does not state a mask. */
   readonly channelMask: number;
 }
 

@@ -13,16 +13,16 @@ import { taskFailedError } from "../task-failed-error.ts";
  * Thrown if the request needs no call handle. The call is then answered as for clients that do not support the tasks
  * extension.
  */
-export class CallHandleNotNeeded extends Error {
-  override readonly name = "CallHandleNotNeeded";
+export class CallHandleNotNeededError extends Error {
+  override readonly name = "CallHandleNotNeededError";
 }
 
 /**
  * Thrown if nothing is left to do for the call handle, or if another {@link CallHandleRun} of this process already
  * works for it.
  */
-export class CallHandleEnded extends Error {
-  override readonly name = "CallHandleEnded";
+export class CallHandleEndedError extends Error {
+  override readonly name = "CallHandleEndedError";
 }
 
 /** A call handle and its record. */
@@ -73,7 +73,7 @@ export class CallHandleRun implements BeforeJob {
 
   /** Stops the work for the call handle, because the call handle was cancelled. */
   abort(): void {
-    this.#abort.abort(new CallHandleEnded("the handle was cancelled"));
+    this.#abort.abort(new CallHandleEndedError("the handle was cancelled"));
   }
 
   /** The call that makes the request. */
@@ -85,7 +85,7 @@ export class CallHandleRun implements BeforeJob {
   async prepare(draft: TaskRecord): Promise<TaskRecord> {
     if (this.#handle === null) return await this.#open(draft);
     const handle = await this.#deps.ledger.store.findCallHandle(this.#handle.handleId);
-    if (handle === null || handle.endedAtMs !== null) throw new CallHandleEnded("the handle has ended");
+    if (handle === null || handle.endedAtMs !== null) throw new CallHandleEndedError("the handle has ended");
     // After a failed attempt, only a new call may begin another attempt.
     if (hasFailedAttempt({ record: draft, handle })) throw taskFailedError(draft);
     return draft;
@@ -94,13 +94,13 @@ export class CallHandleRun implements BeforeJob {
   async #open(draftRecord: TaskRecord): Promise<TaskRecord> {
     const { ledger, clock } = this.#deps;
     const isSavedSomewhere = draftRecord.status === "succeeded" && draftRecord.files.length > 0;
-    if (isSavedSomewhere) throw new CallHandleNotNeeded("nothing has to be made");
+    if (isSavedSomewhere) throw new CallHandleNotNeededError("nothing has to be made");
     // Acquire the lease before opening the call handle, so that no other process sends the request in between.
     const { record } = await ledger.acquireLease(draftRecord);
     const { keyId, recordId: targetId } = record;
     const draft = { handleId: randomUUID(), keyId, targetId, openedAtMs: clock.wallMs() };
     this.#handle = await ledger.store.openCallHandle(draft, this.#saveOptions);
-    if (this.#handle === null) throw new CallHandleNotNeeded("the ledger has lost the record");
+    if (this.#handle === null) throw new CallHandleNotNeededError("the ledger has lost the record");
     this.#onOpened({ handle: this.#handle, record });
     // Take the file name from this call, because this call sends the request.
     return { ...record, fileName: draftRecord.fileName, replacedFile: draftRecord.replacedFile };

@@ -16,8 +16,8 @@ import type { NameRequest } from "../use-cases/chosen-names.ts";
 import type { IdentifiedRequest } from "../use-cases/find-record.ts";
 import { runRequest } from "../use-cases/generate.ts";
 import {
-  CallHandleEnded,
-  CallHandleNotNeeded,
+  CallHandleEndedError,
+  CallHandleNotNeededError,
   CallHandleRun,
   hasFailedAttempt,
   type OpenCallHandle,
@@ -76,7 +76,7 @@ export class CallHandles implements CallHandleOperations<TaskView> {
     const run = new CallHandleRun(this.#deps, null, saveOptions, (opened) => {
       opening.resolve(opened);
       const { handleId } = opened.handle;
-      if (this.#running.has(handleId)) throw new CallHandleEnded("an earlier call works for the handle");
+      if (this.#running.has(handleId)) throw new CallHandleEndedError("an earlier call works for the handle");
       this.#running.set(handleId, { run, opened });
     });
     const cancel = (): void => run.abort();
@@ -90,7 +90,7 @@ export class CallHandles implements CallHandleOperations<TaskView> {
       return { working: this.#working(first) };
     } catch (error) {
       call.signal.throwIfAborted();
-      if (!(error instanceof CallHandleNotNeeded)) throw error;
+      if (!(error instanceof CallHandleNotNeededError)) throw error;
       return { view: await runRequest(this.#deps, this.#jobs, identified, request, call) };
     } finally {
       call.signal.removeEventListener("abort", cancel);
@@ -125,7 +125,7 @@ export class CallHandles implements CallHandleOperations<TaskView> {
     if (end?.kind === "cancelled") this.#running.get(handleId)?.run.abort();
   }
 
-  /** Stops storing how requests end, because from now on only the shutdown ends them. */
+  /** Stops storing how requests end. Called at the shutdown, when requests end only because the process stops. */
   close(): void {
     this.#isClosed = true;
   }
@@ -163,7 +163,7 @@ export class CallHandles implements CallHandleOperations<TaskView> {
 
   /** Returns the outcome to store for an error; `null` for an error that says nothing about the request. */
   #endOfError(thrown: unknown, run: CallHandleRun): RequestEnd | null {
-    if (run.signal.aborted || thrown instanceof CallHandleEnded) return null;
+    if (run.signal.aborted || thrown instanceof CallHandleEndedError) return null;
     if (!(thrown instanceof AudioError)) this.#deps.log.error("a task failed unexpectedly", thrown);
     const error = thrown instanceof AudioError ? thrown : internalError(thrown);
     // These codes mean that the store is unavailable or the process is stopping.

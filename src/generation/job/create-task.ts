@@ -74,7 +74,7 @@ async function waitForAdmission(
       },
     };
     const outcome = await limits.creates.waitForAdmission(create, signal);
-    // The caller may have cancelled while the ledger was writing. Nothing has been sent yet.
+    // Release the admission if the job was cancelled while the ledger was writing, because nothing has been sent yet.
     if (job.signal.aborted) await limits.creates.releaseUnused(outcome);
     job.signal.throwIfAborted();
     return outcome;

@@ -3,7 +3,7 @@
  */
 import { IN_FLIGHT_TASKS } from "../../contract/service-limits.ts";
 import { Deadline } from "../../deadline.ts";
-import { flightOf, RECORD_STATUSES, type TaskRecord } from "../../ledger/record.ts";
+import { inFlightStateOf, RECORD_STATUSES, type TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 
 /**
@@ -49,7 +49,7 @@ export async function waitForCredits(
  * because its result may never be known.
  */
 function isHolding(record: TaskRecord, { clock, ledger }: GenerationDeps): boolean {
-  const flight = flightOf(record);
+  const flight = inFlightStateOf(record);
   if (flight !== "sent") return flight === "accepted";
   return clock.wallMs() - (record.sentAtMs ?? 0) < ledger.leaseTtlMs;
 }

@@ -162,7 +162,8 @@ export class Jobs {
       });
       switch (action.kind) {
         case "send":
-          // If another process created the task and the task has failed, it failed while this job waited.
+          // If another process created the task, a failure of that task counts as `meanwhile`, because it happened
+          // while this job waited.
           failure =
             (await createTask(job, this.#deps, this.#onInFlightFull)) === "answered"
               ? "in_response"

@@ -8,7 +8,7 @@ import { persist } from "./persist.ts";
 /** Two 404s in a row are required, because a single one may come from a lagging replica or a deployment. */
 export const MISSES_UNTIL_GONE = 2;
 
-/** Marks the record as gone. A later call may still query the task, which is free. */
+/** Marks the record as gone. A later call may still query the task, because a query is free. */
 export async function markGone(job: Job, deps: GenerationDeps): Promise<AudioError> {
   const { taskId } = job.record;
   if (taskId !== null) await persist(job, deps, { kind: "gone", taskId });

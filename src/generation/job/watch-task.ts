@@ -22,7 +22,7 @@ export async function watchTask(job: Job, deps: GenerationDeps): Promise<void> {
   const { clock, timing } = deps;
   const sinceMs = clock.steadyMs();
   const recovery = new Deadline(clock, timing.recoveryWindowMs);
-  // One 404 is enough for a task that is already marked as gone.
+  // If the record is already marked as gone, a single 404 confirms that.
   let misses = job.record.isGone ? MISSES_UNTIL_GONE - 1 : 0;
   let failures = 0;
   let nextPollMs = nextPollAfter(job, deps);
@@ -89,7 +89,8 @@ function nextPollAfter(job: Job, { clock, timing }: GenerationDeps): number {
   const { polledAtMs, isGone } = job.record;
   if (isGone || polledAtMs === null) return clock.steadyMs();
   const sincePollMs = clock.wallMs() - polledAtMs;
-  // If the wall clock was set back, a poll is due at once.
+  // A negative time since the last poll means that the wall clock was set back. Poll at once, because the true time is
+  // unknown.
   const waitMs = sincePollMs < 0 ? 0 : Math.max(0, timing.pollIntervalMs - sincePollMs);
   return clock.steadyMs() + waitMs;
 }

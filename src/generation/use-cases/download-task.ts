@@ -135,7 +135,7 @@ async function recordForeignTask(
     isListed: true,
   });
   const observed = { kind: "observed", attempt: 1, task, atMs: deps.clock.wallMs() } as const;
-  // Return the record unwritten. The job that saves the audio acquires the lease, which writes the record.
+  // Do not write the record here. The job that saves the audio writes the record when the job acquires the lease.
   return applyEvent(empty, observed);
 }
 

@@ -5,7 +5,7 @@ import { AudioError } from "../../errors.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import { idempotencyKey, recordId, workId } from "../../ledger/identity.ts";
 import { applyEvent, NO_TASK_YET } from "../../ledger/lifecycle.ts";
-import { flightOf, type TaskRecord } from "../../ledger/record.ts";
+import { inFlightStateOf, type TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../find-saved.ts";
 import { queryService } from "../job/query-service.ts";
@@ -93,7 +93,7 @@ export async function findOrDraft(
   const fresh = newRecord(deps, identified);
   const records = await deps.ledger.ofWork(fresh.workId);
   const ownRecord = records.find(({ keyId }) => keyId === fresh.keyId);
-  const isInFlight = ownRecord !== undefined && flightOf(ownRecord) !== null;
+  const isInFlight = ownRecord !== undefined && inFlightStateOf(ownRecord) !== null;
   const savedAudio = isInFlight ? null : await findSavedAmong(deps, records, identified.fileName);
   if (savedAudio !== null) return { ...savedAudio, notes: [] };
   if (ownRecord !== undefined && ownRecord.status !== "waiting")
@@ -235,7 +235,7 @@ export async function findRecordOfTask(
   const savedAudio = await findSavedAmong(deps, records, null);
   if (savedAudio !== null) return savedAudio.record;
   for (const other of records) {
-    // If the task id belongs to an earlier attempt, the record may have no task now.
+    // Skip a record without a task. The requested task id then belongs to an earlier attempt.
     if (other.taskId !== null) return await adopt(deps, other, other.taskId, signal, deadline);
   }
   return null;

@@ -38,7 +38,10 @@ export interface PartOperations {
   /** Returns the part's audio if it is on this machine and unchanged. Does not ask the service. */
   saved(request: PartRequest): Promise<SavedPart | null>;
   generate(request: PartRequest, call: PartCall): Promise<SavedPart>;
-  /** Whether the text is paid for, but only with other pronunciations, so that this request would cost again. */
+  /**
+   * Whether the text has been paid for, but never with the present pronunciations. If so, this request would cost
+   * again.
+   */
   hasOtherPronunciation(request: PartRequest): Promise<boolean>;
   finish(request: PartRequest, call: Pick<PartCall, "signal">): Promise<void>;
   /** Returns the ratio of actual to estimated length of this voice's earlier audio; 1 if too little is known. */

@@ -178,7 +178,7 @@ async function runRecord(
   }
 }
 
-/** Maximum wait for the ledger. It exceeds the 5 s within which the ledger itself throws. */
+/** Maximum wait for the ledger. The ledger itself throws within 5 s, so its error arrives before this limit. */
 const LEDGER_ANSWERS_WITHIN_MS = 6000;
 
 /**

@@ -9,7 +9,10 @@ import type { GenerationDeps } from "../deps.ts";
 
 type TakeDeps = Pick<GenerationDeps, "ledger">;
 
-/** Maximum number of earlier takes that are compared, besides the first. Each comparison reads the ledger. */
+/**
+ * Maximum number of preceding takes that are compared, because each comparison reads the ledger. The first take is
+ * always compared.
+ */
 const MAX_COMPARED = 9;
 
 function earlierTakes(take: number): number[] {

@@ -7,7 +7,7 @@ import { findSaved } from "../find-saved.ts";
 import type { FoundRecord, IdentifiedRequest } from "./find-record.ts";
 import type { PartRequest } from "./generate-part.ts";
 
-/** Whether the record was sent and did not fail. */
+/** Whether the record's create was sent and its task has not failed. */
 const isPaid = ({ status }: TaskRecord): boolean => status !== "waiting" && status !== "failed";
 
 /**

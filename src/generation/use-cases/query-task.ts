@@ -49,7 +49,7 @@ async function getOwnTask(
   const savedFile = record.status === "succeeded" ? await findSaved(deps, record, record.fileName) : null;
   if (savedFile?.matchesFormat === true)
     return await viewOfSaved(deps, record, { replayed: true, file: savedFile });
-  // Only download_audio fetches audio that is too large, because a status query must stay cheap.
+  // Do not try again to download audio above the size limit, because a status query must stay cheap.
   if (record.status === "failed" || record.isTooLarge) return buildTaskView(record, { replayed: true });
   throwRefusal(jobs, record);
   if (record.taskId === null && call.waitMs === 0) return await viewUnaccepted(deps, jobs, record, call);

@@ -67,7 +67,7 @@ async function locatePath(deps: GenerationDeps, path: string): Promise<Located |
       recorded = { record, file };
     }
   }
-  // If the file is gone or changed, reading it reports that.
+  // Return a file that is gone or changed, too. The read that follows reports the problem.
   return recorded;
 }
 

@@ -44,7 +44,10 @@ export interface ListedTask {
   readonly createdAtMs: number;
   /** Charged credits, or reserved credits while the task runs; `null` if the service stated no readable bill. */
   readonly credits: number | null;
-  /** Path of existing audio that matches its format. The content is verified when it is read. */
+  /**
+   * Path of saved audio that still exists and has the right format. The content is verified only when a caller reads
+   * the file.
+   */
   readonly audioPath: string | null;
   /** Path of saved audio that no longer exists. */
   readonly missingPath: string | null;

@@ -9,7 +9,10 @@ import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { IdentifiedRequest } from "./find-record.ts";
 
-/** Maximum age of the open request. After this time, the same words are probably a new request. */
+/**
+ * Maximum age of the open request. If the open request is older, a call with the same words is probably meant as a new
+ * request.
+ */
 const WITHIN_MS = 10 * 60 * 1000;
 const MAX_COMPARED = 20;
 

@@ -8,7 +8,7 @@ import type { PostgresAddress } from "../../config/postgres-address.ts";
 import { AudioError } from "../../errors.ts";
 import { systemReason } from "../../files/file-error.ts";
 import { type Rows, type SqlValue, type Statement, sql, type Transaction } from "../store/sql-engine.ts";
-import { LostConnection, NoAnswerError, NotCommitted } from "./postgres-errors.ts";
+import { LostConnectionError, NoAnswerError, NotCommittedError } from "./postgres-errors.ts";
 
 /**
  * How long the server waits for a lock, or for the next statement of a transaction. A process that hangs for longer
@@ -137,7 +137,7 @@ export class PostgresConnection {
       steadyMs: now,
     });
     const ends = await this.run([...save, sql("COMMIT")], untilMs);
-    if (ends.at(-1)?.command !== "COMMIT") throw new NotCommitted();
+    if (ends.at(-1)?.command !== "COMMIT") throw new NotCommittedError();
     return result;
   }
 
@@ -202,7 +202,7 @@ export class PostgresConnection {
       // Errors of the server have a severity; errors of the connection have none.
       if (error instanceof Error && "severity" in error && error.severity !== undefined) throw error;
       this.drop();
-      throw new LostConnection(error);
+      throw new LostConnectionError(error);
     } finally {
       clearTimeout(timer);
     }

@@ -9,7 +9,13 @@ import { AudioError } from "../../errors.ts";
 import { describeCause, type Log } from "../../log.ts";
 import { type Rows, type SqlEngine, type Statement, sql, type Transaction } from "../store/sql-engine.ts";
 import { PostgresConnection } from "./postgres-connection.ts";
-import { isReadOnly, isTransient, LostConnection, NoAnswerError, postgresError } from "./postgres-errors.ts";
+import {
+  isReadOnly,
+  isTransient,
+  LostConnectionError,
+  NoAnswerError,
+  postgresError,
+} from "./postgres-errors.ts";
 import { prepareTables, TABLE_NAMES } from "./postgres-tables.ts";
 
 /** How long a call tries again while the server is unavailable. After this time, the call reports the outage. */
@@ -31,7 +37,7 @@ const SINGLE_TRY_MS = 2_000;
  */
 const SILENCE_MS = 500;
 
-const NOT_ANSWERED = new LostConnection(new NoAnswerError());
+const NOT_ANSWERED = new LostConnectionError(new NoAnswerError());
 
 const SETTINGS = sql(
   `SELECT current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_page_writes,

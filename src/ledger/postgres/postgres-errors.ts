@@ -4,7 +4,7 @@ import { AudioError } from "../../errors.ts";
 import { systemCode } from "../../files/file-error.ts";
 
 /** The connection broke or timed out. The statements that were sent may have taken effect. */
-export class LostConnection extends Error {
+export class LostConnectionError extends Error {
   constructor(cause: unknown) {
     super("the connection was lost", { cause });
   }
@@ -17,7 +17,7 @@ export class NoAnswerError extends Error {
 }
 
 /** COMMIT of a failed transaction succeeds, but its answer says ROLLBACK. */
-export class NotCommitted extends Error {
+export class NotCommittedError extends Error {
   constructor() {
     super("the server rolled the transaction back");
   }
@@ -126,13 +126,13 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 function parseFaultMessage(error: unknown): FaultMessage | undefined {
-  if (error instanceof NotCommitted) return CONFLICT;
+  if (error instanceof NotCommittedError) return CONFLICT;
   const { code } = serverError.safeParse(error).data ?? {};
   if (code !== undefined) {
     const state = [5, 3, 2].map((length) => code.slice(0, length)).find((part) => part in BY_STATE);
     return state === undefined ? undefined : BY_STATE[state];
   }
-  return error instanceof LostConnection ? lossMessage(error.cause) : undefined;
+  return error instanceof LostConnectionError ? lossMessage(error.cause) : undefined;
 }
 
 function lossMessage(cause: unknown): FaultMessage {
@@ -191,7 +191,7 @@ export function postgresError(description: string, error: unknown): AudioError {
   return unavailable(
     description,
     parseFaultMessage(error) ?? unknown,
-    error instanceof LostConnection ? error.cause : error,
+    error instanceof LostConnectionError ? error.cause : error,
   );
 }
 

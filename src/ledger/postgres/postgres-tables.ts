@@ -1,6 +1,6 @@
 /** Creates the ledger's tables in a database that has none. Refuses tables of another layout or another program. */
 import { z } from "zod";
-import { LAYOUT_VERSION, TABLES } from "../store/schema.ts";
+import { SCHEMA_VERSION, TABLES } from "../store/schema.ts";
 import { sql } from "../store/sql-engine.ts";
 import type { PostgresConnection } from "./postgres-connection.ts";
 import { foreignTablesError, otherPostgresLayoutError } from "./postgres-errors.ts";
@@ -15,7 +15,7 @@ const CREATION_LOCK = 0x4175474d;
 const STATEMENTS: readonly string[] = [
   ...TABLES,
   `CREATE TABLE agm_layout (version INTEGER NOT NULL)`,
-  `INSERT INTO agm_layout (version) VALUES (${LAYOUT_VERSION})`,
+  `INSERT INTO agm_layout (version) VALUES (${SCHEMA_VERSION})`,
 ].map((text) => text.replaceAll(/ TEXT\b/g, ' TEXT COLLATE "C"'));
 
 export const TABLE_NAMES: readonly string[] = TABLES.flatMap(
@@ -56,6 +56,6 @@ export async function prepareTables(
     throw foreignTablesError(description);
   }
   const [layout] = await connection.run([sql("SELECT version FROM agm_layout")], untilMs);
-  if (versionRows.parse(layout?.rows)[0]?.version !== LAYOUT_VERSION)
+  if (versionRows.parse(layout?.rows)[0]?.version !== SCHEMA_VERSION)
     throw otherPostgresLayoutError(description);
 }

@@ -32,9 +32,9 @@ function keepOnePerWork(lines: readonly BillLine[], rankOf: (line: BillLine) => 
  * then an unanswered create, then a line without credits.
  */
 export const billByWork = (lines: readonly BillLine[], keyId: string): BillLine[] =>
-  keepOnePerWork(lines, ({ keyId: its, credits, isUnanswered }) => {
+  keepOnePerWork(lines, ({ keyId: lineKeyId, credits, isUnanswered }) => {
     if (credits === 0 || isUnanswered) return credits;
-    return its === keyId ? Infinity : MAXIMUM_CHARGE_CREDITS + credits;
+    return lineKeyId === keyId ? Infinity : MAXIMUM_CHARGE_CREDITS + credits;
   });
 
 /**

@@ -36,7 +36,7 @@ export interface CallHandle {
    */
   readonly attempt: number;
   readonly saveOptions: z.infer<typeof saveOptionsSchema>;
-  readonly cancelAskedAtMs: number | null;
+  readonly cancelRequestedAtMs: number | null;
   readonly endedAtMs: number | null;
   readonly end: CallHandleEnd | null;
 }
@@ -68,8 +68,10 @@ export function parseCallHandleTarget(value: string | undefined): CallHandleTarg
   }
 }
 
-export const isCallHandleWanted = ({ endedAtMs, cancelAskedAtMs }: CallHandle): boolean =>
-  endedAtMs === null && cancelAskedAtMs === null;
+export const isCallHandleWanted = ({
+  endedAtMs,
+  cancelRequestedAtMs: cancelAskedAtMs,
+}: CallHandle): boolean => endedAtMs === null && cancelAskedAtMs === null;
 
 /** A new call handle, without the fields that depend on the state of its record or narration. */
 export type CallHandleDraft = Pick<CallHandle, "handleId" | "keyId" | "targetId" | "openedAtMs">;
@@ -97,7 +99,7 @@ export function findOrCreateCallHandle(
     // never sent again.
     attempt: attempt + (hasFailed ? 1 : 0),
     saveOptions: { fileName, replace, replayed: taskId !== null && !hasFailed },
-    cancelAskedAtMs: null,
+    cancelRequestedAtMs: null,
     endedAtMs: null,
     end: null,
   };
@@ -144,7 +146,7 @@ export function callHandlesEndedByWaiting(
     if (failed !== null && handle.attempt <= failed.attempt) {
       return [endCallHandle(handle, { kind: "error", error: failed.error }, failed.atMs)];
     }
-    const { cancelAskedAtMs } = handle;
+    const { cancelRequestedAtMs: cancelAskedAtMs } = handle;
     return cancelAskedAtMs === null ? [] : [endCallHandle(handle, { kind: "cancelled" }, cancelAskedAtMs)];
   });
 }

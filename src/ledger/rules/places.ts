@@ -1,7 +1,7 @@
 /** Decides which creates and tasks hold a place in flight, and until when. Pure. */
 import type { ProcessId } from "../../process-id.ts";
 import { MAX_IN_FLIGHT_MS } from "../durations.ts";
-import type { Flight, RecordStatus } from "../record.ts";
+import type { InFlightState, RecordStatus } from "../record.ts";
 import type { ApiKeyState } from "./api-key-state.ts";
 
 /**
@@ -9,7 +9,7 @@ import type { ApiKeyState } from "./api-key-state.ts";
  * date prevents later writes of the record from occupying the place again while its status is the same.
  */
 export interface InFlightPlace {
-  readonly flight: Flight | null;
+  readonly flight: InFlightState | null;
   /** The steady-clock time when the place was taken. */
   readonly atMs: number | null;
   readonly owner: ProcessId | null;
@@ -30,7 +30,7 @@ function placeEndMs(
   { unansweredPlaceTtlMs, windowMs }: PlaceDurations,
   nowMs: number,
 ): number {
-  // A date in the future must have been written before the steady clock restarted.
+  // A date in the future was written before the steady clock restarted. Count from the present time instead.
   const startMs = Math.min(atMs ?? nowMs, nowMs);
   if (flight === "accepted") return startMs + MAX_IN_FLIGHT_MS;
   const seenAtMs = Math.max(startMs, owner === null ? startMs : (heartbeats[owner] ?? startMs));
@@ -52,7 +52,7 @@ export function placeEndsMs(
     .sort((one, other) => one - other);
 }
 
-/** Whether a place ended so long ago that its task can no longer run. */
+/** Whether a place in flight expired so long ago that its task can no longer run. */
 export function endedLongAgo(
   place: InFlightPlace,
   state: ApiKeyState,
@@ -68,7 +68,7 @@ export function endedLongAgo(
  */
 export function placeAfterWrite(
   stored: { readonly place: InFlightPlace; readonly status: string | null } | undefined,
-  after: { readonly flight: Flight | null; readonly status: RecordStatus },
+  after: { readonly flight: InFlightState | null; readonly status: RecordStatus },
   now: { readonly steadyMs: number; readonly owner: ProcessId },
 ): InFlightPlace {
   if (after.flight === null) return NO_PLACE;

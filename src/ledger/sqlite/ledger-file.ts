@@ -16,7 +16,7 @@ import {
 import { dirname, join } from "node:path";
 import type * as NodeSqlite from "node:sqlite";
 import { systemReason } from "../../files/file-error.ts";
-import { LAYOUT_VERSION, TABLES } from "../store/schema.ts";
+import { SCHEMA_VERSION, TABLES } from "../store/schema.ts";
 import { damagedFileError, unusableFolderError } from "./sqlite-errors.ts";
 
 /** Marks the file as this program's ("AuGM"), so that the program never writes into another program's database. */
@@ -97,7 +97,7 @@ function createFile(sqlite: typeof NodeSqlite, file: string): void {
       // the database is closed, and SQLite does not report a full disk on closing.
       db.exec(
         `PRAGMA synchronous = FULL; BEGIN; ${TABLES.join("; ")};
-         PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${LAYOUT_VERSION}; COMMIT`,
+         PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`,
       );
       db.exec("PRAGMA journal_mode = WAL");
     } finally {

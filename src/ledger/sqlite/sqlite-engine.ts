@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { Clock } from "../../clock.ts";
 import { AudioError } from "../../errors.ts";
 import type { Durability } from "../rules/durability.ts";
-import { LAYOUT_VERSION } from "../store/schema.ts";
+import { SCHEMA_VERSION } from "../store/schema.ts";
 import { type Rows, type SqlEngine, type Statement, sql, type Transaction } from "../store/sql-engine.ts";
 import { APPLICATION_ID, LEDGER_FILE_NAME, prepareLedgerFile } from "./ledger-file.ts";
 import { loadSqlite } from "./load-sqlite.ts";
@@ -57,7 +57,7 @@ class Connection {
       const header = (pragma: string) => headerSchema.parse(this.#prepare(`PRAGMA ${pragma}`).get());
       if (header("application_id").application_id !== APPLICATION_ID) throw foreignFileError(this.#file);
       const { user_version } = header("user_version");
-      if (user_version !== LAYOUT_VERSION) throw otherSqliteLayoutError(this.#file);
+      if (user_version !== SCHEMA_VERSION) throw otherSqliteLayoutError(this.#file);
       this.#db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
     } catch (error) {
       this.#db.close();
@@ -161,7 +161,10 @@ export class SqliteEngine implements SqlEngine {
     return folderWarnings(this.#options.stateDir);
   }
 
-  /** Leaves the journal unmerged on a very slow disk. The next process merges it. */
+  /**
+   * Closes the database and thereby merges the journal. On a very slow disk, closes nothing, and the next process
+   * merges the journal.
+   */
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#slowestMs < TOO_SLOW_TO_MERGE_MS) this.#connection?.close();
@@ -181,7 +184,8 @@ export class SqliteEngine implements SqlEngine {
   async #retrying<T>(work: (connection: Connection) => T): Promise<T> {
     const startedAtMs = performance.now();
     for (;;) {
-      // Let timers run between transactions, because the timer that ends the process in time must not be delayed.
+      // After a slow transaction, let timers run before the next one, because the timer that forces the process to exit
+      // must not be late.
       if (this.#slowestMs > SLOW_MS) await yieldToOthers();
       try {
         const connection = this.#open();

@@ -61,7 +61,7 @@ export function otherSqliteLayoutError(file: string): AudioError {
   );
 }
 
-/** Whether a table or a column is missing, because another program has removed it. */
+/** Whether the error says that a table or a column is missing. Another program must have removed it. */
 const lacksTable = (error: unknown): boolean =>
   error instanceof Error && /^no such (?:table|column)/.test(error.message);
 

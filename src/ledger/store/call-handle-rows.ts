@@ -35,7 +35,7 @@ const handleRow = z
       openedAtMs: row.opened_at_ms,
       attempt: row.attempt,
       saveOptions: row.save_options,
-      cancelAskedAtMs: row.cancel_asked_at_ms,
+      cancelRequestedAtMs: row.cancel_asked_at_ms,
       endedAtMs: row.ended_at_ms,
       end: row.end_value,
     }),
@@ -47,7 +47,7 @@ export const handleRows = (rows: Rows = []): CallHandle[] => readableRows(handle
 export const selectHandle = ({ keyId }: Pick<Viewer, "keyId">, handle: string): Statement =>
   sql("SELECT * FROM agm_handles WHERE handle = ? AND key_id = ?", handle, keyId);
 
-/** Selects the call handles that have not ended, of one record or narration, oldest first. */
+/** Selects all call handles of one record or narration, oldest first, except those that have ended. */
 export const selectOpenHandles = ({ keyId, machineId }: Viewer, targetId: string): Statement =>
   sql(
     `SELECT * FROM agm_handles WHERE target_id = ? AND ended_at_ms IS NULL AND ${visibleCondition("agm_handles")}
@@ -73,7 +73,7 @@ export const saveHandle = (row: CallHandle): Statement =>
     row.openedAtMs,
     row.attempt,
     JSON.stringify(row.saveOptions),
-    row.cancelAskedAtMs,
+    row.cancelRequestedAtMs,
     row.endedAtMs,
     row.end === null ? null : JSON.stringify(row.end),
   );

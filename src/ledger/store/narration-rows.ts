@@ -6,7 +6,10 @@ import type { Lease } from "../rules/lease.ts";
 import { leaseRow, leaseValues, readableRows } from "./record-rows.ts";
 import { type Rows, type Statement, sql } from "./sql-engine.ts";
 
-/** The keys whose narrations are visible: this key, and all others that this machine has used. */
+/**
+ * A reader of the ledger. The reader sees the entries of its own API key, and of all other keys that its machine has
+ * used.
+ */
 export interface Viewer {
   readonly origin: string;
   readonly keyId: KeyId;
@@ -70,7 +73,10 @@ export const saveMachineKey = ({ keyId, machineId }: Pick<Viewer, "keyId" | "mac
     keyId,
   );
 
-/** Selects at most one narration: this key's or, if there is none, the oldest of the other keys. */
+/**
+ * Selects at most one narration with this id: that of the viewer's own API key or, if there is none, the oldest visible
+ * one of the other keys.
+ */
 export const selectNarration = (
   { origin, keyId, machineId }: Viewer,
   narrationId: string,

@@ -203,7 +203,8 @@ export function dropRow(key: RecordKey, loaded: LoadedRow, keepsSpend: boolean):
   return [
     sql("DELETE FROM agm_records WHERE key_id = ? AND record_id = ?", key.keyId, key.recordId),
     ...saveLookupKeys(key, stored.lookupKeys, []),
-    // If another record names the task, that record counts the task from now on.
+    // Leave the sums unchanged to keep the spend. But if another record names the same task, the spend of that record
+    // counts for the task from now on.
     ...(keepsSpend && loaded.otherShares.length === 0 ? [] : saveSpend(stored.origin, loaded, null)),
   ];
 }

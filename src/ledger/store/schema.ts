@@ -1,7 +1,7 @@
 /** Defines the tables of the ledger, with one text for both engines. */
 
 /** Grows with every change of the tables. A ledger with another layout is refused. */
-export const LAYOUT_VERSION = 7;
+export const SCHEMA_VERSION = 7;
 
 /**
  * Times named `..._at_ms` are steady-clock milliseconds, with these exceptions: `created_at_ms`, `refused_at_ms` and

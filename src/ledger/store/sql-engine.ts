@@ -1,4 +1,7 @@
-/** The interface to a SQL database: reads, and transactions of one load, one pure decision and one save. */
+/**
+ * The interface to a SQL database: plain reads, and transactions. A transaction loads rows, decides in a pure function
+ * what to change, and saves the changes.
+ */
 import type { AudioError } from "../../errors.ts";
 import type { Durability } from "../rules/durability.ts";
 
@@ -42,7 +45,7 @@ export interface SqlEngine {
   readonly forUpdate: "" | " FOR UPDATE";
   /** Names the database for a person; never contains credentials. */
   readonly description: string;
-  /** The fault because of which callers wait unusually long for the database now; `null` if no caller does. */
+  /** The fault that makes callers wait unusually long for the database now; `null` if no caller waits so long. */
   readonly trouble: AudioError | null;
   transact<T>(transaction: Transaction<T>): Promise<T>;
   /** Runs statements that only read, all on one state of the database. */

@@ -7,7 +7,7 @@ const CONTAINER = "META-INF/container.xml";
 const ENCRYPTION = "META-INF/encryption.xml";
 /** Files that shops add to protected books. */
 const RIGHTS = ["META-INF/rights.xml", "META-INF/sinf.xml"];
-/** Algorithms that obfuscate only fonts, so the text is not encrypted. */
+/** Algorithms that obfuscate only fonts. If a book uses no other algorithm, its text is not encrypted. */
 const FONT_ALGORITHMS = new Set(["http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"]);
 const MAX_AUTHORS = 3;
 
@@ -183,7 +183,7 @@ export function readPackage(archive: BookArchive): BookPackage {
       else if (name === "itemref") {
         spine.push({ id: attributes["idref"] ?? "", isLinear: attributes["linear"] !== "no" });
       } else if (name === "reference" && /^(?:toc|cover|index|loi|lot)$/.test(attributes["type"] ?? "")) {
-        // Ignore a reference with a fragment. It points into a page that may contain the whole book.
+        // Ignore a reference with a fragment, because the page that it points into may contain the whole book.
         const { file, id } = splitHref(href ?? "");
         if (id === null) matter.add(file);
       }

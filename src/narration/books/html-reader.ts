@@ -77,7 +77,7 @@ const hasTerm = (attributes: Attributes, term: "persona" | "stage-direction"): b
  * Returns why an element is left out; `null` if the element is read. `silent` means that the content of the element is
  * not text of the page. Such an element is left out without a report.
  */
-function skippedAs(name: string, attributes: Attributes): SkippedKind | "silent" | null {
+function skipReason(name: string, attributes: Attributes): SkippedKind | "silent" | null {
   if (SKIPPED_ELEMENTS.has(name)) return "silent";
   const types = `${attributes["epub:type"] ?? ""} ${attributes["role"] ?? ""}`.toLowerCase().split(/\s+/);
   for (const [kind, known] of EPUB_TYPES) if (types.some((type) => known.has(type))) return kind;
@@ -190,7 +190,7 @@ class HtmlReader {
       return;
     }
     if (name === "head") return;
-    const kind = this.#isSiteFooter(name) ? "navigation" : skippedAs(name, attributes);
+    const kind = this.#isSiteFooter(name) ? "navigation" : skipReason(name, attributes);
     if (kind !== null) {
       if (!INLINE.has(name)) this.#flush();
       this.#skippedElement = { kind, depth: this.#open.length, text: "" };
@@ -246,7 +246,7 @@ class HtmlReader {
         this.#lists.push({ next: null });
         break;
       case "li":
-        this.#item(attributes);
+        this.#startListItem(attributes);
         break;
       case "table":
         this.#tables.push({ titles: null, row: [] });
@@ -303,7 +303,7 @@ class HtmlReader {
       this.#directions.pop();
       this.#text = `${this.#text.trimEnd()}] `;
     }
-    if (name === "pre") this.#code();
+    if (name === "pre") this.#endPreformatted();
     if (!INLINE.has(name)) this.#flush();
     if (depth === this.#siteHeader) this.#siteHeader = null;
     this.#leave(name);
@@ -335,10 +335,10 @@ class HtmlReader {
         }
         break;
       case "tr":
-        this.#row();
+        this.#endTableRow();
         break;
       case "table":
-        this.#row();
+        this.#endTableRow();
         this.#tables.pop();
         break;
       case "main":
@@ -372,7 +372,7 @@ class HtmlReader {
     else this.#skipped.add("image", attributes["src"]?.slice(0, 200) ?? "");
   }
 
-  #item(attributes: Attributes): void {
+  #startListItem(attributes: Attributes): void {
     const list = this.#lists.at(-1);
     if (list === undefined || list.next === null) return;
     const statedNumber = Number.parseInt(attributes["value"] ?? "", 10);
@@ -382,7 +382,7 @@ class HtmlReader {
   }
 
   /** Ends preformatted text, which is a poem, a letter, or code. Code is left out. */
-  #code(): void {
+  #endPreformatted(): void {
     this.#preformatted = Math.max(0, this.#preformatted - 1);
     if (this.#preformatted > 0) return;
     const text = dropUnspoken(this.#text.replaceAll(HARD_BREAK, "\n"));
@@ -401,7 +401,7 @@ class HtmlReader {
    * Ends a table row. A row with at most one paragraph in each cell is data, and becomes one sentence. Any other row
    * only lays out the page, so the blocks of its cells are read one after another.
    */
-  #row(): void {
+  #endTableRow(): void {
     const table = this.#tables.at(-1);
     if (table === undefined || table.row.length === 0) return;
     const { row } = table;
@@ -432,7 +432,9 @@ class HtmlReader {
     this.#paragraph(pairs.filter((pair) => pair !== "").join(", "));
   }
 
-  /** Reads a row of a play: the speaker becomes a label, as in plain text. */
+  /**
+   * Reads a table row of a play. Puts the speaker's name before the speech as a label, in the form that plain text has.
+   */
   #speech({ blocks: [name] }: Cell, cells: readonly Cell[]): void {
     const label = name?.block.kind === "paragraph" ? name.block.text.trim() : "";
     for (const [at, block] of cells.flatMap(({ blocks }) => blocks).entries()) {

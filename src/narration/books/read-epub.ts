@@ -32,7 +32,7 @@ function withHeading(label: string, level: number, paragraph: SourceBlock | unde
   return isSame ? [heading] : [heading, paragraph];
 }
 
-/** Returns the blocks of a page, with headings from the table of contents if it has none. */
+/** Returns the blocks of a page. If the page has no heading, adds headings from the table of contents. */
 function withHeadings(blocks: readonly PageBlock[], contents: Contents): SourceBlock[] {
   const plain = blocks.map(({ block }) => block);
   if (plain.some(({ kind }) => kind === "heading")) return plain;

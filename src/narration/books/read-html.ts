@@ -40,7 +40,7 @@ export function withoutFrame(blocks: readonly SourceBlock[], skipped: SkippedLis
   return book;
 }
 
-/** Removes the marks of notes, pages and illustrations from the paragraphs. */
+/** Removes marks such as note numbers, page numbers and `[Illustration]` from the paragraphs. */
 export function withoutPageMarks(blocks: readonly SourceBlock[], skipped: SkippedList): SourceBlock[] {
   const texts = withoutMarks(
     blocks.map((block) => (block.kind === "paragraph" ? block.text : "")),

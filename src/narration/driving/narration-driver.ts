@@ -83,7 +83,7 @@ export class NarrationDriver {
       .finally(() => this.#announce());
   }
 
-  /** Whether another process has acquired the lease, because this process renewed it too late. */
+  /** Whether another process has acquired the lease. This happens if this process renews the lease too late. */
   get hasLostLease(): boolean {
     return this.#hasLostLease;
   }

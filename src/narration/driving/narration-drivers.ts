@@ -32,7 +32,8 @@ export class NarrationDrivers {
     if (this.#isClosed) return;
     const running = this.#drivers.get(narrationId);
     if (running !== undefined) {
-      // Check again when the running driver has ended, because it may end without having seen this request.
+      // When the running driver has ended, check whether the narration needs a new driver. The running driver may end
+      // before it sees the change that this call has stored.
       void running.end
         .then(async () => await this.#startAgain(narrationId))
         .catch((error: unknown) => this.#deps.log.debug(String(error)));
@@ -42,7 +43,8 @@ export class NarrationDrivers {
     this.#drivers.set(narrationId, driver);
     void driver.end.then(() => {
       this.#drivers.delete(narrationId);
-      // Start again, because the other process may end early while this process still wants the narration.
+      // After the lease was lost, start a new driver, because the other process may end before it has finished the
+      // narration, and this process still wants the narration.
       if (driver.hasLostLease) this.start(narrationId);
     });
   }

@@ -37,7 +37,8 @@ export class NarrationLease {
     const { repository, clock, processId } = this.#deps;
     for (let hasWaited = false; ; hasWaited = true) {
       if (await this.#renew()) {
-        // If the previous lease owner has ended, the calls in that process have ended, too. Remove their requests.
+        // The previous lease owner may have ended, and its calls with it. Remove the requests of all processes that
+        // have ended.
         if (hasWaited)
           await repository.change(this.#narrationId, (before) => withoutEndedProcesses(before, processId));
         return true;

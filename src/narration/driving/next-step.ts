@@ -36,7 +36,7 @@ export interface NarrationProgress {
    * create of the other part might be sent first.
    */
   readonly hasUnsentPart: boolean;
-  /** Whether the limit or the budget allows no create until a running part ends. */
+  /** Whether `max_credits` or the budget leaves no credits for another create until a running part ends. */
   readonly isOutOfCredits: boolean;
 }
 

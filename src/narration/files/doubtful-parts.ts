@@ -14,7 +14,10 @@ const LENGTH_TOLERANCE_SHARE = 0.02;
 
 const NEAR_SECONDS = 0.5;
 
-/** Share of the usual length below which words may be missing. */
+/**
+ * Words may be missing if a part's pace (its length divided by its estimated length) is below this share of the usual
+ * pace.
+ */
 const SHORT_SHARE = 0.55;
 /** Minimum number of parts from which a usual pace can be computed. */
 const MIN_PARTS = 4;
@@ -25,10 +28,10 @@ function median(values: readonly number[]): number {
 }
 
 /** Reports a part whose file is not as long as the service stated. */
-function lengthProblem(said: number, played: number): string | null {
+function lengthProblem(said: number, playedSeconds: number): string | null {
   const tolerance = LENGTH_TOLERANCE_SECONDS + LENGTH_TOLERANCE_SHARE * said;
-  if (Math.abs(said - played) <= tolerance) return null;
-  return `Its audio plays ${played.toFixed(1)} s, where the service said ${said.toFixed(1)} s: listen to it. Another take of it (retakes) is made anew.`;
+  if (Math.abs(said - playedSeconds) <= tolerance) return null;
+  return `Its audio plays ${playedSeconds.toFixed(1)} s, where the service said ${said.toFixed(1)} s: listen to it. Another take of it (retakes) is made anew.`;
 }
 
 /**

@@ -11,7 +11,7 @@ import { PARAGRAPH_JOINT } from "../text/cutting/units.ts";
 import { readReplacement } from "../text/plan-narration.ts";
 import { shortPartsRemarks } from "./make-plan.ts";
 import { inheritedRemarks } from "./plan-remarks.ts";
-import { spokenPart } from "./spoken-part.ts";
+import { applyPronunciations } from "./spoken-part.ts";
 
 export interface Edit {
   /** Words that occur exactly once in the narration. */
@@ -217,7 +217,7 @@ const MAX_SECONDS = 90;
 function divided(part: StoredPart, plan: StoredPlan, pronunciations: readonly Pronunciation[]): StoredPart[] {
   const { settings, pauseSeconds } = plan;
   const options = { settings, pronunciations };
-  const { part: whole } = spokenPart(part, options);
+  const { part: whole } = applyPronunciations(part, options);
   if (whole.estimatedSeconds <= MAX_SECONDS && codePointLength(part.text) <= MAX_PROMPT_CODE_POINTS) {
     return [whole];
   }
@@ -227,6 +227,6 @@ function divided(part: StoredPart, plan: StoredPlan, pronunciations: readonly Pr
     const isLast = at === stretches.length - 1;
     const pauseAfterSeconds = isLast ? part.pauseAfterSeconds : endsParagraph ? pauseSeconds : 0;
     const { startSeconds: _, cue: __, ...untimed } = part;
-    return spokenPart({ ...(at === 0 ? part : untimed), text, pauseAfterSeconds }, options).part;
+    return applyPronunciations({ ...(at === 0 ? part : untimed), text, pauseAfterSeconds }, options).part;
   });
 }

@@ -14,7 +14,7 @@ import { planDocument, planNarration } from "../text/plan-narration.ts";
 import { planTimeline } from "../timeline/plan-timeline.ts";
 import { chosenRemark, edgesRemark, planRemarks, titleOfChosen } from "./plan-remarks.ts";
 import { asRemarkOnWholeText, skippedRemark } from "./skipped-remarks.ts";
-import { type SpokenPart, spokenPart } from "./spoken-part.ts";
+import { applyPronunciations, type RespelledPart } from "./spoken-part.ts";
 import { unusedSettingsRemark } from "./unused-settings.ts";
 
 export interface PlanOptions {
@@ -103,24 +103,24 @@ function paragraphPauses(
   ];
 }
 
-const soundOf = ({ voice, speed, pitch, volume }: Speaker): string =>
+const voiceSettingsKey = ({ voice, speed, pitch, volume }: Speaker): string =>
   JSON.stringify([voice, speed, pitch, volume]);
 
-/** Names the speaker of a part, unless several names share the same voice and settings. */
+/** Finds the speaker of a part by its voice and settings. Returns no speaker if several speakers share them. */
 function speakerOf({ voice, settings }: PlannedPart, voices: Voices): Pick<StoredPart, "speaker"> {
   if (voice === undefined) return {};
-  const sound = soundOf({ ...settings, voice });
+  const sound = voiceSettingsKey({ ...settings, voice });
   const names = Object.entries(voices).flatMap(([name, given]) =>
-    soundOf(typeof given === "string" ? { voice: given } : given) === sound ? [name] : [],
+    voiceSettingsKey(typeof given === "string" ? { voice: given } : given) === sound ? [name] : [],
   );
   return names.length === 1 ? { speaker: names[0] } : {};
 }
 
 /** Converts a planned part to its stored form. A part without respelled words keeps the planner's estimate. */
-function storedPart(planned: PlannedPart, options: PlanOptions): SpokenPart {
+function storedPart(planned: PlannedPart, options: PlanOptions): RespelledPart {
   const { voice = null, settings, ...part } = planned;
   const ownSettings = settings === undefined ? {} : { settings };
-  const partToSpeak = spokenPart(
+  const partToSpeak = applyPronunciations(
     { ...part, voice, ...speakerOf(planned, options.voices), ...ownSettings },
     options,
   );

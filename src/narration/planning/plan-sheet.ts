@@ -24,7 +24,7 @@ import { checkText } from "../text/plan-narration.ts";
 import { type PlanOptions, shortPartsRemarks, storedRules } from "./make-plan.ts";
 import { edgesRemark, planRemarks } from "./plan-remarks.ts";
 import { COLUMNS, readSheet, refusedSheetError, type Sheet, type SheetRow } from "./read-sheet.ts";
-import { type SpokenPart, spokenPart } from "./spoken-part.ts";
+import { applyPronunciations, type RespelledPart } from "./spoken-part.ts";
 import { unusedSettingsRemark } from "./unused-settings.ts";
 
 const FAULTS_SHOWN = 10;
@@ -124,7 +124,7 @@ const TOO_WIDE =
 
 interface PlannedRow {
   readonly row: SheetRow;
-  readonly spoken: SpokenPart;
+  readonly spoken: RespelledPart;
 }
 
 function plannedRow(row: SheetRow, section: number, options: PlanOptions, faults: RowFaults): PlannedRow[] {
@@ -146,7 +146,10 @@ function plannedRow(row: SheetRow, section: number, options: PlanOptions, faults
   const settings = Object.keys(own).length === 0 ? {} : { settings: own };
   try {
     return [
-      { row, spoken: spokenPart({ text, voice, ...settings, section, pauseAfterSeconds: 0 }, options) },
+      {
+        row,
+        spoken: applyPronunciations({ text, voice, ...settings, section, pauseAfterSeconds: 0 }, options),
+      },
     ];
   } catch (error) {
     if (!(error instanceof AudioError)) throw error;

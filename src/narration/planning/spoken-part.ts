@@ -5,7 +5,7 @@ import { respelledInput } from "../../generation/respelled-input.ts";
 import type { Pronunciation } from "../../pronunciation.ts";
 import type { NarrationSettings, StoredPart } from "../state/narration-state.ts";
 
-export interface SpokenPart {
+export interface RespelledPart {
   readonly part: StoredPart;
   /** The words that are respelled. */
   readonly words: readonly string[];
@@ -16,13 +16,13 @@ export interface SpokenPart {
  *
  * @throws AudioError `invalid_request` if the pronunciations make the text longer than the service allows
  */
-export function spokenPart(
+export function applyPronunciations(
   { spoken: _, ...part }: Omit<StoredPart, "estimatedSeconds" | "estimatedCredits">,
   {
     settings,
     pronunciations = [],
   }: { readonly settings: NarrationSettings; readonly pronunciations?: readonly Pronunciation[] },
-): SpokenPart {
+): RespelledPart {
   const { text } = part;
   const { input, words } = respelledInput(
     { prompt: text, voice: part.voice ?? settings.voice },

@@ -27,7 +27,7 @@ export function openCallHandle(open: readonly CallHandle[], draft: CallHandleDra
     kind: "narration",
     attempt: 1,
     saveOptions,
-    cancelAskedAtMs: null,
+    cancelRequestedAtMs: null,
     endedAtMs: null,
     end: null,
   };

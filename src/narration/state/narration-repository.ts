@@ -23,9 +23,7 @@ import {
 /** Maximum number of cached plans. Each plan may be as long as a book. */
 const MAX_PLANS = 4;
 
-/**
- * Number of consecutive conflicts after which a change fails. Concurrent changes alone cannot cause so many conflicts.
- */
+/** Number of consecutive write conflicts after which a change fails. Concurrent changes alone cause fewer conflicts. */
 const MAX_CONFLICTS = 20;
 
 export interface NarrationEntry {

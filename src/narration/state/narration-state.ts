@@ -34,7 +34,7 @@ const plannedPartSchema = z.object({
 const remarksSchema = z.object({
   /** Remarks that are shown before anything is paid. */
   remarks: z.array(z.string()),
-  /** What is not spoken. It is also reported with the finished files. */
+  /** Remarks on what is not spoken. These remarks are also reported with the finished files. */
   unspoken: z.array(z.string()),
 });
 
@@ -115,7 +115,7 @@ const narrationFileSchema = z.object({
   /** The title of the file's section; `null` for a file of the whole narration. */
   chapter: z.string().nullable(),
   captions: savedTextSchema.nullable(),
-  /** The captions as SubRip, if both forms are saved. `captions` is then WebVTT. */
+  /** The captions as SubRip, if they are saved both as WebVTT and as SubRip. In this case, `captions` is WebVTT. */
   srt: savedTextSchema.optional(),
   chapters: savedTextSchema.nullable(),
   /**
@@ -166,7 +166,7 @@ export const narrationHandleEndSchema = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("cancelled"),
     figures: figuresSchema,
-    /** Whether the narration continued after the cancellation. It continues if other calls want it, too. */
+    /** Whether the narration continued after the cancellation, because other calls want it. */
     isLeftRunning: z.boolean(),
   }),
   /**

@@ -2,7 +2,7 @@
 import { chargeForSeconds, RESERVED_CREDITS } from "../../contract/billing.ts";
 import type { PartOperations } from "../../generation/use-cases/generate-part.ts";
 import { workLookupKey } from "../../ledger/identity.ts";
-import { flightOf, type TaskRecord } from "../../ledger/record.ts";
+import { inFlightStateOf, type TaskRecord } from "../../ledger/record.ts";
 import type { NarrationBill } from "./narration-bill.ts";
 import type { NarrationState, StoredPlan } from "./narration-state.ts";
 import { partRequest } from "./part-request.ts";
@@ -16,7 +16,7 @@ export interface PartSummary {
   readonly alreadyPaid: number;
   /** Charges of the tasks on the narration's bill. */
   readonly chargedCredits: number;
-  /** The reservations of those tasks on the bill that still run. */
+  /** Reservations of the running tasks on the narration's bill. */
   readonly reservedCredits: number;
   /** The charge, plus the likely charge of the missing parts. Equal parts count once, because they are one task. */
   readonly estimatedCredits: number;
@@ -43,7 +43,10 @@ export interface PartEstimate {
 /** Maximum number of records that are read at a time. */
 const MAX_CONCURRENT_READS = 64;
 
-/** The ratio of actual to estimated length so far; `null` before the first part. Used for display only. */
+/**
+ * Returns the ratio of actual to estimated length of the parts with audio; `null` if no part has audio yet. Used for
+ * display only.
+ */
 function narrationPace(plan: StoredPlan, records: readonly (TaskRecord | null)[]): number | null {
   let estimated = 0;
   let actual = 0;
@@ -62,12 +65,12 @@ export function partStatus(record: TaskRecord | null): PartStatus {
     return "saved";
   const isLost = record.isGone || record.isTooLarge || record.files.length > 0;
   if (record.status === "failed" || isLost) return "failed";
-  return flightOf(record) !== null || record.status === "succeeded" ? "running" : "open";
+  return inFlightStateOf(record) !== null || record.status === "succeeded" ? "running" : "open";
 }
 
 /** Returns the charge of a record. While the task runs, this is the charge of earlier attempts. */
 export const recordCharge = (record: TaskRecord): number =>
-  flightOf(record) === null ? (record.spend?.credits ?? 0) : record.earlierCredits;
+  inFlightStateOf(record) === null ? (record.spend?.credits ?? 0) : record.earlierCredits;
 
 async function readRecords(
   parts: PartOperations,
@@ -127,7 +130,11 @@ export async function summarizeParts(
     tasks.add(task);
     partSummary.missingTasks += 1;
     partSummary.estimatedCredits += credits;
-    if (record === null || flightOf(record) === null || !bill.chargedByWork.has(workLookupKey(record.workId)))
+    if (
+      record === null ||
+      inFlightStateOf(record) === null ||
+      !bill.chargedByWork.has(workLookupKey(record.workId))
+    )
       return;
     partSummary.toComeCredits += credits;
     partSummary.strayCredits -= RESERVED_CREDITS;

@@ -132,9 +132,9 @@ export function buildDocument(
     }
     const isHeading = block.kind === "heading";
     const turns = isHeading
-      ? [{ voice: null, text: block.text, isLabelled: true }]
+      ? [{ speaker: null, text: block.text, isLabelled: true }]
       : speakers.turns(block.text, skipped);
-    for (const { voice, text, isLabelled } of turns) {
+    for (const { speaker: voice, text, isLabelled } of turns) {
       const flowing = flowParagraph(text.replaceAll(ITALIC_MARK, ""));
       if (isLabelled) current = voice;
       if (flowing === "") {

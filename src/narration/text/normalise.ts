@@ -1,7 +1,7 @@
 /** Normalises text for dividing, comparing and speaking. */
 import { characterAt, characterBefore, joinWithoutSpace } from "./characters.ts";
 
-/** An intended line break, unlike `\n`, which may come only from the width of a page. */
+/** An intended line break. A `\n`, in contrast, may be a mere wrap at the width of a page. */
 export const HARD_BREAK = "\u2028";
 
 /** Invisible marks (byte order mark, soft hyphen), and control characters other than white space. */

@@ -68,7 +68,7 @@ export function planDocument(
       `The text holds nothing to speak: no letter and no digit${skippedRows.length === 0 ? "" : ` outside of what is skipped (${skippedRows.join(", ")})`}.`,
     );
   }
-  const voicelessNames = speakers.voiceless();
+  const voicelessNames = speakers.voicelessNames();
   return {
     version: PLAN_VERSION,
     ...(title === null ? {} : { title }),
@@ -156,7 +156,7 @@ function planParts(
     for (const [at, { text, speechMs, endsParagraph }] of stretches.entries()) {
       const isLast = at === stretches.length - 1;
       const pauseAfterSeconds = isLast ? pauseAfterRun : endsParagraph ? pauseSeconds : 0;
-      // Skip text without letters or digits. A long row of symbols may be cut into such text.
+      // Skip text without letters or digits, such as a stretch of a long row of symbols.
       if (!hasWords(text)) {
         skipped.add("no_words", text);
         continue;

@@ -38,7 +38,7 @@ export interface PlanRequest {
   readonly speed: number;
   /** Silence between two paragraphs in different parts. */
   readonly pauseSeconds: number;
-  /** Whether each paragraph becomes a part of its own. Silence between paragraphs is possible only between parts. */
+  /** Whether each paragraph becomes a part of its own, so that silence can follow it. */
   readonly keepsPauses?: boolean | undefined;
   /** Speakers of lines that begin with a name and a colon. */
   readonly voices?: Voices | undefined;
@@ -47,13 +47,13 @@ export interface PlanRequest {
 /** The text from one heading to the next. Text before the first heading is a section without a heading. */
 export interface PlannedSection {
   readonly title: string | null;
-  /** 1 (the highest) to 6; `null` without a heading. */
+  /** Level of the heading, 1 (the highest) to 6; `null` if the section has no heading. */
   readonly level: number | null;
 }
 
 /** The text and settings of one task. */
 export interface PlannedPart {
-  /** At most 2,048 code points, with a blank line between paragraphs. */
+  /** The text to speak: at most 2,048 code points, with a blank line between paragraphs. */
   readonly text: string;
   /** The speaker's voice; absent for the narration's own. */
   readonly voice?: VoiceId;
@@ -61,7 +61,10 @@ export interface PlannedPart {
   readonly settings?: Omit<Speaker, "voice">;
   /** Index in `sections`. */
   readonly section: number;
-  /** Silence between this part and the next. It is 0 inside a paragraph, and after the last part. */
+  /**
+   * Silence between this part and the next. It is 0 if the paragraph continues in the next part, and after the last
+   * part.
+   */
   readonly pauseAfterSeconds: number;
   /** Start time in a timeline; absent if the part follows the previous one directly. */
   readonly startSeconds?: number | undefined;

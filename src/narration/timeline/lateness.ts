@@ -15,7 +15,7 @@ export interface TimedPart {
 export interface Overrun {
   /** Index of the part. */
   readonly part: number;
-  /** Name of the next cue, which therefore begins late. */
+  /** Name of the next cue, which begins late because of this part. */
   readonly nextCue: string;
   readonly lateSeconds: number;
   /** Number of further cues that are late because of this part. */
@@ -26,9 +26,9 @@ export interface Overrun {
 
 /** Maximum lateness that is not reported. Listeners do not notice it, and the length of audio frames can cause it. */
 const HEARD_SECONDS = 0.05;
-/** Minimum lateness to report for an estimate. Less is within the error of the estimate. */
+/** Maximum estimated lateness that is not reported. The estimate may be wrong by this much. */
 const ESTIMATED_SECONDS = 0.3;
-/** Pause between a corrected part and the next one. */
+/** Silence that the fitting speed must leave between a part and the next cue. */
 const ROOM_SECONDS = 0.1;
 
 /** Consecutive parts that are timed by one cue. */

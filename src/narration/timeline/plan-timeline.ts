@@ -45,7 +45,7 @@ const MAX_SENTENCE_SECONDS = 20;
  * is a sentence. With this share or more, a sentence may extend over several cues.
  */
 const MARKS_SHARE = 0.1;
-const MARK = /[.!?…](?=[”’"'»)\s]|$)|[。！？．｡]/;
+const SENTENCE_END = /[.!?…](?=[”’"'»)\s]|$)|[。！？．｡]/;
 const UNKNOWN_SHOWN = 10;
 
 /** The words of one voice in one cue. */
@@ -81,7 +81,8 @@ export function planTimeline({ text, kind, speed, voices }: TimelineRequest): Ti
   const unknown = new Map<string, number>();
   const utterances = buildUtterances(cuesFile.cues, { voices, speakers, unknown, skipped });
   const hasMarks =
-    utterances.filter((utterance) => MARK.test(utterance.text)).length >= MARKS_SHARE * utterances.length;
+    utterances.filter((utterance) => SENTENCE_END.test(utterance.text)).length >=
+    MARKS_SHARE * utterances.length;
   const sentences = sentencesIn(utterances, hasMarks);
   const parts = sentences.flatMap((sentence) => buildParts(sentence, speed));
   if (parts.length === 0) {
@@ -93,7 +94,7 @@ export function planTimeline({ text, kind, speed, voices }: TimelineRequest): Ti
       `The subtitles come to ${parts.length} parts, and a narration has at most ${MAX_PARTS}. Nothing was sent.`,
     );
   }
-  const voiceless = speakers.voiceless();
+  const voiceless = speakers.voicelessNames();
   const plan = {
     version: PLAN_VERSION,
     sections: [{ title: null, level: null }],
@@ -183,9 +184,9 @@ function buildUtterances(cues: readonly Cue[], { voices, speakers, unknown, skip
         for (const turn of turns) {
           const heard = flowParagraph(turn.text);
           const isOpen = !turn.isLabelled && name === null && at === 0;
-          if (!isOpen) current = turn.voice;
+          if (!isOpen) current = turn.speaker;
           if (!hasWords(heard)) continue;
-          const voice = turn.voice ?? (speakers.turnsContinue ? current : null);
+          const voice = turn.speaker ?? (speakers.turnsContinue ? current : null);
           utterances.push({ cue, isFirst, voice, mayContinue: isOpen, text: heard });
           isFirst = false;
         }

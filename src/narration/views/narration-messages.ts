@@ -52,7 +52,7 @@ function describeProblems({ problems, parts }: NarrationView): string[] {
 
 const MAX_PROBLEMS = 5;
 
-/** Names the folder of a sheet's files, and only the first files, because there may be a thousand. */
+/** States the folder of a sheet's files and the names of the first files. There may be a thousand files. */
 function describeSheetFiles({ files }: Pick<NarrationView, "files">): string {
   const [first] = files;
   if (first === undefined) return "";
@@ -138,7 +138,7 @@ function describeChangedCompanions({ changedPaths }: NarrationView): string {
   return `${changedPaths.join(", ")} ${are} not there (any more) as ${they} ${they === "it" ? "was" : "were"} saved.`;
 }
 
-/** Announces the charges of running tasks, which are charged even if the narration ends. */
+/** Announces the charges for running tasks. These tasks are charged even if the narration ends. */
 function describeComingCosts({ credits }: NarrationView): string[] {
   const tasks = Math.round(credits.reserved / RESERVED_CREDITS);
   if (tasks === 0) return [];

@@ -7,10 +7,10 @@ import fastify, {
 } from "fastify";
 import { errorBody, invalidRequestError, notFoundError, ServiceError } from "../service-error.ts";
 import { authenticate, requireAccount } from "./authentication.ts";
-import { contentRoute } from "./content-route.ts";
-import { createRoute } from "./create-route.ts";
+import { registerContentRoute } from "./content-route.ts";
+import { registerCreateRoute } from "./create-route.ts";
 import { faultsRoute } from "./faults-route.ts";
-import { queryRoute } from "./query-route.ts";
+import { registerQueryRoute } from "./query-route.ts";
 import { readBodies } from "./request-body.ts";
 import type { RouteDeps } from "./route-deps.ts";
 
@@ -56,9 +56,9 @@ export function buildHttpApp(site: RouteDeps): FastifyInstance {
   faultsRoute(app, site.faults);
   app.register(async (api) => {
     authenticate(api, site.directory, site.faults);
-    createRoute(api, site);
-    queryRoute(api, site);
-    contentRoute(api, site);
+    registerCreateRoute(api, site);
+    registerQueryRoute(api, site);
+    registerContentRoute(api, site);
   });
   return app;
 }

@@ -16,11 +16,11 @@ import type { RouteDeps } from "./route-deps.ts";
  *   match.
  */
 async function serveContent(
-  site: RouteDeps,
+  deps: RouteDeps,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { state } = requestedTask(site, request);
+  const { state } = requestedTask(deps, request);
   if (state.status !== "succeeded") {
     throw new ServiceError(
       "not_ready",
@@ -46,7 +46,7 @@ async function serveContent(
   return reply.send(request.method === "HEAD" ? undefined : state.audio.subarray(start, end + 1));
 }
 
-export function contentRoute(app: FastifyInstance, site: RouteDeps): void {
+export function registerContentRoute(app: FastifyInstance, site: RouteDeps): void {
   app.route({
     method: ["GET", "HEAD"],
     url: `${GENERATIONS_PATH}/:id/content`,

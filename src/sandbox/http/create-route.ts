@@ -38,15 +38,15 @@ function parseAudioInput(request: FastifyRequest): AudioInput {
  * - 403, then 402
  * - 429 concurrency_limit, first for the account, then for the service's capacity
  */
-export function createRoute(app: FastifyInstance, site: RouteDeps): void {
+export function registerCreateRoute(app: FastifyInstance, deps: RouteDeps): void {
   app.post(GENERATIONS_PATH, async (request, reply) => {
     const account = authenticatedAccount(request);
     const idempotencyKey = parseIdempotencyKey(request);
     requireJsonContentType(request);
     const input = normalizeAudioInput(parseAudioInput(request));
-    if (!site.limits.admitCreate(account.id)) throw rateLimitedError();
-    const { task, replayed } = site.tasks.createOrReplay(account, idempotencyKey, input);
-    if (!replayed) site.generator.start(task);
-    return reply.code(202).send(taskView(task, site.baseUrl()));
+    if (!deps.limits.admitCreate(account.id)) throw rateLimitedError();
+    const { task, replayed } = deps.tasks.createOrReplay(account, idempotencyKey, input);
+    if (!replayed) deps.generator.start(task);
+    return reply.code(202).send(taskView(task, deps.baseUrl()));
   });
 }

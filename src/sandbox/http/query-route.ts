@@ -15,15 +15,15 @@ const idParameter = z.object({ id: z.string() });
  * @throws ServiceError rate_limit or not_found. Another account's task gets the same not_found as an id that does not
  *   exist (docs/contract.md, Query).
  */
-export function requestedTask(site: RouteDeps, request: FastifyRequest): Task {
+export function requestedTask(deps: RouteDeps, request: FastifyRequest): Task {
   const account = authenticatedAccount(request);
-  if (!site.limits.admitRead(account.id)) throw rateLimitedError();
-  const task = site.tasks.find(idParameter.parse(request.params).id);
+  if (!deps.limits.admitRead(account.id)) throw rateLimitedError();
+  const task = deps.tasks.find(idParameter.parse(request.params).id);
   if (task === undefined || task.account !== account) throw notFoundError();
   return task;
 }
 
-export function queryRoute(app: FastifyInstance, site: RouteDeps): void {
+export function registerQueryRoute(app: FastifyInstance, site: RouteDeps): void {
   app.get(`${GENERATIONS_PATH}/:id`, async (request, reply) =>
     reply.send(taskView(requestedTask(site, request), site.baseUrl())),
   );

@@ -20,7 +20,7 @@ interface Job {
   readonly timer: NodeJS.Timeout;
 }
 
-/** A thread that keeps the process alive only while it works. Once {@link isDead}, it accepts no requests. */
+/** A thread that keeps the process alive only during a request. Once {@link isDead}, it accepts no requests. */
 export class SpeechWorker {
   readonly #timeoutMs: number;
   readonly #worker: Worker;

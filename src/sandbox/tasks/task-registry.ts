@@ -15,7 +15,7 @@ const SITE_CAPACITY_TASKS = 256;
 export interface TaskRegistryOptions {
   readonly clock: SandboxClock;
   readonly faults: Faults;
-  /** False lifts the in-flight limit of each account, but not the limit of all accounts together. */
+  /** Whether each account has its in-flight limit. The limit of all accounts together always applies. */
   readonly enforceLimits: boolean;
 }
 

@@ -22,7 +22,7 @@ export interface Task {
   readonly id: string;
   readonly account: Account;
   readonly input: NormalizedAudioInput;
-  /** The credits that the task reserved at its creation, by grant. */
+  /** The credits that were reserved when the task was created, listed for each grant. */
   readonly draws: readonly Draw[];
   /** True if the fault `fail_next_tasks` makes this task fail. */
   readonly mustFail: boolean;

@@ -46,7 +46,7 @@ export async function answerTask(
     if (handle.kind === "narration") {
       return await answer(taskRequest, (await deps.tools.narrations()).callHandleOperations, renderNarration);
     }
-    // `isFirstSuccess` is always true here, because repeated requests must get the same result.
+    // `isFirstSuccess` returns true for every request, so that repeated requests get the same result.
     return await answer(taskRequest, callHandleOperations, (view) =>
       renderTask(view, { isFirstSuccess: () => true }),
     );

@@ -3,7 +3,10 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { CallHandleStatus, WorkingStatus } from "../../generation/call-handles/call-handle-status.ts";
 import type { Redact } from "../../redaction.ts";
 
-/** The interval at which clients should ask. Short, because a request only reads the ledger. */
+/**
+ * The interval at which clients should ask for a task's status. It is short, because such a request only reads the
+ * ledger.
+ */
 const POLL_INTERVAL_MS = 1000;
 
 type HandleTimes = Pick<CallHandleStatus<unknown>, "handleId" | "createdAtMs" | "updatedAtMs">;

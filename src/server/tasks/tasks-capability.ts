@@ -1,4 +1,4 @@
-/** Checks whether a request allows a task as the answer. Only the request itself decides, not earlier ones. */
+/** Checks whether a request allows a task as the answer. The capabilities in earlier requests do not count. */
 import {
   CLIENT_CAPABILITIES_META_KEY,
   MissingRequiredClientCapabilityError,

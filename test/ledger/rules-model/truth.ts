@@ -3,7 +3,7 @@
  */
 import { MAX_IN_FLIGHT_MS, SPEND_BUCKET_MS } from "../../../src/ledger/durations.ts";
 import type { LeaseAnswer, RecordWriteAnswer } from "../../../src/ledger/ledger-store.ts";
-import { type Flight, flightOf, type TaskRecord } from "../../../src/ledger/record.ts";
+import { type InFlightState, inFlightStateOf, type TaskRecord } from "../../../src/ledger/record.ts";
 import type { Admission } from "../../../src/ledger/rules/admission.ts";
 import type { SlotRelease } from "../../../src/ledger/rules/api-key-state.ts";
 
@@ -59,7 +59,7 @@ interface Held {
   readonly key: string;
   record: TaskRecord;
   lease: { readonly owner: string; readonly atMs: number } | null;
-  flight: { readonly kind: Flight; readonly atMs: number; readonly owner: string } | null;
+  flight: { readonly kind: InFlightState; readonly atMs: number; readonly owner: string } | null;
   statusAtMs: number;
 }
 
@@ -361,7 +361,7 @@ export class Truth {
   #store({ name, key }: Actor, record: TaskRecord): void {
     const { recordId } = record;
     const before = this.records.get(recordId);
-    const kind = flightOf(record);
+    const kind = inFlightStateOf(record);
     const isSame = kind !== null && before?.flight?.kind === kind;
     const begun = kind === null ? null : { kind, atMs: this.nowMs, owner: name };
     this.records.set(recordId, {

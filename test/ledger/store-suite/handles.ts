@@ -123,7 +123,7 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => Desk): voi
         openedAtMs: 10,
         attempt: 1,
         saveOptions: { ...SAVE_OPTIONS, replayed: false },
-        cancelAskedAtMs: null,
+        cancelRequestedAtMs: null,
         endedAtMs: null,
         end: null,
       };

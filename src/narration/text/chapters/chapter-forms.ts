@@ -181,7 +181,7 @@ function framedForm(line: string): ChapterForm | null {
  * @param line one line, with single spaces between words
  */
 export function parseChapterForm(line: string): ChapterForm | null {
-  // Headings do not begin with a small letter. Most lines of wrapped text do.
+  // Skip lines that begin with a small letter. They are not headings, and most of them are wrapped text.
   if (line.length > MAX_FORM_CODE_UNITS || !/^[^\p{Ll}]/u.test(line)) return null;
   for (const pattern of WORD_FIRST) {
     const { groups } = pattern.exec(line) ?? {};

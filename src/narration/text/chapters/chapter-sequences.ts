@@ -35,9 +35,9 @@ const BARE_CODE_UNITS = 400;
  * I`. If the median is lower, the bare numbers count the stanzas of a song.
  */
 const BARE_BELOW_CHAPTERS_CODE_UNITS = 800;
-/** Minimum mean length of the text below decimal numbers, and below numbers beside an unknown word. */
+/** Minimum mean length of the text below a heading, for decimal numbers and for numbers beside an unknown word. */
 const UNKNOWN_WORD_CODE_UNITS = 200;
-/** Number of letters that one Chinese or Japanese character counts for in the length of a text. */
+/** Weight of one Chinese or Japanese character in the length of a text. A letter has the weight 1. */
 const CJK_WEIGHT = 3;
 
 /**
@@ -149,7 +149,9 @@ function median(values: readonly number[]): number {
 interface Judgement {
   /** Sequences whose members are headings. */
   readonly accepted: Member[][];
-  /** Number of members that are not entries of a table of contents. */
+  /**
+   * Number of members in sequences that are not a table of contents or a list. A sequence of one member always counts.
+   */
   readonly unlistedCount: number;
 }
 

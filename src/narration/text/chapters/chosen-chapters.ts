@@ -25,7 +25,7 @@ const comparable = (text: string): string =>
     .replace(/[^\p{L}\p{N}]+/gu, " ")
     .trim();
 
-/** Names a chapter by its number, if it has one, and its title. */
+/** Returns a chapter's number and quoted title. Leaves out what the chapter does not have. */
 export const shownChapter = (sections: Sections, index: number): string => {
   const title = sections[index]?.title;
   const number = chapterNumbers(sections)[index] ?? null;

@@ -7,17 +7,18 @@
  * The first character of a marked paragraph. No text contains this character, because normalisation removes control
  * characters.
  */
-const MARK = "\x01";
+const HEADING_SENTINEL = "\x01";
 
 /** Returns a heading as a marked paragraph of its own. */
-export const headingLine = (level: number, words: string): string => `\n\n${MARK}${level}${words}\n\n`;
+export const headingLine = (level: number, words: string): string =>
+  `\n\n${HEADING_SENTINEL}${level}${words}\n\n`;
 
 /** Returns the heading in a marked paragraph; `null` for any other paragraph. */
 export function parseSourceHeading(
   paragraph: string,
 ): { readonly level: number; readonly text: string } | null {
   const text = paragraph.trim();
-  return text.startsWith(MARK) ? { level: Number(text.charAt(1)), text: text.slice(2) } : null;
+  return text.startsWith(HEADING_SENTINEL) ? { level: Number(text.charAt(1)), text: text.slice(2) } : null;
 }
 
 const WIKI = /^(={2,5}) *([^=\n]{1,100}?) *\1$/;

@@ -31,7 +31,7 @@ function isTitle(block: SourceBlock | undefined): boolean {
   );
 }
 
-/** Joins numbers without a title with the titles that stand in the paragraphs below them. */
+/** Joins each heading without a title, such as `Chapter 4`, with the title in the paragraph below the heading. */
 export function joinTitlesBelow(blocks: readonly SourceBlock[]): SourceBlock[] {
   const bare = blocks.flatMap((block, at) => {
     const form = block.kind === "heading" ? parseChapterForm(collapseSpaces(block.text)) : null;

@@ -14,7 +14,7 @@ const MAX_CONTENTS_LINES = 400;
 /** Minimum length of the text below most titles. Lines of verse and list items have less text below them. */
 const LISTED_TEXT_CODE_UNITS = 400;
 const SPACED_TEXT_CODE_UNITS = 1000;
-/** Minimum number of blank lines above a title in capitals, and above any other title. */
+/** Minimum number of blank lines above a title. It is lower for titles in capitals. */
 const CAPITALS_BLANK_LINES = 2;
 const OTHER_BLANK_LINES = 3;
 

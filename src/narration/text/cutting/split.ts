@@ -32,12 +32,12 @@ export interface PartText {
 
 const JOINT = measureSpoken(PARAGRAPH_JOINT);
 
-/** Units in order. Computes the size of any range of units as one part. */
+/** Computes the size of a part that consists of any range of the units. */
 class UnitSequence {
   readonly units: readonly Unit[];
   /** The gap before each unit. A separate array makes the repeated searches faster. */
   readonly gaps: Uint8Array;
-  /** Speaking time of the text before each unit, in milliseconds. */
+  /** Speaking time of all text before each unit, in milliseconds. */
   readonly #msBefore: Float64Array;
   readonly #codePointsBefore: Float64Array;
 

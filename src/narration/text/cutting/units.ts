@@ -7,7 +7,7 @@ import { MAX_PROMPT_CODE_POINTS } from "../../../contract/service-limits.ts";
 import { clauseStarts, codePointStarts, graphemeStarts, wordStarts } from "./break-positions.ts";
 import { sentenceStarts } from "./sentences.ts";
 
-/** What a cut before a unit separates. The smaller the number, the better the cut. */
+/** Ranks a cut before a unit by what the cut separates. A smaller value is a better cut. */
 export const GAP = {
   paragraph: 1,
   sentence: 2,

@@ -13,8 +13,8 @@ import { isLibraryToken } from "./markdown-lexer.ts";
 const FOOTNOTE_MARK = /\[\^[^\][\s]+\]/g;
 
 /**
- * Marks of emphasis beside Chinese or Japanese punctuation, which CommonMark does not recognise. `2**3` is not
- * emphasis.
+ * Matches marks of emphasis that CommonMark does not recognise beside Chinese or Japanese punctuation. The asterisks in
+ * `2**3` do not match.
  */
 const STRAY_EMPHASIS = /(?<![A-Za-z0-9])\*{2,3}|\*{2,3}(?![A-Za-z0-9])/g;
 

@@ -96,7 +96,7 @@ function lexTokens(source: string): readonly Token[] {
     for (const { src, tokens } of lexer.inlineQueue) {
       if (src === "" || MARKS.test(src))
         for (const piece of piecesOf(src, MAX_INLINE_CODE_UNITS)) lexer.inlineTokens(piece, tokens);
-      // Skip the library for paragraphs without markup, as most are.
+      // Skip the library for paragraphs without markup. Most paragraphs have none.
       else tokens.push({ type: "text", raw: src, text: src, escaped: false });
     }
   } catch (error) {

@@ -17,7 +17,7 @@ import { inlineText } from "./markdown-inline.ts";
 import { isLibraryToken, lexMarkdown } from "./markdown-lexer.ts";
 import { dropUnspokenMarkup } from "./unspoken-markup.ts";
 
-/** YAML or TOML at the beginning; two rules around ordinary text do not count. */
+/** Matches YAML or TOML at the beginning. Ordinary text between two thematic breaks does not match. */
 const FRONT_MATTER = [
   /^---[ \t]*\n(?:#.*\n)*[\w"'.-]+[ \t]*:[\s\S]*?\n(?:---|\.\.\.)[ \t]*(?:\n|$)/,
   /^\+\+\+[ \t]*\n(?:#.*\n)*(?:[\w"'.-]+[ \t]*=|\[)[\s\S]*?\n\+\+\+[ \t]*(?:\n|$)/,
@@ -132,7 +132,7 @@ class MarkdownReader {
     else this.#paragraph(text.trim().replaceAll("\n", HARD_BREAK));
   }
 
-  /** Tags and comments without text are dropped without a report. */
+  /** Reports the words between tags as skipped. Drops tags and comments without a report. */
   #html(html: string): void {
     if (isWordsInBrackets(html.trim())) {
       this.#paragraph(html.trim());

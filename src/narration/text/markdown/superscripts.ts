@@ -2,7 +2,7 @@
  * Puts `<sup>` and `<sub>` into words: a power, an ordinal, a unit, a formula, or a footnote mark. Evidence: form (the
  * text before the tag and inside it). Any other text in a tag is kept, separated from the word before it.
  */
-import { commonLanguage, type ServedLanguage } from "../../../text-language.ts";
+import { guessServedLanguage, type ServedLanguage } from "../../../text-language.ts";
 
 const SCRIPT = /(\p{N}{1,20}|\p{L}{1,40}|[^\p{L}\p{N}\s]|)<(su[pb])>([^<>]{1,200})<\/\2>/giu;
 
@@ -49,7 +49,7 @@ const lowered = (base: string, inner: string): string =>
 
 export function spellOutSuperscripts(text: string): string {
   if (!/<su[pb]>/i.test(text)) return text;
-  const language = commonLanguage(text);
+  const language = guessServedLanguage(text);
   return text.replace(SCRIPT, (_, base: string, tag: string, inner: string, offset: number) => {
     const words = inner.trim();
     if (tag.toLowerCase() === "sub") return lowered(base, words);

@@ -7,7 +7,10 @@ import type { SkippedList } from "../blocks.ts";
 import type { SkippedKind } from "../plan.ts";
 import { spellOutSuperscripts } from "./superscripts.ts";
 
-/** Matching takes linear time, because each alternative stops at the next character with which it could begin again. */
+/**
+ * Matching takes linear time, because no alternative continues past a position at which the same alternative could
+ * begin.
+ */
 const MARKUP = new RegExp(
   [
     "(?<code>(?<!`)(?<ticks>`{1,3})(?!`)[^`\\n]{1,1000}\\k<ticks>(?!`))",

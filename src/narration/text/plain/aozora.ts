@@ -7,7 +7,7 @@ import { headingLine } from "../chapters/source-headings.ts";
 
 const RUBY =
   /｜([^｜《》\n]{1,40})《[^《》\n]{1,40}》|([\p{Script=Han}々〆ヶ仝〇]{1,20})《[\u3041-\u30ff・ ]{1,30}》/gu;
-/** A word with a rare character, which the text describes in a note. Its reading is spoken. */
+/** Matches a word in which a note describes a rare character, and the word's reading in 《》. The reading is spoken. */
 const RARE_RUBY =
   /｜?(?:[\p{Script=Han}々]{0,8}※［＃[^］\n]{1,120}］){1,4}[\p{Script=Han}々]{0,8}《([^《》\n]{1,40})》/gu;
 const MIN_RUBY = 3;

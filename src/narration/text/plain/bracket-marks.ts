@@ -10,7 +10,7 @@ import type { SkippedList } from "../blocks.ts";
  * kept, because it may name a source.
  */
 const MUSIC = "(?:(?:soft |upbeat |dramatic |theme )?music(?: playing| fades)?|música|musik|音乐|音楽)";
-const FORMED = new RegExp(
+const BRACKETED_MARK = new RegExp(
   [
     "(?<illustration>\\[(?:Illustrations?|Ilustraci[oó]n|Ilustra[çc][aã]o|Ilustrasi|Abbildung|Frontispiece|Decoration|Blank Page)(?:[:.][^[\\]]{0,1000})?\\])",
     "(?<page_mark>[[{](?:Pg|Page|Pág|P[aá]gina|Halaman)\\.? ?\\d{1,5}[\\]}])",
@@ -45,7 +45,7 @@ const REFERENCE =
 const KEYWORD =
   /\$(?:[A-Z][A-Za-z\d]{1,20}: [^$\n]{0,200} |(?:Author|Date|Header|Id|LastChangedDate|Log|Rev|Revision|Source):?(?=\$\s*$))\$(?![\w$({])/gm;
 
-const REFERENCE_SHARE = 0.7;
+const MIN_RISING_SHARE = 0.7;
 
 const TRANSITION =
   /^(?:> *)?(?:FADE (?:IN|OUT|TO BLACK)|(?:SMASH |MATCH |JUMP )?CUT TO(?: BLACK)?|DISSOLVE TO|WIPE TO)[:.]?(?: *<)?$/;
@@ -57,7 +57,7 @@ function withoutForms(text: string, skipped: SkippedList): string {
     skipped.add("template", all);
     return "";
   });
-  return words.replace(FORMED, (...match) => {
+  return words.replace(BRACKETED_MARK, (...match) => {
     const all = `${match[0]}`;
     const groups: unknown = match.at(-1);
     const kind = KINDS.find(
@@ -74,7 +74,7 @@ const parseMarkNumber = (match: RegExpMatchArray): number =>
 /**
  * Whether marks of one form are numbers of notes: the first is 1, 2 or 3, and most of the others rise or restart at 1.
  */
-function isCounting(values: readonly number[]): boolean {
+function areNoteNumbers(values: readonly number[]): boolean {
   const [first = 0] = values;
   if (first < 1 || first > 3) return false;
   const rises = values
@@ -82,7 +82,7 @@ function isCounting(values: readonly number[]): boolean {
     .filter(
       (value, index) => value === 1 || (value >= (values[index] ?? 0) && value <= (values[index] ?? 0) + 3),
     );
-  return rises.length >= REFERENCE_SHARE * (values.length - 1);
+  return rises.length >= MIN_RISING_SHARE * (values.length - 1);
 }
 
 function withoutReferences(paragraphs: readonly string[], skipped: SkippedList): string[] {
@@ -98,7 +98,7 @@ function withoutReferences(paragraphs: readonly string[], skipped: SkippedList):
       else values.push(parseMarkNumber(match));
     }
   }
-  const counting = new Set([...forms].flatMap(([form, values]) => (isCounting(values) ? [form] : [])));
+  const counting = new Set([...forms].flatMap(([form, values]) => (areNoteNumbers(values) ? [form] : [])));
   if (counting.size === 0) return [...paragraphs];
   return paragraphs.map((text) =>
     text.replace(REFERENCE, (mark) => {
@@ -115,12 +115,12 @@ function withoutReferences(paragraphs: readonly string[], skipped: SkippedList):
  * @returns the same number of paragraphs, some of them empty
  */
 export function withoutMarks(paragraphs: readonly string[], skipped: SkippedList): string[] {
-  const formed = paragraphs.map((text) => {
+  const withoutBracketed = paragraphs.map((text) => {
     const line = text.trim();
     if (line.length > 80 || !(TRANSITION.test(line) || CENTRED.test(line)))
       return withoutForms(text, skipped);
     skipped.add("script_mark", line);
     return "";
   });
-  return withoutReferences(formed, skipped);
+  return withoutReferences(withoutBracketed, skipped);
 }

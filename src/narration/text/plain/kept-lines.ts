@@ -53,7 +53,7 @@ export function isWrapped(text: string): boolean {
   );
 }
 
-const MARK = /^(?:[-*+•·‣▪–]|\(?\d{1,3}(?:\.\d{1,3}){0,3}[.)]|\(?[a-z][.)]|[☐☑✓])\s+\S/u;
+const LIST_MARKER = /^(?:[-*+•·‣▪–]|\(?\d{1,3}(?:\.\d{1,3}){0,3}[.)]|\(?[a-z][.)]|[☐☑✓])\s+\S/u;
 /**
  * List marks that count only if several lines have them: `o`, which is also a Portuguese word; a number without a mark;
  * a name before a dash (`NAME - description`).
@@ -89,8 +89,8 @@ function isNumbered(numbers: readonly number[]): boolean {
 function listLines(lines: readonly string[]): string[] | null {
   const count = (form: RegExp): number => lines.filter((line) => form.test(line)).length;
   const mark =
-    count(MARK) >= MIN_LIST_MARKS
-      ? MARK
+    count(LIST_MARKER) >= MIN_LIST_MARKS
+      ? LIST_MARKER
       : RARE_MARKS.find(
           (form) => form.test(lines[0] ?? "") && count(form) >= Math.max(MIN_RARE_MARKS, lines.length / 2),
         );
@@ -113,7 +113,7 @@ function listLines(lines: readonly string[]): string[] | null {
 function isVerse(lines: readonly string[], isIndented: boolean): boolean {
   const further = lines.slice(1);
   const capitals = shareOfLines(further, CAPITAL);
-  if (isIndented && capitals === 1 && !MARK.test(lines[0] ?? "")) {
+  if (isIndented && capitals === 1 && !LIST_MARKER.test(lines[0] ?? "")) {
     return lines.every(({ length }) => length < NARROW_CODE_UNITS);
   }
   if (lines.length < MIN_VERSE_LINES) return false;
@@ -167,7 +167,7 @@ function hasHeadLine(paragraph: string): boolean {
   );
 }
 
-/** Separates headings of a manual page from the deeper blocks below them. */
+/** Separates headings of a manual page from the more deeply indented blocks below the headings. */
 function separateHeadLines(paragraphs: readonly string[]): readonly string[] {
   const headed = new Set(paragraphs.filter(hasHeadLine));
   if (headed.size < MIN_HEAD_LINES) return paragraphs;
@@ -201,7 +201,7 @@ function lineParagraphs(text: string): string {
   return ending >= ENDING_SHARE * filled.length ? filled.join("\n\n") : text;
 }
 
-/** Divides a text into paragraphs: at blank lines, or at each line. */
+/** Divides a text into paragraphs: at blank lines, or at line ends if the text has one paragraph per line. */
 export const splitParagraphs = (text: string): readonly string[] =>
   separateHeadLines(
     lineParagraphs(text)

@@ -186,7 +186,7 @@ const MIN_GROUPS = 3;
 
 const splitCells = (row: string): string[] => row.split(/[|\u2502\u2551]/).map((cell) => cell.trim());
 
-/** Merges the lines of one row: each cell becomes one line. */
+/** Merges the lines of one table row. The text of each cell becomes one line. */
 const mergedRow = (rows: readonly string[][]): string[] =>
   (rows[0] ?? []).map((_, column) => flowParagraph(rows.map((cells) => cells[column] ?? "").join("\n")));
 

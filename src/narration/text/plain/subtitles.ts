@@ -13,7 +13,7 @@ const STYLES = /<\/?(?:[bicuv]|lang|ruby|rt|font)\b[^<>]{0,100}>|<[\d:.]{5,12}>|
 const LONG_PAUSE_SECONDS = 1.5;
 
 /**
- * Removes the numbers and times of cues, and joins their sentences.
+ * Removes the numbers and times of cues, and joins sentences that continue in the next cue.
  *
  * @param text with `\n` for line ends
  */

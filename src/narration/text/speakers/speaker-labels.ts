@@ -8,13 +8,13 @@ import type { SkippedList } from "../blocks.ts";
 import { hasWords } from "../characters.ts";
 import { collapseSpaces, HARD_BREAK, normaliseLines } from "../normalise.ts";
 import type { Speaker, Voices } from "../plan.ts";
-import { dialogueNames, type UnvoicedName } from "./unvoiced-dialogue.ts";
+import { dialogueNames, type VoicelessName } from "./voiceless-names.ts";
 
 const MAX_NAME_CODE_UNITS = 100;
 const COLON = /[:：]/;
 const LABEL = new RegExp(`^\\s*([^:：\\n${HARD_BREAK}]{1,${MAX_NAME_CODE_UNITS}})[:：]\\s*`);
 /** A direction in brackets after the name. */
-const MANNER = /\s*[([（][^()[\]（）]{1,60}[)\]）]\s*$/;
+const DIRECTION_AFTER_NAME = /\s*[([（][^()[\]（）]{1,60}[)\]）]\s*$/;
 /** Matches a label as in `Algernon. Did you hear …`, or a name alone on its line. */
 const DOTTED = /^\s*((?:(?:MRS?|DR|ST|Mrs?|Dr|St)\. )?\p{Lu}[\p{L}\p{M}'’ -]{0,30})\.(?:\s+|$)/u;
 const CAPITALS = /^[\p{Lu}\p{M}'’. -]{3,}$/u;
@@ -54,7 +54,7 @@ export const ITALIC_MARK = "\x02";
  * Matches a direction before the first word of a turn. In brackets, any words count. In parentheses, only words in
  * lower case or a single word count.
  */
-const MANNER_FIRST =
+const DIRECTION_BEFORE_WORDS =
   /^\s*(?:\[[^[\]\n]{1,60}\]|\((?:\p{Ll}[^()\n]{0,59}|\p{Lu}\p{Ll}{1,20})\)|（[^（）。！？\n]{1,30}）)\s*(?=\S)/u;
 
 /**
@@ -72,7 +72,7 @@ const INSIDE_PARENTHESES = new RegExp(
 
 /** The words of one speaker in a paragraph. `voice` is `null` for the narration's own voice. */
 export interface Turn {
-  readonly voice: Speaker | null;
+  readonly speaker: Speaker | null;
   readonly text: string;
   /** Whether the line begins with a label, even one whose name has no voice. */
   readonly isLabelled: boolean;
@@ -118,8 +118,8 @@ export class SpeakerLabels {
   readonly #recurring = new Set<string>();
   #hasDotted = false;
   readonly #voiceless = new Map<string, number>();
-  /** Names that have no voice and begin lines of a dialogue. They need not be in capitals. */
-  #dialogue: readonly UnvoicedName[] = [];
+  /** Names in any case (not only capitals) that begin lines of a dialogue but have no voice. */
+  #dialogue: readonly VoicelessName[] = [];
   #turnsContinue = false;
 
   /** @throws AudioError `invalid_request` for a name that cannot begin a line, or for two equal names */
@@ -132,7 +132,7 @@ export class SpeakerLabels {
         throw new AudioError("invalid_request", `voices: the name ${JSON.stringify(name)} ${rule}.`);
       }
       const { voice, speed, pitch, volume }: Speaker = typeof given === "string" ? { voice: given } : given;
-      // Names with the same voice and settings share a speaker, so that they share parts.
+      // Use one speaker for all names with the same voice and settings, so that their words may be in one part.
       const sound = JSON.stringify([voice, speed, pitch, volume]);
       const speaker = speakers.get(sound) ?? { voice, speed, pitch, volume };
       speakers.set(sound, speaker);
@@ -161,7 +161,7 @@ export class SpeakerLabels {
    * Returns names that begin lines and have no voice. Such names are spoken. In a dialogue, a name counts even if it
    * begins only one line.
    */
-  voiceless(): UnvoicedName[] {
+  voicelessNames(): VoicelessName[] {
     const found = [...this.#voiceless]
       .filter(([, count]) => this.#turnsContinue || count >= MIN_RECURRENCES)
       .map(([name, count]) => ({ name, count }));
@@ -206,7 +206,7 @@ export class SpeakerLabels {
       if (IN_BRACKETS.test(text) || IN_PARENTHESES.test(text)) continue;
       const { length } = this.#labelOf(text, true)?.label ?? "";
       if (length > 0 || OTHER_LABEL.test(text)) labelled += 1;
-      // A label that is a whole paragraph and the paragraph below it count as one paragraph.
+      // Do not count a paragraph that is only a label, because it belongs to the paragraph below.
       if (length === 0 || text.slice(length).trim() !== "") all += 1;
     }
     this.#turnsContinue = labelled >= MIN_LABELLED && labelled >= LABELLED_SHARE * all;
@@ -219,8 +219,8 @@ export class SpeakerLabels {
    * @param paragraph with its line breaks, soft and hard
    */
   turns(paragraph: string, skipped: SkippedList): Turn[] {
-    if (this.#voices.size === 0) return [{ voice: null, text: paragraph, isLabelled: false }];
-    const turns: Array<{ voice: Speaker | null; text: string; isLabelled: boolean }> = [];
+    if (this.#voices.size === 0) return [{ speaker: null, text: paragraph, isLabelled: false }];
+    const turns: Array<{ speaker: Speaker | null; text: string; isLabelled: boolean }> = [];
     const whole = this.#labelOf(paragraph, true);
     const lines =
       whole === null
@@ -238,18 +238,18 @@ export class SpeakerLabels {
         const speaker = this.#voices.get(found.key);
         const isVoiceless = speaker === undefined;
         turns.push({
-          voice: speaker?.voice ?? null,
+          speaker: speaker?.voice ?? null,
           text: isVoiceless ? line : this.#speech(line, found, skipped),
           isLabelled: true,
         });
-      } else if (OTHER_LABEL.test(line) && (last === undefined || last.voice !== null || last.isLabelled)) {
+      } else if (OTHER_LABEL.test(line) && (last === undefined || last.speaker !== null || last.isLabelled)) {
         this.#noteVoiceless(line);
-        turns.push({ voice: null, text: line, isLabelled: true });
-      } else if (last === undefined) turns.push({ voice: null, text: line, isLabelled: false });
+        turns.push({ speaker: null, text: line, isLabelled: true });
+      } else if (last === undefined) turns.push({ speaker: null, text: line, isLabelled: false });
       else last.text += line;
     }
     for (const turn of turns) {
-      if (turn.voice !== null || (this.#turnsContinue && !turn.isLabelled)) {
+      if (turn.speaker !== null || (this.#turnsContinue && !turn.isLabelled)) {
         turn.text = this.#withoutDirections(withoutFirstDirection(turn.text, skipped), skipped);
       }
     }
@@ -274,7 +274,7 @@ export class SpeakerLabels {
   /** Returns the words after a label. Removes a direction before the first word if the label's name has a voice. */
   #speech(text: string, { label, key }: Label, skipped: SkippedList): string {
     const words = text.slice(label.length);
-    const [manner = ""] = this.#voices.has(key) ? (MANNER_FIRST.exec(words) ?? []) : [];
+    const [manner = ""] = this.#voices.has(key) ? (DIRECTION_BEFORE_WORDS.exec(words) ?? []) : [];
     if (manner !== "") skipped.add("direction", manner.trim());
     return words.slice(manner.length);
   }
@@ -297,7 +297,7 @@ export class SpeakerLabels {
   #labelOf(line: string, isFirst: boolean): Label | null {
     const head = line.slice(0, 2 * MAX_NAME_CODE_UNITS);
     const [colon = "", name = ""] = LABEL.exec(head) ?? [];
-    for (const tried of [name, name.replace(MANNER, "")]) {
+    for (const tried of [name, name.replace(DIRECTION_AFTER_NAME, "")]) {
       const key = this.#keyOf(tried);
       if (colon !== "" && this.#voices.has(key)) return { label: colon, key };
     }

@@ -5,7 +5,7 @@ import { encodeOpus, opusRateHz } from "./opus.ts";
 import { pcm16Bytes } from "./pcm16.ts";
 import { encodeWav } from "./wav.ts";
 
-/** An encoded file, and the exact duration in seconds that it plays. */
+/** An encoded file, and its exact playing time in seconds. */
 export interface EncodedAudio {
   readonly bytes: Uint8Array;
   readonly audioSeconds: number;

@@ -15,7 +15,10 @@ export const FLITE_RATE_HZ = 16000;
 /** Standard deviation of the pitch in natural intonation, as a share of the mean pitch. */
 const INTONATION_SPREAD: Readonly<Record<FliteVoice, number>> = { kal16: 0.12, awb: 0.13, slt: 0.12 };
 
-/** Above this pitch `kal16` speaks higher than requested, by a power law (measured up to 380 Hz). */
+/**
+ * The pitch from which the voice `kal16` speaks higher than requested. The spoken pitch follows a power law, measured
+ * up to 380 Hz.
+ */
 const OVERSHOOT_FROM_HZ = 130;
 const OVERSHOOT_POWER = 1.15;
 

@@ -33,7 +33,7 @@ export interface ProgramRun {
 /** The state of one run. */
 interface Session {
   readonly args: readonly Uint8Array[];
-  /** The only file. The program gets it whatever file name it opens. */
+  /** The only file. The program gets this file whatever name it asks for. */
   readonly file: MemoryFile;
   output: string;
 }
@@ -101,7 +101,10 @@ function load(module: WebAssembly.Module, first: Session): Loaded {
   const bytes = (): Uint8Array => new Uint8Array(there().memory.buffer);
   const view = (): DataView => new DataView(there().memory.buffer);
 
-  /** Calls `visit` with each buffer of a WASI list, until `visit` handles fewer bytes than a buffer has. */
+  /**
+   * Calls `visit` with each buffer of a WASI list, and returns the total of the bytes that `visit` handled. Stops after
+   * the first buffer that `visit` did not handle completely.
+   */
   const eachBuffer = (list: number, count: number, visit: (buffer: Uint8Array) => number): number => {
     let total = 0;
     for (let index = 0; index < count; index++) {

@@ -1,4 +1,4 @@
-/** Prepares English words and numbers for the engine, which reads both by itself. */
+/** Converts English words and numbers to tokens in ASCII. The engine itself finds their pronunciation. */
 import type { SpeechToken } from "./tokens.ts";
 
 /** Number of letters in the longest word that the engine's letter-to-sound rules accept. */

@@ -8,18 +8,18 @@ export function spellingReader(rules: readonly SpellingRule[]): (word: string) =
   const compiled = rules.map(([pattern, phones]) => ({ pattern: new RegExp(pattern, "yu"), phones }));
   return (word) => {
     const spoken: string[] = [];
-    let place = 0;
-    while (place < word.length) {
+    let position = 0;
+    while (position < word.length) {
       let matched = 1;
       for (const { pattern, phones } of compiled) {
-        pattern.lastIndex = place;
+        pattern.lastIndex = position;
         const [text] = pattern.exec(word) ?? [];
         if (text === undefined || text === "") continue;
         spoken.push(phones);
         matched = text.length;
         break;
       }
-      place += matched;
+      position += matched;
     }
     return spoken.filter((phones) => phones !== "").join(" ");
   };

@@ -5,7 +5,7 @@
 import { HARD_BREAK } from "../normalise.ts";
 
 /** A name that begins lines and has no voice. */
-export interface UnvoicedName {
+export interface VoicelessName {
   readonly name: string;
   readonly count: number;
 }
@@ -18,7 +18,7 @@ const LINE_BREAK = new RegExp(`[\\n${HARD_BREAK}]`);
 const MIN_LINES = 3;
 const MIN_SHARE = 2 / 3;
 const MIN_NAMES = 2;
-/** Minimum average number of lines that a name begins. A term in a list begins fewer lines. */
+/** Minimum average number of lines that begin with the same name. Terms in a list recur less often. */
 const MIN_RECURRENCE = 1.5;
 /**
  * Minimum share of labels whose name differs from that of the label before. Speakers take turns, but columns of a table
@@ -31,7 +31,7 @@ const MIN_CHANGES = 1 / 3;
  *
  * @param paragraphs with their line breaks, soft and hard
  */
-export function dialogueNames(paragraphs: readonly string[]): UnvoicedName[] {
+export function dialogueNames(paragraphs: readonly string[]): VoicelessName[] {
   const counts = new Map<string, number>();
   let lines = 0;
   let labelled = 0;
