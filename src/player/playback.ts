@@ -85,7 +85,7 @@ export async function elementPlayback(newSegment: Segment): Promise<Playback> {
   const { startSeconds: from, leadInSeconds: lead } = newSegment;
   const segment = Number.isFinite(newSegment.endSeconds)
     ? newSegment
-    : { ...newSegment, to: from + element.duration };
+    : { ...newSegment, endSeconds: from + element.duration };
   const seek = (at: number): void => {
     const startSeconds = Math.max(0, at - from) + lead;
     if (Math.abs(element.currentTime - startSeconds) > 0.02) element.currentTime = startSeconds;
@@ -140,7 +140,7 @@ export async function samplesPlayback(newSegment: Segment): Promise<Playback> {
   const { startSeconds: from, leadInSeconds: lead } = newSegment;
   const segment = Number.isFinite(newSegment.endSeconds)
     ? newSegment
-    : { ...newSegment, to: from + buffer.duration };
+    : { ...newSegment, endSeconds: from + buffer.duration };
   const length = Math.min(segment.endSeconds - from, buffer.duration - lead);
   let node: AudioBufferSourceNode | undefined;
   let [startedAt, offset, commandCount] = [0, 0, 0];

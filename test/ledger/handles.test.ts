@@ -48,7 +48,7 @@ describe("a handle", () => {
 
   it("ends only once the service has certainly not accepted its create", () => {
     const asked = cancelledHandle(only, SENT, 900);
-    expect(asked).toMatchObject({ end: null, cancelAskedAtMs: 900 });
+    expect(asked).toMatchObject({ end: null, cancelRequestedAtMs: 900 });
     expect(open([asked], { target: SENT }).handleId).toBe("new");
     expect(callHandlesEndedByWaiting([asked, open([], { handle: "two" })], null)).toEqual([
       { ...asked, end: { kind: "cancelled" }, endedAtMs: 900 },

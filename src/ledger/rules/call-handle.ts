@@ -68,10 +68,8 @@ export function parseCallHandleTarget(value: string | undefined): CallHandleTarg
   }
 }
 
-export const isCallHandleWanted = ({
-  endedAtMs,
-  cancelRequestedAtMs: cancelAskedAtMs,
-}: CallHandle): boolean => endedAtMs === null && cancelAskedAtMs === null;
+export const isCallHandleWanted = ({ endedAtMs, cancelRequestedAtMs }: CallHandle): boolean =>
+  endedAtMs === null && cancelRequestedAtMs === null;
 
 /** A new call handle, without the fields that depend on the state of its record or narration. */
 export type CallHandleDraft = Pick<CallHandle, "handleId" | "keyId" | "targetId" | "openedAtMs">;
@@ -120,7 +118,7 @@ export function cancelledHandle(
 ): CallHandle {
   if (!isCallHandleWanted(handle)) return handle;
   const isUnsent = target === null || target.status === "waiting";
-  const withCancellation = { ...handle, cancelAskedAtMs: atMs };
+  const withCancellation = { ...handle, cancelRequestedAtMs: atMs };
   return isUnsent ? endCallHandle(withCancellation, { kind: "cancelled" }, atMs) : withCancellation;
 }
 
@@ -146,7 +144,9 @@ export function callHandlesEndedByWaiting(
     if (failed !== null && handle.attempt <= failed.attempt) {
       return [endCallHandle(handle, { kind: "error", error: failed.error }, failed.atMs)];
     }
-    const { cancelRequestedAtMs: cancelAskedAtMs } = handle;
-    return cancelAskedAtMs === null ? [] : [endCallHandle(handle, { kind: "cancelled" }, cancelAskedAtMs)];
+    const { cancelRequestedAtMs } = handle;
+    return cancelRequestedAtMs === null
+      ? []
+      : [endCallHandle(handle, { kind: "cancelled" }, cancelRequestedAtMs)];
   });
 }

@@ -70,7 +70,7 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => Desk): voi
       const handle = await opened(desk, record);
       const sent = await desk.ask({ isForHandles: true }, { record });
       const asked = await desk.store().cancelCallHandle(handle, 20);
-      expect(asked).toMatchObject({ end: null, cancelAskedAtMs: 20 });
+      expect(asked).toMatchObject({ end: null, cancelRequestedAtMs: 20 });
       // A create that may have arrived is completed.
       const repeat = { record: sent.record };
       expect(reasonOf(await desk.ask({ isForHandles: true }, repeat))).toBe("admitted");
