@@ -102,8 +102,8 @@ export function mergedRules(
   later: readonly Pronunciation[],
 ): readonly Pronunciation[] {
   const byWord = new Map([...earlier, ...later].map((rule) => [`${rule.language} ${rule.word}`, rule]));
-  // Remove every earlier rule for a word of `later`, even a rule for another language, because the later rules are
-  // those of a call and apply to every voice.
+  // The later rules come from a call and apply to every voice. So if both lists have a rule for a word, remove the
+  // earlier rule, even if it is for another language.
   const laterWords = new Set(later.map(({ word }) => word));
   return [...byWord.values()].filter((rule) => later.includes(rule) || !laterWords.has(rule.word));
 }

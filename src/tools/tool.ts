@@ -148,8 +148,7 @@ export class BadArgumentsError extends Error {
 interface ToolDefinition<Input extends z.ZodObject> extends Omit<Tool, "input" | "run" | "runAsTask"> {
   readonly input: Input;
   /**
-   * The input schema with rules between several fields. JSON Schema cannot express such rules. If absent, `input` is
-   * used.
+   * `input` with rules that concern several fields. JSON Schema cannot express such rules. If absent, `input` is used.
    */
   readonly rules?: z.ZodType<z.output<Input>>;
   run(args: z.output<Input>, deps: ToolDeps, call: ToolCall): Promise<ToolResult>;

@@ -15,8 +15,9 @@ const MAX_PER_STATUS = IN_FLIGHT_TASKS + 1;
  * Lists the other requests of this API key that hold credits after a create was refused.
  *
  * @param refused the record of the refused create, with the time it was sent
- * @returns ids of the records that hold credits. An empty list if a request has ended since the create was sent, so
- *   that credits may be free. `null` if no other request holds credits, so that waiting is pointless.
+ * @returns the ids of the records that hold credits, whose end is worth waiting for. Empty: try again now, because a
+ *   request has ended since the create was sent and may have freed credits. `null`: waiting is pointless, because no
+ *   other request holds credits
  */
 export async function creditHolders(refused: TaskRecord, deps: GenerationDeps): Promise<string[] | null> {
   const otherRecords = await otherRequests(refused, deps);

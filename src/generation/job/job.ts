@@ -161,7 +161,7 @@ export class Job {
   }
 
   /**
-   * Marks the job as unsent again, because the service responded without accepting the create. Stops the job if all
+   * Sets the job back to unsent, because the service responded without accepting the create. Stops the job if all
    * callers have cancelled.
    */
   endUnansweredCreate(): void {

@@ -96,8 +96,7 @@ function openPartCall({ clock, timing }: GenerationDeps, signal: AbortSignal): O
 }
 
 /**
- * Finds the record of a part across API keys. If the task of another key's record turns out to belong to another
- * account, a record of this key is used instead. Returns the first of these records that exists:
+ * Finds the record of a part under any API key of this machine. Returns the first of these records that exists:
  *
  * - this key's succeeded record
  * - another key's record whose audio is here

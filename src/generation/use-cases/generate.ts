@@ -153,8 +153,8 @@ async function runRecord(
     mayRetryFailedAttempt: call.beforeJob?.isResumed !== true,
   });
   const isEnough = call.waitMs > 0 ? () => false : () => isAnswered(job, deps.clock);
-  // If the client gave up the first call, it may give up the repeated call as early. The repeated call therefore
-  // returns a handle soon. The wait of the first call does not change.
+  // A call that repeats one which the client probably gave up returns a handle soon, because the client may give up
+  // again after the same time.
   const isRepeat = call.beforeJob === undefined && !isNew && job.consumeLikelyRetry();
   const waitingCall = isRepeat ? withShorterWait(call, REPEAT_WAIT_MS, deps.clock) : call;
   const end = (await waitForJob(job, waitingCall, isEnough)) ?? (await waitUntilStored(job, call, deps));

@@ -10,8 +10,8 @@ import type { GenerationDeps } from "../deps.ts";
 type TakeDeps = Pick<GenerationDeps, "ledger">;
 
 /**
- * Maximum number of preceding takes that are compared, because each comparison reads the ledger. The first take is
- * always compared.
+ * Maximum number of preceding takes that are compared. The number is limited because each comparison reads the ledger.
+ * The first take is always compared.
  */
 const MAX_COMPARED = 9;
 

@@ -122,7 +122,7 @@ export function cancelledHandle(
   return isUnsent ? endCallHandle(withCancellation, { kind: "cancelled" }, atMs) : withCancellation;
 }
 
-/** An attempt that a new call replaces, and the error with which the call handles of that attempt end. */
+/** An attempt that a new call replaces, and the error that ends its call handles. */
 export interface FailedAttempt {
   readonly attempt: number;
   readonly error: StoredError;

@@ -5,8 +5,8 @@ import type { InFlightState, RecordStatus } from "../record.ts";
 import type { ApiKeyState } from "./api-key-state.ts";
 
 /**
- * A place in flight. If the place was freed because its time was over, `flight` is `null` but the date is kept. The
- * date prevents later writes of the record from occupying the place again while its status is the same.
+ * A place in flight. If the place was freed because its time was over, `flight` is `null`, but `atMs` is kept. As long
+ * as the record's status does not change, `atMs` keeps later writes of the record from occupying the place again.
  */
 export interface InFlightPlace {
   readonly flight: InFlightState | null;
@@ -23,7 +23,7 @@ export interface PlaceDurations {
   readonly windowMs: number;
 }
 
-/** Returns when a place expires. If its task ends earlier, the place becomes free at that time. */
+/** Returns the time at which a place in flight expires. The place becomes free earlier if its task ends earlier. */
 function placeEndMs(
   { flight, atMs, owner }: InFlightPlace,
   { heartbeats }: ApiKeyState,

@@ -135,8 +135,8 @@ const selectDocument = (key: string): Statement =>
   sql("SELECT name, value FROM agm_documents WHERE name = ?", key);
 
 /**
- * Returns the range of keys with Keyv's prefix for the namespace. The range ends before `namespace;`, because `;` is
- * the character after the `:` of the prefix.
+ * Returns the range of keys that begin with `namespace:`, which is Keyv's prefix. The range ends before `namespace;`,
+ * because `;` comes directly after `:` in the sort order.
  */
 function nameRange(namespace: string | undefined): { from: string; to: string } {
   return namespace === undefined || namespace === ""

@@ -22,10 +22,7 @@ export interface PlanOptions {
   readonly voices: Voices;
   readonly pronunciations?: readonly Pronunciation[];
   readonly pauseSeconds: number;
-  /**
-   * Whether there is a pause of `pauseSeconds` between any two paragraphs. A plan with these pauses has more parts, so
-   * it costs more.
-   */
+  /** Whether there is a pause of `pauseSeconds` after every paragraph. Such a plan has more parts, so it costs more. */
   readonly keepsPauses?: boolean;
   readonly files: "one" | "chapters";
   /** The chapters to narrate, in the syntax of `chosenSections`; absent for all. */

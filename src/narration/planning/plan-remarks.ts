@@ -83,7 +83,10 @@ const FRONT_BEGIN = "Before the first chapter, ";
 const WHOLE_TEXT_REMARKS =
   /parts are shorter than |^\d+ parts instead of |^Spoken by |^Of \d+ chapters: |^Before the first chapter, /;
 
-/** Keeps the remarks that are also true of a derived plan, and shows how its text begins and ends. */
+/**
+ * Returns the remarks for a plan that was made from another plan: the remarks of the other plan that are true of both,
+ * and one that shows how the text of the new plan begins and ends.
+ */
 export function inheritedRemarks(
   remarks: readonly string[],
   plan: { readonly parts: readonly { readonly text: string }[] },

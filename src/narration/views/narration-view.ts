@@ -40,7 +40,7 @@ export interface NarrationView extends NarrationFigures {
   readonly unjoinedParts: readonly number[];
   /** True if the narration was already finished before this call and this call cost nothing. */
   readonly isRepeat: boolean;
-  /** Arguments that the next call must repeat. A call without `max_credits` does not store its arguments. */
+  /** Arguments that the next call must repeat. This call had no `max_credits`, so it has stored nothing. */
   readonly toRepeat: readonly string[];
   /** Whether the narration's files replace older files of the same names. */
   readonly mayReplace: boolean;

@@ -150,7 +150,8 @@ interface Judgement {
   /** Sequences whose members are headings. */
   readonly accepted: Member[][];
   /**
-   * Number of members in sequences that are not a table of contents or a list. A sequence of one member always counts.
+   * Total number of members of all sequences, except of those that are a table of contents or a list. A sequence of one
+   * member is always included.
    */
   readonly unlistedCount: number;
 }

@@ -24,8 +24,8 @@ function closesParagraph(lines: readonly string[], at: number): boolean {
 }
 
 /**
- * Whether a line and the line below it belong to one sentence: the line below begins with a small letter, or the line
- * above had no room for the first word below.
+ * Whether a line and the line below it belong to one sentence: the line below begins with a small letter, or the first
+ * word of the line below did not fit on the line above.
  */
 function continuesBelow(lines: readonly string[], at: number): boolean {
   const [line = "", below = "", next = ""] = lines.slice(at, at + 3);

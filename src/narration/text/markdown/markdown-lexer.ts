@@ -57,7 +57,10 @@ const BLOCK_ENDS = [/^[\s\S]*\n(?=\S)/, ...PIECE_ENDS];
 /** Blocks that lose their meaning when they are divided: fenced code, HTML, tables. */
 const WHOLE = /^ {0,3}(?:`{3}|~{3}|<)|^ {0,3}\|?[ :]*-[-: ]*\|/m;
 
-/** Divides a text into stretches that are parsed separately. Divides it only inside a block that is too long. */
+/**
+ * Divides a text into stretches that are parsed separately. Cuts between blocks. Cuts inside a block only if the block
+ * is too long.
+ */
 function splitStretches(source: string): string[] {
   if (source.length <= MAX_BLOCK_CODE_UNITS) return [source];
   const stretches: string[] = [];

@@ -20,8 +20,8 @@ const EAST_ASIAN = /[\u3000-\u30ff\u4e00-\u9fff\uff00-\uff60]/g;
 const lineWidth = (line: string): number => line.length + (line.match(EAST_ASIAN)?.length ?? 0);
 
 /**
- * Returns the columns that the first word of a line, with a space before it, would take at the end of the line above.
- * For Chinese and Japanese, returns 4, the width of two characters.
+ * Returns how much longer the line above would be with the first word of this line, in columns. The space before the
+ * word is included. For Chinese and Japanese this is 4, the width of two characters.
  */
 const firstWordWidth = (line: string): number => (isCjk(line.charAt(0)) ? 4 : 1 + firstWordLength(line));
 
@@ -148,7 +148,8 @@ const MIN_LINES = 3;
 
 /**
  * Matches a heading of a manual page. Such a heading has no small letters, and the lines below it are indented deeper.
- * Its line has room for the first word below, so the line was not wrapped. Evidence: sequence.
+ * The first word of the next line would still have fitted on the line of the heading, so the line break is not a wrap.
+ * Evidence: sequence.
  */
 const HEAD_LINE = /^[^\S\n]*[^\p{Ll}\s:：][^\p{Ll}\n:：]{0,59}$/u;
 const MIN_HEAD_LINES = 3;

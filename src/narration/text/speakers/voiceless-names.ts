@@ -1,6 +1,6 @@
 /**
- * Finds the speakers of a dialogue, whose names would be spoken without `voices`. Evidence: share of lines with a
- * label, and names that recur.
+ * Finds the speakers of a dialogue. If the call has no `voices`, their names are spoken. Evidence: share of lines with
+ * a label, and names that recur.
  */
 import { HARD_BREAK } from "../normalise.ts";
 
