@@ -1,4 +1,4 @@
-/** Reads an HTML page as a text. Reads only the main element or the articles of the page, if it has any. */
+/** Reads an HTML page as a text. If the page has a main element or articles, reads only these. */
 import type { ReadText, SkippedList, SourceBlock } from "../text/blocks.ts";
 import { markChapters } from "../text/chapters/mark-chapters.ts";
 import { normaliseLines } from "../text/normalise.ts";
