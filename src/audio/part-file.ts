@@ -37,16 +37,16 @@ export class PartFiles {
   }
 
   async #with<T>(part: number, path: string, use: (file: PartFile, part: number) => Promise<T>): Promise<T> {
-    const faults: PartContext = { part, format: this.#format, signal: this.#signal };
+    const context: PartContext = { part, format: this.#format, signal: this.#signal };
     // Open without blocking, because opening a named pipe would otherwise wait for a writer.
     const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
     const handle = await open(path, flags).catch((error: unknown) => {
-      throw unreadable(faults, error);
+      throw unreadable(context, error);
     });
     try {
       const stats = await handle.stat();
       if (!stats.isFile()) throw new DamagedPartError(part, this.#format, "it is not a regular file");
-      return await use(new PartFile(faults, handle, stats.size, this.#window), part);
+      return await use(new PartFile(context, handle, stats.size, this.#window), part);
     } finally {
       await handle.close();
     }

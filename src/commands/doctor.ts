@@ -75,11 +75,11 @@ function checkSettings(config: Config, env: Environment): Check[] {
     unknownIds.length === 0
       ? ""
       : `; AUDIO_VOICE_NOTES has ids that are not voices: ${unknownIds.slice(0, 5).join(", ")}`;
-  const { unmatchableWords: unreadable } = config.pronunciations;
+  const { unmatchableWords } = config.pronunciations;
   const noWords =
-    unreadable.length === 0
+    unmatchableWords.length === 0
       ? ""
-      : `; AUDIO_PRONUNCIATIONS has words without letters or digits, which match nothing: ${unreadable
+      : `; AUDIO_PRONUNCIATIONS has words without letters or digits, which match nothing: ${unmatchableWords
           .slice(0, 5)
           .map((word) => JSON.stringify(word))
           .join(", ")}`;

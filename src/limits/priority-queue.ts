@@ -113,10 +113,10 @@ export class PriorityQueue<Request, Outcome, Reason> {
   }
 
   #first(): Waiter<Request, Outcome> | undefined {
-    const { priority: rank } = this.#options;
+    const { priority } = this.#options;
     let first = this.#waiters[0];
     for (const waiter of this.#waiters) {
-      if (first !== undefined && rank(waiter.request) < rank(first.request)) first = waiter;
+      if (first !== undefined && priority(waiter.request) < priority(first.request)) first = waiter;
     }
     return first;
   }

@@ -136,7 +136,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Runnin
     const generator = new Generator({ clock, engine, tasks, processingSeconds, onFault });
     closers.push(() => generator.stop());
     let baseUrl = "";
-    const site: RouteDeps = {
+    const routeDeps: RouteDeps = {
       directory,
       faults,
       limits: new AccountLimits({ clock, timeScale, enforced: enforceLimits }),
@@ -145,7 +145,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Runnin
       baseUrl: () => baseUrl,
       onFault,
     };
-    const app = buildHttpApp(site);
+    const app = buildHttpApp(routeDeps);
     closers.push(() => app.close());
     baseUrl = await listen(app, port);
     let stopping: Promise<void> | undefined;

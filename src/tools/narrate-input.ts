@@ -197,13 +197,13 @@ function checkSource(args: NarrateArgs, reportIssue: ReportIssue): void {
   }
 }
 
-function checkSpeakers(args: NarrateArgs, reportFault: ReportIssue): void {
+function checkSpeakers(args: NarrateArgs, reportIssue: ReportIssue): void {
   const lines = args.voices ?? [];
   const speakers = lines.map(speakerIn);
   for (const [index, { name, speaker }] of speakers.entries()) {
     // Quote the line, because it is untrusted text and must not read like words of this server.
     const shownLine = JSON.stringify(firstCodePoints(lines[index] ?? "", MAX_SHOWN_CODE_POINTS));
-    const complainOf = (fault: string): void => reportFault(["voices"], `has ${shownLine}: ${fault}`);
+    const complainOf = (fault: string): void => reportIssue(["voices"], `has ${shownLine}: ${fault}`);
     const [issue] = speakerSchema.safeParse(speaker).error?.issues ?? [];
     const field = issue?.path[0];
     const fault = issue && (field === "voice" ? issue.message : `${String(field)} ${issue.message}`);

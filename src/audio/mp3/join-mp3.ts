@@ -41,7 +41,7 @@ function silentFramesAfter(part: Mp3Part, next: Mp3Part | undefined, pauseSecond
 function placeParts(
   parts: readonly Mp3Part[],
   request: JoinRequest,
-): { positions: PlacedPart[]; frames: number; bytes: number; framesBefore: number } {
+): { placedParts: PlacedPart[]; frames: number; bytes: number; framesBefore: number } {
   const [first] = parts;
   const framesBefore =
     first === undefined ? 0 : silentFramesUntil(first, 0, request.parts[0]?.startSeconds ?? 0);
@@ -59,7 +59,7 @@ function placeParts(
     bytes += part.audioBytes + silentFrames * silentFrame(part.headerBytes).byteLength;
     return placed;
   });
-  return { positions: placedParts, frames, bytes, framesBefore };
+  return { placedParts, frames, bytes, framesBefore };
 }
 
 function spanOf({ part, firstFrame }: PlacedPart): Span {
@@ -115,7 +115,7 @@ export async function joinMp3(request: JoinRequest): Promise<JoinedAudio> {
   );
   const [first] = parts;
   if (first === undefined) throw new RangeError("there is no part to join");
-  const { positions: placedParts, frames, bytes, framesBefore } = placeParts(parts, request);
+  const { placedParts, frames, bytes, framesBefore } = placeParts(parts, request);
   const spans = placedParts.map(spanOf);
   const durationSeconds = (frames * first.header.samples) / first.header.sampleRateHz;
   const chapters = chapterSpans(request.chapters, spans, durationSeconds);

@@ -68,7 +68,7 @@ function silenceAfter(
 function placeParts(
   parts: readonly OpusPart[],
   request: JoinRequest,
-): { positions: PlacedPart[]; samples: number; before: readonly Uint8Array[] } {
+): { placedParts: PlacedPart[]; samples: number; before: readonly Uint8Array[] } {
   const [first] = parts;
   const before = first === undefined ? [] : silenceBefore(first, request.parts[0]?.startSeconds ?? 0);
   let samples = before.length * SILENCE_SAMPLES;
@@ -82,7 +82,7 @@ function placeParts(
     samples += part.samples + silence.length * SILENCE_SAMPLES;
     return placed;
   });
-  return { positions: placedParts, samples, before };
+  return { placedParts, samples, before };
 }
 
 const spanOf = ({ part, offset }: PlacedPart, filePreSkip: number): Span => ({
@@ -141,7 +141,7 @@ export async function joinOggOpus(request: JoinRequest): Promise<JoinedAudio> {
   const [first] = parts;
   const last = parts.at(-1);
   if (first === undefined || last === undefined) throw new RangeError("there is no part to join");
-  const { positions: placedParts, samples, before } = placeParts(parts, request);
+  const { placedParts, samples, before } = placeParts(parts, request);
   const head = joinedHead(parts, first);
   const spans = placedParts.map((placed) => spanOf(placed, head.preSkip));
   const lastPauseSamples = Math.round((request.parts.at(-1)?.pauseAfterSeconds ?? 0) * RATE_HZ);
