@@ -1,0 +1,103 @@
+/**
+ * The compiler checks no unknown properties in an object literal with a spread, so a renamed property may keep its old
+ * name there. This test checks them with the compiler's API.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import type { Node, ObjectLiteralExpression } from "typescript/unstable/ast";
+import {
+  isComputedPropertyName,
+  isObjectLiteralExpression,
+  isSpreadAssignment,
+} from "typescript/unstable/ast/is";
+import { API, type Checker, type Type, TypeFlags } from "typescript/unstable/sync";
+import { describe, expect, it } from "vitest";
+
+const ROOT = join(import.meta.dirname, "..", "..");
+
+const OPEN_TYPES = TypeFlags.Any | TypeFlags.Unknown | TypeFlags.NonPrimitive | TypeFlags.TypeParameter;
+
+/** Whether a value of the type may have the property. Types that are not known in full may have every property. */
+function mayHave(checker: Checker, type: Type, property: string): boolean {
+  if ((type.flags & OPEN_TYPES) !== 0) return true;
+  if (type.isUnionType()) return type.getTypes().some((member) => mayHave(checker, member, property));
+  return (
+    checker.getPropertyOfType(type, property) !== undefined || checker.getIndexInfosOfType(type).length > 0
+  );
+}
+
+/** Lists the explicit properties of a literal that neither its expected type nor a spread value has. */
+function unknownProperties(checker: Checker, literal: ObjectLiteralExpression): string[] {
+  const expected = checker.getContextualType(literal);
+  if (expected === undefined) return [];
+  const types = [expected];
+  for (const property of literal.properties) {
+    const type = isSpreadAssignment(property) ? checker.getTypeAtLocation(property.expression) : undefined;
+    if (type !== undefined) types.push(type);
+  }
+  return literal.properties.flatMap((property) => {
+    if (isSpreadAssignment(property)) return [];
+    const { name } = property;
+    if (name === undefined || isComputedPropertyName(name)) return [];
+    const text = name.getText().replace(/^["']|["']$/g, "");
+    return types.some((type) => mayHave(checker, type, text)) ? [] : [text];
+  });
+}
+
+function spreadLiterals(node: Node): ObjectLiteralExpression[] {
+  const found: ObjectLiteralExpression[] = [];
+  const visit = (child: Node): void => {
+    if (
+      isObjectLiteralExpression(child) &&
+      child.properties.some((property) => isSpreadAssignment(property))
+    ) {
+      found.push(child);
+    }
+    child.forEachChild(visit);
+  };
+  visit(node);
+  return found;
+}
+
+/** Checks the projects' own sources, and returns `<path>: <property>` for each unknown property. */
+function findUnknownProperties(root: string, projects: readonly string[]): string[] {
+  const api = new API({ cwd: root });
+  try {
+    const snapshot = api.updateSnapshot({ openProjects: projects.map((name) => join(root, name)) });
+    return snapshot.getProjects().flatMap(({ program, checker, rootFiles }) =>
+      rootFiles.flatMap((name) => {
+        const source = program.getSourceFile(name);
+        const literals = source === undefined ? [] : spreadLiterals(source);
+        return literals.flatMap((literal) =>
+          unknownProperties(checker, literal).map((property) => `${relative(root, name)}: ${property}`),
+        );
+      }),
+    );
+  } finally {
+    api.close();
+  }
+}
+
+/** A project of one file, in which a property was renamed from `endSeconds` to `toSeconds`. */
+const STALE_SOURCE = `interface Stretch { fromSeconds: number; toSeconds: number }
+  export const shorten = (stretch: Stretch): Stretch => ({ ...stretch, endSeconds: 1 });
+  export const widen = (stretch: Stretch): Stretch => ({ ...stretch, toSeconds: 9 });`;
+
+describe("the properties beside a spread", () => {
+  it("are all known to the expected type or to the spread value", () => {
+    const projects = ["tsconfig.json", "src/player/tsconfig.json", "test/player/tsconfig.json"];
+    expect(findUnknownProperties(ROOT, projects)).toEqual([]);
+  });
+
+  it("are found if they keep an old name", () => {
+    const folder = mkdtempSync(join(tmpdir(), "spread-"));
+    try {
+      writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ files: ["stale.ts"] }));
+      writeFileSync(join(folder, "stale.ts"), STALE_SOURCE);
+      expect(findUnknownProperties(folder, ["tsconfig.json"])).toEqual(["stale.ts: endSeconds"]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
