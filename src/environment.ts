@@ -26,7 +26,7 @@ const joinFor = (platform: NodeJS.Platform) => (platform === "win32" ? win32.joi
 
 /**
  * Returns the user's home folder. Returns `null` if the system has no entry for the user, as in many containers, or if
- * the folder is not absolute. A missing home folder is a fault only if a default or a `~` needs it.
+ * the folder is not absolute. A missing home folder is an issue only if a default or a `~` needs it.
  */
 export function homeFolder(platform: NodeJS.Platform = process.platform): string | null {
   for (const ask of [homedir, () => userInfo().homedir]) {

@@ -185,7 +185,7 @@ class Transfer {
     let leftMs = minProgress.withinMs;
     let sinceBytes = 0;
     for (;;) {
-      // Count only the time spent waiting for bytes, because slow disks are not the service's fault.
+      // Count only the time spent waiting for bytes, because the service is not to blame for slow disks.
       const askedAtMs = clock.steadyMs();
       let step: IteratorResult<Uint8Array>;
       try {

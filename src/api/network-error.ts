@@ -37,7 +37,7 @@ const TIMEOUTS = new Set([
 const CERTIFICATE =
   /^(CERT_|ERR_TLS_CERT_|UNABLE_TO_|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED_CERT|CRL_|ERROR_IN_C|INVALID_CA$|INVALID_PURPOSE$|PATH_LENGTH_EXCEEDED$|HOSTNAME_MISMATCH$)/;
 
-/** Codes of faults of this program: wrong use of Node or undici, a failed assertion, a missing module. */
+/** Codes of bugs of this program: wrong use of Node or undici, a failed assertion, a missing module. */
 const PROGRAM_ERROR_CODE =
   /^(ERR_INVALID_|ERR_ASSERTION|ERR_MODULE_|MODULE_NOT_FOUND|UND_ERR_INVALID_|UND_ERR_NOT_SUP)/;
 const PROGRAM_ERRORS = [TypeError, RangeError, ReferenceError, SyntaxError, EvalError];
@@ -69,8 +69,8 @@ function isMalformed(error: unknown, codes: readonly string[]): boolean {
 }
 
 /**
- * Whether an error comes from the network. A fault of this program must not become a `network_error`, because the
- * request would then be retried for an hour and the fault would never be found.
+ * Whether an error comes from the network. A bug of this program must not become a `network_error`, because the
+ * request would then be retried for an hour and the bug would never be found.
  */
 function isNetworkError(error: unknown, codes: readonly string[]): boolean {
   if (!(error instanceof Error) || PROGRAM_ERRORS.some((kind) => error instanceof kind)) return false;

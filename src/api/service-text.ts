@@ -22,7 +22,7 @@ const BLANKS = /\s+/gu;
 const QUOTES = /["\u201c-\u201f\u00ab\u00bb\u2033\u2036\u275d\u275e\u300c-\u300f\u301d-\u301f\uff02]/gu;
 
 /**
- * Patterns of prompt injection, which do not match real descriptions of faults. A text that matches is withheld,
+ * Patterns of prompt injection, which do not match real descriptions of errors. A text that matches is withheld,
  * because quotation marks alone do not reliably stop an assistant from obeying the text.
  */
 const READS_LIKE_ORDERS: readonly RegExp[] = [
@@ -43,7 +43,7 @@ const READS_LIKE_ORDERS: readonly RegExp[] = [
 ];
 
 /** Whether a cleaned text may be shown as the service's reason. */
-function readsLikeAFault(text: string): boolean {
+function readsLikeError(text: string): boolean {
   return !READS_LIKE_ORDERS.some((sign) => sign.test(text));
 }
 
@@ -69,7 +69,7 @@ export function cleanServiceText(text: string, limit: number = MAX_SERVICE_TEXT_
  * {@link MAX_READ_CODE_POINTS} code points, which is more of the text than it returns.
  */
 export function serviceReason(text: string): string {
-  return readsLikeAFault(cleanServiceText(text, MAX_READ_CODE_POINTS)) ? cleanServiceText(text) : "";
+  return readsLikeError(cleanServiceText(text, MAX_READ_CODE_POINTS)) ? cleanServiceText(text) : "";
 }
 
 /**

@@ -24,10 +24,10 @@ function oneLine(title: string | undefined): string | undefined {
 }
 
 /**
- * Describes the fault of an invalid request; undefined if the request is valid. Only a bug in this program can cause a
- * fault.
+ * Describes what is wrong with a request; undefined if the request is valid. Only a bug of this program builds an invalid
+ * one.
  */
-function findFault({ parts, chapters }: JoinRequest): string | undefined {
+function findRequestBug({ parts, chapters }: JoinRequest): string | undefined {
   if (parts.length === 0) return "there is no part to join";
   const isPause = (seconds: number): boolean => Number.isFinite(seconds) && seconds >= 0;
   if (!parts.every(({ pauseAfterSeconds }) => isPause(pauseAfterSeconds)))
@@ -51,8 +51,8 @@ function findFault({ parts, chapters }: JoinRequest): string | undefined {
  * @throws the reason of the signal, and any error of `write`
  */
 export async function joinAudio(request: JoinRequest): Promise<JoinedAudio> {
-  const fault = findFault(request);
-  if (fault !== undefined) throw internalError(new RangeError(fault));
+  const bug = findRequestBug(request);
+  if (bug !== undefined) throw internalError(new RangeError(bug));
   return JOINERS[request.format]({
     ...request,
     title: oneLine(request.title),

@@ -12,7 +12,7 @@ const REMEDY =
 export class DamagedPartError extends AudioError {
   /** Index of the part in the request. */
   readonly part: number;
-  /** The fault as a clause, such as "it ends in the middle of its header". */
+  /** The damage as a clause, such as "it ends in the middle of its header". */
   readonly why: string;
 
   constructor(part: number, format: OutputFormat, why: string, cause?: unknown) {

@@ -68,14 +68,14 @@ export class PartFile {
   #start = 0;
   #end = 0;
 
-  constructor(faults: PartContext, handle: FileHandle, sizeBytes: number, window: Uint8Array) {
-    this.#context = faults;
+  constructor(context: PartContext, handle: FileHandle, sizeBytes: number, window: Uint8Array) {
+    this.#context = context;
     this.#handle = handle;
     this.sizeBytes = sizeBytes;
     this.#buffer = window;
   }
 
-  /** Creates the error for a fault of this part. */
+  /** Creates the error for damage of this part. */
   damaged(why: string): DamagedPartError {
     return new DamagedPartError(this.#context.part, this.#context.format, why);
   }

@@ -1,4 +1,4 @@
-/** Builds the error for faulty settings, and finds the secrets that no message may contain. */
+/** Builds the error for invalid settings, and finds the secrets that no message may contain. */
 import type { Config } from "../config/config.ts";
 import { describeUnknownVariable } from "../config/unknown-variables.ts";
 import { type Environment, readVariable } from "../environment.ts";
@@ -51,7 +51,7 @@ const keyOf = (env: Environment): string[] => {
 const cannotBeText = (password: string): boolean =>
   /^\S{12,}$/.test(password) && /\p{L}/u.test(password) && /\p{N}/u.test(password);
 
-/** Lists all secrets in the environment. No output may contain any of them. Works even if some settings are faulty. */
+/** Lists all secrets in the environment. No output may contain any of them. Works even if some settings are invalid. */
 export function findSecrets(env: Environment): string[] {
   return [...keyOf(env), ...findPasswords(env).flatMap(({ plain, withUser }) => [...plain, ...withUser])];
 }
@@ -79,9 +79,9 @@ export function requireOutputDir(config: Config): string {
   return config.outputDir;
 }
 
-/** Reports all faults of a configuration in one error, which every tool but `list_voices` throws. */
+/** Reports all issues of a configuration in one error, which every tool but `list_voices` throws. */
 export function configurationError(config: Config): AudioError {
-  const faults = config.faults.map(({ message, fix }) => `${message} ${fix}`);
-  const words = [...faults, ...config.unknownVariables.map(describeUnknownVariable)];
+  const issues = config.issues.map(({ message, fix }) => `${message} ${fix}`);
+  const words = [...issues, ...config.unknownVariables.map(describeUnknownVariable)];
   return new AudioError("configuration_error", `${words.join(" ")} Nothing was sent or charged.`);
 }

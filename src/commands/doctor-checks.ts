@@ -67,7 +67,7 @@ function bypassesProxy(host: URL, noProxy: string | undefined): boolean {
 }
 
 /** Explains why the proxy cannot be reached; `null` if it can be reached, or if no proxy is used. */
-export async function proxyFault(
+export async function findProxyIssue(
   baseUrl: string,
   { httpsProxy, noProxy }: ProxySettings,
 ): Promise<string | null> {

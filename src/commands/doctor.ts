@@ -1,5 +1,5 @@
 /**
- * The `doctor` command: finds faults of this installation and says how to fix them. Creates no task and spends
+ * The `doctor` command: finds issues of this installation and says how to fix them. Creates no task and spends
  * nothing.
  */
 import { createService } from "../api/service.ts";
@@ -25,8 +25,8 @@ import {
   DEADLINE_MS,
   failed,
   failedBy,
+  findProxyIssue,
   passed,
-  proxyFault,
   warned,
   withTimeLimit,
 } from "./doctor-checks.ts";
@@ -45,12 +45,12 @@ function placeholders(env: Environment): string[] {
   });
 }
 
-const isFaulty = (config: Config, name: string): boolean =>
-  config.faults.some(({ variable }) => variable === name);
+const hasIssue = (config: Config, name: string): boolean =>
+  config.issues.some(({ variable }) => variable === name);
 
 function checkSettings(config: Config, env: Environment): Check[] {
   const unfilled = placeholders(env);
-  const faults = config.faults.map(({ variable, message, fix }) =>
+  const issues = config.issues.map(({ variable, message, fix }) =>
     unfilled.includes(variable)
       ? failed(
           `setting ${variable}`,
@@ -59,8 +59,8 @@ function checkSettings(config: Config, env: Environment): Check[] {
         )
       : failed(`setting ${variable}`, message, fix),
   );
-  if (config.creditBudget !== null && config.creditBudget < RESERVED_CREDITS && !isFaulty(config, BUDGET)) {
-    faults.push(
+  if (config.creditBudget !== null && config.creditBudget < RESERVED_CREDITS && !hasIssue(config, BUDGET)) {
+    issues.push(
       failed(
         `setting ${BUDGET}`,
         `a budget of ${config.creditBudget} credits lets no generation pass: each one reserves ${RESERVED_CREDITS}.`,
@@ -68,7 +68,7 @@ function checkSettings(config: Config, env: Environment): Check[] {
       ),
     );
   }
-  const unset = unfilled.filter((name) => !isFaulty(config, name));
+  const unset = unfilled.filter((name) => !hasIssue(config, name));
   const note = unset.length === 0 ? "" : `; left unset by the client: ${unset.join(", ")}`;
   const { unknownIds } = config.voiceNotes;
   const noNames =
@@ -83,9 +83,9 @@ function checkSettings(config: Config, env: Environment): Check[] {
           .slice(0, 5)
           .map((word) => JSON.stringify(word))
           .join(", ")}`;
-  return faults.length === 0
+  return issues.length === 0
     ? [passed("settings", `all settings can be used${note}${noNames}${noWords}`)]
-    : faults;
+    : issues;
 }
 
 const checkFolder = (config: Config): Promise<Check> =>
@@ -149,7 +149,7 @@ async function checkService(config: Config, address: ServiceAddress): Promise<Ch
       return [host, failed("key", "not tested: the service asks for a pause", "Try again in a minute.")];
     }
     const untested = failed("key", "not tested: the host did not answer as it should", "Fix the host first.");
-    return [await hostFault(config, address, signal.aborted ? timedOutError(address) : error), untested];
+    return [await checkHost(config, address, signal.aborted ? timedOutError(address) : error), untested];
   } finally {
     await service.close();
   }
@@ -159,12 +159,12 @@ const timedOutError = ({ baseUrl }: ServiceAddress): AudioError =>
   new AudioError("timeout", `${new URL(baseUrl).host} did not answer within ${DEADLINE_MS / 1000} seconds.`);
 
 /** Checks the proxy first, because a host behind a dead proxy looks like a dead host. */
-async function hostFault(config: Config, { baseUrl }: ServiceAddress, error: unknown): Promise<Check> {
-  const fault = await proxyFault(baseUrl, config.proxy);
-  if (fault === null) return failedBy("host", error);
+async function checkHost(config: Config, { baseUrl }: ServiceAddress, error: unknown): Promise<Check> {
+  const issue = await findProxyIssue(baseUrl, config.proxy);
+  if (issue === null) return failedBy("host", error);
   return failed(
     "host",
-    `${new URL(baseUrl).host} cannot be reached, because ${fault}.`,
+    `${new URL(baseUrl).host} cannot be reached, because ${issue}.`,
     "Start the proxy, correct HTTPS_PROXY, unset it, or name the host in NO_PROXY.",
   );
 }

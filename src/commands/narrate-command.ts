@@ -133,7 +133,7 @@ async function runNarration(
  *
  * @returns the exit code
  * @throws UsageError if an option is wrong
- * @throws CommandError for faults of the settings, the file or the store
+ * @throws CommandError for issues of the settings, the file or the store
  */
 export async function narrate({ file, args, asJson }: NarrateCommand): Promise<number> {
   const checkedArgs = parseArguments(args);

@@ -114,7 +114,7 @@ function noRequestsMessage({ baseUrl }: ServiceAddress, otherOrigins: readonly s
 
 async function readListing(limit: number): Promise<Listing> {
   const config = readConfig(process.env);
-  if (config.service === null || config.faults.length > 0) throw configurationError(config);
+  if (config.service === null || config.issues.length > 0) throw configurationError(config);
   const redact = createRedact(findSecrets(process.env));
   const log = createLog(config.logLevel, redact);
   await initMachineId(config.stateDir);
@@ -156,7 +156,7 @@ async function readListing(limit: number): Promise<Listing> {
  * Lists the ledger.
  *
  * @param htmlFile path of the web page; `undefined` prints to stdout
- * @throws CommandError for faults of the settings, the store or an existing file
+ * @throws CommandError for issues of the settings, the store or an existing file
  */
 export async function tasks(asJson: boolean, htmlFile?: string): Promise<void> {
   try {

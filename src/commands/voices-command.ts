@@ -75,7 +75,7 @@ const pageEntry = ({ voice, path, error }: VoiceSample): PageEntry => ({
  * Lists the voices, makes samples and writes the page, as requested.
  *
  * @returns the exit code: 1 if a requested sample could not be made
- * @throws CommandError for faults of the settings, the store or an existing file
+ * @throws CommandError for issues of the settings, the store or an existing file
  */
 export async function voices({ makesSamples, htmlFile }: VoicesCommand): Promise<number> {
   const config = readConfig(process.env);

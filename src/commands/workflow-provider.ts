@@ -52,7 +52,7 @@ export class WorkflowProvider {
   /**
    * Returns the workflow, which all calls share. After a failed start, the next call tries again.
    *
-   * @throws AudioError `configuration_error` with every fault, `store_unavailable`, …
+   * @throws AudioError `configuration_error` with every issue, `store_unavailable`, …
    */
   async generation(): Promise<Generation> {
     return (await this.#workflow()).generation;
@@ -82,8 +82,8 @@ export class WorkflowProvider {
    */
   async localGeneration(): Promise<Generation | null> {
     if (this.#opening !== undefined) return (await this.#opening).generation;
-    const { faults, storeUrl, stateDir } = this.#config;
-    const isHere = !this.#isSandbox && faults.length === 0 && storeUrl === null;
+    const { issues, storeUrl, stateDir } = this.#config;
+    const isHere = !this.#isSandbox && issues.length === 0 && storeUrl === null;
     return isHere && stateDir !== null && existsSync(join(stateDir, "ledger.sqlite"))
       ? await this.generation()
       : null;
@@ -91,7 +91,7 @@ export class WorkflowProvider {
 
   /** Like {@link localGeneration}, for a tool call: also connects to a database on another machine. */
   async existingGeneration(): Promise<Generation | null> {
-    const isElsewhere = this.#config.faults.length === 0 && this.#config.storeUrl !== null;
+    const isElsewhere = this.#config.issues.length === 0 && this.#config.storeUrl !== null;
     return isElsewhere ? await this.generation() : await this.localGeneration();
   }
 
@@ -101,7 +101,7 @@ export class WorkflowProvider {
    * @throws AudioError `configuration_error`
    */
   assertConfigured(): void {
-    if (this.#config.faults.length > 0) throw configurationError(this.#config);
+    if (this.#config.issues.length > 0) throw configurationError(this.#config);
   }
 
   async #open(): Promise<Workflow> {

@@ -1,8 +1,8 @@
-/** Defines the inputs of the configuration, and the shape of its faults. */
+/** Defines the inputs of the configuration, and the shape of its issues. */
 import type { Environment } from "../environment.ts";
 
-/** One fault of the configuration, and how to correct it. */
-export interface ConfigFault {
+/** One issue of the configuration, and how to correct it. */
+export interface ConfigIssue {
   readonly variable: string;
   readonly message: string;
   readonly fix: string;

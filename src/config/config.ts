@@ -1,6 +1,6 @@
-/** Reads the whole configuration from the environment, and collects its faults (docs/reference.md, Configuration). */
+/** Reads the whole configuration from the environment, and collects its issues (docs/reference.md, Configuration). */
 import { type Environment, homeFolder } from "../environment.ts";
-import type { ConfigFault } from "./config-source.ts";
+import type { ConfigIssue } from "./config-source.ts";
 import { readStoreUrl } from "./connections.ts";
 import { readServiceSettings, type ServiceAddress } from "./service-address.ts";
 import { readSettings, type Settings } from "./settings.ts";
@@ -8,20 +8,20 @@ import { SettingsReader } from "./settings-reader.ts";
 import { type UnknownVariable, unknownVariables } from "./unknown-variables.ts";
 
 export interface Config extends Settings {
-  /** The service; null if its address or key is missing or invalid. Then `faults` names the reason. */
+  /** The service; null if its address or key is missing or invalid. Then `issues` names the reason. */
   readonly service: ServiceAddress | null;
   /** Address of the ledger's database; null if the ledger lies on this machine. */
   readonly storeUrl: string | null;
-  readonly faults: readonly ConfigFault[];
+  readonly issues: readonly ConfigIssue[];
   /**
-   * Variables that are named like settings but are none. They do not count as faults, because some may belong to other
+   * Variables that are named like settings but are none. They do not count as issues, because some may belong to other
    * programs.
    */
   readonly unknownVariables: readonly UnknownVariable[];
 }
 
 /**
- * Reads the whole configuration. Never throws: an invalid value adds a {@link ConfigFault} and is replaced by its
+ * Reads the whole configuration. Never throws: an invalid value adds a {@link ConfigIssue} and is replaced by its
  * default, or by null if it is a folder or an address.
  */
 export function readConfig(
@@ -34,5 +34,5 @@ export function readConfig(
   const { service, isLoopback } = readServiceSettings(reader);
   const settings = readSettings(reader, { storeUrl, isLoopback });
   const unknown = unknownVariables(env, reader.namesRead);
-  return { ...settings, service, storeUrl, faults: reader.faults, unknownVariables: unknown };
+  return { ...settings, service, storeUrl, issues: reader.issues, unknownVariables: unknown };
 }

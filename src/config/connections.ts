@@ -17,7 +17,7 @@ export function readStoreUrl(reader: SettingsReader): string | null {
   if (text === undefined) return null;
   const address = readPostgresAddress(text);
   if (!("what" in address)) return text;
-  reader.fault(
+  reader.addIssue(
     name,
     `${name} ${address.what}.`,
     `${address.fix} Unset ${name} to keep the ledger on this machine.`,
@@ -30,7 +30,7 @@ export function readProxy(reader: SettingsReader): ProxySettings {
     reader.text(upper) ?? reader.text(upper.toLowerCase());
   const httpsProxy = either("HTTPS_PROXY") ?? either("HTTP_PROXY");
   if (httpsProxy !== undefined && !/^https?:\/\/./.test(URL.canParse(httpsProxy) ? httpsProxy : "")) {
-    reader.fault(
+    reader.addIssue(
       "HTTPS_PROXY",
       "The proxy of the environment (HTTPS_PROXY or HTTP_PROXY) is not a valid http:// or https:// URL.",
       "Correct it or unset it.",

@@ -1,29 +1,29 @@
-/** Validates a setting that names a folder, and explains its fault to a person (docs/reference.md, Configuration). */
+/** Validates a setting that names a folder, and explains its issue to a person (docs/reference.md, Configuration). */
 import { absoluteFolder, type Environment, isFullyQualifiedPath, readVariable } from "../environment.ts";
-import type { ConfigFault, ConfigSource } from "./config-source.ts";
+import type { ConfigIssue, ConfigSource } from "./config-source.ts";
 
 export interface FolderResult {
   readonly folder: string | null;
-  /** Why there is no folder; `null` if there is one. The caller may ignore the fault and use a default. */
-  readonly fault: ConfigFault | null;
+  /** Why there is no folder; `null` if there is one. The caller may ignore the issue and use a default. */
+  readonly issue: ConfigIssue | null;
 }
 
 export function readFolder({ env, platform, home }: ConfigSource, variable: string): FolderResult {
   const kind = platform === "win32" ? "a path with a drive or a server" : "an absolute path";
   const no = (message: string, fix: string): FolderResult => ({
     folder: null,
-    fault: { variable, message, fix },
+    issue: { variable, message, fix },
   });
   const text = readVariable(env, variable);
   if (text === undefined) {
-    const lack = homeFault(env, platform);
+    const lack = describeHomeIssue(env, platform);
     return no(`${variable} is not set, and there is no default: ${lack}.`, `Set ${variable} to ${kind}.`);
   }
   const folder = absoluteFolder(text, home, platform);
-  if (folder !== null) return { folder, fault: null };
+  if (folder !== null) return { folder, issue: null };
   const statement = `${variable} is ${JSON.stringify(text)}`;
   if (/^~(?:[/\\]|$)/.test(text) && home === null) {
-    const lack = homeFault(env, platform);
+    const lack = describeHomeIssue(env, platform);
     return no(`${statement}, but there is nothing to take for ~: ${lack}.`, `Set ${variable} to ${kind}.`);
   }
   return no(
@@ -33,7 +33,7 @@ export function readFolder({ env, platform, home }: ConfigSource, variable: stri
 }
 
 /** Explains why there is no home folder or state folder, in a clause that follows a colon. */
-function homeFault(env: Environment, platform: NodeJS.Platform): string {
+function describeHomeIssue(env: Environment, platform: NodeJS.Platform): string {
   const names = platform === "win32" ? ["LOCALAPPDATA", "USERPROFILE"] : ["HOME"];
   for (const name of names) {
     const value = readVariable(env, name);

@@ -17,7 +17,7 @@ export interface PostgresAddress {
 }
 
 /** Explains why a text is not a valid address. Quotes nothing that may be a password. */
-export interface AddressFault {
+export interface AddressIssue {
   /** A clause that follows the name of the setting. */
   readonly what: string;
   readonly fix: string;
@@ -29,12 +29,12 @@ const TLS_MODES = ["prefer", "require", "verify-ca", "verify-full"];
 const DEFAULT_PORT = 5432;
 const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])$/;
 
-const notAnAddress: AddressFault = {
+const notAnAddress: AddressIssue = {
   what: "is not a postgres:// address",
   fix: `Write it as ${SHAPE}, with / ? # @ : % in a password written as %2F %3F %23 %40 %3A %25.`,
 };
 
-export function readPostgresAddress(text: string): PostgresAddress | AddressFault {
+export function readPostgresAddress(text: string): PostgresAddress | AddressIssue {
   if (!URL.canParse(text)) return notAnAddress;
   const { protocol, hostname, port, pathname, username, password, search, hash, searchParams } = new URL(
     text,
@@ -66,7 +66,7 @@ export function readPostgresAddress(text: string): PostgresAddress | AddressFaul
 }
 
 /** Reads the TLS parameters. TLS always means verify-full, because an unchecked certificate protects nothing. */
-function readTls(parameters: URLSearchParams, isLoopback: boolean): PostgresAddress["tls"] | AddressFault {
+function readTls(parameters: URLSearchParams, isLoopback: boolean): PostgresAddress["tls"] | AddressIssue {
   const mode =
     parameters.get("sslmode") ?? (isLoopback && !parameters.has("sslrootcert") ? "disable" : "verify-full");
   const rootCertificate = parameters.get("sslrootcert");

@@ -31,7 +31,7 @@ const EXAMPLE = 'such as { "Nguyen": "Win", "C++": { "say": "C plus plus", "lang
  */
 export function readPronunciations(path: string): Pronunciations | string {
   const fileRead = readSmallFile(path);
-  if ("fault" in fileRead) return fileRead.fault;
+  if ("issue" in fileRead) return fileRead.issue;
   let value: unknown;
   try {
     value = JSON.parse(fileRead.text);

@@ -13,11 +13,11 @@ export function isLoopbackHost(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }
 
-/** The placeholder for the key in the README's commands. It is a fault, because people copy the commands unchanged. */
+/** The placeholder for the key in the README's commands. It is an issue, because people copy the commands unchanged. */
 const EXAMPLE_KEY = "your-api-key";
 
 /**
- * Matches an address that ends with the API's path, or with the beginning of that path. Such an address is a fault,
+ * Matches an address that ends with the API's path, or with the beginning of that path. Such an address is an issue,
  * because requests append the path themselves.
  */
 const SERVICE_PATH = /\/api(?:\/v1(?:\/audio(?:\/generations)?)?)?\/*$/;
@@ -44,24 +44,24 @@ function readBaseUrl(reader: SettingsReader): URL | undefined {
   const name = "AUDIO_BASE_URL";
   const fix = `Set ${name} to the service's address, such as https://audio.example.com.`;
   const text = reader.text(name);
-  if (text === undefined) return reader.fault(name, `${name} is not set.`, fix);
-  if (!URL.canParse(text)) return reader.fault(name, `${name} is not a valid URL.`, fix);
+  if (text === undefined) return reader.addIssue(name, `${name} is not set.`, fix);
+  if (!URL.canParse(text)) return reader.addIssue(name, `${name} is not a valid URL.`, fix);
   const url = new URL(text);
   if (url.username !== "" || url.password !== "") {
-    return reader.fault(name, `${name} contains credentials.`, "Put the key into AUDIO_API_KEY alone.");
+    return reader.addIssue(name, `${name} contains credentials.`, "Put the key into AUDIO_API_KEY alone.");
   }
   if (url.search !== "" || url.hash !== "") {
-    return reader.fault(name, `${name} has a query or a fragment.`, fix);
+    return reader.addIssue(name, `${name} has a query or a fragment.`, fix);
   }
   const [path] = SERVICE_PATH.exec(url.pathname) ?? [];
   if (path !== undefined) {
     const rest = `${url.origin}${url.pathname.slice(0, -path.length)}`;
     const message = `${name} ends with ${path}, which the server adds by itself.`;
-    return reader.fault(name, message, `Leave the path out: set ${name} to ${rest}.`);
+    return reader.addIssue(name, message, `Leave the path out: set ${name} to ${rest}.`);
   }
   if (url.protocol === "https:") return url;
   if (url.protocol === "http:" && isLoopbackHost(url.hostname)) return url;
-  return reader.fault(
+  return reader.addIssue(
     name,
     url.protocol === "http:"
       ? `${name} uses plain http, which would send the key in clear.`
@@ -74,16 +74,20 @@ function readApiKey(reader: SettingsReader): string | undefined {
   const name = "AUDIO_API_KEY";
   const fix = `Set ${name} to an active API key of your account.`;
   const text = reader.text(name);
-  if (text === undefined) return reader.fault(name, `${name} is not set.`, fix);
+  if (text === undefined) return reader.addIssue(name, `${name} is not set.`, fix);
   if (text === EXAMPLE_KEY)
-    return reader.fault(name, `${name} is still the example of the instructions.`, fix);
+    return reader.addIssue(name, `${name} is still the example of the instructions.`, fix);
   if (/^https?:\/\//i.test(text)) {
-    return reader.fault(
+    return reader.addIssue(
       name,
       `${name} holds an address.`,
       "Put the key there, and the address into AUDIO_BASE_URL.",
     );
   }
   if (/^[\x21-\x7e]{1,1024}$/.test(text)) return text;
-  return reader.fault(name, `${name} holds characters that no API key has (white space or non-ASCII).`, fix);
+  return reader.addIssue(
+    name,
+    `${name} holds characters that no API key has (white space or non-ASCII).`,
+    fix,
+  );
 }

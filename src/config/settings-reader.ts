@@ -1,15 +1,15 @@
-/** Reads settings of each kind, and collects their faults (docs/reference.md, Configuration). */
+/** Reads settings of each kind, and collects their issues (docs/reference.md, Configuration). */
 import { parseDecimal } from "../contract/decimal.ts";
 import { readVariable } from "../environment.ts";
-import type { ConfigFault, ConfigSource } from "./config-source.ts";
+import type { ConfigIssue, ConfigSource } from "./config-source.ts";
 import { readFolder } from "./folder-setting.ts";
 
 /**
- * Reads settings and collects their faults, so that a person sees all faults at once. No method throws. An invalid
+ * Reads settings and collects their issues, so that a person sees all issues at once. No method throws. An invalid
  * value is replaced by the default, but {@link SettingsReader.path} returns null.
  */
 export class SettingsReader {
-  readonly faults: ConfigFault[] = [];
+  readonly issues: ConfigIssue[] = [];
   /** Every variable that was read, whether it is set or not. */
   readonly namesRead = new Set<string>();
   readonly source: ConfigSource;
@@ -18,8 +18,8 @@ export class SettingsReader {
     this.source = configSource;
   }
 
-  fault(variable: string, message: string, fix: string): undefined {
-    this.faults.push({ variable, message, fix });
+  addIssue(variable: string, message: string, fix: string): undefined {
+    this.issues.push({ variable, message, fix });
     return undefined;
   }
 
@@ -39,7 +39,7 @@ export class SettingsReader {
     if (text === undefined) return fallback;
     const value = parseDecimal(text) ?? Number.NaN;
     if (accepts(value)) return value;
-    this.fault(
+    this.addIssue(
       name,
       `${name} is ${JSON.stringify(text)}, but it must be ${rule}.`,
       `Set ${name} to ${rule}.`,
@@ -54,7 +54,11 @@ export class SettingsReader {
     const choices = values.join(", ");
     return (
       value ??
-      this.fault(name, `${name} is ${JSON.stringify(text)}, which is not known.`, `Use one of: ${choices}.`)
+      this.addIssue(
+        name,
+        `${name} is ${JSON.stringify(text)}, which is not known.`,
+        `Use one of: ${choices}.`,
+      )
     );
   }
 
@@ -62,12 +66,12 @@ export class SettingsReader {
    * Reads an absolute path. For an invalid value, returns null instead of the default, because the user did not choose
    * the default folder.
    *
-   * @param isNeeded whether a missing value without a default is a fault
+   * @param isNeeded whether a missing value without a default is an issue
    */
   path(name: string, fallback: string | null, isNeeded = true): string | null {
     const isGiven = this.text(name) !== undefined;
-    const { folder, fault } = readFolder(this.source, name);
-    if (fault !== null && (isGiven || (fallback === null && isNeeded))) this.faults.push(fault);
+    const { folder, issue } = readFolder(this.source, name);
+    if (issue !== null && (isGiven || (fallback === null && isNeeded))) this.issues.push(issue);
     return isGiven ? folder : fallback;
   }
 }

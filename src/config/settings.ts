@@ -26,19 +26,19 @@ export interface EarlierSettings {
 
 export type Settings = ReturnType<typeof readSettings>;
 
-/** Reads all settings. Their order in this function is the order in which faults are reported. */
+/** Reads all settings. Their order in this function is the order in which issues are reported. */
 export function readSettings(reader: SettingsReader, { storeUrl, isLoopback }: EarlierSettings) {
   const { env, platform, home } = reader.source;
   return {
     timeScale: readTimeScale(reader, isLoopback),
     /**
-     * The output folder. An invalid setting is a fault and gives null. So does a missing setting if there is no home
+     * The output folder. An invalid setting is an issue and gives null. So does a missing setting if there is no home
      * folder, because the default is a folder in it.
      */
     outputDir: reader.path("AUDIO_OUTPUT_DIR", home === null ? null : join(home, "audio-generation")),
     /**
-     * The state folder. An invalid setting is a fault and gives null. A missing setting without a default also gives
-     * null, but is not a fault if the ledger is on a database server.
+     * The state folder. An invalid setting is an issue and gives null. A missing setting without a default also gives
+     * null, but is not an issue if the ledger is on a database server.
      */
     stateDir: reader.path("AUDIO_STATE_DIR", defaultStateFolder(env, platform, home), storeUrl === null),
     /** The folder of input files; null means that no file may be read. */
@@ -60,9 +60,9 @@ function readTimeScale(reader: SettingsReader, isLoopback: boolean | null): numb
   const name = "AUDIO_TIME_SCALE";
   const timeScale = reader.number(name, 1, isBetween(0.001, 1), "a number from 0.001 to 1");
   // If the address of the service is unknown (null), accept any time scale here. The address itself is reported as a
-  // fault.
+  // issue.
   if (timeScale !== 1 && isLoopback === false) {
-    reader.fault(name, `${name} is for tests against this machine only.`, `Unset ${name}.`);
+    reader.addIssue(name, `${name} is for tests against this machine only.`, `Unset ${name}.`);
   }
   return timeScale;
 }
@@ -99,6 +99,10 @@ function readFileSetting<T extends object>(
   if (path === null) return none;
   const value = read(path);
   if (typeof value !== "string") return value;
-  reader.fault(name, `${name} is ${JSON.stringify(path)}, which ${value}.`, `Correct it or unset ${name}.`);
+  reader.addIssue(
+    name,
+    `${name} is ${JSON.stringify(path)}, which ${value}.`,
+    `Correct it or unset ${name}.`,
+  );
   return none;
 }

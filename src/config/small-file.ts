@@ -3,14 +3,14 @@ import { readFileSync, statSync } from "node:fs";
 
 const MAX_BYTES = 64 * 1024;
 
-export function readSmallFile(path: string): { readonly text: string } | { readonly fault: string } {
+export function readSmallFile(path: string): { readonly text: string } | { readonly issue: string } {
   try {
     const stats = statSync(path);
-    if (!stats.isFile()) return { fault: "is not a file" };
-    if (stats.size > MAX_BYTES) return { fault: `is larger than ${MAX_BYTES / 1024} KiB` };
+    if (!stats.isFile()) return { issue: "is not a file" };
+    if (stats.size > MAX_BYTES) return { issue: `is larger than ${MAX_BYTES / 1024} KiB` };
     return { text: readFileSync(path, "utf8").replace(/^\ufeff/, "") };
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "no reason given";
-    return { fault: `cannot be read (${code})` };
+    return { issue: `cannot be read (${code})` };
   }
 }

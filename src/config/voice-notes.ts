@@ -29,7 +29,7 @@ const oneLine = (text: string): string =>
  */
 export function readVoiceNotes(path: string): VoiceNotes | string {
   const fileRead = readSmallFile(path);
-  if ("fault" in fileRead) return fileRead.fault;
+  if ("issue" in fileRead) return fileRead.issue;
   const entries = parse(fileRead.text);
   if (entries === null) return 'is not JSON such as { "sophie_en_zh": "warm, calm" }';
   const knownVoices = entries.flatMap(

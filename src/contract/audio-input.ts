@@ -14,16 +14,16 @@ export type AudioInput = z.infer<typeof fields>;
 
 /** Checks the rules that involve several fields. */
 export function checkFieldRules(input: AudioInput, context: z.RefinementCtx<unknown>): void {
-  const reportFault = (field: FieldName, message: string): void =>
+  const reportIssue = (field: FieldName, message: string): void =>
     context.addIssue({ code: "custom", path: [field], message, input });
   const references = input.audio_references?.length ?? 0;
   if (input.voice !== undefined && references > MAX_AUDIO_REFERENCES_WITH_VOICE) {
     const rule = `must hold at most ${MAX_AUDIO_REFERENCES_WITH_VOICE} URLs when voice is given`;
-    reportFault("audio_references", `${rule} (a voice counts as one of them)`);
+    reportIssue("audio_references", `${rule} (a voice counts as one of them)`);
   }
   if (input.image_url === undefined) return;
-  if (input.voice !== undefined) reportFault("voice", "must be absent when image_url is given");
-  if (references > 0) reportFault("audio_references", "must be empty when image_url is given");
+  if (input.voice !== undefined) reportIssue("voice", "must be absent when image_url is given");
+  if (references > 0) reportIssue("audio_references", "must be empty when image_url is given");
 }
 
 /** The body of a create request. An unknown field is an error. */

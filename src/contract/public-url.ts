@@ -65,7 +65,7 @@ function isInternalHost(hostname: string): boolean {
  *
  * @returns a clause that follows the name of the field, such as "must start with https://"; null if the URL is valid
  */
-export function publicUrlFault(text: string): string | null {
+export function findPublicUrlIssue(text: string): string | null {
   if (codePointLength(text) > MAX_URL_CODE_POINTS) {
     return `must be at most ${MAX_URL_CODE_POINTS} characters (this one has ${codePointLength(text)})`;
   }

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "./audio-format.ts";
 import { numberFrom, wholeNumberFrom } from "./bounded-number.ts";
 import { nearestVoices } from "./nearest-voices.ts";
-import { publicUrlFault } from "./public-url.ts";
+import { findPublicUrlIssue } from "./public-url.ts";
 import {
   MAX_AUDIO_REFERENCES,
   MAX_AUDIO_REFERENCES_WITH_VOICE,
@@ -45,7 +45,7 @@ function voiceRule(given: unknown): string {
     : `must be the id or the name of a voice; nearest: ${nearest.join(", ")}`;
 }
 
-function promptFault(prompt: string): string | null {
+function findPromptIssue(prompt: string): string | null {
   const length = codePointLength(prompt);
   if (length > MAX_PROMPT_CODE_POINTS) {
     return `must be at most ${MAX_PROMPT_CODE_POINTS} characters (this one has ${length}); narrate takes longer texts`;
@@ -56,20 +56,20 @@ function promptFault(prompt: string): string | null {
   return null;
 }
 
-/** Builds the schema of a string that is valid if `fault` returns null. */
-function text(fault: (value: string) => string | null) {
+/** Builds the schema of a string that is valid if `findIssue` returns null. */
+function text(findIssue: (value: string) => string | null) {
   return z.string("must be a string").superRefine((value, context) => {
-    const message = fault(value);
+    const message = findIssue(value);
     if (message !== null) context.addIssue({ code: "custom", message, input: value });
   });
 }
 
-const publicUrl = text(publicUrlFault);
+const publicUrl = text(findPublicUrlIssue);
 
 /** The request fields, in the order in which the tools publish them. All but the prompt are optional. */
 export const REQUEST_FIELDS = {
   prompt: {
-    schema: text(promptFault).describe(
+    schema: text(findPromptIssue).describe(
       `Text to speak, verbatim, at most ${withThousands(MAX_PROMPT_CODE_POINTS)} characters; line breaks are kept`,
     ),
     tools: ["generate_audio"],

@@ -49,7 +49,7 @@ function show(name: string): string {
   );
 }
 
-function findNameFault(name: string, format?: OutputFormat): string | null {
+function findNameIssue(name: string, format?: OutputFormat): string | null {
   const [, broken] = RULES.find(([breaks]) => breaks(name)) ?? [];
   if (broken !== undefined) return broken;
   const stem = stripExtensions(name, format === undefined ? ALL_EXTENSIONS : [FILE_EXTENSIONS[format]]);
@@ -66,8 +66,8 @@ function findNameFault(name: string, format?: OutputFormat): string | null {
 }
 
 /** Explains why a name cannot be used, and quotes the name safely. Returns `null` if the name can be used. */
-export function fileNameFault(name: string, format?: OutputFormat): string | null {
-  const rule = findNameFault(name, format);
+export function findFileNameIssue(name: string, format?: OutputFormat): string | null {
+  const rule = findNameIssue(name, format);
   return rule === null ? null : `${show(name)} cannot be used: it ${rule}`;
 }
 
@@ -80,8 +80,8 @@ export function fileNameFault(name: string, format?: OutputFormat): string | nul
  * @throws AudioError `invalid_file_name`, naming the rule
  */
 export function checkFileName(name: string, format?: OutputFormat): void {
-  const fault = fileNameFault(name, format);
-  if (fault !== null) throw new AudioError("invalid_file_name", `file_name ${fault}.`);
+  const issue = findFileNameIssue(name, format);
+  if (issue !== null) throw new AudioError("invalid_file_name", `file_name ${issue}.`);
 }
 
 /**

@@ -2,7 +2,7 @@
 import type { ZodError, z } from "zod";
 import { firstCodePoints } from "../contract/unicode.ts";
 
-const MAX_FAULTS = 5;
+const MAX_ISSUES = 5;
 const MAX_VALUE_CODE_POINTS = 60;
 
 function valueAt(args: unknown, path: readonly PropertyKey[]): unknown {
@@ -35,7 +35,7 @@ function quote(value: unknown): string {
 function describeIssue(issue: z.core.$ZodIssue, args: unknown, knownFields: readonly string[]): string {
   if (issue.code === "unrecognized_keys") {
     const names = issue.keys
-      .slice(0, MAX_FAULTS)
+      .slice(0, MAX_ISSUES)
       .map((key) => quote(key))
       .join(", ");
     return `unknown argument ${names}; the known ones are ${knownFields.join(", ")}`;
@@ -50,17 +50,17 @@ function describeIssue(issue: z.core.$ZodIssue, args: unknown, knownFields: read
 }
 
 /**
- * Describes each fault of the arguments in one sentence.
+ * Describes each issue of the arguments in one sentence.
  *
  * @param args the arguments as sent by the client
  * @param knownFields the tool's argument names, listed if an unknown one was sent
  */
 export function describeBadInput(error: ZodError, args: unknown, knownFields: readonly string[]): string {
-  // Report only the first fault of a field, because its other faults often follow from it.
+  // Report only the first issue of a field, because its other issues often follow from it.
   const firsts = error.issues.filter(
     (issue, index) =>
       error.issues.findIndex((other) => fieldName(other.path) === fieldName(issue.path)) === index,
   );
-  const faults = firsts.slice(0, MAX_FAULTS).map((issue) => describeIssue(issue, args, knownFields));
-  return `${faults.join(". ")}.`;
+  const issues = firsts.slice(0, MAX_ISSUES).map((issue) => describeIssue(issue, args, knownFields));
+  return `${issues.join(". ")}.`;
 }

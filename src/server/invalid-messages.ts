@@ -55,7 +55,7 @@ export function withoutNulls(message: unknown): unknown {
 export interface Refusal {
   readonly id: string | number | null;
   readonly code: ProtocolErrorCode;
-  /** The fault as one sentence. */
+  /** What is wrong, as one sentence. */
   readonly message: string;
   /** Whether the sender waits for an answer. False for notifications and responses. */
   readonly isAwaited: boolean;
@@ -105,7 +105,7 @@ export const tooDeep = (value: unknown): Refusal => ({
 
 const REQUEST_MEMBERS = ["jsonrpc", "id", "method", "params"];
 
-function describeFault(message: Members): string {
+function describeInvalidRequest(message: Members): string {
   const { jsonrpc, id, method, params } = message;
   const isToken = (value: unknown): boolean => typeof value === "string" || Number.isSafeInteger(value);
   if (jsonrpc !== "2.0") return 'jsonrpc must be "2.0"';
@@ -138,7 +138,7 @@ export function buildRefusal(value: unknown): Refusal {
     id: typeof id === "string" || (typeof id === "number" && Number.isFinite(id)) ? id : null,
     message: isAnswer
       ? "This is not a response of JSON-RPC 2.0."
-      : `This is not a request: ${describeFault(value)}.`,
+      : `This is not a request: ${describeInvalidRequest(value)}.`,
     isAwaited: !isAnswer && !isNotification,
   };
 }
@@ -175,12 +175,12 @@ export function withoutZodDump(error: { readonly code: number; readonly message:
   if (dump === "") return null;
   try {
     const issues: unknown = JSON.parse(dump);
-    const [fault = null] = Array.isArray(issues) ? issues.map(describeIssue) : [];
-    if (fault === null) return null;
+    const [issue = null] = Array.isArray(issues) ? issues.map(describeIssue) : [];
+    if (issue === null) return null;
     return {
       ...error,
       code: ProtocolErrorCode.InvalidParams,
-      message: `${head || "Invalid request: "}${fault}.`,
+      message: `${head || "Invalid request: "}${issue}.`,
     };
   } catch {
     return null;

@@ -116,7 +116,7 @@ export class LenientStdioTransport implements Transport {
     const error = "error" in message ? withoutZodDump(message.error) : null;
     const line = serializeMessage(error === null ? message : { ...message, error });
     await new Promise<void>((resolve, reject) => {
-      this.#output.write(line, (fault) => (fault ? reject(fault) : resolve()));
+      this.#output.write(line, (error) => (error ? reject(error) : resolve()));
     });
   }
 

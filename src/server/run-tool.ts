@@ -170,7 +170,7 @@ export async function runTool(
   const toolDeps = toolDepsFor(deps, client, signal);
   try {
     if (deps.holdsSecret(JSON.stringify(args))) throw secretRefusedError("The arguments hold");
-    // Report faulty settings first, because correcting arguments is useless without settings.
+    // Report invalid settings first, because correcting arguments is useless without settings.
     if (tool.annotations.openWorldHint) deps.tools.assertConfigured();
     const parsedArgs = readArguments(args, tool.input);
     const waitMs = parseWaitSeconds(parsedArgs, toolDeps.defaultWaitSeconds) * 1000;

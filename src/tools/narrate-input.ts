@@ -203,39 +203,39 @@ function checkSpeakers(args: NarrateArgs, reportIssue: ReportIssue): void {
   for (const [index, { name, speaker }] of speakers.entries()) {
     // Quote the line, because it is untrusted text and must not read like words of this server.
     const shownLine = JSON.stringify(firstCodePoints(lines[index] ?? "", MAX_SHOWN_CODE_POINTS));
-    const complainOf = (fault: string): void => reportIssue(["voices"], `has ${shownLine}: ${fault}`);
+    const reportLine = (message: string): void => reportIssue(["voices"], `has ${shownLine}: ${message}`);
     const [issue] = speakerSchema.safeParse(speaker).error?.issues ?? [];
     const field = issue?.path[0];
-    const fault = issue && (field === "voice" ? issue.message : `${String(field)} ${issue.message}`);
-    if (name === "") complainOf("each is NAME: voice id");
-    else if (fault !== undefined) complainOf(fault);
+    const message = issue && (field === "voice" ? issue.message : `${String(field)} ${issue.message}`);
+    if (name === "") reportLine("each is NAME: voice id");
+    else if (message !== undefined) reportLine(message);
     else if (speakers.findIndex((each) => isSameName(each.name, name)) < index)
-      complainOf("a name is there twice");
+      reportLine("a name is there twice");
   }
 }
 
 /** Compares names without case, as labels in a text are compared. */
 const isSameName = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
 
-function checkText({ text, retakes = [], edits = [] }: NarrateArgs, reportFault: ReportIssue): void {
-  if (edits.length > MAX_EDITS) reportFault(["edits"], `must be at most ${MAX_EDITS}`);
-  if (retakes.length > MAX_RETAKES) reportFault(["retakes"], `must be at most ${MAX_RETAKES}`);
+function checkText({ text, retakes = [], edits = [] }: NarrateArgs, reportIssue: ReportIssue): void {
+  if (edits.length > MAX_EDITS) reportIssue(["edits"], `must be at most ${MAX_EDITS}`);
+  if (retakes.length > MAX_RETAKES) reportIssue(["retakes"], `must be at most ${MAX_RETAKES}`);
   if (text === undefined) return;
   const length = codePointLength(text);
   if (length <= MAX_TEXT_CODE_POINTS) return;
-  reportFault(
+  reportIssue(
     ["text"],
     `must be at most ${MAX_TEXT_CODE_POINTS} characters (this one has ${length}); put it into a file`,
   );
 }
 
 export const narrateRules = narrateInput.superRefine((args, context) => {
-  const reportFault: ReportIssue = (path, message) =>
+  const reportIssue: ReportIssue = (path, message) =>
     context.addIssue({ code: "custom", path, message, input: args });
-  checkSource(args, reportFault);
+  checkSource(args, reportIssue);
   checkCharacters([...SETTING_NAMES, "pronounce", "edits", "chapters"], args, context);
-  checkSpeakers(args, reportFault);
-  checkText(args, reportFault);
+  checkSpeakers(args, reportIssue);
+  checkText(args, reportIssue);
 });
 
 const voicesSchema = z.record(z.string(), speakerSchema);

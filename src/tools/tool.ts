@@ -19,9 +19,9 @@ export interface Annotations {
 
 /** The dependencies of handlers. */
 export interface ToolDeps {
-  /** Throws `configuration_error` if the settings are faulty, and names every fault. Loads nothing. */
+  /** Throws `configuration_error` if settings are invalid, and names each issue. Loads nothing. */
   assertConfigured(): void;
-  /** Loads and opens the workflow on first use; throws `configuration_error` while the settings are faulty. */
+  /** Loads and opens the workflow on first use; throws `configuration_error` while settings are invalid. */
   generation(): Promise<Generation>;
   /** Like {@link generation}, but returns `null` if there is no ledger yet or the settings are incomplete. */
   existingGeneration(): Promise<Generation | null>;
@@ -133,15 +133,15 @@ export function publishedArguments({
 
 /**
  * Thrown if the caller's arguments break the tool's schema. This is a class of its own, because any other `ZodError` is
- * a fault of this program or its ledger, and not of the caller.
+ * a bug of this program or its ledger, and not of the caller.
  */
 export class BadArgumentsError extends Error {
   override readonly name = "BadArgumentsError";
-  readonly faults: ZodError;
+  readonly issues: ZodError;
 
-  constructor(faults: ZodError) {
+  constructor(issues: ZodError) {
     super("the arguments break the schema of the tool");
-    this.faults = faults;
+    this.issues = issues;
   }
 }
 

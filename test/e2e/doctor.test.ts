@@ -59,7 +59,7 @@ async function diagnose(env: Record<string, string>): Promise<Report & { seconds
   return { ...read, seconds: run.seconds };
 }
 
-const faultsOf = ({ checks }: Report): Record<string, string> =>
+const failedChecks = ({ checks }: Report): Record<string, string> =>
   Object.fromEntries(
     checks.filter(({ ok }) => !ok).map(({ name, detail, fix }) => [name, `${detail} FIX ${fix}`]),
   );
@@ -104,7 +104,7 @@ describe.concurrent("doctor", () => {
   it("passes every check of a working setup with one query and no create", async () => {
     const place = await workplace();
     const found = await diagnose(place.env(service));
-    expect(faultsOf(found)).toEqual({});
+    expect(failedChecks(found)).toEqual({});
     expect(found.checks.map(({ name }) => name)).toEqual([
       "node",
       "settings",
@@ -121,8 +121,8 @@ describe.concurrent("doctor", () => {
 
   it("no key: names the variable", async () => {
     const { AUDIO_API_KEY: _, ...env } = (await workplace()).env(service);
-    const faults = faultsOf(await diagnose(env));
-    expect(faults["setting AUDIO_API_KEY"]).toMatch(/AUDIO_API_KEY is not set.*FIX Set AUDIO_API_KEY/);
+    const issues = failedChecks(await diagnose(env));
+    expect(issues["setting AUDIO_API_KEY"]).toMatch(/AUDIO_API_KEY is not set.*FIX Set AUDIO_API_KEY/);
     const { stdout } = await runDoctor(env, []);
     expect(stdout).toMatch(/^✗ setting AUDIO_API_KEY: .*\n {4}fix: Set AUDIO_API_KEY/m);
   });
@@ -130,7 +130,7 @@ describe.concurrent("doctor", () => {
   it("wrong key: the host passes, the key fails, and the key is never printed", async () => {
     const env = (await workplace()).env({ baseUrl: service.baseUrl, apiKey: "sk-wrong-secret" });
     const found = await diagnose(env);
-    expect(faultsOf(found)).toEqual({
+    expect(failedChecks(found)).toEqual({
       key: expect.stringMatching(/401.*FIX Set AUDIO_API_KEY to an active key/),
     });
     expect(JSON.stringify(found)).not.toContain("sk-wrong-secret");
@@ -148,8 +148,8 @@ describe.concurrent("doctor", () => {
       /127\.0\.0\.1:1 cannot be reached \(ECONNREFUSED\).*FIX Check the spelling/,
     ],
   ])("wrong host, one %s: says so", async (_what, baseUrl, words) => {
-    const faults = faultsOf(await diagnose((await workplace()).env({ baseUrl, apiKey: "sk-any" })));
-    expect(faults["host"]).toMatch(words);
+    const issues = failedChecks(await diagnose((await workplace()).env({ baseUrl, apiKey: "sk-any" })));
+    expect(issues["host"]).toMatch(words);
   });
 
   it("wrong host that is not an audio service: its 404 does not count as an accepted key", async () => {
@@ -158,22 +158,22 @@ describe.concurrent("doctor", () => {
       response.writeHead(404, { "content-type": "text/html" }).end("<h1>Not here</h1>");
       return true;
     };
-    const faults = faultsOf(await diagnose((await workplace()).env(other)));
-    expect(faults["host"]).toMatch(/FIX .*AUDIO_BASE_URL/);
-    expect(faults["key"]).toMatch(/not tested/);
+    const issues = failedChecks(await diagnose((await workplace()).env(other)));
+    expect(issues["host"]).toMatch(/FIX .*AUDIO_BASE_URL/);
+    expect(issues["key"]).toMatch(/not tested/);
     await other.stop();
   });
 
   it("wrong host that accepts the connection and never responds: ends in time", async () => {
     const baseUrl = `http://127.0.0.1:${await silentPort()}`;
     const found = await diagnose((await workplace()).env({ baseUrl, apiKey: "sk-any" }));
-    expect(faultsOf(found)["host"]).toMatch(/did not answer within 8 seconds.*FIX Check AUDIO_BASE_URL/);
+    expect(failedChecks(found)["host"]).toMatch(/did not answer within 8 seconds.*FIX Check AUDIO_BASE_URL/);
     expect(found.seconds).toBeLessThan(14);
   });
 
   it("http to a remote host: says that the key would be sent in clear text", async () => {
     const env = (await workplace()).env({ baseUrl: "http://audio.example.com", apiKey: "sk-any" });
-    expect(faultsOf(await diagnose(env))["setting AUDIO_BASE_URL"]).toMatch(/in clear.*FIX Use https/);
+    expect(failedChecks(await diagnose(env))["setting AUDIO_BASE_URL"]).toMatch(/in clear.*FIX Use https/);
   });
 
   it("output folder not writable: names the folder and the reason", async () => {
@@ -181,19 +181,19 @@ describe.concurrent("doctor", () => {
     const file = join(place.root, "a-file");
     await writeFile(file, "");
     const outputDir = join(file, "audio");
-    const faults = faultsOf(await diagnose(place.env(service, { AUDIO_OUTPUT_DIR: outputDir })));
-    expect(faults).toEqual({ "output folder": expect.stringMatching(/a-file.*FIX .*AUDIO_OUTPUT_DIR/) });
+    const issues = failedChecks(await diagnose(place.env(service, { AUDIO_OUTPUT_DIR: outputDir })));
+    expect(issues).toEqual({ "output folder": expect.stringMatching(/a-file.*FIX .*AUDIO_OUTPUT_DIR/) });
   });
 
   it("store locked: says so within seconds", async () => {
     const place = await workplace();
     const env = place.env(service);
-    expect(faultsOf(await diagnose(env))).toEqual({});
+    expect(failedChecks(await diagnose(env))).toEqual({});
     const processId = new DatabaseSync(join(place.stateDir, "ledger.sqlite"));
     processId.exec("BEGIN EXCLUSIVE");
     const found = await diagnose(env);
     processId.close();
-    expect(faultsOf(found)).toEqual({ store: expect.stringMatching(/locked|in use|busy/) });
+    expect(failedChecks(found)).toEqual({ store: expect.stringMatching(/locked|in use|busy/) });
     expect(found.seconds).toBeLessThan(12);
   });
 
@@ -217,7 +217,7 @@ describe.concurrent("doctor", () => {
         ? { AUDIO_STATE_DIR: file }
         : { AUDIO_STORE_URL: "postgres://:secret-word@127.0.0.1:1" };
     const found = await diagnose(place.env(service, broken));
-    expect(faultsOf(found)).toEqual({ store: expect.stringMatching(words) });
+    expect(failedChecks(found)).toEqual({ store: expect.stringMatching(words) });
     expect(JSON.stringify(found)).not.toContain("secret-word");
   });
 
@@ -225,7 +225,7 @@ describe.concurrent("doctor", () => {
     const place = await workplace();
     await mkdir(place.stateDir, { recursive: true });
     await writeFile(join(place.stateDir, "ledger.sqlite"), "these are my notes, not a database\n".repeat(50));
-    expect(faultsOf(await diagnose(place.env(service)))["store"]).toMatch(/ledger\.sqlite.*FIX /);
+    expect(failedChecks(await diagnose(place.env(service)))["store"]).toMatch(/ledger\.sqlite.*FIX /);
   });
 
   it("old Node: one sentence with both versions and the fix", async (context) => {
@@ -244,17 +244,17 @@ describe.concurrent("doctor", () => {
       { HTTPS_PROXY: "http://me:secret-word@127.0.0.1:1" },
     );
     const found = await diagnose(env);
-    expect(faultsOf(found)["host"]).toMatch(
+    expect(failedChecks(found)["host"]).toMatch(
       /the proxy 127\.0\.0\.1:1 cannot be reached.*FIX .*HTTPS_PROXY.*NO_PROXY/,
     );
     expect(JSON.stringify(found)).not.toContain("secret-word");
   });
 
   it("budget malformed: quotes it and says what it must be", async () => {
-    const faults = faultsOf(
+    const issues = failedChecks(
       await diagnose((await workplace()).env(service, { AUDIO_CREDIT_BUDGET: "1,000" })),
     );
-    expect(faults).toEqual({
+    expect(issues).toEqual({
       "setting AUDIO_CREDIT_BUDGET": expect.stringMatching(
         /"1,000".*FIX Set AUDIO_CREDIT_BUDGET to a whole number/,
       ),
@@ -263,7 +263,7 @@ describe.concurrent("doctor", () => {
 
   it.each(["0", "149"])("a budget of %s, which no generation can pass: says so", async (budget) => {
     const place = await workplace();
-    expect(faultsOf(await diagnose(place.env(service, { AUDIO_CREDIT_BUDGET: budget })))).toEqual({
+    expect(failedChecks(await diagnose(place.env(service, { AUDIO_CREDIT_BUDGET: budget })))).toEqual({
       "setting AUDIO_CREDIT_BUDGET": expect.stringMatching(
         /lets no generation pass.*150.*FIX Set AUDIO_CREDIT_BUDGET to 150 or more, or unset it/,
       ),
@@ -278,7 +278,7 @@ describe.concurrent("doctor", () => {
       AUDIO_EMPTY: "",
     };
     const found = await diagnose(place.env(service, misspelt));
-    expect(faultsOf(found)).toEqual({});
+    expect(failedChecks(found)).toEqual({});
     const [warning, ...more] = found.checks.filter((check) => check.warning);
     expect(more).toEqual([]);
     expect(warning?.detail).toMatch(
@@ -294,7 +294,7 @@ describe.concurrent("doctor", () => {
   it("a misspelt key: names it together with the missing setting", async () => {
     const { AUDIO_API_KEY: _, ...env } = (await workplace()).env(service, { AUDIO_APIKEY: "sk-secret-word" });
     const found = await diagnose(env);
-    expect(faultsOf(found)["setting AUDIO_API_KEY"]).toContain("not set");
+    expect(failedChecks(found)["setting AUDIO_API_KEY"]).toContain("not set");
     expect(found.checks.find(({ warning }) => warning)?.detail).toContain("AUDIO_API_KEY is one");
     expect(JSON.stringify(found)).not.toContain("secret-word");
   });
@@ -306,11 +306,11 @@ describe.concurrent("doctor", () => {
       const home = join(place.root, "home");
       await mkdir(home);
       const broken = { HOME: home, AUDIO_OUTPUT_DIR: folder, AUDIO_STATE_DIR: folder };
-      const faults = faultsOf(await diagnose(place.env(service, broken)));
+      const issues = failedChecks(await diagnose(place.env(service, broken)));
       for (const name of ["AUDIO_OUTPUT_DIR", "AUDIO_STATE_DIR"]) {
-        expect(faults[`setting ${name}`]).toMatch(/not an absolute path.*FIX Set AUDIO_/);
+        expect(issues[`setting ${name}`]).toMatch(/not an absolute path.*FIX Set AUDIO_/);
       }
-      for (const name of ["output folder", "store"]) expect(faults[name]).toMatch(/not tested/);
+      for (const name of ["output folder", "store"]) expect(issues[name]).toMatch(/not tested/);
       expect(await readdir(home)).toEqual([]);
     },
   );
@@ -320,14 +320,14 @@ describe.concurrent("doctor", () => {
     const file = join(place.root, "home-file");
     await writeFile(file, "");
     const { AUDIO_STATE_DIR: _, ...env } = place.env(service, { HOME: file });
-    expect(faultsOf(await diagnose(env))["store"]).toMatch(
+    expect(failedChecks(await diagnose(env))["store"]).toMatch(
       /state folder .*home-file\/.* cannot be used: .*home-file is a file, not a folder\. FIX Set AUDIO_STATE_DIR/,
     );
   });
 
   it("a budget for one generation: passes", async () => {
     const place = await workplace();
-    expect(faultsOf(await diagnose(place.env(service, { AUDIO_CREDIT_BUDGET: "150" })))).toEqual({});
+    expect(failedChecks(await diagnose(place.env(service, { AUDIO_CREDIT_BUDGET: "150" })))).toEqual({});
   });
 
   it("a service that requests a pause: the untested key does not pass", async () => {
@@ -339,7 +339,7 @@ describe.concurrent("doctor", () => {
       return true;
     };
     const place = await workplace();
-    expect(faultsOf(await diagnose(place.env(busy)))).toEqual({
+    expect(failedChecks(await diagnose(place.env(busy)))).toEqual({
       key: expect.stringMatching(/not tested.*FIX Try again in a minute/),
     });
     const { stdout } = await runDoctor(place.env(busy), []);
@@ -352,8 +352,8 @@ describe.concurrent("doctor", () => {
     async (path) => {
       const place = await workplace();
       const wrong = { baseUrl: `${service.baseUrl}${path}`, apiKey: service.apiKey };
-      const faults = faultsOf(await diagnose(place.env(wrong)));
-      expect(faults["setting AUDIO_BASE_URL"]).toContain(
+      const issues = failedChecks(await diagnose(place.env(wrong)));
+      expect(issues["setting AUDIO_BASE_URL"]).toContain(
         `FIX Leave the path out: set AUDIO_BASE_URL to ${service.baseUrl}.`,
       );
     },
@@ -363,16 +363,16 @@ describe.concurrent("doctor", () => {
     ["/gateway/api/v1", "https://audio.example.com/gateway."],
     ["/api/v1/audio", "https://audio.example.com."],
   ])("an address with %s at its end: uses the part before it", (path, kept) => {
-    const { faults } = readConfig({ ...ADDRESS, AUDIO_BASE_URL: `https://audio.example.com${path}` });
-    expect(faults.map(({ fix }) => fix)).toEqual([`Leave the path out: set AUDIO_BASE_URL to ${kept}`]);
+    const { issues } = readConfig({ ...ADDRESS, AUDIO_BASE_URL: `https://audio.example.com${path}` });
+    expect(issues.map(({ fix }) => fix)).toEqual([`Leave the path out: set AUDIO_BASE_URL to ${kept}`]);
   });
 
   it.each(["/gateway", "/api-gateway", "/api/v2", "/api/v1/audio/generations-test", "/myapi"])(
     "an address with another path, %s: is accepted",
     (path) => {
       const baseUrl = `https://audio.example.com${path}`;
-      const { faults, service: address } = readConfig({ ...ADDRESS, AUDIO_BASE_URL: baseUrl });
-      expect({ faults, baseUrl: address?.baseUrl }).toEqual({ faults: [], baseUrl });
+      const { issues, service: address } = readConfig({ ...ADDRESS, AUDIO_BASE_URL: baseUrl });
+      expect({ issues, baseUrl: address?.baseUrl }).toEqual({ issues: [], baseUrl });
     },
   );
 
@@ -383,13 +383,13 @@ describe.concurrent("doctor", () => {
     ]);
     const place = await workplace();
     const unfilled = { baseUrl: placeholder("base_url"), apiKey: placeholder("api_key") };
-    const faults = faultsOf(await diagnose(place.env(unfilled, Object.fromEntries(literals))));
-    expect(Object.keys(faults)).toEqual(["setting AUDIO_BASE_URL", "setting AUDIO_API_KEY", "host", "key"]);
-    expect(faults["setting AUDIO_API_KEY"]).toMatch(
+    const issues = failedChecks(await diagnose(place.env(unfilled, Object.fromEntries(literals))));
+    expect(Object.keys(issues)).toEqual(["setting AUDIO_BASE_URL", "setting AUDIO_API_KEY", "host", "key"]);
+    expect(issues["setting AUDIO_API_KEY"]).toMatch(
       /placeholder \$\{user_config\.api_key\}.*FIX Enter the value/,
     );
     const found = await diagnose(place.env(service, Object.fromEntries(literals)));
-    expect(faultsOf(found)).toEqual({});
+    expect(failedChecks(found)).toEqual({});
     expect(found.checks.find(({ name }) => name === "settings")?.detail).toContain("AUDIO_CREDIT_BUDGET");
   });
 });

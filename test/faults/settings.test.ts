@@ -121,10 +121,10 @@ const BAD: Array<[string, Environment, string, RegExp]> = [
 
 describe("a wrong setting", () => {
   it.each(BAD)("(%s) is one fault that names the variable and its fix", (_what, env, variable, fix) => {
-    const { faults } = readConfig(env, "linux", "/home/someone");
-    expect(faults.map((fault) => fault.variable)).toEqual([variable]);
-    expect(faults[0]?.message).toContain(variable === "HTTPS_PROXY" ? "HTTPS_PROXY" : variable);
-    expect(faults[0]?.fix).toMatch(fix);
+    const { issues } = readConfig(env, "linux", "/home/someone");
+    expect(issues.map((fault) => fault.variable)).toEqual([variable]);
+    expect(issues[0]?.message).toContain(variable === "HTTPS_PROXY" ? "HTTPS_PROXY" : variable);
+    expect(issues[0]?.fix).toMatch(fix);
   });
 
   it("does not hide the others: the running server reports all at once, and sends nothing", async () => {
@@ -171,7 +171,7 @@ describe("a setting that the client left empty", () => {
         pollIntervalSeconds: 5,
         creditBudget: null,
         logLevel: "warn",
-        faults: [],
+        issues: [],
       });
     },
   );
@@ -289,7 +289,7 @@ describe("a setting that only looks wrong", () => {
     ["the home folder", { ...GOOD, AUDIO_OUTPUT_DIR: "~/Audio", AUDIO_STATE_DIR: "~" }],
     ["a password with a percent sign", { ...GOOD, AUDIO_STORE_URL: "postgres://u:50%zz@host:6379" }],
   ])("(%s) is accepted", (_what, env) => {
-    expect(readConfig(env, "linux", "/home/someone").faults).toEqual([]);
+    expect(readConfig(env, "linux", "/home/someone").issues).toEqual([]);
   });
 
   it("(a password with a percent sign) does not keep the server from starting", async () => {

@@ -75,7 +75,7 @@ async function finish({ start, text }: Scene): Promise<NarrationOutput> {
   }
 }
 
-async function faultsOf(
+async function failedChecks(
   { service, workplace }: Scene,
   plan: KillPlan,
   seen: NarrationOutput,
@@ -125,7 +125,7 @@ export async function runKillRound(plan: KillPlan, storeUrl: string | null = nul
   };
   try {
     await Promise.all(plan.livesMs.map((livesMs) => live(scene, livesMs)));
-    const faults = await faultsOf(scene, plan, await finish(scene));
+    const faults = await failedChecks(scene, plan, await finish(scene));
     if (faults.length > 0) throw new Error(faults.join("; "));
   } finally {
     await service.stop();

@@ -80,8 +80,8 @@ describe("a home folder that is not an absolute path", () => {
       { cwd },
     );
     expect(status).toBe(0);
-    const { faults } = readConfig({ ...ADDRESS, LOCALAPPDATA: "" }, "win32", "C:\\Users\\someone");
-    expect(faults).toEqual([]);
+    const { issues } = readConfig({ ...ADDRESS, LOCALAPPDATA: "" }, "win32", "C:\\Users\\someone");
+    expect(issues).toEqual([]);
   });
 });
 
@@ -92,16 +92,16 @@ describe("on Windows", () => {
   it.each(["\\audio", "/audio", "C:audio", "audio", ".\\audio", "\\\\server"])(
     "%s lacks a drive or a server",
     (path) => {
-      const { faults } = read({ AUDIO_OUTPUT_DIR: path });
-      expect(faults).toMatchObject([{ variable: "AUDIO_OUTPUT_DIR" }]);
-      expect(faults[0]?.message).toContain("not a path with a drive or a server");
+      const { issues } = read({ AUDIO_OUTPUT_DIR: path });
+      expect(issues).toMatchObject([{ variable: "AUDIO_OUTPUT_DIR" }]);
+      expect(issues[0]?.message).toContain("not a path with a drive or a server");
     },
   );
 
   it.each(["C:\\audio", "c:/audio", "\\\\server\\share\\audio", "\\\\?\\C:\\audio", "~\\audio"])(
     "%s is accepted",
     (path) => {
-      expect(read({ AUDIO_OUTPUT_DIR: path }).faults).toEqual([]);
+      expect(read({ AUDIO_OUTPUT_DIR: path }).issues).toEqual([]);
     },
   );
 
@@ -115,7 +115,7 @@ describe("on Windows", () => {
   });
 
   it("a relative LOCALAPPDATA is a fault that names it", () => {
-    expect(read({ LOCALAPPDATA: "rel" }).faults).toMatchObject([
+    expect(read({ LOCALAPPDATA: "rel" }).issues).toMatchObject([
       { variable: "AUDIO_STATE_DIR", message: expect.stringContaining('LOCALAPPDATA is "rel"') },
     ]);
   });

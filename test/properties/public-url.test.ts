@@ -4,7 +4,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { publicUrlFault } from "../../src/contract/public-url.ts";
+import { findPublicUrlIssue } from "../../src/contract/public-url.ts";
 
 const REFUSED = [
   "http://example.com/",
@@ -121,17 +121,17 @@ const SPELLINGS: ReadonlyArray<(address: Address) => string> = [
 
 describe("a URL that the service would be asked to fetch", () => {
   it.each(REFUSED)("%j is refused, with a clause that follows the field's name", (url) => {
-    expect(publicUrlFault(url)).toMatch(/^must /);
+    expect(findPublicUrlIssue(url)).toMatch(/^must /);
   });
 
   it.each(TAKEN)("%j is accepted", (url) => {
-    expect(publicUrlFault(url)).toBeNull();
+    expect(findPublicUrlIssue(url)).toBeNull();
   });
 
   it("is refused for every inner address, however it is written", () => {
     fc.assert(
       fc.property(innerAddress, fc.constantFrom(...SPELLINGS), fc.webPath(), (address, spell, path) => {
-        expect(publicUrlFault(`https://${spell(address)}${path}`)).toMatch(/^must /);
+        expect(findPublicUrlIssue(`https://${spell(address)}${path}`)).toMatch(/^must /);
       }),
       { numRuns: 3000 },
     );
@@ -148,7 +148,7 @@ describe("a URL that the service would be asked to fetch", () => {
             domain,
           )
         ) {
-          expect(publicUrlFault(url)).toBeNull();
+          expect(findPublicUrlIssue(url)).toBeNull();
         }
       }),
     );
@@ -162,7 +162,7 @@ describe("a URL that the service would be asked to fetch", () => {
           fc.string().map((text) => `https://${text}`),
         ),
         (text) => {
-          expect(publicUrlFault(text) ?? "must ").toMatch(/^must /);
+          expect(findPublicUrlIssue(text) ?? "must ").toMatch(/^must /);
         },
       ),
       { numRuns: 2000 },

@@ -166,8 +166,8 @@ function phases(): string[] {
     { kind: "sending", sinceMs: 0, before: { kind: "following" } },
     { kind: "retrying", error: trouble, untilMs: 2000 },
     { kind: "watching", sinceMs: -12_000 },
-    { kind: "saving", trouble: null },
-    { kind: "saving", trouble },
+    { kind: "saving", lastError: null },
+    { kind: "saving", lastError: trouble },
   ];
   const record = { taskId: TASK_ID, status: "processing" } as const;
   return [fence(all.map((phase) => describePhase(phase, record, clock)).join("\n"))];
@@ -237,9 +237,9 @@ function tools(): string[] {
 async function everything(): Promise<string> {
   const config = { ...readConfig({}), outputDir: "/home/someone/audio-generation" };
   const service = { baseUrl: "https://audio.example.com", apiKey: "k", isLoopback: false };
-  const ready = instructionsFor({ ...config, faults: [], service });
+  const ready = instructionsFor({ ...config, issues: [], service });
   const bare = instructionsFor(config);
-  const onSandbox = instructionsFor({ ...config, faults: [], service, isSandbox: true });
+  const onSandbox = instructionsFor({ ...config, issues: [], service, isSandbox: true });
   const prompts = promptList().flatMap(({ name }) =>
     [{}, { voice: "sophie_en_zh", task_id: TASK_ID, language: "es" }].map((given) => {
       const [message] = getPrompt(name, given).messages;

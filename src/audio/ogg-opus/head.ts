@@ -19,7 +19,7 @@ export interface OpusHead {
 
 /**
  * Reads the first packet. If the packet is not a valid header or needs a channel mapping, returns a clause that
- * describes the fault.
+ * describes the damage.
  */
 export function readHead(packet: Uint8Array): OpusHead | string {
   const name = String.fromCharCode(...packet.subarray(0, 8));

@@ -97,8 +97,8 @@ function splitPackets(page: RawPage, open: OpenPacket): Uint8Array[] {
   return packets;
 }
 
-/** Checks a page against the pages before it. Returns the fault, or undefined if the page is valid. */
-function pageFault(page: RawPage, first: RawPage, index: number, isOpen: boolean): string | undefined {
+/** Checks a page against the pages before it. Returns the damage, or undefined if the page is valid. */
+function findPageDamage(page: RawPage, first: RawPage, index: number, isOpen: boolean): string | undefined {
   const begins = (page.flags & BEGINS_STREAM) !== 0;
   if (page.serial !== first.serial || begins !== (index === 0)) return "it holds more than one stream";
   if (page.sequence !== (first.sequence + index) % 2 ** 32) return "a page is missing";
@@ -126,8 +126,8 @@ export async function* pagesOf(file: PartFile): AsyncGenerator<Page> {
     if (page === undefined) throw file.damaged("something in it is not an Ogg page");
     if (hasEnded) throw file.damaged("it holds more than one stream");
     first ??= page;
-    const fault = pageFault(page, first, index, openPacket.isOpen);
-    if (fault !== undefined) throw file.damaged(fault);
+    const damage = findPageDamage(page, first, index, openPacket.isOpen);
+    if (damage !== undefined) throw file.damaged(damage);
     hasEnded = (page.flags & ENDS_STREAM) !== 0;
     const granule = page.granule === NO_GRANULE ? undefined : Number(page.granule);
     yield { serial: page.serial, granule, endsStream: hasEnded, packets: splitPackets(page, openPacket) };

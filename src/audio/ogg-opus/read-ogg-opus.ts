@@ -78,7 +78,7 @@ class Positions {
     if (granule === undefined) return undefined;
     if (this.#pages === 0) this.#ahead = granule - this.samples;
     // The position of the first page may be less than the page's number of samples. If the stream has only this page,
-    // the end of the sound is not played. If another page follows, the position is a fault.
+    // the end of the sound is not played. If another page follows, the position is wrong.
     if (this.#pages === 1 && this.#ahead < 0) return "its first position lies before its beginning";
     if (granule < this.#last) return "its positions run backwards";
     this.#pages += 1;
@@ -107,8 +107,8 @@ export async function readOggOpus(file: PartFile): Promise<OpusPart> {
     opened = { head, serial };
   });
   for await (const page of sound) {
-    const fault = positions.pass(page);
-    if (fault !== undefined) throw file.damaged(fault);
+    const damage = positions.pass(page);
+    if (damage !== undefined) throw file.damaged(damage);
     packets += page.packets.length;
     first ??= page.packets[0];
     last = page.packets.at(-1) ?? last;

@@ -78,12 +78,12 @@ function readFormat(bytes: Uint8Array, file: PartFile): WavFormat {
     validBits: validBits === 0 || validBits > bitsPerSample ? bitsPerSample : validBits,
     channelMask: isExtensible ? view.getUint32(20, true) : 0,
   };
-  const fault = formatFault(format, view.getUint16(12, true));
-  if (fault !== undefined) throw file.damaged(fault);
+  const damage = findFormatDamage(format, view.getUint16(12, true));
+  if (damage !== undefined) throw file.damaged(damage);
   return format;
 }
 
-function formatFault(format: WavFormat, blockBytes: number): string | undefined {
+function findFormatDamage(format: WavFormat, blockBytes: number): string | undefined {
   const { encoding, channels, sampleRateHz, bitsPerSample } = format;
   const sizes = encoding === WAVE_PCM ? [8, 16, 24, 32] : encoding === WAVE_FLOAT ? [32, 64] : [];
   if (!sizes.includes(bitsPerSample)) {

@@ -29,7 +29,7 @@ export type Phase =
    */
   | { readonly kind: "watching"; readonly sinceMs: number; readonly unknownStatus?: string | undefined }
   /** The audio is being downloaded. `trouble`: the error of the previous try. */
-  | { readonly kind: "saving"; readonly trouble: AudioError | null };
+  | { readonly kind: "saving"; readonly lastError: AudioError | null };
 
 /** Reasons that begin with `reads_` delay a query or a download, and not a create. */
 export type HoldReason = AdmissionHold | "unavailable" | "credits" | `reads_${ReadWaitReason}`;
@@ -118,8 +118,8 @@ export function describePhase(
       if (phase.unknownStatus !== undefined) return describeUnknownStatus(task, phase.unknownStatus);
       return `${task} ${STATUS_WORDS[record.status]} (${seconds(clock.steadyMs() - phase.sinceMs)} so far).`;
     case "saving":
-      return phase.trouble === null
+      return phase.lastError === null
         ? `${task} has succeeded; downloading the audio.`
-        : notDownloaded(phase.trouble);
+        : notDownloaded(phase.lastError);
   }
 }

@@ -47,7 +47,7 @@ export async function saveTask(job: Job, deps: GenerationDeps): Promise<SavedFil
   let lastError: AudioError | null = null;
   for (let failures = 1; ; failures += 1) {
     try {
-      job.setPhase({ kind: "saving", trouble: lastError });
+      job.setPhase({ kind: "saving", lastError: lastError });
       // Bytes that are not audio may come from a proxy, and the next try may get the audio. So save such bytes only
       // from the second try on.
       return await saveOnce(job, deps, failures > 1 || existing !== null);
@@ -110,7 +110,7 @@ async function downloadAndPublish(
         clock: deps.clock,
         signal: job.signal,
         pauseMs: (breaks, error) => {
-          job.setPhase({ kind: "saving", trouble: error });
+          job.setPhase({ kind: "saving", lastError: error });
           return pauseAfterBreakMs(error, breaks, deps.random) * deps.timing.timeScale;
         },
       }),

@@ -234,6 +234,6 @@ export function describeActivity(
   // These phases need no description, because the status of the task is enough.
   const isPlain =
     (phase.kind === "watching" && phase.unknownStatus === undefined) ||
-    (phase.kind === "saving" && phase.trouble === null);
+    (phase.kind === "saving" && phase.lastError === null);
   return isPlain ? null : describePhase(phase, record, clock);
 }

@@ -1,6 +1,6 @@
 /**
  * The ledger in a PostgreSQL database. All calls of a process use one connection in turn. A call is repeated after a
- * transient fault.
+ * transient error.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";

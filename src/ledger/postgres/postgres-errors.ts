@@ -1,4 +1,4 @@
-/** Describes faults of the PostgreSQL server, and decides whether a retry may help. */
+/** Describes errors of the PostgreSQL server, and decides whether a retry may help. */
 import { z } from "zod";
 import { AudioError } from "../../errors.ts";
 import { systemCode } from "../../files/file-error.ts";
@@ -29,39 +29,39 @@ const serverError = z.object({ severity: z.string(), code: z.string().length(5),
 const CALL_AGAIN = "Call again: nothing is paid twice.";
 const CHECK_SERVER = `Check that the PostgreSQL server of AUDIO_STORE_URL runs and can be reached. ${CALL_AGAIN}`;
 
-interface FaultMessage {
+interface ErrorDescription {
   /** Text for the message, after the name of the database. */
   readonly what: string;
   readonly remedy: string;
-  /** Whether the fault may pass within seconds, as a restart does. */
+  /** Whether the cause may pass within seconds, as a restart does. */
   readonly isTransient?: boolean;
   /** Whether the same call may succeed later; false if a person has to change something first. */
   readonly isRetryable?: boolean;
 }
 
-const LOCKED: FaultMessage = {
+const LOCKED: ErrorDescription = {
   what: "stayed locked by another process",
   remedy: CALL_AGAIN,
   isTransient: true,
 };
-const STARTING: FaultMessage = { what: "is starting or stopping", remedy: CALL_AGAIN, isTransient: true };
-const CONFLICT: FaultMessage = {
+const STARTING: ErrorDescription = { what: "is starting or stopping", remedy: CALL_AGAIN, isTransient: true };
+const CONFLICT: ErrorDescription = {
   what: "could not order transactions that came together",
   remedy: CALL_AGAIN,
   isTransient: true,
 };
-const LOGIN: FaultMessage = {
+const LOGIN: ErrorDescription = {
   what: "refused the login",
   remedy: "Correct user and password in AUDIO_STORE_URL.",
   isRetryable: false,
 };
-const NO_RIGHTS: FaultMessage = {
+const NO_RIGHTS: ErrorDescription = {
   what: "denied this user a right that the ledger needs",
   remedy:
     "Let an administrator grant CREATE on the schema, or start once as a user who may create tables and grant SELECT, INSERT, UPDATE and DELETE on the tables agm_….",
   isRetryable: false,
 };
-const FOREIGN: FaultMessage = {
+const FOREIGN: ErrorDescription = {
   what: "has tables named agm_… that are not this program's",
   remedy: "Set AUDIO_STORE_URL to a database of its own.",
   isRetryable: false,
@@ -70,7 +70,7 @@ const FOREIGN: FaultMessage = {
 const READ_ONLY = "25006";
 
 /** Messages by SQLSTATE. A key is the whole code, or its first two or three characters. */
-const BY_STATE: Readonly<Record<string, FaultMessage>> = {
+const BY_STATE: Readonly<Record<string, ErrorDescription>> = {
   "08": { what: "broke the connection", remedy: CALL_AGAIN, isTransient: true },
   [READ_ONLY]: {
     what: "is read-only: a standby, or default_transaction_read_only is on",
@@ -104,18 +104,18 @@ const BY_STATE: Readonly<Record<string, FaultMessage>> = {
   "57P": STARTING,
 };
 
-const CERTIFICATE: FaultMessage = {
+const CERTIFICATE: ErrorDescription = {
   what: "has a certificate that is not trusted",
   remedy:
     "Name its authority by sslrootcert=/absolute/path in AUDIO_STORE_URL, and use the host name of its certificate.",
   isRetryable: false,
 };
-const NO_TLS: FaultMessage = {
+const NO_TLS: ErrorDescription = {
   what: "does not offer TLS",
   remedy: "Turn on TLS on the server: off this machine nothing is sent in clear.",
   isRetryable: false,
 };
-const SILENT: FaultMessage = { what: "does not answer", remedy: CHECK_SERVER, isTransient: true };
+const SILENT: ErrorDescription = { what: "does not answer", remedy: CHECK_SERVER, isTransient: true };
 
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: "nothing listens there",
@@ -125,17 +125,17 @@ const REASONS: Readonly<Record<string, string>> = {
   ENETUNREACH: "there is no way to the network",
 };
 
-function parseFaultMessage(error: unknown): FaultMessage | undefined {
+function describeServerError(error: unknown): ErrorDescription | undefined {
   if (error instanceof NotCommittedError) return CONFLICT;
   const { code } = serverError.safeParse(error).data ?? {};
   if (code !== undefined) {
     const state = [5, 3, 2].map((length) => code.slice(0, length)).find((part) => part in BY_STATE);
     return state === undefined ? undefined : BY_STATE[state];
   }
-  return error instanceof LostConnectionError ? lossMessage(error.cause) : undefined;
+  return error instanceof LostConnectionError ? describeConnectionLoss(error.cause) : undefined;
 }
 
-function lossMessage(cause: unknown): FaultMessage {
+function describeConnectionLoss(cause: unknown): ErrorDescription {
   if (cause instanceof NoAnswerError) return SILENT;
   const code = systemCode(cause) ?? "";
   if (/CERT|SIGNATURE|ISSUER|SELF_SIGNED/.test(code)) return CERTIFICATE;
@@ -153,7 +153,7 @@ function lossMessage(cause: unknown): FaultMessage {
 /**
  * Whether the work may succeed if it is repeated at once or within seconds. Every transaction may be repeated safely.
  */
-export const isTransient = (error: unknown): boolean => parseFaultMessage(error)?.isTransient ?? false;
+export const isTransient = (error: unknown): boolean => describeServerError(error)?.isTransient ?? false;
 
 /**
  * Whether the server is read-only. The connection must then be closed, because after a failover only a new connection
@@ -190,14 +190,14 @@ export function postgresError(description: string, error: unknown): AudioError {
   };
   return unavailable(
     description,
-    parseFaultMessage(error) ?? unknown,
+    describeServerError(error) ?? unknown,
     error instanceof LostConnectionError ? error.cause : error,
   );
 }
 
 function unavailable(
   description: string,
-  { what, remedy, isRetryable = true }: FaultMessage,
+  { what, remedy, isRetryable = true }: ErrorDescription,
   cause: unknown,
 ): AudioError {
   return new AudioError("store_unavailable", `The ${description} ${what}.`, {

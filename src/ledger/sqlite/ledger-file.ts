@@ -121,7 +121,7 @@ function createFile(sqlite: typeof NodeSqlite, file: string): void {
 /**
  * Returns the path of the ledger file. Creates the file if it is missing, and lets only this user access it.
  *
- * @throws AudioError `store_unavailable` for an unusable folder and for an emptied file. All other faults are thrown as
+ * @throws AudioError `store_unavailable` for an unusable folder and for an emptied file. All other errors are thrown as
  *   the file system's own errors
  */
 export function prepareLedgerFile(sqlite: typeof NodeSqlite, stateDir: string): string {

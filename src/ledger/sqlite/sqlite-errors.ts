@@ -1,4 +1,4 @@
-/** Describes faults of the ledger file. */
+/** Describes errors of the ledger file. */
 import { AudioError } from "../../errors.ts";
 import { systemReason } from "../../files/file-error.ts";
 
@@ -84,10 +84,10 @@ export function sqliteError(file: string, error: unknown): AudioError {
       cause: error,
     });
   }
-  const fault = code === SQLITE_READONLY ? "is not writable" : "cannot be used";
+  const problem = code === SQLITE_READONLY ? "is not writable" : "cannot be used";
   const reason = systemReason(error) ?? (error instanceof Error ? error.message : null);
   const detail = reason === null ? "" : `: ${reason}`;
-  return new AudioError("store_unavailable", `The ledger file ${file} ${fault}${detail}.`, {
+  return new AudioError("store_unavailable", `The ledger file ${file} ${problem}${detail}.`, {
     remedy: "Make the folder and the file writable, or set AUDIO_STATE_DIR to a folder that is.",
     cause: error,
   });

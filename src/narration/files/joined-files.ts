@@ -195,7 +195,7 @@ type FileOwner = Pick<FileJoinRequest, "narrationId" | "plan" | "state">;
 
 /**
  * Checks, before anything is paid, that the file system allows the longest name that will be needed. Ignores other
- * faults of the folder, which the narration reports later.
+ * errors of the folder, which the narration reports later.
  *
  * @throws AudioError `invalid_file_name`
  */

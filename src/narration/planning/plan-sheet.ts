@@ -1,6 +1,6 @@
 /**
- * Plans a sheet: each row is one part and one file. A sheet with faulty rows is refused before anything is paid. The
- * error lists the faults with their row numbers.
+ * Plans a sheet: each row is one part and one file. A sheet with invalid rows is refused before anything is paid. The
+ * error lists the issues with their row numbers.
  */
 import { z } from "zod";
 import { FILE_EXTENSIONS, type OutputFormat } from "../../contract/audio-format.ts";
@@ -11,7 +11,7 @@ import { MAX_PROMPT_CODE_POINTS } from "../../contract/service-limits.ts";
 import { withThousands } from "../../contract/thousands.ts";
 import { codePointLength, INVISIBLE_CHARACTERS } from "../../contract/unicode.ts";
 import { AudioError } from "../../errors.ts";
-import { fileNameFault, givenName } from "../../files/file-name.ts";
+import { findFileNameIssue, givenName } from "../../files/file-name.ts";
 import { respelledNotes } from "../../pronunciation.ts";
 import { formatOfPlan, type StoredPlan } from "../state/narration-state.ts";
 import { shortenExcerpt } from "../text/blocks.ts";
@@ -27,7 +27,7 @@ import { COLUMNS, readSheet, refusedSheetError, type Sheet, type SheetRow } from
 import { applyPronunciations, type RespelledPart } from "./spoken-part.ts";
 import { unusedSettingsRemark } from "./unused-settings.ts";
 
-const FAULTS_SHOWN = 10;
+const ISSUES_SHOWN = 10;
 const SPANS_SHOWN = 10;
 const COLUMNS_SHOWN = 10;
 
@@ -37,28 +37,28 @@ const rowSettings = z
   .partial();
 type RowSettings = z.output<typeof rowSettings>;
 
-/** Collects faults of rows; reports rows with the same fault together. */
-class RowFaults {
+/** Collects issues of rows; reports rows with the same issue together. */
+class RowIssues {
   readonly #rows = new Map<string, number[]>();
 
-  add(row: number, fault: string): void {
-    this.#rows.set(fault, [...(this.#rows.get(fault) ?? []), row]);
+  add(row: number, issue: string): void {
+    this.#rows.set(issue, [...(this.#rows.get(issue) ?? []), row]);
   }
 
   /**
-   * Refuses the sheet if a row has a fault.
+   * Refuses the sheet if a row has an issue.
    *
-   * @throws AudioError `invalid_request` if there are faults
+   * @throws AudioError `invalid_request` if there are issues
    */
   refuse(): void {
-    const faults = [...this.#rows].sort(([, [one = 0]], [, [other = 0]]) => one - other);
-    if (faults.length === 0) return;
-    const shownFaults = faults
-      .slice(0, FAULTS_SHOWN)
-      .map(([fault, rows]) => `${listRows(rows)}: ${fault}`)
+    const issues = [...this.#rows].sort(([, [one = 0]], [, [other = 0]]) => one - other);
+    if (issues.length === 0) return;
+    const shownIssues = issues
+      .slice(0, ISSUES_SHOWN)
+      .map(([issue, rows]) => `${listRows(rows)}: ${issue}`)
       .join("; ");
-    const rest = faults.length - FAULTS_SHOWN;
-    throw refusedSheetError(`cannot be narrated yet. ${shownFaults}${rest > 0 ? `; and ${rest} more` : ""}`);
+    const rest = issues.length - ISSUES_SHOWN;
+    throw refusedSheetError(`cannot be narrated yet. ${shownIssues}${rest > 0 ? `; and ${rest} more` : ""}`);
   }
 }
 
@@ -75,7 +75,7 @@ function speakerNamed(cell: string, { voices }: PlanOptions): Partial<Speaker> |
 /** Replaces a decimal comma by a point. Spreadsheets of many countries write a decimal comma. */
 const withPoint = (cell: string): string => cell.replace(/^([+-]?\d+),(\d+)$/, "$1.$2");
 
-function parseSettings({ number, cells }: SheetRow, options: PlanOptions, faults: RowFaults): RowSettings {
+function parseSettings({ number, cells }: SheetRow, options: PlanOptions, issues: RowIssues): RowSettings {
   const speaker = speakerNamed(cells.voice, options);
   const readNumber = (column: "speed" | "pitch" | "volume"): string | number =>
     cells[column] === "" ? (speaker?.[column] ?? "") : withPoint(cells[column]);
@@ -89,7 +89,7 @@ function parseSettings({ number, cells }: SheetRow, options: PlanOptions, faults
   if (parsed.success) return parsed.data;
   for (const { path, message } of parsed.error.issues) {
     const column = rowSettings.keyof().parse(path[0]);
-    faults.add(number, `${column} ${JSON.stringify(shortenExcerpt(cells[column]))} ${message}`);
+    issues.add(number, `${column} ${JSON.stringify(shortenExcerpt(cells[column]))} ${message}`);
   }
   return {};
 }
@@ -101,21 +101,21 @@ function parseSettings({ number, cells }: SheetRow, options: PlanOptions, faults
 const sameFile = (name: string, format: OutputFormat): string =>
   givenName(name, format).normalize("NFC").toLowerCase();
 
-function checkFileNames(rows: readonly SheetRow[], format: OutputFormat, faults: RowFaults): void {
+function checkFileNames(rows: readonly SheetRow[], format: OutputFormat, issues: RowIssues): void {
   const rowsByName = new Map<string, SheetRow[]>();
   for (const row of rows) {
     const { file } = row.cells;
     if (file === "" || row.isTooWide) continue;
-    const fault = fileNameFault(file, format);
-    if (fault === null) {
+    const issue = findFileNameIssue(file, format);
+    if (issue === null) {
       const name = sameFile(file, format);
       rowsByName.set(name, [...(rowsByName.get(name) ?? []), row]);
-    } else faults.add(row.number, `file ${fault}`);
+    } else issues.add(row.number, `file ${issue}`);
   }
   for (const [name, same] of rowsByName) {
     if (same.length === 1) continue;
     for (const { number } of same)
-      faults.add(number, `the same file ${JSON.stringify(shortenExcerpt(name))}`);
+      issues.add(number, `the same file ${JSON.stringify(shortenExcerpt(name))}`);
   }
 }
 
@@ -127,22 +127,22 @@ interface PlannedRow {
   readonly spoken: RespelledPart;
 }
 
-function plannedRow(row: SheetRow, section: number, options: PlanOptions, faults: RowFaults): PlannedRow[] {
+function plannedRow(row: SheetRow, section: number, options: PlanOptions, issues: RowIssues): PlannedRow[] {
   if (row.isTooWide) {
-    faults.add(row.number, TOO_WIDE);
+    issues.add(row.number, TOO_WIDE);
     return [];
   }
   const text = textOf(row);
   const length = codePointLength(text);
   if (length > MAX_PROMPT_CODE_POINTS) {
     const max = withThousands(MAX_PROMPT_CODE_POINTS);
-    faults.add(
+    issues.add(
       row.number,
       `the text has ${withThousands(length)} characters, and one task takes at most ${max}`,
     );
     return [];
   }
-  const { voice = null, ...own } = parseSettings(row, options, faults);
+  const { voice = null, ...own } = parseSettings(row, options, issues);
   const settings = Object.keys(own).length === 0 ? {} : { settings: own };
   try {
     return [
@@ -153,7 +153,7 @@ function plannedRow(row: SheetRow, section: number, options: PlanOptions, faults
     ];
   } catch (error) {
     if (!(error instanceof AudioError)) throw error;
-    faults.add(row.number, error.message.replace(/ Nothing was sent\.$/, "").replace(/\.$/, ""));
+    issues.add(row.number, error.message.replace(/ Nothing was sent\.$/, "").replace(/\.$/, ""));
     return [];
   }
 }
@@ -246,10 +246,10 @@ export function planSheet(source: string, options: PlanOptions): StoredPlan {
   const sheet = readSheet(source);
   const rows = sheet.rows.filter((row) => hasWords(textOf(row)));
   const silent = sheet.rows.filter((row) => !rows.includes(row));
-  const faults = new RowFaults();
-  const planned = rows.flatMap((row, section) => plannedRow(row, section, options, faults));
-  checkFileNames(rows, format, faults);
-  faults.refuse();
+  const issues = new RowIssues();
+  const planned = rows.flatMap((row, section) => plannedRow(row, section, options, issues));
+  checkFileNames(rows, format, issues);
+  issues.refuse();
   if (rows.length === 0) throw refusedSheetError("has no row with a text");
   const parts = planned.map(({ spoken }) => spoken.part);
   const plan: NarrationPlan = {

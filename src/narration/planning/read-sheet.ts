@@ -41,8 +41,8 @@ export interface Sheet {
 
 const ROW_NUMBERS_REMEDY = "Ask the user to correct the sheet, in which the header is row 1, and call again.";
 
-export function refusedSheetError(fault: string, remedy = ROW_NUMBERS_REMEDY): AudioError {
-  return new AudioError("invalid_request", `The sheet ${fault}. Nothing was sent.`, { remedy });
+export function refusedSheetError(issue: string, remedy = ROW_NUMBERS_REMEDY): AudioError {
+  return new AudioError("invalid_request", `The sheet ${issue}. Nothing was sent.`, { remedy });
 }
 
 /**

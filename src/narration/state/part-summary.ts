@@ -94,11 +94,11 @@ export async function summarizeParts(
   bill: NarrationBill,
 ): Promise<PartSummary> {
   const records = await readRecords(parts, plan, state);
-  const faulty = new Set(state.problems.map(({ part }) => part));
+  const partsWithProblems = new Set(state.problems.map(({ part }) => part));
   // A saved part with a problem counts as failed, because its audio cannot be used.
   const statuses = records.map((record, index) => {
     const status = partStatus(record);
-    return status === "saved" && faulty.has(index) ? "failed" : status;
+    return status === "saved" && partsWithProblems.has(index) ? "failed" : status;
   });
   const pace = narrationPace(plan, records) ?? (await parts.pace(plan.settings.voice ?? null));
   const tasks = new Set<string>();

@@ -27,8 +27,8 @@ const FENCE = /^\s*```\s*\w*\s*$/;
 /** Matches an incomplete line of times. A line without a digit beside the arrow is text. */
 const ARROW = /^\s*(?:[\d:.,]+\s*-->|-->\s*\d)/;
 
-function refuse(fault: string, remedy?: string): never {
-  throw new AudioError("invalid_request", `${fault}. Nothing was sent.`, { remedy });
+function refuse(issue: string, remedy?: string): never {
+  throw new AudioError("invalid_request", `${issue}. Nothing was sent.`, { remedy });
 }
 
 interface OpenCue extends CueTimes {

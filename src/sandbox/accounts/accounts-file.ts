@@ -58,7 +58,7 @@ export type GrantTerms = z.output<typeof grantSchema>;
  * Validates accounts and fills in the defaults.
  *
  * @param source what the error message calls the input, for example `accounts list`
- * @throws SandboxUsageError whose one-sentence message names the first fault
+ * @throws SandboxUsageError whose one-sentence message names the first issue
  */
 export function parseAccounts(value: unknown, source: string): ParsedAccounts {
   const parsed = accountsFileSchema.safeParse(value);
