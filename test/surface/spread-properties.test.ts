@@ -27,22 +27,36 @@ function mayHave(checker: Checker, type: Type, property: string): boolean {
   );
 }
 
-/** Lists the explicit properties of a literal that neither its expected type nor a spread value has. */
+/** Lists the names of the properties if the type is that of an object literal in the sources. */
+function literalProperties(checker: Checker, type: Type): string[] {
+  const members = type.isUnionType() ? type.getTypes() : [type];
+  return members
+    .filter((member) => member.getSymbol()?.name === "__object")
+    .flatMap((member) => checker.getPropertiesOfType(member).map(({ name }) => name));
+}
+
+/**
+ * Lists the properties of a literal that its expected type does not have: those that are written in it, and those of
+ * the object literals that it spreads. A property of any other spread value may be replaced, so it counts as known.
+ */
 function unknownProperties(checker: Checker, literal: ObjectLiteralExpression): string[] {
   const expected = checker.getContextualType(literal);
   if (expected === undefined) return [];
-  const types = [expected];
+  const knownTypes = [expected];
+  const names = new Set<string>();
   for (const property of literal.properties) {
-    const type = isSpreadAssignment(property) ? checker.getTypeAtLocation(property.expression) : undefined;
-    if (type !== undefined) types.push(type);
+    if (!isSpreadAssignment(property)) {
+      const { name } = property;
+      if (name !== undefined && !isComputedPropertyName(name)) names.add(name.getText().replaceAll('"', ""));
+      continue;
+    }
+    const type = checker.getTypeAtLocation(property.expression);
+    if (type === undefined) continue;
+    const written = literalProperties(checker, type);
+    if (written.length === 0) knownTypes.push(type);
+    for (const name of written) names.add(name);
   }
-  return literal.properties.flatMap((property) => {
-    if (isSpreadAssignment(property)) return [];
-    const { name } = property;
-    if (name === undefined || isComputedPropertyName(name)) return [];
-    const text = name.getText().replace(/^["']|["']$/g, "");
-    return types.some((type) => mayHave(checker, type, text)) ? [] : [text];
-  });
+  return [...names].filter((name) => !knownTypes.some((type) => mayHave(checker, type, name)));
 }
 
 function spreadLiterals(node: Node): ObjectLiteralExpression[] {
@@ -79,10 +93,14 @@ function findUnknownProperties(root: string, projects: readonly string[]): strin
   }
 }
 
-/** A project of one file, in which a property was renamed from `endSeconds` to `toSeconds`. */
+/** A project of one file, in which two properties were renamed: `endSeconds` to `toSeconds`, `startSeconds` to `fromSeconds`. */
 const STALE_SOURCE = `interface Stretch { fromSeconds: number; toSeconds: number }
   export const shorten = (stretch: Stretch): Stretch => ({ ...stretch, endSeconds: 1 });
-  export const widen = (stretch: Stretch): Stretch => ({ ...stretch, toSeconds: 9 });`;
+  export const widen = (stretch: Stretch): Stretch => ({ ...stretch, toSeconds: 9 });
+  export const move = (stretch: Stretch, isFirst: boolean): Stretch => {
+    const start = isFirst ? {} : { startSeconds: 2 };
+    return { ...stretch, ...start };
+  };`;
 
 describe("the properties beside a spread", () => {
   it("are all known to the expected type or to the spread value", () => {
@@ -95,7 +113,10 @@ describe("the properties beside a spread", () => {
     try {
       writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ files: ["stale.ts"] }));
       writeFileSync(join(folder, "stale.ts"), STALE_SOURCE);
-      expect(findUnknownProperties(folder, ["tsconfig.json"])).toEqual(["stale.ts: endSeconds"]);
+      expect(findUnknownProperties(folder, ["tsconfig.json"])).toEqual([
+        "stale.ts: endSeconds",
+        "stale.ts: startSeconds",
+      ]);
     } finally {
       rmSync(folder, { recursive: true });
     }

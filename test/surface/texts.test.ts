@@ -1,7 +1,7 @@
 /** Every text that a model can get, in one readable file, so that its diff shows every change of words. */
 import { describe, expect, it } from "vitest";
 import { configurationError } from "../../src/commands/configuration-error.ts";
-import { readConfig } from "../../src/config/config.ts";
+import { type Config, readConfig } from "../../src/config/config.ts";
 import { AudioError, type ErrorCode } from "../../src/errors.ts";
 import { describePhase, type HoldReason, type Phase } from "../../src/generation/job/phase.ts";
 import { explainCredits } from "../../src/generation/no-credits.ts";
@@ -235,7 +235,7 @@ function tools(): string[] {
 }
 
 async function everything(): Promise<string> {
-  const config = { ...readConfig({}), outputDir: "/home/someone/audio-generation" };
+  const config: Config = { ...readConfig({}), outputDir: "/home/someone/audio-generation" };
   const service = { baseUrl: "https://audio.example.com", apiKey: "k", isLoopback: false };
   const ready = instructionsFor({ ...config, issues: [], service });
   const bare = instructionsFor(config);

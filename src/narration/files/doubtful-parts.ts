@@ -51,7 +51,7 @@ function cutProblem(seconds: number, pace: number, usualPace: number): string | 
  */
 export function doubtfulParts(
   plan: StoredPlan,
-  state: Pick<NarrationState, "takes">,
+  state: Pick<NarrationState, "retakes">,
   parts: readonly VerifiedPart[],
   joined: Pick<JoinedAudio, "parts">,
   leads: readonly number[] = [],

@@ -11,7 +11,7 @@ import { PARAGRAPH_JOINT } from "../text/cutting/units.ts";
 import { readReplacement } from "../text/plan-narration.ts";
 import { shortPartsRemarks } from "./make-plan.ts";
 import { inheritedRemarks } from "./plan-remarks.ts";
-import { applyPronunciations } from "./spoken-part.ts";
+import { applyPronunciations } from "./respelled-part.ts";
 
 export interface Edit {
   /** Words that occur exactly once in the narration. */
@@ -159,14 +159,14 @@ function editedRemarks(
  * Returns the plan with the passages changed. Divides parts that get too long, and drops parts without words. All other
  * parts stay identical.
  *
- * @param takes the chosen takes; an edited part keeps the speed of its take
+ * @param retakes the chosen retakes; an edited part keeps the speed of its retake
  * @throws AudioError `invalid_request` for a quote that does not occur exactly once, or if nothing is left to speak
  */
 export function editedPlan(
   plan: StoredPlan,
   edits: readonly Edit[],
   pronunciations: readonly Pronunciation[],
-  takes: NarrationState["takes"] = [],
+  retakes: NarrationState["retakes"] = [],
 ): StoredPlan {
   const rules = mergedRules(pronunciations, plan.pronunciations ?? []);
   const texts = edits
@@ -183,7 +183,7 @@ export function editedPlan(
     time = {};
     if (text === part.text) return [part];
     if (hasWords(text)) {
-      const speed = takes.find((retake) => retake.part === index)?.speed;
+      const speed = retakes.find((retake) => retake.part === index)?.speed;
       const settings = speed === undefined ? part.settings : { ...part.settings, speed };
       return divided({ ...part, ...(settings === undefined ? {} : { settings }), text }, plan, rules);
     }

@@ -8,7 +8,7 @@ import type { Pronunciation } from "../../pronunciation.ts";
 import { secretRefusedError } from "../../redaction.ts";
 import { checkRoomForNames, stemOf } from "../files/joined-files.ts";
 import type { NarrateChanges } from "../state/changes.ts";
-import { inheritedTakes } from "../state/inherited-takes.ts";
+import { findInheritedRetakes } from "../state/inherited-retakes.ts";
 import { deriveNarrationId, isNarrationId } from "../state/narration-id.ts";
 import type { KnownNarration, NarrationRepository } from "../state/narration-repository.ts";
 import { type StoredPlan, withRemarks } from "../state/narration-state.ts";
@@ -79,7 +79,7 @@ async function planSource(
     return chosenPlan(current, source.chapters);
   }
   const { editedPlan } = await import("./edits.ts");
-  return editedPlan(current, source.edits, source.pronunciations, state.takes);
+  return editedPlan(current, source.edits, source.pronunciations, state.retakes);
 }
 
 /**
@@ -103,19 +103,19 @@ export async function findNarration(deps: FindNarrationDeps, source: NarrateSour
   // Check the planned text, because markup, entities or invisible characters may hide a secret in the input.
   if (holdsSecret(JSON.stringify(plan))) throw secretRefusedError("The text, as it is read, holds");
   const narrationId = deriveNarrationId(origin, plan);
-  const takes = await inheritedTakes(repository, plan);
+  const retakes = await findInheritedRetakes(repository, plan);
   if (await repository.knows(narrationId)) {
     await repository.change(narrationId, (state) => {
       const current = withRemarks(state, plan);
       // Nobody has agreed to a narration that is only planned, so give it the takes that other narrations now have for
       // the same parts.
-      const isOpen = state.status === "planned" && JSON.stringify(state.takes) !== JSON.stringify(takes);
-      return isOpen ? { ...current, takes } : current;
+      const isOpen = state.status === "planned" && JSON.stringify(state.retakes) !== JSON.stringify(retakes);
+      return isOpen ? { ...current, retakes } : current;
     });
     return await repository.get(narrationId);
   }
   const fileName = source.kind === "edited" ? await nameOfEdit(repository, source.narrationId) : null;
-  await repository.begin(narrationId, plan, { takes, fileName, createdAtMs: clock.wallMs() });
+  await repository.begin(narrationId, plan, { retakes, fileName, createdAtMs: clock.wallMs() });
   return { ...(await repository.get(narrationId)), isNew: true };
 }
 

@@ -14,7 +14,7 @@ import { planDocument, planNarration } from "../text/plan-narration.ts";
 import { planTimeline } from "../timeline/plan-timeline.ts";
 import { chosenRemark, edgesRemark, planRemarks, titleOfChosen } from "./plan-remarks.ts";
 import { asRemarkOnWholeText, skippedRemark } from "./skipped-remarks.ts";
-import { applyPronunciations, type RespelledPart } from "./spoken-part.ts";
+import { applyPronunciations, type RespelledPart } from "./respelled-part.ts";
 import { unusedSettingsRemark } from "./unused-settings.ts";
 
 export interface PlanOptions {
@@ -121,7 +121,7 @@ function storedPart(planned: PlannedPart, options: PlanOptions): RespelledPart {
     { ...part, voice, ...speakerOf(planned, options.voices), ...ownSettings },
     options,
   );
-  if (partToSpeak.part.spoken !== undefined) return partToSpeak;
+  if (partToSpeak.part.respelledText !== undefined) return partToSpeak;
   const { estimatedSeconds, estimatedCredits } = planned;
   return { part: { ...partToSpeak.part, estimatedSeconds, estimatedCredits }, words: [] };
 }

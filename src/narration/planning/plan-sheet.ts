@@ -24,7 +24,7 @@ import { checkText } from "../text/plan-narration.ts";
 import { type PlanOptions, shortPartsRemarks, storedRules } from "./make-plan.ts";
 import { edgesRemark, planRemarks } from "./plan-remarks.ts";
 import { COLUMNS, readSheet, refusedSheetError, type Sheet, type SheetRow } from "./read-sheet.ts";
-import { applyPronunciations, type RespelledPart } from "./spoken-part.ts";
+import { applyPronunciations, type RespelledPart } from "./respelled-part.ts";
 import { unusedSettingsRemark } from "./unused-settings.ts";
 
 const ISSUES_SHOWN = 10;
@@ -124,7 +124,7 @@ const TOO_WIDE =
 
 interface PlannedRow {
   readonly row: SheetRow;
-  readonly spoken: RespelledPart;
+  readonly respelled: RespelledPart;
 }
 
 function plannedRow(row: SheetRow, section: number, options: PlanOptions, issues: RowIssues): PlannedRow[] {
@@ -148,7 +148,7 @@ function plannedRow(row: SheetRow, section: number, options: PlanOptions, issues
     return [
       {
         row,
-        spoken: applyPronunciations({ text, voice, ...settings, section, pauseAfterSeconds: 0 }, options),
+        respelled: applyPronunciations({ text, voice, ...settings, section, pauseAfterSeconds: 0 }, options),
       },
     ];
   } catch (error) {
@@ -227,7 +227,7 @@ function endingRemarks(rows: readonly SheetRow[], format: OutputFormat): string[
 }
 
 function longRemarks(planned: readonly PlannedRow[]): string[] {
-  const long = planned.filter(({ spoken }) => spoken.part.estimatedSeconds > MAXIMUM_CHARGE_SECONDS);
+  const long = planned.filter(({ respelled }) => respelled.part.estimatedSeconds > MAXIMUM_CHARGE_SECONDS);
   if (long.length === 0) return [];
   return [
     `${listRows(long.map(({ row }) => row.number))}: likely to be longer than ${MAXIMUM_CHARGE_SECONDS} s, where the service may cut a task off; divide the text into two rows.`,
@@ -251,7 +251,7 @@ export function planSheet(source: string, options: PlanOptions): StoredPlan {
   checkFileNames(rows, format, issues);
   issues.refuse();
   if (rows.length === 0) throw refusedSheetError("has no row with a text");
-  const parts = planned.map(({ spoken }) => spoken.part);
+  const parts = planned.map(({ respelled }) => respelled.part);
   const plan: NarrationPlan = {
     version: PLAN_VERSION,
     sections: rows.map(() => ({ title: null, level: null })),
@@ -278,7 +278,7 @@ export function planSheet(source: string, options: PlanOptions): StoredPlan {
     remarks: [
       filesRemark(sheet, rows, voices),
       edgesRemark(plan),
-      ...respelledNotes([...new Set(planned.flatMap(({ spoken }) => spoken.words))]),
+      ...respelledNotes([...new Set(planned.flatMap(({ respelled }) => respelled.words))]),
       ...planRemarks(plan, settings.voice),
       ...columnsRemark(sheet),
       ...unusedSettingsRemark(options, "each row is a file"),

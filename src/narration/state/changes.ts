@@ -49,8 +49,8 @@ export const withStop = (before: NarrationState): NarrationState =>
   before.status === "running" ? { ...before, status: "stopped", problems: [STOPPED] } : before;
 
 /**
- * Previews the state with the takes that a call chooses. Stores nothing. The preview has the status `planned`, and no
- * files or problems. Returns the same object if these takes are already chosen.
+ * Previews the state with the retakes that a call chooses. Stores nothing. The preview has the status `planned`, and no
+ * files or problems. Returns the same object if these retakes are already chosen.
  */
 export function previewState(
   before: NarrationState,
@@ -71,11 +71,11 @@ export function choosesOtherFiles(state: NarrationState, changes: NarrateChanges
 }
 
 /**
- * Whether a call has changed the narration between the states `seen` and `now`. Changes are other takes, another name,
+ * Whether a call has changed the narration between the states `seen` and `now`. Changes are other retakes, another name,
  * another choice for failed parts, and a request to continue.
  */
 export function hasChangedChoice(seen: NarrationState, now: NarrationState): boolean {
-  const choice = ({ takes, skipsFailed, fileName, startCount }: NarrationState): string =>
-    JSON.stringify([takes, skipsFailed, fileName, startCount]);
+  const choice = ({ retakes, skipsFailed, fileName, startCount }: NarrationState): string =>
+    JSON.stringify([retakes, skipsFailed, fileName, startCount]);
   return choice(seen) !== choice(now);
 }

@@ -16,7 +16,7 @@ export function partInput({ settings }: Pick<StoredPlan, "settings">, part: Stor
   return {
     ...settings,
     ...part.settings,
-    prompt: part.spoken ?? part.text,
+    prompt: part.respelledText ?? part.text,
     voice: part.voice ?? settings.voice,
   };
 }

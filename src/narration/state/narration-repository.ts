@@ -59,7 +59,7 @@ export class NarrationRepository {
   async begin(
     narrationId: string,
     plan: StoredPlan,
-    first: Pick<NarrationState, "takes" | "fileName" | "createdAtMs">,
+    first: Pick<NarrationState, "retakes" | "fileName" | "createdAtMs">,
   ): Promise<void> {
     await this.#store.begin({
       narrationId,

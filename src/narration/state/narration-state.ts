@@ -15,7 +15,7 @@ export type NarrationSettings = z.infer<typeof narrationSettingsSchema>;
 const plannedPartSchema = z.object({
   text: z.string(),
   /** The respelled text that is sent in place of the text. */
-  spoken: z.string().optional(),
+  respelledText: z.string().optional(),
   voice: REQUEST_FIELDS.voice.schema.nullable(),
   /** The speaker's name for captions, if only one speaker has this voice. */
   speaker: z.string().optional(),
@@ -198,7 +198,7 @@ export const narrationStateSchema = z.object({
   /** Maximum cost of the narration; `null` until a call gives a limit. */
   maxCredits: z.number().nonnegative().nullable(),
   /** Parts with another take than the first, or with their own speed. */
-  takes: z.array(retakeSchema),
+  retakes: z.array(retakeSchema),
   /**
    * Number of times that calls have started the narration. A driver does not end a narration whose number has changed,
    * because a call has started it again.
@@ -247,7 +247,7 @@ export const newState = (
   version: STORED_VERSION,
   status: "planned",
   maxCredits: null,
-  takes: [],
+  retakes: [],
   startCount: 0,
   callerProcesses: [],
   skipsFailed: false,

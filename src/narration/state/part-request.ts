@@ -9,13 +9,13 @@ export interface VerifiedPart extends SavedPart {
   readonly index: number;
 }
 
-export function chosenTake({ takes }: Pick<NarrationState, "takes">, part: number): number {
-  return takes.find((retake) => retake.part === part)?.take ?? 1;
+export function chosenTake({ retakes }: Pick<NarrationState, "retakes">, part: number): number {
+  return retakes.find((retake) => retake.part === part)?.take ?? 1;
 }
 
 /** Returns the speed that was chosen for a part; `undefined` if the part has the plan's speed. */
-export function chosenSpeed({ takes }: Pick<NarrationState, "takes">, part: number): number | undefined {
-  return takes.find((retake) => retake.part === part)?.speed;
+export function chosenSpeed({ retakes }: Pick<NarrationState, "retakes">, part: number): number | undefined {
+  return retakes.find((retake) => retake.part === part)?.speed;
 }
 
 /**
@@ -25,12 +25,12 @@ export function chosenSpeed({ takes }: Pick<NarrationState, "takes">, part: numb
  */
 export function partRequest(
   plan: StoredPlan,
-  state: Pick<NarrationState, "takes">,
+  state: Pick<NarrationState, "retakes">,
   part: number,
 ): PartRequest {
   const planned = plan.parts[part];
   if (planned === undefined) throw new RangeError(`a plan of ${plan.parts.length} parts has no part ${part}`);
-  const written = planned.spoken === undefined ? {} : { writtenPrompt: planned.text };
+  const written = planned.respelledText === undefined ? {} : { writtenPrompt: planned.text };
   const speed = chosenSpeed(state, part);
   const input = { ...partInput(plan, planned), ...(speed === undefined ? {} : { speed }) };
   return { input, ...written, take: chosenTake(state, part) };

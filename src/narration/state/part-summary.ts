@@ -75,12 +75,12 @@ export const recordCharge = (record: TaskRecord): number =>
 async function readRecords(
   parts: PartOperations,
   plan: StoredPlan,
-  takes: Pick<NarrationState, "takes">,
+  state: Pick<NarrationState, "retakes">,
 ): Promise<(TaskRecord | null)[]> {
   const records: (TaskRecord | null)[] = [];
   for (let from = 0; from < plan.parts.length; from += MAX_CONCURRENT_READS) {
     const some = plan.parts.slice(from, from + MAX_CONCURRENT_READS);
-    const found = some.map((_, offset) => parts.find(partRequest(plan, takes, from + offset)));
+    const found = some.map((_, offset) => parts.find(partRequest(plan, state, from + offset)));
     records.push(...(await Promise.all(found)));
   }
   return records;

@@ -65,10 +65,10 @@ function withRetake(
   speed: number | undefined,
 ): NarrationState {
   if (chosenTake(before, part) === take && chosenSpeed(before, part) === speed) return before;
-  const otherRetakes = before.takes.filter((retake) => retake.part !== part);
+  const otherRetakes = before.retakes.filter((retake) => retake.part !== part);
   return {
     ...before,
-    takes:
+    retakes:
       take === 1 && speed === undefined
         ? otherRetakes
         : [...otherRetakes, { part, take, ...(speed === undefined ? {} : { speed }) }],

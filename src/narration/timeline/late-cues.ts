@@ -9,7 +9,7 @@ import { partRequest } from "../state/part-request.ts";
 import type { PartSummary } from "../state/part-summary.ts";
 import { lateRemarks, overruns, type TimedPart } from "./lateness.ts";
 
-type TakesOfState = Pick<NarrationState, "takes">;
+type RetakesState = Pick<NarrationState, "retakes">;
 
 /** Maximum number of late cues that are reported one by one. */
 const MAX_LATE = 20;
@@ -17,10 +17,10 @@ const MAX_LATE = 20;
 const isTimeline = ({ parts }: StoredPlan): boolean =>
   parts.some(({ startSeconds }) => startSeconds !== undefined);
 
-const speedOf = (plan: StoredPlan, state: TakesOfState, part: number): number =>
+const speedOf = (plan: StoredPlan, state: RetakesState, part: number): number =>
   partRequest(plan, state, part).input.speed ?? 1;
 
-function timedPart(plan: StoredPlan, state: TakesOfState, index: number, lengthSeconds: number): TimedPart {
+function timedPart(plan: StoredPlan, state: RetakesState, index: number, lengthSeconds: number): TimedPart {
   const { startSeconds, cue } = plan.parts[index] ?? {};
   return { startSeconds, cue, lengthSeconds, speed: speedOf(plan, state, index) };
 }
@@ -32,15 +32,15 @@ function timedPart(plan: StoredPlan, state: TakesOfState, index: number, lengthS
 export async function likelyLate(
   partOperations: Pick<PartOperations, "find">,
   plan: StoredPlan,
-  state: TakesOfState,
+  state: RetakesState,
   records: PartSummary["records"],
 ): Promise<string[]> {
   if (!isTimeline(plan)) return [];
   const parts = plan.parts.map(async ({ estimatedSeconds }, index) => {
-    const usualSpeed = speedOf(plan, { takes: [] }, index);
+    const usualSpeed = speedOf(plan, { retakes: [] }, index);
     const speed = speedOf(plan, state, index);
     const usualRecord =
-      speed === usualSpeed ? null : await partOperations.find(partRequest(plan, { takes: [] }, index));
+      speed === usualSpeed ? null : await partOperations.find(partRequest(plan, { retakes: [] }, index));
     const estimated = ((usualRecord?.audioSeconds ?? estimatedSeconds) * usualSpeed) / speed;
     return timedPart(plan, state, index, records[index]?.audioSeconds ?? estimated);
   });
@@ -62,7 +62,7 @@ export interface HeardPart extends Span {
  */
 export function lateCues(
   plan: StoredPlan,
-  state: TakesOfState,
+  state: RetakesState,
   heard: readonly HeardPart[],
 ): NarrationProblem[] {
   if (!isTimeline(plan)) return [];

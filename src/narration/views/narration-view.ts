@@ -155,7 +155,7 @@ export function deriveFigures(
       saved: Math.round(partSummary.savedSeconds),
       left: narrationStatus(narration) === "running" ? secondsLeft(state, savedParts, nowMs) : null,
     },
-    otherTakes: state.takes.length,
+    otherTakes: state.retakes.length,
   };
 }
 

@@ -17,7 +17,7 @@ export interface RespelledPart {
  * @throws AudioError `invalid_request` if the pronunciations make the text longer than the service allows
  */
 export function applyPronunciations(
-  { spoken: _, ...part }: Omit<StoredPart, "estimatedSeconds" | "estimatedCredits">,
+  { respelledText: _, ...part }: Omit<StoredPart, "estimatedSeconds" | "estimatedCredits">,
   {
     settings,
     pronunciations = [],
@@ -30,7 +30,7 @@ export function applyPronunciations(
   );
   const speed = part.settings?.speed ?? settings.speed ?? 1;
   const estimatedSeconds = estimateSeconds(input.prompt) / speed;
-  const spoken = input.prompt === text ? {} : { spoken: input.prompt };
+  const respelled = input.prompt === text ? {} : { respelledText: input.prompt };
   const estimatedCredits = chargeForSeconds(estimatedSeconds);
-  return { part: { ...part, ...spoken, estimatedSeconds, estimatedCredits }, words };
+  return { part: { ...part, ...respelled, estimatedSeconds, estimatedCredits }, words };
 }

@@ -1,4 +1,4 @@
-/** Keeps chosen takes when a text is edited, for the parts that the edit does not change. */
+/** Keeps chosen retakes when a text is edited, for the parts that the edit does not change. */
 import { canonicalInput } from "../../generation/canonical-input.ts";
 import { partInput } from "./narration-id.ts";
 import type { NarrationRepository } from "./narration-repository.ts";
@@ -16,30 +16,30 @@ function keysOf(plan: StoredPlan, part: StoredPart): readonly [input: string, ti
   return [input, `${input} at ${part.startSeconds}`];
 }
 
-/** Finds the takes for a new narration: those that were chosen for the same parts in the newest narrations. */
-export async function inheritedTakes(
+/** Finds the retakes for a new narration: those that were chosen for the same parts in the newest narrations. */
+export async function findInheritedRetakes(
   repository: NarrationRepository,
   plan: StoredPlan,
-): Promise<NarrationState["takes"]> {
-  const takesByKey = new Map<string, Pick<NarrationState["takes"][number], "take" | "speed">>();
+): Promise<NarrationState["retakes"]> {
+  const choicesByKey = new Map<string, Pick<NarrationState["retakes"][number], "take" | "speed">>();
   for (const { narrationId, state } of await repository.newest(MAX_SEARCHED_NARRATIONS)) {
-    // Skip narrations that were only planned, because nobody agreed to their takes.
-    if (state.takes.length === 0 || state.status === "planned") continue;
+    // Skip narrations that were only planned, because nobody agreed to their retakes.
+    if (state.retakes.length === 0 || state.status === "planned") continue;
     const { plan: other } = await repository.get(narrationId);
-    for (const { part: index, ...choice } of state.takes) {
+    for (const { part: index, ...choice } of state.retakes) {
       const part = other.parts[index];
       if (part === undefined) continue;
       // The newest choice applies.
-      for (const key of keysOf(other, part)) if (!takesByKey.has(key)) takesByKey.set(key, choice);
+      for (const key of keysOf(other, part)) if (!choicesByKey.has(key)) choicesByKey.set(key, choice);
     }
   }
-  if (takesByKey.size === 0) return [];
+  if (choicesByKey.size === 0) return [];
   const keys = plan.parts.map((part) => keysOf(plan, part));
   const counts = new Map<string, number>();
   for (const [input] of keys) counts.set(input, (counts.get(input) ?? 0) + 1);
   return keys.flatMap(([input, timed], index) => {
     // The times distinguish cues with equal words.
-    const choice = takesByKey.get(timed) ?? (counts.get(input) === 1 ? takesByKey.get(input) : undefined);
+    const choice = choicesByKey.get(timed) ?? (counts.get(input) === 1 ? choicesByKey.get(input) : undefined);
     return choice === undefined ? [] : [{ part: index, ...choice }];
   });
 }
