@@ -3,9 +3,7 @@
  * is Chinese. For text in Latin letters, the common words of each language are counted. The language with the highest
  * count is chosen, if this count is high enough and at least twice the count of every other language.
  */
-import { VOICES } from "./contract/voices.ts";
-
-export type ServedLanguage = "en" | "es" | "pt" | "id" | "zh" | "ja";
+import { isLanguage, type Language, VOICES } from "./contract/voices.ts";
 
 const wordSet = (words: string): ReadonlySet<string> => new Set(words.split(" "));
 
@@ -22,8 +20,6 @@ const COMMON: Readonly<Record<string, ReadonlySet<string>>> = {
   it: wordSet("il gli di che è un della non per sono con più nel anche ma questo alla come ed lo"),
   nl: wordSet("het een van niet dat zijn op te voor met maar ook aan hij naar bij werd hebben wordt deze"),
 };
-
-const SERVED: ReadonlySet<string> = new Set(["en", "es", "pt", "id"]);
 
 const SAMPLE_CODE_UNITS = 20_000;
 const MIN_SHARE = 0.08;
@@ -46,10 +42,8 @@ export function guessLatinScriptLanguage(text: string): string | null {
   return first.count >= 2 * (second?.count ?? 0) ? first.code : null;
 }
 
-const isServed = (code: string): code is ServedLanguage => SERVED.has(code);
-
 /** Guesses which of the service's languages a text is in; `null` if undecided. */
-export function guessServedLanguage(text: string): ServedLanguage | null {
+export function guessServiceLanguage(text: string): Language | null {
   const sample = text.slice(0, SAMPLE_CODE_UNITS);
   const letters = sample.match(/\p{L}/gu)?.length ?? 0;
   const kana = sample.match(/[\u3041-\u30ff]/g)?.length ?? 0;
@@ -57,12 +51,12 @@ export function guessServedLanguage(text: string): ServedLanguage | null {
   if (letters > 0 && kana > 0.1 * letters) return "ja";
   if (letters > 0 && han > 0.3 * letters) return "zh";
   const code = guessLatinScriptLanguage(sample);
-  return code !== null && isServed(code) ? code : null;
+  return code !== null && isLanguage(code) ? code : null;
 }
 
 /** A language with its name. `code` is `null` if the service has no voice for the language. */
 export interface TextLanguage {
-  readonly code: ServedLanguage | null;
+  readonly code: Language | null;
   readonly name: string;
 }
 
@@ -92,13 +86,13 @@ const OTHER_SCRIPTS: ReadonlyArray<readonly [letters: RegExp, name: string]> = [
 const SCRIPT_SHARE = 0.5;
 
 /** Guesses the language of a text, including languages that the service does not speak; `null` if undecided. */
-export function textLanguage(text: string): TextLanguage | null {
+export function guessTextLanguage(text: string): TextLanguage | null {
   const sample = text.slice(0, SAMPLE_CODE_UNITS);
   const letters = sample.match(/\p{L}/gu)?.length ?? 0;
   for (const [script, name] of OTHER_SCRIPTS) {
     if ((sample.match(script)?.length ?? 0) > SCRIPT_SHARE * letters) return { code: null, name };
   }
-  const served = guessServedLanguage(sample);
+  const served = guessServiceLanguage(sample);
   const code = served ?? guessLatinScriptLanguage(sample);
   return code === null ? null : { code: served, name: NAMES[code] ?? code };
 }
@@ -114,7 +108,7 @@ export const isLanguageNote = (sentence: string): boolean => sentence.startsWith
  * @param voice id of the voice; a string that is no voice's id means the service's default voice
  */
 export function languageNotes(text: string, voice: string): string[] {
-  const language = textLanguage(text);
+  const language = guessTextLanguage(text);
   if (language === null) return [];
   if (language.code === null) {
     return [`${NOTE_BEGINS}${language.name}, which no voice of the service speaks.`];

@@ -46,7 +46,7 @@ export interface Voice {
   readonly mixed: boolean;
 }
 
-const isLanguage = (part: string): part is Language => (LANGUAGES as readonly string[]).includes(part);
+export const isLanguage = (text: string): text is Language => (LANGUAGES as readonly string[]).includes(text);
 
 /**
  * Derives a voice from its id. The id consists of the words of the name, the language codes and, if the voice can

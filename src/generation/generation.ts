@@ -9,8 +9,8 @@ import type { Call } from "./call.ts";
 import type { CallHandleOperations, CallHandleOrView } from "./call-handles/call-handle-status.ts";
 import type { CallHandles } from "./call-handles/call-handles.ts";
 import type { GenerationDeps } from "./deps.ts";
+import { readCalibration } from "./estimate-calibration.ts";
 import { Jobs } from "./job/jobs.ts";
-import { readPace } from "./pace.ts";
 import { handleOf } from "./request-handle.ts";
 import { Resumer } from "./resume.ts";
 import type { SavedAudio, TaskView } from "./task-view.ts";
@@ -118,7 +118,7 @@ export function createGeneration(deps: GenerationDeps): Generation {
       generate: (request, call) => generatePart(deps, jobs, request, call),
       hasOtherPronunciation: (request) => hasOtherPronunciation(deps, request),
       finish: (request, call) => finishPart(deps, jobs, request, call),
-      pace: (voice) => readPace(deps, voice),
+      readCalibration: (voice) => readCalibration(deps, voice),
     },
     newestSaved: (limit) => newestSaved(deps, limit),
     newestTaskIds: (limit) => newestTaskIds(deps, limit),

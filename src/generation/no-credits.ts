@@ -19,15 +19,15 @@ export const lacksRemedy = (error: AudioError): boolean =>
 /**
  * Adds the estimated cost of this text to an `insufficient_credits` error; returns other errors unchanged.
  *
- * @param pace ratio of actual to estimated length in earlier tasks
+ * @param calibration ratio of actual to estimated length in earlier tasks
  */
 export function explainCredits(
   error: AudioError,
   { prompt, speed = 1 }: CreditRequest,
-  pace = 1,
+  calibration = 1,
 ): AudioError {
   if (!lacksRemedy(error)) return error;
-  const about = estimateCredits(prompt, speed / pace);
+  const about = estimateCredits(prompt, speed / calibration);
   return new AudioError(error.code, error.message, {
     httpStatus: error.httpStatus,
     taskId: error.taskId,

@@ -12,12 +12,12 @@ import {
   notify,
 } from "./host.ts";
 import { Marks } from "./marks.ts";
+import { openSound } from "./open-sound.ts";
 import { isRunning, pollUntilMade } from "./poll-task.ts";
 import { readFields, readText } from "./read-fields.ts";
-import { DamagedError, type Source } from "./segment.ts";
+import { DamagedError, type SegmentReader } from "./segment-reader.ts";
 import { SoundPlayer } from "./sound-player.ts";
 import { formatClock, nameOf, parseShownResult, type ShownResult, type Sound } from "./sounds.ts";
-import { openSource } from "./source.ts";
 import { loadTakes, showTakes, type Take } from "./takes.ts";
 import { applyTheme } from "./theme.ts";
 import { connectTransport, showTransport } from "./transport.ts";
@@ -77,7 +77,7 @@ function offerFetch(act: () => Promise<void>): void {
 }
 
 /** Opens a sound and shows the player. @param position where to start, in seconds */
-async function open(sound: Sound, sources: Map<string, Source>, position = 0): Promise<void> {
+async function open(sound: Sound, readers: Map<string, SegmentReader>, position = 0): Promise<void> {
   // Make earlier choices obsolete, so that their late results are dropped.
   changeCount += 1;
   const mine = changeCount;
@@ -88,20 +88,20 @@ async function open(sound: Sound, sources: Map<string, Source>, position = 0): P
   if (position === 0) showStatus("Reading the sound…");
   wave.clear();
   try {
-    const source = sources.get(uri) ?? (await openSource(sound));
-    sources.set(uri, source);
+    const reader = readers.get(uri) ?? (await openSound(sound));
+    readers.set(uri, reader);
     if (mine !== changeCount) return;
     elementBy("#player").hidden = false;
     // Start to load captions and chapters before the sound, so that they arrive early. Playing does not wait for them.
     if (companions !== null) void marks.load(companions);
-    await player.open(source, position);
+    await player.open(reader, position);
     if (mine === changeCount && !elementBy("#player").hidden) showStatus(shownResult?.note ?? "");
   } catch (error) {
     if (mine === changeCount) showError(error);
   }
 }
 
-function showFiles(result: ShownResult, sources: Map<string, Source>): void {
+function showFiles(result: ShownResult, readers: Map<string, SegmentReader>): void {
   const buttons = result.sounds.map((sound) => {
     const length = make("span", sound.seconds === null ? "" : formatClock(sound.seconds));
     const fileButton = make("button", "", length, make("bdi", sound.chapter || nameOf(sound.path)));
@@ -111,7 +111,7 @@ function showFiles(result: ShownResult, sources: Map<string, Source>): void {
       choose(fileButton);
       showHeading(result, sound);
       connectActions(result, sound, 1);
-      void open(sound, sources);
+      void open(sound, readers);
     };
     return fileButton;
   });
@@ -123,19 +123,23 @@ function showFiles(result: ShownResult, sources: Map<string, Source>): void {
   elementBy("#files").replaceChildren(...buttons);
 }
 
-async function findTakes(result: ShownResult, sound: Sound, sources: Map<string, Source>): Promise<void> {
+async function findTakes(
+  result: ShownResult,
+  sound: Sound,
+  readers: Map<string, SegmentReader>,
+): Promise<void> {
   const mine = changeCount;
   const takes = await loadTakes(result, sound).catch((): Take[] => []);
   if (mine !== changeCount) return;
   const max = Math.max(result.take ?? 1, ...takes.map((take) => take.shown.take ?? 1));
   connectActions(result, sound, max);
-  showTakes(takes, sound, sources, (take) => {
+  showTakes(takes, sound, readers, (take) => {
     const at = player.seconds > 0 ? player.position : 0;
     // Each take is a task of its own, so status and actions now refer to the chosen take's task.
     shownResult = take.shown;
     showHeading(take.shown, take.sound);
     connectActions(take.shown, take.sound, max);
-    void open(take.sound, sources, at);
+    void open(take.sound, readers, at);
   });
 }
 
@@ -179,10 +183,10 @@ function show(result: ShownResult): void {
     else offerMessage(result);
     return;
   }
-  const sources = new Map<string, Source>();
-  showFiles(result, sources);
-  void open(sound, sources);
-  if (result.kind === "task" && isSupported("tools/call")) void findTakes(result, sound, sources);
+  const readers = new Map<string, SegmentReader>();
+  showFiles(result, readers);
+  void open(sound, readers);
+  if (result.kind === "task" && isSupported("tools/call")) void findTakes(result, sound, readers);
 }
 
 async function fetchAudio(now: ShownResult, mine: number): Promise<void> {

@@ -1,5 +1,5 @@
 /** Cuts an mp3 file between frames. */
-import { type Cutter, chunkTag, DamagedError } from "./segment.ts";
+import { type Cutter, chunkTag, DamagedError } from "./segment-reader.ts";
 
 const RATES = [44_100, 48_000, 32_000];
 const MPEG1_KILOBITS = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
@@ -64,13 +64,13 @@ export function mp3Cutter(head: Uint8Array, sizeBytes: number): Cutter {
     if (frame !== null && ["Xing", "Info"].includes(chunkTag(head, at))) start += frame.length;
   }
   return {
-    start,
-    end: sizeBytes,
+    startOffset: start,
+    endOffset: sizeBytes,
     seconds: null,
     segmentBytes: 512 * 1024,
     // A frame may need up to 511 bytes of audio data that lie in earlier frames.
-    before: 4096,
-    after: 8192,
+    bytesBefore: 4096,
+    bytesAfter: 8192,
     cut(bytes, offset, begin, end, from) {
       const first = firstFrame(bytes, 0);
       let [at, lead, seconds] = [first, 0, 0];

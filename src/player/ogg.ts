@@ -1,5 +1,5 @@
 /** Cuts Ogg Opus between pages, and rewrites the times and checksums of the pages. */
-import { type Cutter, chunkTag, concat, DamagedError, viewOf } from "./segment.ts";
+import { type Cutter, chunkTag, concat, DamagedError, viewOf } from "./segment-reader.ts";
 
 interface Page {
   readonly at: number;
@@ -61,15 +61,15 @@ export function oggCutter(head: Uint8Array, sizeBytes: number, statedSeconds: nu
   sign(headers.subarray(0, first.length));
 
   return {
-    start,
-    end: sizeBytes,
+    startOffset: start,
+    endOffset: sizeBytes,
     seconds: statedSeconds,
     segmentBytes: 256 * 1024,
     // Bytes to read before the segment: enough for two pages of maximum size. The first page states the time at which
     // the second page begins. While the decoder plays the second page, it converges, so that the segment sounds right
     // from its beginning.
-    before: 132_000,
-    after: 66_000,
+    bytesBefore: 132_000,
+    bytesAfter: 66_000,
     cut(bytes, offset, begin, end) {
       const pages = splitPages(bytes);
       const isCut = ({ at, isContinued }: Page, edge: number): boolean => at + offset >= edge && !isContinued;

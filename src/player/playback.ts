@@ -1,5 +1,5 @@
 /** Plays a segment by an audio element, or as decoded samples if the host's content policy forbids the element. */
-import { DamagedError, type Segment } from "./segment.ts";
+import { DamagedError, type Segment } from "./segment-reader.ts";
 
 export interface Playback {
   readonly segment: Segment;

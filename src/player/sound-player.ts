@@ -1,6 +1,6 @@
 /** Plays a sound of any length, one segment after the other, without an audible gap. */
 import { elementPlayback, type Playback, samplesPlayback } from "./playback.ts";
-import type { Segment, Source } from "./segment.ts";
+import type { Segment, SegmentReader } from "./segment-reader.ts";
 
 export interface SoundPlayerEvents {
   /** Called when the position or the playing state has changed. */
@@ -15,7 +15,7 @@ const TICK_MS = 60;
 
 export class SoundPlayer {
   readonly #events: SoundPlayerEvents;
-  #source: Source | null = null;
+  #reader: SegmentReader | null = null;
   #playback: Playback | null = null;
   /** The playback of the next segment, which is prepared while the current segment plays. */
   #next: Promise<Playback> | null = null;
@@ -43,7 +43,7 @@ export class SoundPlayer {
   }
 
   get seconds(): number {
-    const statedSeconds = this.#source?.seconds ?? 0;
+    const statedSeconds = this.#reader?.seconds ?? 0;
     return Number.isFinite(statedSeconds) ? statedSeconds : (this.#playback?.segment.endSeconds ?? 0);
   }
 
@@ -56,10 +56,10 @@ export class SoundPlayer {
    *
    * @param position where to start, in seconds
    */
-  async open(source: Source, position = 0): Promise<void> {
+  async open(reader: SegmentReader, position = 0): Promise<void> {
     const wasPlaying = this.isPlaying || this.wantsToPlay;
     this.close();
-    this.#source = source;
+    this.#reader = reader;
     await this.#load(position, wasPlaying);
   }
 
@@ -68,14 +68,14 @@ export class SoundPlayer {
     this.isPlaying = false;
     this.isLoading = false;
     this.wantsToPlay = false;
-    this.#source = null;
+    this.#reader = null;
     this.#position = 0;
     this.#drop();
     this.#events.onChange();
   }
 
   async play(): Promise<void> {
-    if (this.#source === null || this.isPlaying || this.wantsToPlay) return;
+    if (this.#reader === null || this.isPlaying || this.wantsToPlay) return;
     const from = this.#position >= this.seconds - 0.05 ? 0 : this.#position;
     await this.#load(from, true);
   }
@@ -93,7 +93,7 @@ export class SoundPlayer {
 
   async seek(seconds: number): Promise<void> {
     const to = Math.min(Math.max(0, seconds), Math.max(0, this.seconds - 0.01));
-    if (this.#source !== null) await this.#load(to, this.isPlaying || this.wantsToPlay);
+    if (this.#reader !== null) await this.#load(to, this.isPlaying || this.wantsToPlay);
   }
 
   setSpeed(speed: number): void {
@@ -143,12 +143,12 @@ export class SoundPlayer {
   }
 
   async #playbackAt(at: number): Promise<Playback> {
-    const source = this.#source;
-    if (source === null) throw new Error("nothing is open");
-    const segment = await source.at(at);
+    const reader = this.#reader;
+    if (reader === null) throw new Error("nothing is open");
+    const segment = await reader.readAt(at);
     const playback = await this.#playbackOf(segment);
     playback.setSpeed(this.#speed);
-    if (source === this.#source) this.#events.onSegment(playback.segment);
+    if (reader === this.#reader) this.#events.onSegment(playback.segment);
     return playback;
   }
 

@@ -1,10 +1,10 @@
 /** Finds the takes of one request through the host, and shows them side by side with small waveforms. */
 import { elementBy, make } from "./elements.ts";
 import { callTool } from "./host.ts";
+import { openSound } from "./open-sound.ts";
 import { readEntries, readFields, readId, readNumber } from "./read-fields.ts";
-import { MAX_WHOLE_BYTES, type Source } from "./segment.ts";
+import { MAX_WHOLE_BYTES, type SegmentReader } from "./segment-reader.ts";
 import { parseShownResult, type ShownResult, type Sound } from "./sounds.ts";
-import { openSource } from "./source.ts";
 import { Waveform } from "./waveform.ts";
 
 const MAX_TAKES = 6;
@@ -50,7 +50,7 @@ export async function loadTakes(shown: ShownResult, sound: Sound): Promise<Take[
 export function showTakes(
   takes: readonly Take[],
   current: Sound,
-  sources: Map<string, Source>,
+  readers: Map<string, SegmentReader>,
   choose: (take: Take) => void,
 ): void {
   const box = elementBy("#takes");
@@ -72,18 +72,18 @@ export function showTakes(
     };
     const wave = new Waveform(canvas, 48);
     // Read small takes immediately, so that they play without a wait.
-    if (sound.sizeBytes <= MAX_WHOLE_BYTES) void draw(sound, wave, sources);
+    if (sound.sizeBytes <= MAX_WHOLE_BYTES) void draw(sound, wave, readers);
     return takeButton;
   });
   box.replaceChildren(...buttons);
 }
 
-async function draw(sound: Sound, wave: Waveform, sources: Map<string, Source>): Promise<void> {
+async function draw(sound: Sound, wave: Waveform, readers: Map<string, SegmentReader>): Promise<void> {
   try {
-    const source = sources.get(sound.uri) ?? (await openSource(sound));
-    sources.set(sound.uri, source);
-    const segment = await source.at(0);
-    await wave.add(segment, source.seconds);
+    const reader = readers.get(sound.uri) ?? (await openSound(sound));
+    readers.set(sound.uri, reader);
+    const segment = await reader.readAt(0);
+    await wave.add(segment, reader.seconds);
   } catch {
     // Ignore an error here. The player reports it when somebody plays this take.
   }

@@ -1,5 +1,5 @@
 /** Cuts wav and pcm files, and writes a wav header for each segment. */
-import { type Cutter, chunkTag, concat, DamagedError, TAIL_SECONDS, viewOf } from "./segment.ts";
+import { type Cutter, chunkTag, concat, DamagedError, TAIL_SECONDS, viewOf } from "./segment-reader.ts";
 
 /** Builds the `fmt ` chunk for 16-bit samples of one channel. */
 export function pcmLayout(sampleRateHz: number): Uint8Array {
@@ -34,12 +34,12 @@ export function samplesCutter(layout: Uint8Array, start: number, end: number): C
   if (bytesPerSecond === 0 || bytesPerSecond > 6e6 || frame === 0 || end <= start) throw new DamagedError();
   const wholeFrames = (bytes: number): number => bytes - (bytes % frame);
   return {
-    start,
-    end,
+    startOffset: start,
+    endOffset: end,
     seconds: (end - start) / bytesPerSecond,
     segmentBytes: 1024 * 1024,
-    before: frame,
-    after: wholeFrames(bytesPerSecond * TAIL_SECONDS) + frame,
+    bytesBefore: frame,
+    bytesAfter: wholeFrames(bytesPerSecond * TAIL_SECONDS) + frame,
     cut(bytes, offset, begin, finish) {
       // Round to whole frames, because the edges of a segment may lie inside a frame.
       const [first, last] = [wholeFrames(begin - start), wholeFrames(finish - start)];

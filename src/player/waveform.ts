@@ -1,5 +1,5 @@
 /** Draws the waveform of the segments that have been read so far. */
-import type { Segment } from "./segment.ts";
+import type { Segment } from "./segment-reader.ts";
 
 /** Sample rate to decode to. A low rate suffices for a waveform and takes a fraction of the memory. */
 const DRAWING_HERTZ = 8000;

@@ -41,7 +41,7 @@ export interface SandboxOptions {
   /** Replaces the system clock in tests. */
   clock?: SandboxClock;
   /** Receives internal errors, which clients see as 503 or a failed task. Default: writes them to stderr. */
-  onFault?: (error: unknown) => void;
+  onInternalError?: (error: unknown) => void;
 }
 
 /** Credits of an account, summed over its grants. Unusable grants count in every sum except `available`. */
@@ -96,7 +96,7 @@ async function listen(app: FastifyInstance, port: number): Promise<string> {
   }
 }
 
-function reportFault(error: unknown): void {
+function reportInternalError(error: unknown): void {
   process.stderr.write(
     `sandbox: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
   );
@@ -109,7 +109,7 @@ function reportFault(error: unknown): void {
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<RunningSandbox> {
   const { port = 0, processingSeconds = DEFAULT_PROCESSING_SECONDS, timeScale = 1 } = options;
-  const { clock = systemClock, enforceLimits = true, onFault = reportFault } = options;
+  const { clock = systemClock, enforceLimits = true, onInternalError = reportInternalError } = options;
   requireBetween("port", port, 0, 65_535);
   if (!Number.isInteger(port)) throw new SandboxUsageError("The port must be a whole number.");
   requireBetween("processing time in seconds", processingSeconds, 0, MAX_PROCESSING_SECONDS);
@@ -133,7 +133,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Runnin
     const tasks = new TaskRegistry({ clock, faults, enforceLimits });
     const engine = options.speech ?? createSpeechEngine();
     closers.push(() => engine.close());
-    const generator = new Generator({ clock, engine, tasks, processingSeconds, onFault });
+    const generator = new Generator({ clock, engine, tasks, processingSeconds, onInternalError });
     closers.push(() => generator.stop());
     let baseUrl = "";
     const routeDeps: RouteDeps = {
@@ -143,7 +143,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Runnin
       tasks,
       generator,
       baseUrl: () => baseUrl,
-      onFault,
+      onInternalError,
     };
     const app = buildHttpApp(routeDeps);
     closers.push(() => app.close());

@@ -34,7 +34,7 @@ function workflow(onClose: () => void): Workflow {
       generate: unasked,
       finish: unasked,
       hasOtherPronunciation: unasked,
-      pace: unasked,
+      readCalibration: unasked,
     },
     close: async () => undefined,
   };

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { estimateSeconds } from "../../src/contract/estimate.ts";
-import { computePace } from "../../src/generation/pace.ts";
+import { computeCalibration } from "../../src/generation/estimate-calibration.ts";
 import type { TaskRecord } from "../../src/ledger/record.ts";
 import { sampleRecord } from "../ledger/sample-record.ts";
 
@@ -40,15 +40,15 @@ it.each([
   ["what has no length does not count", Array.from({ length: 9 }, () => came({ ratio: null })), 1],
   ["a task made elsewhere does not count", Array.from({ length: 9 }, () => sampleRecord({ input: null })), 1],
 ])("%s", (_what, records, expected) => {
-  expect(computePace(records, "sophie_en_zh")).toBeCloseTo(expected, 6);
+  expect(computeCalibration(records, "sophie_en_zh")).toBeCloseTo(expected, 6);
 });
 
 it("the pace uses tasks of the same voice if there are enough, otherwise tasks of all voices", () => {
   const slow = Array.from({ length: 5 }, () => came({ ratio: 1.6, voice: "magnus_en_zh" }));
   const fast = Array.from({ length: 7 }, () => came({ ratio: 0.8 }));
-  expect(computePace([...slow, ...fast], "magnus_en_zh")).toBeCloseTo(1.6, 6);
-  expect(computePace([...slow, ...fast], "sophie_en_zh")).toBeCloseTo(0.8, 6);
-  expect(computePace([...slow, ...fast], "felix_zh")).toBeCloseTo(0.8, 6);
+  expect(computeCalibration([...slow, ...fast], "magnus_en_zh")).toBeCloseTo(1.6, 6);
+  expect(computeCalibration([...slow, ...fast], "sophie_en_zh")).toBeCloseTo(0.8, 6);
+  expect(computeCalibration([...slow, ...fast], "felix_zh")).toBeCloseTo(0.8, 6);
 });
 
 it("the pace stays within its bounds for any records in any order", () => {
@@ -60,10 +60,10 @@ it("the pace stays within its bounds for any records in any order", () => {
     .map(came);
   fc.assert(
     fc.property(fc.array(anyRecord, { maxLength: 30 }), (records) => {
-      const pace = computePace(records, null);
+      const pace = computeCalibration(records, null);
       expect(pace).toBeGreaterThanOrEqual(0.5);
       expect(pace).toBeLessThanOrEqual(2);
-      expect(computePace([...records].reverse(), null)).toBe(pace);
+      expect(computeCalibration([...records].reverse(), null)).toBe(pace);
     }),
   );
 });

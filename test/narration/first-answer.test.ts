@@ -12,7 +12,7 @@ it("the first answer never says that the process has ended, however slow the led
     find: async () => null,
     saved: async () => null,
     generate: () => new Promise<never>(() => undefined),
-    pace: async () => 1,
+    readCalibration: async () => 1,
     hasOtherPronunciation: async () => false,
     finish: async () => undefined,
   };

@@ -5,10 +5,10 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { loadCutter } from "../../src/player/open-sound.ts";
 import type { Pieces } from "../../src/player/pieces.ts";
-import { type Segment, type Source, segmented } from "../../src/player/segment.ts";
+import { createSegmentReader, type Segment, type SegmentReader } from "../../src/player/segment-reader.ts";
 import type { Format } from "../../src/player/sounds.ts";
-import { loadCutter } from "../../src/player/source.ts";
 import { describeWithFfprobe } from "../support/ffprobe.ts";
 import { joinLong } from "./long-narration.ts";
 import { type ServerUnderTest, startServer } from "./server-under-test.ts";
@@ -33,7 +33,10 @@ describeWithFfprobe("a long sound in segments", () => {
   });
   afterAll(() => server.close());
 
-  async function open(format: Format, seconds: number): Promise<{ source: Source; whole: Int16Array }> {
+  async function open(
+    format: Format,
+    seconds: number,
+  ): Promise<{ source: SegmentReader; whole: Int16Array }> {
     const joined = await joinLong(server, format === "ogg" ? "ogg_opus" : format, seconds);
     const pieces = piecesOfFile(joined.path);
     const sound = {
@@ -48,7 +51,10 @@ describeWithFfprobe("a long sound in segments", () => {
     };
     const raw = format === "pcm" ? ["-f", "s16le", "-ar", `${HERTZ}`, "-ac", "1"] : [];
     const whole = decoded(readFileSync(joined.path), raw);
-    return { source: segmented(pieces, await loadCutter(sound, pieces), joined.durationSeconds), whole };
+    return {
+      source: createSegmentReader(pieces, await loadCutter(sound, pieces), joined.durationSeconds),
+      whole,
+    };
   }
 
   const heard = (segment: Segment): Int16Array =>
@@ -75,7 +81,7 @@ describeWithFfprobe("a long sound in segments", () => {
     const { source, whole } = await open(format, seconds);
     let [at, count] = [0, 0];
     for (;;) {
-      const segment = await source.at(at);
+      const segment = await source.readAt(at);
       expect(segment.startSeconds, `segment ${count}`).toBeCloseTo(at, 3);
       const part = heard(segment);
       expect(part.length).toBeCloseTo((segment.endSeconds - segment.startSeconds) * HERTZ, -1);
@@ -93,7 +99,7 @@ describeWithFfprobe("a long sound in segments", () => {
     async (format) => {
       const { source } = await open(format, 300);
       for (const moment of [295, 160, 70, 1]) {
-        const { startSeconds: from, endSeconds: to } = await source.at(moment);
+        const { startSeconds: from, endSeconds: to } = await source.readAt(moment);
         expect(from).toBeLessThanOrEqual(moment + 0.5);
         expect(to).toBeGreaterThan(moment - 0.5);
       }

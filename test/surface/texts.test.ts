@@ -87,7 +87,7 @@ function depsThat(rows: readonly ListedTask[], more: Partial<ToolDeps> = {}): To
         generate: unasked,
         finish: unasked,
         hasOtherPronunciation: unasked,
-        pace: unasked,
+        readCalibration: unasked,
       },
       close: async () => undefined,
     }),

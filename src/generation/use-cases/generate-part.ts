@@ -45,7 +45,7 @@ export interface PartOperations {
   hasOtherPronunciation(request: PartRequest): Promise<boolean>;
   finish(request: PartRequest, call: Pick<PartCall, "signal">): Promise<void>;
   /** Returns the ratio of actual to estimated length of this voice's earlier audio; 1 if too little is known. */
-  pace(voice: string | null): Promise<number>;
+  readCalibration(voice: string | null): Promise<number>;
 }
 
 export interface PartCall {

@@ -10,12 +10,12 @@ import { languageNotes } from "../../text-language.ts";
 import { type Call, type OpenCall, openCall } from "../call.ts";
 import { canonicalInput } from "../canonical-input.ts";
 import type { GenerationDeps } from "../deps.ts";
+import { readCalibration } from "../estimate-calibration.ts";
 import type { Job, JobEnd } from "../job/job.ts";
 import { type Jobs, MAX_JOB_STARTS } from "../job/jobs.ts";
 import { describePhase } from "../job/phase.ts";
 import { isAnswered, throwIfUnreachable, waitForJob } from "../job/wait-for-job.ts";
 import { explainCredits, lacksRemedy } from "../no-credits.ts";
-import { readPace } from "../pace.ts";
 import { respelledInput } from "../respelled-input.ts";
 import { storedInput } from "../stored-input.ts";
 import { taskFailedError } from "../task-failed-error.ts";
@@ -206,7 +206,7 @@ async function waitUntilStored(
 async function withCost(deps: GenerationDeps, error: AudioError, record: TaskRecord): Promise<AudioError> {
   const input = storedInput(record);
   if (input === null || !lacksRemedy(error)) return error;
-  return explainCredits(error, input, await readPace(deps, input.voice));
+  return explainCredits(error, input, await readCalibration(deps, input.voice));
 }
 
 /** Marks the record of a narration's part as listed, because the part was requested directly. */

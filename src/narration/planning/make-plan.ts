@@ -13,8 +13,8 @@ import { MAX_PARTS, type NarrationPlan, type PlannedPart, type Speaker, type Voi
 import { planDocument, planNarration } from "../text/plan-narration.ts";
 import { planTimeline } from "../timeline/plan-timeline.ts";
 import { chosenRemark, edgesRemark, planRemarks, titleOfChosen } from "./plan-remarks.ts";
-import { asRemarkOnWholeText, skippedRemark } from "./skipped-remarks.ts";
 import { applyPronunciations, type RespelledPart } from "./respelled-part.ts";
+import { asRemarkOnWholeText, skippedRemark } from "./skipped-remarks.ts";
 import { unusedSettingsRemark } from "./unused-settings.ts";
 
 export interface PlanOptions {

@@ -47,7 +47,7 @@ const MAX_CONCURRENT_READS = 64;
  * Returns the ratio of actual to estimated length of the parts with audio; `null` if no part has audio yet. Used for
  * display only.
  */
-function narrationPace(plan: StoredPlan, records: readonly (TaskRecord | null)[]): number | null {
+function computeOwnCalibration(plan: StoredPlan, records: readonly (TaskRecord | null)[]): number | null {
   let estimated = 0;
   let actual = 0;
   plan.parts.forEach((part, index) => {
@@ -100,7 +100,8 @@ export async function summarizeParts(
     const status = partStatus(record);
     return status === "saved" && partsWithProblems.has(index) ? "failed" : status;
   });
-  const pace = narrationPace(plan, records) ?? (await parts.pace(plan.settings.voice ?? null));
+  const calibration =
+    computeOwnCalibration(plan, records) ?? (await parts.readCalibration(plan.settings.voice ?? null));
   const tasks = new Set<string>();
   const partSummary = {
     alreadyPaid: 0,
@@ -117,14 +118,14 @@ export async function summarizeParts(
   plan.parts.forEach((part, index) => {
     const record = records[index] ?? null;
     const isSaved = statuses[index] === "saved";
-    const seconds = record?.audioSeconds ?? part.estimatedSeconds * pace;
+    const seconds = record?.audioSeconds ?? part.estimatedSeconds * calibration;
     partSummary.estimatedSeconds += seconds + part.pauseAfterSeconds;
     if (isSaved) partSummary.savedSeconds += record?.audioSeconds ?? 0;
     if (isSaved && record !== null && !bill.chargedByWork.has(workLookupKey(record.workId)))
       partSummary.alreadyPaid += 1;
     const task = JSON.stringify(partRequest(plan, state, index));
     const isToPay = !isSaved && !tasks.has(task);
-    const credits = isToPay ? chargeForSeconds(part.estimatedSeconds * pace) : 0;
+    const credits = isToPay ? chargeForSeconds(part.estimatedSeconds * calibration) : 0;
     estimates.push({ seconds: seconds + part.pauseAfterSeconds, credits });
     if (!isToPay) return;
     tasks.add(task);

@@ -23,12 +23,12 @@ const MAX_ID_CHARACTERS = 65_536;
 const REQUEST_TIMEOUT_MS = 60_000;
 
 /** Converts any error to the `ServiceError` that clients see. An internal error, such as a bug, becomes a 503. */
-function asServiceError(error: FastifyError, site: RouteDeps): ServiceError {
+function asServiceError(error: FastifyError, deps: RouteDeps): ServiceError {
   if (error instanceof ServiceError) return error;
   if (error.statusCode !== undefined && error.statusCode < 500) {
     return invalidRequestError("The request could not be understood.");
   }
-  site.onFault(error);
+  deps.onInternalError(error);
   return new ServiceError("temporarily_unavailable", "The service is temporarily unavailable.");
 }
 
@@ -37,7 +37,7 @@ function refuse(error: ServiceError, reply: FastifyReply): FastifyReply {
 }
 
 /** Builds the app. The caller makes it listen. */
-export function buildHttpApp(site: RouteDeps): FastifyInstance {
+export function buildHttpApp(deps: RouteDeps): FastifyInstance {
   const app = fastify({
     exposeHeadRoutes: false,
     forceCloseConnections: true,
@@ -48,17 +48,17 @@ export function buildHttpApp(site: RouteDeps): FastifyInstance {
   app.addHook("onRequest", async (request, reply) => {
     reply.header("cache-control", "no-store");
     // A request without a valid key gets 401, even if its path or method is unknown.
-    if (request.is404) requireAccount(site.directory, request);
+    if (request.is404) requireAccount(deps.directory, request);
   });
   readBodies(app);
-  app.setErrorHandler<FastifyError>((error, _request, reply) => refuse(asServiceError(error, site), reply));
+  app.setErrorHandler<FastifyError>((error, _request, reply) => refuse(asServiceError(error, deps), reply));
   app.setNotFoundHandler((_request: FastifyRequest, reply: FastifyReply) => refuse(notFoundError(), reply));
-  faultsRoute(app, site.faults);
+  faultsRoute(app, deps.faults);
   app.register(async (api) => {
-    authenticate(api, site.directory, site.faults);
-    registerCreateRoute(api, site);
-    registerQueryRoute(api, site);
-    registerContentRoute(api, site);
+    authenticate(api, deps.directory, deps.faults);
+    registerCreateRoute(api, deps);
+    registerQueryRoute(api, deps);
+    registerContentRoute(api, deps);
   });
   return app;
 }

@@ -14,5 +14,5 @@ export interface RouteDeps {
   /** Returns the server's address, which is known only after the server has started to listen. */
   readonly baseUrl: () => string;
   /** Receives internal errors, which clients must not see. */
-  readonly onFault: (error: unknown) => void;
+  readonly onInternalError: (error: unknown) => void;
 }

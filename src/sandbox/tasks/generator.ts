@@ -44,7 +44,7 @@ export interface GeneratorOptions {
   /** Minimum time from a task's creation to its end. Rendering may take longer. */
   readonly processingSeconds: number;
   /** Receives internal errors, such as a broken engine, which clients must not see. */
-  readonly onFault: (error: unknown) => void;
+  readonly onInternalError: (error: unknown) => void;
 }
 
 export class Generator {
@@ -73,7 +73,7 @@ export class Generator {
    * stops.
    */
   async #run(task: Task): Promise<void> {
-    const { clock, tasks, processingSeconds, onFault } = this.#options;
+    const { clock, tasks, processingSeconds, onInternalError } = this.#options;
     const stop = this.#stopping.signal;
     const totalMs = processingSeconds * 1000;
     try {
@@ -86,7 +86,7 @@ export class Generator {
       tasks.end(task, ending);
     } catch (error) {
       if (stop.aborted) return;
-      if (!(error instanceof GenerationFailure)) onFault(error);
+      if (!(error instanceof GenerationFailure)) onInternalError(error);
       const { code, message } = error instanceof GenerationFailure ? error : failed();
       tasks.end(task, { status: "failed", code, message });
     }

@@ -2,11 +2,12 @@
  * Puts `<sup>` and `<sub>` into words: a power, an ordinal, a unit, a formula, or a footnote mark. Evidence: form (the
  * text before the tag and inside it). Any other text in a tag is kept, separated from the word before it.
  */
-import { guessServedLanguage, type ServedLanguage } from "../../../text-language.ts";
+import type { Language } from "../../../contract/voices.ts";
+import { guessServiceLanguage } from "../../../text-language.ts";
 
 const SCRIPT = /(\p{N}{1,20}|\p{L}{1,40}|[^\p{L}\p{N}\s]|)<(su[pb])>([^<>]{1,200})<\/\2>/giu;
 
-const POWER: Readonly<Record<ServedLanguage, string>> = {
+const POWER: Readonly<Record<Language, string>> = {
   en: " to the power of ",
   es: " elevado a ",
   pt: " elevado a ",
@@ -22,12 +23,12 @@ const OPERATOR = /[=+*/×·−±]\s*$/u;
 const UNIT = /^(?:[kcmdnµμ]?m|ft|in|yd|mi|s)$/;
 const RAISED: Readonly<Record<string, string>> = { "2": "²", "3": "³", "-1": "⁻¹", "−1": "⁻¹" };
 
-function power(base: string, exponent: string, language: ServedLanguage | null): string {
+function power(base: string, exponent: string, language: Language | null): string {
   const words = language === null ? "^" : POWER[language];
   return words.includes("$") ? base + words.replace("$", exponent) : base + words + exponent;
 }
 
-function speakRaised(base: string, inner: string, language: ServedLanguage | null): string {
+function speakRaised(base: string, inner: string, language: Language | null): string {
   const isNumber = NUMBER.test(inner);
   if (UNIT.test(base) && RAISED[inner] !== undefined) return base + RAISED[inner];
   if (/^[ao]$/.test(inner) && /^(?:\p{N}+|n)$/iu.test(base)) return base + (inner === "a" ? "ª" : "º");
@@ -49,7 +50,7 @@ const lowered = (base: string, inner: string): string =>
 
 export function spellOutSuperscripts(text: string): string {
   if (!/<su[pb]>/i.test(text)) return text;
-  const language = guessServedLanguage(text);
+  const language = guessServiceLanguage(text);
   return text.replace(SCRIPT, (_, base: string, tag: string, inner: string, offset: number) => {
     const words = inner.trim();
     if (tag.toLowerCase() === "sub") return lowered(base, words);

@@ -4,13 +4,13 @@ import { oggCutter } from "./ogg.ts";
 import { createPieces, type Pieces } from "./pieces.ts";
 import {
   type Cutter,
+  createSegmentReader,
   DamagedError,
   MAX_WHOLE_BYTES,
   MAX_WHOLE_SECONDS,
   type Segment,
-  type Source,
-  segmented,
-} from "./segment.ts";
+  type SegmentReader,
+} from "./segment-reader.ts";
 import { MIME_TYPES, type Sound } from "./sounds.ts";
 import { buildWav, pcmLayout, samplesCutter, wavCutter } from "./wav.ts";
 
@@ -33,11 +33,11 @@ const looksRight: Readonly<Record<Sound["format"], (head: string) => boolean>> =
 };
 
 /** Opens a sound. @throws HostError, DamagedError */
-export async function openSource(sound: Sound): Promise<Source> {
+export async function openSound(sound: Sound): Promise<SegmentReader> {
   const { format, sizeBytes, seconds } = sound;
   const pieces = createPieces(sound.uri, sizeBytes);
   if (sizeBytes > MAX_WHOLE_BYTES || (seconds ?? 0) > MAX_WHOLE_SECONDS)
-    return segmented(pieces, await loadCutter(sound, pieces), seconds);
+    return createSegmentReader(pieces, await loadCutter(sound, pieces), seconds);
   const bytes = await pieces.read(0, sizeBytes);
   if (!looksRight[format](String.fromCharCode(...bytes.subarray(0, 4)))) throw new DamagedError();
   const segment: Segment = {
@@ -49,5 +49,5 @@ export async function openSource(sound: Sound): Promise<Source> {
     bytes: format === "pcm" ? buildWav(pcmLayout(sound.sampleRateHz), bytes) : bytes,
     mimeType: MIME_TYPES[format],
   };
-  return { seconds: Number.POSITIVE_INFINITY, at: async () => segment };
+  return { seconds: Number.POSITIVE_INFINITY, readAt: async () => segment };
 }

@@ -14,18 +14,18 @@ const MIN_TASKS = 5;
  */
 const MIN_ESTIMATE_SECONDS = 3;
 /**
- * Maximum of the factor that {@link computePace} returns; its inverse is the minimum. A ratio beyond these bounds has
+ * Maximum of the factor that {@link computeCalibration} returns; its inverse is the minimum. A ratio beyond these bounds has
  * another cause than the voice, so the bound is used instead.
  */
 const MAX_FACTOR = 2;
 
-interface MeasuredPace {
+interface MeasuredRatio {
   readonly voice: StoredInput["voice"];
   /** Actual seconds divided by estimated seconds. */
   readonly ratio: number;
 }
 
-function measuredPace(record: TaskRecord): MeasuredPace[] {
+function measureRatio(record: TaskRecord): MeasuredRatio[] {
   const input = storedInput(record);
   if (input === null || record.audioSeconds === null) return [];
   const estimated = estimateSeconds(input.spoken) / input.speed;
@@ -48,8 +48,8 @@ function median(numbers: readonly number[]): number {
  * @param records of finished tasks, in any order
  * @returns 0.5 to 2; 1 if there are too few tasks
  */
-export function computePace(records: readonly TaskRecord[], voice: string | null): number {
-  const all = records.flatMap(measuredPace);
+export function computeCalibration(records: readonly TaskRecord[], voice: string | null): number {
+  const all = records.flatMap(measureRatio);
   const ofVoice = all.filter((one) => one.voice === voice);
   const ratios = (ofVoice.length >= MIN_TASKS ? ofVoice : all).map(({ ratio }) => ratio);
   if (ratios.length < MIN_TASKS) return 1;
@@ -57,13 +57,13 @@ export function computePace(records: readonly TaskRecord[], voice: string | null
 }
 
 /** Computes the pace from the ledger. Returns 1 if the ledger fails, because an estimate is not worth an error. */
-export async function readPace(
+export async function readCalibration(
   { ledger, log }: Pick<GenerationDeps, "ledger" | "log">,
   voice: string | null,
 ): Promise<number> {
   try {
     const records = await ledger.list({ apiKeys: "own", status: "succeeded", limit: MAX_TASKS });
-    return computePace(records, voice);
+    return computeCalibration(records, voice);
   } catch (error) {
     log.debug(`an estimate was not calibrated: ${String(error)}`);
     return 1;

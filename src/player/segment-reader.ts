@@ -13,10 +13,10 @@ export interface Segment {
 }
 
 /** A sound of any length, which is read in segments. */
-export interface Source {
+export interface SegmentReader {
   readonly seconds: number;
   /** Reads the segment that contains a moment. @throws HostError, DamagedError */
-  at(seconds: number): Promise<Segment>;
+  readAt(seconds: number): Promise<Segment>;
 }
 
 /** Thrown if bytes do not match the format of their file. */
@@ -58,15 +58,15 @@ export type Cut = Omit<Segment, "isLast">;
 /** Cuts segments from a file of one format. */
 export interface Cutter {
   /** Offset in the file at which the sound begins. */
-  readonly start: number;
-  readonly end: number;
+  readonly startOffset: number;
+  readonly endOffset: number;
   /** Duration of the sound, or null if the file does not state it. */
   readonly seconds: number | null;
   /** Number of bytes of a segment in the file. Segments are small, because decoded sound takes much memory. */
   readonly segmentBytes: number;
   /** Number of bytes before a segment that are needed to decode it. */
-  readonly before: number;
-  readonly after: number;
+  readonly bytesBefore: number;
+  readonly bytesAfter: number;
   /**
    * Cuts out a segment: all frames that begin at file positions from `begin` up to, but not including, `end`.
    *
@@ -80,21 +80,25 @@ export interface Cutter {
  * Divides a file into segments of equal size. The start time of a segment is estimated until the previous segment has
  * been read.
  */
-export function segmented(pieces: Pieces, cutter: Cutter, secondsTold: number | null): Source {
-  const size = cutter.end - cutter.start;
+export function createSegmentReader(
+  pieces: Pieces,
+  cutter: Cutter,
+  statedSeconds: number | null,
+): SegmentReader {
+  const size = cutter.endOffset - cutter.startOffset;
   const { segmentBytes } = cutter;
   // If no duration is stated, assume 64 kbit/s, the usual bitrate of speech.
-  const seconds = cutter.seconds ?? secondsTold ?? size / 8000;
+  const seconds = cutter.seconds ?? statedSeconds ?? size / 8000;
   const starts = new Map<number, number>([[0, 0]]);
   const count = Math.max(1, Math.ceil(size / segmentBytes));
   const estimated = (index: number): number => ((index * segmentBytes) / size) * seconds;
   const startOf = (index: number): number => starts.get(index) ?? estimated(index);
 
   const load = async (index: number): Promise<Segment> => {
-    const begin = cutter.start + index * segmentBytes;
-    const end = index === count - 1 ? cutter.end : begin + segmentBytes;
-    const first = Math.max(cutter.start, begin - cutter.before);
-    const bytes = await pieces.read(first, Math.min(cutter.end, end + cutter.after) - first);
+    const begin = cutter.startOffset + index * segmentBytes;
+    const end = index === count - 1 ? cutter.endOffset : begin + segmentBytes;
+    const first = Math.max(cutter.startOffset, begin - cutter.bytesBefore);
+    const bytes = await pieces.read(first, Math.min(cutter.endOffset, end + cutter.bytesAfter) - first);
     const cut = cutter.cut(bytes, first, begin, end, startOf(index));
     const segment = { ...cut, isLast: index === count - 1 };
     starts.set(index, segment.startSeconds);
@@ -104,7 +108,7 @@ export function segmented(pieces: Pieces, cutter: Cutter, secondsTold: number | 
 
   return {
     seconds,
-    async at(moment) {
+    async readAt(moment) {
       let index = Math.min(count - 1, Math.max(0, Math.floor((moment / seconds) * count)));
       while (index > 0 && startOf(index) > moment) index -= 1;
       while (index < count - 1 && startOf(index + 1) <= moment) index += 1;
