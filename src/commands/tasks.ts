@@ -145,7 +145,7 @@ async function readListing(limit: number): Promise<Listing> {
         page: pageEntryOfNarration(row, bill),
       })),
     ].sort((a, b) => b.atMs - a.atMs);
-    const otherOrigins = all.length === 0 ? await ledger.store.otherOrigins() : [];
+    const otherOrigins = all.length === 0 ? await ledger.store.recordSearch.findOtherOrigins() : [];
     return { entries: all, emptyMessage: printable(noRequestsMessage(address, otherOrigins)) };
   } finally {
     await ledger.store.close();

@@ -44,7 +44,7 @@ export interface Generation {
   loadCallHandles(): Promise<{
     start(request: GenerateRequest, call: Call): Promise<CallHandleOrView<TaskView>>;
     /** Finds a call handle of this API key, whether of a request or of a narration; `null` if there is none. */
-    findCallHandle(handle: string): Promise<CallHandle | null>;
+    findCallHandle(handleId: string): Promise<CallHandle | null>;
     readonly callHandleOperations: CallHandleOperations<TaskView>;
   }>;
   getTask(taskId: string, call: Call): Promise<TaskView>;
@@ -95,7 +95,7 @@ export function createGeneration(deps: GenerationDeps): Generation {
       const callHandleOperations = await callHandles;
       return {
         start: (request, call) => callHandleOperations.start(identifiedRequest(request), request, call),
-        findCallHandle: (handle) => deps.ledger.store.findCallHandle(handle),
+        findCallHandle: (handleId) => deps.ledger.store.callHandles.find(handleId),
         callHandleOperations,
       };
     },

@@ -12,13 +12,15 @@ import {
   taskLookupKey,
   workLookupKey,
 } from "./identity.ts";
-import type { AdmitRequest, LedgerIdentity, LedgerStore, ListQuery } from "./ledger-store.ts";
+import type { LedgerIdentity, LedgerStore } from "./ledger-store.ts";
 import { applyEvent, type TaskEvent, withoutSend } from "./lifecycle.ts";
 import { type TaskRecord, toRow } from "./record.ts";
 import type { Admission, AdmissionLimits } from "./rules/admission.ts";
 import type { SlotRelease } from "./rules/api-key-state.ts";
 import { durabilityOf } from "./rules/durability.ts";
 import { eachTaskOnce } from "./rules/shared-task.ts";
+import type { AdmitRequest } from "./store/admission-store.ts";
+import type { ListQuery } from "./store/record-search.ts";
 import { StoredRecords } from "./stored-records.ts";
 
 /**
@@ -43,6 +45,10 @@ export type AdmissionResult =
   | Exclude<Admission, { readonly kind: "admitted" | "conflict" }>;
 
 export class Ledger {
+  /**
+   * Offers what needs no parsed record, such as pauses, call handles and narrations. Records are read and changed by
+   * the methods of this class alone, because the store does not parse them.
+   */
   readonly store: LedgerStore;
   readonly identity: LedgerIdentity;
   readonly leaseTtlMs: number;
@@ -100,7 +106,7 @@ export class Ledger {
    */
   async list(query: ListQuery): Promise<TaskRecord[]> {
     for (let { limit } = query; ; limit *= 2) {
-      const stored = await this.store.list({ ...query, limit });
+      const stored = await this.store.recordSearch.list({ ...query, limit });
       const records = stored.flatMap((value) => this.#stored.readLeniently(value) ?? []);
       const eachTask = eachTaskOnce(records, this.identity.keyId);
       if (eachTask.length >= query.limit || stored.length < limit) return eachTask.slice(0, query.limit);
@@ -113,7 +119,7 @@ export class Ledger {
    */
   async #findByLookupKey(lookupKey: string): Promise<TaskRecord[]> {
     const records: TaskRecord[] = [];
-    for (const stored of await this.store.findByLookupKey(lookupKey)) {
+    for (const stored of await this.store.recordSearch.findByLookupKey(lookupKey)) {
       const isOwn = stored.keyId === this.identity.keyId;
       const record = isOwn ? await this.#stored.read(stored) : this.#stored.readLeniently(stored);
       if (record !== null) records.push(record);
@@ -160,7 +166,7 @@ export class Ledger {
     for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {
       const next = applyEvent(current, event);
       if (next === current && expectedRevision !== null) {
-        if (slot !== undefined && tries === 0) await this.store.releaseSlot(slot);
+        if (slot !== undefined && tries === 0) await this.store.admissions.releaseSlot(slot);
         if (lease === "release") await this.store.releaseLease(recordId);
         return current;
       }
@@ -214,7 +220,7 @@ export class Ledger {
         return { kind: "changed", record: current, isLeaseLost: false };
       }
       const after = { ...next, revision: nextRevision(current) };
-      const admission = await this.store.admit({
+      const admission = await this.store.admissions.admit({
         ...limits,
         after: toRow(after),
         expectedRevision: current.revision,
@@ -241,7 +247,7 @@ export class Ledger {
     const stored = await this.get(record.recordId);
     const slot: SlotRelease = { sendId, outcome: "unsent" };
     if (stored === null) {
-      await this.store.releaseSlot(slot);
+      await this.store.admissions.releaseSlot(slot);
       return null;
     }
     return await this.apply(stored, { kind: "notAccepted", sendId }, { slot });

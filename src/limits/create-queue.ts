@@ -124,7 +124,7 @@ export class CreateQueue {
   async #refuseOverBudget({ record }: QueuedCreate): Promise<void> {
     const { creditBudget, ledger } = this.#options;
     if (creditBudget === null || record.status === "unresolved") return;
-    const spent = await ledger.store.spentCredits(BUDGET_WINDOW_MS);
+    const spent = await ledger.store.admissions.sumSpentCredits(BUDGET_WINDOW_MS);
     if (spent + RESERVED_CREDITS > creditBudget) throw overBudgetError(creditBudget, spent);
   }
 

@@ -73,7 +73,7 @@ export class Limits {
     if (limitClass === "reads") return;
     await this.background.writeNowOrLater("a pause", async () => {
       const leftMs = endsAtMs - clock.steadyMs();
-      if (leftMs > 0) await ledger.store.pause(leftMs);
+      if (leftMs > 0) await ledger.store.admissions.pause(leftMs);
     });
   }
 
@@ -83,7 +83,9 @@ export class Limits {
     const nowMs = clock.wallMs();
     const sinceMidnightMs = nowMs - new Date(nowMs).setHours(0, 0, 0, 0);
     const [today = 0, last7Days = 0, last30Days = 0, lastDay = 0] = await Promise.all(
-      [sinceMidnightMs, 7 * DAY_MS, 30 * DAY_MS, DAY_MS].map((ms) => ledger.store.spentCredits(ms)),
+      [sinceMidnightMs, 7 * DAY_MS, 30 * DAY_MS, DAY_MS].map((ms) =>
+        ledger.store.admissions.sumSpentCredits(ms),
+      ),
     );
     const budget =
       creditBudget === null ? null : { credits: creditBudget, left: Math.max(0, creditBudget - lastDay) };

@@ -9,8 +9,8 @@ import {
   callHandleStatus,
   type WorkingStatus,
 } from "../generation/call-handles/call-handle-status.ts";
-import type { LedgerStore } from "../ledger/ledger-store.ts";
 import type { CallHandle } from "../ledger/rules/call-handle.ts";
+import type { CallHandleStore } from "../ledger/store/call-handle-store.ts";
 import type { ProcessId } from "../process-id.ts";
 import type { NarrationDrivers } from "./driving/narration-drivers.ts";
 import { withCancelledHandle, withoutEndedProcesses } from "./state/narration-callers.ts";
@@ -23,7 +23,7 @@ export interface NarrationCallHandlesDeps {
   readonly repository: NarrationRepository;
   readonly computeFigures: ComputeFigures;
   readonly clock: Pick<Clock, "wallMs">;
-  readonly store: Pick<LedgerStore, "findCallHandle">;
+  readonly callHandles: Pick<CallHandleStore, "find">;
   readonly processId: ProcessId;
   readonly drivers: Pick<NarrationDrivers, "has" | "start" | "refresh">;
 }
@@ -36,7 +36,7 @@ export class NarrationCallHandles implements CallHandleOperations<NarrationView>
   }
 
   async getStatus(knownHandle: CallHandle): Promise<CallHandleStatus<NarrationView>> {
-    const { repository, store, processId: self, drivers } = this.#deps;
+    const { repository, callHandles, processId, drivers } = this.#deps;
     const narrationId = knownHandle.targetId;
     const narration = await repository.get(narrationId);
     const { state, leaseOwner } = narration;
@@ -44,12 +44,12 @@ export class NarrationCallHandles implements CallHandleOperations<NarrationView>
     const handle =
       state.status === "running"
         ? knownHandle
-        : ((await store.findCallHandle(knownHandle.handleId)) ?? knownHandle);
+        : ((await callHandles.find(knownHandle.handleId)) ?? knownHandle);
     if (handle.end === null) {
       if (state.status === "running" && leaseOwner === null && !drivers.has(narrationId)) {
         // The process that drove the narration has ended. Continue the narration in this process. This needs no new
         // consent, because the agreed `max_credits` still applies.
-        await repository.change(narrationId, (before) => withoutEndedProcesses(before, self));
+        await repository.change(narrationId, (before) => withoutEndedProcesses(before, processId));
         drivers.start(narrationId);
       }
       return await this.working(handle, state);

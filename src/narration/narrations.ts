@@ -134,7 +134,7 @@ export class NarrationService implements Narrations {
       drivers,
       computeFigures,
       clock,
-      store: ledger.store,
+      callHandles: ledger.store.callHandles,
       processId,
     });
   }

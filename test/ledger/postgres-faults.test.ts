@@ -112,7 +112,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("an outage", () => {
     await Promise.all([
       expectAway(store.get("record-1"), /nothing listens there/),
       expectAway(claim(store), /nothing listens there/),
-      expectAway(store.findByLookupKey("x"), /nothing listens there/),
+      expectAway(store.recordSearch.findByLookupKey("x"), /nothing listens there/),
     ]);
     // The following steps of the same tool call.
     await expectAway(store.get("record-1"), /nothing listens there/);
@@ -202,7 +202,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a lost answer", () => {
     const budget = { credits: 150, windowMs: DAY_MS };
     const sendId = randomUUID();
     const ask = { ...limits, after, budget, expectedRevision: 1, sendId };
-    expect(await losing(() => store.admit(ask))).toEqual({ kind: "admitted" });
+    expect(await losing(() => store.admissions.admit(ask))).toEqual({ kind: "admitted" });
     const accepted = toRow({ ...waiting, status: "queued", taskId: "t", revision: 3, spend });
     const write = { keyId: "account", recordId: "lost", expectedRevision: 2, after: accepted };
     const slot = { sendId, outcome: "counts" } as const;
@@ -212,7 +212,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a lost answer", () => {
     expect(await losing(() => store.heartbeat(["lost"]))).toEqual([]);
     await losing(() => store.documents.set("plan", "text"));
     expect(await store.documents.get("plan")).toBe("text");
-    expect(await store.spentCredits(DAY_MS)).toBe(150);
+    expect(await store.admissions.sumSpentCredits(DAY_MS)).toBe(150);
     const [state] = await server.command("SELECT state FROM agm_api_keys");
     expect(JSON.parse((state as { state: string }).state).slots).toHaveLength(1); // one column was asked for
   });
@@ -296,7 +296,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a database", () => {
         for (let round = 0; round < 10; round += 1) await Promise.all([admit(store, keyId), doctor.check()]);
       }),
     );
-    expect(await openShared(url).spentCredits(DAY_MS)).toBe(60 * 150);
+    expect(await openShared(url).admissions.sumSpentCredits(DAY_MS)).toBe(60 * 150);
     expect(logged.filter((line) => line.includes("deadlock"))).toEqual([]);
   });
 
@@ -403,7 +403,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a database", () => {
     const path = `/${"a long folder/".repeat(5000)}file.mp3`;
     const files = [{ path, sizeBytes: 1, sha256: "0", savedAtMs: 1, matchesFormat: true }];
     await claim(store, { status: "succeeded", files });
-    expect(await store.findByLookupKey(pathLookupKey(path))).toHaveLength(1);
+    expect(await store.recordSearch.findByLookupKey(pathLookupKey(path))).toHaveLength(1);
     expect(await store.get("nobody's \0 id")).toBeUndefined();
   });
 
@@ -566,7 +566,7 @@ describe.skipIf(whyNoPostgres() !== undefined || whyNoPgBouncer() !== undefined)
       const stores = keys.map((keyId) => ({ keyId, store: openShared(bouncer.url, { keyId }) }));
       const round = () => Promise.all(stores.map(({ keyId, store }) => admit(store, keyId)));
       for (let at = 0; at < 5; at += 1) await round();
-      expect(await openShared(server.url).spentCredits(DAY_MS)).toBe(30 * 150);
+      expect(await openShared(server.url).admissions.sumSpentCredits(DAY_MS)).toBe(30 * 150);
       expect(await stores[0]?.store.check()).toEqual([]);
       await server.kill();
       const bridged = round();

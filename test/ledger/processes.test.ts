@@ -145,7 +145,7 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       expect(admitted.filter((recordId) => stored.get(recordId)?.status !== "unresolved")).toEqual([]);
       // Transactions are not applied partly: the sums match the records, also those that were never acknowledged.
       const spent = listed.reduce((sum, { spend }) => sum + (spend?.credits ?? 0), 0);
-      expect(await ledger.store.spentCredits(DAY_MS)).toBe(spent);
+      expect(await ledger.store.admissions.sumSpentCredits(DAY_MS)).toBe(spent);
     }, 120_000);
 
     it("leave slot, place and credits to the next, at whichever step of an admission they are killed", async () => {
@@ -188,7 +188,7 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
           kind: "admitted",
         });
       } else expect(await ledger.requestAdmission(next, "next", one)).toMatchObject({ kind: "admitted" });
-      expect(await ledger.store.spentCredits(DAY_MS)).toBe(150);
+      expect(await ledger.store.admissions.sumSpentCredits(DAY_MS)).toBe(150);
       return found?.status;
     }
 

@@ -92,7 +92,7 @@ async function damage(ledger: Ledger, record: TaskRecord, value: string): Promis
 }
 
 async function rawText(ledger: Ledger, { workId }: TaskRecord): Promise<string | undefined> {
-  return (await ledger.store.findByLookupKey(workLookupKey(workId)))[0]?.value;
+  return (await ledger.store.recordSearch.findByLookupKey(workLookupKey(workId)))[0]?.value;
 }
 
 const textOf = (record: object): string => JSON.stringify(record);
@@ -259,11 +259,11 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       const unused = await sent(ledger, claim, "send-1");
       const back = await ledger.releaseAdmission(unused, "send-1");
       expect(back).toEqual({ ...claim, revision: unused.revision + 1 });
-      expect(await ledger.store.spentCredits(BUDGET_WINDOW_MS)).toBe(0);
+      expect(await ledger.store.admissions.sumSpentCredits(BUDGET_WINDOW_MS)).toBe(0);
       const again = await sent(ledger, back ?? claim, "send-2");
-      expect(await ledger.store.spentCredits(BUDGET_WINDOW_MS)).toBe(150);
+      expect(await ledger.store.admissions.sumSpentCredits(BUDGET_WINDOW_MS)).toBe(150);
       const waiting = await ledger.apply(again, { kind: "notAccepted", sendId: "send-2" });
-      expect(await ledger.store.spentCredits(BUDGET_WINDOW_MS)).toBe(0);
+      expect(await ledger.store.admissions.sumSpentCredits(BUDGET_WINDOW_MS)).toBe(0);
       const error = { code: "invalid_request", message: "No." };
       const refused = await ledger.apply(waiting ?? again, { kind: "refused", error, atMs: WALL_MS });
       expect(refused).toMatchObject({ status: "waiting", refusal: { error } });

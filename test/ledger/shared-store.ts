@@ -51,7 +51,7 @@ export async function admit(store: LedgerStore, keyId = "account") {
   const after = toRow({ ...waiting, status: "unresolved", revision: waiting.revision + 1, spend });
   const limits = { maxCreates: 1000, windowMs: 60_000, maxInFlight: 1000, unansweredPlaceTtlMs: 30_000 };
   const budget = { credits: 1_000_000, windowMs: 24 * 60 * 60_000 };
-  return store.admit({
+  return store.admissions.admit({
     ...limits,
     ...{ after, budget, expectedRevision: waiting.revision, sendId: randomUUID(), narrationId: null },
   });

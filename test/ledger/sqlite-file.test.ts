@@ -75,14 +75,14 @@ class RecordingEngine extends SqliteEngine {
 /** Calls every method of the store that looks for records. */
 async function lookUp(store: LedgerStore): Promise<void> {
   for (const accounts of ["own", "all"] as const) {
-    await store.list({ apiKeys: accounts, limit: 20 });
-    await store.list({ apiKeys: accounts, limit: 20, openOnly: true });
-    await store.list({ apiKeys: accounts, limit: 20, status: "failed" });
-    await store.list({ apiKeys: accounts, limit: 20, status: "unresolved" });
+    await store.recordSearch.list({ apiKeys: accounts, limit: 20 });
+    await store.recordSearch.list({ apiKeys: accounts, limit: 20, openOnly: true });
+    await store.recordSearch.list({ apiKeys: accounts, limit: 20, status: "failed" });
+    await store.recordSearch.list({ apiKeys: accounts, limit: 20, status: "unresolved" });
   }
-  await store.findByLookupKey(workLookupKey("work 500"));
-  await store.findByLookupKey(taskLookupKey(identity.origin, "task 500"));
-  await store.findByLookupKey(pathLookupKey("/nowhere"));
+  await store.recordSearch.findByLookupKey(workLookupKey("work 500"));
+  await store.recordSearch.findByLookupKey(taskLookupKey(identity.origin, "task 500"));
+  await store.recordSearch.findByLookupKey(pathLookupKey("/nowhere"));
 }
 
 describe("the ledger's folder", () => {

@@ -61,7 +61,7 @@ describe("on one machine", () => {
     const desk = new Desk(bench);
     const path = `/audio/${desk.keyId}.mp3`;
     await desk.put(desk.record({ status: "succeeded", taskId: "t", files: [savedAt(path)] }));
-    expect(await new Desk(bench).store().findByLookupKey(pathLookupKey(path))).toHaveLength(1);
+    expect(await new Desk(bench).store().recordSearch.findByLookupKey(pathLookupKey(path))).toHaveLength(1);
   });
 
   it("the cost of a record remains when the sums of two days ago are dropped", async () => {
@@ -71,6 +71,6 @@ describe("on one machine", () => {
     await desk.create("accepted");
     // Its sum has expired, so nothing is subtracted from another one.
     await desk.end(record, 10);
-    expect(await desk.store().spentCredits(DAY_MS)).toBe(160);
+    expect(await desk.store().admissions.sumSpentCredits(DAY_MS)).toBe(160);
   });
 });

@@ -28,12 +28,13 @@ type Changes = Partial<Pick<LimitsOptions, "timeScale" | "creditBudget">>;
 /** `away`: no operation arrives. `answers_lost`: every operation arrives, but no answer returns. */
 type Trouble = "none" | "away" | "answers_lost";
 
-/** A store, or a part of it, whose faults a test switches on and off. */
+/** A store with all its parts, whose faults a test switches on and off. */
 function troubled<T extends object>(inner: T, trouble: () => Trouble): T {
   const lost = (): AudioError => new AudioError("store_unavailable", "gone", { retryable: true });
   return new Proxy(inner, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name);
+      if (typeof member === "object" && member !== null) return troubled(member, trouble);
       if (typeof member !== "function") return member;
       return async (...args: unknown[]): Promise<unknown> => {
         const now = trouble();
@@ -117,7 +118,7 @@ export class Process {
   /** No response arrived. */
   async leaveUnanswered({ sendId }: AdmittedCreate): Promise<void> {
     this.limits.background.clearPending(sendId);
-    await this.ledger.store.releaseSlot({ sendId, outcome: "counts" });
+    await this.ledger.store.admissions.releaseSlot({ sendId, outcome: "counts" });
   }
 
   /** The task has ended, and this process has seen that. */
@@ -138,7 +139,7 @@ export class Process {
   }
 
   async spent(): Promise<number> {
-    return await this.ledger.store.spentCredits(BUDGET_WINDOW_MS);
+    return await this.ledger.store.admissions.sumSpentCredits(BUDGET_WINDOW_MS);
   }
 
   #observed(record: TaskRecord, changes: Partial<ObservedTask>): TaskEvent {

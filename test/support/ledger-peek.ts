@@ -83,7 +83,7 @@ export class LedgerPeek {
 
   /** Credits that the budget counts. */
   async countedCredits(): Promise<number> {
-    return await this.#ledger.store.spentCredits(BUDGET_WINDOW_MS);
+    return await this.#ledger.store.admissions.sumSpentCredits(BUDGET_WINDOW_MS);
   }
 
   integrity(): string {

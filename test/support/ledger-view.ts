@@ -50,7 +50,7 @@ export class LedgerView {
 
   /** The credits that the budget counts, for the whole origin. */
   spentCredits(): Promise<number> {
-    return this.#ledger.store.spentCredits(BUDGET_WINDOW_MS);
+    return this.#ledger.store.admissions.sumSpentCredits(BUDGET_WINDOW_MS);
   }
 
   /** Names of the records that take a place in flight. */

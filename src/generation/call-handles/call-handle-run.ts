@@ -84,7 +84,7 @@ export class CallHandleRun implements BeforeJob {
 
   async prepare(draft: TaskRecord): Promise<TaskRecord> {
     if (this.#handle === null) return await this.#open(draft);
-    const handle = await this.#deps.ledger.store.findCallHandle(this.#handle.handleId);
+    const handle = await this.#deps.ledger.store.callHandles.find(this.#handle.handleId);
     if (handle === null || handle.endedAtMs !== null) throw new CallHandleEndedError("the handle has ended");
     // After a failed attempt, only a new call may begin another attempt.
     if (hasFailedAttempt({ record: draft, handle })) throw taskFailedError(draft);
@@ -99,7 +99,7 @@ export class CallHandleRun implements BeforeJob {
     const { record } = await ledger.acquireLease(draftRecord);
     const { keyId, recordId: targetId } = record;
     const draft = { handleId: randomUUID(), keyId, targetId, openedAtMs: clock.wallMs() };
-    this.#handle = await ledger.store.openCallHandle(draft, this.#saveOptions);
+    this.#handle = await ledger.store.callHandles.open(draft, this.#saveOptions);
     if (this.#handle === null) throw new CallHandleNotNeededError("the ledger has lost the record");
     this.#onOpened({ handle: this.#handle, record });
     // Take the file name from this call, because this call sends the request.

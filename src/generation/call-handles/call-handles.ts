@@ -121,7 +121,7 @@ export class CallHandles implements CallHandleOperations<TaskView> {
 
   async cancel(knownHandle: CallHandle): Promise<void> {
     const { ledger, clock } = this.#deps;
-    const { handleId, end } = await ledger.store.cancelCallHandle(knownHandle, clock.wallMs());
+    const { handleId, end } = await ledger.store.callHandles.cancel(knownHandle, clock.wallMs());
     if (end?.kind === "cancelled") this.#running.get(handleId)?.run.abort();
   }
 
@@ -180,7 +180,7 @@ export class CallHandles implements CallHandleOperations<TaskView> {
     // Do not store an error while another process holds the lease. That process may still repeat the request, and then
     // stores how the request ends.
     if (record !== null && !(await ledger.acquireLease(record)).isOurs) return;
-    await ledger.store.endCallHandle(opened.handle, end, clock.wallMs());
+    await ledger.store.callHandles.end(opened.handle, end, clock.wallMs());
   }
 
   async #ended(

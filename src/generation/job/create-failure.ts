@@ -58,7 +58,9 @@ export async function handleCreateFailure(
     job.unansweredAttempt = record.attempt;
     // The service responded (503) without accepting the create, so a cancelled job may stop instead of sending again.
     if (decision.kind === "unavailable" && !hadBeenSent) job.endUnansweredCreate();
-    await limits.background.writeNowOrLater("the end of a create", () => ledger.store.releaseSlot(slot));
+    await limits.background.writeNowOrLater("the end of a create", () =>
+      ledger.store.admissions.releaseSlot(slot),
+    );
   } else {
     job.record = (await recordNotAccepted(job, deps, { kind: "notAccepted", sendId }, slot)) ?? job.record;
     limits.creates.wake();

@@ -136,7 +136,7 @@ async function send(
     limits.background.clearPending(admitted.sendId);
     if (!(error instanceof AudioError)) {
       await limits.background.writeNowOrLater("the end of a create", () =>
-        deps.ledger.store.releaseSlot(slot),
+        deps.ledger.store.admissions.releaseSlot(slot),
       );
       throw error;
     }

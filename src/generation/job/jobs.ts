@@ -200,7 +200,7 @@ export class Jobs {
   /** Whether a caller still wants the free repeat of a failed task. The admission checks the same again. */
   async #isRepeatWanted({ record, isForHandles }: Job): Promise<boolean> {
     if (!isForHandles || record.status !== "failed") return true;
-    return await this.#deps.ledger.store.hasWantedCallHandle(record.recordId).catch(() => true);
+    return await this.#deps.ledger.store.callHandles.hasWanted(record.recordId).catch(() => true);
   }
 
   /** Stops every job. A create in progress gets a moment for its response. Accepted tasks stay recorded. */

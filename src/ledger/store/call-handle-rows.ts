@@ -1,9 +1,9 @@
 /** Parses rows of call handles, and builds the statements that read and write them. */
 import { z } from "zod";
 import { type CallHandle, handleEndSchema, saveOptionsSchema } from "../rules/call-handle.ts";
-import { type Viewer, visibleCondition } from "./narration-rows.ts";
 import { readableRows } from "./record-rows.ts";
 import { type Rows, type Statement, sql } from "./sql-engine.ts";
+import { type Viewer, visibleCondition } from "./viewer.ts";
 
 function parsed(text: string): unknown {
   try {

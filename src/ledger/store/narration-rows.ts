@@ -1,20 +1,10 @@
 /** Parses rows of narrations and of their bills, and builds the statements that read and write them. */
 import { z } from "zod";
-import type { KeyId } from "../identity.ts";
 import type { BillLine } from "../rules/bill.ts";
 import type { Lease } from "../rules/lease.ts";
 import { leaseRow, leaseValues, readableRows } from "./record-rows.ts";
 import { type Rows, type Statement, sql } from "./sql-engine.ts";
-
-/**
- * A reader of the ledger. The reader sees the entries of its own API key, and of all other keys that its machine has
- * used.
- */
-export interface Viewer {
-  readonly origin: string;
-  readonly keyId: KeyId;
-  readonly machineId: string;
-}
+import { type Viewer, visibleCondition } from "./viewer.ts";
 
 const rowSchema = z
   .object({
@@ -52,26 +42,6 @@ export function narrationLimit(state: string): { readonly isWanted: boolean; rea
     return { isWanted: false, maxCredits: 0 };
   }
 }
-
-/**
- * Returns the SQL condition for visible rows: those of the current API key and of all other API keys that this machine
- * has used. The condition has two parameters: key id and machine id.
- */
-export const visibleCondition = (
-  table: string,
-): string => `(${table}.key_id = ? OR EXISTS (SELECT 1 FROM agm_machine_keys m
-  WHERE m.machine_id = ? AND m.key_id = ${table}.key_id))`;
-
-/**
- * Records that this machine has used an API key. The records and narrations of this API key then stay visible after the
- * settings change to another one.
- */
-export const saveMachineKey = ({ keyId, machineId }: Pick<Viewer, "keyId" | "machineId">): Statement =>
-  sql(
-    "INSERT INTO agm_machine_keys (machine_id, key_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
-    machineId,
-    keyId,
-  );
 
 /**
  * Selects at most one narration with this id: that of the viewer's own API key or, if there is none, the oldest visible

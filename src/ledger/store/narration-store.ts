@@ -14,13 +14,12 @@ import {
   loadBill,
   type NarrationRow,
   newestNarrations,
-  saveMachineKey,
   saveNarrationLease,
   selectNarration,
   toNarrationRow,
-  type Viewer,
 } from "./narration-rows.ts";
 import { type SqlEngine, type Statement, sql } from "./sql-engine.ts";
+import { saveMachineKey, type Viewer } from "./viewer.ts";
 
 export interface StoredNarration {
   readonly narrationId: string;
@@ -55,7 +54,7 @@ export interface NarrationStoreOptions {
   readonly engine: SqlEngine;
   readonly documents: Keyv<unknown>;
   readonly viewer: Viewer;
-  readonly owner: ProcessId;
+  readonly processId: ProcessId;
 }
 
 const planName = (keyId: string, narrationId: string): string => `plan:${keyId}/${narrationId}`;
@@ -141,20 +140,20 @@ export class NarrationStore {
    * @returns the owner of the lease now; `null` if there is no such narration
    */
   acquireLease({ narrationId, leaseTtlMs, replacing }: NarrationLeaseRequest): Promise<ProcessId | null> {
-    const { owner } = this.#options;
+    const { processId } = this.#options;
     return this.#decide(narrationId, "process_kill", (row, nowMs) => {
       if (row === undefined) return { result: null };
-      const acquired = acquiredLease(row.lease, { owner, ttlMs: leaseTtlMs, replacing }, nowMs);
+      const acquired = acquiredLease(row.lease, { owner: processId, ttlMs: leaseTtlMs, replacing }, nowMs);
       const isSame = acquired.atMs === row.lease?.atMs && acquired.owner === row.lease.owner;
       return { result: acquired.owner, save: isSame ? [] : [saveNarrationLease(row, acquired)] };
     });
   }
 
   release(narrationId: string): Promise<void> {
-    const { owner } = this.#options;
+    const { processId } = this.#options;
     return this.#decide(narrationId, "process_kill", (row) => ({
       result: undefined,
-      save: row?.lease?.owner === owner ? [saveNarrationLease(row, null)] : [],
+      save: row?.lease?.owner === processId ? [saveNarrationLease(row, null)] : [],
     }));
   }
 

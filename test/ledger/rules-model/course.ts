@@ -233,7 +233,7 @@ class Run {
       if (!(error instanceof Died)) throw error;
     }
     this.#lostAnswer = null;
-    this.#truth.checkSum(await this.#observer.spentCredits(BUDGET_WINDOW_MS));
+    this.#truth.checkSum(await this.#observer.admissions.sumSpentCredits(BUDGET_WINDOW_MS));
   }
 
   /** When everything has ended and enough time has passed, both keys may send again. */
@@ -325,7 +325,7 @@ class Run {
         const { ms } = command;
         return await this.#operate(
           process,
-          () => process.store.pause(ms),
+          () => process.store.admissions.pause(ms),
           () => this.#truth.paused(process, ms),
         );
       }
@@ -407,7 +407,7 @@ class Run {
     const answer = await this.#operate(
       process,
       () =>
-        process.store.admit({
+        process.store.admissions.admit({
           after: toRow(after),
           expectedRevision: known.revision,
           sendId,
@@ -547,7 +547,7 @@ class Run {
   #releaseSlot(process: Process, slot: SlotRelease): Promise<void> {
     return this.#operate(
       process,
-      () => process.store.releaseSlot(slot),
+      () => process.store.admissions.releaseSlot(slot),
       () => this.#truth.slotReleased(slot),
     );
   }

@@ -10,7 +10,7 @@ import { DAY_MS, type Desk, HOUR_MS, MINUTE_MS, reasonOf, type StoreBench } from
 export function budgetSuite(bench: () => StoreBench, newDesk: () => Desk): void {
   const budget = { credits: 450, windowMs: DAY_MS };
   const one = { budget: { credits: 150, windowMs: DAY_MS } };
-  const spent = (desk: Desk): Promise<number> => desk.store().spentCredits(DAY_MS);
+  const spent = (desk: Desk): Promise<number> => desk.store().admissions.sumSpentCredits(DAY_MS);
 
   describe("the budget", () => {
     it("counts reservations and charges, exactly", async () => {

@@ -1,8 +1,8 @@
 /** What every store must do for creates: rate, places in flight, pauses, and one admission for one slot. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import type { AdmitRequest } from "../../../src/ledger/ledger-store.ts";
 import { toRow } from "../../../src/ledger/record.ts";
+import type { AdmitRequest } from "../../../src/ledger/store/admission-store.ts";
 import { type Desk, LAPSE_MS, LEASE_MS, MINUTE_MS, reasonOf, type StoreBench, waitOf } from "./desk.ts";
 
 export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void {
@@ -14,7 +14,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       bench().advance(20_000);
       const slow = await desk.ask(two);
       bench().advance(10_000);
-      await desk.store().releaseSlot({ sendId: slow.sendId, outcome: "counts" });
+      await desk.store().admissions.releaseSlot({ sendId: slow.sendId, outcome: "counts" });
       const refused = await desk.ask(two);
       expect(reasonOf(refused)).toBe("rate");
       // The first slot is 30 s old.
@@ -39,9 +39,9 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
     it("does not release an answered send", async () => {
       const desk = newDesk();
       const { sendId } = await desk.ask({ maxCreates: 1 });
-      await desk.store().releaseSlot({ sendId, outcome: "counts" });
-      await desk.store().releaseSlot({ sendId, outcome: "unsent" });
-      await desk.store().releaseSlot({ sendId: randomUUID(), outcome: "counts" });
+      await desk.store().admissions.releaseSlot({ sendId, outcome: "counts" });
+      await desk.store().admissions.releaseSlot({ sendId, outcome: "unsent" });
+      await desk.store().admissions.releaseSlot({ sendId: randomUUID(), outcome: "counts" });
       expect(reasonOf(await desk.ask({ maxCreates: 1 }))).toBe("rate");
       expect(reasonOf(await desk.ask({ maxCreates: 2 }))).toBe("admitted");
     });
@@ -49,9 +49,9 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
     it("counts the end of a send once, from its first report", async () => {
       const desk = newDesk();
       const { sendId } = await desk.ask({ maxCreates: 1 });
-      await desk.store().releaseSlot({ sendId, outcome: "counts" });
+      await desk.store().admissions.releaseSlot({ sendId, outcome: "counts" });
       bench().advance(50_000);
-      await desk.store().releaseSlot({ sendId, outcome: "counts" });
+      await desk.store().admissions.releaseSlot({ sendId, outcome: "counts" });
       bench().advance(11_000);
       expect(reasonOf(await desk.ask({ maxCreates: 1 }))).toBe("admitted");
     });
@@ -155,7 +155,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       expect(reasonOf(await desk.ask(most, { record }))).toBe("admitted");
       expect(["admitted", "conflict"]).toContain(reasonOf(await desk.ask(most, { record })));
       // Releasing it needs only the slot's name.
-      await desk.store().releaseSlot({ sendId, outcome: "unsent" });
+      await desk.store().admissions.releaseSlot({ sendId, outcome: "unsent" });
       expect(reasonOf(await desk.ask({ maxCreates: 1 }))).toBe("admitted");
       expect(reasonOf(await desk.ask({ maxCreates: 1 }))).toBe("rate");
     });
@@ -174,8 +174,8 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
   describe("pauses", () => {
     it("apply to every process of the account, the longest one counting", async () => {
       const desk = newDesk();
-      await desk.store("a").pause(50_000);
-      await desk.store("b").pause(10_000);
+      await desk.store("a").admissions.pause(50_000);
+      await desk.store("b").admissions.pause(10_000);
       const held = await desk.ask();
       expect(reasonOf(held)).toBe("paused");
       expect(waitOf(held)).toBeGreaterThan(49_000);
@@ -188,7 +188,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
 
     it("from before a restart of the clock apply once more, not forever", async () => {
       const desk = newDesk();
-      await desk.store().pause(50_000);
+      await desk.store().admissions.pause(50_000);
       bench().putBack();
       expect(reasonOf(await desk.ask())).toBe("paused");
       bench().advance(51_000);
@@ -201,7 +201,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
     const budget = { credits: 150, windowMs: 24 * 60 * MINUTE_MS };
     const most = { budget, maxCreates: 1, maxInFlight: 1 };
     await desk.create("accepted", most);
-    await desk.store().pause(10_000);
+    await desk.store().admissions.pause(10_000);
     const record = desk.record();
     await desk.claim(record);
     expect(reasonOf(await desk.ask(most, { record: { ...record, revision: 7 } }))).toBe("conflict");

@@ -2,7 +2,6 @@
 import { randomUUID } from "node:crypto";
 import type { SavedFile } from "../../../src/files/saved-file.ts";
 import type {
-  AdmitRequest,
   LeaseAnswer,
   LedgerIdentity,
   LedgerStore,
@@ -12,6 +11,7 @@ import type {
 import { type TaskRecord, taskRecordSchema, toRow } from "../../../src/ledger/record.ts";
 import type { Admission } from "../../../src/ledger/rules/admission.ts";
 import type { SlotRelease } from "../../../src/ledger/rules/api-key-state.ts";
+import type { AdmitRequest } from "../../../src/ledger/store/admission-store.ts";
 import { sampleRecord } from "../sample-record.ts";
 
 export const MINUTE_MS = 60_000;
@@ -159,7 +159,7 @@ export class Desk {
     const spend = { credits, atMs: this.bench.wallMs() };
     const after: TaskRecord = { ...before, status: "unresolved", revision: before.revision + 1, spend };
     const sendId = changes.sendId ?? randomUUID();
-    const admission = await this.store(processId).admit({
+    const admission = await this.store(processId).admissions.admit({
       after: toRow(after),
       expectedRevision: before.revision,
       sendId,

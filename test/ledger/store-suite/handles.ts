@@ -22,7 +22,7 @@ async function opened(
   saveOptions = SAVE_OPTIONS,
 ): Promise<CallHandle> {
   const draft = { handleId: randomUUID(), keyId, targetId, openedAtMs: 10 };
-  const handle = await desk.store().openCallHandle(draft, saveOptions);
+  const handle = await desk.store().callHandles.open(draft, saveOptions);
   if (handle === null) throw new Error("not opened");
   return handle;
 }
@@ -35,32 +35,32 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => Desk): voi
       const handle = await opened(desk, record);
       expect(await opened(desk, record)).toEqual(handle);
       expect(await opened(desk, record, { ...SAVE_OPTIONS, fileName: "a" })).not.toEqual(handle);
-      expect(await desk.store("another").findCallHandle(handle.handleId)).toEqual(handle);
-      expect(await desk.neighbour().store().findCallHandle(handle.handleId)).toBeNull();
-      expect(await desk.store().findCallHandle(randomUUID())).toBeNull();
+      expect(await desk.store("another").callHandles.find(handle.handleId)).toEqual(handle);
+      expect(await desk.neighbour().store().callHandles.find(handle.handleId)).toBeNull();
+      expect(await desk.store().callHandles.find(randomUUID())).toBeNull();
     });
 
     it("is not opened for a missing record", async () => {
       const { keyId, ...desk } = newDesk().record();
       const draft = { handleId: randomUUID(), keyId, targetId: desk.recordId, openedAtMs: 10 };
-      expect(await newDesk().store().openCallHandle(draft, SAVE_OPTIONS)).toBeNull();
+      expect(await newDesk().store().callHandles.open(draft, SAVE_OPTIONS)).toBeNull();
     });
 
     it("prevents the send of a create once it is cancelled, unless a call or another handle wants it", async () => {
       const desk = newDesk();
       const record = await waiting(desk);
       const handle = await opened(desk, record);
-      expect(await desk.store("other").cancelCallHandle(handle, 20)).toMatchObject({
+      expect(await desk.store("other").callHandles.cancel(handle, 20)).toMatchObject({
         end: { kind: "cancelled" },
         endedAtMs: 20,
       });
       expect(reasonOf(await desk.ask({ isForHandles: true }, { record }))).toBe("not_wanted");
-      expect(await desk.store().hasWantedCallHandle(record.recordId)).toBe(false);
+      expect(await desk.store().callHandles.hasWanted(record.recordId)).toBe(false);
       await opened(desk, record, { ...SAVE_OPTIONS, fileName: "a" });
-      expect(await desk.store().hasWantedCallHandle(record.recordId)).toBe(true);
+      expect(await desk.store().callHandles.hasWanted(record.recordId)).toBe(true);
       expect(reasonOf(await desk.ask({ isForHandles: true }, { record }))).toBe("admitted");
       const plain = await waiting(desk);
-      await desk.store().cancelCallHandle(await opened(desk, plain), 20);
+      await desk.store().callHandles.cancel(await opened(desk, plain), 20);
       expect(reasonOf(await desk.ask({}, { record: plain }))).toBe("admitted");
     });
 
@@ -69,7 +69,7 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => Desk): voi
       const record = await waiting(desk);
       const handle = await opened(desk, record);
       const sent = await desk.ask({ isForHandles: true }, { record });
-      const asked = await desk.store().cancelCallHandle(handle, 20);
+      const asked = await desk.store().callHandles.cancel(handle, 20);
       expect(asked).toMatchObject({ end: null, cancelRequestedAtMs: 20 });
       // A create that may have arrived is completed.
       const repeat = { record: sent.record };
@@ -77,7 +77,7 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => Desk): voi
       const unanswered = await desk.stored(record);
       if (unanswered === undefined) throw new Error("not stored");
       await desk.change(unanswered, { status: "waiting", spend: null });
-      expect(await desk.store().findCallHandle(handle.handleId)).toMatchObject({
+      expect(await desk.store().callHandles.find(handle.handleId)).toMatchObject({
         end: { kind: "cancelled" },
       });
     });
@@ -85,10 +85,10 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => Desk): voi
     it("ends once, even if the end is written twice", async () => {
       const desk = newDesk();
       const handle = await opened(desk, await waiting(desk));
-      const done = await desk.store().endCallHandle(handle, { kind: "done" }, 30);
+      const done = await desk.store().callHandles.end(handle, { kind: "done" }, 30);
       expect(done).toMatchObject({ end: { kind: "done" }, endedAtMs: 30 });
-      expect(await desk.store().endCallHandle(handle, { kind: "error" }, 40)).toEqual(done);
-      expect(await desk.store().cancelCallHandle(handle, 50)).toEqual(done);
+      expect(await desk.store().callHandles.end(handle, { kind: "error" }, 40)).toEqual(done);
+      expect(await desk.store().callHandles.cancel(handle, 50)).toEqual(done);
     });
 
     it("ends with its failed attempt, in the transaction that begins the next one", async () => {
@@ -101,11 +101,11 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => Desk): voi
       const error = { code: "task_failed", message: "lost" };
       const again = { status: "waiting", taskId: null, attempt: 2 } as const;
       await desk.write(failed, again, { failed: { attempt: 1, error, atMs: 70 } });
-      expect(await desk.store().findCallHandle(handle.handleId)).toMatchObject({
+      expect(await desk.store().callHandles.find(handle.handleId)).toMatchObject({
         end: { kind: "error", error },
         endedAtMs: 70,
       });
-      expect(await desk.store().findCallHandle(next.handleId)).toEqual(next);
+      expect(await desk.store().callHandles.find(next.handleId)).toEqual(next);
     });
   });
 
@@ -128,7 +128,7 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => Desk): voi
         end: null,
       };
       expect(await narrations.write(narrationId, 7, "running", [handle])).toBe(false);
-      expect(await desk.store().findCallHandle(handle.handleId)).toBeNull();
+      expect(await desk.store().callHandles.find(handle.handleId)).toBeNull();
       expect(await narrations.write(narrationId, 1, "running", [handle])).toBe(true);
       expect((await narrations.read(narrationId))?.handles).toEqual([handle]);
       // Another process wrote an identical state. The handle of this one is kept all the same.
@@ -137,7 +137,7 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => Desk): voi
       const ended = { ...handle, end: { kind: "ended", status: "finished" }, endedAtMs: 20 };
       expect(await narrations.write(narrationId, 2, "finished", [ended])).toBe(true);
       expect((await narrations.read(narrationId))?.handles).toEqual([other]);
-      expect(await desk.store().findCallHandle(handle.handleId)).toEqual(ended);
+      expect(await desk.store().callHandles.find(handle.handleId)).toEqual(ended);
     });
   });
 }

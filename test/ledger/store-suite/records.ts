@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { pathLookupKey, taskLookupKey, workLookupKey } from "../../../src/ledger/identity.ts";
 import { toRow } from "../../../src/ledger/record.ts";
 import type { StoredValue } from "../../../src/ledger/store/record-rows.ts";
+import type { ListQuery } from "../../../src/ledger/store/record-search.ts";
 import { type Desk, LEASE_MS, MINUTE_MS, reasonOf, type StoreBench, savedAt } from "./desk.ts";
 
 const idsOf = (found: readonly StoredValue[]): string[] => found.map(({ recordId }) => recordId);
@@ -17,15 +18,21 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
         desk.record({ createdAtMs: 2, isListed: false, status: "queued", files: [] }),
       );
       const all = async (): Promise<string[]> => [
-        ...idsOf(await desk.store().list({ apiKeys: "all", limit: 10 })),
-        ...idsOf(await desk.store().list({ apiKeys: "all", status: "queued", limit: 10 })),
+        ...idsOf(await desk.store().recordSearch.list({ apiKeys: "all", limit: 10 })),
+        ...idsOf(await desk.store().recordSearch.list({ apiKeys: "all", status: "queued", limit: 10 })),
       ];
       expect(await all()).not.toContain(part.recordId);
       expect(await all()).toContain(shown.recordId);
       const open = { openOnly: true, limit: 10 } as const;
-      expect(idsOf(await desk.store().list({ apiKeys: "own", ...open }))).toContain(part.recordId);
-      expect(idsOf(await desk.store().list({ apiKeys: "all", ...open }))).toContain(part.recordId);
-      expect(idsOf(await desk.store().findByLookupKey(workLookupKey(part.workId)))).toEqual([part.recordId]);
+      expect(idsOf(await desk.store().recordSearch.list({ apiKeys: "own", ...open }))).toContain(
+        part.recordId,
+      );
+      expect(idsOf(await desk.store().recordSearch.list({ apiKeys: "all", ...open }))).toContain(
+        part.recordId,
+      );
+      expect(idsOf(await desk.store().recordSearch.findByLookupKey(workLookupKey(part.workId)))).toEqual([
+        part.recordId,
+      ]);
       await desk.change(part, { isListed: true });
       expect(await all()).toContain(part.recordId);
     });
@@ -186,8 +193,8 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       const stranger = newDesk();
       await stranger.put(stranger.record());
 
-      const ids = async (query: Partial<Parameters<ReturnType<Desk["store"]>["list"]>[0]>): Promise<string> =>
-        idsOf(await desk.store().list({ apiKeys: "all", limit: 10, ...query }))
+      const ids = async (query: Partial<ListQuery>): Promise<string> =>
+        idsOf(await desk.store().recordSearch.list({ apiKeys: "all", limit: 10, ...query }))
           .map((id) => id.slice(-1))
           .join("");
       expect(await ids({})).toBe("54321");
@@ -209,12 +216,16 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       const ended = await desk.change(record, { status: "failed" });
       const { keyId, recordId } = record;
       const listed = { keyId, recordId, value: toRow(ended).value };
-      expect(await desk.store().list({ apiKeys: "own", limit: 9 })).toEqual([listed]);
-      expect(await desk.store().list({ apiKeys: "own", status: "queued", limit: 9 })).toEqual([]);
-      expect(await desk.store().list({ apiKeys: "own", status: "failed", limit: 9 })).toEqual([listed]);
-      expect(await desk.store().list({ apiKeys: "own", openOnly: true, limit: 9 })).toEqual([]);
+      expect(await desk.store().recordSearch.list({ apiKeys: "own", limit: 9 })).toEqual([listed]);
+      expect(await desk.store().recordSearch.list({ apiKeys: "own", status: "queued", limit: 9 })).toEqual(
+        [],
+      );
+      expect(await desk.store().recordSearch.list({ apiKeys: "own", status: "failed", limit: 9 })).toEqual([
+        listed,
+      ]);
+      expect(await desk.store().recordSearch.list({ apiKeys: "own", openOnly: true, limit: 9 })).toEqual([]);
       await desk.remove(ended);
-      expect(await desk.store().list({ apiKeys: "own", limit: 9 })).toEqual([]);
+      expect(await desk.store().recordSearch.list({ apiKeys: "own", limit: 9 })).toEqual([]);
     });
   });
 
@@ -233,21 +244,29 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
     const ours = await desk.put(desk.record({ ...about, createdAtMs: 2 }));
     const both = [ours.recordId, theirs.recordId];
     const store = desk.store();
-    expect(idsOf(await store.findByLookupKey(workLookupKey(workId)))).toEqual(both);
-    expect(idsOf(await store.findByLookupKey(taskLookupKey(desk.origin, "t")))).toEqual(both);
-    expect(idsOf(await store.findByLookupKey(pathLookupKey(path)))).toEqual(both);
-    expect(idsOf(await neighbour.store().findByLookupKey(pathLookupKey(path)))).toEqual([...both].reverse());
-    expect(await store.findByLookupKey(taskLookupKey(desk.origin, "unknown"))).toEqual([]);
+    expect(idsOf(await store.recordSearch.findByLookupKey(workLookupKey(workId)))).toEqual(both);
+    expect(idsOf(await store.recordSearch.findByLookupKey(taskLookupKey(desk.origin, "t")))).toEqual(both);
+    expect(idsOf(await store.recordSearch.findByLookupKey(pathLookupKey(path)))).toEqual(both);
+    expect(idsOf(await neighbour.store().recordSearch.findByLookupKey(pathLookupKey(path)))).toEqual(
+      [...both].reverse(),
+    );
+    expect(await store.recordSearch.findByLookupKey(taskLookupKey(desk.origin, "unknown"))).toEqual([]);
     const stranger = newDesk();
-    expect(await stranger.store().findByLookupKey(taskLookupKey(stranger.origin, "t"))).toEqual([]);
+    expect(await stranger.store().recordSearch.findByLookupKey(taskLookupKey(stranger.origin, "t"))).toEqual(
+      [],
+    );
 
     await desk.change(ours, { files: [savedAt(`${path}.2`)], taskId: "t2" });
-    expect(idsOf(await store.findByLookupKey(pathLookupKey(path)))).toEqual([theirs.recordId]);
-    expect(idsOf(await store.findByLookupKey(pathLookupKey(`${path}.2`)))).toEqual([ours.recordId]);
-    expect(idsOf(await store.findByLookupKey(taskLookupKey(desk.origin, "t")))).toEqual([theirs.recordId]);
+    expect(idsOf(await store.recordSearch.findByLookupKey(pathLookupKey(path)))).toEqual([theirs.recordId]);
+    expect(idsOf(await store.recordSearch.findByLookupKey(pathLookupKey(`${path}.2`)))).toEqual([
+      ours.recordId,
+    ]);
+    expect(idsOf(await store.recordSearch.findByLookupKey(taskLookupKey(desk.origin, "t")))).toEqual([
+      theirs.recordId,
+    ]);
     await neighbour.remove(theirs);
-    expect(await store.findByLookupKey(pathLookupKey(path))).toEqual([]);
-    expect(idsOf(await store.findByLookupKey(workLookupKey(workId)))).toEqual([ours.recordId]);
+    expect(await store.recordSearch.findByLookupKey(pathLookupKey(path))).toEqual([]);
+    expect(idsOf(await store.recordSearch.findByLookupKey(workLookupKey(workId)))).toEqual([ours.recordId]);
   });
 
   it("contain records whose write is not finished", async () => {

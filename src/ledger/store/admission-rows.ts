@@ -1,0 +1,106 @@
+/** Parses the rows that an admission is judged by. Builds the statements that select and change them. */
+import { z } from "zod";
+import type { RecordRow } from "../record.ts";
+import type { BillLine } from "../rules/bill.ts";
+import type { CallHandle } from "../rules/call-handle.ts";
+import { handleRows, selectOpenHandles } from "./call-handle-rows.ts";
+import { billLines, loadBill } from "./narration-rows.ts";
+import {
+  type LoadedRow,
+  type OtherPlace,
+  otherPlaces,
+  parseLoadedRow,
+  ROW_RESULTS,
+  selectRow,
+} from "./record-rows.ts";
+import { type Rows, type Statement, sql } from "./sql-engine.ts";
+import type { Viewer } from "./viewer.ts";
+
+export interface LoadedAdmission {
+  readonly loaded: LoadedRow;
+  /** The places in flight that the API key's other records have taken. */
+  readonly otherPlaces: readonly OtherPlace[];
+  /** The spend of the origin within the budget's window, without the spend of this record. */
+  readonly countedCredits: number;
+  readonly openHandles: readonly CallHandle[];
+  /** The bill of the narration; empty for a direct request. */
+  readonly bill: readonly BillLine[];
+}
+
+/**
+ * Builds the statements whose results {@link parseLoadedAdmission} reads.
+ *
+ * @param lastBucket the newest quarter of an hour that the budget does not count
+ */
+export const selectAdmission = (
+  viewer: Viewer,
+  { keyId, recordId, lookupKeys }: RecordRow,
+  narrationId: string | null,
+  lastBucket: number,
+): Statement[] => [
+  ...selectRow({ keyId, recordId }, lookupKeys),
+  sql(
+    "SELECT record_id, flight, flight_at_ms, flight_owner FROM agm_records WHERE key_id = ? AND flight IS NOT NULL",
+    keyId,
+  ),
+  selectSpentCredits(viewer.origin, lastBucket),
+  selectOpenHandles(viewer, recordId),
+  ...(narrationId === null ? [] : [loadBill(viewer, narrationId)]),
+];
+
+export function parseLoadedAdmission(
+  rows: readonly Rows[],
+  recordId: string,
+  lastBucket: number,
+): LoadedAdmission {
+  const loaded = parseLoadedRow(rows);
+  const [places = [], sums = [], handles = [], bill = []] = rows.slice(ROW_RESULTS);
+  return {
+    loaded,
+    otherPlaces: otherPlaces(places).filter((otherPlace) => otherPlace.recordId !== recordId),
+    countedCredits: withoutOwnSpend(parseSpentCredits(sums), loaded, lastBucket),
+    openHandles: handleRows(handles),
+    bill: billLines(bill),
+  };
+}
+
+export const selectSpentCredits = (origin: string, lastBucket: number): Statement =>
+  sql("SELECT sum(credits) AS credits FROM agm_spend WHERE origin = ? AND bucket > ?", origin, lastBucket);
+
+const sumRow = z.object({ credits: z.number().nullable() });
+
+export const parseSpentCredits = ([row]: Rows): number =>
+  row === undefined ? 0 : (sumRow.parse(row).credits ?? 0);
+
+/**
+ * Subtracts the spend of the record that asks for admission. If other records name its task as well, subtracts nothing,
+ * because the spend still counts for them.
+ */
+function withoutOwnSpend(
+  spentCredits: number,
+  { stored, otherShares }: LoadedRow,
+  lastBucket: number,
+): number {
+  const ownSpend = otherShares.length > 0 ? null : (stored?.spend ?? null);
+  return ownSpend !== null && ownSpend.bucketIndex > lastBucket
+    ? Math.max(0, spentCredits - ownSpend.credits)
+    : spentCredits;
+}
+
+/** Deletes the sums up to a quarter of an hour. */
+export const dropSpend = (origin: string, lastBucket: number): Statement =>
+  sql("DELETE FROM agm_spend WHERE origin = ? AND bucket <= ?", origin, lastBucket);
+
+/**
+ * Frees a place in flight whose time is over. Keeps the date of the place. The date prevents later writes of the record
+ * from taking the place again while its status is the same.
+ */
+export const forgetPlace = (keyId: string, recordId: string): Statement =>
+  sql("UPDATE agm_records SET flight = NULL WHERE key_id = ? AND record_id = ?", keyId, recordId);
+
+/**
+ * Sets the date of a place in flight to now. Used for dates in the future, which must have been written before the
+ * steady clock restarted.
+ */
+export const clampPlace = (keyId: string, recordId: string, nowMs: number): Statement =>
+  sql("UPDATE agm_records SET flight_at_ms = ? WHERE key_id = ? AND record_id = ?", nowMs, keyId, recordId);

@@ -1,0 +1,175 @@
+/** Stores what allows or delays creates: admissions, slots and pauses. Also reads the spend that budgets count. */
+import type { ProcessId } from "../../process-id.ts";
+import { workLookupKey } from "../identity.ts";
+import type { RecordRow } from "../record.ts";
+import {
+  type Admission,
+  type AdmissionLimits,
+  isRepeatedAdmission,
+  judgeAdmission,
+} from "../rules/admission.ts";
+import {
+  type ApiKeyState,
+  type SlotRelease,
+  withoutOldSlots,
+  withPause,
+  withReleasedSlot,
+  withSlot,
+} from "../rules/api-key-state.ts";
+import { billedCredits } from "../rules/bill.ts";
+import { isCallHandleWanted } from "../rules/call-handle.ts";
+import { renewedLease } from "../rules/lease.ts";
+import { endedLongAgo } from "../rules/places.ts";
+import { lastBucketBefore, SPEND_RETENTION_MS } from "../rules/spend.ts";
+import {
+  clampPlace,
+  dropSpend,
+  forgetPlace,
+  parseLoadedAdmission,
+  parseSpentCredits,
+  selectAdmission,
+  selectSpentCredits,
+} from "./admission-rows.ts";
+import type { LedgerTransactions } from "./ledger-transactions.ts";
+import { addToBill, narrationLimit } from "./narration-rows.ts";
+import { dropRefused, saveRow } from "./record-rows.ts";
+import type { SqlEngine } from "./sql-engine.ts";
+import type { Viewer } from "./viewer.ts";
+
+export interface AdmitRequest extends AdmissionLimits {
+  /** The record to store if the create is admitted: `unresolved`, with its reservation in `spend`. */
+  readonly after: RecordRow;
+  readonly expectedRevision: number;
+  /**
+   * The id of the send. The caller chooses it, so that an admission whose answer was lost can be repeated or released.
+   */
+  readonly sendId: string;
+  /** The narration that the create is sent for and that pays for it; `null` for a direct request. */
+  readonly narrationId: string | null;
+  /**
+   * Whether every caller that waits has a call handle. If so, the create is no longer wanted as soon as all call
+   * handles of its record are cancelled.
+   */
+  readonly isForHandles?: boolean;
+}
+
+export interface AdmissionStoreOptions {
+  readonly engine: SqlEngine;
+  readonly transactions: LedgerTransactions;
+  readonly viewer: Viewer;
+  readonly processId: ProcessId;
+  readonly wallMs: () => number;
+}
+
+/**
+ * Time after which the records of refused requests are deleted, because they contain nothing but the reason of the
+ * refusal.
+ */
+const REFUSAL_RETENTION_MS = 30 * 24 * 60 * 60 * 1000;
+
+export class AdmissionStore {
+  readonly #options: AdmissionStoreOptions;
+
+  constructor(options: AdmissionStoreOptions) {
+    this.#options = options;
+  }
+
+  /** Asks {@link judgeAdmission}. If the create is admitted, takes the slot and writes the record. */
+  admit(request: AdmitRequest): Promise<Admission> {
+    const { transactions, viewer, processId } = this.#options;
+    const { after, expectedRevision, sendId, budget, windowMs, narrationId, isForHandles = false } = request;
+    const { keyId, recordId, workId } = after;
+    const wallMs = this.#options.wallMs();
+    const lastBucket = lastBucketBefore(wallMs, budget?.windowMs ?? 0);
+    return transactions.run<Admission>({
+      durability: "power_cut",
+      locksOrigin: budget !== null,
+      narrationId,
+      load: selectAdmission(viewer, after, narrationId, lastBucket),
+      decide: (rows, before, nowMs, narration) => {
+        const { loaded, otherPlaces, countedCredits, openHandles, bill } = parseLoadedAdmission(
+          rows,
+          recordId,
+          lastBucket,
+        );
+        const { stored } = loaded;
+        const state = withoutOldSlots(before, windowMs, nowMs);
+        const facts = {
+          record: stored,
+          state,
+          otherPlaces: otherPlaces.map(({ place }) => place),
+          countedCredits,
+          // A create that may have reached the service stays wanted, even if every caller cancels.
+          isWanted: !isForHandles || stored?.status !== "waiting" || openHandles.some(isCallHandleWanted),
+          narration:
+            narrationId === null
+              ? null
+              : {
+                  ...narrationLimit(narration?.state ?? ""),
+                  lease: narration?.lease ?? null,
+                  billedCredits: billedCredits(bill, keyId, workLookupKey(workId)),
+                },
+        };
+        const requested = {
+          sendId,
+          owner: processId,
+          expectedRevision,
+          after: { value: after.value, spendCredits: after.spend?.credits ?? 0 },
+          limits: request,
+        };
+        const result = judgeAdmission(requested, facts, nowMs);
+        const clamped = otherPlaces
+          .filter(({ place }) => (place.atMs ?? 0) > nowMs)
+          .map((otherPlace) => clampPlace(keyId, otherPlace.recordId, nowMs));
+        if (result.kind !== "admitted" || isRepeatedAdmission(requested, facts)) {
+          return { result, save: clamped };
+        }
+        const lapsed = otherPlaces.filter(({ place }) => endedLongAgo(place, state, request, nowMs));
+        return {
+          result,
+          state: withSlot(state, { sendId, owner: processId }, nowMs),
+          save: [
+            ...saveRow(loaded, after, {
+              // Each send restarts the time in flight.
+              place: { flight: after.flight, atMs: nowMs, owner: processId },
+              lease: renewedLease(stored?.lease ?? null, processId, nowMs),
+            }),
+            ...(narrationId === null ? [] : [addToBill(viewer, narrationId, workLookupKey(workId))]),
+            ...clamped,
+            ...dropRefused(keyId, wallMs - REFUSAL_RETENTION_MS),
+            ...lapsed.map((otherPlace) => forgetPlace(keyId, otherPlace.recordId)),
+            dropSpend(viewer.origin, lastBucketBefore(wallMs, SPEND_RETENTION_MS)),
+          ],
+        };
+      },
+    });
+  }
+
+  /** Sums the credits that the budget counts now, over all keys of the origin. */
+  async sumSpentCredits(windowMs: number): Promise<number> {
+    const { engine, viewer, wallMs } = this.#options;
+    const lastBucket = lastBucketBefore(wallMs(), windowMs);
+    const [rows = []] = await engine.read([selectSpentCredits(viewer.origin, lastBucket)]);
+    return parseSpentCredits(rows);
+  }
+
+  /** Releases a slot and records how its create ended. */
+  releaseSlot(slot: SlotRelease): Promise<void> {
+    return this.#changeState((state, nowMs) => withReleasedSlot(state, slot, nowMs));
+  }
+
+  /**
+   * Pauses the creates of every process for `ms` milliseconds. If a running pause ends later, keeps the running pause.
+   */
+  pause(ms: number): Promise<void> {
+    return this.#changeState((state, nowMs) => withPause(state, ms, nowMs));
+  }
+
+  #changeState(change: (state: ApiKeyState, nowMs: number) => ApiKeyState): Promise<void> {
+    return this.#options.transactions.run({
+      durability: "process_kill",
+      load: [],
+      decide: (_rows, state, nowMs) => ({ result: undefined, state: change(state, nowMs) }),
+    });
+  }
+}

@@ -1,0 +1,102 @@
+/** Finds every call handle, and opens, cancels and ends those of requests. */
+import {
+  type CallHandle,
+  type CallHandleDraft,
+  type CallHandleEnd,
+  cancelledHandle,
+  endCallHandle,
+  findOrCreateCallHandle,
+  isCallHandleWanted,
+  parseCallHandleTarget,
+  type SaveOptions,
+} from "../rules/call-handle.ts";
+import { handleRows, saveHandle, selectHandle, selectOpenHandles } from "./call-handle-rows.ts";
+import type { LedgerTransactions } from "./ledger-transactions.ts";
+import { parseLoadedRow, ROW_RESULTS, selectRow } from "./record-rows.ts";
+import type { Rows, SqlEngine, Statement } from "./sql-engine.ts";
+import type { Viewer } from "./viewer.ts";
+
+export interface CallHandleStoreOptions {
+  readonly engine: SqlEngine;
+  readonly transactions: LedgerTransactions;
+  readonly viewer: Viewer;
+}
+
+export class CallHandleStore {
+  readonly #options: CallHandleStoreOptions;
+
+  constructor(options: CallHandleStoreOptions) {
+    this.#options = options;
+  }
+
+  /** Returns a call handle of this API key; `null` if there is none. */
+  async find(handleId: string): Promise<CallHandle | null> {
+    const { engine, viewer } = this.#options;
+    const [rows] = await engine.read([selectHandle(viewer, handleId)]);
+    return handleRows(rows)[0] ?? null;
+  }
+
+  /** Whether the record has an open call handle that was not cancelled. */
+  async hasWanted(recordId: string): Promise<boolean> {
+    const { engine, viewer } = this.#options;
+    const [rows] = await engine.read([selectOpenHandles(viewer, recordId)]);
+    return handleRows(rows).some(isCallHandleWanted);
+  }
+
+  /**
+   * Opens a call handle for a record, or returns an open one with the same options; `null` if there is no such record.
+   */
+  open(draft: CallHandleDraft, saveOptions: SaveOptions): Promise<CallHandle | null> {
+    const { transactions, viewer } = this.#options;
+    const { keyId, targetId } = draft;
+    return transactions.run<CallHandle | null>({
+      durability: "power_cut",
+      load: [...selectRow({ keyId, recordId: targetId }), selectOpenHandles(viewer, targetId)],
+      decide: (rows) => {
+        const target = parseCallHandleTarget(parseLoadedRow(rows).stored?.value);
+        if (target === null) return { result: null };
+        const result = findOrCreateCallHandle(handleRows(rows[ROW_RESULTS]), target, draft, saveOptions);
+        return { result, save: [saveHandle(result)] };
+      },
+    });
+  }
+
+  /**
+   * Cancels a call handle of a record, see {@link cancelledHandle}.
+   *
+   * @returns the call handle as stored now
+   */
+  cancel(handle: CallHandle, atMs: number): Promise<CallHandle> {
+    const { keyId, targetId } = handle;
+    return this.#change(handle, selectRow({ keyId, recordId: targetId }), (stored, rows) =>
+      cancelledHandle(stored, parseCallHandleTarget(parseLoadedRow(rows).stored?.value), atMs),
+    );
+  }
+
+  /**
+   * Stores how a call handle ended, unless an end is already stored.
+   *
+   * @returns the call handle, with the end that was stored first
+   */
+  end(handle: CallHandle, end: CallHandleEnd, atMs: number): Promise<CallHandle> {
+    return this.#change(handle, [], (stored) => endCallHandle(stored, end, atMs));
+  }
+
+  #change(
+    knownHandle: CallHandle,
+    load: readonly Statement[],
+    change: (stored: CallHandle, rows: readonly Rows[]) => CallHandle,
+  ): Promise<CallHandle> {
+    const { transactions, viewer } = this.#options;
+    return transactions.run({
+      durability: "power_cut",
+      load: [...load, selectHandle(viewer, knownHandle.handleId)],
+      decide: (rows) => {
+        const [stored] = handleRows(rows.at(-1));
+        if (stored === undefined) return { result: knownHandle };
+        const result = change(stored, rows);
+        return { result, save: [saveHandle(result)] };
+      },
+    });
+  }
+}

@@ -1,0 +1,119 @@
+/** Runs the transactions of an API key, with locks in a fixed order and with the key's state. */
+import { z } from "zod";
+import { AudioError } from "../../errors.ts";
+import { type ApiKeyState, readApiKeyState } from "../rules/api-key-state.ts";
+import type { Durability } from "../rules/durability.ts";
+import { type NarrationRow, selectNarration, toNarrationRow } from "./narration-rows.ts";
+import { type Rows, type SqlEngine, type Statement, sql } from "./sql-engine.ts";
+import { saveMachineKey, type Viewer } from "./viewer.ts";
+
+export interface LedgerTransaction<T> {
+  readonly durability: Durability;
+  /**
+   * Whether to lock the origin's row, which all API keys of the origin share. A transaction needs this lock if it
+   * judges the budget, or if it changes the sums for a task that records of several keys may name.
+   */
+  readonly locksOrigin?: boolean;
+  /** The narration to lock. Its row is locked after all others of the transaction. */
+  readonly narrationId?: string | null;
+  readonly load: readonly Statement[];
+  decide(
+    rows: readonly Rows[],
+    state: ApiKeyState,
+    nowMs: number,
+    narration: NarrationRow | null,
+  ): { readonly result: T; readonly save?: readonly Statement[]; readonly state?: ApiKeyState };
+}
+
+const stateRow = z.object({ state: z.string() });
+
+/** The result if the row of the API key or the origin is missing, because somebody emptied a table. */
+const NOT_REGISTERED = Symbol("not registered");
+
+export class LedgerTransactions {
+  readonly #engine: SqlEngine;
+  readonly #viewer: Viewer;
+  #isRegistered = false;
+
+  constructor(engine: SqlEngine, viewer: Viewer) {
+    this.#engine = engine;
+    this.#viewer = viewer;
+  }
+
+  /**
+   * Runs a transaction. Takes its locks in a fixed order (origin, API key, narration), so that transactions cannot
+   * deadlock.
+   */
+  async run<T>(transaction: LedgerTransaction<T>): Promise<T> {
+    if (!this.#isRegistered) await this.#register();
+    const result = await this.#runOnce(transaction);
+    if (result !== NOT_REGISTERED) return result;
+    await this.#register();
+    const secondResult = await this.#runOnce(transaction);
+    if (secondResult !== NOT_REGISTERED) return secondResult;
+    throw new AudioError("store_unavailable", "The ledger loses the row of this API key.", {
+      retryable: true,
+    });
+  }
+
+  #runOnce<T>({
+    durability,
+    locksOrigin = false,
+    narrationId = null,
+    load,
+    decide,
+  }: LedgerTransaction<T>): Promise<T | typeof NOT_REGISTERED> {
+    const { forUpdate } = this.#engine;
+    const { origin, keyId } = this.#viewer;
+    const originLock = sql(`SELECT origin FROM agm_origins WHERE origin = ?${forUpdate}`, origin);
+    const keyLock = sql(`SELECT state FROM agm_api_keys WHERE key_id = ?${forUpdate}`, keyId);
+    return this.#engine.transact<T | typeof NOT_REGISTERED>({
+      durability,
+      locks: [
+        ...(locksOrigin ? [originLock] : []),
+        keyLock,
+        ...(narrationId === null ? [] : [selectNarration(this.#viewer, narrationId, forUpdate)]),
+      ],
+      load,
+      decide: ({ locked, loaded, steadyMs }) => {
+        const row = locked[locksOrigin ? 1 : 0]?.[0];
+        const isOriginMissing = locksOrigin && locked[0]?.length === 0;
+        if (row === undefined || isOriginMissing) return { result: NOT_REGISTERED, save: [] };
+        const narration = narrationId === null ? undefined : locked.at(-1)?.[0];
+        const { state: text } = stateRow.parse(row);
+        const before = readApiKeyState(text, steadyMs);
+        const {
+          result,
+          save = [],
+          state = before,
+        } = decide(loaded, before, steadyMs, narration === undefined ? null : toNarrationRow(narration));
+        const after = JSON.stringify(state);
+        if (after === text) return { result, save };
+        const saveState = sql("UPDATE agm_api_keys SET state = ? WHERE key_id = ?", after, keyId);
+        return { result, save: [...save, saveState] };
+      },
+    });
+  }
+
+  async #register(): Promise<void> {
+    const { origin, keyId } = this.#viewer;
+    await this.#engine.transact({
+      durability: "process_kill",
+      locks: [],
+      load: [],
+      decide: () => ({
+        result: undefined,
+        save: [
+          sql("INSERT INTO agm_origins (origin) VALUES (?) ON CONFLICT DO NOTHING", origin),
+          sql(
+            "INSERT INTO agm_api_keys (key_id, origin, state) VALUES (?, ?, '') ON CONFLICT DO NOTHING",
+            keyId,
+            origin,
+          ),
+          saveMachineKey(this.#viewer),
+        ],
+      }),
+    });
+    this.#isRegistered = true;
+  }
+}

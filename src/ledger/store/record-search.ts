@@ -1,0 +1,129 @@
+/** Searches the records of the API key, and of all other API keys that this machine has used. */
+import { z } from "zod";
+import { isOpenStatus, RECORD_STATUSES, type RecordStatus } from "../record.ts";
+import { type StoredValue, storedValues } from "./record-rows.ts";
+import { type Rows, type SqlEngine, sql } from "./sql-engine.ts";
+import { type Viewer, visibleCondition } from "./viewer.ts";
+
+export interface ListQuery {
+  /**
+   * `own`: lists this API key's records. `all`: also lists records of other keys that this machine has used at the
+   * origin.
+   */
+  readonly apiKeys: "own" | "all";
+  readonly status?: RecordStatus | undefined;
+  readonly openOnly?: boolean;
+  /** Whether to list parts of narrations, too. */
+  readonly includesParts?: boolean;
+  readonly limit: number;
+}
+
+const listedRow = z.object({ created_at_ms: z.number(), key_id: z.string(), record_id: z.string() });
+const keyRow = z.object({ key_id: z.string() });
+const originRow = z.object({ origin: z.string() });
+
+const MAX_OTHER_ORIGINS = 5;
+
+export class RecordSearch {
+  readonly #engine: SqlEngine;
+  readonly #viewer: Viewer;
+
+  constructor(engine: SqlEngine, viewer: Viewer) {
+    this.#engine = engine;
+    this.#viewer = viewer;
+  }
+
+  /** Lists records, newest first. */
+  async list(query: ListQuery): Promise<StoredValue[]> {
+    const { apiKeys, status, openOnly = false, includesParts = false, limit } = query;
+    const keyIds = apiKeys === "own" ? [this.#viewer.keyId] : await this.#findVisibleKeyIds();
+    const statuses =
+      status !== undefined ? [status] : RECORD_STATUSES.filter((known) => !openOnly || isOpenStatus(known));
+    const kinds = openOnly ? ["is_open = 1"] : ["is_listed = 1", ...(includesParts ? ["is_listed = 0"] : [])];
+    const statements = keyIds.flatMap((keyId) =>
+      statuses.flatMap((listedStatus) =>
+        kinds.map((kind) =>
+          sql(
+            `SELECT key_id, record_id, created_at_ms, value FROM agm_records
+               WHERE key_id = ? AND ${kind} AND status = ?
+               ORDER BY created_at_ms DESC, record_id DESC LIMIT ?`,
+            keyId,
+            listedStatus,
+            limit,
+          ),
+        ),
+      ),
+    );
+    if (statements.length === 0) return [];
+    const found = (await this.#engine.read(statements)).flat();
+    return storedValues(newestFirst(found).slice(0, limit));
+  }
+
+  /** Finds every visible record that has the lookup key. This API key's records come first. */
+  async findByLookupKey(lookupKey: string): Promise<StoredValue[]> {
+    const { keyId, machineId } = this.#viewer;
+    const [rows = []] = await this.#engine.read([
+      sql(
+        `SELECT r.key_id, r.record_id, r.value FROM agm_lookup_keys k
+         JOIN agm_records r ON r.key_id = k.key_id AND r.record_id = k.record_id
+         WHERE k.lookup_key = ? AND ${visibleCondition("k")}
+         ORDER BY CASE WHEN k.key_id = ? THEN 0 ELSE 1 END, r.created_at_ms, r.record_id`,
+        lookupKey,
+        keyId,
+        machineId,
+        keyId,
+      ),
+    ]);
+    return storedValues(rows);
+  }
+
+  /** Finds a few other origins for which this machine has used API keys. */
+  async findOtherOrigins(): Promise<string[]> {
+    const { origin, machineId } = this.#viewer;
+    const [rows = []] = await this.#engine.read([
+      sql(
+        `SELECT DISTINCT k.origin FROM agm_api_keys k JOIN agm_machine_keys m ON m.key_id = k.key_id
+         WHERE m.machine_id = ? AND k.origin <> ? ORDER BY k.origin LIMIT ${MAX_OTHER_ORIGINS}`,
+        machineId,
+        origin,
+      ),
+    ]);
+    return originRow
+      .array()
+      .parse(rows)
+      .map((row) => row.origin);
+  }
+
+  async #findVisibleKeyIds(): Promise<string[]> {
+    const { origin, machineId } = this.#viewer;
+    const [rows = []] = await this.#engine.read([
+      sql(
+        `SELECT k.key_id FROM agm_api_keys k JOIN agm_machine_keys m ON m.key_id = k.key_id
+         WHERE m.machine_id = ? AND k.origin = ?`,
+        machineId,
+        origin,
+      ),
+    ]);
+    return keyRow
+      .array()
+      .parse(rows)
+      .map((row) => row.key_id);
+  }
+}
+
+/**
+ * Sorts rows newest first. Sorts rows of the same millisecond by record id, so that a repeated list has the same order.
+ */
+function newestFirst(rows: Rows): Rows {
+  return rows
+    .flatMap((row) => {
+      const parsed = listedRow.safeParse(row);
+      return parsed.success ? [{ row, ...parsed.data }] : [];
+    })
+    .sort((left, right) =>
+      left.created_at_ms === right.created_at_ms
+        ? Number(left.record_id < right.record_id) || -1
+        : right.created_at_ms - left.created_at_ms,
+    )
+    .map(({ row }) => row);
+}

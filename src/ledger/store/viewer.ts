@@ -1,0 +1,33 @@
+/** Defines which rows of the ledger an API key sees on a machine. */
+import type { KeyId } from "../identity.ts";
+import { type Statement, sql } from "./sql-engine.ts";
+
+/**
+ * A reader of the ledger. The reader sees the entries of its own API key, and of all other keys that its machine has
+ * used.
+ */
+export interface Viewer {
+  readonly origin: string;
+  readonly keyId: KeyId;
+  readonly machineId: string;
+}
+
+/**
+ * Returns the SQL condition for visible rows: those of the current API key and of all other API keys that this machine
+ * has used. The condition has two parameters: key id and machine id.
+ */
+export const visibleCondition = (
+  table: string,
+): string => `(${table}.key_id = ? OR EXISTS (SELECT 1 FROM agm_machine_keys m
+  WHERE m.machine_id = ? AND m.key_id = ${table}.key_id))`;
+
+/**
+ * Records that this machine has used an API key. The records and narrations of this API key then stay visible after the
+ * settings change to another one.
+ */
+export const saveMachineKey = ({ keyId, machineId }: Viewer): Statement =>
+  sql(
+    "INSERT INTO agm_machine_keys (machine_id, key_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
+    machineId,
+    keyId,
+  );
