@@ -126,9 +126,9 @@ export class LedgerStore {
     return this.#engine.description;
   }
 
-  /** The fault that delays answers now; `null` if there is none. */
-  get trouble(): AudioError | null {
-    return this.#engine.trouble;
+  /** The error that delays answers now; `null` if there is none. */
+  get outage(): AudioError | null {
+    return this.#engine.outage;
   }
 
   /** Returns the stored value of this key's record; `undefined` if there is no such record. */
@@ -245,7 +245,7 @@ export class LedgerStore {
       durability: "process_kill",
       load: recordIds.map((recordId) =>
         sql(
-          "SELECT lease_owner, lease_at_ms, lease_ttl_ms FROM agm_records WHERE key_id = ? AND record_id = ?",
+          "SELECT lease_owner, lease_renewed_steady_ms, lease_ttl_ms FROM agm_records WHERE key_id = ? AND record_id = ?",
           keyId,
           recordId,
         ),
@@ -294,7 +294,7 @@ export class LedgerStore {
 
 /** Saves the lease of another process if its date was changed. A date in the future was set to now. */
 const clampedLease = (recordKey: RecordKey, stored: Lease | null, lease: Lease): Statement[] =>
-  stored?.atMs === lease.atMs ? [] : [saveLease(recordKey, lease)];
+  stored?.renewedSteadyMs === lease.renewedSteadyMs ? [] : [saveLease(recordKey, lease)];
 
 const leaseOf = (rows: Rows | undefined): Lease | null => {
   const [row] = rows ?? [];

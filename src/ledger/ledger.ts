@@ -24,7 +24,7 @@ import type { ListQuery } from "./store/record-search.ts";
 import { StoredRecords } from "./stored-records.ts";
 
 /**
- * Number of consecutive conflicts after which an operation fails. That many indicate a fault, because concurrent
+ * Number of consecutive conflicts after which an operation fails. That many indicate a bug, because concurrent
  * changes of one record are rare.
  */
 const MAX_CONFLICTS = 20;

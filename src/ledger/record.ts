@@ -144,7 +144,7 @@ export interface RecordRow {
   readonly status: RecordStatus;
   readonly isOpen: boolean;
   readonly isListed: boolean;
-  readonly flight: InFlightState | null;
+  readonly inFlightState: InFlightState | null;
   readonly spend: { readonly credits: number; readonly atMs: number } | null;
   /**
    * The wall-clock time when the request was refused. The record is deleted some time after it. `null` if the request
@@ -182,7 +182,7 @@ export function toRow(record: TaskRecord): RecordRow {
     status,
     isOpen: isOpen(record),
     isListed,
-    flight: inFlightStateOf(record),
+    inFlightState: inFlightStateOf(record),
     spend,
     refusedAtMs: spend === null && record.earlierTaskIds.length === 0 ? (record.refusal?.atMs ?? null) : null,
     lookupKeys: [

@@ -309,7 +309,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a database", () => {
     expect(await Promise.all(calls)).toHaveLength(95);
   });
 
-  it("with another layout is refused and not changed", async () => {
+  it("with another schema version is refused and not changed", async () => {
     const { url, command } = await empty();
     await openShared(url).check();
     await command("UPDATE agm_layout SET version = 99");

@@ -179,7 +179,7 @@ describe("the ledger's folder", () => {
 });
 
 describe("a ledger file", () => {
-  it("with another layout is refused in one sentence, and not changed", async () => {
+  it("with another schema version is refused in one sentence, and not changed", async () => {
     const { stateDir, file } = await written();
     const db = new DatabaseSync(file);
     db.exec("PRAGMA user_version = 2");

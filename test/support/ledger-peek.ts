@@ -23,8 +23,9 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 const WRITES = {
   "any record": "INSERT ON agm_records",
   "an admission": "UPDATE ON agm_records WHEN new.status = 'unresolved'",
-  "a task id": "UPDATE ON agm_records WHEN old.status = 'unresolved' AND new.flight = 'accepted'",
-  "the end of a task": "UPDATE ON agm_records WHEN old.flight = 'accepted' AND new.flight IS NULL",
+  "a task id": "UPDATE ON agm_records WHEN old.status = 'unresolved' AND new.in_flight_state = 'accepted'",
+  "the end of a task":
+    "UPDATE ON agm_records WHEN old.in_flight_state = 'accepted' AND new.in_flight_state IS NULL",
   "a saved file": `UPDATE ON agm_records
     WHEN json_array_length(new.value, '$.files') > json_array_length(old.value, '$.files')`,
 } as const;

@@ -56,7 +56,7 @@ export class LedgerView {
   /** Names of the records that take a place in flight. */
   async inFlight(): Promise<string[]> {
     const rows = await this.#rows(
-      "SELECT record_id FROM agm_records WHERE origin = ? AND flight IS NOT NULL",
+      "SELECT record_id FROM agm_records WHERE origin = ? AND in_flight_state IS NOT NULL",
     );
     return nameRows.parse(rows).map(({ record_id }) => record_id);
   }

@@ -50,8 +50,8 @@ export async function waitForCredits(
  * because its result may never be known.
  */
 function isHolding(record: TaskRecord, { clock, ledger }: GenerationDeps): boolean {
-  const flight = inFlightStateOf(record);
-  if (flight !== "sent") return flight === "accepted";
+  const state = inFlightStateOf(record);
+  if (state !== "sent") return state === "accepted";
   return clock.wallMs() - (record.sentAtMs ?? 0) < ledger.leaseTtlMs;
 }
 

@@ -28,7 +28,7 @@ export type Phase =
    * status must not be shown.
    */
   | { readonly kind: "watching"; readonly sinceMs: number; readonly unknownStatus?: string | undefined }
-  /** The audio is being downloaded. `trouble`: the error of the previous try. */
+  /** The audio is being downloaded. `lastError`: the error of the previous try. */
   | { readonly kind: "saving"; readonly lastError: AudioError | null };
 
 /** Reasons that begin with `reads_` delay a query or a download, and not a create. */

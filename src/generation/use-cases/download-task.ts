@@ -51,7 +51,7 @@ export async function downloadTask(
   if (fileName !== null) checkFileName(fileName);
   // All steps share one deadline. It does not depend on the wait of the caller.
   const call = openCall({ ...givenCall, waitMs: Math.max(1, deps.timing.transferWaitMs) }, deps.clock);
-  const timeoutError = (): AudioError => callTimedOutError(deps.ledger.store.trouble, { taskId });
+  const timeoutError = (): AudioError => callTimedOutError(deps.ledger.store.outage, { taskId });
   const foundRecord = await withDeadline(
     { clock: deps.clock, ms: call.deadline.leftMs, signal: call.signal, timeoutError },
     async (signal) =>

@@ -103,7 +103,7 @@ async function findWithinWait(
       ms: call.deadline.leftMs,
       signal: call.signal,
       timeoutError: () =>
-        callTimedOutError(deps.ledger.store.trouble, { idempotencyKey: idempotencyKey ?? undefined }),
+        callTimedOutError(deps.ledger.store.outage, { idempotencyKey: idempotencyKey ?? undefined }),
     },
     (signal) => findOrDraft(deps, identified, signal, call.deadline),
   );
@@ -196,7 +196,7 @@ async function waitUntilStored(
   const end = await waitForJob(job, { ...call, deadline }, isStored);
   if (end !== null || isStored()) return end;
   const idempotencyKey = job.record.idempotencyKey ?? undefined;
-  throw callTimedOutError(ledger.store.trouble, { idempotencyKey });
+  throw callTimedOutError(ledger.store.outage, { idempotencyKey });
 }
 
 /**

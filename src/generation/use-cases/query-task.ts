@@ -150,7 +150,7 @@ async function withinDeadline<T>(
   taskId: string,
   run: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const timeoutError = (): AudioError => callTimedOutError(deps.ledger.store.trouble, { taskId });
+  const timeoutError = (): AudioError => callTimedOutError(deps.ledger.store.outage, { taskId });
   const { clock } = deps;
   return await withDeadline({ clock, ms: call.deadline.leftMs, signal: call.signal, timeoutError }, run);
 }

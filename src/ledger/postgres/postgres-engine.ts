@@ -32,7 +32,7 @@ const OUTAGE_KNOWN_MS = 10_000;
 const SINGLE_TRY_MS = 2_000;
 
 /**
- * If the server has not answered for this time, `trouble` reports the fault. A call that times out gives this fault as
+ * If the server has not answered for this time, `outage` reports the error. A call that times out gives this error as
  * the reason.
  */
 const SILENCE_MS = 500;
@@ -102,7 +102,7 @@ export class PostgresEngine implements SqlEngine {
     this.description = `PostgreSQL database ${database} on ${host.includes(":") ? `[${host}]` : host}:${port}`;
   }
 
-  get trouble(): AudioError | null {
+  get outage(): AudioError | null {
     const silentMs = performance.now() - Math.max(this.#waitingSinceMs, this.#answeredAtMs);
     return this.#waiting > 0 && silentMs > SILENCE_MS
       ? postgresError(this.description, this.#lastError)

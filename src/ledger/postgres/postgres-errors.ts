@@ -161,7 +161,7 @@ export const isTransient = (error: unknown): boolean => describeServerError(erro
  */
 export const isReadOnly = (error: unknown): boolean => serverError.safeParse(error).data?.code === READ_ONLY;
 
-export function otherPostgresLayoutError(description: string): AudioError {
+export function otherPostgresSchemaError(description: string): AudioError {
   return new AudioError(
     "store_unavailable",
     `The ${description} holds a ledger of another version of this program, with other tables.`,

@@ -1,9 +1,9 @@
-/** Creates the ledger's tables in a database that has none. Refuses tables of another layout or another program. */
+/** Creates the ledger's tables in a database that has none. Refuses tables of another schema version or another program. */
 import { z } from "zod";
 import { SCHEMA_VERSION, TABLES } from "../store/schema.ts";
 import { sql } from "../store/sql-engine.ts";
 import type { PostgresConnection } from "./postgres-connection.ts";
-import { foreignTablesError, otherPostgresLayoutError } from "./postgres-errors.ts";
+import { foreignTablesError, otherPostgresSchemaError } from "./postgres-errors.ts";
 
 /**
  * The number of the lock ("AuGM") that a process takes to create tables. The lock is needed because two processes may
@@ -30,7 +30,7 @@ const FIND = sql(
 );
 
 /**
- * Creates the tables if they are missing, and checks their layout.
+ * Creates the tables if they are missing, and checks their schema version.
  *
  * @param description the name of the database, without credentials
  * @param untilMs the time at which the caller stops waiting, on the clock of `performance`
@@ -55,7 +55,7 @@ export async function prepareTables(
   } else if (!tableNames.some(({ tablename }) => tablename === "agm_layout")) {
     throw foreignTablesError(description);
   }
-  const [layout] = await connection.run([sql("SELECT version FROM agm_layout")], untilMs);
-  if (versionRows.parse(layout?.rows)[0]?.version !== SCHEMA_VERSION)
-    throw otherPostgresLayoutError(description);
+  const [versionResult] = await connection.run([sql("SELECT version FROM agm_layout")], untilMs);
+  if (versionRows.parse(versionResult?.rows)[0]?.version !== SCHEMA_VERSION)
+    throw otherPostgresSchemaError(description);
 }

@@ -4,14 +4,14 @@ import type { ProcessId } from "../../process-id.ts";
 export interface Lease {
   readonly owner: ProcessId;
   /** The steady-clock time of the last renewal. */
-  readonly atMs: number;
+  readonly renewedSteadyMs: number;
   readonly ttlMs: number;
 }
 
 /** Returns the owner of a lease; `null` if it is free or has expired. A date in the future counts as now. */
 export function leaseOwner(lease: Lease | null, nowMs: number): ProcessId | null {
   if (lease === null) return null;
-  return nowMs - Math.min(lease.atMs, nowMs) < lease.ttlMs ? lease.owner : null;
+  return nowMs - Math.min(lease.renewedSteadyMs, nowMs) < lease.ttlMs ? lease.owner : null;
 }
 
 /**
@@ -29,14 +29,14 @@ export function acquiredLease(
   const currentOwner = leaseOwner(current, nowMs);
   if (current !== null && currentOwner !== null && currentOwner !== owner && currentOwner !== replacing) {
     // A date in the future must have been written before the clock restarted. Count the lease from now on.
-    return { ...current, atMs: Math.min(current.atMs, nowMs) };
+    return { ...current, renewedSteadyMs: Math.min(current.renewedSteadyMs, nowMs) };
   }
-  return { owner, ttlMs, atMs: nowMs };
+  return { owner, ttlMs, renewedSteadyMs: nowMs };
 }
 
 /** Renews a lease of this process, even an expired one. Leaves a free lease and leases of other processes unchanged. */
 export function renewedLease(current: Lease | null, owner: ProcessId, nowMs: number): Lease | null {
-  return current?.owner === owner ? { ...current, atMs: nowMs } : current;
+  return current?.owner === owner ? { ...current, renewedSteadyMs: nowMs } : current;
 }
 
 /** Releases a lease of this process. Leaves leases of other processes unchanged. */

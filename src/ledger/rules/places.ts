@@ -5,17 +5,17 @@ import type { InFlightState, RecordStatus } from "../record.ts";
 import type { ApiKeyState } from "./api-key-state.ts";
 
 /**
- * A place in flight. If the place was freed because its time was over, `flight` is `null`, but `atMs` is kept. As long
- * as the record's status does not change, `atMs` keeps later writes of the record from occupying the place again.
+ * A place in flight. If the place was freed because its time was over, `state` is `null`, but `sinceSteadyMs` is kept. As long
+ * as the record's status does not change, `sinceSteadyMs` keeps later writes of the record from occupying the place again.
  */
 export interface InFlightPlace {
-  readonly flight: InFlightState | null;
+  readonly state: InFlightState | null;
   /** The steady-clock time when the place was taken. */
-  readonly atMs: number | null;
+  readonly sinceSteadyMs: number | null;
   readonly owner: ProcessId | null;
 }
 
-const NO_PLACE: InFlightPlace = { flight: null, atMs: null, owner: null };
+const NO_PLACE: InFlightPlace = { state: null, sinceSteadyMs: null, owner: null };
 
 export interface PlaceDurations {
   /** How long an unanswered create keeps its place after its process was last seen alive. */
@@ -25,14 +25,14 @@ export interface PlaceDurations {
 
 /** Returns the time at which a place in flight expires. The place becomes free earlier if its task ends earlier. */
 function placeEndMs(
-  { flight, atMs, owner }: InFlightPlace,
+  { state: inFlightState, sinceSteadyMs, owner }: InFlightPlace,
   { heartbeats }: ApiKeyState,
   { unansweredPlaceTtlMs, windowMs }: PlaceDurations,
   nowMs: number,
 ): number {
   // A date in the future was written before the steady clock restarted. Count from the present time instead.
-  const startMs = Math.min(atMs ?? nowMs, nowMs);
-  if (flight === "accepted") return startMs + MAX_IN_FLIGHT_MS;
+  const startMs = Math.min(sinceSteadyMs ?? nowMs, nowMs);
+  if (inFlightState === "accepted") return startMs + MAX_IN_FLIGHT_MS;
   const seenAtMs = Math.max(startMs, owner === null ? startMs : (heartbeats[owner] ?? startMs));
   // Free the place after a maximum time even if heartbeats continue, because a living process may have given up on the
   // create.
@@ -53,7 +53,7 @@ export function placeEndsMs(
 }
 
 /** Whether a place in flight expired so long ago that its task can no longer run. */
-export function endedLongAgo(
+export function hasLongExpired(
   place: InFlightPlace,
   state: ApiKeyState,
   durations: PlaceDurations,
@@ -63,19 +63,19 @@ export function endedLongAgo(
 }
 
 /**
- * Returns the place in flight of a record after a write. The date of the place in flight changes only if `flight`
- * changes.
+ * Returns the place in flight of a record after a write. The date of the place in flight changes only if the
+ * state changes.
  */
 export function placeAfterWrite(
   stored: { readonly place: InFlightPlace; readonly status: string | null } | undefined,
-  after: { readonly flight: InFlightState | null; readonly status: RecordStatus },
+  after: { readonly inFlightState: InFlightState | null; readonly status: RecordStatus },
   now: { readonly steadyMs: number; readonly owner: ProcessId },
 ): InFlightPlace {
-  if (after.flight === null) return NO_PLACE;
+  if (after.inFlightState === null) return NO_PLACE;
   if (stored !== undefined) {
-    const hasExpired = stored.place.flight === null && stored.place.atMs !== null;
-    if (stored.place.flight === after.flight) return stored.place;
+    const hasExpired = stored.place.state === null && stored.place.sinceSteadyMs !== null;
+    if (stored.place.state === after.inFlightState) return stored.place;
     if (hasExpired && stored.status === after.status) return stored.place;
   }
-  return { flight: after.flight, atMs: now.steadyMs, owner: now.owner };
+  return { state: after.inFlightState, sinceSteadyMs: now.steadyMs, owner: now.owner };
 }

@@ -11,7 +11,7 @@ import { SCHEMA_VERSION } from "../store/schema.ts";
 import { type Rows, type SqlEngine, type Statement, sql, type Transaction } from "../store/sql-engine.ts";
 import { APPLICATION_ID, LEDGER_FILE_NAME, prepareLedgerFile } from "./ledger-file.ts";
 import { loadSqlite } from "./load-sqlite.ts";
-import { foreignFileError, isBusy, otherSqliteLayoutError, sqliteError } from "./sqlite-errors.ts";
+import { foreignFileError, isBusy, otherSqliteSchemaError, sqliteError } from "./sqlite-errors.ts";
 import { folderWarnings } from "./unsafe-folder.ts";
 
 /**
@@ -57,7 +57,7 @@ class Connection {
       const header = (pragma: string) => headerSchema.parse(this.#prepare(`PRAGMA ${pragma}`).get());
       if (header("application_id").application_id !== APPLICATION_ID) throw foreignFileError(this.#file);
       const { user_version } = header("user_version");
-      if (user_version !== SCHEMA_VERSION) throw otherSqliteLayoutError(this.#file);
+      if (user_version !== SCHEMA_VERSION) throw otherSqliteSchemaError(this.#file);
       this.#db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
     } catch (error) {
       this.#db.close();
@@ -122,7 +122,7 @@ class Connection {
 export class SqliteEngine implements SqlEngine {
   readonly forUpdate = "";
   /** Always `null`, because SQLite answers or fails synchronously. */
-  readonly trouble = null;
+  readonly outage = null;
   readonly description: string;
   readonly #file: string;
   readonly #options: SqliteEngineOptions;

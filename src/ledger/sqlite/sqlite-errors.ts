@@ -51,7 +51,7 @@ export function foreignFileError(file: string): AudioError {
   });
 }
 
-export function otherSqliteLayoutError(file: string): AudioError {
+export function otherSqliteSchemaError(file: string): AudioError {
   return new AudioError(
     "store_unavailable",
     `The ledger file ${file} was written by another version of this program, with other tables.`,

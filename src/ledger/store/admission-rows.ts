@@ -4,7 +4,7 @@ import type { RecordRow } from "../record.ts";
 import type { BillLine } from "../rules/bill.ts";
 import type { CallHandle } from "../rules/call-handle.ts";
 import { handleRows, selectOpenHandles } from "./call-handle-rows.ts";
-import { billLines, loadBill } from "./narration-rows.ts";
+import { billLines, selectBill } from "./narration-rows.ts";
 import {
   type LoadedRow,
   type OtherPlace,
@@ -40,12 +40,13 @@ export const selectAdmission = (
 ): Statement[] => [
   ...selectRow({ keyId, recordId }, lookupKeys),
   sql(
-    "SELECT record_id, flight, flight_at_ms, flight_owner FROM agm_records WHERE key_id = ? AND flight IS NOT NULL",
+    `SELECT record_id, in_flight_state, in_flight_since_steady_ms, in_flight_owner FROM agm_records
+     WHERE key_id = ? AND in_flight_state IS NOT NULL`,
     keyId,
   ),
   selectSpentCredits(viewer.origin, lastBucket),
   selectOpenHandles(viewer, recordId),
-  ...(narrationId === null ? [] : [loadBill(viewer, narrationId)]),
+  ...(narrationId === null ? [] : [selectBill(viewer, narrationId)]),
 ];
 
 export function parseLoadedAdmission(
@@ -95,12 +96,17 @@ export const dropSpend = (origin: string, lastBucket: number): Statement =>
  * Frees a place in flight whose time is over. Keeps the date of the place. The date prevents later writes of the record
  * from taking the place again while its status is the same.
  */
-export const forgetPlace = (keyId: string, recordId: string): Statement =>
-  sql("UPDATE agm_records SET flight = NULL WHERE key_id = ? AND record_id = ?", keyId, recordId);
+export const freePlace = (keyId: string, recordId: string): Statement =>
+  sql("UPDATE agm_records SET in_flight_state = NULL WHERE key_id = ? AND record_id = ?", keyId, recordId);
 
 /**
  * Sets the date of a place in flight to now. Used for dates in the future, which must have been written before the
  * steady clock restarted.
  */
 export const clampPlace = (keyId: string, recordId: string, nowMs: number): Statement =>
-  sql("UPDATE agm_records SET flight_at_ms = ? WHERE key_id = ? AND record_id = ?", nowMs, keyId, recordId);
+  sql(
+    "UPDATE agm_records SET in_flight_since_steady_ms = ? WHERE key_id = ? AND record_id = ?",
+    nowMs,
+    keyId,
+    recordId,
+  );

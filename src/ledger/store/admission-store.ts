@@ -19,12 +19,12 @@ import {
 import { billedCredits } from "../rules/bill.ts";
 import { isCallHandleWanted } from "../rules/call-handle.ts";
 import { renewedLease } from "../rules/lease.ts";
-import { endedLongAgo } from "../rules/places.ts";
+import { hasLongExpired } from "../rules/places.ts";
 import { lastBucketBefore, SPEND_RETENTION_MS } from "../rules/spend.ts";
 import {
   clampPlace,
   dropSpend,
-  forgetPlace,
+  freePlace,
   parseLoadedAdmission,
   parseSpentCredits,
   selectAdmission,
@@ -119,25 +119,25 @@ export class AdmissionStore {
         };
         const result = judgeAdmission(requested, facts, nowMs);
         const clamped = otherPlaces
-          .filter(({ place }) => (place.atMs ?? 0) > nowMs)
+          .filter(({ place }) => (place.sinceSteadyMs ?? 0) > nowMs)
           .map((otherPlace) => clampPlace(keyId, otherPlace.recordId, nowMs));
         if (result.kind !== "admitted" || isRepeatedAdmission(requested, facts)) {
           return { result, save: clamped };
         }
-        const lapsed = otherPlaces.filter(({ place }) => endedLongAgo(place, state, request, nowMs));
+        const lapsed = otherPlaces.filter(({ place }) => hasLongExpired(place, state, request, nowMs));
         return {
           result,
           state: withSlot(state, { sendId, owner: processId }, nowMs),
           save: [
             ...saveRow(loaded, after, {
               // Each send restarts the time in flight.
-              place: { flight: after.flight, atMs: nowMs, owner: processId },
+              place: { state: after.inFlightState, sinceSteadyMs: nowMs, owner: processId },
               lease: renewedLease(stored?.lease ?? null, processId, nowMs),
             }),
             ...(narrationId === null ? [] : [addToBill(viewer, narrationId, workLookupKey(workId))]),
             ...clamped,
             ...dropRefused(keyId, wallMs - REFUSAL_RETENTION_MS),
-            ...lapsed.map((otherPlace) => forgetPlace(keyId, otherPlace.recordId)),
+            ...lapsed.map((otherPlace) => freePlace(keyId, otherPlace.recordId)),
             dropSpend(viewer.origin, lastBucketBefore(wallMs, SPEND_RETENTION_MS)),
           ],
         };

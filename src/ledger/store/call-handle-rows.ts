@@ -15,27 +15,27 @@ function parsed(text: string): unknown {
 
 const handleRow = z
   .object({
-    handle: z.string(),
+    handle_id: z.string(),
     kind: z.enum(["request", "narration"]),
     key_id: z.string(),
     target_id: z.string(),
     opened_at_ms: z.number(),
     attempt: z.int(),
     save_options: z.string().transform(parsed).pipe(saveOptionsSchema),
-    cancel_asked_at_ms: z.number().nullable(),
+    cancel_requested_at_ms: z.number().nullable(),
     ended_at_ms: z.number().nullable(),
     end_value: z.string().transform(parsed).pipe(handleEndSchema).nullable(),
   })
   .transform(
     (row): CallHandle => ({
-      handleId: row.handle,
+      handleId: row.handle_id,
       kind: row.kind,
       keyId: row.key_id,
       targetId: row.target_id,
       openedAtMs: row.opened_at_ms,
       attempt: row.attempt,
       saveOptions: row.save_options,
-      cancelRequestedAtMs: row.cancel_asked_at_ms,
+      cancelRequestedAtMs: row.cancel_requested_at_ms,
       endedAtMs: row.ended_at_ms,
       end: row.end_value,
     }),
@@ -44,14 +44,14 @@ const handleRow = z
 export const handleRows = (rows: Rows = []): CallHandle[] => readableRows(handleRow, rows);
 
 /** Selects a call handle of this API key. */
-export const selectHandle = ({ keyId }: Pick<Viewer, "keyId">, handle: string): Statement =>
-  sql("SELECT * FROM agm_handles WHERE handle = ? AND key_id = ?", handle, keyId);
+export const selectHandle = ({ keyId }: Pick<Viewer, "keyId">, handleId: string): Statement =>
+  sql("SELECT * FROM agm_call_handles WHERE handle_id = ? AND key_id = ?", handleId, keyId);
 
 /** Selects all call handles of one record or narration, oldest first, except those that have ended. */
 export const selectOpenHandles = ({ keyId, machineId }: Viewer, targetId: string): Statement =>
   sql(
-    `SELECT * FROM agm_handles WHERE target_id = ? AND ended_at_ms IS NULL AND ${visibleCondition("agm_handles")}
-     ORDER BY opened_at_ms, handle`,
+    `SELECT * FROM agm_call_handles WHERE target_id = ? AND ended_at_ms IS NULL AND ${visibleCondition("agm_call_handles")}
+     ORDER BY opened_at_ms, handle_id`,
     targetId,
     keyId,
     machineId,
@@ -60,12 +60,12 @@ export const selectOpenHandles = ({ keyId, machineId }: Viewer, targetId: string
 /** Writes a call handle. A stored call handle that has ended stays unchanged, so the write can be repeated safely. */
 export const saveHandle = (row: CallHandle): Statement =>
   sql(
-    `INSERT INTO agm_handles (handle, kind, key_id, target_id, opened_at_ms, attempt, save_options, cancel_asked_at_ms,
+    `INSERT INTO agm_call_handles (handle_id, kind, key_id, target_id, opened_at_ms, attempt, save_options, cancel_requested_at_ms,
        ended_at_ms, end_value)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (handle) DO UPDATE SET cancel_asked_at_ms = excluded.cancel_asked_at_ms,
+     ON CONFLICT (handle_id) DO UPDATE SET cancel_requested_at_ms = excluded.cancel_requested_at_ms,
        ended_at_ms = excluded.ended_at_ms, end_value = excluded.end_value
-     WHERE agm_handles.ended_at_ms IS NULL`,
+     WHERE agm_call_handles.ended_at_ms IS NULL`,
     row.handleId,
     row.kind,
     row.keyId,

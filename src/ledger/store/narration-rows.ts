@@ -76,9 +76,9 @@ export const newestNarrations = ({ origin, keyId, machineId }: Viewer, limit: nu
  * Selects all visible records of the requests on the bill. One task may have several of these records, under different
  * API keys.
  */
-export const loadBill = ({ origin, keyId, machineId }: Viewer, narrationId: string): Statement =>
+export const selectBill = ({ origin, keyId, machineId }: Viewer, narrationId: string): Statement =>
   sql(
-    `SELECT t.work_lookup_key, r.key_id, r.spend_credits, r.flight
+    `SELECT t.work_lookup_key, r.key_id, r.spend_credits, r.in_flight_state
      FROM agm_narration_tasks t
      JOIN agm_lookup_keys k ON k.lookup_key = t.work_lookup_key
      JOIN agm_records r ON r.key_id = k.key_id AND r.record_id = k.record_id
@@ -96,15 +96,15 @@ const billRow = z
     work_lookup_key: z.string(),
     key_id: z.string(),
     spend_credits: z.number().nullable().catch(null),
-    flight: z.string().nullable().catch(null),
+    in_flight_state: z.string().nullable().catch(null),
   })
   .transform(
     (row): BillLine => ({
       workLookupKey: row.work_lookup_key,
       keyId: row.key_id,
       credits: row.spend_credits ?? 0,
-      isInFlight: row.flight !== null,
-      isUnanswered: row.flight === "sent",
+      isInFlight: row.in_flight_state !== null,
+      isUnanswered: row.in_flight_state === "sent",
     }),
   );
 
@@ -126,7 +126,7 @@ export const saveNarrationLease = (
   lease: Lease | null,
 ): Statement =>
   sql(
-    "UPDATE agm_narrations SET lease_owner = ?, lease_at_ms = ?, lease_ttl_ms = ? WHERE key_id = ? AND narration_id = ?",
+    "UPDATE agm_narrations SET lease_owner = ?, lease_renewed_steady_ms = ?, lease_ttl_ms = ? WHERE key_id = ? AND narration_id = ?",
     ...leaseValues(lease),
     keyId,
     narrationId,

@@ -11,10 +11,10 @@ import { acquiredLease, leaseOwner } from "../rules/lease.ts";
 import { handleRows, saveHandle, selectOpenHandles } from "./call-handle-rows.ts";
 import {
   billLines,
-  loadBill,
   type NarrationRow,
   newestNarrations,
   saveNarrationLease,
+  selectBill,
   selectNarration,
   toNarrationRow,
 } from "./narration-rows.ts";
@@ -144,7 +144,8 @@ export class NarrationStore {
     return this.#decide(narrationId, "process_kill", (row, nowMs) => {
       if (row === undefined) return { result: null };
       const acquired = acquiredLease(row.lease, { owner: processId, ttlMs: leaseTtlMs, replacing }, nowMs);
-      const isSame = acquired.atMs === row.lease?.atMs && acquired.owner === row.lease.owner;
+      const isSame =
+        acquired.renewedSteadyMs === row.lease?.renewedSteadyMs && acquired.owner === row.lease.owner;
       return { result: acquired.owner, save: isSame ? [] : [saveNarrationLease(row, acquired)] };
     });
   }
@@ -163,7 +164,7 @@ export class NarrationStore {
    */
   async bill(narrationId: string): Promise<BillLine[]> {
     const { engine, viewer } = this.#options;
-    const [rows = []] = await engine.read([loadBill(viewer, narrationId)]);
+    const [rows = []] = await engine.read([selectBill(viewer, narrationId)]);
     return billByWork(billLines(rows), viewer.keyId);
   }
 

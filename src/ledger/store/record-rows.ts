@@ -15,20 +15,21 @@ export interface RecordKey {
 
 const leaseColumns = {
   lease_owner: z.string().nullable().catch(null),
-  lease_at_ms: z.number().nullable().catch(null),
+  lease_renewed_steady_ms: z.number().nullable().catch(null),
   lease_ttl_ms: z.number().nullable().catch(null),
 };
 
 /** Parses the lease in the columns of a record or a narration. */
 export const leaseRow = z
   .object(leaseColumns)
-  .transform(({ lease_owner: owner, lease_at_ms: atMs, lease_ttl_ms: ttlMs }): Lease | null =>
-    owner === null || atMs === null || ttlMs === null ? null : { owner, atMs, ttlMs },
+  .transform(
+    ({ lease_owner: owner, lease_renewed_steady_ms: renewedSteadyMs, lease_ttl_ms: ttlMs }): Lease | null =>
+      owner === null || renewedSteadyMs === null || ttlMs === null ? null : { owner, renewedSteadyMs, ttlMs },
   );
 
 export const leaseValues = (lease: Lease | null): [string | null, number | null, number | null] => [
   lease?.owner ?? null,
-  lease?.atMs ?? null,
+  lease?.renewedSteadyMs ?? null,
   lease?.ttlMs ?? null,
 ];
 
@@ -36,14 +37,14 @@ export const leaseValues = (lease: Lease | null): [string | null, number | null,
  * A damaged cell counts as empty. A record with a damaged revision is set aside at its next write (see `Ledger.apply`).
  */
 const placeColumns = {
-  flight: z.enum(["sent", "accepted"]).nullable().catch(null),
-  flight_at_ms: z.number().nullable().catch(null),
-  flight_owner: z.string().nullable().catch(null),
+  in_flight_state: z.enum(["sent", "accepted"]).nullable().catch(null),
+  in_flight_since_steady_ms: z.number().nullable().catch(null),
+  in_flight_owner: z.string().nullable().catch(null),
 };
 const toPlace = (row: z.infer<z.ZodObject<typeof placeColumns>>): InFlightPlace => ({
-  flight: row.flight,
-  atMs: row.flight_at_ms,
-  owner: row.flight_owner,
+  state: row.in_flight_state,
+  sinceSteadyMs: row.in_flight_since_steady_ms,
+  owner: row.in_flight_owner,
 });
 
 const spendColumns = {
@@ -161,8 +162,8 @@ export function saveRow(
     row.isListed ? 1 : 0,
     row.createdAtMs,
     row.revision,
-    place.flight,
-    place.atMs,
+    place.state,
+    place.sinceSteadyMs,
     place.owner,
     spend?.bucketIndex ?? null,
     spend?.credits ?? null,
@@ -171,16 +172,17 @@ export function saveRow(
     row.value,
   ];
   const upsert = sql(
-    `INSERT INTO agm_records (key_id, record_id, origin, status, is_open, is_listed, created_at_ms, revision, flight,
-       flight_at_ms, flight_owner, spend_bucket, spend_credits, refused_at_ms, lease_owner, lease_at_ms, lease_ttl_ms,
+    `INSERT INTO agm_records (key_id, record_id, origin, status, is_open, is_listed, created_at_ms, revision, in_flight_state,
+       in_flight_since_steady_ms, in_flight_owner, spend_bucket, spend_credits, refused_at_ms, lease_owner, lease_renewed_steady_ms, lease_ttl_ms,
        value)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (key_id, record_id) DO UPDATE SET origin = excluded.origin, status = excluded.status,
        is_open = excluded.is_open, is_listed = excluded.is_listed, created_at_ms = excluded.created_at_ms,
-       revision = excluded.revision, flight = excluded.flight, flight_at_ms = excluded.flight_at_ms,
-       flight_owner = excluded.flight_owner, spend_bucket = excluded.spend_bucket,
+       revision = excluded.revision, in_flight_state = excluded.in_flight_state,
+       in_flight_since_steady_ms = excluded.in_flight_since_steady_ms,
+       in_flight_owner = excluded.in_flight_owner, spend_bucket = excluded.spend_bucket,
        spend_credits = excluded.spend_credits, refused_at_ms = excluded.refused_at_ms, lease_owner = excluded.lease_owner,
-       lease_at_ms = excluded.lease_at_ms, lease_ttl_ms = excluded.lease_ttl_ms, value = excluded.value`,
+       lease_renewed_steady_ms = excluded.lease_renewed_steady_ms, lease_ttl_ms = excluded.lease_ttl_ms, value = excluded.value`,
     row.keyId,
     row.recordId,
     ...columns,
@@ -214,14 +216,14 @@ export function dropRefused(keyId: string, beforeMs: number): Statement[] {
   const refused = "SELECT record_id FROM agm_records WHERE key_id = ? AND refused_at_ms < ?";
   return [
     sql(`DELETE FROM agm_lookup_keys WHERE key_id = ? AND record_id IN (${refused})`, keyId, keyId, beforeMs),
-    sql(`DELETE FROM agm_handles WHERE target_id IN (${refused})`, keyId, beforeMs),
+    sql(`DELETE FROM agm_call_handles WHERE target_id IN (${refused})`, keyId, beforeMs),
     sql("DELETE FROM agm_records WHERE key_id = ? AND refused_at_ms < ?", keyId, beforeMs),
   ];
 }
 
 export const saveLease = ({ keyId, recordId }: RecordKey, lease: Lease | null): Statement =>
   sql(
-    "UPDATE agm_records SET lease_owner = ?, lease_at_ms = ?, lease_ttl_ms = ? WHERE key_id = ? AND record_id = ?",
+    "UPDATE agm_records SET lease_owner = ?, lease_renewed_steady_ms = ?, lease_ttl_ms = ? WHERE key_id = ? AND record_id = ?",
     ...leaseValues(lease),
     keyId,
     recordId,

@@ -1,16 +1,15 @@
 /** Defines the tables of the ledger, with one text for both engines. */
 
-/** Grows with every change of the tables. A ledger with another layout is refused. */
-export const SCHEMA_VERSION = 7;
+/** Grows with every change of the tables or of a stored value. A ledger with another version is refused. */
+export const SCHEMA_VERSION = 8;
 
 /**
- * Times named `..._at_ms` are steady-clock milliseconds, with these exceptions: `created_at_ms`, `refused_at_ms` and
- * all times of handles are wall-clock milliseconds.
+ * Times named `..._at_ms` are wall-clock milliseconds. Times named `..._steady_ms` are steady-clock milliseconds.
  *
  * - `agm_api_keys.state` holds the pause, slots and heartbeats of a key (see rules/api-key-state.ts). The row is also
  *   the key's lock.
  * - `agm_narration_tasks` is a narration's bill: the works that were sent for it, each with the key that sent it.
- * - `agm_handles` holds the calls that were answered as tasks of the protocol's extension (see rules/call-handle.ts).
+ * - `agm_call_handles` holds the calls that were answered as tasks of the protocol's extension (see rules/call-handle.ts).
  * - `agm_lookup_keys` finds records by work, task and path. Lookup keys are hashed, because an index entry cannot
  *   contain a long text.
  * - `value` is the last column, so that SQLite reads the other columns without reading through a long text.
@@ -29,14 +28,14 @@ export const TABLES: readonly string[] = [
     is_listed INTEGER NOT NULL,
     created_at_ms DOUBLE PRECISION NOT NULL,
     revision INTEGER NOT NULL,
-    flight TEXT,
-    flight_at_ms DOUBLE PRECISION,
-    flight_owner TEXT,
+    in_flight_state TEXT,
+    in_flight_since_steady_ms DOUBLE PRECISION,
+    in_flight_owner TEXT,
     spend_bucket INTEGER,
     spend_credits DOUBLE PRECISION,
     refused_at_ms DOUBLE PRECISION,
     lease_owner TEXT,
-    lease_at_ms DOUBLE PRECISION,
+    lease_renewed_steady_ms DOUBLE PRECISION,
     lease_ttl_ms DOUBLE PRECISION,
     value TEXT NOT NULL,
     PRIMARY KEY (key_id, record_id))`,
@@ -45,7 +44,7 @@ export const TABLES: readonly string[] = [
   `CREATE INDEX agm_records_open
     ON agm_records (key_id, status, created_at_ms DESC, record_id DESC) WHERE is_open = 1`,
   `CREATE INDEX agm_records_refused ON agm_records (key_id, refused_at_ms) WHERE refused_at_ms IS NOT NULL`,
-  `CREATE INDEX agm_records_flight ON agm_records (key_id) WHERE flight IS NOT NULL`,
+  `CREATE INDEX agm_records_in_flight ON agm_records (key_id) WHERE in_flight_state IS NOT NULL`,
   `CREATE TABLE agm_lookup_keys (
     lookup_key TEXT NOT NULL, key_id TEXT NOT NULL, record_id TEXT NOT NULL,
     PRIMARY KEY (lookup_key, key_id, record_id))`,
@@ -62,7 +61,7 @@ export const TABLES: readonly string[] = [
     created_at_ms DOUBLE PRECISION NOT NULL,
     revision INTEGER NOT NULL,
     lease_owner TEXT,
-    lease_at_ms DOUBLE PRECISION,
+    lease_renewed_steady_ms DOUBLE PRECISION,
     lease_ttl_ms DOUBLE PRECISION,
     state TEXT NOT NULL,
     PRIMARY KEY (key_id, narration_id))`,
@@ -73,17 +72,17 @@ export const TABLES: readonly string[] = [
     key_id TEXT NOT NULL,
     work_lookup_key TEXT NOT NULL,
     PRIMARY KEY (narration_id, key_id, work_lookup_key))`,
-  `CREATE TABLE agm_handles (
-    handle TEXT NOT NULL PRIMARY KEY,
+  `CREATE TABLE agm_call_handles (
+    handle_id TEXT NOT NULL PRIMARY KEY,
     kind TEXT NOT NULL,
     key_id TEXT NOT NULL,
     target_id TEXT NOT NULL,
     opened_at_ms DOUBLE PRECISION NOT NULL,
     attempt INTEGER NOT NULL,
     save_options TEXT NOT NULL,
-    cancel_asked_at_ms DOUBLE PRECISION,
+    cancel_requested_at_ms DOUBLE PRECISION,
     ended_at_ms DOUBLE PRECISION,
     end_value TEXT)`,
-  `CREATE INDEX agm_handles_target ON agm_handles (target_id)`,
+  `CREATE INDEX agm_call_handles_target ON agm_call_handles (target_id)`,
   `CREATE TABLE agm_documents (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL)`,
 ];

@@ -45,8 +45,8 @@ export interface SqlEngine {
   readonly forUpdate: "" | " FOR UPDATE";
   /** Names the database for a person; never contains credentials. */
   readonly description: string;
-  /** The fault that makes callers wait unusually long for the database now; `null` if no caller waits so long. */
-  readonly trouble: AudioError | null;
+  /** The error that makes callers wait unusually long for the database now; `null` if no caller waits so long. */
+  readonly outage: AudioError | null;
   transact<T>(transaction: Transaction<T>): Promise<T>;
   /** Runs statements that only read, all on one state of the database. */
   read(statements: readonly Statement[]): Promise<Rows[]>;

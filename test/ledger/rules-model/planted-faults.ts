@@ -31,11 +31,11 @@ interface Meddling {
   ) => readonly Statement[];
 }
 
-const PLACES = "flight IS NOT NULL";
+const PLACES = "in_flight_state IS NOT NULL";
 const SUM = "sum(credits)";
 const RECORD = "SELECT * FROM agm_records";
 const STATE = "UPDATE agm_api_keys SET state";
-const PLACE_DATE = "UPDATE agm_records SET flight_at_ms";
+const PLACE_DATE = "UPDATE agm_records SET in_flight_since_steady_ms";
 
 const isAdmission = ({ load }: Transaction<unknown>): boolean =>
   load.some(({ sql: text }) => text.includes(PLACES));
@@ -44,8 +44,8 @@ function meddled(sound: SqlEngine, { asks, sees, saves }: Meddling): SqlEngine {
   return {
     forUpdate: sound.forUpdate,
     description: sound.description,
-    get trouble() {
-      return sound.trouble;
+    get outage() {
+      return sound.outage;
     },
     read: (statements) => sound.read(statements),
     check: () => sound.check(),
@@ -161,7 +161,9 @@ export const plantedFaults: readonly PlantedFault[] = [
   fault("leases never expire", ["wait"], {
     sees: (facts, transaction) =>
       withRows(facts, transaction, RECORD, (row) =>
-        "lease_at_ms" in row && row.lease_at_ms !== null ? { ...row, lease_at_ms: facts.steadyMs } : row,
+        "lease_renewed_steady_ms" in row && row.lease_renewed_steady_ms !== null
+          ? { ...row, lease_renewed_steady_ms: facts.steadyMs }
+          : row,
       ),
   }),
   {
