@@ -1,44 +1,18 @@
 /** Drives one narration in one process: takes the lease, performs one step after another, and stores the end. */
-import { DamagedPartError } from "../../audio/part-errors.ts";
-import { AudioError, type ErrorCode, internalError } from "../../errors.ts";
-import { NotWantedError } from "../../generation/job/job.ts";
-import type { PartOperations, PartRequest } from "../../generation/use-cases/generate-part.ts";
-import { type FileJoiner, plannedFiles } from "../files/joined-files.ts";
-import { hasChangedChoice } from "../state/changes.ts";
-import type {
-  NarrationFile,
-  NarrationProblem,
-  NarrationState,
-  StoredPlan,
-} from "../state/narration-state.ts";
-import { partRequest, type VerifiedPart } from "../state/part-request.ts";
-import { type PartStatus, partStatus, recordCharge, summarizeParts } from "../state/part-summary.ts";
+import { AudioError, internalError } from "../../errors.ts";
+import type { NarrationProblem, NarrationState, StoredPlan } from "../state/narration-state.ts";
+import { partRequest } from "../state/part-request.ts";
+import { summarizeParts } from "../state/part-summary.ts";
+import { DrivenState } from "./driven-state.ts";
+import { finishSentPart, makePart, type PartOutcome, readOutcome } from "./make-part.ts";
+import { NarrationFiles, type NarrationFilesDeps } from "./narration-files.ts";
 import { NarrationLease, type NarrationLeaseDeps } from "./narration-lease.ts";
-import { type DriverStep, decideNextStep, type FileProgress, type PartState } from "./next-step.ts";
-import {
-  buildProblem,
-  concernsOnePart,
-  joinProblems,
-  MAX_JOBS_PER_PART,
-  unusableAudio,
-} from "./stop-reasons.ts";
+import { type DriverStep, decideNextStep } from "./next-step.ts";
+import { PartTable } from "./part-table.ts";
+import { type RunningPart, RunningParts } from "./running-parts.ts";
+import { buildProblem } from "./stop-reasons.ts";
 
-export interface NarrationDriverDeps extends NarrationLeaseDeps {
-  readonly partOperations: PartOperations;
-  readonly fileJoiner: FileJoiner;
-}
-
-/**
- * Errors that may disappear when a running part ends, because most of the reservation of that part is returned then.
- */
-const MAY_FIT_LATER: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["budget_exceeded", "max_credits_reached"]);
-
-const INITIAL_STATES: Readonly<Record<PartStatus, PartState>> = {
-  open: "open",
-  running: "sent",
-  saved: "saved",
-  failed: "open",
-};
+export type NarrationDriverDeps = NarrationLeaseDeps & NarrationFilesDeps;
 
 export class NarrationDriver {
   readonly narrationId: string;
@@ -46,30 +20,15 @@ export class NarrationDriver {
   readonly end: Promise<void>;
   readonly #deps: NarrationDriverDeps;
   readonly #lease: NarrationLease;
-  #hasLostLease = false;
+  readonly #state: DrivenState;
+  readonly #partTable = new PartTable();
+  readonly #runningParts = new RunningParts();
+  readonly #files: NarrationFiles;
+  readonly #listeners = new Set<() => void>();
   /** Aborts when this process no longer drives the narration. */
   readonly #leaving = new AbortController();
-  readonly #listeners = new Set<() => void>();
+  #hasLostLease = false;
   #nextChange = Promise.withResolvers<void>();
-  /** The newest state that is known. */
-  #state: NarrationState | null = null;
-  /** The state at the last inspection of the parts. */
-  #inspectedState: NarrationState | null = null;
-  #partStates: PartState[] = [];
-  #firstEqualParts: readonly number[] = [];
-  #files: FileProgress[] = [];
-  readonly #runningParts = new Map<number, AbortController>();
-  /** Abort controllers of the running parts whose create was not sent yet. */
-  readonly #unsentParts = new Set<AbortController>();
-  readonly #triesByPart = new Map<number, number>();
-  readonly #problems = new Map<number, NarrationProblem>();
-  /**
-   * Parts whose audio was downloaded again because it was missing or damaged. Each part is downloaded again at most
-   * once.
-   */
-  readonly #fetchedAgain = new Set<number>();
-  /** Parts for which an unknown status was already reported. */
-  readonly #unknownStatuses = new Set<number>();
   /** The reason why the narration ends before all parts are saved; `null` if there is none. */
   #blockingProblem: NarrationProblem | null = null;
   #isOutOfCredits = false;
@@ -78,6 +37,8 @@ export class NarrationDriver {
     this.#deps = deps;
     this.narrationId = narrationId;
     this.#lease = new NarrationLease(deps, narrationId);
+    this.#state = new DrivenState(deps, narrationId);
+    this.#files = new NarrationFiles(deps, narrationId, this.#leaving.signal);
     this.end = this.#drive()
       .catch((error: unknown) => deps.log.error("a narration's driver failed unexpectedly", error))
       .finally(() => this.#announce());
@@ -101,16 +62,15 @@ export class NarrationDriver {
   /** Ends the driver without writing to the ledger. The jobs of accepted tasks still save the audio. */
   leave(): void {
     this.#leaving.abort(new Error("the narration was left"));
-    this.#stopParts();
+    this.#runningParts.abortAll();
     this.#wake();
   }
 
   /** Adopts a changed state. Ignores a state that is older than the known one. */
   refresh(state: NarrationState): void {
-    const before = this.#state;
-    if (before !== null && state.startCount < before.startCount) return;
-    this.#state = state;
-    if (state.status !== "running") this.#stopParts();
+    const before = this.#state.newest;
+    if (!this.#state.adopt(state)) return;
+    if (state.status !== "running") this.#runningParts.abortAll();
     if (before?.maxCredits !== state.maxCredits) this.#isOutOfCredits = false;
     this.#wake();
     this.#announce();
@@ -124,12 +84,6 @@ export class NarrationDriver {
     for (const listener of [...this.#listeners]) listener();
   }
 
-  /** Aborts all running parts. Their jobs drop unsent creates, and complete tasks whose creates were sent. */
-  #stopParts(): void {
-    for (const controller of this.#runningParts.values())
-      controller.abort(new Error("the narration was stopped"));
-  }
-
   async #drive(): Promise<void> {
     if (!(await this.#lease.acquire(this.#leaving.signal))) return;
     const leaseKeeper = new AbortController();
@@ -141,7 +95,7 @@ export class NarrationDriver {
       this.#stopCreating(error);
       await this.#storeEnd(false);
     } finally {
-      this.#stopParts();
+      this.#runningParts.abortAll();
       leaseKeeper.abort();
       await keeping;
       await this.#lease.release();
@@ -165,13 +119,17 @@ export class NarrationDriver {
 
   #next(): DriverStep {
     return decideNextStep({
-      partStates: this.#partStates,
-      firstEqualParts: this.#firstEqualParts,
-      files: this.#files,
-      isHalted: this.#blockingProblem !== null || this.#state?.status !== "running",
-      hasUnsentPart: this.#unsentParts.size > 0,
+      partStates: this.#partTable.states,
+      firstEqualParts: this.#partTable.firstEqualParts,
+      files: this.#files.progress,
+      isHalted: this.#isHalted,
+      hasUnsentPart: this.#runningParts.hasUnsent,
       isOutOfCredits: this.#isOutOfCredits,
     });
+  }
+
+  get #isHalted(): boolean {
+    return this.#blockingProblem !== null || this.#state.newest?.status !== "running";
   }
 
   /**
@@ -179,162 +137,77 @@ export class NarrationDriver {
    * again. Such changes are other takes, another name, or another choice for failed parts.
    */
   async #inspectParts(plan: StoredPlan): Promise<void> {
-    const { repository, partOperations, clock } = this.#deps;
-    const [state, seen] = [this.#state, this.#inspectedState];
-    if (state === null || (seen !== null && !hasChangedChoice(seen, state))) return;
-    this.#inspectedState = state;
+    const state = this.#state.beginInspection();
+    if (state === null) return;
     this.#blockingProblem = null;
     this.#isOutOfCredits = false;
-    this.#problems.clear();
-    this.#unknownStatuses.clear();
-    this.#triesByPart.clear();
-    this.#fetchedAgain.clear();
-    const partSummary = await summarizeParts(
-      partOperations,
-      plan,
-      state,
-      await repository.bill(this.narrationId),
-    );
+    this.#partTable.forgetFailures();
+    const { repository, partOperations } = this.#deps;
+    const bill = await repository.bill(this.narrationId);
+    const { statuses } = await summarizeParts(partOperations, plan, state, bill);
     const requests = plan.parts.map((_, index) => JSON.stringify(partRequest(plan, state, index)));
-    for (const [index, controller] of [...this.#runningParts]) {
-      const isSame = seen !== null && JSON.stringify(partRequest(plan, seen, index)) === requests[index];
-      if (isSame && !controller.signal.aborted) continue;
-      controller.abort(new Error("another take was chosen"));
-      this.#runningParts.delete(index);
-    }
-    const firsts = new Map<string, number>();
-    this.#firstEqualParts = requests.map((request, index) => {
-      const first = firsts.get(request) ?? index;
-      firsts.set(request, first);
-      return first;
-    });
-    this.#partStates = partSummary.statuses.map((status, index) => {
-      if (this.#runningParts.has(index)) return "working";
-      return status === "failed" && state.skipsFailed ? "skipped" : INITIAL_STATES[status];
-    });
-    this.#files = plannedFiles(plan).map(({ partIndexes }) => ({ partIndexes, made: null }));
-    if (state.status !== "running") return;
-    const savedParts = this.#savedParts;
-    const begun = { begunAtMs: clock.wallMs(), savedAtBegin: savedParts, lastSavedAtMs: null, savedParts };
-    await this.#change((before) => ({ ...before, problems: [], ...begun }));
-  }
-
-  get #savedParts(): number {
-    return this.#partStates.filter((part) => part === "saved").length;
-  }
-
-  /**
-   * Changes the stored state. Keeps the stored state instead if a call has changed the narration since the last
-   * inspection of the parts.
-   *
-   * @returns `false` if the state that the call stored was kept
-   */
-  async #change(change: (before: NarrationState) => NarrationState): Promise<boolean> {
-    const inspectedState = this.#inspectedState;
-    const state = await this.#deps.repository.change(this.narrationId, (before) =>
-      inspectedState !== null && hasChangedChoice(inspectedState, before) ? before : change(before),
-    );
-    this.refresh(state);
-    return inspectedState === null || !hasChangedChoice(inspectedState, state);
+    this.#runningParts.dropChanged(requests);
+    const runningParts = this.#runningParts.indexes;
+    this.#partTable.adopt({ statuses, requests, runningParts, skipsFailed: state.skipsFailed });
+    this.#files.reset(plan);
+    if (state.status === "running") this.refresh(await this.#state.storeBegin(this.#partTable.savedParts));
   }
 
   #beginPart(plan: StoredPlan, part: number): void {
-    const state = this.#inspectedState;
+    const state = this.#state.inspected;
     if (state === null) return;
-    const controller = new AbortController();
-    const isSent = this.#partStates[part] === "sent";
-    this.#partStates[part] = "working";
-    this.#runningParts.set(part, controller);
-    const isHalted = this.#blockingProblem !== null || this.#state?.status !== "running";
+    const isSent = this.#partTable.states[part] === "sent";
+    this.#partTable.begin(part);
+    const running = this.#runningParts.begin(part, partRequest(plan, state, part), isSent);
     const partEnd =
-      isSent && isHalted ? this.#awaitSent(plan, state, part) : this.#makePart(plan, state, part, controller);
-    if (!isSent) this.#unsentParts.add(controller);
-    const end = async (outcome: PartState | "out_of_credits"): Promise<void> => {
-      this.#unsentParts.delete(controller);
-      // Ignore the outcome of an old take, if another take was chosen meanwhile.
-      if (this.#runningParts.get(part) !== controller) return;
-      this.#runningParts.delete(part);
-      this.#isOutOfCredits = outcome === "out_of_credits" && this.#runningParts.size > 0;
-      this.#setPartState(part, outcome === "out_of_credits" ? "open" : outcome);
-      if (outcome === "saved") await this.#storeSavedCount();
-    };
+      isSent && this.#isHalted
+        ? finishSentPart(this.#deps.partOperations, running.request, this.#leaving.signal)
+        : this.#makePart(running);
     void partEnd
-      .catch((error: unknown): PartState => {
-        this.#stopCreating(error);
-        return "open";
-      })
-      .then(end)
+      .catch((error: unknown): PartOutcome => ({ kind: "blocked", error }))
+      .then(async (outcome) => await this.#endPart(running, outcome, state.skipsFailed))
       .finally(() => this.#wake());
   }
 
-  /**
-   * Sets the state of a part and of its equal parts, because equal parts are one task. Does not change equal parts that
-   * are running themselves.
-   */
-  #setPartState(part: number, outcome: PartState): void {
-    const first = this.#firstEqualParts[part];
-    this.#firstEqualParts.forEach((other, index) => {
-      if (other === first && (index === part || !this.#runningParts.has(index)))
-        this.#partStates[index] = outcome;
-    });
-  }
-
-  async #makePart(
-    plan: StoredPlan,
-    state: NarrationState,
-    part: number,
-    controller: AbortController,
-  ): Promise<PartState | "out_of_credits"> {
+  async #makePart(running: RunningPart): Promise<PartOutcome> {
     const { partOperations } = this.#deps;
-    const { signal } = controller;
-    const onSent = (): void => {
-      if (this.#unsentParts.delete(controller)) this.#wake();
-    };
-    const request = partRequest(plan, state, part);
-    const onUnknownStatus = (message: string): void => void this.#reportUnknownStatus(part, message);
-    try {
-      await partOperations.generate(request, {
-        signal,
-        narrationId: this.narrationId,
-        onSent,
-        onUnknownStatus,
-      });
-      return "saved";
-    } catch (error) {
+    const { part, request, controller } = running;
+    const outcome = await makePart(partOperations, part, request, {
+      signal: controller.signal,
+      narrationId: this.narrationId,
+      onSent: () => {
+        if (this.#runningParts.markSent(running)) this.#wake();
+      },
+      onUnknownStatus: (message) => void this.#reportUnknownStatus(part, message),
+    });
+    if (outcome.kind === "not_wanted") {
       // The narration was stopped, or another process has its lease.
-      if (error instanceof NotWantedError) await this.#renewOrLeave();
-      if (signal.aborted || error instanceof NotWantedError) return await this.#stateOf(plan, state, part);
-      const audioError = error instanceof AudioError ? error : internalError(error);
-      // The part lacks credits, and only another running part can release some. If no other part runs, the narration
-      // ends.
-      if (MAY_FIT_LATER.has(audioError.code) && this.#runningParts.size > 1) return "out_of_credits";
-      if (await this.#mayTryAgain(plan, state, part, audioError)) return "open";
-      if (!concernsOnePart(audioError)) {
-        this.#stopCreating(audioError);
-        return "open";
-      }
-      this.#problems.set(part, await this.#problemOfPart(request, part, audioError));
-      return state.skipsFailed ? "skipped" : "failed";
+      await this.#renewOrLeave();
+      return await readOutcome(partOperations, request);
     }
+    // Only another running part can release credits. If no other part runs, the narration ends.
+    if (outcome.kind === "out_of_credits" && this.#runningParts.count === 1)
+      return { kind: "blocked", error: outcome.error };
+    return outcome;
   }
 
-  async #problemOfPart(request: PartRequest, part: number, error: AudioError): Promise<NarrationProblem> {
-    const record = await this.#deps.partOperations.find(request);
-    const isPaid = record !== null && (record.status === "succeeded" || record.isGone);
-    return isPaid ? unusableAudio(error.message, part) : buildProblem(error, part);
-  }
-
-  async #awaitSent(plan: StoredPlan, state: NarrationState, part: number): Promise<PartState> {
-    await this.#deps.partOperations.finish(partRequest(plan, state, part), { signal: this.#leaving.signal });
-    const status = await this.#stateOf(plan, state, part);
-    // If the task still runs, do not wait for it again. This driver has waited once, and another process now works on
-    // the task and will save the audio. Until the audio is saved, the part counts as open, which means not saved.
-    return status === "sent" ? "open" : status;
-  }
-
-  async #stateOf(plan: StoredPlan, state: NarrationState, part: number): Promise<PartState> {
-    const record = await this.#deps.partOperations.find(partRequest(plan, state, part));
-    return INITIAL_STATES[partStatus(record)];
+  async #endPart(running: RunningPart, outcome: PartOutcome, skipsFailed: boolean): Promise<void> {
+    if (outcome.kind === "blocked") this.#stopCreating(outcome.error);
+    // Ignore the outcome of an old take, if another take was chosen meanwhile.
+    if (!this.#runningParts.end(running)) return;
+    this.#isOutOfCredits = outcome.kind === "out_of_credits" && this.#runningParts.count > 0;
+    switch (outcome.kind) {
+      case "ended":
+        this.#partTable.setState(running.part, outcome.state);
+        if (outcome.state === "saved") await this.#storeSavedCount();
+        return;
+      case "failed":
+        if (outcome.isRefunded && this.#partTable.reopen(running.part)) return;
+        this.#partTable.fail(outcome.problem, skipsFailed);
+        return;
+      default:
+        this.#partTable.setState(running.part, "open");
+    }
   }
 
   /** Renews the lease and adopts the stored state. If another process has the lease, stops driving the narration. */
@@ -349,140 +222,44 @@ export class NarrationDriver {
   }
 
   /**
-   * Counts a failed try of a part.
-   *
-   * @returns whether the part may be tried once more. Only a refunded failure allows another try
-   */
-  async #mayTryAgain(
-    plan: StoredPlan,
-    state: NarrationState,
-    part: number,
-    { code }: AudioError,
-  ): Promise<boolean> {
-    const tries = (this.#triesByPart.get(part) ?? 0) + 1;
-    this.#triesByPart.set(part, tries);
-    if (code !== "task_failed" || tries >= MAX_JOBS_PER_PART) return false;
-    const record = await this.#deps.partOperations.find(partRequest(plan, state, part));
-    return record === null || recordCharge(record) === 0;
-  }
-
-  /**
    * Reports, once for each part, that its task has a status that this program does not know. Does not wait until the
    * task ends, because the status may stay unknown for an hour.
    */
   async #reportUnknownStatus(part: number, message: string): Promise<void> {
-    if (this.#unknownStatuses.has(part)) return;
-    this.#unknownStatuses.add(part);
+    if (!this.#partTable.addUnknownStatus(part)) return;
     const problem = { part, code: "unexpected_response", message };
-    await this.#change((before) => ({ ...before, problems: [...before.problems, problem] })).catch(
-      (cause: unknown) => this.#deps.log.debug(`a problem could not be written: ${String(cause)}`),
-    );
+    await this.#state
+      .addProblem(problem)
+      .then((state) => this.refresh(state))
+      .catch((cause: unknown) => this.#deps.log.debug(`a problem could not be written: ${String(cause)}`));
   }
 
-  /** Stores the number of saved parts, for lists and other processes. */
   async #storeSavedCount(): Promise<void> {
-    const { clock, log } = this.#deps;
-    const figures = { savedParts: this.#savedParts, lastSavedAtMs: clock.wallMs() };
-    await this.#change((before) => ({ ...before, ...figures })).catch((cause: unknown) =>
-      log.debug(`how a narration stands could not be written: ${String(cause)}`),
-    );
+    await this.#state
+      .storeSavedCount(this.#partTable.savedParts)
+      .then((state) => this.refresh(state))
+      .catch((cause: unknown) =>
+        this.#deps.log.debug(`how a narration stands could not be written: ${String(cause)}`),
+      );
   }
 
   /** Joins a file of saved parts. A part whose audio is missing is no longer counted as saved. */
-  async #join(
-    plan: StoredPlan,
-    { file: index, parts, isWhole }: Extract<DriverStep, { kind: "join" }>,
-  ): Promise<void> {
-    const state = this.#inspectedState;
-    const file = plannedFiles(plan)[index];
-    if (state === null || file === undefined) return;
-    try {
-      const sources: VerifiedPart[] = [];
-      for (const part of parts) {
-        const source = await this.#partFile(plan, state, part, isWhole);
-        if (source === null) return;
-        sources.push(source);
-      }
-      const { narrationId } = this;
-      const { signal } = this.#leaving;
-      const request = { narrationId, plan, state, file, parts: sources, isWhole, signal };
-      const joinedFile = await this.#deps.fileJoiner.join(request);
-      // Record the joined file even if a call has changed the narration during the joining. A file that is joined later
-      // may then replace the recorded one.
-      const newState = await this.#deps.repository.change(narrationId, (before) => ({
-        ...before,
-        files: withFile(before.files, joinedFile),
-      }));
-      this.refresh(newState);
-      if (!hasChangedChoice(state, newState))
-        this.#files[index] = { partIndexes: file.partIndexes, made: isWhole ? "whole" : "incomplete" };
-    } catch (error) {
-      if (this.#leaving.signal.aborted) return;
-      const damaged = error instanceof DamagedPartError ? parts[error.part] : undefined;
-      const problems = joinProblems(error, parts);
-      if (damaged !== undefined && !this.#fetchedAgain.has(damaged))
-        await this.#fetchAgain(plan, state, damaged);
-      else if (problems !== null) this.#markFailed(problems);
-      else {
-        this.#stopCreating(error);
-        this.#files[index] = { partIndexes: file.partIndexes, made: "failed" };
-      }
-    }
-  }
-
-  /**
-   * Finds the audio of a saved part. If the audio was deleted and the whole file is to be joined, downloads the audio
-   * again, free of charge.
-   *
-   * @returns `null` if the audio is not available; the part then no longer counts as saved
-   */
-  async #partFile(
-    plan: StoredPlan,
-    state: NarrationState,
-    part: number,
-    mayFetch: boolean,
-  ): Promise<VerifiedPart | null> {
-    const { partOperations } = this.#deps;
-    const request = partRequest(plan, state, part);
-    const savedAudio = await partOperations.saved(request);
-    if (savedAudio !== null) return { index: part, ...savedAudio };
-    const record = await partOperations.find(request);
-    if (this.#fetchedAgain.has(part)) {
-      this.#markFailed([
-        unusableAudio("Its audio was fetched again, and cannot be read all the same.", part),
-      ]);
-      return null;
-    }
-    this.#fetchedAgain.add(part);
-    if (!mayFetch || partStatus(record) !== "saved") {
-      this.#setPartState(part, "open");
-      return null;
-    }
-    try {
-      const call = { signal: this.#leaving.signal, narrationId: this.narrationId };
-      return { index: part, ...(await partOperations.generate(request, call)) };
-    } catch (error) {
-      if (!(error instanceof AudioError && concernsOnePart(error))) throw error;
-      this.#markFailed([await this.#problemOfPart(request, part, error)]);
-      return null;
-    }
-  }
-
-  /** Downloads a damaged part again. The present file stays until the new one is saved. */
-  async #fetchAgain(plan: StoredPlan, state: NarrationState, part: number): Promise<void> {
-    this.#fetchedAgain.add(part);
-    const call = { signal: this.#leaving.signal, narrationId: this.narrationId, forcesDownload: true };
-    await this.#deps.partOperations.generate(partRequest(plan, state, part), call).catch((error: unknown) => {
-      // Only log the error, because the next join reports the part as damaged.
-      this.#deps.log.debug(`a damaged part could not be fetched again: ${String(error)}`);
-    });
-  }
-
-  #markFailed(problems: readonly NarrationProblem[]): void {
-    for (const problem of problems) {
-      if (problem.part === null) continue;
-      this.#problems.set(problem.part, problem);
-      this.#setPartState(problem.part, this.#inspectedState?.skipsFailed === true ? "skipped" : "failed");
+  async #join(plan: StoredPlan, step: Extract<DriverStep, { kind: "join" }>): Promise<void> {
+    const state = this.#state.inspected;
+    if (state === null) return;
+    const outcome = await this.#files.join(plan, state, step);
+    switch (outcome.kind) {
+      case "joined":
+        this.refresh(outcome.state);
+        return;
+      case "part_missing":
+        this.#partTable.setState(outcome.part, "open");
+        return;
+      case "parts_failed":
+        for (const problem of outcome.problems) this.#partTable.fail(problem, state.skipsFailed);
+        return;
+      case "failed":
+        this.#stopCreating(outcome.error);
     }
   }
 
@@ -490,42 +267,15 @@ export class NarrationDriver {
   #stopCreating(error: unknown): void {
     if (!(error instanceof AudioError)) this.#deps.log.error("a narration failed unexpectedly", error);
     this.#blockingProblem ??= buildProblem(error instanceof AudioError ? error : internalError(error), null);
-    this.#stopParts();
+    this.#runningParts.abortAll();
   }
 
-  /**
-   * Stores the final status of the narration and its problems.
-   *
-   * @returns `false` if a call has requested something else meanwhile
-   */
+  /** Stores the end of the narration. @returns `false` if a call has requested something else meanwhile */
   async #storeEnd(isWhole: boolean): Promise<boolean> {
-    const leftOut = this.#partStates.flatMap((part, index) =>
-      part === "skipped" && !this.#problems.has(index) ? [leftOutProblem(index)] : [],
-    );
-    const ofParts = [...this.#problems.values(), ...leftOut].sort(
-      (one, other) => partOrder(one) - partOrder(other),
-    );
-    const problems = [...(this.#blockingProblem === null ? [] : [this.#blockingProblem]), ...ofParts];
-    const savedParts = this.#savedParts;
-    return await this.#change((before) => {
-      const end = { status: isWhole ? "finished" : "stopped", problems } as const;
-      // If all files are whole, store the narration as finished, even if a call has stopped it. If files are missing
-      // and a call has stopped the narration, keep the status and problems that the call stored.
-      return { ...before, savedParts, ...(before.status === "running" || isWhole ? end : {}) };
-    });
+    const ofNarration = this.#blockingProblem === null ? [] : [this.#blockingProblem];
+    const problems = [...ofNarration, ...this.#partTable.problems];
+    const state = await this.#state.storeEnd(isWhole, this.#partTable.savedParts, problems);
+    this.refresh(state);
+    return this.#state.isAsInspected(state);
   }
 }
-
-/** Builds the problem of a part that was left out. Every result about the narration lists this problem. */
-const leftOutProblem = (part: number): NarrationProblem => ({
-  part,
-  code: "left_out",
-  message: "It is left out.",
-});
-
-const partOrder = ({ part }: NarrationProblem): number => part ?? -1;
-
-const withFile = (files: readonly NarrationFile[], made: NarrationFile): NarrationFile[] =>
-  [...files.filter(({ section }) => section !== made.section), made].sort(
-    (one, other) => (one.section ?? 0) - (other.section ?? 0),
-  );

@@ -1,0 +1,99 @@
+/** Keeps the state of a narration as its driver knows it, and stores the driver's progress in the ledger. */
+import type { Clock } from "../../clock.ts";
+import { hasChangedChoice } from "../state/changes.ts";
+import type { NarrationRepository } from "../state/narration-repository.ts";
+import type { NarrationProblem, NarrationState } from "../state/narration-state.ts";
+
+interface DrivenStateDeps {
+  readonly repository: NarrationRepository;
+  readonly clock: Clock;
+}
+
+export class DrivenState {
+  readonly #deps: DrivenStateDeps;
+  readonly #narrationId: string;
+  #newest: NarrationState | null = null;
+  #inspected: NarrationState | null = null;
+
+  constructor(deps: DrivenStateDeps, narrationId: string) {
+    this.#deps = deps;
+    this.#narrationId = narrationId;
+  }
+
+  /** The newest state that is known. */
+  get newest(): NarrationState | null {
+    return this.#newest;
+  }
+
+  /** The state at the last inspection of the parts. */
+  get inspected(): NarrationState | null {
+    return this.#inspected;
+  }
+
+  /** Adopts a state as the newest one. @returns `false` if it is older than the known one */
+  adopt(state: NarrationState): boolean {
+    if (this.#newest !== null && state.startCount < this.#newest.startCount) return false;
+    this.#newest = state;
+    return true;
+  }
+
+  /**
+   * Takes the newest state for an inspection of the parts.
+   *
+   * @returns `null` if no call has changed the narration or requested it again since the last inspection
+   */
+  beginInspection(): NarrationState | null {
+    if (this.#newest === null || this.isAsInspected(this.#newest)) return null;
+    this.#inspected = this.#newest;
+    return this.#inspected;
+  }
+
+  /** Whether a state has the takes, the name and the other choices of the last inspection. */
+  isAsInspected(state: NarrationState): boolean {
+    return this.#inspected !== null && !hasChangedChoice(this.#inspected, state);
+  }
+
+  /** Stores that the narration begins to run. @returns the stored state, like all methods below */
+  async storeBegin(savedParts: number): Promise<NarrationState> {
+    const begunAtMs = this.#deps.clock.wallMs();
+    const begun = { begunAtMs, savedAtBegin: savedParts, lastSavedAtMs: null, savedParts };
+    return await this.#change((before) => ({ ...before, problems: [], ...begun }));
+  }
+
+  /** Stores the number of saved parts, for lists and other processes. */
+  async storeSavedCount(savedParts: number): Promise<NarrationState> {
+    const figures = { savedParts, lastSavedAtMs: this.#deps.clock.wallMs() };
+    return await this.#change((before) => ({ ...before, ...figures }));
+  }
+
+  async addProblem(problem: NarrationProblem): Promise<NarrationState> {
+    return await this.#change((before) => ({ ...before, problems: [...before.problems, problem] }));
+  }
+
+  /** Stores the final status of the narration and its problems. */
+  async storeEnd(
+    isWhole: boolean,
+    savedParts: number,
+    problems: NarrationProblem[],
+  ): Promise<NarrationState> {
+    const end = { status: isWhole ? "finished" : "stopped", problems } as const;
+    // If all files are whole, store the narration as finished, even if a call has stopped it. If files are missing
+    // and a call has stopped the narration, keep the status and problems that the call stored.
+    return await this.#change((before) => ({
+      ...before,
+      savedParts,
+      ...(before.status === "running" || isWhole ? end : {}),
+    }));
+  }
+
+  /**
+   * Changes the stored state. Keeps the stored state instead if a call has changed the narration since the last
+   * inspection of the parts.
+   */
+  async #change(change: (before: NarrationState) => NarrationState): Promise<NarrationState> {
+    const inspected = this.#inspected;
+    return await this.#deps.repository.change(this.#narrationId, (before) =>
+      inspected !== null && hasChangedChoice(inspected, before) ? before : change(before),
+    );
+  }
+}

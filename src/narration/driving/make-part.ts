@@ -1,0 +1,77 @@
+/** Makes one part of a narration, or waits for its task, and returns how that went. */
+import { AudioError, type ErrorCode, internalError } from "../../errors.ts";
+import { NotWantedError } from "../../generation/job/job.ts";
+import type { PartCall, PartOperations, PartRequest } from "../../generation/use-cases/generate-part.ts";
+import type { TaskRecord } from "../../ledger/record.ts";
+import type { NarrationProblem } from "../state/narration-state.ts";
+import { partStatus, recordCharge } from "../state/part-summary.ts";
+import type { PartState } from "./next-step.ts";
+import { STATES_BY_STATUS } from "./part-table.ts";
+import { buildProblem, concernsOnePart, unusableAudio } from "./stop-reasons.ts";
+
+export type PartOutcome =
+  /** The work ended without an error of the part, or was aborted. The part now has this state. */
+  | { readonly kind: "ended"; readonly state: PartState }
+  | { readonly kind: "failed"; readonly problem: NarrationProblem; readonly isRefunded: boolean }
+  /** The credits do not suffice now, but may suffice when another running part ends. */
+  | { readonly kind: "out_of_credits"; readonly error: AudioError }
+  /** The error concerns the whole narration. */
+  | { readonly kind: "blocked"; readonly error: unknown };
+
+/**
+ * Errors that may disappear when a running part ends, because most of the reservation of that part is returned then.
+ */
+const MAY_FIT_LATER: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["budget_exceeded", "max_credits_reached"]);
+
+/** Makes and saves a part. @throws the errors of `find` */
+export async function makePart(
+  partOperations: PartOperations,
+  part: number,
+  request: PartRequest,
+  call: PartCall,
+): Promise<PartOutcome | { readonly kind: "not_wanted" }> {
+  try {
+    await partOperations.generate(request, call);
+    return { kind: "ended", state: "saved" };
+  } catch (error) {
+    if (error instanceof NotWantedError) return { kind: "not_wanted" };
+    if (call.signal.aborted) return await readOutcome(partOperations, request);
+    const audioError = error instanceof AudioError ? error : internalError(error);
+    if (MAY_FIT_LATER.has(audioError.code)) return { kind: "out_of_credits", error: audioError };
+    if (!concernsOnePart(audioError)) return { kind: "blocked", error: audioError };
+    const record = await partOperations.find(request);
+    const isRefunded = audioError.code === "task_failed" && (record === null || recordCharge(record) === 0);
+    return { kind: "failed", problem: problemOfPart(record, part, audioError), isRefunded };
+  }
+}
+
+/** Waits until a part is saved whose create was sent. Sends no create. */
+export async function finishSentPart(
+  partOperations: PartOperations,
+  request: PartRequest,
+  signal: AbortSignal,
+): Promise<PartOutcome> {
+  await partOperations.finish(request, { signal });
+  const state = await readState(partOperations, request);
+  // If the task still runs, do not wait for it again. This driver has waited once, and another process now works on
+  // the task and will save the audio. Until the audio is saved, the part counts as open, which means not saved.
+  return { kind: "ended", state: state === "sent" ? "open" : state };
+}
+
+/** Reads the state of a part whose work ended without a result. */
+export async function readOutcome(
+  partOperations: PartOperations,
+  request: PartRequest,
+): Promise<PartOutcome> {
+  return { kind: "ended", state: await readState(partOperations, request) };
+}
+
+async function readState(partOperations: PartOperations, request: PartRequest): Promise<PartState> {
+  return STATES_BY_STATUS[partStatus(await partOperations.find(request))];
+}
+
+/** Builds the problem of a failed part. If the part is paid, only another take helps. */
+export function problemOfPart(record: TaskRecord | null, part: number, error: AudioError): NarrationProblem {
+  const isPaid = record !== null && (record.status === "succeeded" || record.isGone);
+  return isPaid ? unusableAudio(error.message, part) : buildProblem(error, part);
+}

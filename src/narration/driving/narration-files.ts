@@ -1,0 +1,168 @@
+/** Joins the files of one narration for its driver, and remembers how joining each file went. */
+import { DamagedPartError } from "../../audio/part-errors.ts";
+import { AudioError } from "../../errors.ts";
+import type { PartOperations, PartRequest } from "../../generation/use-cases/generate-part.ts";
+import type { Log } from "../../log.ts";
+import { type FileJoiner, plannedFiles } from "../files/joined-files.ts";
+import { hasChangedChoice } from "../state/changes.ts";
+import type { NarrationRepository } from "../state/narration-repository.ts";
+import type {
+  NarrationFile,
+  NarrationProblem,
+  NarrationState,
+  StoredPlan,
+} from "../state/narration-state.ts";
+import { partRequest, type VerifiedPart } from "../state/part-request.ts";
+import { partStatus } from "../state/part-summary.ts";
+import { problemOfPart } from "./make-part.ts";
+import type { DriverStep, FileProgress } from "./next-step.ts";
+import { concernsOnePart, joinProblems, unusableAudio } from "./stop-reasons.ts";
+
+export interface NarrationFilesDeps {
+  readonly repository: NarrationRepository;
+  readonly partOperations: PartOperations;
+  readonly fileJoiner: FileJoiner;
+  readonly log: Log;
+}
+
+/** Why the audio of a part cannot be joined now. */
+type UnavailablePart =
+  /** The part's audio is missing, so the part is not saved any more. */
+  | { readonly kind: "part_missing"; readonly part: number }
+  | { readonly kind: "parts_failed"; readonly problems: readonly NarrationProblem[] };
+
+export type JoinOutcome =
+  /** The file is joined, and `state` is the stored state with it. */
+  | { readonly kind: "joined"; readonly state: NarrationState }
+  | UnavailablePart
+  /** The error concerns the whole narration. */
+  | { readonly kind: "failed"; readonly error: unknown }
+  /** The file can be joined again, because a damaged part was downloaded again; or the signal has aborted. */
+  | { readonly kind: "unchanged" };
+
+export class NarrationFiles {
+  readonly #deps: NarrationFilesDeps;
+  readonly #narrationId: string;
+  readonly #signal: AbortSignal;
+  #progress: FileProgress[] = [];
+  /**
+   * Parts whose audio was downloaded again because it was missing or damaged. Each part is downloaded again at most
+   * once.
+   */
+  readonly #downloadedAgain = new Set<number>();
+
+  /** @param signal aborts when this process no longer drives the narration */
+  constructor(deps: NarrationFilesDeps, narrationId: string, signal: AbortSignal) {
+    this.#deps = deps;
+    this.#narrationId = narrationId;
+    this.#signal = signal;
+  }
+
+  get progress(): readonly FileProgress[] {
+    return this.#progress;
+  }
+
+  /** Begins anew, because the parts were inspected again. */
+  reset(plan: StoredPlan): void {
+    this.#progress = plannedFiles(plan).map(({ partIndexes }) => ({ partIndexes, made: null }));
+    this.#downloadedAgain.clear();
+  }
+
+  /**
+   * Joins a file of saved parts, and stores it in the narration's state.
+   *
+   * @param state the state at the last inspection of the parts
+   */
+  async join(
+    plan: StoredPlan,
+    state: NarrationState,
+    step: Extract<DriverStep, { kind: "join" }>,
+  ): Promise<JoinOutcome> {
+    const { parts, isWhole } = step;
+    const file = plannedFiles(plan)[step.file];
+    if (file === undefined) return { kind: "unchanged" };
+    const { partIndexes } = file;
+    try {
+      const sources: VerifiedPart[] = [];
+      for (const part of parts) {
+        const audio = await this.#findAudio(part, partRequest(plan, state, part), isWhole);
+        if (audio.kind !== "found") return audio;
+        sources.push(audio.source);
+      }
+      const joinedFile = await this.#deps.fileJoiner.join({
+        narrationId: this.#narrationId,
+        plan,
+        state,
+        file,
+        parts: sources,
+        isWhole,
+        signal: this.#signal,
+      });
+      // Record the joined file even if a call has changed the narration during the joining. A file that is joined later
+      // may then replace the recorded one.
+      const newState = await this.#deps.repository.change(this.#narrationId, (before) => ({
+        ...before,
+        files: withFile(before.files, joinedFile),
+      }));
+      if (!hasChangedChoice(state, newState))
+        this.#progress[step.file] = { partIndexes, made: isWhole ? "whole" : "incomplete" };
+      return { kind: "joined", state: newState };
+    } catch (error) {
+      if (this.#signal.aborted) return { kind: "unchanged" };
+      const damagedPart = error instanceof DamagedPartError ? parts[error.part] : undefined;
+      if (damagedPart !== undefined && !this.#downloadedAgain.has(damagedPart)) {
+        await this.#replaceAudio(damagedPart, partRequest(plan, state, damagedPart));
+        return { kind: "unchanged" };
+      }
+      const problems = joinProblems(error, parts);
+      if (problems !== null) return { kind: "parts_failed", problems };
+      this.#progress[step.file] = { partIndexes, made: "failed" };
+      return { kind: "failed", error };
+    }
+  }
+
+  /**
+   * Finds the audio of a saved part. If the audio was deleted and the whole file is to be joined, downloads the audio
+   * again, free of charge.
+   */
+  async #findAudio(
+    part: number,
+    request: PartRequest,
+    mayDownload: boolean,
+  ): Promise<{ readonly kind: "found"; readonly source: VerifiedPart } | UnavailablePart> {
+    const { partOperations } = this.#deps;
+    const savedAudio = await partOperations.saved(request);
+    if (savedAudio !== null) return { kind: "found", source: { index: part, ...savedAudio } };
+    const record = await partOperations.find(request);
+    if (this.#downloadedAgain.has(part)) {
+      const problem = unusableAudio("Its audio was fetched again, and cannot be read all the same.", part);
+      return { kind: "parts_failed", problems: [problem] };
+    }
+    this.#downloadedAgain.add(part);
+    if (!mayDownload || partStatus(record) !== "saved") return { kind: "part_missing", part };
+    try {
+      const call = { signal: this.#signal, narrationId: this.#narrationId };
+      return { kind: "found", source: { index: part, ...(await partOperations.generate(request, call)) } };
+    } catch (error) {
+      if (!(error instanceof AudioError && concernsOnePart(error))) throw error;
+      const problem = problemOfPart(await partOperations.find(request), part, error);
+      return { kind: "parts_failed", problems: [problem] };
+    }
+  }
+
+  /** Downloads a damaged part again. The present file stays until the new one is saved. */
+  async #replaceAudio(part: number, request: PartRequest): Promise<void> {
+    this.#downloadedAgain.add(part);
+    const call = { signal: this.#signal, narrationId: this.#narrationId, forcesDownload: true };
+    await this.#deps.partOperations.generate(request, call).catch((error: unknown) => {
+      // Only log the error, because the next join reports the part as damaged.
+      this.#deps.log.debug(`a damaged part could not be fetched again: ${String(error)}`);
+    });
+  }
+}
+
+/** Adds a joined file to the files of a narration, in reading order. It replaces the former file of its section. */
+const withFile = (files: readonly NarrationFile[], joinedFile: NarrationFile): NarrationFile[] =>
+  [...files.filter(({ section }) => section !== joinedFile.section), joinedFile].sort(
+    (one, other) => (one.section ?? 0) - (other.section ?? 0),
+  );

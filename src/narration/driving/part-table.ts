@@ -1,0 +1,127 @@
+/** Keeps what a driver knows of each part of its narration since it last inspected the parts. */
+import type { NarrationProblem } from "../state/narration-state.ts";
+import type { PartStatus } from "../state/part-summary.ts";
+import type { PartState } from "./next-step.ts";
+import { MAX_JOBS_PER_PART } from "./stop-reasons.ts";
+
+/** The state of a part on which this process does not work, by the status of its record. */
+export const STATES_BY_STATUS: Readonly<Record<PartStatus, PartState>> = {
+  open: "open",
+  running: "sent",
+  saved: "saved",
+  failed: "open",
+};
+
+/** What an inspection of the parts found. */
+interface InspectedParts {
+  readonly statuses: readonly PartStatus[];
+  /** For each part, its request as JSON. Parts with equal requests are one task. */
+  readonly requests: readonly string[];
+  /** Indexes of the parts on which this process works. */
+  readonly runningParts: ReadonlySet<number>;
+  /** Whether failed parts are left out. */
+  readonly skipsFailed: boolean;
+}
+
+export class PartTable {
+  #states: PartState[] = [];
+  #firstEqualParts: readonly number[] = [];
+  readonly #problems = new Map<number, NarrationProblem>();
+  /** For each part, how many of its jobs have failed and were refunded. */
+  readonly #refundedJobs = new Map<number, number>();
+  /** Parts for which an unknown status was already reported. */
+  readonly #unknownStatuses = new Set<number>();
+
+  get states(): readonly PartState[] {
+    return this.#states;
+  }
+
+  /** For each part, the index of the first part with the same request. */
+  get firstEqualParts(): readonly number[] {
+    return this.#firstEqualParts;
+  }
+
+  get savedParts(): number {
+    return this.#states.filter((state) => state === "saved").length;
+  }
+
+  /** The problems of single parts in reading order, with one for each part that was left out. */
+  get problems(): NarrationProblem[] {
+    return this.#states.flatMap((state, part) => {
+      const leftOut = state === "skipped" ? [leftOutProblem(part)] : [];
+      const problem = this.#problems.get(part);
+      return problem === undefined ? leftOut : [problem];
+    });
+  }
+
+  /**
+   * Forgets all problems and failed jobs. The driver does this before it inspects the parts, so that a problem that
+   * occurs during the inspection is kept.
+   */
+  forgetFailures(): void {
+    this.#problems.clear();
+    this.#refundedJobs.clear();
+    this.#unknownStatuses.clear();
+  }
+
+  /** Adopts the states that an inspection found. */
+  adopt({ statuses, requests, runningParts, skipsFailed }: InspectedParts): void {
+    const firsts = new Map<string, number>();
+    this.#firstEqualParts = requests.map((request, part) => {
+      const first = firsts.get(request) ?? part;
+      firsts.set(request, first);
+      return first;
+    });
+    this.#states = statuses.map((status, part) => {
+      if (runningParts.has(part)) return "working";
+      return status === "failed" && skipsFailed ? "skipped" : STATES_BY_STATUS[status];
+    });
+  }
+
+  /** Sets the state of a part that begins to run. Its equal parts keep their states. */
+  begin(part: number): void {
+    this.#states[part] = "working";
+  }
+
+  /**
+   * Sets the state of a part and of its equal parts, because equal parts are one task. Does not change equal parts that
+   * are running themselves.
+   */
+  setState(part: number, state: PartState): void {
+    const first = this.#firstEqualParts[part];
+    this.#firstEqualParts.forEach((other, index) => {
+      if (other === first && (index === part || this.#states[index] !== "working"))
+        this.#states[index] = state;
+    });
+  }
+
+  /** Stores the problem of a part, which then has failed for good or is left out. */
+  fail(problem: NarrationProblem, skipsFailed: boolean): void {
+    if (problem.part === null) return;
+    this.#problems.set(problem.part, problem);
+    this.setState(problem.part, skipsFailed ? "skipped" : "failed");
+  }
+
+  /** Opens a part again after a refunded failure. @returns `false` if the part has failed too often for another job */
+  reopen(part: number): boolean {
+    const jobs = (this.#refundedJobs.get(part) ?? 0) + 1;
+    this.#refundedJobs.set(part, jobs);
+    if (jobs >= MAX_JOBS_PER_PART) return false;
+    this.setState(part, "open");
+    return true;
+  }
+
+  /** Remembers that a part has an unknown status. @returns whether this was not known yet */
+  addUnknownStatus(part: number): boolean {
+    const isNew = !this.#unknownStatuses.has(part);
+    this.#unknownStatuses.add(part);
+    return isNew;
+  }
+}
+
+/** Builds the problem of a part that was left out. Every result about the narration lists this problem. */
+const leftOutProblem = (part: number): NarrationProblem => ({
+  part,
+  code: "left_out",
+  message: "It is left out.",
+});

@@ -1,0 +1,65 @@
+/** Keeps the parts on which a driver works now, so that they can be aborted. */
+import type { PartRequest } from "../../generation/use-cases/generate-part.ts";
+
+/** The work of this process on one part. */
+export interface RunningPart {
+  /** Index of the part in the plan. */
+  readonly part: number;
+  readonly request: PartRequest;
+  /** Aborts the work. The part's job drops an unsent create, and completes a task whose create was sent. */
+  readonly controller: AbortController;
+}
+
+export class RunningParts {
+  readonly #byPart = new Map<number, RunningPart>();
+  /** Parts whose create was not sent yet. A dropped part stays here until its work ends. */
+  readonly #unsent = new Set<RunningPart>();
+
+  get count(): number {
+    return this.#byPart.size;
+  }
+
+  get indexes(): ReadonlySet<number> {
+    return new Set(this.#byPart.keys());
+  }
+
+  get hasUnsent(): boolean {
+    return this.#unsent.size > 0;
+  }
+
+  begin(part: number, request: PartRequest, isSent: boolean): RunningPart {
+    const running = { part, request, controller: new AbortController() };
+    this.#byPart.set(part, running);
+    if (!isSent) this.#unsent.add(running);
+    return running;
+  }
+
+  /** Notes that the create of a part was sent. @returns `false` if this was known */
+  markSent(running: RunningPart): boolean {
+    return this.#unsent.delete(running);
+  }
+
+  /** Removes a part whose work has ended. @returns `false` if the part was dropped before */
+  end(running: RunningPart): boolean {
+    this.#unsent.delete(running);
+    return this.#byPart.get(running.part) === running && this.#byPart.delete(running.part);
+  }
+
+  abortAll(): void {
+    for (const { controller } of this.#byPart.values())
+      controller.abort(new Error("the narration was stopped"));
+  }
+
+  /**
+   * Aborts and drops the parts that were aborted before or whose request has changed.
+   *
+   * @param requests for each part of the plan, its present request as JSON
+   */
+  dropChanged(requests: readonly string[]): void {
+    for (const { part, request, controller } of [...this.#byPart.values()]) {
+      if (JSON.stringify(request) === requests[part] && !controller.signal.aborted) continue;
+      controller.abort(new Error("another take was chosen"));
+      this.#byPart.delete(part);
+    }
+  }
+}
