@@ -42,7 +42,7 @@ async function sampleOfVoice(
   // Wait without a limit, because the command ends only when every sample is made or has failed.
   const call = { signal: new AbortController().signal, waitMs: MAX_TIMER_MS, onProgress: () => undefined };
   try {
-    const view = await generation.generate({ input, take: 1, fileName: null }, call);
+    const view = await generation.generate({ input, take: 1, fileName: null, mayReplace: false }, call);
     const creditsNow = view.replayed ? 0 : (view.billing?.charged_credits ?? 0);
     return { voice, path: view.audio?.path ?? null, creditsNow, error: null };
   } catch (error) {

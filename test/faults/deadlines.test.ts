@@ -50,7 +50,7 @@ afterEach(async () => {
 
 async function generate(prompt: string): Promise<TaskView> {
   const call = { signal: new AbortController().signal, waitMs: 15_000, onProgress: () => undefined };
-  return await generation.generate({ input: { prompt }, take: 1, fileName: null }, call);
+  return await generation.generate({ input: { prompt }, take: 1, fileName: null, mayReplace: false }, call);
 }
 
 /** Ends by itself, so that a client without deadlines would fail the test and not hang it. */

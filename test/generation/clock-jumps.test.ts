@@ -37,7 +37,10 @@ it.each([DAY_MS, -DAY_MS])(
     onTestFinished(() => generation.close());
     const call = { signal: new AbortController().signal, waitMs: 0, onProgress: () => {} };
     const generate = () =>
-      generation.generate({ input: { prompt: "Watched for long" }, take: 1, fileName: null }, call);
+      generation.generate(
+        { input: { prompt: "Watched for long" }, take: 1, fileName: null, mayReplace: false },
+        call,
+      );
 
     expect(await generate()).toMatchObject({ status: "queued", taskId: "task-1" });
     for (let minute = 0; minute < 3; minute += 1) {

@@ -24,7 +24,7 @@ it("a job without a free slot gives up after 65 minutes, unsent and retryable", 
   const call = { signal: new AbortController().signal, waitMs: 24 * 60 * MINUTE_MS, onProgress: () => {} };
   let end: AudioError | undefined;
   const done = generation
-    .generate({ input: { prompt: "Never its turn" }, take: 1, fileName: null }, call)
+    .generate({ input: { prompt: "Never its turn" }, take: 1, fileName: null, mayReplace: false }, call)
     .catch((error: AudioError) => {
       end = error;
     });

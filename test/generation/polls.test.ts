@@ -44,7 +44,10 @@ it("a task that ends after 21 s is polled 5, 10, 15, 20 and 25 s after its accep
   const call = { signal: new AbortController().signal, waitMs: 0, onProgress: () => {} };
 
   for (const prompt of ["First", "Second", "Third"]) {
-    const view = await generation.generate({ input: { prompt }, take: 1, fileName: null }, call);
+    const view = await generation.generate(
+      { input: { prompt }, take: 1, fileName: null, mayReplace: false },
+      call,
+    );
     expect(view.status).toBe("queued");
     await clock.advance(60_000);
     expect(pollsAfterMs.splice(0)).toEqual([5000, 10_000, 15_000, 20_000, 25_000]);

@@ -74,7 +74,7 @@ it("a generation with two polls asks the store at most 17 times, and its repeat 
     await generation.close();
     await service.stop();
   });
-  const request = { input: { prompt: "Counted" }, take: 1, fileName: "counted" };
+  const request = { input: { prompt: "Counted" }, take: 1, fileName: "counted", mayReplace: false };
   const call = { signal: new AbortController().signal, waitMs: 20_000, onProgress: () => undefined };
   const view = await generation.generate(request, call);
   expect(view.audio).not.toBeNull();

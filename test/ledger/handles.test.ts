@@ -13,7 +13,7 @@ import {
 } from "../../src/ledger/rules/call-handle.ts";
 import { sampleRecord } from "./sample-record.ts";
 
-const SAVE_OPTIONS: SaveOptions = { fileName: null, replace: false };
+const SAVE_OPTIONS: SaveOptions = { fileName: null, mayReplace: false };
 const WAITING: CallHandleTarget = { status: "waiting", attempt: 1, taskId: null };
 const SENT: CallHandleTarget = { ...WAITING, status: "unresolved" };
 const FAILED: CallHandleTarget = { status: "failed", attempt: 1, taskId: "task-1" };
@@ -35,8 +35,8 @@ const only = open([], { handle: "one" });
 describe("a handle", () => {
   it("is shared by calls for the same request and options, and by no others", () => {
     expect(open([only])).toBe(only);
-    expect(open([only], { saveOptions: { fileName: "x", replace: false } }).handleId).toBe("new");
-    expect(open([only], { saveOptions: { fileName: null, replace: true } }).handleId).toBe("new");
+    expect(open([only], { saveOptions: { fileName: "x", mayReplace: false } }).handleId).toBe("new");
+    expect(open([only], { saveOptions: { fileName: null, mayReplace: true } }).handleId).toBe("new");
   });
 
   it("ends at once if it is cancelled before the send, and is no longer shared", () => {

@@ -172,6 +172,21 @@ describe("on another machine", skipFor(whyNoPostgres() ?? whyNotElsewhere() ?? n
   });
 });
 
+it("a new process replaces the file that the call of a killed process may replace", async () => {
+  const service = await startService({ processingMs: 800 });
+  const workplace = await makeWorkplace();
+  const doomed = startClient(workplace, service);
+  const replaced = audioOf((await doomed.result(await doomed.begin(CALL))).structuredContent);
+  const other = { prompt: "The text that replaces it" };
+  const accepted = await doomed.begin({ ...other, file_name: "elsewhere" });
+  while (service.count("create") < 2) await doomed.look(accepted);
+  const handle = await doomed.begin({ ...other, file_name: CALL.file_name, replace: true });
+  await doomed.kill();
+  const heir = startClient(workplace, service);
+  expect(audioOf((await heir.result(handle)).structuredContent)?.path).toBe(replaced?.path);
+  expect(service.count("create")).toBe(2);
+});
+
 describe("a handle of another key or origin", () => {
   it("is unknown under another key and at another origin", async () => {
     const service = await startService({

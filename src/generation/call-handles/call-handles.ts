@@ -5,6 +5,7 @@ import {
   type CallHandleEnd,
   type RequestEnd,
   requestEndSchema,
+  type SaveOptions,
 } from "../../ledger/rules/call-handle.ts";
 import { fromStoredError, toStoredError } from "../../ledger/stored-error.ts";
 import type { Call } from "../call.ts";
@@ -12,7 +13,6 @@ import type { GenerationDeps } from "../deps.ts";
 import type { Jobs } from "../job/jobs.ts";
 import { describePhase } from "../job/phase.ts";
 import type { TaskView } from "../task-view.ts";
-import type { NameRequest } from "../use-cases/chosen-names.ts";
 import type { IdentifiedRequest } from "../use-cases/find-record.ts";
 import { runRequest } from "../use-cases/generate.ts";
 import {
@@ -67,12 +67,11 @@ export class CallHandles implements CallHandleOperations<TaskView> {
    */
   async start(
     identified: IdentifiedRequest,
-    request: NameRequest,
+    saveOptions: SaveOptions,
     call: Call,
   ): Promise<CallHandleOrView<TaskView>> {
     call.signal.throwIfAborted();
     const opening = Promise.withResolvers<OpenCallHandle>();
-    const saveOptions = { fileName: request.fileName, replace: request.mayReplace ?? false };
     const run = new CallHandleRun(this.#deps, null, saveOptions, (opened) => {
       opening.resolve(opened);
       const { handleId } = opened.handle;
@@ -81,7 +80,7 @@ export class CallHandles implements CallHandleOperations<TaskView> {
     });
     const cancel = (): void => run.abort();
     call.signal.addEventListener("abort", cancel, { once: true });
-    const view = runRequest(this.#deps, this.#jobs, identified, request, run.call());
+    const view = runRequest(this.#deps, this.#jobs, identified, saveOptions, run.call());
     view.catch(() => undefined);
     try {
       const first = await Promise.race([opening.promise, view]);
@@ -91,7 +90,7 @@ export class CallHandles implements CallHandleOperations<TaskView> {
     } catch (error) {
       call.signal.throwIfAborted();
       if (!(error instanceof CallHandleNotNeededError)) throw error;
-      return { view: await runRequest(this.#deps, this.#jobs, identified, request, call) };
+      return { view: await runRequest(this.#deps, this.#jobs, identified, saveOptions, call) };
     } finally {
       call.signal.removeEventListener("abort", cancel);
     }

@@ -9,6 +9,7 @@ import { precheckFileName } from "../../files/precheck-file-name.ts";
 import { copyToName } from "../../files/saved-copies.ts";
 import type { ReplacedFile, SavedFile } from "../../files/saved-file.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
+import type { SaveOptions } from "../../ledger/rules/call-handle.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findNameOwner, isNameFreeOfOtherRecords, type NameOwner, narrationWithFile } from "../name-owner.ts";
 import { storedInput } from "../stored-input.ts";
@@ -22,13 +23,6 @@ const isPartFile = ({ path }: SavedFile, { folder }: NameDeps): boolean =>
 
 const EXCERPT_CODE_POINTS = 40;
 
-/** The name that a caller requests for audio. */
-export interface NameRequest {
-  readonly fileName: string | null;
-  /** Whether to replace a file that this server saved under that name. */
-  readonly mayReplace?: boolean;
-}
-
 /**
  * Chooses the name to save the audio under, and the file to replace. A task that runs or has succeeded keeps the name
  * that was chosen earlier. If a file that is not replaced has the name, a number is added later, when the audio is
@@ -39,7 +33,7 @@ export interface NameRequest {
 export async function chooseName(
   deps: NameDeps,
   record: TaskRecord,
-  { fileName, mayReplace = false }: NameRequest,
+  { fileName, mayReplace }: SaveOptions,
 ): Promise<Pick<TaskRecord, "fileName" | "replacedFile">> {
   const keepsName = record.taskId !== null && record.status !== "failed";
   if (keepsName) return { fileName: record.fileName, replacedFile: record.replacedFile };
@@ -58,7 +52,7 @@ export async function numberNote(
   deps: NameDeps,
   record: TaskRecord,
   file: SavedFile,
-  { fileName, mayReplace = false }: NameRequest,
+  { fileName, mayReplace }: SaveOptions,
 ): Promise<string | null> {
   const requestedName = fileName ?? record.fileName;
   if (requestedName === null) return null;
@@ -103,7 +97,7 @@ export async function saveUnderName(
   deps: NameDeps,
   record: TaskRecord,
   file: SavedFile,
-  { fileName, mayReplace = false }: NameRequest,
+  { fileName, mayReplace }: SaveOptions,
 ): Promise<SavedFile> {
   if (fileName === null && !isPartFile(file, deps)) return file;
   const name = wantedName(record, fileName);

@@ -60,8 +60,8 @@ export async function downloadTask(
   );
   const savedFile = foundRecord.status === "succeeded" ? await findSaved(deps, foundRecord, fileName) : null;
   if (savedFile?.matchesFormat === true) {
-    const file = await saveUnderName(deps, foundRecord, savedFile, { fileName });
-    return await viewOfSaved(deps, foundRecord, { replayed: true, file }, { fileName });
+    const file = await saveUnderName(deps, foundRecord, savedFile, { fileName, mayReplace: false });
+    return await viewOfSaved(deps, foundRecord, { replayed: true, file }, { fileName, mayReplace: false });
   }
   const record =
     foundRecord.taskId === null
@@ -162,8 +162,8 @@ async function downloadAudio(
   const { job, end } = await finishTask(jobs, deps.clock, record, call);
   switch (end?.kind) {
     case "saved": {
-      const file = await saveUnderName(deps, end.record, end.file, { fileName });
-      return await viewOfSaved(deps, end.record, { replayed: true, file }, { fileName });
+      const file = await saveUnderName(deps, end.record, end.file, { fileName, mayReplace: false });
+      return await viewOfSaved(deps, end.record, { replayed: true, file }, { fileName, mayReplace: false });
     }
     case "error":
       throw end.error;

@@ -5,6 +5,7 @@ import { Deadline, withDeadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import { checkFileName } from "../../files/file-name.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
+import type { SaveOptions } from "../../ledger/rules/call-handle.ts";
 import { type Pronunciation, respelledNotes } from "../../pronunciation.ts";
 import { languageNotes } from "../../text-language.ts";
 import { type Call, type OpenCall, openCall } from "../call.ts";
@@ -20,21 +21,15 @@ import { respelledInput } from "../respelled-input.ts";
 import { storedInput } from "../stored-input.ts";
 import { taskFailedError } from "../task-failed-error.ts";
 import { buildTaskView, type TaskView } from "../task-view.ts";
-import { chooseName, type NameRequest, saveUnderName } from "./chosen-names.ts";
+import { chooseName, saveUnderName } from "./chosen-names.ts";
 import { type FoundRecord, findOrDraft, type IdentifiedRequest, newRecord } from "./find-record.ts";
 import { findOtherPronunciation } from "./other-pronunciation.ts";
 import { viewOfSaved } from "./saved-view.ts";
 
-export interface GenerateRequest {
+export interface GenerateRequest extends SaveOptions {
   readonly input: AudioInput;
   readonly pronunciations?: readonly Pronunciation[];
   readonly take: number;
-  readonly fileName: string | null;
-  /**
-   * Whether the new audio, once complete, replaces an existing file of that name. Only a file that this server saved is
-   * replaced.
-   */
-  readonly mayReplace?: boolean;
 }
 
 /**
@@ -70,7 +65,7 @@ export async function runRequest(
   deps: GenerationDeps,
   jobs: Jobs,
   identified: IdentifiedRequest,
-  request: NameRequest,
+  saveOptions: SaveOptions,
   givenCall: Call,
 ): Promise<TaskView> {
   const call = openCall(givenCall, deps.clock);
@@ -81,7 +76,7 @@ export async function runRequest(
       ...foundDirectly,
       notes: [...(identified.notes ?? []), ...foundDirectly.notes],
     };
-    const view = await runRecord(deps, jobs, request, found, call);
+    const view = await runRecord(deps, jobs, saveOptions, found, call);
     if (view !== null) return view;
     call.signal.throwIfAborted();
   }
@@ -133,18 +128,18 @@ export function callTimedOutError(
 async function runRecord(
   deps: GenerationDeps,
   jobs: Jobs,
-  request: NameRequest,
+  saveOptions: SaveOptions,
   { record, file: saved, notes }: FoundRecord,
   call: OpenCall,
 ): Promise<TaskView | null> {
   const wasKnown = record.taskId !== null && record.status !== "failed";
   if (saved !== null) {
     const listedRecord = await markListed(deps, record);
-    const namedFile = await saveUnderName(deps, listedRecord, saved, request);
-    return await viewOfSaved(deps, listedRecord, { replayed: true, file: namedFile, notes }, request);
+    const namedFile = await saveUnderName(deps, listedRecord, saved, saveOptions);
+    return await viewOfSaved(deps, listedRecord, { replayed: true, file: namedFile, notes }, saveOptions);
   }
   await deps.folder.ensureWritable();
-  const name = await chooseName(deps, record, request);
+  const name = await chooseName(deps, record, saveOptions);
   call.signal.throwIfAborted();
   const listedRecord = await markListed(deps, record);
   const preparedRecord = { ...listedRecord, ...name };
@@ -165,8 +160,8 @@ async function runRecord(
       if (call.beforeJob === undefined) job.keepRunning();
       return buildTaskView(job.record, { replayed, notes, activity: describeActivity(job, deps) });
     case "saved": {
-      const namedFile = await saveUnderName(deps, end.record, end.file, request);
-      return await viewOfSaved(deps, end.record, { replayed, file: namedFile, notes }, request);
+      const namedFile = await saveUnderName(deps, end.record, end.file, saveOptions);
+      return await viewOfSaved(deps, end.record, { replayed, file: namedFile, notes }, saveOptions);
     }
     case "failed":
       throw taskFailedError(end.record);

@@ -1,25 +1,26 @@
 /** Builds the view of a record with saved audio, with notes about the file. */
 import type { SavedFile } from "../../files/saved-file.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
+import type { SaveOptions } from "../../ledger/rules/call-handle.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { buildTaskView, type TaskView, type ViewFacts } from "../task-view.ts";
-import { type NameRequest, numberNote } from "./chosen-names.ts";
+import { numberNote } from "./chosen-names.ts";
 import { identicalNote } from "./identical-takes.ts";
 
 /**
  * Builds the view of the record, with notes about the file.
  *
- * @param wants the name that this call requests. If it requests none, the name that an earlier call requested applies
+ * @param saveOptions the name that this call requests. If it requests none, the name that an earlier call requested applies
  */
 export async function viewOfSaved(
   deps: Pick<GenerationDeps, "clock" | "folder" | "ledger">,
   record: TaskRecord,
   facts: ViewFacts & { readonly file: SavedFile },
-  wants: NameRequest = { fileName: null },
+  saveOptions: SaveOptions = { fileName: null, mayReplace: false },
 ): Promise<TaskView> {
   const view = buildTaskView(record, facts);
   const notes = await Promise.all([
-    numberNote(deps, record, facts.file, wants),
+    numberNote(deps, record, facts.file, saveOptions),
     identicalNote(deps, record, facts.file),
   ]);
   return { ...view, notes: [...view.notes, ...notes.filter((note) => note !== null)] };

@@ -7,15 +7,20 @@ import type { KeyId } from "../identity.ts";
 import { RECORD_STATUSES } from "../record.ts";
 import { type StoredError, storedErrorSchema } from "../stored-error.ts";
 
-export const saveOptionsSchema = z.object({
+const saveOptionsSchema = z.object({
+  /** The requested name; `null` if the call requests none. */
   fileName: z.string().nullable(),
-  replace: z.boolean(),
-  /** Whether the call found an existing task. */
-  replayed: z.boolean(),
+  /** Whether to replace a file that this server saved under that name. */
+  mayReplace: z.boolean(),
 });
 
 /** How a call saves the audio. Calls with the same request and the same options share a call handle. */
-export type SaveOptions = Pick<z.infer<typeof saveOptionsSchema>, "fileName" | "replace">;
+export type SaveOptions = Readonly<z.infer<typeof saveOptionsSchema>>;
+
+export const storedSaveOptionsSchema = saveOptionsSchema.extend({
+  /** Whether the call found an existing task. */
+  replayed: z.boolean(),
+});
 
 /** How the call handle ended. Only the code that issued the call handle reads the fields besides `kind`. */
 export const handleEndSchema = z.looseObject({ kind: z.string() });
@@ -35,7 +40,7 @@ export interface CallHandle {
    * call handle, too.
    */
   readonly attempt: number;
-  readonly saveOptions: z.infer<typeof saveOptionsSchema>;
+  readonly saveOptions: z.infer<typeof storedSaveOptionsSchema>;
   readonly cancelRequestedAtMs: number | null;
   readonly endedAtMs: number | null;
   readonly end: CallHandleEnd | null;
@@ -79,14 +84,14 @@ export function findOrCreateCallHandle(
   open: readonly CallHandle[],
   { status, attempt, taskId }: CallHandleTarget,
   draft: CallHandleDraft,
-  { fileName, replace }: SaveOptions,
+  { fileName, mayReplace }: SaveOptions,
 ): CallHandle {
   const hasFailed = status === "failed";
   const shared = open.find(
     (handle) =>
       isCallHandleWanted(handle) &&
       handle.saveOptions.fileName === fileName &&
-      handle.saveOptions.replace === replace &&
+      handle.saveOptions.mayReplace === mayReplace &&
       (!hasFailed || handle.attempt > attempt),
   );
   if (shared !== undefined) return shared;
@@ -96,7 +101,7 @@ export function findOrCreateCallHandle(
     // If the last attempt has failed, the new call handle belongs to the next attempt, because a failed attempt is
     // never sent again.
     attempt: attempt + (hasFailed ? 1 : 0),
-    saveOptions: { fileName, replace, replayed: taskId !== null && !hasFailed },
+    saveOptions: { fileName, mayReplace, replayed: taskId !== null && !hasFailed },
     cancelRequestedAtMs: null,
     endedAtMs: null,
     end: null,

@@ -1,6 +1,6 @@
 /** Parses rows of call handles, and builds the statements that read and write them. */
 import { z } from "zod";
-import { type CallHandle, handleEndSchema, saveOptionsSchema } from "../rules/call-handle.ts";
+import { type CallHandle, handleEndSchema, storedSaveOptionsSchema } from "../rules/call-handle.ts";
 import { readableRows } from "./record-rows.ts";
 import { type Rows, type Statement, sql } from "./sql-engine.ts";
 import { type Viewer, visibleCondition } from "./viewer.ts";
@@ -21,7 +21,7 @@ const handleRow = z
     target_id: z.string(),
     opened_at_ms: z.number(),
     attempt: z.int(),
-    save_options: z.string().transform(parsed).pipe(saveOptionsSchema),
+    save_options: z.string().transform(parsed).pipe(storedSaveOptionsSchema),
     cancel_requested_at_ms: z.number().nullable(),
     ended_at_ms: z.number().nullable(),
     end_value: z.string().transform(parsed).pipe(handleEndSchema).nullable(),

@@ -21,7 +21,7 @@ const CANCELLED = {
 export function openCallHandle(open: readonly CallHandle[], draft: CallHandleDraft): CallHandle {
   const shared = open.find((handle) => isCallHandleWanted(handle) && handle.keyId === draft.keyId);
   if (shared !== undefined) return shared;
-  const saveOptions = { fileName: null, replace: false, replayed: false };
+  const saveOptions = { fileName: null, mayReplace: false, replayed: false };
   return {
     ...draft,
     kind: "narration",

@@ -8,7 +8,7 @@ import type { TaskRecord } from "../../../src/ledger/record.ts";
 import type { CallHandle, SaveOptions } from "../../../src/ledger/rules/call-handle.ts";
 import { type Desk, reasonOf, type StoreBench } from "./desk.ts";
 
-const SAVE_OPTIONS: SaveOptions = { fileName: null, replace: false };
+const SAVE_OPTIONS: SaveOptions = { fileName: null, mayReplace: false };
 
 async function waiting(desk: Desk): Promise<TaskRecord> {
   const record = desk.record();
