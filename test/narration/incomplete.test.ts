@@ -192,3 +192,30 @@ describe("what a narration cost", () => {
     expect(reported.message).toContain("Cost 40 credits in all (nothing for this call).");
   });
 });
+
+it("a choice of skip_failed that is made while a part runs applies when that part fails", async () => {
+  await narrator.stop();
+  narrator = await Narrator.start({ AUDIO_WAIT_SECONDS: "1" }, { processingMs: 600_000 });
+  let hasTwoFailed = false;
+  narrator.service.intercept = ({ kind, taskId }, response, self) => {
+    const task = self.tasks.get(taskId ?? "");
+    if (kind !== "query" || task === undefined) return false;
+    task.status = "succeeded";
+    if (!task.body.includes("Two begins")) return false;
+    task.status = hasTwoFailed ? "failed" : "processing";
+    // A failure that is charged is not tried again.
+    const billing = { reserved_credits: 150, charged_credits: 10, refunded_credits: 140 };
+    self.json(response, 200, { ...self.view(task), ...(hasTwoFailed ? { billing } : {}) });
+    return true;
+  };
+  const call = { text: textOf("One", "Two"), max_credits: 1000 };
+  const { narration_id, status: running } = await narrator.narrate(call);
+  expect(running).toBe("running");
+  await narrator.narrate({ narration_id, max_credits: 1000, skip_failed: true });
+  hasTwoFailed = true;
+  await expect.poll(async () => (await narrator.narrate({ narration_id })).status, LONG).not.toBe("running");
+  expect(await narrator.narrate({ narration_id })).toMatchObject({
+    status: "finished",
+    problems: [{ part: 2 }],
+  });
+});

@@ -134,7 +134,7 @@ export class NarrationDriver {
 
   /**
    * Inspects all parts when the driver starts, and again after each call that has changed the narration or requested it
-   * again. Such changes are other takes, another name, or another choice for failed parts.
+   * again. Such changes are other retakes, another name, or another choice for failed parts.
    */
   async #inspectParts(plan: StoredPlan): Promise<void> {
     const state = this.#state.beginInspection();
@@ -165,7 +165,7 @@ export class NarrationDriver {
         : this.#makePart(running);
     void partEnd
       .catch((error: unknown): PartOutcome => ({ kind: "blocked", error }))
-      .then(async (outcome) => await this.#endPart(running, outcome, state.skipsFailed))
+      .then(async (outcome) => await this.#endPart(running, outcome))
       .finally(() => this.#wake());
   }
 
@@ -191,7 +191,7 @@ export class NarrationDriver {
     return outcome;
   }
 
-  async #endPart(running: RunningPart, outcome: PartOutcome, skipsFailed: boolean): Promise<void> {
+  async #endPart(running: RunningPart, outcome: PartOutcome): Promise<void> {
     if (outcome.kind === "blocked") this.#stopCreating(outcome.error);
     // Ignore the outcome of an old take, if another take was chosen meanwhile.
     if (!this.#runningParts.end(running)) return;
@@ -203,7 +203,7 @@ export class NarrationDriver {
         return;
       case "failed":
         if (outcome.isRefunded && this.#partTable.reopen(running.part)) return;
-        this.#partTable.fail(outcome.problem, skipsFailed);
+        this.#partTable.fail(outcome.problem);
         return;
       default:
         this.#partTable.setState(running.part, "open");
@@ -256,7 +256,7 @@ export class NarrationDriver {
         this.#partTable.setState(outcome.part, "open");
         return;
       case "parts_failed":
-        for (const problem of outcome.problems) this.#partTable.fail(problem, state.skipsFailed);
+        for (const problem of outcome.problems) this.#partTable.fail(problem);
         return;
       case "failed":
         this.#stopCreating(outcome.error);

@@ -26,6 +26,8 @@ interface InspectedParts {
 export class PartTable {
   #states: PartState[] = [];
   #firstEqualParts: readonly number[] = [];
+  /** Whether failed parts are left out. */
+  #skipsFailed = false;
   readonly #problems = new Map<number, NarrationProblem>();
   /** For each part, how many of its jobs have failed and were refunded. */
   readonly #refundedJobs = new Map<number, number>();
@@ -66,6 +68,7 @@ export class PartTable {
 
   /** Adopts the states that an inspection found. */
   adopt({ statuses, requests, runningParts, skipsFailed }: InspectedParts): void {
+    this.#skipsFailed = skipsFailed;
     const firsts = new Map<string, number>();
     this.#firstEqualParts = requests.map((request, part) => {
       const first = firsts.get(request) ?? part;
@@ -96,10 +99,10 @@ export class PartTable {
   }
 
   /** Stores the problem of a part, which then has failed for good or is left out. */
-  fail(problem: NarrationProblem, skipsFailed: boolean): void {
+  fail(problem: NarrationProblem): void {
     if (problem.part === null) return;
     this.#problems.set(problem.part, problem);
-    this.setState(problem.part, skipsFailed ? "skipped" : "failed");
+    this.setState(problem.part, this.#skipsFailed ? "skipped" : "failed");
   }
 
   /** Opens a part again after a refunded failure. @returns `false` if the part has failed too often for another job */
