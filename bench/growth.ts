@@ -100,13 +100,13 @@ async function openAdmission(env: ServerEnv): Promise<() => Promise<number>> {
   // The limits hold nothing back, because waiting is not a cost of the ledger.
   const limits = {
     maxCreates: 1_000_000,
-    windowMs: 60_000,
+    limitWindowMs: 60_000,
     maxInFlight: 1000,
     unansweredPlaceTtlMs: 30_000,
     budget: { credits: 1e12, windowMs: 24 * 60 * 60 * 1000 },
   };
   const input = JSON.stringify({ prompt: "Admitted" });
-  const work = { input, writtenPrompt: null, take: 1, fileName: null, isListed: true } as const;
+  const work = { input, originalPrompt: null, take: 1, fileName: null, isListed: true } as const;
   let sends = 0;
   return async (): Promise<number> => {
     const { record } = await ledger.acquireLease(newRecord({ ledger, clock: systemClock }, work));

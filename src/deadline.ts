@@ -24,14 +24,14 @@ export class Deadline {
   }
 
   /** Resolves at the deadline; rejects with the signal's reason if the signal aborts first. */
-  async passed(signal: AbortSignal): Promise<void> {
+  async waitUntilPassed(signal: AbortSignal): Promise<void> {
     while (!this.isOver) await this.#clock.sleep(this.leftMs, signal);
   }
 }
 
-export interface TimeLimit {
+export interface TimeoutOptions {
   readonly clock: Pick<Clock, "sleep">;
-  readonly ms: number;
+  readonly timeoutMs: number;
   /** The caller's signal. If it aborts, the result rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
   /** Creates the error for a time-out. The signal of the operation aborts with this error as its reason. */
@@ -45,18 +45,20 @@ export interface TimeLimit {
  *   comes after the abort is ignored.
  * @throws errors of the operation, the reason of the caller's signal, or `timeoutError()`
  */
-export async function withDeadline<T>(
-  limit: TimeLimit,
+export async function withTimeout<T>(
+  options: TimeoutOptions,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  limit.signal?.throwIfAborted();
+  options.signal?.throwIfAborted();
   const stop = new AbortController();
-  const signal = limit.signal === undefined ? stop.signal : AbortSignal.any([limit.signal, stop.signal]);
+  const signal = options.signal === undefined ? stop.signal : AbortSignal.any([options.signal, stop.signal]);
   const timer = new AbortController();
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => reject(signal.reason);
   signal.addEventListener("abort", onAbort);
-  const overdue = limit.clock.sleep(limit.ms, timer.signal).then(() => stop.abort(limit.timeoutError()));
+  const overdue = options.clock
+    .sleep(options.timeoutMs, timer.signal)
+    .then(() => stop.abort(options.timeoutError()));
   // Call the operation in an async function, which turns a synchronous error into a rejection. Without it, such an
   // error would leave the timer running.
   const working = (async () => await work(signal))();

@@ -3,7 +3,7 @@
  * there is no progress.
  */
 import type { Clock } from "../clock.ts";
-import { withDeadline } from "../deadline.ts";
+import { withTimeout } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import type { ContentResponse } from "./content.ts";
 import { staleBytes } from "./error-causes.ts";
@@ -189,7 +189,9 @@ class Transfer {
       const askedAtMs = clock.steadyMs();
       let step: IteratorResult<Uint8Array>;
       try {
-        step = await withDeadline({ clock, ms: leftMs, timeoutError: stalledError }, () => chunks.next());
+        step = await withTimeout({ clock, timeoutMs: leftMs, timeoutError: stalledError }, () =>
+          chunks.next(),
+        );
       } catch (error) {
         signal.throwIfAborted();
         return error;

@@ -39,7 +39,7 @@ export interface ObservedTask {
   readonly deviations: readonly string[];
 }
 
-const MAX_ODDITIES = 10;
+const MAX_DEVIATIONS = 10;
 
 /** Accepts only single words as codes. A sentence in place of a code may be a prompt injection. */
 const ERROR_CODE = /^[a-z0-9_]{1,64}$/;
@@ -71,7 +71,7 @@ const parts = {
 function findDeviations(body: unknown): string[] {
   const issues = audioTaskSchema.safeParse(body).error?.issues ?? [];
   return issues
-    .slice(0, MAX_ODDITIES)
+    .slice(0, MAX_DEVIATIONS)
     .map((issue) => cleanServiceText(`${issue.path.join(".")}: ${issue.message}`, 200));
 }
 

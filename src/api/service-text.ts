@@ -25,7 +25,7 @@ const QUOTES = /["\u201c-\u201f\u00ab\u00bb\u2033\u2036\u275d\u275e\u300c-\u300f
  * Patterns of prompt injection, which do not match real descriptions of errors. A text that matches is withheld,
  * because quotation marks alone do not reliably stop an assistant from obeying the text.
  */
-const READS_LIKE_ORDERS: readonly RegExp[] = [
+const INJECTION_PATTERNS: readonly RegExp[] = [
   // Addresses and links, but not the words "must start with https://".
   /\b[a-z][a-z0-9+.-]*:\/\/[^\s"',;.)]|\bwww\.|\]\(|\b(?:mailto|javascript):\S|\b[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}\/\S/i,
   // Role names, tags and code fences as they occur in prompts.
@@ -44,7 +44,7 @@ const READS_LIKE_ORDERS: readonly RegExp[] = [
 
 /** Whether a cleaned text may be shown as the service's reason. */
 function readsLikeError(text: string): boolean {
-  return !READS_LIKE_ORDERS.some((sign) => sign.test(text));
+  return !INJECTION_PATTERNS.some((sign) => sign.test(text));
 }
 
 /**

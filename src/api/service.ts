@@ -17,9 +17,9 @@ import { type Operation, rejectionError } from "./rejection.ts";
 import { createKeyGuard, type KeyGuard } from "./service-text.ts";
 import {
   createTransport,
-  DEADLINES,
-  type Deadlines,
   type HttpResponse,
+  REQUEST_TIMEOUTS,
+  type RequestTimeouts,
   type Transport,
 } from "./transport.ts";
 
@@ -28,7 +28,7 @@ import {
  * `unexpected_response` or one of the service's own codes). An abort rejects with the signal's reason. Faults of this
  * program are thrown unchanged.
  */
-export interface Service {
+export interface ServiceClient {
   /**
    * Creates or replays a task. Accepts a 200 or 201 like a 202, because the task id in such an answer must not be lost.
    *
@@ -49,7 +49,7 @@ export interface ServiceOptions {
   readonly proxy: ProxySettings;
   /** The clock with which dates in `Retry-After` are compared. */
   readonly clock?: Pick<Clock, "wallMs">;
-  readonly deadlines?: Partial<Deadlines>;
+  readonly deadlines?: Partial<RequestTimeouts>;
 }
 
 /** Statuses of an accepted create. The contract allows only 202. */
@@ -59,8 +59,8 @@ const CREATED: ReadonlySet<number> = new Set([200, 201, 202]);
  * Creates the client of one service address. Before the first request, the client loads no HTTP library, resolves no
  * host and opens no connection.
  */
-export function createService(address: ServiceAddress, options: ServiceOptions): Service {
-  const deadlines = { ...DEADLINES, ...options.deadlines };
+export function createServiceClient(address: ServiceAddress, options: ServiceOptions): ServiceClient {
+  const deadlines = { ...REQUEST_TIMEOUTS, ...options.deadlines };
   return new HttpService(
     address,
     createTransport(address, options.proxy, deadlines),
@@ -69,10 +69,10 @@ export function createService(address: ServiceAddress, options: ServiceOptions):
   );
 }
 
-class HttpService implements Service {
+class HttpService implements ServiceClient {
   readonly #transport: Transport;
   readonly #clock: Pick<Clock, "wallMs">;
-  readonly #deadlines: Deadlines;
+  readonly #deadlines: RequestTimeouts;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #guard: KeyGuard;
 
@@ -80,7 +80,7 @@ class HttpService implements Service {
     address: ServiceAddress,
     transport: Transport,
     clock: Pick<Clock, "wallMs">,
-    deadlines: Deadlines,
+    deadlines: RequestTimeouts,
   ) {
     this.#transport = transport;
     this.#clock = clock;
@@ -111,7 +111,7 @@ class HttpService implements Service {
         [IDEMPOTENCY_KEY_HEADER]: idempotencyKey,
       },
       body,
-      deadlineMs: this.#deadlines.createMs,
+      timeoutMs: this.#deadlines.createMs,
       signal,
     } as const;
     return await this.#transport.exchange(request, async (response) => {
@@ -127,7 +127,7 @@ class HttpService implements Service {
       method: "GET",
       path: this.#taskPath(taskId),
       headers: this.#headers,
-      deadlineMs: this.#deadlines.queryMs,
+      timeoutMs: this.#deadlines.queryMs,
       signal,
     } as const;
     return await this.#transport.exchange(request, async (response) => {
@@ -147,7 +147,7 @@ class HttpService implements Service {
         accept: "*/*",
         ...(fromByte > 0 ? { range: `bytes=${fromByte}-` } : {}),
       },
-      deadlineMs: this.#deadlines.contentHeadersMs,
+      timeoutMs: this.#deadlines.contentHeadersMs,
       signal,
     } as const;
     return await this.#transport.exchange(request, async (response) => {

@@ -3,7 +3,7 @@ import type { Dispatcher } from "undici";
 import { systemClock } from "../clock.ts";
 import type { ProxySettings } from "../config/connections.ts";
 import type { ServiceAddress } from "../config/service-address.ts";
-import { withDeadline } from "../deadline.ts";
+import { withTimeout } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import { UnsentRequestError } from "./error-causes.ts";
 import { beforeWriting, openAgent } from "./http-agent.ts";
@@ -13,7 +13,7 @@ import { networkError } from "./network-error.ts";
  * The time limits of a request's phases in milliseconds. `AUDIO_TIME_SCALE` scales the limits of the service, but not
  * these.
  */
-export interface Deadlines {
+export interface RequestTimeouts {
   /** Limit for connecting, including TLS and proxy. */
   readonly connectMs: number;
   /** Limit for a whole create, from the call to the parsed answer. */
@@ -28,7 +28,7 @@ export interface Deadlines {
   readonly idleBodyMs: number;
 }
 
-export const DEADLINES: Deadlines = {
+export const REQUEST_TIMEOUTS: RequestTimeouts = {
   connectMs: 10_000,
   createMs: 60_000,
   queryMs: 30_000,
@@ -43,7 +43,7 @@ export interface HttpRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   /** Time limit for the whole request, until the `read` of {@link Transport.exchange} has ended. */
-  readonly deadlineMs: number;
+  readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
 
@@ -82,7 +82,7 @@ const stoppingError = (): AudioError =>
 export function createTransport(
   address: ServiceAddress,
   proxy: ProxySettings,
-  deadlines: Deadlines,
+  deadlines: RequestTimeouts,
 ): Transport {
   const base = new URL(address.baseUrl);
   const prefix = base.pathname.replace(/\/+$/, "");
@@ -92,8 +92,8 @@ export function createTransport(
   async function exchange<T>(request: HttpRequest, read: (response: HttpResponse) => Promise<T>): Promise<T> {
     let isSent = false;
     const timeoutError = (): unknown => networkError(timeout("deadline passed"), base.host, isSent);
-    const limit = { clock: systemClock, ms: request.deadlineMs, signal: request.signal, timeoutError };
-    return await withDeadline(limit, async (signal) => {
+    const limit = { clock: systemClock, timeoutMs: request.timeoutMs, signal: request.signal, timeoutError };
+    return await withTimeout(limit, async (signal) => {
       const failure = (error: unknown): unknown =>
         signal.aborted ? signal.reason : networkError(error, base.host, isSent);
       if (isClosed) throw stoppingError();

@@ -1,6 +1,6 @@
 /** Builds the workflow from a configuration; loaded on the first call that needs it, never at start. */
-import { createService } from "../api/service.ts";
-import type { Deadlines } from "../api/transport.ts";
+import { createServiceClient } from "../api/service.ts";
+import type { RequestTimeouts } from "../api/transport.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
 import type { ServiceAddress } from "../config/service-address.ts";
@@ -27,7 +27,7 @@ export async function composeWorkflow(
   config: Config,
   address: ServiceAddress,
   log: Log,
-  deadlines: Partial<Deadlines> = {},
+  deadlines: Partial<RequestTimeouts> = {},
 ): Promise<Workflow> {
   const clock = systemClock;
   await initMachineId(config.stateDir);
@@ -38,7 +38,7 @@ export async function composeWorkflow(
   const partsFolder = openPartsFolder(folder, clock);
   void folder.sweepStaleTemporaryFiles().then(() => partsFolder.sweepStaleTemporaryFiles());
   const generation = createGeneration({
-    service: createService(address, { proxy: config.proxy, deadlines }),
+    service: createServiceClient(address, { proxy: config.proxy, deadlines }),
     limits,
     ledger,
     folder,

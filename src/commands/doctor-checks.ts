@@ -16,8 +16,8 @@ export interface Check {
 }
 
 /** Time limit of every check. */
-export const DEADLINE_MS = 8_000;
-const PROXY_DEADLINE_MS = 3_000;
+export const TIMEOUT_MS = 8_000;
+const PROXY_TIMEOUT_MS = 3_000;
 
 export const passed = (name: string, detail: string): Check => ({ name, ok: true, detail, fix: null });
 export const warned = (name: string, detail: string): Check => ({ ...passed(name, detail), warning: true });
@@ -40,11 +40,15 @@ export function failedBy(name: string, error: unknown): Check {
 }
 
 /** Runs a check. A check that does not end in time has failed. */
-export async function withTimeLimit(name: string, fix: string, check: () => Promise<string>): Promise<Check> {
+export async function checkWithTimeout(
+  name: string,
+  fix: string,
+  check: () => Promise<string>,
+): Promise<Check> {
   const hanging = Promise.withResolvers<Check>();
   const timer = setTimeout(
-    () => hanging.resolve(failed(name, `no answer within ${DEADLINE_MS / 1000} seconds`, fix)),
-    DEADLINE_MS,
+    () => hanging.resolve(failed(name, `no answer within ${TIMEOUT_MS / 1000} seconds`, fix)),
+    TIMEOUT_MS,
   );
   const run = check().then(
     (detail) => passed(name, detail),
@@ -79,7 +83,7 @@ export async function findProxyIssue(
     host: hostname.replace(/^\[|\]$/g, ""),
     port: Number(port) || (protocol === "https:" ? 443 : 80),
   });
-  socket.setTimeout(PROXY_DEADLINE_MS, () => answer.resolve(`the proxy ${host} does not answer`));
+  socket.setTimeout(PROXY_TIMEOUT_MS, () => answer.resolve(`the proxy ${host} does not answer`));
   socket.once("connect", () => answer.resolve(null));
   socket.once("error", (error) => {
     const code = "code" in error ? ` (${String(error.code)})` : "";

@@ -2,7 +2,7 @@
  * The `doctor` command: finds issues of this installation and says how to fix them. Creates no task and spends
  * nothing.
  */
-import { createService } from "../api/service.ts";
+import { createServiceClient } from "../api/service.ts";
 import { systemClock } from "../clock.ts";
 import { type Config, readConfig } from "../config/config.ts";
 import type { ServiceAddress } from "../config/service-address.ts";
@@ -22,13 +22,13 @@ import { VERSION } from "../version.ts";
 import { findSecrets, requireOutputDir } from "./configuration-error.ts";
 import {
   type Check,
-  DEADLINE_MS,
+  checkWithTimeout,
   failed,
   failedBy,
   findProxyIssue,
   passed,
+  TIMEOUT_MS,
   warned,
-  withTimeLimit,
 } from "./doctor-checks.ts";
 
 /** A valid task id that no service ever assigned. */
@@ -89,7 +89,7 @@ function checkSettings(config: Config, env: Environment): Check[] {
 }
 
 const checkFolder = (config: Config): Promise<Check> =>
-  withTimeLimit(
+  checkWithTimeout(
     "output folder",
     "Check the disk of AUDIO_OUTPUT_DIR, or set it to a folder on another one.",
     async () => {
@@ -100,7 +100,7 @@ const checkFolder = (config: Config): Promise<Check> =>
   );
 
 const checkInputFolder = (folder: string): Promise<Check> =>
-  withTimeLimit("input folder", "Set AUDIO_INPUT_DIR to a folder that exists, or unset it.", () =>
+  checkWithTimeout("input folder", "Set AUDIO_INPUT_DIR to a folder that exists, or unset it.", () =>
     describeInputFolder(folder),
   );
 
@@ -113,9 +113,9 @@ const checkStore = (config: Config): Promise<Check> => {
     storeUrl === null
       ? "Check the disk of AUDIO_STATE_DIR, or set it to a folder on another one."
       : "Check that the PostgreSQL server of AUDIO_STORE_URL runs and can be reached.";
-  return withTimeLimit("store", fix, async () => {
+  return checkWithTimeout("store", fix, async () => {
     const log = createLog("silent", (text) => text);
-    const address = config.service ?? NO_SERVICE;
+    const address = config.serviceAddress ?? NO_SERVICE;
     const { store } = await openLedger({
       config,
       address,
@@ -134,8 +134,8 @@ const checkStore = (config: Config): Promise<Check> => {
 
 /** Queries an id that cannot exist. A 404 means that host and key work; a 401 means that the key does not work. */
 async function checkService(config: Config, address: ServiceAddress): Promise<Check[]> {
-  const service = createService(address, { proxy: config.proxy });
-  const signal = AbortSignal.timeout(DEADLINE_MS);
+  const service = createServiceClient(address, { proxy: config.proxy });
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
   const host = passed("host", `${address.baseUrl} answers`);
   const accepted = passed("key", "the key was accepted");
   try {
@@ -156,7 +156,7 @@ async function checkService(config: Config, address: ServiceAddress): Promise<Ch
 }
 
 const timedOutError = ({ baseUrl }: ServiceAddress): AudioError =>
-  new AudioError("timeout", `${new URL(baseUrl).host} did not answer within ${DEADLINE_MS / 1000} seconds.`);
+  new AudioError("timeout", `${new URL(baseUrl).host} did not answer within ${TIMEOUT_MS / 1000} seconds.`);
 
 /** Checks the proxy first, because a host behind a dead proxy looks like a dead host. */
 async function checkHost(config: Config, { baseUrl }: ServiceAddress, error: unknown): Promise<Check> {
@@ -195,7 +195,7 @@ async function runChecks(config: Config, env: Environment): Promise<Check[]> {
     failed(name, "not tested: there is no folder", "Fix the settings first.");
   const otherChecks = Promise.all([
     config.outputDir === null ? untested("output folder") : checkFolder(config),
-    config.service === null ? unknown : checkService(config, config.service),
+    config.serviceAddress === null ? unknown : checkService(config, config.serviceAddress),
   ]);
   // Let the other checks end before SQLite is used, because SQLite blocks the process while it waits for a slow disk.
   // During that time, the other checks could time out.

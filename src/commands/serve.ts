@@ -91,7 +91,7 @@ export function serve(isSandbox: boolean): void {
   const redact = createRedact(findSecrets(process.env));
   const log = createLog(config.logLevel, (text) => provider.redact(redact(text)));
   provider.log = log;
-  const isFirstSuccess = trueOnce();
+  const claimFirstSuccess = trueOnce();
   const isFirstUse = trueOnce();
   const isFirstOnSandbox = trueOnce();
   const instructions = instructionsFor({ ...config, isSandbox });
@@ -113,7 +113,7 @@ export function serve(isSandbox: boolean): void {
               const { readInputFile } = await import("../files/input-folder.ts");
               return await readInputFile(config.inputDir, file);
             },
-            isFirstSuccess,
+            claimFirstSuccess,
             pronunciations: config.pronunciations.rules,
             voiceNotes: config.voiceNotes.notes,
             defaultVoice: config.defaultVoice,
@@ -122,7 +122,7 @@ export function serve(isSandbox: boolean): void {
           localGeneration: () => provider.localGeneration(),
           instructions,
           redact: (text) => provider.redact(redact(text)),
-          holdsSecret: createDetector(findCertainSecrets(process.env)),
+          containsSecret: createDetector(findCertainSecrets(process.env)),
           resourceLinks: config.resourceLinks,
           note: () => (isSandbox && isFirstOnSandbox() ? SANDBOX_NOTE : null),
           log,

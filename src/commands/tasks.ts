@@ -114,12 +114,12 @@ function noRequestsMessage({ baseUrl }: ServiceAddress, otherOrigins: readonly s
 
 async function readListing(limit: number): Promise<Listing> {
   const config = readConfig(process.env);
-  if (config.service === null || config.issues.length > 0) throw configurationError(config);
+  if (config.serviceAddress === null || config.issues.length > 0) throw configurationError(config);
   const redact = createRedact(findSecrets(process.env));
   const log = createLog(config.logLevel, redact);
   await initMachineId(config.stateDir);
   const folder = await openOutputFolder(requireOutputDir(config), systemClock);
-  const address = config.service;
+  const address = config.serviceAddress;
   const ledger = await openLedger({ config, address, processId: createProcessId(), log, clock: systemClock });
   try {
     const listedTasks = await listRecordedTasks({ ledger, folder }, { status: null, query: null, limit });

@@ -9,7 +9,7 @@ import { type UnknownVariable, unknownVariables } from "./unknown-variables.ts";
 
 export interface Config extends Settings {
   /** The service; null if its address or key is missing or invalid. Then `issues` names the reason. */
-  readonly service: ServiceAddress | null;
+  readonly serviceAddress: ServiceAddress | null;
   /** Address of the ledger's database; null if the ledger lies on this machine. */
   readonly storeUrl: string | null;
   readonly issues: readonly ConfigIssue[];
@@ -34,5 +34,5 @@ export function readConfig(
   const { service, isLoopback } = readServiceSettings(reader);
   const settings = readSettings(reader, { storeUrl, isLoopback });
   const unknown = unknownVariables(env, reader.namesRead);
-  return { ...settings, service, storeUrl, issues: reader.issues, unknownVariables: unknown };
+  return { ...settings, serviceAddress: service, storeUrl, issues: reader.issues, unknownVariables: unknown };
 }

@@ -20,11 +20,11 @@ export interface Call {
   /** @param count how many parts of a narration are done; absent for a single request */
   readonly onProgress: (message: string, count?: ProgressCount) => void;
   /** Present only if the call is answered as a task of the protocol's extension. */
-  readonly beforeJob?: BeforeJob;
+  readonly handlePreparation?: CallHandlePreparation;
 }
 
 /** The first step of a call that has a call handle. It runs before the job of the call starts. */
-export interface BeforeJob {
+export interface CallHandlePreparation {
   /**
    * Whether this call resumes a call handle that was opened earlier. If so, a failed attempt was an attempt for this
    * call handle, so no new attempt replaces it.
@@ -43,10 +43,10 @@ export interface BeforeJob {
 export const ANSWER_WAIT_MS = 10_000;
 
 /** A call in progress: all its waits share one deadline. */
-export interface OpenCall extends Call {
+export interface CallWithDeadline extends Call {
   readonly deadline: Deadline;
 }
 
-export function openCall(call: Call, clock: Clock): OpenCall {
+export function startDeadline(call: Call, clock: Clock): CallWithDeadline {
   return { ...call, deadline: new Deadline(clock, call.waitMs > 0 ? call.waitMs : ANSWER_WAIT_MS) };
 }

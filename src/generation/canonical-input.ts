@@ -9,7 +9,7 @@ import { AudioError } from "../errors.ts";
  *
  * @throws AudioError `request_too_large` if the body exceeds 32 KiB; nothing is sent
  */
-export function canonicalInput(input: AudioInput): string {
+export function canonicalizeInput(input: AudioInput): string {
   const prompt = input.prompt.trim();
   const sorted = Object.entries(normalizeAudioInput({ ...input, prompt })).sort(([a], [b]) =>
     a < b ? -1 : 1,

@@ -1,10 +1,10 @@
 /**
  * Declares what the generation workflow needs from lower folders: service client, ledger, limits, output folder.
  */
-import type { Service } from "../api/service.ts";
+import type { ServiceClient } from "../api/service.ts";
 import type { Clock } from "../clock.ts";
 import type { OutputFolder } from "../files/output-folder.ts";
-import { MAX_IN_FLIGHT_MS } from "../ledger/durations.ts";
+import { MAX_TASK_LIFETIME_MS } from "../ledger/durations.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Limits } from "../limits/limits.ts";
 import type { Log } from "../log.ts";
@@ -16,7 +16,7 @@ export interface Timing {
    * Time limit for one stage of a job (create, watch or save). It is slightly longer than the time in which the service
    * may finish a task.
    */
-  readonly recoveryWindowMs: number;
+  readonly stageTimeoutMs: number;
   /** The time scale. Backoff delays are multiplied by it. */
   readonly timeScale: number;
   /** Interval at which a job reads the ledger while another process drives its record. */
@@ -32,7 +32,7 @@ export function timingFor(config: {
 }): Timing {
   return {
     pollIntervalMs: config.pollIntervalSeconds * 1000 * config.timeScale,
-    recoveryWindowMs: MAX_IN_FLIGHT_MS * config.timeScale,
+    stageTimeoutMs: MAX_TASK_LIFETIME_MS * config.timeScale,
     timeScale: config.timeScale,
     followIntervalMs: 150,
     transferWaitMs: config.waitSeconds * 1000,
@@ -40,7 +40,7 @@ export function timingFor(config: {
 }
 
 export interface GenerationDeps {
-  readonly service: Service;
+  readonly service: ServiceClient;
   readonly limits: Limits;
   readonly ledger: Ledger;
   readonly folder: OutputFolder;

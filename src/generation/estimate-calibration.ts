@@ -28,7 +28,7 @@ interface MeasuredRatio {
 function measureRatio(record: TaskRecord): MeasuredRatio[] {
   const input = storedInput(record);
   if (input === null || record.audioSeconds === null) return [];
-  const estimated = estimateSeconds(input.spoken) / input.speed;
+  const estimated = estimateSeconds(input.sentPrompt) / input.speed;
   if (estimated < MIN_ESTIMATE_SECONDS) return [];
   return [{ voice: input.voice, ratio: record.audioSeconds / estimated }];
 }

@@ -11,11 +11,11 @@ import type { CallHandles } from "./call-handles/call-handles.ts";
 import type { GenerationDeps } from "./deps.ts";
 import { readCalibration } from "./estimate-calibration.ts";
 import { Jobs } from "./job/jobs.ts";
-import { handleOf } from "./request-handle.ts";
+import { requestHandleOf } from "./request-handle.ts";
 import { Resumer } from "./resume.ts";
 import type { SavedAudio, TaskView } from "./task-view.ts";
 import { type DownloadRequest, downloadTask } from "./use-cases/download-task.ts";
-import { type GenerateRequest, identifiedRequest, runRequest } from "./use-cases/generate.ts";
+import { type GenerateRequest, identifyRequest, runRequest } from "./use-cases/generate.ts";
 import {
   findPart,
   finishPart,
@@ -29,7 +29,7 @@ import { queryTask } from "./use-cases/query-task.ts";
 import { type AudioBytes, readAudio, readFile, readPieceOfFile } from "./use-cases/read-audio.ts";
 import { readPiece } from "./use-cases/read-task-piece.ts";
 import { type ListedTask, type ListRequest, listRecordedTasks } from "./use-cases/task-list.ts";
-import { findUnansweredDuplicate } from "./use-cases/unanswered-duplicate.ts";
+import { findNearDuplicate } from "./use-cases/unanswered-duplicate.ts";
 
 /**
  * The use cases of the workflow. Every method throws {@link AudioError}. Methods called by tools also resume
@@ -81,10 +81,15 @@ export function createGeneration(deps: GenerationDeps): Generation {
   return {
     generate: async (request, call) => {
       resumer.schedule();
-      const identified = identifiedRequest(request);
-      const duplicate = await findUnansweredDuplicate(deps, identified);
+      const identified = identifyRequest(request);
+      const duplicate = await findNearDuplicate(deps, identified);
       if (duplicate === null) return await runRequest(deps, jobs, identified, request, call);
-      const view = await queryTask(deps, jobs, duplicate.record.taskId ?? handleOf(duplicate.record), call);
+      const view = await queryTask(
+        deps,
+        jobs,
+        duplicate.record.taskId ?? requestHandleOf(duplicate.record),
+        call,
+      );
       return { ...view, notes: [...view.notes, duplicate.note] };
     },
     loadCallHandles: async () => {
@@ -94,7 +99,7 @@ export function createGeneration(deps: GenerationDeps): Generation {
       );
       const callHandleOperations = await callHandles;
       return {
-        start: (request, call) => callHandleOperations.start(identifiedRequest(request), request, call),
+        start: (request, call) => callHandleOperations.start(identifyRequest(request), request, call),
         findCallHandle: (handleId) => deps.ledger.store.callHandles.find(handleId),
         callHandleOperations,
       };

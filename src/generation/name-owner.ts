@@ -20,7 +20,7 @@ export interface NameOwner {
 export async function findNameOwner({ ledger, folder }: OwnerDeps, name: string): Promise<NameOwner | null> {
   const path = join(folder.root, name);
   for (const spelling of [path, ...(await otherSpellings(path, folder.root))]) {
-    for (const record of await ledger.ofPath(spelling)) {
+    for (const record of await ledger.findByPath(spelling)) {
       for (const file of record.files) {
         if (file.path === spelling && (await isIntact(file, folder.root))) return { record, file };
       }

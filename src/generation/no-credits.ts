@@ -13,7 +13,7 @@ interface CreditRequest {
  * Whether the error is an `insufficient_credits` without a remedy. An existing remedy is more specific, so it is
  * kept.
  */
-export const lacksRemedy = (error: AudioError): boolean =>
+export const isUnexplainedCreditError = (error: AudioError): boolean =>
   error.code === "insufficient_credits" && error.remedy === undefined;
 
 /**
@@ -26,7 +26,7 @@ export function explainCredits(
   { prompt, speed = 1 }: CreditRequest,
   calibration = 1,
 ): AudioError {
-  if (!lacksRemedy(error)) return error;
+  if (!isUnexplainedCreditError(error)) return error;
   const about = estimateCredits(prompt, speed / calibration);
   return new AudioError(error.code, error.message, {
     httpStatus: error.httpStatus,

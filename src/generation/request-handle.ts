@@ -3,7 +3,7 @@ import type { TaskRecord } from "../ledger/record.ts";
 
 const HANDLE = /^req-([0-9a-f]{32})$/;
 
-export const handleOf = (record: Pick<TaskRecord, "recordId">): string => `req-${record.recordId}`;
+export const requestHandleOf = (record: Pick<TaskRecord, "recordId">): string => `req-${record.recordId}`;
 
 /** Extracts the record id from a handle; `undefined` if the text is not a handle. */
 export const recordIdOfHandle = (text: string): string | undefined => HANDLE.exec(text)?.[1];

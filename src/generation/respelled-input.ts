@@ -9,7 +9,7 @@ import { type Pronunciation, respell, rulesFor } from "../pronunciation.ts";
 export interface RespelledInput {
   readonly input: AudioInput;
   /** The prompt as given; `null` if nothing was respelled. */
-  readonly writtenPrompt: string | null;
+  readonly originalPrompt: string | null;
   /** The words that pronunciation rules replaced. */
   readonly words: readonly string[];
 }
@@ -19,9 +19,9 @@ export interface RespelledInput {
  *
  * @throws AudioError `invalid_request` if the prompt becomes too long
  */
-export function respelledInput(input: AudioInput, rules: readonly Pronunciation[]): RespelledInput {
+export function respellInput(input: AudioInput, rules: readonly Pronunciation[]): RespelledInput {
   const { text, replacedWords: words } = respell(input.prompt, rulesFor(rules, input.voice));
-  if (text === input.prompt) return { input, writtenPrompt: null, words: [] };
+  if (text === input.prompt) return { input, originalPrompt: null, words: [] };
   const length = codePointLength(text);
   if (length > MAX_PROMPT_CODE_POINTS) {
     throw new AudioError(
@@ -30,5 +30,5 @@ export function respelledInput(input: AudioInput, rules: readonly Pronunciation[
       { remedy: "Shorten the pronunciations, or the text." },
     );
   }
-  return { input: { ...input, prompt: text }, writtenPrompt: input.prompt, words };
+  return { input: { ...input, prompt: text }, originalPrompt: input.prompt, words };
 }

@@ -24,7 +24,7 @@ const storedInputSchema = z
   })
   .transform(({ prompt, voice, audio_references, image_url, output_format, sample_rate, speed }) => ({
     /** The prompt as sent. */
-    spoken: prompt,
+    sentPrompt: prompt,
     speed,
     /** Id of a preset voice, or a description of the voice source. */
     voice: voice ?? voiceWithoutName(audio_references.length > 0, image_url !== null),
@@ -41,7 +41,7 @@ export function storedInput(record: TaskRecord): StoredInput | null {
   if (record.input === null) return null;
   try {
     const input = storedInputSchema.parse(JSON.parse(record.input));
-    return { ...input, prompt: record.writtenPrompt ?? input.spoken };
+    return { ...input, prompt: record.originalPrompt ?? input.sentPrompt };
   } catch {
     return null;
   }

@@ -3,7 +3,7 @@ import type { OutputFormat } from "../contract/audio-format.ts";
 import type { Billing, TaskStatus } from "../contract/audio-task.ts";
 import type { SavedFile } from "../files/saved-file.ts";
 import type { TaskRecord } from "../ledger/record.ts";
-import { handleOf } from "./request-handle.ts";
+import { requestHandleOf } from "./request-handle.ts";
 import { storedFormat, storedInput } from "./stored-input.ts";
 
 /** Audio on disk. */
@@ -19,7 +19,7 @@ export interface SavedAudio {
 export interface TaskView {
   readonly taskId: string | null;
   /** Id of the record, which exists even before there is a task id; `null` for a task that is not in this ledger. */
-  readonly handle: string | null;
+  readonly requestHandle: string | null;
   readonly status: "waiting" | TaskStatus;
   /** Whether the create of a `waiting` task was sent. If so, only the response is missing. */
   readonly wasSent: boolean;
@@ -62,7 +62,7 @@ export interface ViewFacts {
 export function buildTaskView(record: TaskRecord, facts: ViewFacts): TaskView {
   return {
     taskId: record.taskId,
-    handle: handleOf(record),
+    requestHandle: requestHandleOf(record),
     status: record.status === "unresolved" ? "waiting" : record.status,
     wasSent: record.status === "unresolved",
     take: record.take,

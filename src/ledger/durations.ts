@@ -5,7 +5,7 @@ import { RECOVERY_WINDOW_SECONDS } from "../contract/service-limits.ts";
  * Time after which a task counts as ended and charged, because the service tries to finish a task for at most 60
  * minutes. Without this limit, a record that is lost while its task runs would keep a place in flight forever.
  */
-export const MAX_IN_FLIGHT_MS = (RECOVERY_WINDOW_SECONDS + 5 * 60) * 1000;
+export const MAX_TASK_LIFETIME_MS = (RECOVERY_WINDOW_SECONDS + 5 * 60) * 1000;
 
 /** Length of the intervals in which spend is summed. */
 export const SPEND_BUCKET_MS = 15 * 60 * 1000;

@@ -31,12 +31,12 @@ function hash(...parts: readonly string[]): string {
  *
  * @param input canonical input, exactly as sent
  */
-export function idempotencyKey(input: string, take: number, attempt: number): string {
+export function deriveIdempotencyKey(input: string, take: number, attempt: number): string {
   return KEY_PREFIX + hash("create", input, String(take), String(attempt));
 }
 
 /** Returns the work id of an input and a take at an origin. It is the same for every API key. */
-export function workId(origin: string, input: string, take: number): string {
+export function deriveWorkId(origin: string, input: string, take: number): string {
   return hash("work", origin, input, String(take));
 }
 
@@ -46,8 +46,8 @@ export function externalWorkId(origin: string, taskId: string): string {
 }
 
 /** Returns the id of the record that a work has under one API key. */
-export function recordId(workId: string, keyId: KeyId): string {
-  return hash("record", workId, keyId).slice(0, RECORD_ID_DIGITS);
+export function deriveRecordId(workId: string, deriveKeyId: KeyId): string {
+  return hash("record", workId, deriveKeyId).slice(0, RECORD_ID_DIGITS);
 }
 
 /** The lookup key of a work. All lookup keys are hashed, because an index entry cannot contain a long text. */

@@ -7,7 +7,7 @@ import type { RecordRow } from "./record.ts";
 import { type SlotRelease, withHeartbeat, withReleasedSlot } from "./rules/api-key-state.ts";
 import { callHandlesEndedByWaiting, type FailedAttempt } from "./rules/call-handle.ts";
 import type { Durability } from "./rules/durability.ts";
-import { acquiredLease, type Lease, releasedLease, renewedLease } from "./rules/lease.ts";
+import { acquireLease, type Lease, releaseLease, renewLease } from "./rules/lease.ts";
 import { placeAfterWrite } from "./rules/places.ts";
 import { AdmissionStore } from "./store/admission-store.ts";
 import { handleRows, saveHandle, selectOpenHandles } from "./store/call-handle-rows.ts";
@@ -152,19 +152,19 @@ export class LedgerStore {
       durability: row.status === "waiting" ? "process_kill" : "power_cut",
       locksOrigin: row.lookupKeys.some(isTaskLookupKey),
       load: selectRow(row, row.lookupKeys),
-      decide: (rows, _state, nowMs) => {
+      decide: (rows, _state, nowSteadyMs) => {
         const loaded = parseLoadedRow(rows);
         const { stored } = loaded;
-        const lease = acquiredLease(
+        const lease = acquireLease(
           stored?.lease ?? null,
           { owner: processId, ttlMs: leaseTtlMs, replacing: deadOwner },
-          nowMs,
+          nowSteadyMs,
         );
         const result = { leaseOwner: lease.owner, value: stored?.value ?? row.value };
         if (lease.owner !== processId)
-          return { result, save: clampedLease(row, stored?.lease ?? null, lease) };
+          return { result, save: saveClampedLease(row, stored?.lease ?? null, lease) };
         if (stored !== undefined) return { result, save: [saveLease(row, lease)] };
-        const place = placeAfterWrite(undefined, row, { steadyMs: nowMs, owner: processId });
+        const place = placeAfterWrite(undefined, row, { steadyMs: nowSteadyMs, owner: processId });
         return { result, save: saveRow(loaded, row, { place, lease }) };
       },
     });
@@ -179,8 +179,7 @@ export class LedgerStore {
       load: selectRow(recordKey),
       decide: (rows) => {
         const lease = parseLoadedRow(rows).stored?.lease ?? null;
-        const save =
-          lease?.owner === processId ? [saveLease(recordKey, releasedLease(lease, processId))] : [];
+        const save = lease?.owner === processId ? [saveLease(recordKey, releaseLease(lease, processId))] : [];
         return { result: undefined, save };
       },
     });
@@ -202,8 +201,8 @@ export class LedgerStore {
         ...selectRow(write, after?.lookupKeys),
         ...(isWaiting ? [selectOpenHandles(this.#viewer, write.recordId)] : []),
       ],
-      decide: (rows, before, nowMs) => {
-        const state = slot === undefined ? before : withReleasedSlot(before, slot, nowMs);
+      decide: (rows, before, nowSteadyMs) => {
+        const state = slot === undefined ? before : withReleasedSlot(before, slot, nowSteadyMs);
         const loaded = parseLoadedRow(rows);
         const { stored } = loaded;
         // An earlier try of this write was committed, and its answer was lost.
@@ -222,8 +221,10 @@ export class LedgerStore {
         }
         const current = stored?.lease ?? null;
         const newLease =
-          lease === "release" ? releasedLease(current, processId) : renewedLease(current, processId, nowMs);
-        const place = placeAfterWrite(stored, after, { steadyMs: nowMs, owner: processId });
+          lease === "release"
+            ? releaseLease(current, processId)
+            : renewLease(current, processId, nowSteadyMs);
+        const place = placeAfterWrite(stored, after, { steadyMs: nowSteadyMs, owner: processId });
         const ended = isWaiting ? callHandlesEndedByWaiting(handleRows(rows[ROW_RESULTS]), failed) : [];
         return {
           state,
@@ -250,13 +251,13 @@ export class LedgerStore {
           recordId,
         ),
       ),
-      decide: (rows, before, nowMs) => {
+      decide: (rows, before, nowSteadyMs) => {
         const leases = recordIds.map((recordId, at) => ({ recordId, lease: leaseOf(rows[at]) }));
         const owned = leases.filter(({ lease }) => lease?.owner === processId);
         return {
-          state: withHeartbeat(before, processId, nowMs),
+          state: withHeartbeat(before, processId, nowSteadyMs),
           save: owned.map(({ recordId, lease }) =>
-            saveLease({ keyId, recordId }, renewedLease(lease, processId, nowMs)),
+            saveLease({ keyId, recordId }, renewLease(lease, processId, nowSteadyMs)),
           ),
           result: leases.filter(({ lease }) => lease?.owner !== processId).map(({ recordId }) => recordId),
         };
@@ -293,7 +294,7 @@ export class LedgerStore {
 }
 
 /** Saves the lease of another process if its date was changed. A date in the future was set to now. */
-const clampedLease = (recordKey: RecordKey, stored: Lease | null, lease: Lease): Statement[] =>
+const saveClampedLease = (recordKey: RecordKey, stored: Lease | null, lease: Lease): Statement[] =>
   stored?.renewedSteadyMs === lease.renewedSteadyMs ? [] : [saveLease(recordKey, lease)];
 
 const leaseOf = (rows: Rows | undefined): Lease | null => {

@@ -21,7 +21,7 @@ import { durabilityOf } from "./rules/durability.ts";
 import { eachTaskOnce } from "./rules/shared-task.ts";
 import type { AdmitRequest } from "./store/admission-store.ts";
 import type { ListQuery } from "./store/record-search.ts";
-import { StoredRecords } from "./stored-records.ts";
+import { RecordReader } from "./stored-records.ts";
 
 /**
  * Number of consecutive conflicts after which an operation fails. That many indicate a bug, because concurrent
@@ -53,7 +53,7 @@ export class Ledger {
   readonly identity: LedgerIdentity;
   readonly leaseTtlMs: number;
   readonly #clock: Pick<Clock, "wallMs">;
-  readonly #stored: StoredRecords;
+  readonly #stored: RecordReader;
 
   constructor(
     store: LedgerStore,
@@ -66,7 +66,7 @@ export class Ledger {
     this.identity = identity;
     this.leaseTtlMs = leaseTtlMs(timeScale);
     this.#clock = clock;
-    this.#stored = new StoredRecords(store, clock, log);
+    this.#stored = new RecordReader(store, clock, log);
   }
 
   /**
@@ -79,24 +79,27 @@ export class Ledger {
   }
 
   /** Returns the records of a work under all keys that this machine has used. This key's record comes first. */
-  async ofWork(workId: string): Promise<TaskRecord[]> {
+  async findByWork(workId: string): Promise<TaskRecord[]> {
     return await this.#findByLookupKey(workLookupKey(workId));
   }
 
   /** Returns the records of a work, and the records whose input is a respelling of the work's text. */
-  async ofWrittenWork(workId: string): Promise<TaskRecord[]> {
-    return [...(await this.ofWork(workId)), ...(await this.#findByLookupKey(originalWorkLookupKey(workId)))];
+  async findByOriginalWork(workId: string): Promise<TaskRecord[]> {
+    return [
+      ...(await this.findByWork(workId)),
+      ...(await this.#findByLookupKey(originalWorkLookupKey(workId))),
+    ];
   }
 
   /** Finds records by their current task. If there are none, finds records by the task of a failed attempt. */
-  async ofTask(taskId: string): Promise<TaskRecord[]> {
+  async findByTask(taskId: string): Promise<TaskRecord[]> {
     const { origin } = this.identity;
     const records = await this.#findByLookupKey(taskLookupKey(origin, taskId));
     return records.length > 0 ? records : await this.#findByLookupKey(earlierTaskLookupKey(origin, taskId));
   }
 
   /** Finds the records of a file. Searches every origin, because the file is here whichever service created it. */
-  async ofPath(path: string): Promise<TaskRecord[]> {
+  async findByPath(path: string): Promise<TaskRecord[]> {
     return await this.#findByLookupKey(pathLookupKey(path));
   }
 
@@ -191,7 +194,7 @@ export class Ledger {
       // A write that was refused although the revision matches means that the columns are damaged.
       const columnsDisagree: boolean = stored?.revision === expectedRevision;
       if (found !== null && columnsDisagree)
-        await this.#stored.setAside(found, "its columns say something else");
+        await this.#stored.quarantine(found, "its columns say something else");
       expectedRevision = stored === null || columnsDisagree ? null : stored.revision;
       current = stored ?? current;
     }

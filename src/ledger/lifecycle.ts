@@ -3,8 +3,8 @@ import type { ObservedTask } from "../api/read-task.ts";
 import { isRunningStatus } from "../contract/audio-task.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { ReplacedFile, SavedFile } from "../files/saved-file.ts";
-import { MAX_IN_FLIGHT_MS } from "./durations.ts";
-import { idempotencyKey } from "./identity.ts";
+import { MAX_TASK_LIFETIME_MS } from "./durations.ts";
+import { deriveIdempotencyKey } from "./identity.ts";
 import { isRefunded, type TaskRecord } from "./record.ts";
 import type { StoredError } from "./stored-error.ts";
 
@@ -195,12 +195,12 @@ function chargedCredits(task: ObservedTask): number {
   return task.billing?.charged_credits ?? RESERVED_CREDITS;
 }
 
-function charge(record: TaskRecord, task: ObservedTask, nowMs: number): TaskRecord["spend"] {
+function charge(record: TaskRecord, task: ObservedTask, nowWallMs: number): TaskRecord["spend"] {
   if (record.input === null) return null;
   const credits = chargedCredits(task) + record.earlierCredits;
   if (credits === 0) return null;
-  const reservedAtMs = record.spend?.atMs ?? nowMs;
-  return { credits, atMs: Math.max(reservedAtMs, Math.min(nowMs, reservedAtMs + MAX_IN_FLIGHT_MS)) };
+  const reservedAtMs = record.spend?.atMs ?? nowWallMs;
+  return { credits, atMs: Math.max(reservedAtMs, Math.min(nowWallMs, reservedAtMs + MAX_TASK_LIFETIME_MS)) };
 }
 
 function saved(record: TaskRecord, file: SavedFile): TaskRecord {
@@ -227,7 +227,7 @@ function attemptBegun(record: TaskRecord, event: TaskEvent & { kind: "attemptBeg
     ...record,
     ...NO_TASK_YET,
     attempt: attempt + 1,
-    idempotencyKey: idempotencyKey(input, take, attempt + 1),
+    idempotencyKey: deriveIdempotencyKey(input, take, attempt + 1),
     earlierTaskIds: taskId === null ? earlierTaskIds : [...earlierTaskIds, taskId],
     earlierCredits: record.spend?.credits ?? 0,
   };

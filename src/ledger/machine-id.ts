@@ -17,7 +17,7 @@ const PATTERN = /^[0-9a-f]{32}$/;
  *   tasks of earlier API keys are not found in a shared store, and a dead process is detected only when its lease
  *   expires.
  */
-export async function machineId(stateDir: string | null): Promise<string> {
+export async function loadOrCreateMachineId(stateDir: string | null): Promise<string> {
   const fresh = randomBytes(16).toString("hex");
   if (stateDir === null) return fresh;
   const file = join(stateDir, FILE_NAME);
@@ -39,7 +39,7 @@ export async function machineId(stateDir: string | null): Promise<string> {
  * share a state folder.
  */
 export async function initMachineId(stateDir: string | null): Promise<void> {
-  if (process.platform !== "linux") setMachineId(await machineId(stateDir));
+  if (process.platform !== "linux") setMachineId(await loadOrCreateMachineId(stateDir));
 }
 
 async function readId(file: string): Promise<string | null> {

@@ -8,7 +8,7 @@ import type { ProcessId } from "../process-id.ts";
 import { apiKeyFingerprint, keyId } from "./identity.ts";
 import { Ledger } from "./ledger.ts";
 import { LedgerStore } from "./ledger-store.ts";
-import { machineId } from "./machine-id.ts";
+import { loadOrCreateMachineId } from "./machine-id.ts";
 import type { SqlEngine } from "./store/sql-engine.ts";
 
 /**
@@ -34,7 +34,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const store = new LedgerStore({
     engine: await openEngine(options),
     identity,
-    machineId: storeUrl === null ? SINGLE_MACHINE_ID : await machineId(stateDir),
+    machineId: storeUrl === null ? SINGLE_MACHINE_ID : await loadOrCreateMachineId(stateDir),
     wallMs: () => clock.wallMs(),
   });
   return new Ledger(store, identity, clock, log, timeScale);

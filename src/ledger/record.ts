@@ -8,7 +8,7 @@ import {
   originalWorkLookupKey,
   pathLookupKey,
   taskLookupKey,
-  workId as workIdOf,
+  deriveWorkId,
   workLookupKey,
 } from "./identity.ts";
 import { storedErrorSchema } from "./stored-error.ts";
@@ -52,7 +52,7 @@ export const taskRecordSchema = z.looseObject({
   /** Canonical AudioInput, the exact bytes that are hashed and sent; `null` for a task created elsewhere. */
   input: z.string().nullable(),
   /** The prompt as the user gave it, if words were respelled for the input; otherwise `null`. */
-  writtenPrompt: z.string().nullable().default(null),
+  originalPrompt: z.string().nullable().default(null),
   take: z.int().positive().nullable(),
   attempt: z.int().positive(),
   idempotencyKey: z.string().nullable(),
@@ -160,16 +160,16 @@ export interface RecordRow {
 }
 
 /** The canonical input with the prompt as the user gave it. */
-export const originalInput = (input: string, writtenPrompt: string | null): string =>
-  writtenPrompt === null ? input : JSON.stringify({ ...Object(JSON.parse(input)), prompt: writtenPrompt });
+export const originalInput = (input: string, originalPrompt: string | null): string =>
+  originalPrompt === null ? input : JSON.stringify({ ...Object(JSON.parse(input)), prompt: originalPrompt });
 
 /**
  * If words of the text were respelled, returns the lookup key of the work with the original text. The request is then
  * also found by the text as the user gave it.
  */
-function originalWorkLookupKeys({ origin, input, writtenPrompt, take }: TaskRecord): string[] {
-  if (input === null || writtenPrompt === null || take === null) return [];
-  return [originalWorkLookupKey(workIdOf(origin, originalInput(input, writtenPrompt), take))];
+function originalWorkLookupKeys({ origin, input, originalPrompt, take }: TaskRecord): string[] {
+  if (input === null || originalPrompt === null || take === null) return [];
+  return [originalWorkLookupKey(deriveWorkId(origin, originalInput(input, originalPrompt), take))];
 }
 
 export function toRow(record: TaskRecord): RecordRow {

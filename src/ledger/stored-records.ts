@@ -8,7 +8,7 @@ import type { LedgerStore } from "./ledger-store.ts";
 import { type TaskRecord, taskRecordSchema } from "./record.ts";
 import type { StoredValue } from "./store/record-rows.ts";
 
-export class StoredRecords {
+export class RecordReader {
   readonly #store: Pick<LedgerStore, "documents" | "discard">;
   readonly #clock: Pick<Clock, "wallMs">;
   readonly #log: Log;
@@ -27,7 +27,7 @@ export class StoredRecords {
   async read(stored: StoredValue): Promise<TaskRecord> {
     const record = parseRecord(stored.value);
     if (record?.recordId === stored.recordId) return record;
-    await this.setAside(stored, record === undefined ? "it is not a record" : "it names another record");
+    await this.quarantine(stored, record === undefined ? "it is not a record" : "it names another record");
     throw new AudioError(
       "store_unavailable",
       `The ledger's record ${stored.recordId} is damaged and was set aside; nothing was sent.`,
@@ -50,7 +50,7 @@ export class StoredRecords {
   /**
    * Copies the damaged value to the table of documents, then removes the record. The spend of the record stays counted.
    */
-  async setAside(stored: StoredValue, why: string): Promise<void> {
+  async quarantine(stored: StoredValue, why: string): Promise<void> {
     const { recordId, value } = stored;
     const copyKey = `set-aside:${recordId}:${this.#clock.wallMs()}`;
     await this.#store.documents.set(copyKey, value);

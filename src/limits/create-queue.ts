@@ -88,7 +88,7 @@ export class CreateQueue {
    */
   async waitForAdmission(create: QueuedCreate, signal: AbortSignal): Promise<CreateOutcome> {
     if (this.#queue.length > 0) await this.#refuseOverBudget(create);
-    return await this.#queue.enter(create, signal);
+    return await this.#queue.enqueue(create, signal);
   }
 
   /**
@@ -101,8 +101,8 @@ export class CreateQueue {
 
   /** Rejects all waiting creates. If an admission is being requested, resolves only after the admission is released. */
   async close(error: unknown): Promise<void> {
-    this.#queue.dismiss(error);
-    await this.#queue.idle();
+    this.#queue.rejectAll(error);
+    await this.#queue.onIdle();
   }
 
   /** Releases an unused admission. Never rejects: if the store cannot be reached now, the release is retried later. */
@@ -143,7 +143,7 @@ export class CreateQueue {
         sendId,
         {
           maxCreates: CREATES_PER_WINDOW,
-          windowMs: timing.windowMs,
+          limitWindowMs: timing.limitWindowMs,
           maxInFlight: IN_FLIGHT_TASKS,
           unansweredPlaceTtlMs: timing.unansweredPlaceTtlMs,
           budget: creditBudget === null ? null : { credits: creditBudget, windowMs: BUDGET_WINDOW_MS },

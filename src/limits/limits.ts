@@ -80,8 +80,8 @@ export class Limits {
   /** Returns the credits that all keys of the origin have spent, and the rest of the budget. */
   async spending(): Promise<Spending> {
     const { clock, ledger, creditBudget } = this.#options;
-    const nowMs = clock.wallMs();
-    const sinceMidnightMs = nowMs - new Date(nowMs).setHours(0, 0, 0, 0);
+    const nowWallMs = clock.wallMs();
+    const sinceMidnightMs = nowWallMs - new Date(nowWallMs).setHours(0, 0, 0, 0);
     const [today = 0, last7Days = 0, last30Days = 0, lastDay = 0] = await Promise.all(
       [sinceMidnightMs, 7 * DAY_MS, 30 * DAY_MS, DAY_MS].map((ms) =>
         ledger.store.admissions.sumSpentCredits(ms),

@@ -60,7 +60,7 @@ export class PriorityQueue<Request, Outcome, Reason> {
   }
 
   /** Waits for an outcome. If the signal aborts, leaves the queue and rejects with the signal's reason. */
-  enter(request: Request, signal: AbortSignal): Promise<Outcome> {
+  enqueue(request: Request, signal: AbortSignal): Promise<Outcome> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) {
         reject(signal.reason);
@@ -91,13 +91,13 @@ export class PriorityQueue<Request, Outcome, Reason> {
   }
 
   /** Rejects all waiting requests with `error`. */
-  dismiss(error: unknown): void {
+  rejectAll(error: unknown): void {
     for (const waiter of [...this.#waiters]) waiter.reject(error);
     this.#wakeup.signal();
   }
 
   /** Resolves when the queue is empty, no admission is being requested, and unused outcomes have been released. */
-  async idle(): Promise<void> {
+  async onIdle(): Promise<void> {
     await this.#serving;
   }
 
@@ -140,7 +140,7 @@ export class PriorityQueue<Request, Outcome, Reason> {
         }
       } catch (error) {
         this.#blocked = undefined;
-        if (this.#options.failsAll(error)) this.dismiss(error);
+        if (this.#options.failsAll(error)) this.rejectAll(error);
         else head.reject(error);
       }
     }

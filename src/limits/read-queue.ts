@@ -51,7 +51,7 @@ export class ReadQueue {
    * half of the reads are used. Polls never use the last 8 of the 60 reads, which are for downloads and other queries.
    */
   async run<T>(signal: AbortSignal, run: () => Promise<T>, options: ReadOptions = {}): Promise<T> {
-    const admittedRead = await (options.isPoll === true ? this.#pollQueue : this.#queue).enter(
+    const admittedRead = await (options.isPoll === true ? this.#pollQueue : this.#queue).enqueue(
       options,
       signal,
     );
@@ -64,8 +64,8 @@ export class ReadQueue {
   }
 
   dismiss(error: unknown): void {
-    this.#queue.dismiss(error);
-    this.#pollQueue.dismiss(error);
+    this.#queue.rejectAll(error);
+    this.#pollQueue.rejectAll(error);
   }
 
   #newQueue(ask: () => QueueAnswer<Read, Reason>): Queue {
@@ -84,7 +84,7 @@ export class ReadQueue {
 
   #tryPoll(): QueueAnswer<Read, Reason> {
     const { clock, timing } = this.#options;
-    const gapMs = pollGapMs(this.#used(), timing.windowMs);
+    const gapMs = pollGapMs(this.#used(), timing.limitWindowMs);
     const waitMs = this.#lastPollMs + gapMs - clock.steadyMs();
     if (waitMs > 0) return { waitFor: "pace", waitMs: Math.ceil(waitMs) };
     const answer = this.#tryRead(MAX_POLLS);
@@ -103,14 +103,14 @@ export class ReadQueue {
     }
     const newestFirst = this.#reads.map(({ atMs }) => atMs).sort((one, other) => other - one);
     const blockingMs = newestFirst[maxReads - 1] ?? clock.steadyMs();
-    const waitMs = blockingMs + timing.windowMs - clock.steadyMs();
+    const waitMs = blockingMs + timing.limitWindowMs - clock.steadyMs();
     return { waitFor: "rate", waitMs: Math.max(1, Math.ceil(waitMs)) };
   }
 
   /** Returns the number of reads in the window. */
   #used(): number {
     const { clock, timing } = this.#options;
-    const fromMs = clock.steadyMs() - timing.windowMs;
+    const fromMs = clock.steadyMs() - timing.limitWindowMs;
     this.#reads = this.#reads.filter(({ atMs }) => atMs > fromMs);
     return this.#reads.length;
   }

@@ -3,7 +3,7 @@ import { LIMIT_WINDOW_SECONDS } from "../contract/service-limits.ts";
 
 /** Durations in milliseconds of this process's steady clock. */
 export interface LimitTiming {
-  readonly windowMs: number;
+  readonly limitWindowMs: number;
   /** How long an unanswered create keeps its place in flight after the last heartbeat of its process. */
   readonly unansweredPlaceTtlMs: number;
   readonly heartbeatMs: number;
@@ -11,7 +11,7 @@ export interface LimitTiming {
   readonly inFlightPollMs: number;
 }
 
-const LAPSE_SECONDS = 30;
+const UNANSWERED_PLACE_TTL_SECONDS = 30;
 const HEARTBEAT_MS = 5_000;
 const IN_FLIGHT_POLL_MS = 250;
 /** Added to every window, because client and service round their clocks to milliseconds differently. */
@@ -25,8 +25,8 @@ const MARGIN_MS = 20;
 export function limitTiming(timeScale: number): LimitTiming {
   const heartbeatMs = Math.max(50, HEARTBEAT_MS * timeScale);
   return {
-    windowMs: LIMIT_WINDOW_SECONDS * 1000 * timeScale + Math.max(3, MARGIN_MS * timeScale),
-    unansweredPlaceTtlMs: Math.max(LAPSE_SECONDS * 1000 * timeScale, 6 * heartbeatMs),
+    limitWindowMs: LIMIT_WINDOW_SECONDS * 1000 * timeScale + Math.max(3, MARGIN_MS * timeScale),
+    unansweredPlaceTtlMs: Math.max(UNANSWERED_PLACE_TTL_SECONDS * 1000 * timeScale, 6 * heartbeatMs),
     heartbeatMs,
     inFlightPollMs: Math.max(20, IN_FLIGHT_POLL_MS * timeScale),
   };

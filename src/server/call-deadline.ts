@@ -1,7 +1,7 @@
 /** Limits the time of a call, because a disk that hangs returns neither a result nor an error. */
 import { z } from "zod";
 import { type Clock, systemClock } from "../clock.ts";
-import { withDeadline } from "../deadline.ts";
+import { withTimeout } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 
 /** How long a call may run past its wait. The default wait plus this time is below the time limits of hosts. */
@@ -29,7 +29,7 @@ export const maxSeconds = (args: unknown, defaultWaitSeconds: number): number =>
  * @param run receives a signal that aborts with the caller's signal or when the time is over
  * @throws AudioError `timeout` when the time is over
  */
-export async function withCallDeadline<T>(
+export async function withCallTimeout<T>(
   seconds: number,
   signal: AbortSignal,
   run: (signal: AbortSignal) => Promise<T>,
@@ -45,5 +45,5 @@ export async function withCallDeadline<T>(
           "Tell the user that the disk does not answer. When it does, repeat the same call: it finds what was accepted and pays nothing twice.",
       },
     );
-  return await withDeadline({ clock, ms: seconds * 1000, signal, timeoutError }, run);
+  return await withTimeout({ clock, timeoutMs: seconds * 1000, signal, timeoutError }, run);
 }

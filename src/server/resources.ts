@@ -13,7 +13,7 @@ import { mimeTypeOfPath } from "../contract/audio-format.ts";
 import type { ListedFile } from "../generation/use-cases/newest-saved.ts";
 import type { AudioBytes } from "../generation/use-cases/read-audio.ts";
 import { PLAYER_URI } from "../tools/player-uri.ts";
-import { withCallDeadline } from "./call-deadline.ts";
+import { withCallTimeout } from "./call-deadline.ts";
 import { asAudioError, remedyFor } from "./error-result.ts";
 import { readPieceAt } from "./pieces.ts";
 import type { ServerDeps } from "./run-tool.ts";
@@ -75,7 +75,7 @@ async function newestFiles(deps: ServerDeps): Promise<ListedFile[]> {
 /** Lists the newest saved files with the addresses that results link to. Returns an empty list after an error. */
 export async function listResources(deps: ServerDeps, signal: AbortSignal): Promise<Resource[]> {
   try {
-    const files = await withCallDeadline(LIST_SECONDS, signal, () => newestFiles(deps));
+    const files = await withCallTimeout(LIST_SECONDS, signal, () => newestFiles(deps));
     return files.map(({ path, name, title, mimeType, sizeBytes }) => ({
       uri: pathToFileURL(path).href,
       name,
@@ -142,7 +142,7 @@ export async function readResource(
   if (uri === PLAYER_URI) return await readPlayer();
   if (uri.startsWith(SKILL_SCHEME)) return readSkill(uri);
   try {
-    return await withCallDeadline(READ_SECONDS, signal, () => readSaved(uri, deps));
+    return await withCallTimeout(READ_SECONDS, signal, () => readSaved(uri, deps));
   } catch (thrown) {
     if (thrown instanceof ProtocolError) throw thrown;
     const error = asAudioError(thrown, {}, []);

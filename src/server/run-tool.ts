@@ -23,7 +23,7 @@ import {
   type ToolResult,
 } from "../tools/tool.ts";
 import { askPerson } from "./ask-person.ts";
-import { maxSeconds, parseWaitSeconds, withCallDeadline } from "./call-deadline.ts";
+import { maxSeconds, parseWaitSeconds, withCallTimeout } from "./call-deadline.ts";
 import type { Client } from "./client.ts";
 import { getsLinks, putsBytesIntoContext, takesAudioBlocks, withoutAddedArguments } from "./client-quirks.ts";
 import { asAudioError, errorResult } from "./error-result.ts";
@@ -42,7 +42,7 @@ export interface ServerDeps {
   readonly instructions: string;
   readonly redact: Redact;
   /** Whether a text contains the API key or a password of the settings. */
-  readonly holdsSecret: (text: string) => boolean;
+  readonly containsSecret: (text: string) => boolean;
   readonly resourceLinks: ResourceLinks;
   /** Returns an additional sentence for the next result, or `null`. */
   readonly note: () => string | null;
@@ -169,7 +169,7 @@ export async function runTool(
   const onProgress: ToolCall["onProgress"] = (message, share) => send(deps.redact(message), share);
   const toolDeps = toolDepsFor(deps, client, signal);
   try {
-    if (deps.holdsSecret(JSON.stringify(args))) throw secretRefusedError("The arguments hold");
+    if (deps.containsSecret(JSON.stringify(args))) throw secretRefusedError("The arguments hold");
     // Report invalid settings first, because correcting arguments is useless without settings.
     if (tool.annotations.openWorldHint) deps.tools.assertConfigured();
     const parsedArgs = readArguments(args, tool.input);
@@ -182,7 +182,7 @@ export async function runTool(
         ? tool.runAsTask
         : async (...rest: Parameters<Tool["run"]>) => ({ view: await tool.run(...rest) });
     const runOnce = async (toolArgs: unknown) =>
-      await withCallDeadline(seconds, signal, (ending) =>
+      await withCallTimeout(seconds, signal, (ending) =>
         start(toolArgs, toolDeps, { signal: ending, onProgress }),
       );
     let started = await runOnce(args);

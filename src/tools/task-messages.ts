@@ -10,7 +10,7 @@ const round = (seconds: number): number => Math.round(seconds * 1000) / 1000;
 
 /** Returns the task id. Until the service has assigned one, returns the request handle. */
 export function idOf(view: TaskView): string {
-  const id = view.taskId ?? view.handle;
+  const id = view.taskId ?? view.requestHandle;
   if (id === null) throw new Error("a task without an id and without a record");
   return id;
 }
@@ -98,7 +98,7 @@ function headline(view: TaskView, path: string): string {
   if (view.status === "succeeded") {
     return `The task has succeeded; its audio is not saved here. ${describeCost(view)}${activity}`;
   }
-  const goesOn = view.handle === null ? "" : " The server saves the file by itself.";
+  const goesOn = view.requestHandle === null ? "" : " The server saves the file by itself.";
   const voice = view.voice === null ? "" : ` (voice: ${view.voice})`;
   return `The task is ${view.status}${voice}. ${describeCost(view)}${activity}${goesOn}`;
 }

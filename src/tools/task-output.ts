@@ -82,13 +82,13 @@ export interface RenderOptions {
    * True for the first saved file of the process. Only for this file does the text ask the assistant to tell the user
    * the path.
    */
-  readonly isFirstSuccess: () => boolean;
+  readonly claimFirstSuccess: () => boolean;
 }
 
 /** Renders a task as a tool result: fields, a short text, and a link if the audio is saved. */
-export function renderTask(view: TaskView, { isFull = false, isFirstSuccess }: RenderOptions): ToolResult {
+export function renderTask(view: TaskView, { isFull = false, claimFirstSuccess }: RenderOptions): ToolResult {
   const next = taskNextStep(view);
-  const saysNext = next !== TELL_THE_PATH || isFirstSuccess();
+  const saysNext = next !== TELL_THE_PATH || claimFirstSuccess();
   const link = linkTo(view);
   return {
     structured: omitEmpty({

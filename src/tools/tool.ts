@@ -35,7 +35,7 @@ export interface ToolDeps {
    */
   readInput(file: string): Promise<InputText>;
   /** True only for the first result of this process that contains a saved file. */
-  readonly isFirstSuccess: () => boolean;
+  readonly claimFirstSuccess: () => boolean;
   readonly defaultVoice: VoiceId | null;
   /** The user's pronunciations; those of a call take precedence. */
   readonly pronunciations: readonly Pronunciation[];

@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { type DownloadOptions, downloadInto } from "../../src/api/download.ts";
 import { pauseAfterBreakMs } from "../../src/api/retry.ts";
-import type { Service } from "../../src/api/service.ts";
+import type { ServiceClient } from "../../src/api/service.ts";
 import { systemClock } from "../../src/clock.ts";
 import type { AudioError } from "../../src/errors.ts";
 import { failureOf } from "./failure.ts";
@@ -27,7 +27,7 @@ function headFor(fromByte: number, totalBytes = AUDIO.byteLength): string {
     : `HTTP/1.1 206 Partial\r\ncontent-range: bytes ${fromByte}-${totalBytes - 1}/${totalBytes}\r\n${length}\r\n`;
 }
 
-function download(service: Service, sink: MemorySink, changes: Partial<DownloadOptions> = {}) {
+function download(service: ServiceClient, sink: MemorySink, changes: Partial<DownloadOptions> = {}) {
   return downloadInto(sink, (fromByte, signal) => service.content("task-1", fromByte, signal), {
     maxBytes: 64 * 1024 * 1024,
     clock: systemClock,

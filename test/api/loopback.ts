@@ -6,7 +6,7 @@ import { createServer as createSecureServer } from "node:https";
 import { type AddressInfo, createServer as createRawServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createService, type Service, type ServiceOptions } from "../../src/api/service.ts";
+import { createServiceClient, type ServiceClient, type ServiceOptions } from "../../src/api/service.ts";
 
 export const API_KEY = "sk-test-0123456789";
 export const NO_PROXY = { httpsProxy: undefined, noProxy: undefined };
@@ -95,9 +95,9 @@ export function silentServer(scheme = "http"): Promise<Loopback> {
 }
 
 /** Creates a service client, which is closed with the servers. */
-export function clientOf(url: string, options: Partial<ServiceOptions> = {}): Service {
+export function clientOf(url: string, options: Partial<ServiceOptions> = {}): ServiceClient {
   const address = { baseUrl: url, apiKey: API_KEY, isLoopback: true };
-  const service = createService(address, { proxy: NO_PROXY, ...options });
+  const service = createServiceClient(address, { proxy: NO_PROXY, ...options });
   running.push(() => service.close());
   return service;
 }

@@ -3,7 +3,7 @@ import { createServer, type Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { networkError } from "../../src/api/network-error.ts";
 import { wasNeverSent } from "../../src/api/retry.ts";
-import { createService } from "../../src/api/service.ts";
+import { createServiceClient } from "../../src/api/service.ts";
 import { AudioError } from "../../src/errors.ts";
 import { failureOf } from "./failure.ts";
 import {
@@ -95,7 +95,7 @@ describe("a bug in this program", () => {
   it("keeps its own error, and is not a network_error that would be retried for an hour", async () => {
     const { url } = await rawServer(() => {});
     const address = { baseUrl: url, apiKey: "no\nheader", isLoopback: true };
-    const service = createService(address, { proxy: NO_PROXY });
+    const service = createServiceClient(address, { proxy: NO_PROXY });
     const failure = await service.create("{}", "k", never()).catch((error: unknown) => error);
     await service.close();
     expect(failure).toBeInstanceOf(Error);

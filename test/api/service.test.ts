@@ -1,7 +1,7 @@
 /** The four operations against servers that follow or break the contract. */
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "vitest";
-import type { Service } from "../../src/api/service.ts";
+import type { ServiceClient } from "../../src/api/service.ts";
 import { failureOf } from "./failure.ts";
 import {
   API_KEY,
@@ -18,13 +18,16 @@ import {
 
 afterEach(closeAll);
 
-async function serviceThat(handler: Handler, prefix = ""): Promise<Service> {
+async function serviceThat(handler: Handler, prefix = ""): Promise<ServiceClient> {
   const { url } = await httpServer(handler);
   return clientOf(`${url}${prefix}`);
 }
 
-const answering = (status: number, body: unknown, headers: Record<string, string> = {}): Promise<Service> =>
-  serviceThat((_request, response) => answer(response, status, body, headers));
+const answering = (
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<ServiceClient> => serviceThat((_request, response) => answer(response, status, body, headers));
 
 describe("create", () => {
   it("sends the given bytes, the key and the bearer header, and requests no encoding", async () => {

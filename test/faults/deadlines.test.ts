@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Deadlines } from "../../src/api/transport.ts";
+import type { RequestTimeouts } from "../../src/api/transport.ts";
 import { composeWorkflow } from "../../src/commands/compose.ts";
 import type { Workflow } from "../../src/commands/workflow.ts";
 import { readConfig } from "../../src/config/config.ts";
@@ -14,7 +14,7 @@ import { CountingService } from "../support/counting-service.ts";
 import { type Misbehaviour, next } from "./wire.ts";
 
 /** The usual durations divided by about two hundred. The program is the built one, composed with other numbers. */
-const SHORT: Deadlines = {
+const SHORT: RequestTimeouts = {
   connectMs: 300,
   createMs: 300,
   queryMs: 300,
@@ -37,9 +37,9 @@ beforeEach(async () => {
     AUDIO_STATE_DIR: join(root, "state"),
     AUDIO_TIME_SCALE: "0.001",
   });
-  if (config.service === null) throw new Error("the settings of this test are wrong");
+  if (config.serviceAddress === null) throw new Error("the settings of this test are wrong");
   const log = createLog("silent", (text) => text);
-  workflow = await composeWorkflow(config, config.service, log, SHORT);
+  workflow = await composeWorkflow(config, config.serviceAddress, log, SHORT);
   generation = workflow.generation;
 });
 afterEach(async () => {

@@ -1,7 +1,7 @@
 /** The dependencies of the workflow in a test: the real ledger, limits and folder, a manual clock, and the test's own service. */
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import type { Service } from "../../src/api/service.ts";
+import type { ServiceClient } from "../../src/api/service.ts";
 import { openOutputFolder, partsPath } from "../../src/files/output-folder.ts";
 import { type GenerationDeps, timingFor } from "../../src/generation/deps.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
@@ -12,7 +12,7 @@ import { HandClock } from "../support/hand-clock.ts";
 import { scratchFolder } from "../support/scratch.ts";
 
 /** A service that fails on every request. */
-export function silentService(): Service {
+export function silentService(): ServiceClient {
   const unasked = (): never => {
     throw new Error("nobody should ask this service");
   };
@@ -25,7 +25,7 @@ export function silentService(): Service {
 }
 
 export async function makeDeps(
-  makeService: (clock: HandClock) => Service,
+  makeService: (clock: HandClock) => ServiceClient,
 ): Promise<{ clock: HandClock; deps: GenerationDeps }> {
   const clock = new HandClock();
   const folder = scratchFolder();

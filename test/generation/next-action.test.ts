@@ -1,7 +1,7 @@
 /** Random runs of a job through its pure next action, with every record state and every response, also wrong ones. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { type JobFacts, nextAction, type TaskAction } from "../../src/generation/job/next-action.ts";
+import { type JobAction, type JobFacts, nextAction } from "../../src/generation/job/next-action.ts";
 import type { TaskRecord } from "../../src/ledger/record.ts";
 import { sampleRecord } from "../ledger/sample-record.ts";
 
@@ -45,7 +45,7 @@ function brokenRule(
   let charged = 0;
   let isPaidFailureSeen = false;
   for (let steps = 0; steps < 60; steps += 1) {
-    const action: TaskAction = next(record, { ...wish, ...facts, hadFailed: wish.wasFailed });
+    const action: JobAction = next(record, { ...wish, ...facts, hadFailed: wish.wasFailed });
     if ((action.kind === "send" || action.kind === "new_attempt") && !wish.mayCreate)
       return "a create without leave";
     if (action.kind === "new_attempt") {

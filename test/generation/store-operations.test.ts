@@ -1,7 +1,7 @@
 /** Counts the store operations of one generation, because each one is a transaction or a round trip that can fail. */
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { createService } from "../../src/api/service.ts";
+import { createServiceClient } from "../../src/api/service.ts";
 import { systemClock } from "../../src/clock.ts";
 import { openOutputFolder, partsPath } from "../../src/files/output-folder.ts";
 import { timingFor } from "../../src/generation/deps.ts";
@@ -57,7 +57,7 @@ it("a generation with two polls asks the store at most 17 times, and its repeat 
   const ledger = new Ledger(counted(store, operations), identity, clock, log);
   const timeScale = 0.01;
   const generation = createGeneration({
-    service: createService(
+    service: createServiceClient(
       { baseUrl: origin, apiKey: service.apiKey, isLoopback: true },
       { proxy: { httpsProxy: undefined, noProxy: undefined } },
     ),

@@ -5,7 +5,7 @@ import {
   type CallHandle,
   type CallHandleTarget,
   callHandlesEndedByWaiting,
-  cancelledHandle,
+  cancelCallHandle,
   endCallHandle,
   findOrCreateCallHandle,
   parseCallHandleTarget,
@@ -40,14 +40,14 @@ describe("a handle", () => {
   });
 
   it("ends at once if it is cancelled before the send, and is no longer shared", () => {
-    const cancelled = cancelledHandle(only, WAITING, 900);
+    const cancelled = cancelCallHandle(only, WAITING, 900);
     expect(cancelled).toMatchObject({ end: { kind: "cancelled" }, endedAtMs: 900 });
-    expect(cancelledHandle(cancelled, WAITING, 950)).toBe(cancelled);
+    expect(cancelCallHandle(cancelled, WAITING, 950)).toBe(cancelled);
     expect(open([cancelled]).handleId).toBe("new");
   });
 
   it("ends only once the service has certainly not accepted its create", () => {
-    const asked = cancelledHandle(only, SENT, 900);
+    const asked = cancelCallHandle(only, SENT, 900);
     expect(asked).toMatchObject({ end: null, cancelRequestedAtMs: 900 });
     expect(open([asked], { target: SENT }).handleId).toBe("new");
     expect(callHandlesEndedByWaiting([asked, open([], { handle: "two" })], null)).toEqual([
@@ -58,7 +58,7 @@ describe("a handle", () => {
   it("ends once: later events change nothing", () => {
     const done = endCallHandle(only, { kind: "done" }, 1);
     expect(endCallHandle(done, { kind: "error" }, 2)).toBe(done);
-    expect(cancelledHandle(done, WAITING, 3)).toBe(done);
+    expect(cancelCallHandle(done, WAITING, 3)).toBe(done);
   });
 
   it("keeps the failure of its attempt when a new call continues, and continues during a free repeat", () => {

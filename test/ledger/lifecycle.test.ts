@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ObservedTask } from "../../src/api/read-task.ts";
 import { TASK_STATUSES } from "../../src/contract/audio-task.ts";
-import { idempotencyKey } from "../../src/ledger/identity.ts";
+import { deriveIdempotencyKey } from "../../src/ledger/identity.ts";
 import { applyEvent, NO_TASK_YET, type TaskEvent } from "../../src/ledger/lifecycle.ts";
 import {
   inFlightStateOf,
@@ -195,7 +195,7 @@ describe("an attempt", () => {
     expect(charged.spend).toMatchObject({ credits: 40 });
     const second = recordAfter([{ kind: "attemptBegun", failedAttempt: 1 }], charged);
     expect(second).toMatchObject({ ...NO_TASK_YET, attempt: 2, earlierCredits: 40, spend: { credits: 40 } });
-    expect(second.idempotencyKey).toBe(idempotencyKey(fresh.input ?? "", 1, 2));
+    expect(second.idempotencyKey).toBe(deriveIdempotencyKey(fresh.input ?? "", 1, 2));
     const sent = recordAfter([{ kind: "sending", attempt: 2, sendId: "send-2", atMs: NOW_MS }], second);
     expect(sent.spend).toEqual({ credits: 190, atMs: NOW_MS });
     const refused = recordAfter([{ kind: "notAccepted", sendId: "send-2" }], sent);

@@ -194,7 +194,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a lost answer", () => {
     const after = toRow({ ...waiting, status: "unresolved", revision: 2, spend });
     const limits = {
       maxCreates: 1,
-      windowMs: 60_000,
+      limitWindowMs: 60_000,
       maxInFlight: 1,
       unansweredPlaceTtlMs: 30_000,
       narrationId: null,

@@ -18,7 +18,7 @@ const log = createLog("silent", (text) => text);
 const TIME_SCALE = 0.03;
 
 /** For more processes than cores: a process that waits for its turn must not count as dead. */
-const SLOWER = { timeScale: 0.1, windowMs: 6000 };
+const SLOWER = { timeScale: 0.1, limitWindowMs: 6000 };
 /** Processes that start together. */
 const AT_ONCE = 4;
 const DAY_MS = 24 * 60 * 60_000;
@@ -105,7 +105,7 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
         expect(tasks.filter(({ created }) => created !== undefined)).toHaveLength(8);
         const arrivals = tasks.map(({ arrivedAtMs = 0 }) => arrivedAtMs).sort((a, b) => a - b);
         const spans = arrivals.slice(6).map((atMs, at) => atMs - (arrivals[at] ?? 0));
-        expect(Math.min(...spans)).toBeGreaterThanOrEqual(SLOWER.windowMs);
+        expect(Math.min(...spans)).toBeGreaterThanOrEqual(SLOWER.limitWindowMs);
         for (const { arrivedAtMs = 0 } of tasks) {
           const meanwhile = tasks.filter(
             (other) => (other.arrivedAtMs ?? 0) <= arrivedAtMs && (other.endedAtMs ?? 0) > arrivedAtMs,
@@ -177,7 +177,13 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       const next = (await ledger.acquireLease(sampleRecord({ ...NO_TASK_YET, ...names, revision: 0 })))
         .record;
       const budget = { credits: 150, windowMs: DAY_MS };
-      const one = { maxCreates: 1, windowMs: 60_000, maxInFlight: 1, unansweredPlaceTtlMs: 30_000, budget };
+      const one = {
+        maxCreates: 1,
+        limitWindowMs: 60_000,
+        maxInFlight: 1,
+        unansweredPlaceTtlMs: 30_000,
+        budget,
+      };
       if (found?.status === "unresolved") {
         // The create may have been sent. Its place stays reserved for the repeat, which any process may send.
         expect(await ledger.requestAdmission(next, "next", one)).toMatchObject({ kind: "over_budget" });

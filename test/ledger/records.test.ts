@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { ObservedTask } from "../../src/api/read-task.ts";
 import { systemClock } from "../../src/clock.ts";
-import { keyId, recordId, workLookupKey } from "../../src/ledger/identity.ts";
+import { deriveRecordId, keyId, workLookupKey } from "../../src/ledger/identity.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
 import type { LedgerIdentity, LedgerStore } from "../../src/ledger/ledger-store.ts";
 import { NO_TASK_YET, type TaskEvent } from "../../src/ledger/lifecycle.ts";
@@ -20,7 +20,7 @@ import { sampleRecord } from "./sample-record.ts";
 const WALL_MS = 1_800_000_000_123;
 const NO_LIMITS: AdmissionLimits = {
   maxCreates: 1000,
-  windowMs: 60_000,
+  limitWindowMs: 60_000,
   maxInFlight: 1000,
   unansweredPlaceTtlMs: 30_000,
   budget: null,
@@ -56,7 +56,7 @@ class Bench {
 function draft(ledger: Ledger, changes: Partial<TaskRecord> = {}): TaskRecord {
   const { origin, keyId } = ledger.identity;
   const workId = changes.workId ?? randomUUID();
-  const names = { workId, recordId: recordId(workId, keyId), origin, keyId };
+  const names = { workId, recordId: deriveRecordId(workId, keyId), origin, keyId };
   return sampleRecord({ ...NO_TASK_YET, revision: 0, createdAtMs: WALL_MS, ...names, ...changes });
 }
 
@@ -109,9 +109,9 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       expect(changed).toEqual({ ...record, files: [saved], revision: changed?.revision });
       expect(changed?.revision).toBeGreaterThan(record.revision);
       expect(await ledger.get(record.recordId)).toEqual(changed);
-      expect(await ledger.ofWork(record.workId)).toEqual([changed]);
-      expect(await ledger.ofTask("task-1")).toEqual([changed]);
-      expect(await ledger.ofPath("/out/a.mp3")).toEqual([changed]);
+      expect(await ledger.findByWork(record.workId)).toEqual([changed]);
+      expect(await ledger.findByTask("task-1")).toEqual([changed]);
+      expect(await ledger.findByPath("/out/a.mp3")).toEqual([changed]);
       expect(await ledger.list({ apiKeys: "own", openOnly: true, limit: 9 })).toEqual([changed]);
       expect(await ledger.get("none")).toBeNull();
     });
@@ -162,8 +162,8 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       const odd = await claimed(theirs, { workId: "both" });
       await damage(theirs, odd, "{}");
       const own = await claimed(mine, { workId: "both" });
-      expect(await mine.ofWork("both")).toEqual([own]);
-      expect((await failureOf(theirs.ofWork("both"))).message).toContain("set aside");
+      expect(await mine.findByWork("both")).toEqual([own]);
+      expect((await failureOf(theirs.findByWork("both"))).message).toContain("set aside");
     });
 
     it("that were deleted are written again from memory once they have a task, and not before", async () => {
@@ -274,7 +274,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       expect(await ledger.apply(refused ?? again, old)).toMatchObject({ refusal: { atMs: old.atMs } });
       await sent(ledger, await claimed(ledger), "send-4");
       expect(await ledger.get(claim.recordId)).toBeNull();
-      expect(await ledger.ofWork(claim.workId)).toEqual([]);
+      expect(await ledger.findByWork(claim.workId)).toEqual([]);
     });
   });
 

@@ -9,7 +9,7 @@ export function sampleRecord(changes: Partial<TaskRecord> = {}): TaskRecord {
     keyId: "account",
     origin: "https://service.example",
     input: '{"prompt":"Grüße, 世界 🎧 \\u2028 :base64:"}',
-    writtenPrompt: null,
+    originalPrompt: null,
     take: 1,
     attempt: 1,
     idempotencyKey: "key",

@@ -85,7 +85,7 @@ const seen = (record: TaskRecord, status: ObservedTask["status"]) =>
 /** The limits delay nothing, so that only the ledger causes waits. */
 const NO_LIMITS = {
   maxCreates: 1_000_000,
-  windowMs: 60_000,
+  limitWindowMs: 60_000,
   maxInFlight: 1_000_000,
   unansweredPlaceTtlMs: 30_000,
   budget: { credits: 1e9, windowMs: 24 * 60 * 60_000 },

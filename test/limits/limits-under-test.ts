@@ -19,7 +19,7 @@ import { openSqliteStore } from "../support/sqlite-ledger.ts";
 
 export const never = new AbortController().signal;
 /** How long a slot counts. */
-export const { windowMs: WINDOW_MS } = limitTiming(1);
+export const { limitWindowMs: WINDOW_MS } = limitTiming(1);
 const ORIGIN = "https://service.example";
 
 export type AdmittedCreate = Extract<CreateOutcome, { kind: "admitted" }>;

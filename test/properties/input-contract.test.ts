@@ -176,7 +176,7 @@ describe("what the contract accepts", () => {
       existingGeneration: async () => null,
       narrations: () => Promise.reject(reached),
       readInput: () => Promise.reject(reached),
-      isFirstSuccess: () => false,
+      claimFirstSuccess: () => false,
       defaultVoice: null,
       pronunciations: [],
       voiceNotes: new Map(),

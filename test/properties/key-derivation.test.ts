@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type AudioInput, audioInputSchema } from "../../src/contract/audio-input.ts";
-import { canonicalInput } from "../../src/generation/canonical-input.ts";
-import { idempotencyKey } from "../../src/ledger/identity.ts";
+import { canonicalizeInput } from "../../src/generation/canonical-input.ts";
+import { deriveIdempotencyKey } from "../../src/ledger/identity.ts";
 
 const url = fc.constantFrom("https://example.com/a", "https://example.com/b", "https://example.com/a/");
 const input: fc.Arbitrary<AudioInput> = fc
@@ -56,9 +56,9 @@ describe("the idempotency key", () => {
     fc.assert(
       fc.property(input, input, take, take, attempt, attempt, (a, b, takeA, takeB, attemptA, attemptB) => {
         const same = meaning(a) === meaning(b) && takeA === takeB && attemptA === attemptB;
-        const keyA = idempotencyKey(canonicalInput(a), takeA, attemptA);
-        expect(idempotencyKey(canonicalInput(b), takeB, attemptB) === keyA).toBe(same);
-        expect(idempotencyKey(canonicalInput(shuffled(a)), takeA, attemptA)).toBe(keyA);
+        const keyA = deriveIdempotencyKey(canonicalizeInput(a), takeA, attemptA);
+        expect(deriveIdempotencyKey(canonicalizeInput(b), takeB, attemptB) === keyA).toBe(same);
+        expect(deriveIdempotencyKey(canonicalizeInput(shuffled(a)), takeA, attemptA)).toBe(keyA);
       }),
       { numRuns: 2000 },
     );
@@ -66,15 +66,16 @@ describe("the idempotency key", () => {
 
   it("differs for each take and attempt, even if digits could run together", () => {
     const keys = new Set<string>();
-    const body = canonicalInput({ prompt: "digits" });
-    for (let t = 1; t <= 30; t += 1) for (let a = 1; a <= 30; a += 1) keys.add(idempotencyKey(body, t, a));
+    const body = canonicalizeInput({ prompt: "digits" });
+    for (let t = 1; t <= 30; t += 1)
+      for (let a = 1; a <= 30; a += 1) keys.add(deriveIdempotencyKey(body, t, a));
     expect(keys.size).toBe(900);
   });
 
   it("has the contract's form for any request", () => {
     fc.assert(
       fc.property(input, take, attempt, (asked, t, a) => {
-        const key = idempotencyKey(canonicalInput(asked), t, a);
+        const key = deriveIdempotencyKey(canonicalizeInput(asked), t, a);
         expect(key).toMatch(/^[A-Za-z0-9._:-]{1,128}$/);
         expect(key).toMatch(/^agm1-[0-9a-f]{64}$/);
       }),
@@ -83,14 +84,14 @@ describe("the idempotency key", () => {
 
   it("never changes: every version must derive these keys", () => {
     // White space around the text does not make another request.
-    const body = canonicalInput({ prompt: " Good morning.\n", voice: "sophie_en_zh", speed: 1.25 });
+    const body = canonicalizeInput({ prompt: " Good morning.\n", voice: "sophie_en_zh", speed: 1.25 });
     expect(body).toBe(
       '{"audio_references":[],"model":"audio-1.0","multilingual":false,"output_format":"mp3","pitch":0,"prompt":"Good morning.","sample_rate":24000,"speed":1.25,"voice":"sophie_en_zh","volume":1}',
     );
-    expect(idempotencyKey(body, 1, 1)).toBe(
+    expect(deriveIdempotencyKey(body, 1, 1)).toBe(
       "agm1-ff7acbae7c10f8eedafdedef560de678423f254eae19631da5c4d1cf26b3e4d9",
     );
-    expect(idempotencyKey(body, 2, 3)).toBe(
+    expect(deriveIdempotencyKey(body, 2, 3)).toBe(
       "agm1-9b2387cc258c4fbb3b8778f51941617368179d02ee0bf7c0ee89d5b29d2ae7cf",
     );
   });
@@ -98,9 +99,9 @@ describe("the idempotency key", () => {
   it("comes with a body that is equal to the request when parsed", () => {
     fc.assert(
       fc.property(input, (asked) => {
-        const again = audioInputSchema.parse(JSON.parse(canonicalInput(asked)));
+        const again = audioInputSchema.parse(JSON.parse(canonicalizeInput(asked)));
         expect(meaning(again)).toBe(meaning(asked));
-        expect(canonicalInput(again)).toBe(canonicalInput(asked));
+        expect(canonicalizeInput(again)).toBe(canonicalizeInput(asked));
       }),
     );
   });

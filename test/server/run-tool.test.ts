@@ -35,7 +35,7 @@ async function call(
       existingGeneration: async () => null,
       narrations: () => Promise.reject(new Error("not asked for")),
       readInput: () => Promise.reject(new Error("not asked for")),
-      isFirstSuccess: () => true,
+      claimFirstSuccess: () => true,
       defaultVoice: null,
       pronunciations: [],
       voiceNotes: new Map(),
@@ -46,7 +46,7 @@ async function call(
     note: () => null,
     resourceLinks: "auto",
     redact: (text) => text,
-    holdsSecret: () => false,
+    containsSecret: () => false,
     log: createLog(
       "debug",
       (text) => text,

@@ -9,10 +9,19 @@ import { PATH, VIEWS } from "./views.ts";
 const MAX_BYTES = 650;
 
 const never = (): boolean => false;
-const render = (view: TaskView) => renderTask(view, { isFirstSuccess: never });
+const render = (view: TaskView) => renderTask(view, { claimFirstSuccess: never });
 
 /** What each form must contain on its own, in every state. */
-function wanted({ taskId, handle, audio, voice, billing, status, activity, wasSent }: TaskView): RegExp[] {
+function wanted({
+  taskId,
+  requestHandle: handle,
+  audio,
+  voice,
+  billing,
+  status,
+  activity,
+  wasSent,
+}: TaskView): RegExp[] {
   const charged = billing?.charged_credits;
   return [
     new RegExp(taskId ?? handle ?? "?"),
@@ -90,7 +99,7 @@ describe("rarely needed fields", () => {
   it("are returned only by get_task: the key and the hash", () => {
     const view = VIEWS["saved, new"];
     if (view === undefined) throw new Error("no such view");
-    const { structured } = renderTask(view, { isFull: true, isFirstSuccess: never });
+    const { structured } = renderTask(view, { isFull: true, claimFirstSuccess: never });
     expect(structured).toMatchObject({
       idempotency_key: view.idempotencyKey,
       audio: { sha256: view.audio?.sha256 },
@@ -100,7 +109,7 @@ describe("rarely needed fields", () => {
   it("the request to tell the path appears once in the text, and always in the structured form", () => {
     const view = VIEWS["saved, new"];
     if (view === undefined) throw new Error("no such view");
-    const first = renderTask(view, { isFirstSuccess: () => true });
+    const first = renderTask(view, { claimFirstSuccess: () => true });
     expect(first.text).toMatch(/\nNext: Tell the user the path\.$/);
     expect(render(view).text).not.toContain("Next:");
     expect(render(view).structured["next_step"]).toBe("Tell the user the path.");

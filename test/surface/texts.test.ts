@@ -103,7 +103,7 @@ function depsThat(rows: readonly ListedTask[], more: Partial<ToolDeps> = {}): To
       close: async () => undefined,
     }),
     readInput: unasked,
-    isFirstSuccess: () => false,
+    claimFirstSuccess: () => false,
     defaultVoice: null,
     pronunciations: [],
     voiceNotes: new Map(),
@@ -136,7 +136,7 @@ function errorText(error: AudioError): string {
 
 function results(): string[] {
   return Object.entries(VIEWS).flatMap(([name, view]) => {
-    const { structured, text } = renderTask(view, { isFirstSuccess: () => name === "saved, new" });
+    const { structured, text } = renderTask(view, { claimFirstSuccess: () => name === "saved, new" });
     return [`### ${name}`, fence(text), json(structured)];
   });
 }
@@ -236,10 +236,10 @@ function tools(): string[] {
 
 async function everything(): Promise<string> {
   const config: Config = { ...readConfig({}), outputDir: "/home/someone/audio-generation" };
-  const service = { baseUrl: "https://audio.example.com", apiKey: "k", isLoopback: false };
-  const ready = instructionsFor({ ...config, issues: [], service });
+  const serviceAddress = { baseUrl: "https://audio.example.com", apiKey: "k", isLoopback: false };
+  const ready = instructionsFor({ ...config, issues: [], serviceAddress });
   const bare = instructionsFor(config);
-  const onSandbox = instructionsFor({ ...config, issues: [], service, isSandbox: true });
+  const onSandbox = instructionsFor({ ...config, issues: [], serviceAddress, isSandbox: true });
   const prompts = promptList().flatMap(({ name }) =>
     [{}, { voice: "sophie_en_zh", task_id: TASK_ID, language: "es" }].map((given) => {
       const [message] = getPrompt(name, given).messages;

@@ -6,7 +6,7 @@ import { AudioError } from "../../src/errors.ts";
 import { fileError, notWritableError } from "../../src/files/file-error.ts";
 import { checkFileName } from "../../src/files/file-name.ts";
 import { decodeText } from "../../src/files/text-bytes.ts";
-import { canonicalInput } from "../../src/generation/canonical-input.ts";
+import { canonicalizeInput } from "../../src/generation/canonical-input.ts";
 import { wrongFormatError } from "../../src/generation/find-saved.ts";
 import { goneError } from "../../src/generation/job/missing-task.ts";
 import { taskFailedError } from "../../src/generation/task-failed-error.ts";
@@ -80,7 +80,7 @@ export const thrownErrors = (): AudioError[] => [
   callTimedOutError(null, { taskId: TASK_ID }),
   thrownBy(() => checkTaskId("no/id")),
   thrownBy(() => checkFileName("../elsewhere")),
-  thrownBy(() => canonicalInput({ prompt: "x", audio_references: [longUrl, longUrl, longUrl] })),
+  thrownBy(() => canonicalizeInput({ prompt: "x", audio_references: [longUrl, longUrl, longUrl] })),
   thrownBy(() => planNarration({ text: "🎉", format: "plain", speed: 1, pauseSeconds: 0.6 })),
   thrownBy(() => planNarration({ text: "Bogot\ufffd", format: "plain", speed: 1, pauseSeconds: 0.6 })),
   thrownBy(() => findPartsByQuote([{ text: "A rose." }, { text: "A rose is a rose." }], "A rose")),

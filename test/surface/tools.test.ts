@@ -195,7 +195,10 @@ describe("docs/contract.md", () => {
 });
 
 describe("the instructions", () => {
-  const ready = { issues: [], service: { baseUrl: "https://a.example", apiKey: "k", isLoopback: false } };
+  const ready = {
+    issues: [],
+    serviceAddress: { baseUrl: "https://a.example", apiKey: "k", isLoopback: false },
+  };
   const long = `/${"a long folder name/".repeat(40)}end`;
 
   it("say first that the same call never pays twice, and have at most 1,200 characters", () => {
@@ -213,7 +216,7 @@ describe("the instructions", () => {
 
   it("say at the beginning that the settings are missing", () => {
     const { issues } = readConfig({});
-    const text = instructionsFor({ issues, service: null, outputDir: "/out" });
+    const text = instructionsFor({ issues, serviceAddress: null, outputDir: "/out" });
     expect(text).toMatch(/^NOT SET UP YET: the user must set AUDIO_BASE_URL, AUDIO_API_KEY in/);
     expect(text.length).toBeLessThanOrEqual(1200);
   });

@@ -7,7 +7,7 @@ export const PATH = "/home/someone/audio-generation/The-harbour-at-dawn-5f0c91ab
 
 const base: TaskView = {
   taskId: TASK_ID,
-  handle: HANDLE,
+  requestHandle: HANDLE,
   status: "succeeded",
   wasSent: true,
   take: 1,
@@ -70,7 +70,7 @@ export const VIEWS: Readonly<Record<string, TaskView>> = {
   "succeeded, not saved": view({ audio: null }),
   "of a task made elsewhere": view({
     ...running,
-    handle: null,
+    requestHandle: null,
     take: null,
     voice: null,
     idempotencyKey: null,

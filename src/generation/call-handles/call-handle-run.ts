@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { CallHandle, SaveOptions } from "../../ledger/rules/call-handle.ts";
-import type { BeforeJob, Call } from "../call.ts";
+import type { Call, CallHandlePreparation } from "../call.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { taskFailedError } from "../task-failed-error.ts";
 
@@ -26,7 +26,7 @@ export class CallHandleEndedError extends Error {
 }
 
 /** A call handle and its record. */
-export interface OpenCallHandle {
+export interface CallHandleWithRecord {
   readonly handle: CallHandle;
   readonly record: TaskRecord;
 }
@@ -38,13 +38,13 @@ export interface OpenCallHandle {
 const RECOVERY_WINDOWS = 6;
 
 /** Whether the record's latest attempt was made for this call handle and has failed. */
-export const hasFailedAttempt = ({ record, handle }: OpenCallHandle): boolean =>
+export const hasFailedAttempt = ({ record, handle }: CallHandleWithRecord): boolean =>
   record.status === "failed" && record.attempt >= handle.attempt;
 
-export class CallHandleRun implements BeforeJob {
+export class CallHandleRun implements CallHandlePreparation {
   readonly isResumed: boolean;
   readonly #deps: GenerationDeps;
-  readonly #onOpened: (opened: OpenCallHandle) => void;
+  readonly #onOpened: (opened: CallHandleWithRecord) => void;
   readonly #saveOptions: SaveOptions;
   readonly #abort = new AbortController();
   #handle: CallHandle | null;
@@ -58,7 +58,7 @@ export class CallHandleRun implements BeforeJob {
     deps: GenerationDeps,
     knownHandle: CallHandle | null,
     saveOptions: SaveOptions,
-    onOpened: (opened: OpenCallHandle) => void,
+    onOpened: (opened: CallHandleWithRecord) => void,
   ) {
     this.#deps = deps;
     this.#handle = knownHandle;
@@ -78,8 +78,8 @@ export class CallHandleRun implements BeforeJob {
 
   /** The call that makes the request. */
   call(): Call {
-    const waitMs = RECOVERY_WINDOWS * this.#deps.timing.recoveryWindowMs;
-    return { signal: this.signal, waitMs, onProgress: () => undefined, beforeJob: this };
+    const waitMs = RECOVERY_WINDOWS * this.#deps.timing.stageTimeoutMs;
+    return { signal: this.signal, waitMs, onProgress: () => undefined, handlePreparation: this };
   }
 
   async prepare(draft: TaskRecord): Promise<TaskRecord> {

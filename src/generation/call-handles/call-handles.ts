@@ -19,8 +19,8 @@ import {
   CallHandleEndedError,
   CallHandleNotNeededError,
   CallHandleRun,
+  type CallHandleWithRecord,
   hasFailedAttempt,
-  type OpenCallHandle,
 } from "./call-handle-run.ts";
 import {
   type CallHandleOperations,
@@ -39,7 +39,7 @@ interface Running {
    * The call handle and its record as they were when the work started. Kept in memory, because the record may be
    * deleted from the ledger during the work.
    */
-  readonly opened: OpenCallHandle;
+  readonly opened: CallHandleWithRecord;
 }
 
 export class CallHandles implements CallHandleOperations<TaskView> {
@@ -71,7 +71,7 @@ export class CallHandles implements CallHandleOperations<TaskView> {
     call: Call,
   ): Promise<CallHandleOrView<TaskView>> {
     call.signal.throwIfAborted();
-    const opening = Promise.withResolvers<OpenCallHandle>();
+    const opening = Promise.withResolvers<CallHandleWithRecord>();
     const run = new CallHandleRun(this.#deps, null, saveOptions, (opened) => {
       opening.resolve(opened);
       const { handleId } = opened.handle;
@@ -129,14 +129,14 @@ export class CallHandles implements CallHandleOperations<TaskView> {
     this.#isClosed = true;
   }
 
-  #resume(opened: OpenCallHandle): WorkingStatus {
+  #resume(opened: CallHandleWithRecord): WorkingStatus {
     const { handle, record } = opened;
-    const { input, writtenPrompt, take } = record;
+    const { input, originalPrompt, take } = record;
     if (input === null || take === null) throw new Error("a handle of a request that is not known");
     const { fileName } = handle.saveOptions;
     const run = new CallHandleRun(this.#deps, handle, handle.saveOptions, () => undefined);
     this.#running.set(handle.handleId, { run, opened });
-    const identified: IdentifiedRequest = { input, writtenPrompt, take, fileName, isListed: true };
+    const identified: IdentifiedRequest = { input, originalPrompt, take, fileName, isListed: true };
     this.#follow(handle, run, runRequest(this.#deps, this.#jobs, identified, handle.saveOptions, run.call()));
     return this.#working(opened);
   }
@@ -183,7 +183,7 @@ export class CallHandles implements CallHandleOperations<TaskView> {
   }
 
   async #ended(
-    { handle, record }: OpenCallHandle,
+    { handle, record }: CallHandleWithRecord,
     stored: CallHandleEnd,
   ): Promise<CallHandleStatus<TaskView>> {
     const end = requestEndSchema.parse(stored);
@@ -200,7 +200,7 @@ export class CallHandles implements CallHandleOperations<TaskView> {
   }
 
   /** Describes a running call handle by the sentence that a waiting call shows as progress. */
-  #working({ handle, record }: OpenCallHandle): WorkingStatus {
+  #working({ handle, record }: CallHandleWithRecord): WorkingStatus {
     const job = this.#jobs.running(record.recordId);
     const kind = this.#running.has(handle.handleId) ? "starting" : "following";
     const message = describePhase(job?.phase ?? { kind }, job?.record ?? record, this.#deps.clock);

@@ -4,7 +4,7 @@ import type { TaskRecord } from "../../ledger/record.ts";
 import { describeCause } from "../../log.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../find-saved.ts";
-import type { Job, JobEnd } from "./job.ts";
+import type { Job, JobOutcome } from "./job.ts";
 
 /**
  * The lease owner usually saves the audio within this time. After this time, a follower downloads a copy if its own
@@ -17,7 +17,7 @@ export type LeaseOutcome =
   | { readonly kind: "ours"; readonly hadFailed: boolean }
   /** Another process holds the lease, but the audio is ready to download. */
   | { readonly kind: "save" }
-  | { readonly kind: "end"; readonly end: JobEnd };
+  | { readonly kind: "end"; readonly end: JobOutcome };
 
 /**
  * Acquires the lease of the record, or follows the record until it has ended or its lease is free. A `finish` job

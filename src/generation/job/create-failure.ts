@@ -5,7 +5,7 @@ import type { TaskRecord } from "../../ledger/record.ts";
 import type { SlotRelease } from "../../ledger/rules/api-key-state.ts";
 import type { CreateOutcome } from "../../limits/create-queue.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { handleOf } from "../request-handle.ts";
+import { requestHandleOf } from "../request-handle.ts";
 import { creditHolders, waitForCredits } from "./credit-holders.ts";
 import type { Job } from "./job.ts";
 
@@ -28,7 +28,7 @@ const withEarlierSendAdvice = (error: AudioError, record: TaskRecord): AudioErro
   new AudioError(error.code, error.message, {
     httpStatus: error.httpStatus,
     idempotencyKey: error.idempotencyKey,
-    remedy: `An earlier send of this request got no answer and may have been accepted, with 150 credits reserved. Fix the problem above, then repeat the same call, or call download_audio with task_id ${handleOf(record)}: either finds that task and does not pay twice. Do not change text, settings or take instead.`,
+    remedy: `An earlier send of this request got no answer and may have been accepted, with 150 credits reserved. Fix the problem above, then repeat the same call, or call download_audio with task_id ${requestHandleOf(record)}: either finds that task and does not pay twice. Do not change text, settings or take instead.`,
   });
 
 /**
@@ -79,7 +79,7 @@ export async function handleCreateFailure(
     return null;
   }
   if (decision.kind === "credits") {
-    job.setPhase({ kind: "held", reason: "credits", untilMs: clock.steadyMs() + timing.recoveryWindowMs });
+    job.setPhase({ kind: "held", reason: "credits", untilMs: clock.steadyMs() + timing.stageTimeoutMs });
     if (holders !== null) await waitForCredits(record, deps, holders, job.signal);
     return errorWithKey;
   }

@@ -7,7 +7,7 @@ import type { CreateOutcome, QueuedCreate } from "../../limits/create-queue.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { type AdmittedCreate, handleCreateFailure } from "./create-failure.ts";
 import { type Job, NotWantedError } from "./job.ts";
-import { persist } from "./persist.ts";
+import { applyEventWithRetry } from "./persist.ts";
 
 /**
  * Sends the create until the service accepts or refuses it, or the recovery window ends.
@@ -22,7 +22,7 @@ export async function createTask(
   deps: GenerationDeps,
   onInFlightFull: () => void,
 ): Promise<"answered" | "elsewhere"> {
-  const recovery = new Deadline(deps.clock, deps.timing.recoveryWindowMs);
+  const recovery = new Deadline(deps.clock, deps.timing.stageTimeoutMs);
   let lastError: AudioError | null = null;
   for (let tries = 1; !recovery.isOver; ) {
     job.signal.throwIfAborted();
@@ -56,7 +56,7 @@ async function waitForAdmission(
 ): Promise<CreateOutcome | null> {
   const expiry = new AbortController();
   const timer = new AbortController();
-  deadline.passed(timer.signal).then(
+  deadline.waitUntilPassed(timer.signal).then(
     () => expiry.abort(),
     () => undefined,
   );
@@ -148,7 +148,7 @@ async function send(
   // because that send may have created the task. Any other failed task was made by an earlier call under the same key.
   if (task.status !== "failed" || job.unansweredAttempt === attempt) job.newTasks += 1;
   // Store the task id before anything else.
-  await persist(job, deps, { kind: "observed", attempt, task, atMs: clock.wallMs() }, { slot });
+  await applyEventWithRetry(job, deps, { kind: "observed", attempt, task, atMs: clock.wallMs() }, { slot });
   job.hasUnansweredCreate = false;
   if (job.record.taskId !== null && job.record.taskId !== task.taskId) {
     deps.log.error(`the service answered one key with two tasks, ${job.record.taskId} and ${task.taskId}`);

@@ -36,7 +36,7 @@ export async function waitForCredits(
   signal: AbortSignal,
 ): Promise<void> {
   const { clock, timing } = deps;
-  const recovery = new Deadline(clock, timing.recoveryWindowMs);
+  const recovery = new Deadline(clock, timing.stageTimeoutMs);
   for (let holding = new Set(holders); holders.every((name) => holding.has(name)); ) {
     if (holders.length === 0 || recovery.isOver) return;
     await clock.sleep(timing.pollIntervalMs, signal);

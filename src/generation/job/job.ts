@@ -8,7 +8,7 @@ import { describePhase, type Phase, withHoldStart } from "./phase.ts";
 /** A `create` job may send creates. A `finish` job only watches an accepted task and saves its audio. */
 export type JobPurpose = "create" | "finish";
 
-export type JobEnd =
+export type JobOutcome =
   | { readonly kind: "saved"; readonly record: TaskRecord; readonly file: SavedFile }
   | { readonly kind: "failed"; readonly record: TaskRecord }
   | { readonly kind: "error"; readonly error: AudioError }
@@ -26,7 +26,7 @@ export class NotWantedError extends Error {
 }
 
 /** If a client repeats a call that has been open for this time, the client has probably given up the earlier call. */
-const SILENT_AFTER_MS = 2000;
+const LIKELY_ABANDONED_AFTER_MS = 2000;
 
 export class Job {
   /** The latest known state; newer than the ledger while the ledger cannot be written. */
@@ -49,13 +49,13 @@ export class Job {
   hasUnansweredCreate = false;
   /** Whether this process has the lease of the record. */
   ownsLease = false;
-  readonly end: Promise<JobEnd>;
+  readonly end: Promise<JobOutcome>;
   readonly #clock: Pick<Clock, "steadyMs">;
   readonly #abort = new AbortController();
   readonly #sendAbort = new AbortController();
   readonly #listeners = new Set<(message: string) => void>();
   #phase: Phase = { kind: "starting" };
-  #finish: (end: JobEnd) => void = () => undefined;
+  #finish: (end: JobOutcome) => void = () => undefined;
   /** Number of callers that wait until a deadline, and number of callers with a call handle. */
   readonly #callers = { plain: 0, withHandle: 0 };
   /** Whether a call returned with the answer that the job continues. */
@@ -108,12 +108,12 @@ export class Job {
 
   /**
    * Whether a new caller is probably repeating an earlier call that its client gave up. The earlier call was cancelled,
-   * or has been open for at least {@link SILENT_AFTER_MS}. Each cancellation counts for one new caller only.
+   * or has been open for at least {@link LIKELY_ABANDONED_AFTER_MS}. Each cancellation counts for one new caller only.
    */
   consumeLikelyRetry(): boolean {
     const wasCancelled = this.#wasCancelled;
     this.#wasCancelled = false;
-    return wasCancelled || this.#clock.steadyMs() - this.#waitedForSinceMs >= SILENT_AFTER_MS;
+    return wasCancelled || this.#clock.steadyMs() - this.#waitedForSinceMs >= LIKELY_ABANDONED_AFTER_MS;
   }
 
   /** Changes the phase and announces it to all callers. */
@@ -179,7 +179,7 @@ export class Job {
     this.#sendAbort.abort(new Error("the job was broken off"));
   }
 
-  finish(end: JobEnd): void {
+  finish(end: JobOutcome): void {
     this.#finish(end);
   }
 }

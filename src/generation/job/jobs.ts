@@ -10,9 +10,9 @@ import { wrongFormatError } from "../find-saved.ts";
 import { taskFailedError } from "../task-failed-error.ts";
 import { acquireOrFollow } from "./acquire-or-follow.ts";
 import { createTask } from "./create-task.ts";
-import { Job, type JobEnd, type JobPurpose, NotWantedError } from "./job.ts";
-import { type FailureSeen, nextAction } from "./next-action.ts";
-import { persist } from "./persist.ts";
+import { Job, type JobOutcome, type JobPurpose, NotWantedError } from "./job.ts";
+import { type FailureOrigin, nextAction } from "./next-action.ts";
+import { applyEventWithRetry } from "./persist.ts";
 import { saveTask } from "./save-task.ts";
 import { watchTask } from "./watch-task.ts";
 
@@ -101,7 +101,7 @@ export class Jobs {
     return { job, isNew: true };
   }
 
-  async #drive(job: Job): Promise<JobEnd> {
+  async #drive(job: Job): Promise<JobOutcome> {
     const { limits, ledger, log } = this.#deps;
     try {
       const outcome = await acquireOrFollow(job, this.#deps);
@@ -145,9 +145,9 @@ export class Jobs {
    *
    * @param hadFailed whether an earlier attempt had failed; if so, the job creates at most one new task
    */
-  async #run(job: Job, hadFailed: boolean): Promise<JobEnd> {
+  async #run(job: Job, hadFailed: boolean): Promise<JobOutcome> {
     const { clock, timing, limits } = this.#deps;
-    let failure: FailureSeen = "before";
+    let failure: FailureOrigin = "before";
     let replayedFailures = 0;
     for (;;) {
       const { purpose, mayRetryFailedAttempt, newTasks } = job;
@@ -174,7 +174,11 @@ export class Jobs {
           if (failure === "in_response") replayedFailures += 1;
           const { attempt: failedAttempt } = job.record;
           const error = action.isSameCall ? undefined : toStoredError(taskFailedError(job.record));
-          job.record = await persist(job, this.#deps, { kind: "attemptBegun", failedAttempt, error });
+          job.record = await applyEventWithRetry(job, this.#deps, {
+            kind: "attemptBegun",
+            failedAttempt,
+            error,
+          });
           break;
         }
         case "watch":

@@ -3,7 +3,7 @@ import { AudioError } from "../../errors.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { Job } from "./job.ts";
-import { persist } from "./persist.ts";
+import { applyEventWithRetry } from "./persist.ts";
 
 /** Two 404s in a row are required, because a single one may come from a lagging replica or a deployment. */
 export const MISSES_UNTIL_GONE = 2;
@@ -11,7 +11,7 @@ export const MISSES_UNTIL_GONE = 2;
 /** Marks the record as gone. A later call may still query the task, because a query is free. */
 export async function markGone(job: Job, deps: GenerationDeps): Promise<AudioError> {
   const { taskId } = job.record;
-  if (taskId !== null) await persist(job, deps, { kind: "gone", taskId });
+  if (taskId !== null) await applyEventWithRetry(job, deps, { kind: "gone", taskId });
   deps.limits.creates.wake();
   return goneError(job.record);
 }

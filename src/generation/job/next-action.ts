@@ -1,7 +1,7 @@
 /** Decides what a job does next. A pure function, so that tests can check every state of a record. */
 import { isRefunded, type TaskRecord } from "../../ledger/record.ts";
 
-export type TaskAction =
+export type JobAction =
   /** Send the create, or send it again under the same key if its response was lost. */
   | { readonly kind: "send" }
   /**
@@ -16,7 +16,7 @@ export type TaskAction =
   | { readonly kind: "end"; readonly as: "failed" | "unsent" };
 
 /** How this job found out that the task failed. */
-export type FailureSeen =
+export type FailureOrigin =
   /** The task had failed before the job started. */
   | "before"
   /**
@@ -37,7 +37,7 @@ export interface JobFacts {
    * failed.
    */
   readonly mayRetryFailedAttempt: boolean;
-  readonly failure: FailureSeen;
+  readonly failure: FailureOrigin;
   /** Whether the record already had a failed attempt when this process acquired the lease. */
   readonly hadFailed: boolean;
   /** Number of tasks that this job has created. */
@@ -55,7 +55,7 @@ const MAX_NEW_TASKS = 2;
  */
 const MAX_REPLAYED_FAILURES = 2;
 
-export function nextAction(record: TaskRecord, facts: JobFacts): TaskAction {
+export function nextAction(record: TaskRecord, facts: JobFacts): JobAction {
   switch (record.status) {
     case "waiting":
     case "unresolved":

@@ -24,7 +24,7 @@ const MAX_PAUSE_MS = 5000;
  * @returns the stored record
  * @throws AudioError `store_unavailable` when the recovery window ends; the signal's reason if the job stops
  */
-export async function persist(
+export async function applyEventWithRetry(
   job: Job,
   deps: GenerationDeps,
   event: TaskEvent,
@@ -32,7 +32,7 @@ export async function persist(
 ): Promise<TaskRecord> {
   const { ledger, clock, timing, random, log } = deps;
   const knownRecord = job.record;
-  const recovery = new Deadline(clock, timing.recoveryWindowMs);
+  const recovery = new Deadline(clock, timing.stageTimeoutMs);
   for (let failures = 1; ; failures += 1) {
     try {
       job.record = (await ledger.apply(knownRecord, event, options)) ?? knownRecord;

@@ -15,7 +15,7 @@ import { storedFormat } from "../stored-input.ts";
 import { wantedName } from "../wanted-name.ts";
 import type { Job } from "./job.ts";
 import { MISSES_UNTIL_GONE, markGone } from "./missing-task.ts";
-import { persist } from "./persist.ts";
+import { applyEventWithRetry } from "./persist.ts";
 
 /** Maximum size of audio. Two minutes of 48 kHz wav are 11 MiB. */
 const MAX_AUDIO_BYTES = 64 * 1024 * 1024;
@@ -40,7 +40,7 @@ const NOT_RETRIED = new Set([
  */
 export async function saveTask(job: Job, deps: GenerationDeps): Promise<SavedFile | null> {
   const { clock, timing, random } = deps;
-  const recovery = new Deadline(clock, timing.recoveryWindowMs);
+  const recovery = new Deadline(clock, timing.stageTimeoutMs);
   const existing = await findSaved(deps, job.record, job.record.fileName);
   if (existing?.matchesFormat === true && !job.forcesDownload) return existing;
   let misses = job.record.isGone ? MISSES_UNTIL_GONE - 1 : 0;
@@ -56,7 +56,7 @@ export async function saveTask(job: Job, deps: GenerationDeps): Promise<SavedFil
       lastError = error;
       if (error.code === "too_large") throw await markTooLarge(job, deps, error);
       if (error.code === "not_ready") {
-        await persist(job, deps, {
+        await applyEventWithRetry(job, deps, {
           kind: "resultRevoked",
           taskId: job.record.taskId ?? "",
           atMs: clock.wallMs(),
@@ -80,7 +80,7 @@ async function saveOnce(job: Job, deps: GenerationDeps, keepsOtherFormat: boolea
   const file = await downloadAndPublish(job, deps, taskId, keepsOtherFormat, async (published) => {
     // The last write of the record releases the lease, too.
     const options: ChangeOptions = job.ownsLease ? { lease: "release" } : {};
-    await persist(job, deps, { kind: "saved", file: published }, options);
+    await applyEventWithRetry(job, deps, { kind: "saved", file: published }, options);
     job.ownsLease = false;
   });
   job.announce(`Saved ${file.path}`);
@@ -126,7 +126,7 @@ async function openContent(
   signal: AbortSignal,
 ): Promise<ContentResponse> {
   const { limits, service, clock, timing, random } = deps;
-  const recovery = new Deadline(clock, timing.recoveryWindowMs);
+  const recovery = new Deadline(clock, timing.stageTimeoutMs);
   for (;;) {
     try {
       return await limits.reads.run(signal, () => service.content(taskId, fromByte, signal), {
@@ -148,7 +148,7 @@ async function openContent(
  */
 async function markTooLarge(job: Job, deps: GenerationDeps, error: AudioError): Promise<AudioError> {
   const taskId = job.record.taskId ?? "";
-  await persist(job, deps, { kind: "tooLarge", taskId });
+  await applyEventWithRetry(job, deps, { kind: "tooLarge", taskId });
   const { origin } = deps.ledger.identity;
   return new AudioError("too_large", error.message, {
     taskId,

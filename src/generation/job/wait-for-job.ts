@@ -1,8 +1,8 @@
 /** Waits for a job on behalf of one caller: deadline, progress and cancellation. */
 import type { Clock } from "../../clock.ts";
 import { AudioError } from "../../errors.ts";
-import { ANSWER_WAIT_MS, type OpenCall } from "../call.ts";
-import type { Job, JobEnd } from "./job.ts";
+import { ANSWER_WAIT_MS, type CallWithDeadline } from "../call.ts";
+import type { Job, JobOutcome } from "./job.ts";
 
 /**
  * Waits for the end of the job, and returns it. Returns `null` if the time of the call is over, or `isEnough` returns
@@ -13,9 +13,9 @@ import type { Job, JobEnd } from "./job.ts";
  */
 export async function waitForJob(
   job: Job,
-  call: OpenCall,
+  call: CallWithDeadline,
   isEnough: () => boolean = () => false,
-): Promise<JobEnd | null> {
+): Promise<JobOutcome | null> {
   const timer = new AbortController();
   const signal = AbortSignal.any([call.signal, timer.signal]);
   let stopListening = (): void => undefined;
@@ -29,12 +29,12 @@ export async function waitForJob(
     });
     check();
   });
-  const hasHandle = call.beforeJob !== undefined;
+  const hasHandle = call.handlePreparation !== undefined;
   job.attach(hasHandle);
   let isCancelled = false;
   try {
     call.signal.throwIfAborted();
-    const over = call.deadline.passed(signal).then(() => null);
+    const over = call.deadline.waitUntilPassed(signal).then(() => null);
     return await Promise.race([job.end, enough, over]);
   } catch (error) {
     isCancelled = call.signal.aborted;

@@ -7,7 +7,7 @@ import { AudioError } from "../../errors.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { Job } from "./job.ts";
 import { MISSES_UNTIL_GONE, markGone } from "./missing-task.ts";
-import { persist } from "./persist.ts";
+import { applyEventWithRetry } from "./persist.ts";
 import { queryService } from "./query-service.ts";
 
 /**
@@ -21,7 +21,7 @@ import { queryService } from "./query-service.ts";
 export async function watchTask(job: Job, deps: GenerationDeps): Promise<void> {
   const { clock, timing } = deps;
   const sinceMs = clock.steadyMs();
-  const recovery = new Deadline(clock, timing.recoveryWindowMs);
+  const recovery = new Deadline(clock, timing.stageTimeoutMs);
   // If the record is already marked as gone, a single 404 confirms that.
   let misses = job.record.isGone ? MISSES_UNTIL_GONE - 1 : 0;
   let failures = 0;
@@ -73,7 +73,7 @@ async function poll(job: Job, deps: GenerationDeps): Promise<ObservedTask> {
     onWaiting: (reason, waitMs) =>
       job.setPhase({ kind: "held", reason: `reads_${reason}`, untilMs: clock.steadyMs() + waitMs }),
   });
-  await persist(job, deps, { kind: "observed", attempt, task, atMs: clock.wallMs() });
+  await applyEventWithRetry(job, deps, { kind: "observed", attempt, task, atMs: clock.wallMs() });
   return task;
 }
 

@@ -8,7 +8,7 @@ import type { SavedFile } from "../../files/saved-file.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 
 /** Assigns each file to one record. A name that was used more than once belongs to the record that saved it last. */
-export function assignFiles(records: readonly TaskRecord[]): (record: TaskRecord) => SavedFile[] {
+export function createFileOwnerFilter(records: readonly TaskRecord[]): (record: TaskRecord) => SavedFile[] {
   const owners = new Map<string, { readonly recordId: string; readonly savedAtMs: number }>();
   for (const { recordId, files } of records) {
     for (const { path, savedAtMs } of files) {

@@ -3,7 +3,7 @@
  * finish.
  */
 import { isRunningStatus } from "../../contract/audio-task.ts";
-import { type Deadline, withDeadline } from "../../deadline.ts";
+import { type Deadline, withTimeout } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import { checkFileName, numberedName } from "../../files/file-name.ts";
 import { LAST_NUMBER } from "../../files/next-name.ts";
@@ -12,20 +12,20 @@ import { externalWorkId } from "../../ledger/identity.ts";
 import { applyEvent } from "../../ledger/lifecycle.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import { fromStoredError } from "../../ledger/stored-error.ts";
-import { type Call, type OpenCall, openCall } from "../call.ts";
+import { type Call, type CallWithDeadline, startDeadline } from "../call.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../find-saved.ts";
 import type { Jobs } from "../job/jobs.ts";
 import { queryService } from "../job/query-service.ts";
 import { waitForJob } from "../job/wait-for-job.ts";
-import { handleOf } from "../request-handle.ts";
+import { requestHandleOf } from "../request-handle.ts";
 import { taskFailedError } from "../task-failed-error.ts";
 import type { TaskView } from "../task-view.ts";
 import { wantedName } from "../wanted-name.ts";
 import { saveUnderName } from "./chosen-names.ts";
 import { checkTaskId, emptyRecord, findRecordOfTask } from "./find-record.ts";
 import { callTimedOutError } from "./generate.ts";
-import { finishTask } from "./query-task.ts";
+import { runFinishJob } from "./query-task.ts";
 import { viewOfSaved } from "./saved-view.ts";
 
 export interface DownloadRequest {
@@ -50,13 +50,13 @@ export async function downloadTask(
   checkTaskId(taskId);
   if (fileName !== null) checkFileName(fileName);
   // All steps share one deadline. It does not depend on the wait of the caller.
-  const call = openCall({ ...givenCall, waitMs: Math.max(1, deps.timing.transferWaitMs) }, deps.clock);
+  const call = startDeadline({ ...givenCall, waitMs: Math.max(1, deps.timing.transferWaitMs) }, deps.clock);
   const timeoutError = (): AudioError => callTimedOutError(deps.ledger.store.outage, { taskId });
-  const foundRecord = await withDeadline(
-    { clock: deps.clock, ms: call.deadline.leftMs, signal: call.signal, timeoutError },
+  const foundRecord = await withTimeout(
+    { clock: deps.clock, timeoutMs: call.deadline.leftMs, signal: call.signal, timeoutError },
     async (signal) =>
       (await findRecordOfTask(deps, taskId, signal, call.deadline)) ??
-      (await recordForeignTask(deps, taskId, signal, call.deadline)),
+      (await draftExternalTaskRecord(deps, taskId, signal, call.deadline)),
   );
   const savedFile = foundRecord.status === "succeeded" ? await findSaved(deps, foundRecord, fileName) : null;
   if (savedFile?.matchesFormat === true) {
@@ -74,7 +74,7 @@ export async function downloadTask(
 }
 
 function notReadyError(record: Pick<TaskRecord, "taskId" | "status" | "recordId">): AudioError {
-  const id = record.taskId ?? handleOf(record);
+  const id = record.taskId ?? requestHandleOf(record);
   return new AudioError("not_ready", `Task ${id} is still ${record.status}.`, {
     retryable: true,
     taskId: id,
@@ -82,12 +82,12 @@ function notReadyError(record: Pick<TaskRecord, "taskId" | "status" | "recordId"
 }
 
 /** Sends a request again if its send got no response. A request that was never sent needs a generate_audio call. */
-async function resendUnresolved(jobs: Jobs, record: TaskRecord, call: OpenCall): Promise<TaskRecord> {
+async function resendUnresolved(jobs: Jobs, record: TaskRecord, call: CallWithDeadline): Promise<TaskRecord> {
   if (record.status !== "unresolved") {
     if (jobs.running(record.recordId) !== undefined) throw notReadyError(record);
     if (record.refusal !== null) throw fromStoredError(record.refusal.error);
     throw new AudioError("not_ready", "This request has not been accepted yet, so there is no audio of it.", {
-      taskId: handleOf(record),
+      taskId: requestHandleOf(record),
       remedy: "Repeat the generate_audio call that made it; nothing was charged.",
     });
   }
@@ -102,7 +102,7 @@ async function refresh(
   deps: GenerationDeps,
   jobs: Jobs,
   record: TaskRecord,
-  call: OpenCall,
+  call: CallWithDeadline,
 ): Promise<TaskRecord> {
   const { polledAtMs } = record;
   const sincePollMs = polledAtMs === null ? Number.POSITIVE_INFINITY : deps.clock.wallMs() - polledAtMs;
@@ -112,13 +112,13 @@ async function refresh(
     jobs.start(record, "finish");
     return record;
   }
-  const { job, end } = await finishTask(jobs, deps.clock, record, { ...call, waitMs: 0 });
+  const { job, end } = await runFinishJob(jobs, deps.clock, record, { ...call, waitMs: 0 });
   if (end?.kind === "error") throw end.error;
   return end?.kind === "saved" || end?.kind === "failed" ? end.record : job.record;
 }
 
 /** Drafts a record for a task that was made elsewhere. */
-async function recordForeignTask(
+async function draftExternalTaskRecord(
   deps: GenerationDeps,
   taskId: string,
   signal: AbortSignal,
@@ -128,7 +128,7 @@ async function recordForeignTask(
   const empty = emptyRecord(deps, {
     workId: externalWorkId(deps.ledger.identity.origin, taskId),
     input: null,
-    writtenPrompt: null,
+    originalPrompt: null,
     take: null,
     idempotencyKey: null,
     fileName: null,
@@ -157,9 +157,9 @@ async function downloadAudio(
   jobs: Jobs,
   record: TaskRecord,
   fileName: string | null,
-  call: OpenCall,
+  call: CallWithDeadline,
 ): Promise<TaskView> {
-  const { job, end } = await finishTask(jobs, deps.clock, record, call);
+  const { job, end } = await runFinishJob(jobs, deps.clock, record, call);
   switch (end?.kind) {
     case "saved": {
       const file = await saveUnderName(deps, end.record, end.file, { fileName, mayReplace: false });

@@ -3,7 +3,7 @@ import { isTaskId } from "../../contract/wire.ts";
 import type { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
-import { idempotencyKey, recordId, workId } from "../../ledger/identity.ts";
+import { deriveIdempotencyKey, deriveRecordId, deriveWorkId } from "../../ledger/identity.ts";
 import { applyEvent, NO_TASK_YET } from "../../ledger/lifecycle.ts";
 import { inFlightStateOf, type TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
@@ -16,7 +16,7 @@ export interface IdentifiedRequest {
   /** Canonical input, as sent. */
   readonly input: string;
   /** The prompt as the caller wrote it, if words of it are respelled; otherwise `null`. */
-  readonly writtenPrompt: string | null;
+  readonly originalPrompt: string | null;
   /** Sentences for the result: which words of the text were respelled, and which language the voice does not speak. */
   readonly notes?: readonly string[];
   readonly take: number;
@@ -37,13 +37,13 @@ export function emptyRecord(
   { ledger, clock }: Pick<GenerationDeps, "ledger" | "clock">,
   facts: Pick<
     TaskRecord,
-    "workId" | "input" | "writtenPrompt" | "take" | "idempotencyKey" | "fileName" | "isListed"
+    "workId" | "input" | "originalPrompt" | "take" | "idempotencyKey" | "fileName" | "isListed"
   >,
 ): TaskRecord {
   const { origin, keyId } = ledger.identity;
   return {
     revision: 0,
-    recordId: recordId(facts.workId, keyId),
+    recordId: deriveRecordId(facts.workId, keyId),
     keyId,
     origin,
     attempt: 1,
@@ -63,16 +63,16 @@ export function newRecord(
   deps: Pick<GenerationDeps, "ledger" | "clock">,
   identified: IdentifiedRequest,
 ): TaskRecord {
-  const { input, writtenPrompt, take, fileName, isListed } = identified;
-  const id = workId(deps.ledger.identity.origin, input, take);
+  const { input, originalPrompt, take, fileName, isListed } = identified;
+  const id = deriveWorkId(deps.ledger.identity.origin, input, take);
   return emptyRecord(deps, {
     workId: id,
     input,
-    writtenPrompt,
+    originalPrompt,
     take,
     fileName,
     isListed,
-    idempotencyKey: idempotencyKey(input, take, 1),
+    idempotencyKey: deriveIdempotencyKey(input, take, 1),
   });
 }
 
@@ -91,7 +91,7 @@ export async function findOrDraft(
   deadline?: Deadline,
 ): Promise<FoundRecord> {
   const fresh = newRecord(deps, identified);
-  const records = await deps.ledger.ofWork(fresh.workId);
+  const records = await deps.ledger.findByWork(fresh.workId);
   const ownRecord = records.find(({ keyId }) => keyId === fresh.keyId);
   const isInFlight = ownRecord !== undefined && inFlightStateOf(ownRecord) !== null;
   const savedAudio = isInFlight ? null : await findSavedAmong(deps, records, identified.fileName);
@@ -158,7 +158,7 @@ async function adopt(
   const task = await queryService(deps, taskId, signal, options);
   const observed = { kind: "observed", attempt: other.attempt, task, atMs: clock.wallMs() } as const;
   const { keyId } = ledger.identity;
-  const copy = { ...other, keyId, recordId: recordId(other.workId, keyId), revision: 0 };
+  const copy = { ...other, keyId, recordId: deriveRecordId(other.workId, keyId), revision: 0 };
   const ownRecord = await ledger.get(copy.recordId);
   return ownRecord === null
     ? applyEvent(copy, observed)
@@ -229,7 +229,7 @@ export async function findRecordOfTask(
         "list_tasks shows the requests. One that was sent under an earlier API key is resolved by repeating its generate_audio call, which does not pay twice for a key of the same account.",
     });
   }
-  const records = await deps.ledger.ofTask(taskId);
+  const records = await deps.ledger.findByTask(taskId);
   const ownRecord = records.find(({ keyId }) => keyId === deps.ledger.identity.keyId);
   if (ownRecord !== undefined) return ownRecord;
   const savedAudio = await findSavedAmong(deps, records, null);

@@ -1,13 +1,13 @@
 /** The use case of a narration's part: makes and saves its audio in the background. */
 import type { AudioInput } from "../../contract/audio-input.ts";
-import { Deadline, withDeadline } from "../../deadline.ts";
+import { Deadline, withTimeout } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
-import { workId } from "../../ledger/identity.ts";
+import { deriveWorkId } from "../../ledger/identity.ts";
 import { NO_TASK_YET } from "../../ledger/lifecycle.ts";
 import { isOpen, type TaskRecord } from "../../ledger/record.ts";
-import type { OpenCall } from "../call.ts";
-import { canonicalInput } from "../canonical-input.ts";
+import type { CallWithDeadline } from "../call.ts";
+import { canonicalizeInput } from "../canonical-input.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../find-saved.ts";
 import { NotWantedError } from "../job/job.ts";
@@ -21,7 +21,7 @@ import { findOrDraft } from "./find-record.ts";
 export interface PartRequest {
   readonly input: AudioInput;
   /** The text as given, if words of it are respelled in the input. */
-  readonly writtenPrompt?: string | null;
+  readonly originalPrompt?: string | null;
   readonly take: number;
 }
 
@@ -78,20 +78,20 @@ export async function finishPart(
   if (running !== undefined && record?.taskId === null) {
     // Do not join the job as a caller, because a job with a caller sends another create if the service refuses the
     // first.
-    const { leftMs: ms } = openPartCall(deps, signal).deadline;
+    const { leftMs: ms } = startPartDeadline(deps, signal).deadline;
     const timeoutError = (): AudioError =>
       new AudioError("timeout", "A part could not be brought to its end.");
-    await withDeadline({ clock: deps.clock, ms, signal, timeoutError }, () => running.end);
+    await withTimeout({ clock: deps.clock, timeoutMs: ms, signal, timeoutError }, () => running.end);
     return;
   }
   if (record === null || record.taskId === null || !isOpen(record)) return;
   const { job } = jobs.start(record, "finish");
-  await waitForJob(job, openPartCall(deps, signal));
+  await waitForJob(job, startPartDeadline(deps, signal));
 }
 
 /** Opens a call whose wait exceeds the longest time that the service can take for a part. */
-function openPartCall({ clock, timing }: GenerationDeps, signal: AbortSignal): OpenCall {
-  const deadline = new Deadline(clock, 2 * timing.recoveryWindowMs);
+function startPartDeadline({ clock, timing }: GenerationDeps, signal: AbortSignal): CallWithDeadline {
+  const deadline = new Deadline(clock, 2 * timing.stageTimeoutMs);
   return { signal, waitMs: deadline.leftMs, onProgress: () => undefined, deadline };
 }
 
@@ -111,7 +111,7 @@ export async function findPart(
   { input, take }: PartRequest,
 ): Promise<TaskRecord | null> {
   const { origin, keyId } = ledger.identity;
-  const records = await ledger.ofWork(workId(origin, canonicalInput(input), take));
+  const records = await ledger.findByWork(deriveWorkId(origin, canonicalizeInput(input), take));
   const ownRecord = records.find((record) => record.keyId === keyId);
   if (ownRecord?.status === "succeeded") return ownRecord;
   for (const record of records) {
@@ -144,12 +144,12 @@ const wasSent = ({ status, attempt }: TaskRecord): boolean => status !== "waitin
 export async function generatePart(
   deps: GenerationDeps,
   jobs: Jobs,
-  { input, writtenPrompt = null, take }: PartRequest,
+  { input, originalPrompt = null, take }: PartRequest,
   { signal, narrationId, onSent, onUnknownStatus, forcesDownload = false }: PartCall,
 ): Promise<SavedPart> {
   const identified = {
-    input: canonicalInput(input),
-    writtenPrompt,
+    input: canonicalizeInput(input),
+    originalPrompt,
     take,
     fileName: null,
     isListed: false,
@@ -167,7 +167,7 @@ export async function generatePart(
         onUnknownStatus?.(describePhase(phase, current, deps.clock));
       }
     };
-    const end = await waitForJob(job, { ...openPartCall(deps, signal), onProgress });
+    const end = await waitForJob(job, { ...startPartDeadline(deps, signal), onProgress });
     switch (end?.kind) {
       case "saved":
         return { record: end.record, file: end.file };

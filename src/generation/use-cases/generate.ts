@@ -1,23 +1,23 @@
 /** The use case of `generate_audio`: one request, one task, one file. */
 import type { Clock } from "../../clock.ts";
 import type { AudioInput } from "../../contract/audio-input.ts";
-import { Deadline, withDeadline } from "../../deadline.ts";
+import { Deadline, withTimeout } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import { checkFileName } from "../../files/file-name.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { SaveOptions } from "../../ledger/rules/call-handle.ts";
 import { type Pronunciation, respelledNotes } from "../../pronunciation.ts";
 import { languageNotes } from "../../text-language.ts";
-import { type Call, type OpenCall, openCall } from "../call.ts";
-import { canonicalInput } from "../canonical-input.ts";
+import { type Call, type CallWithDeadline, startDeadline } from "../call.ts";
+import { canonicalizeInput } from "../canonical-input.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { readCalibration } from "../estimate-calibration.ts";
-import type { Job, JobEnd } from "../job/job.ts";
+import type { Job, JobOutcome } from "../job/job.ts";
 import { type Jobs, MAX_JOB_STARTS } from "../job/jobs.ts";
 import { describePhase } from "../job/phase.ts";
 import { isAnswered, throwIfUnreachable, waitForJob } from "../job/wait-for-job.ts";
-import { explainCredits, lacksRemedy } from "../no-credits.ts";
-import { respelledInput } from "../respelled-input.ts";
+import { explainCredits, isUnexplainedCreditError } from "../no-credits.ts";
+import { respellInput } from "../respelled-input.ts";
 import { storedInput } from "../stored-input.ts";
 import { taskFailedError } from "../task-failed-error.ts";
 import { buildTaskView, type TaskView } from "../task-view.ts";
@@ -38,17 +38,17 @@ export interface GenerateRequest extends SaveOptions {
  *
  * @throws AudioError `invalid_file_name`, `request_too_large`
  */
-export function identifiedRequest({
+export function identifyRequest({
   input,
   pronunciations = [],
   take,
   fileName,
 }: GenerateRequest): IdentifiedRequest {
   if (fileName !== null) checkFileName(fileName);
-  const { input: spoken, writtenPrompt, words } = respelledInput(input, pronunciations);
+  const { input: spoken, originalPrompt, words } = respellInput(input, pronunciations);
   return {
-    input: canonicalInput(spoken),
-    writtenPrompt,
+    input: canonicalizeInput(spoken),
+    originalPrompt,
     notes: [...respelledNotes(words), ...languageNotes(input.prompt, input.voice ?? "")],
     take,
     fileName,
@@ -68,7 +68,7 @@ export async function runRequest(
   saveOptions: SaveOptions,
   givenCall: Call,
 ): Promise<TaskView> {
-  const call = openCall(givenCall, deps.clock);
+  const call = startDeadline(givenCall, deps.clock);
   const { idempotencyKey } = newRecord(deps, identified);
   for (let starts = 0; starts < MAX_JOB_STARTS; starts += 1) {
     const foundDirectly = await findWithinWait(deps, identified, call, idempotencyKey);
@@ -89,13 +89,13 @@ export async function runRequest(
 async function findWithinWait(
   deps: GenerationDeps,
   identified: IdentifiedRequest,
-  call: OpenCall,
+  call: CallWithDeadline,
   idempotencyKey: string | null,
 ): Promise<FoundRecord> {
-  return await withDeadline(
+  return await withTimeout(
     {
       clock: deps.clock,
-      ms: call.deadline.leftMs,
+      timeoutMs: call.deadline.leftMs,
       signal: call.signal,
       timeoutError: () =>
         callTimedOutError(deps.ledger.store.outage, { idempotencyKey: idempotencyKey ?? undefined }),
@@ -130,7 +130,7 @@ async function runRecord(
   jobs: Jobs,
   saveOptions: SaveOptions,
   { record, file: saved, notes }: FoundRecord,
-  call: OpenCall,
+  call: CallWithDeadline,
 ): Promise<TaskView | null> {
   const wasKnown = record.taskId !== null && record.status !== "failed";
   if (saved !== null) {
@@ -143,21 +143,21 @@ async function runRecord(
   call.signal.throwIfAborted();
   const listedRecord = await markListed(deps, record);
   const preparedRecord = { ...listedRecord, ...name };
-  const startRecord = (await call.beforeJob?.prepare(preparedRecord)) ?? preparedRecord;
+  const startRecord = (await call.handlePreparation?.prepare(preparedRecord)) ?? preparedRecord;
   const { job, isNew } = jobs.start(startRecord, "create", {
-    mayRetryFailedAttempt: call.beforeJob?.isResumed !== true,
+    mayRetryFailedAttempt: call.handlePreparation?.isResumed !== true,
   });
   const isEnough = call.waitMs > 0 ? () => false : () => isAnswered(job, deps.clock);
   // A call that repeats one which the client probably gave up returns a handle soon, because the client may give up
   // again after the same time.
-  const isRepeat = call.beforeJob === undefined && !isNew && job.consumeLikelyRetry();
+  const isRepeat = call.handlePreparation === undefined && !isNew && job.consumeLikelyRetry();
   const waitingCall = isRepeat ? withShorterWait(call, REPEAT_WAIT_MS, deps.clock) : call;
   const end = (await waitForJob(job, waitingCall, isEnough)) ?? (await waitUntilStored(job, call, deps));
   const replayed = wasKnown || (job.record.taskId !== null && (!isNew || job.newTasks === 0));
   switch (end?.kind) {
     case undefined:
       throwIfUnreachable(job, deps.clock);
-      if (call.beforeJob === undefined) job.keepRunning();
+      if (call.handlePreparation === undefined) job.keepRunning();
       return buildTaskView(job.record, { replayed, notes, activity: describeActivity(job, deps) });
     case "saved": {
       const namedFile = await saveUnderName(deps, end.record, end.file, saveOptions);
@@ -182,9 +182,9 @@ const LEDGER_ANSWERS_WITHIN_MS = 6000;
  */
 async function waitUntilStored(
   job: Job,
-  call: OpenCall,
+  call: CallWithDeadline,
   { clock, ledger }: GenerationDeps,
-): Promise<JobEnd | null> {
+): Promise<JobOutcome | null> {
   const isStored = (): boolean => job.record.revision > 0 || job.phase.kind !== "starting";
   if (isStored()) return null;
   const deadline = new Deadline(clock, LEDGER_ANSWERS_WITHIN_MS);
@@ -200,7 +200,7 @@ async function waitUntilStored(
  */
 async function withCost(deps: GenerationDeps, error: AudioError, record: TaskRecord): Promise<AudioError> {
   const input = storedInput(record);
-  if (input === null || !lacksRemedy(error)) return error;
+  if (input === null || !isUnexplainedCreditError(error)) return error;
   return explainCredits(error, input, await readCalibration(deps, input.voice));
 }
 
@@ -216,7 +216,7 @@ async function markListed({ ledger }: GenerationDeps, record: TaskRecord): Promi
  */
 const REPEAT_WAIT_MS = 1500;
 
-const withShorterWait = (call: OpenCall, ms: number, clock: Clock): OpenCall => ({
+const withShorterWait = (call: CallWithDeadline, ms: number, clock: Clock): CallWithDeadline => ({
   ...call,
   deadline: new Deadline(clock, Math.min(ms, call.deadline.leftMs)),
 });

@@ -3,7 +3,7 @@
  * identical too.
  */
 import type { SavedFile } from "../../files/saved-file.ts";
-import { workId } from "../../ledger/identity.ts";
+import { deriveWorkId } from "../../ledger/identity.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 
@@ -28,7 +28,7 @@ async function identicalTake(
 ): Promise<number | null> {
   if (input === null || take === null || take === 1) return null;
   for (const earlier of earlierTakes(take)) {
-    const records = await ledger.ofWork(workId(origin, input, earlier));
+    const records = await ledger.findByWork(deriveWorkId(origin, input, earlier));
     const files = records.flatMap((record) => record.files);
     if (files.some((file) => file.sizeBytes === sizeBytes && file.sha256 === sha256)) return earlier;
   }

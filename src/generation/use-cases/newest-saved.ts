@@ -7,7 +7,7 @@ import { MIME_TYPES } from "../../contract/audio-format.ts";
 import { firstCodePoints } from "../../contract/unicode.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { storedFormat, storedInput } from "../stored-input.ts";
-import { assignFiles, newestExisting } from "./assign-files.ts";
+import { createFileOwnerFilter, newestExisting } from "./assign-files.ts";
 
 const TITLE_CODE_POINTS = 60;
 
@@ -27,7 +27,7 @@ type NewestDeps = Pick<GenerationDeps, "ledger" | "folder">;
 /** Lists the newest saved files that exist, each once. */
 export async function newestSaved({ ledger, folder }: NewestDeps, limit: number): Promise<ListedFile[]> {
   const records = await ledger.list({ apiKeys: "all", status: "succeeded", limit });
-  const ownedFiles = assignFiles(records);
+  const ownedFiles = createFileOwnerFilter(records);
   const found = await Promise.all(
     records.map(async (record): Promise<ListedFile | null> => {
       const sound = ownedFiles(record).filter(({ matchesFormat }) => matchesFormat);

@@ -1,7 +1,7 @@
 /** Finds audio of the same text with other pronunciations, because changed rules alone must not cause a payment. */
-import { workId } from "../../ledger/identity.ts";
+import { deriveWorkId } from "../../ledger/identity.ts";
 import { originalInput, type TaskRecord } from "../../ledger/record.ts";
-import { canonicalInput } from "../canonical-input.ts";
+import { canonicalizeInput } from "../canonical-input.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../find-saved.ts";
 import type { FoundRecord, IdentifiedRequest } from "./find-record.ts";
@@ -18,14 +18,14 @@ const isPaid = ({ status }: TaskRecord): boolean => status !== "waiting" && stat
  */
 export async function findOtherPronunciation(
   deps: GenerationDeps,
-  { input, writtenPrompt, take }: IdentifiedRequest,
+  { input, originalPrompt, take }: IdentifiedRequest,
   found: FoundRecord,
 ): Promise<FoundRecord | null> {
   const { record, file, notes } = found;
   if (file !== null || isPaid(record)) return null;
   const { origin, keyId } = deps.ledger.identity;
-  const work = workId(origin, originalInput(input, writtenPrompt), take);
-  for (const other of await deps.ledger.ofWrittenWork(work)) {
+  const work = deriveWorkId(origin, originalInput(input, originalPrompt), take);
+  for (const other of await deps.ledger.findByOriginalWork(work)) {
     if (other.input === input || !isPaid(other)) continue;
     const savedFile = await findSaved(deps, other, null);
     if (savedFile === null && other.keyId !== keyId) continue;
@@ -44,10 +44,10 @@ const otherPronunciationNote = (take: number): string =>
 /** Whether a part's text has been paid for, but never with the present pronunciations. */
 export async function hasOtherPronunciation(
   { ledger }: Pick<GenerationDeps, "ledger">,
-  { input: given, writtenPrompt = null, take }: PartRequest,
+  { input: given, originalPrompt = null, take }: PartRequest,
 ): Promise<boolean> {
-  const input = canonicalInput(given);
-  const work = workId(ledger.identity.origin, originalInput(input, writtenPrompt), take);
-  const paid = (await ledger.ofWrittenWork(work)).filter(isPaid);
+  const input = canonicalizeInput(given);
+  const work = deriveWorkId(ledger.identity.origin, originalInput(input, originalPrompt), take);
+  const paid = (await ledger.findByOriginalWork(work)).filter(isPaid);
   return paid.length > 0 && paid.every((record) => record.input !== input);
 }

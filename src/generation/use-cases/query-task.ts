@@ -2,15 +2,15 @@
 import type { ObservedTask } from "../../api/read-task.ts";
 import { decideRead } from "../../api/retry.ts";
 import type { Clock } from "../../clock.ts";
-import { Deadline, withDeadline } from "../../deadline.ts";
+import { Deadline, withTimeout } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import { fromStoredError } from "../../ledger/stored-error.ts";
 import type { ReadWaitReason } from "../../limits/read-queue.ts";
-import { type Call, type OpenCall, openCall } from "../call.ts";
+import { type Call, type CallWithDeadline, startDeadline } from "../call.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../find-saved.ts";
-import type { Job, JobEnd } from "../job/job.ts";
+import type { Job, JobOutcome } from "../job/job.ts";
 import { type Jobs, MAX_JOB_STARTS } from "../job/jobs.ts";
 import { describePhase } from "../job/phase.ts";
 import { type QueryOptions, queryService } from "../job/query-service.ts";
@@ -31,11 +31,11 @@ export async function queryTask(
   givenCall: Call,
 ): Promise<TaskView> {
   checkTaskId(taskId);
-  const call = openCall(givenCall, deps.clock);
+  const call = startDeadline(givenCall, deps.clock);
   const record = await withinDeadline(deps, call, taskId, (signal) =>
     findRecordOfTask(deps, taskId, signal, call.deadline),
   );
-  if (record === null) return await getForeignTask(deps, taskId, call);
+  if (record === null) return await pollExternalTask(deps, taskId, call);
   const view = await getOwnTask(deps, jobs, record, call);
   return { ...view, notes: [...noteOfEarlierTask(record, taskId), ...view.notes] };
 }
@@ -44,7 +44,7 @@ async function getOwnTask(
   deps: GenerationDeps,
   jobs: Jobs,
   record: TaskRecord,
-  call: OpenCall,
+  call: CallWithDeadline,
 ): Promise<TaskView> {
   const savedFile = record.status === "succeeded" ? await findSaved(deps, record, record.fileName) : null;
   if (savedFile?.matchesFormat === true)
@@ -58,7 +58,7 @@ async function getOwnTask(
     jobs.start(record, "finish");
     return buildTaskView(record, { replayed: true });
   }
-  const { job, end } = await finishTask(jobs, deps.clock, record, call);
+  const { job, end } = await runFinishJob(jobs, deps.clock, record, call);
   if (end?.kind === "error") throw end.error;
   if (end?.kind === "saved") return await viewOfSaved(deps, end.record, { replayed: true, file: end.file });
   const activity = end === null ? describeActivity(job, deps) : null;
@@ -85,7 +85,7 @@ async function viewUnaccepted(
   deps: GenerationDeps,
   jobs: Jobs,
   record: TaskRecord,
-  call: OpenCall,
+  call: CallWithDeadline,
 ): Promise<TaskView> {
   const { job } = jobs.start(record, "finish");
   const leaseCall = { ...call, deadline: new Deadline(deps.clock, MAX_LEASE_WAIT_MS) };
@@ -109,12 +109,12 @@ function isFresh({ polledAtMs, isGone }: TaskRecord, call: Call, { clock, timing
  * Returns when the task has ended or the call's wait is over. If the call has no wait, returns after the next response
  * of the service. Sends no create.
  */
-export async function finishTask(
+export async function runFinishJob(
   jobs: Jobs,
   clock: Pick<Clock, "steadyMs">,
   record: TaskRecord,
-  call: OpenCall,
-): Promise<{ job: Job; end: JobEnd | null }> {
+  call: CallWithDeadline,
+): Promise<{ job: Job; end: JobOutcome | null }> {
   for (let starts = 1; ; starts += 1) {
     const { job } = jobs.start(record, "finish");
     // A call that may wait uses all of its time, because a return without news would only make the model repeat the
@@ -130,7 +130,11 @@ export async function finishTask(
 }
 
 /** Whether the hold outlasts the call, so that waiting is pointless. */
-function isHeldLonger({ phase }: Job, { deadline }: OpenCall, clock: Pick<Clock, "steadyMs">): boolean {
+function isHeldLonger(
+  { phase }: Job,
+  { deadline }: CallWithDeadline,
+  clock: Pick<Clock, "steadyMs">,
+): boolean {
   return phase.kind === "held" && phase.untilMs - clock.steadyMs() > deadline.leftMs;
 }
 
@@ -146,17 +150,24 @@ function throwIfQueryFailed({ phase, record }: Job): void {
 
 async function withinDeadline<T>(
   deps: GenerationDeps,
-  call: OpenCall,
+  call: CallWithDeadline,
   taskId: string,
   run: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const timeoutError = (): AudioError => callTimedOutError(deps.ledger.store.outage, { taskId });
   const { clock } = deps;
-  return await withDeadline({ clock, ms: call.deadline.leftMs, signal: call.signal, timeoutError }, run);
+  return await withTimeout(
+    { clock, timeoutMs: call.deadline.leftMs, signal: call.signal, timeoutError },
+    run,
+  );
 }
 
 /** Polls a task that is not in this ledger, for this call only. Does not save its audio. */
-async function getForeignTask(deps: GenerationDeps, taskId: string, call: OpenCall): Promise<TaskView> {
+async function pollExternalTask(
+  deps: GenerationDeps,
+  taskId: string,
+  call: CallWithDeadline,
+): Promise<TaskView> {
   const { clock, timing, random } = deps;
   let task: ObservedTask | null = null;
   let activity: string | null = null;
@@ -179,10 +190,11 @@ async function getForeignTask(deps: GenerationDeps, taskId: string, call: OpenCa
       activity = null;
       call.onProgress(`Task ${taskId} is ${observed.status}`);
       const hasEnded = observed.status === "succeeded" || observed.status === "failed";
-      if (hasEnded || call.deadline.isOver || call.waitMs === 0) return viewOfForeign(observed, activity);
+      if (hasEnded || call.deadline.isOver || call.waitMs === 0)
+        return buildExternalTaskView(observed, activity);
     } catch (error) {
       failures += 1;
-      if (isOwnReadLimit(error) && task !== null) return viewOfForeign(task, error.message);
+      if (isOwnReadLimit(error) && task !== null) return buildExternalTaskView(task, error.message);
       const isFinal =
         isOwnReadLimit(error) ||
         !(error instanceof AudioError) ||
@@ -190,7 +202,7 @@ async function getForeignTask(deps: GenerationDeps, taskId: string, call: OpenCa
       if (call.signal.aborted || isFinal) throw error;
       if (call.deadline.isOver || call.waitMs === 0) {
         if (task === null) throw error;
-        return viewOfForeign(task, activity);
+        return buildExternalTaskView(task, activity);
       }
       call.onProgress(`Task ${taskId} is not answering`);
     }
@@ -206,10 +218,10 @@ async function getForeignTask(deps: GenerationDeps, taskId: string, call: OpenCa
 const isOwnReadLimit = (error: unknown): error is AudioError =>
   error instanceof AudioError && error.code === "rate_limit" && error.httpStatus === undefined;
 
-function viewOfForeign(task: ObservedTask, activity: string | null): TaskView {
+function buildExternalTaskView(task: ObservedTask, activity: string | null): TaskView {
   return {
     taskId: task.taskId,
-    handle: null,
+    requestHandle: null,
     status: task.status,
     wasSent: true,
     take: null,

@@ -40,7 +40,7 @@ async function locate(deps: GenerationDeps, uri: string): Promise<Located | null
   }
   const decoded = nullIfThrows(() => decodeURIComponent(taskId));
   if (decoded === null || !isTaskId(decoded)) return null;
-  for (const record of await deps.ledger.ofTask(decoded)) {
+  for (const record of await deps.ledger.findByTask(decoded)) {
     const file = await findSaved(deps, record, null);
     if (file !== null) return { record, file };
   }
@@ -61,7 +61,7 @@ function nullIfThrows<T>(compute: () => T): T | null {
  */
 async function locatePath(deps: GenerationDeps, path: string): Promise<Located | null> {
   let recorded: Located | null = null;
-  for (const record of await deps.ledger.ofPath(path)) {
+  for (const record of await deps.ledger.findByPath(path)) {
     for (const file of record.files.filter((candidate) => candidate.path === path)) {
       if (await isIntact(file, deps.folder.root)) return { record, file };
       recorded = { record, file };

@@ -19,7 +19,7 @@ export async function readPiece(
   piece: Piece,
 ): Promise<AudioBytes> {
   if (!isTaskId(taskId)) throw unknownResourceError();
-  for (const record of await deps.ledger.ofTask(taskId)) {
+  for (const record of await deps.ledger.findByTask(taskId)) {
     const files = record.files.toReversed().sort((a, b) => Number(b.matchesFormat) - Number(a.matchesFormat));
     for (const file of files) {
       const bytes = await reader.read(file, deps.folder.root, piece);

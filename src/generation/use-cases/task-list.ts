@@ -3,14 +3,14 @@ import { basename } from "node:path";
 import { firstCodePoints } from "../../contract/unicode.ts";
 import type { AudioError } from "../../errors.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
-import { workId, workLookupKey } from "../../ledger/identity.ts";
+import { deriveWorkId, workLookupKey } from "../../ledger/identity.ts";
 import type { RecordStatus, TaskRecord } from "../../ledger/record.ts";
 import { fromStoredError } from "../../ledger/stored-error.ts";
 import { containsWords } from "../../search-words.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { handleOf } from "../request-handle.ts";
+import { requestHandleOf } from "../request-handle.ts";
 import { storedInput } from "../stored-input.ts";
-import { assignFiles, newestExisting } from "./assign-files.ts";
+import { createFileOwnerFilter, newestExisting } from "./assign-files.ts";
 
 const EXCERPT_CODE_POINTS = 80;
 
@@ -82,14 +82,14 @@ async function toListedTask(
   const audioPath = await newestExisting(own.filter(isInItsFormat), root);
   return {
     taskId: record.taskId,
-    handle: handleOf(record),
+    handle: requestHandleOf(record),
     status: record.status,
     promptExcerpt: excerpt === null || excerpt === input?.prompt ? excerpt : `${excerpt}…`,
     voice: input?.voice ?? null,
     take: record.take,
     workLookupKey: workLookupKey(record.workId),
     inputHash:
-      record.input === null ? null : workId(record.origin, record.input, 1).slice(0, INPUT_HASH_DIGITS),
+      record.input === null ? null : deriveWorkId(record.origin, record.input, 1).slice(0, INPUT_HASH_DIGITS),
     audioSeconds: record.audioSeconds,
     createdAtMs: record.createdAtMs,
     credits: credits(record),
@@ -116,7 +116,7 @@ export async function listRecordedTasks(
   const records = (
     query === null ? all : all.filter((record) => containsWords(searchedTexts(record), query))
   ).slice(0, limit);
-  const ownedFiles = assignFiles(all);
+  const ownedFiles = createFileOwnerFilter(all);
   return await Promise.all(
     records.map((record) => toListedTask(record, ownedFiles(record), folder.root, ledger.identity.keyId)),
   );

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { isRunningStatus } from "../../contract/audio-task.ts";
-import { workId } from "../../ledger/identity.ts";
+import { deriveWorkId } from "../../ledger/identity.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { IdentifiedRequest } from "./find-record.ts";
@@ -44,11 +44,11 @@ export interface UnansweredDuplicate {
  *
  * @returns `null` if there is none, or if the ledger already has this very request
  */
-export async function findUnansweredDuplicate(
+export async function findNearDuplicate(
   { ledger, clock }: Pick<GenerationDeps, "ledger" | "clock">,
   { input, take }: IdentifiedRequest,
 ): Promise<UnansweredDuplicate | null> {
-  if ((await ledger.ofWork(workId(ledger.identity.origin, input, take))).length > 0) return null;
+  if ((await ledger.findByWork(deriveWorkId(ledger.identity.origin, input, take))).length > 0) return null;
   const wantedInput = normalized(input);
   const record = (await ledger.list({ apiKeys: "own", limit: MAX_COMPARED })).find(
     (other) =>

@@ -1,6 +1,6 @@
 /** Creates the ledger's tables in a database that has none. Refuses tables of another schema version or another program. */
 import { z } from "zod";
-import { SCHEMA_VERSION, TABLES } from "../store/schema.ts";
+import { SCHEMA_STATEMENTS, SCHEMA_VERSION } from "../store/schema.ts";
 import { sql } from "../store/sql-engine.ts";
 import type { PostgresConnection } from "./postgres-connection.ts";
 import { foreignTablesError, otherPostgresSchemaError } from "./postgres-errors.ts";
@@ -13,12 +13,12 @@ const CREATION_LOCK = 0x4175474d;
 
 /** The statements that create the tables. Text sorts by bytes, as in SQLite, whatever the database's language. */
 const STATEMENTS: readonly string[] = [
-  ...TABLES,
+  ...SCHEMA_STATEMENTS,
   `CREATE TABLE agm_layout (version INTEGER NOT NULL)`,
   `INSERT INTO agm_layout (version) VALUES (${SCHEMA_VERSION})`,
 ].map((text) => text.replaceAll(/ TEXT\b/g, ' TEXT COLLATE "C"'));
 
-export const TABLE_NAMES: readonly string[] = TABLES.flatMap(
+export const TABLE_NAMES: readonly string[] = SCHEMA_STATEMENTS.flatMap(
   (text) => /^CREATE TABLE (\w+)/.exec(text)?.slice(1) ?? [],
 );
 

@@ -2,12 +2,12 @@
 import type { ProcessId } from "../../process-id.ts";
 import { type ApiKeyState, isSlotPending, pauseLeftMs, rateWaitMs } from "./api-key-state.ts";
 import { type Lease, leaseOwner } from "./lease.ts";
-import { type InFlightPlace, placeEndsMs } from "./places.ts";
+import { type InFlightPlace, listPlaceExpiriesMs } from "./places.ts";
 
 /** The limits that apply to a create. */
 export interface AdmissionLimits {
   readonly maxCreates: number;
-  readonly windowMs: number;
+  readonly limitWindowMs: number;
   readonly maxInFlight: number;
   /** How long an unanswered create keeps its place in flight after its process was last seen alive. */
   readonly unansweredPlaceTtlMs: number;
@@ -83,41 +83,46 @@ export function isRepeatedAdmission(
  * flight. Only the last three return a time to wait. They are judged last, because only the process that may send the
  * create should get this time.
  */
-export function judgeAdmission(request: RequestedAdmission, facts: AdmissionFacts, nowMs: number): Admission {
+export function decideAdmission(
+  request: RequestedAdmission,
+  facts: AdmissionFacts,
+  nowSteadyMs: number,
+): Admission {
   if (isRepeatedAdmission(request, facts)) return { kind: "admitted" };
   const { owner, expectedRevision, after, limits, sendId } = request;
   const { record, state, otherPlaces, countedCredits, isWanted, narration } = facts;
 
-  const leasedBy = leaseOwner(record?.lease ?? null, nowMs);
+  const leasedBy = leaseOwner(record?.lease ?? null, nowSteadyMs);
   const isLeaseLost = leasedBy !== null && leasedBy !== owner;
   if (record?.revision !== expectedRevision || isLeaseLost) {
     return { kind: "conflict", value: record?.value, isLeaseLost };
   }
   if (!isWanted) return { kind: "not_wanted" };
-  const refusal = narration === null ? null : judgeNarration(narration, after.spendCredits, owner, nowMs);
+  const refusal =
+    narration === null ? null : decideNarration(narration, after.spendCredits, owner, nowSteadyMs);
   if (refusal !== null) return refusal;
   if (limits.budget !== null && countedCredits + after.spendCredits > limits.budget.credits) {
     return { kind: "over_budget", countedCredits };
   }
-  const pausedMs = pauseLeftMs(state, nowMs);
+  const pausedMs = pauseLeftMs(state, nowSteadyMs);
   if (pausedMs > 0) return { kind: "held", reason: "paused", waitMs: pausedMs };
-  const rateMs = rateWaitMs(state, { ...limits, exceptSendId: sendId }, nowMs);
+  const rateMs = rateWaitMs(state, { ...limits, exceptSendId: sendId }, nowSteadyMs);
   if (rateMs > 0) return { kind: "held", reason: "rate", waitMs: rateMs };
-  const ends = placeEndsMs(otherPlaces, state, limits, nowMs);
+  const ends = listPlaceExpiriesMs(otherPlaces, state, limits, nowSteadyMs);
   const placeFreeAtMs = ends[ends.length - limits.maxInFlight];
   if (placeFreeAtMs !== undefined) {
-    return { kind: "held", reason: "in_flight", waitMs: placeFreeAtMs - nowMs };
+    return { kind: "held", reason: "in_flight", waitMs: placeFreeAtMs - nowSteadyMs };
   }
   return { kind: "admitted" };
 }
 
-function judgeNarration(
+function decideNarration(
   { isWanted, maxCredits, lease, billedCredits }: NarrationFacts,
   spendCredits: number,
   owner: ProcessId,
-  nowMs: number,
+  nowSteadyMs: number,
 ): Admission | null {
-  const drivenBy = leaseOwner(lease, nowMs);
+  const drivenBy = leaseOwner(lease, nowSteadyMs);
   if (!isWanted || (drivenBy !== null && drivenBy !== owner)) return { kind: "not_wanted" };
   if (billedCredits + spendCredits > maxCredits) return { kind: "over_limit", maxCredits, billedCredits };
   return null;

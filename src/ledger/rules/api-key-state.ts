@@ -1,7 +1,7 @@
 /** The state of one API key: its pause, the creates of the last minute, and the heartbeats of processes. Pure. */
 import { z } from "zod";
 import type { ProcessId } from "../../process-id.ts";
-import { MAX_IN_FLIGHT_MS } from "../durations.ts";
+import { MAX_TASK_LIFETIME_MS } from "../durations.ts";
 
 const slotSchema = z.object({
   sendId: z.string(),
@@ -31,9 +31,9 @@ const EMPTY: ApiKeyState = { pause: null, slots: [], heartbeats: {} };
  * Parses a stored state. Damaged text counts as an empty state, because the service enforces its rate itself. Times in
  * the future must have been written before the steady clock restarted, so they are set to now.
  */
-export function readApiKeyState(text: string, nowMs: number): ApiKeyState {
+export function readApiKeyState(text: string, nowSteadyMs: number): ApiKeyState {
   const { pause, slots, heartbeats } = parseState(text);
-  const past = (atMs: number): number => Math.min(atMs, nowMs);
+  const past = (atMs: number): number => Math.min(atMs, nowSteadyMs);
   return {
     pause: pause === null ? null : { ...pause, atMs: past(pause.atMs) },
     slots: slots.map((slot) => ({ ...slot, atMs: past(slot.atMs) })),
@@ -50,13 +50,15 @@ function parseState(text: string): ApiKeyState {
 }
 
 /** Milliseconds until creates may be sent again; 0 without a pause. */
-export function pauseLeftMs({ pause }: ApiKeyState, nowMs: number): number {
-  return pause === null ? 0 : Math.max(0, pause.atMs + pause.lengthMs - nowMs);
+export function pauseLeftMs({ pause }: ApiKeyState, nowSteadyMs: number): number {
+  return pause === null ? 0 : Math.max(0, pause.atMs + pause.lengthMs - nowSteadyMs);
 }
 
 /** Starts a pause. If a running pause ends later, keeps the running pause. */
-export function withPause(state: ApiKeyState, lengthMs: number, nowMs: number): ApiKeyState {
-  return pauseLeftMs(state, nowMs) >= lengthMs ? state : { ...state, pause: { atMs: nowMs, lengthMs } };
+export function withPause(state: ApiKeyState, lengthMs: number, nowSteadyMs: number): ApiKeyState {
+  return pauseLeftMs(state, nowSteadyMs) >= lengthMs
+    ? state
+    : { ...state, pause: { atMs: nowSteadyMs, lengthMs } };
 }
 
 /**
@@ -67,8 +69,11 @@ const slotSeenAtMs = ({ heartbeats }: ApiKeyState, { owner, isPending, atMs }: S
   isPending ? Math.max(atMs, heartbeats[owner] ?? atMs) : atMs;
 
 /** Removes the slots that no longer count in the window. */
-export function withoutOldSlots(state: ApiKeyState, windowMs: number, nowMs: number): ApiKeyState {
-  return { ...state, slots: state.slots.filter((slot) => slotSeenAtMs(state, slot) > nowMs - windowMs) };
+export function withoutOldSlots(state: ApiKeyState, limitWindowMs: number, nowSteadyMs: number): ApiKeyState {
+  return {
+    ...state,
+    slots: state.slots.filter((slot) => slotSeenAtMs(state, slot) > nowSteadyMs - limitWindowMs),
+  };
 }
 
 /**
@@ -80,18 +85,18 @@ export function withoutOldSlots(state: ApiKeyState, windowMs: number, nowMs: num
  */
 export function rateWaitMs(
   state: ApiKeyState,
-  limit: { readonly maxCreates: number; readonly windowMs: number; readonly exceptSendId: string },
-  nowMs: number,
+  limit: { readonly maxCreates: number; readonly limitWindowMs: number; readonly exceptSendId: string },
+  nowSteadyMs: number,
 ): number {
-  const { maxCreates, windowMs, exceptSendId } = limit;
-  if (maxCreates < 1) return windowMs;
+  const { maxCreates, limitWindowMs, exceptSendId } = limit;
+  if (maxCreates < 1) return limitWindowMs;
   const newestFirst = state.slots
     .filter(({ sendId }) => sendId !== exceptSendId)
     .map((slot) => slotSeenAtMs(state, slot))
-    .filter((atMs) => atMs > nowMs - windowMs)
+    .filter((atMs) => atMs > nowSteadyMs - limitWindowMs)
     .sort((one, other) => other - one);
   const blocking = newestFirst[maxCreates - 1];
-  return blocking === undefined ? 0 : blocking + windowMs - nowMs;
+  return blocking === undefined ? 0 : blocking + limitWindowMs - nowSteadyMs;
 }
 
 export const isSlotPending = ({ slots }: ApiKeyState, sendId: string): boolean =>
@@ -100,10 +105,10 @@ export const isSlotPending = ({ slots }: ApiKeyState, sendId: string): boolean =
 export function withSlot(
   state: ApiKeyState,
   { sendId, owner }: { readonly sendId: string; readonly owner: ProcessId },
-  nowMs: number,
+  nowSteadyMs: number,
 ): ApiKeyState {
   if (state.slots.some((slot) => slot.sendId === sendId)) return state;
-  return { ...state, slots: [...state.slots, { sendId, owner, isPending: true, atMs: nowMs }] };
+  return { ...state, slots: [...state.slots, { sendId, owner, isPending: true, atMs: nowSteadyMs }] };
 }
 
 /**
@@ -119,14 +124,14 @@ export interface SlotRelease {
 export function withReleasedSlot(
   state: ApiKeyState,
   { sendId, outcome }: SlotRelease,
-  nowMs: number,
+  nowSteadyMs: number,
 ): ApiKeyState {
   if (!isSlotPending(state, sendId)) return state;
   const slots =
     outcome === "unsent"
       ? state.slots.filter((slot) => slot.sendId !== sendId)
       : state.slots.map((slot) =>
-          slot.sendId === sendId ? { ...slot, isPending: false, atMs: nowMs } : slot,
+          slot.sendId === sendId ? { ...slot, isPending: false, atMs: nowSteadyMs } : slot,
         );
   return { ...state, slots };
 }
@@ -135,7 +140,9 @@ export function withReleasedSlot(
  * Records that a process is alive. Removes processes whose last heartbeat is older than the longest time that a task
  * can run.
  */
-export function withHeartbeat(state: ApiKeyState, owner: ProcessId, nowMs: number): ApiKeyState {
-  const recent = Object.entries(state.heartbeats).filter(([, atMs]) => atMs > nowMs - MAX_IN_FLIGHT_MS);
-  return { ...state, heartbeats: { ...Object.fromEntries(recent), [owner]: nowMs } };
+export function withHeartbeat(state: ApiKeyState, owner: ProcessId, nowSteadyMs: number): ApiKeyState {
+  const recent = Object.entries(state.heartbeats).filter(
+    ([, atMs]) => atMs > nowSteadyMs - MAX_TASK_LIFETIME_MS,
+  );
+  return { ...state, heartbeats: { ...Object.fromEntries(recent), [owner]: nowSteadyMs } };
 }

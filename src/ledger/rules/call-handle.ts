@@ -116,7 +116,7 @@ export const endCallHandle = (handle: CallHandle, end: CallHandleEnd, endedAtMs:
  * Cancels a call handle. If nothing was sent for its record, the call handle ends at once. If something was sent, the
  * call handle ends when the record's status is `waiting` again.
  */
-export function cancelledHandle(
+export function cancelCallHandle(
   handle: CallHandle,
   target: CallHandleTarget | null,
   atMs: number,

@@ -1,6 +1,6 @@
 /** Decides which creates and tasks hold a place in flight, and until when. Pure. */
 import type { ProcessId } from "../../process-id.ts";
-import { MAX_IN_FLIGHT_MS } from "../durations.ts";
+import { MAX_TASK_LIFETIME_MS } from "../durations.ts";
 import type { InFlightState, RecordStatus } from "../record.ts";
 import type { ApiKeyState } from "./api-key-state.ts";
 
@@ -20,35 +20,35 @@ const NO_PLACE: InFlightPlace = { state: null, sinceSteadyMs: null, owner: null 
 export interface PlaceDurations {
   /** How long an unanswered create keeps its place after its process was last seen alive. */
   readonly unansweredPlaceTtlMs: number;
-  readonly windowMs: number;
+  readonly limitWindowMs: number;
 }
 
 /** Returns the time at which a place in flight expires. The place becomes free earlier if its task ends earlier. */
-function placeEndMs(
+function placeExpiryMs(
   { state: inFlightState, sinceSteadyMs, owner }: InFlightPlace,
   { heartbeats }: ApiKeyState,
-  { unansweredPlaceTtlMs, windowMs }: PlaceDurations,
-  nowMs: number,
+  { unansweredPlaceTtlMs, limitWindowMs }: PlaceDurations,
+  nowSteadyMs: number,
 ): number {
   // A date in the future was written before the steady clock restarted. Count from the present time instead.
-  const startMs = Math.min(sinceSteadyMs ?? nowMs, nowMs);
-  if (inFlightState === "accepted") return startMs + MAX_IN_FLIGHT_MS;
+  const startMs = Math.min(sinceSteadyMs ?? nowSteadyMs, nowSteadyMs);
+  if (inFlightState === "accepted") return startMs + MAX_TASK_LIFETIME_MS;
   const seenAtMs = Math.max(startMs, owner === null ? startMs : (heartbeats[owner] ?? startMs));
   // Free the place after a maximum time even if heartbeats continue, because a living process may have given up on the
   // create.
-  return Math.min(seenAtMs + unansweredPlaceTtlMs, startMs + windowMs + unansweredPlaceTtlMs);
+  return Math.min(seenAtMs + unansweredPlaceTtlMs, startMs + limitWindowMs + unansweredPlaceTtlMs);
 }
 
 /** Returns the times at which the occupied places in flight expire, the soonest first. */
-export function placeEndsMs(
+export function listPlaceExpiriesMs(
   places: readonly InFlightPlace[],
   state: ApiKeyState,
   durations: PlaceDurations,
-  nowMs: number,
+  nowSteadyMs: number,
 ): number[] {
   return places
-    .map((place) => placeEndMs(place, state, durations, nowMs))
-    .filter((endMs) => endMs > nowMs)
+    .map((place) => placeExpiryMs(place, state, durations, nowSteadyMs))
+    .filter((endMs) => endMs > nowSteadyMs)
     .sort((one, other) => one - other);
 }
 
@@ -57,9 +57,9 @@ export function hasLongExpired(
   place: InFlightPlace,
   state: ApiKeyState,
   durations: PlaceDurations,
-  nowMs: number,
+  nowSteadyMs: number,
 ): boolean {
-  return placeEndMs(place, state, durations, nowMs) <= nowMs - MAX_IN_FLIGHT_MS;
+  return placeExpiryMs(place, state, durations, nowSteadyMs) <= nowSteadyMs - MAX_TASK_LIFETIME_MS;
 }
 
 /**

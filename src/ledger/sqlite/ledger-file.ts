@@ -16,7 +16,7 @@ import {
 import { dirname, join } from "node:path";
 import type * as NodeSqlite from "node:sqlite";
 import { systemReason } from "../../files/file-error.ts";
-import { SCHEMA_VERSION, TABLES } from "../store/schema.ts";
+import { SCHEMA_STATEMENTS, SCHEMA_VERSION } from "../store/schema.ts";
 import { damagedFileError, unusableFolderError } from "./sqlite-errors.ts";
 
 /** Marks the file as this program's ("AuGM"), so that the program never writes into another program's database. */
@@ -96,7 +96,7 @@ function createFile(sqlite: typeof NodeSqlite, file: string): void {
       // Write everything before the write-ahead log is enabled. With the log, the data would reach the file only when
       // the database is closed, and SQLite does not report a full disk on closing.
       db.exec(
-        `PRAGMA synchronous = FULL; BEGIN; ${TABLES.join("; ")};
+        `PRAGMA synchronous = FULL; BEGIN; ${SCHEMA_STATEMENTS.join("; ")};
          PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`,
       );
       db.exec("PRAGMA journal_mode = WAL");

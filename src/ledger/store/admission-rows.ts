@@ -103,10 +103,10 @@ export const freePlace = (keyId: string, recordId: string): Statement =>
  * Sets the date of a place in flight to now. Used for dates in the future, which must have been written before the
  * steady clock restarted.
  */
-export const clampPlace = (keyId: string, recordId: string, nowMs: number): Statement =>
+export const clampPlace = (keyId: string, recordId: string, nowSteadyMs: number): Statement =>
   sql(
     "UPDATE agm_records SET in_flight_since_steady_ms = ? WHERE key_id = ? AND record_id = ?",
-    nowMs,
+    nowSteadyMs,
     keyId,
     recordId,
   );

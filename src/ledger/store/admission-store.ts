@@ -5,8 +5,8 @@ import type { RecordRow } from "../record.ts";
 import {
   type Admission,
   type AdmissionLimits,
+  decideAdmission,
   isRepeatedAdmission,
-  judgeAdmission,
 } from "../rules/admission.ts";
 import {
   type ApiKeyState,
@@ -18,7 +18,7 @@ import {
 } from "../rules/api-key-state.ts";
 import { billedCredits } from "../rules/bill.ts";
 import { isCallHandleWanted } from "../rules/call-handle.ts";
-import { renewedLease } from "../rules/lease.ts";
+import { renewLease } from "../rules/lease.ts";
 import { hasLongExpired } from "../rules/places.ts";
 import { lastBucketBefore, SPEND_RETENTION_MS } from "../rules/spend.ts";
 import {
@@ -31,7 +31,7 @@ import {
   selectSpentCredits,
 } from "./admission-rows.ts";
 import type { LedgerTransactions } from "./ledger-transactions.ts";
-import { addToBill, narrationLimit } from "./narration-rows.ts";
+import { addToBill, parseAdmissionFields } from "./narration-rows.ts";
 import { dropRefused, saveRow } from "./record-rows.ts";
 import type { SqlEngine } from "./sql-engine.ts";
 import type { Viewer } from "./viewer.ts";
@@ -74,10 +74,18 @@ export class AdmissionStore {
     this.#options = options;
   }
 
-  /** Asks {@link judgeAdmission}. If the create is admitted, takes the slot and writes the record. */
+  /** Asks {@link decideAdmission}. If the create is admitted, takes the slot and writes the record. */
   admit(request: AdmitRequest): Promise<Admission> {
     const { transactions, viewer, processId } = this.#options;
-    const { after, expectedRevision, sendId, budget, windowMs, narrationId, isForHandles = false } = request;
+    const {
+      after,
+      expectedRevision,
+      sendId,
+      budget,
+      limitWindowMs,
+      narrationId,
+      isForHandles = false,
+    } = request;
     const { keyId, recordId, workId } = after;
     const wallMs = this.#options.wallMs();
     const lastBucket = lastBucketBefore(wallMs, budget?.windowMs ?? 0);
@@ -86,14 +94,14 @@ export class AdmissionStore {
       locksOrigin: budget !== null,
       narrationId,
       load: selectAdmission(viewer, after, narrationId, lastBucket),
-      decide: (rows, before, nowMs, narration) => {
+      decide: (rows, before, nowSteadyMs, narration) => {
         const { loaded, otherPlaces, countedCredits, openHandles, bill } = parseLoadedAdmission(
           rows,
           recordId,
           lastBucket,
         );
         const { stored } = loaded;
-        const state = withoutOldSlots(before, windowMs, nowMs);
+        const state = withoutOldSlots(before, limitWindowMs, nowSteadyMs);
         const facts = {
           record: stored,
           state,
@@ -105,7 +113,7 @@ export class AdmissionStore {
             narrationId === null
               ? null
               : {
-                  ...narrationLimit(narration?.state ?? ""),
+                  ...parseAdmissionFields(narration?.state ?? ""),
                   lease: narration?.lease ?? null,
                   billedCredits: billedCredits(bill, keyId, workLookupKey(workId)),
                 },
@@ -117,22 +125,22 @@ export class AdmissionStore {
           after: { value: after.value, spendCredits: after.spend?.credits ?? 0 },
           limits: request,
         };
-        const result = judgeAdmission(requested, facts, nowMs);
+        const result = decideAdmission(requested, facts, nowSteadyMs);
         const clamped = otherPlaces
-          .filter(({ place }) => (place.sinceSteadyMs ?? 0) > nowMs)
-          .map((otherPlace) => clampPlace(keyId, otherPlace.recordId, nowMs));
+          .filter(({ place }) => (place.sinceSteadyMs ?? 0) > nowSteadyMs)
+          .map((otherPlace) => clampPlace(keyId, otherPlace.recordId, nowSteadyMs));
         if (result.kind !== "admitted" || isRepeatedAdmission(requested, facts)) {
           return { result, save: clamped };
         }
-        const lapsed = otherPlaces.filter(({ place }) => hasLongExpired(place, state, request, nowMs));
+        const lapsed = otherPlaces.filter(({ place }) => hasLongExpired(place, state, request, nowSteadyMs));
         return {
           result,
-          state: withSlot(state, { sendId, owner: processId }, nowMs),
+          state: withSlot(state, { sendId, owner: processId }, nowSteadyMs),
           save: [
             ...saveRow(loaded, after, {
               // Each send restarts the time in flight.
-              place: { state: after.inFlightState, sinceSteadyMs: nowMs, owner: processId },
-              lease: renewedLease(stored?.lease ?? null, processId, nowMs),
+              place: { state: after.inFlightState, sinceSteadyMs: nowSteadyMs, owner: processId },
+              lease: renewLease(stored?.lease ?? null, processId, nowSteadyMs),
             }),
             ...(narrationId === null ? [] : [addToBill(viewer, narrationId, workLookupKey(workId))]),
             ...clamped,
@@ -155,21 +163,21 @@ export class AdmissionStore {
 
   /** Releases a slot and records how its create ended. */
   releaseSlot(slot: SlotRelease): Promise<void> {
-    return this.#changeState((state, nowMs) => withReleasedSlot(state, slot, nowMs));
+    return this.#changeState((state, nowSteadyMs) => withReleasedSlot(state, slot, nowSteadyMs));
   }
 
   /**
    * Pauses the creates of every process for `ms` milliseconds. If a running pause ends later, keeps the running pause.
    */
   pause(ms: number): Promise<void> {
-    return this.#changeState((state, nowMs) => withPause(state, ms, nowMs));
+    return this.#changeState((state, nowSteadyMs) => withPause(state, ms, nowSteadyMs));
   }
 
-  #changeState(change: (state: ApiKeyState, nowMs: number) => ApiKeyState): Promise<void> {
+  #changeState(change: (state: ApiKeyState, nowSteadyMs: number) => ApiKeyState): Promise<void> {
     return this.#options.transactions.run({
       durability: "process_kill",
       load: [],
-      decide: (_rows, state, nowMs) => ({ result: undefined, state: change(state, nowMs) }),
+      decide: (_rows, state, nowSteadyMs) => ({ result: undefined, state: change(state, nowSteadyMs) }),
     });
   }
 }

@@ -3,7 +3,7 @@ import {
   type CallHandle,
   type CallHandleDraft,
   type CallHandleEnd,
-  cancelledHandle,
+  cancelCallHandle,
   endCallHandle,
   findOrCreateCallHandle,
   isCallHandleWanted,
@@ -62,14 +62,14 @@ export class CallHandleStore {
   }
 
   /**
-   * Cancels a call handle of a record, see {@link cancelledHandle}.
+   * Cancels a call handle of a record, see {@link cancelCallHandle}.
    *
    * @returns the call handle as stored now
    */
   cancel(handle: CallHandle, atMs: number): Promise<CallHandle> {
     const { keyId, targetId } = handle;
     return this.#change(handle, selectRow({ keyId, recordId: targetId }), (stored, rows) =>
-      cancelledHandle(stored, parseCallHandleTarget(parseLoadedRow(rows).stored?.value), atMs),
+      cancelCallHandle(stored, parseCallHandleTarget(parseLoadedRow(rows).stored?.value), atMs),
     );
   }
 

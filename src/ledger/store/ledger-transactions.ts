@@ -20,7 +20,7 @@ export interface LedgerTransaction<T> {
   decide(
     rows: readonly Rows[],
     state: ApiKeyState,
-    nowMs: number,
+    nowSteadyMs: number,
     narration: NarrationRow | null,
   ): { readonly result: T; readonly save?: readonly Statement[]; readonly state?: ApiKeyState };
 }

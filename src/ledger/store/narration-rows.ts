@@ -34,7 +34,10 @@ const limitSchema = z.looseObject({ status: z.string(), maxCredits: z.number().n
  * Reads a narration's `max_credits` from its state, and whether the narration is wanted. A narration with an unreadable
  * state counts as not wanted.
  */
-export function narrationLimit(state: string): { readonly isWanted: boolean; readonly maxCredits: number } {
+export function parseAdmissionFields(state: string): {
+  readonly isWanted: boolean;
+  readonly maxCredits: number;
+} {
   try {
     const { status, maxCredits } = limitSchema.parse(JSON.parse(state));
     return { isWanted: status === "running", maxCredits: maxCredits ?? 0 };

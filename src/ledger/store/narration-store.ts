@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { ProcessId } from "../../process-id.ts";
 import { type BillLine, billByWork } from "../rules/bill.ts";
 import type { CallHandle } from "../rules/call-handle.ts";
-import { acquiredLease, leaseOwner } from "../rules/lease.ts";
+import { acquireLease, leaseOwner } from "../rules/lease.ts";
 import { handleRows, saveHandle, selectOpenHandles } from "./call-handle-rows.ts";
 import {
   billLines,
@@ -47,7 +47,7 @@ export interface NarrationLeaseRequest {
   readonly narrationId: string;
   readonly leaseTtlMs: number;
   /** A lease owner that is known to be dead. Its lease is taken over at once. */
-  readonly replacing?: ProcessId | undefined;
+  readonly deadOwner?: ProcessId | undefined;
 }
 
 export interface NarrationStoreOptions {
@@ -98,8 +98,8 @@ export class NarrationStore {
   }
 
   read(narrationId: string): Promise<ReadNarration | undefined> {
-    return this.#decide(narrationId, "process_kill", (row, nowMs, handles) => ({
-      result: row === undefined ? undefined : { ...toStoredNarration(row, nowMs), handles },
+    return this.#decide(narrationId, "process_kill", (row, nowSteadyMs, handles) => ({
+      result: row === undefined ? undefined : { ...toStoredNarration(row, nowSteadyMs), handles },
     }));
   }
 
@@ -139,11 +139,19 @@ export class NarrationStore {
    *
    * @returns the owner of the lease now; `null` if there is no such narration
    */
-  acquireLease({ narrationId, leaseTtlMs, replacing }: NarrationLeaseRequest): Promise<ProcessId | null> {
+  acquireLease({
+    narrationId,
+    leaseTtlMs,
+    deadOwner: replacing,
+  }: NarrationLeaseRequest): Promise<ProcessId | null> {
     const { processId } = this.#options;
-    return this.#decide(narrationId, "process_kill", (row, nowMs) => {
+    return this.#decide(narrationId, "process_kill", (row, nowSteadyMs) => {
       if (row === undefined) return { result: null };
-      const acquired = acquiredLease(row.lease, { owner: processId, ttlMs: leaseTtlMs, replacing }, nowMs);
+      const acquired = acquireLease(
+        row.lease,
+        { owner: processId, ttlMs: leaseTtlMs, replacing },
+        nowSteadyMs,
+      );
       const isSame =
         acquired.renewedSteadyMs === row.lease?.renewedSteadyMs && acquired.owner === row.lease.owner;
       return { result: acquired.owner, save: isSame ? [] : [saveNarrationLease(row, acquired)] };
@@ -193,7 +201,7 @@ export class NarrationStore {
     durability: "power_cut" | "process_kill",
     decide: (
       row: NarrationRow | undefined,
-      nowMs: number,
+      nowSteadyMs: number,
       handles: readonly CallHandle[],
     ) => { readonly result: T; readonly save?: readonly Statement[] },
   ): Promise<T> {
@@ -213,10 +221,10 @@ export class NarrationStore {
 
 const toStoredNarration = (
   { narrationId, revision, state, lease }: NarrationRow,
-  nowMs: number,
+  nowSteadyMs: number,
 ): StoredNarration => ({
   narrationId,
   revision,
   state,
-  leaseOwner: leaseOwner(lease, nowMs),
+  leaseOwner: leaseOwner(lease, nowSteadyMs),
 });

@@ -14,7 +14,7 @@ export const SCHEMA_VERSION = 8;
  *   contain a long text.
  * - `value` is the last column, so that SQLite reads the other columns without reading through a long text.
  */
-export const TABLES: readonly string[] = [
+export const SCHEMA_STATEMENTS: readonly string[] = [
   `CREATE TABLE agm_origins (origin TEXT NOT NULL PRIMARY KEY)`,
   `CREATE TABLE agm_api_keys (key_id TEXT NOT NULL PRIMARY KEY, origin TEXT NOT NULL, state TEXT NOT NULL)`,
   `CREATE TABLE agm_machine_keys (

@@ -1,5 +1,5 @@
 /** Keeps chosen retakes when a text is edited, for the parts that the edit does not change. */
-import { canonicalInput } from "../../generation/canonical-input.ts";
+import { canonicalizeInput } from "../../generation/canonical-input.ts";
 import { partInput } from "./narration-id.ts";
 import type { NarrationRepository } from "./narration-repository.ts";
 import type { NarrationState, StoredPart, StoredPlan } from "./narration-state.ts";
@@ -12,7 +12,7 @@ const MAX_SEARCHED_NARRATIONS = 20;
 
 /** Returns two strings by which equal parts are found: the input of the part, and the input with the start time. */
 function keysOf(plan: StoredPlan, part: StoredPart): readonly [input: string, timed: string] {
-  const input = canonicalInput(partInput(plan, part));
+  const input = canonicalizeInput(partInput(plan, part));
   return [input, `${input} at ${part.startSeconds}`];
 }
 

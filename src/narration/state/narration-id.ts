@@ -1,7 +1,7 @@
 /** Derives the id of a narration: equal text, settings, pauses and files at one origin make the same narration. */
 import { createHash } from "node:crypto";
 import type { AudioInput } from "../../contract/audio-input.ts";
-import { canonicalInput } from "../../generation/canonical-input.ts";
+import { canonicalizeInput } from "../../generation/canonical-input.ts";
 import { PLAN_VERSION } from "../text/plan.ts";
 import type { StoredPart, StoredPlan } from "./narration-state.ts";
 
@@ -29,7 +29,7 @@ export function deriveNarrationId(origin: string, plan: StoredPlan): string {
   add(`${PLAN_VERSION}`);
   add(plan.files);
   for (const part of plan.parts) {
-    add(canonicalInput(partInput(plan, part)));
+    add(canonicalizeInput(partInput(plan, part)));
     add(`${part.pauseAfterSeconds} ${part.section}`);
     if (part.startSeconds !== undefined) add(`at ${part.startSeconds}`);
   }

@@ -162,7 +162,7 @@ export class NarrationRepository {
     const current = await this.#store.acquireLease({ narrationId, leaseTtlMs });
     if (current === processId) return true;
     if (current === null || !isProcessGone(current)) return false;
-    return (await this.#store.acquireLease({ narrationId, leaseTtlMs, replacing: current })) === processId;
+    return (await this.#store.acquireLease({ narrationId, leaseTtlMs, deadOwner: current })) === processId;
   }
 
   async release(narrationId: string): Promise<void> {

@@ -30,7 +30,7 @@ export function partRequest(
 ): PartRequest {
   const planned = plan.parts[part];
   if (planned === undefined) throw new RangeError(`a plan of ${plan.parts.length} parts has no part ${part}`);
-  const written = planned.respelledText === undefined ? {} : { writtenPrompt: planned.text };
+  const written = planned.respelledText === undefined ? {} : { originalPrompt: planned.text };
   const speed = chosenSpeed(state, part);
   const input = { ...partInput(plan, planned), ...(speed === undefined ? {} : { speed }) };
   return { input, ...written, take: chosenTake(state, part) };

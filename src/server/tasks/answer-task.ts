@@ -46,9 +46,9 @@ export async function answerTask(
     if (handle.kind === "narration") {
       return await answer(taskRequest, (await deps.tools.narrations()).callHandleOperations, renderNarration);
     }
-    // `isFirstSuccess` returns true for every request, so that repeated requests get the same result.
+    // `claimFirstSuccess` returns true for every request, so that repeated requests get the same result.
     return await answer(taskRequest, callHandleOperations, (view) =>
-      renderTask(view, { isFirstSuccess: () => true }),
+      renderTask(view, { claimFirstSuccess: () => true }),
     );
   } catch (thrown) {
     if (thrown instanceof ProtocolError) throw thrown;

@@ -2,8 +2,8 @@
 import { rm } from "node:fs/promises";
 import type { AudioInput } from "../../../src/contract/audio-input.ts";
 import { VOICE_IDS } from "../../../src/contract/voices.ts";
-import { canonicalInput } from "../../../src/generation/canonical-input.ts";
-import { idempotencyKey } from "../../../src/ledger/identity.ts";
+import { canonicalizeInput } from "../../../src/generation/canonical-input.ts";
+import { deriveIdempotencyKey } from "../../../src/ledger/identity.ts";
 import type { Random } from "./random.ts";
 
 export interface Asked {
@@ -25,7 +25,7 @@ export interface Report {
 
 /** The idempotency key of one attempt at a request. */
 export function keyOf(asked: Asked, attempt: number): string {
-  return idempotencyKey(canonicalInput(asked.input), asked.take, attempt);
+  return deriveIdempotencyKey(canonicalizeInput(asked.input), asked.take, attempt);
 }
 
 const WORDS = [

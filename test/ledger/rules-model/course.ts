@@ -413,7 +413,7 @@ class Run {
           sendId,
           narrationId: null,
           maxCreates: MAX_CREATES,
-          windowMs: WINDOW_MS,
+          limitWindowMs: WINDOW_MS,
           maxInFlight: MAX_IN_FLIGHT,
           unansweredPlaceTtlMs: LAPSE_MS,
           budget: budget === null ? null : { credits: budget, windowMs: BUDGET_WINDOW_MS },

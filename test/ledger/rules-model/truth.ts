@@ -1,7 +1,7 @@
 /**
  * What really happened in a course, on a clock that never restarts. Every answer of the ledger is compared with it.
  */
-import { MAX_IN_FLIGHT_MS, SPEND_BUCKET_MS } from "../../../src/ledger/durations.ts";
+import { MAX_TASK_LIFETIME_MS, SPEND_BUCKET_MS } from "../../../src/ledger/durations.ts";
 import type { LeaseAnswer, RecordWriteAnswer } from "../../../src/ledger/ledger-store.ts";
 import { type InFlightState, inFlightStateOf, type TaskRecord } from "../../../src/ledger/record.ts";
 import type { Admission } from "../../../src/ledger/rules/admission.ts";
@@ -345,7 +345,7 @@ export class Truth {
     const atMs = latest(`place ${record.recordId}`, flight.atMs);
     if (flight.kind === "accepted") {
       // A task that is seen again after its place has expired takes a place again.
-      return (isStrictest ? Math.max(atMs, statusAtMs) : atMs) + MAX_IN_FLIGHT_MS;
+      return (isStrictest ? Math.max(atMs, statusAtMs) : atMs) + MAX_TASK_LIFETIME_MS;
     }
     const beat = this.#heartbeats.get(flight.owner);
     const seenMs = Math.max(atMs, beat === undefined ? atMs : latest(`state ${key}`, beat.atMs));

@@ -164,7 +164,7 @@ export class Desk {
       expectedRevision: before.revision,
       sendId,
       maxCreates: 1000,
-      windowMs: MINUTE_MS,
+      limitWindowMs: MINUTE_MS,
       maxInFlight: 1000,
       unansweredPlaceTtlMs: LAPSE_MS,
       budget: null,

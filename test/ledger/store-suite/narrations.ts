@@ -55,7 +55,7 @@ export function narrationsSuite(bench: () => StoreBench, newDesk: () => Desk): v
       expect(await other.acquireLease(claim)).toBe("one");
       expect((await other.read(claim.narrationId))?.leaseOwner).toBe("one");
       await other.release(claim.narrationId);
-      expect(await other.acquireLease({ ...claim, replacing: "one" })).toBe("other");
+      expect(await other.acquireLease({ ...claim, deadOwner: "one" })).toBe("other");
       expect(await one.acquireLease(claim)).toBe("other");
       await other.release(claim.narrationId);
       expect(await one.acquireLease(claim)).toBe("one");
