@@ -39,9 +39,9 @@ for (let first = 1; first <= copies; first += COPIES_A_TRANSACTION) {
   const bucket = `real.spend_bucket - n * ${BUCKETS_A_DAY} / ${copies}`;
   const statements = [
     `${numbers} INSERT INTO agm_records (key_id, record_id, origin, status, is_open, is_listed, created_at_ms, revision,
-         spend_bucket, spend_credits, value)
+         spend_bucket, spend_credits, record_json)
        SELECT key_id, 'copy-' || n, origin, status, is_open, is_listed, created_at_ms - n * ${DAY_MS / copies}, revision,
-         ${bucket}, spend_credits, replace(value, record_id, 'copy-' || n)
+         ${bucket}, spend_credits, replace(record_json, record_id, 'copy-' || n)
        FROM numbers CROSS JOIN agm_records AS real ${ofOldest}`,
     `${numbers} INSERT INTO agm_lookup_keys (lookup_key, key_id, record_id)
        SELECT lookup_key || '-' || n, key_id, 'copy-' || n FROM numbers CROSS JOIN agm_lookup_keys AS real ${ofOldest}`,

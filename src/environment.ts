@@ -51,16 +51,16 @@ export function absoluteFolder(
   if (isBelowHome && home === null) return null;
   const expanded = isBelowHome ? joinFor(platform)(home ?? "", text.slice(1)) : text;
   if (!isFullyQualifiedPath(expanded, platform) || expanded.includes("\0")) return null;
-  return platform === "win32" ? asWindowsReads(expanded) : expanded;
+  return platform === "win32" ? stripTrailingDotsAndSpaces(expanded) : expanded;
 }
 
 /** Removes trailing dots and spaces on Windows. Node keeps them and creates folders that other programs cannot open. */
-function asWindowsReads(path: string): string {
+function stripTrailingDotsAndSpaces(path: string): string {
   return path.startsWith("\\\\?\\") ? path : path.replace(/([^\\/. ])[. ]+(?=[\\/]|$)/g, "$1");
 }
 
 /** The platform's folder for program state; `null` if the environment has no absolute path for it. */
-export function defaultStateFolder(
+export function defaultStateDir(
   env: Environment,
   platform: NodeJS.Platform,
   home: string | null,
@@ -79,10 +79,10 @@ export function defaultStateFolder(
 }
 
 /** Finds the state folder before the settings are validated; `null` if there is none or the given folder is invalid. */
-export function stateFolder(env: Environment): string | null {
+export function resolveStateDir(env: Environment): string | null {
   const home = homeFolder();
   const stateDir = readVariable(env, "AUDIO_STATE_DIR");
   return stateDir === undefined
-    ? defaultStateFolder(env, process.platform, home)
+    ? defaultStateDir(env, process.platform, home)
     : absoluteFolder(stateDir, home);
 }

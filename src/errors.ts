@@ -29,7 +29,7 @@ export const parseErrorCode = (text: string): ErrorCode =>
     : (LOCAL_ERROR_CODES.find((code) => code === text) ?? "unexpected_response");
 
 /** Facts about a failure besides code and message; absent means unknown or not applicable. */
-export interface FailureFacts {
+export interface AudioErrorOptions {
   readonly httpStatus?: number | undefined;
   /** Whether the same call can succeed later without any change. */
   readonly retryable?: boolean | undefined;
@@ -52,7 +52,7 @@ export class AudioError extends Error {
   readonly idempotencyKey: string | undefined;
   readonly remedy: string | undefined;
 
-  constructor(code: ErrorCode, message: string, facts: FailureFacts = {}) {
+  constructor(code: ErrorCode, message: string, facts: AudioErrorOptions = {}) {
     super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
     this.code = code;
     this.httpStatus = facts.httpStatus;

@@ -6,7 +6,7 @@ import { mkdirSync, realpathSync } from "node:fs";
 import module from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { stateFolder } from "./environment.ts";
+import { resolveStateDir } from "./environment.ts";
 
 const REQUIRED_MAJOR = 22;
 const REQUIRED_MINOR = 19;
@@ -47,7 +47,7 @@ function commandArguments(args: string[]): string[] {
  * folder if it is missing, but not its parent, because a mere start should create no other folders.
  */
 function cacheCompiledCode(): void {
-  const state = stateFolder(process.env);
+  const state = resolveStateDir(process.env);
   if (state === null) return;
   const cache = join(state, "compile-cache");
   try {

@@ -18,7 +18,7 @@ export function setMachineId(id: string): void {
  * Returns strings that identify this machine. On Linux, they also identify the boot and the namespace of process
  * numbers, so a container counts as another machine.
  */
-function machineMarks(): string[] {
+function machineIdentifiers(): string[] {
   if (process.platform === "linux") {
     try {
       return [readFileSync("/proc/sys/kernel/random/boot_id", "utf8"), readlinkSync("/proc/self/ns/pid")];
@@ -35,8 +35,8 @@ function machineMarks(): string[] {
 
 let knownTag: string | undefined;
 
-function machineTag(): string {
-  knownTag ??= createHash("sha256").update(JSON.stringify(machineMarks())).digest("hex").slice(0, 16);
+function machineHash(): string {
+  knownTag ??= createHash("sha256").update(JSON.stringify(machineIdentifiers())).digest("hex").slice(0, 16);
   return knownTag;
 }
 
@@ -48,21 +48,21 @@ export type ProcessId = string;
  * reused.
  */
 export function createProcessId(): ProcessId {
-  return `${machineTag()}.${process.pid}.${randomBytes(6).toString("hex")}`;
+  return `${machineHash()}.${process.pid}.${randomBytes(6).toString("hex")}`;
 }
 
 /**
  * Whether the process ran on this machine and has certainly ended. False after the reboot of a Linux machine, because
  * the rebooted machine counts as another machine.
  */
-export const isProcessGone = (processId: ProcessId): boolean => findProcessState(processId) === "ended";
+export const isProcessDead = (processId: ProcessId): boolean => findProcessState(processId) === "ended";
 
 /** True only if the process runs on this machine. */
 export const isProcessHere = (processId: ProcessId): boolean => findProcessState(processId) === "runs";
 
 function findProcessState(processId: ProcessId): "runs" | "ended" | "elsewhere" {
   const match = /^([0-9a-f]{16})\.([1-9]\d{0,9})\.[0-9a-f]{12}$/.exec(processId);
-  if (match === null || match[1] !== machineTag()) return "elsewhere";
+  if (match === null || match[1] !== machineHash()) return "elsewhere";
   try {
     process.kill(Number(match[2]), 0);
     return "runs";

@@ -72,10 +72,10 @@ export async function downloadInto(
   signal.throwIfAborted();
   const transfer = new Transfer(sink, open, options);
   const pauseMs = options.pauseMs ?? ((breaks, error) => pauseAfterBreakMs(error, breaks, Math.random));
-  const stretchBytes = (options.minProgress ?? MIN_PROGRESS).bytes;
+  const progressBytes = (options.minProgress ?? MIN_PROGRESS).bytes;
   let failuresAtOneOffset = 0;
   let slowFailures = 0;
-  let stretchFrom = 0;
+  let progressFrom = 0;
   for (;;) {
     const furthestBefore = transfer.furthestBytes;
     const failure = await transfer.requestRest();
@@ -83,8 +83,8 @@ export async function downloadInto(
     const furthest = transfer.furthestBytes;
     failuresAtOneOffset = furthest > furthestBefore ? 1 : failuresAtOneOffset + 1;
     slowFailures += 1;
-    if (furthest - stretchFrom >= stretchBytes) {
-      stretchFrom = furthest;
+    if (furthest - progressFrom >= progressBytes) {
+      progressFrom = furthest;
       slowFailures = 1;
     }
     if (failuresAtOneOffset > MAX_FAILURES_AT_ONE_OFFSET) throw failure;
@@ -150,7 +150,7 @@ class Transfer {
     }
     try {
       this.#options.signal.throwIfAborted();
-      if (!this.#fits(response)) {
+      if (!this.#continuesSink(response)) {
         if (this.#sink.size > 0) await this.#startOver();
         // The sink is now empty, so a body that begins at offset 0 fits. Any other body has to be requested again.
         if (response.start !== 0)
@@ -158,16 +158,16 @@ class Transfer {
       }
       this.#totalBytes = response.totalBytes ?? this.#totalBytes;
       this.#refuseTooLarge(this.#totalBytes ?? 0);
-      const failure = await this.#pour(response.body);
+      const failure = await this.#writeBody(response.body);
       if (failure !== null) return await this.#afterFailure(failure);
-      return this.#judgeEnd(response);
+      return this.#checkComplete(response);
     } finally {
       response.discard();
     }
   }
 
   /** Whether an answer continues exactly at the end of the sink, and its audio has the known size. */
-  #fits(response: ContentResponse): boolean {
+  #continuesSink(response: ContentResponse): boolean {
     const isSameAudio =
       response.totalBytes === null || this.#totalBytes === null || response.totalBytes === this.#totalBytes;
     return response.start === this.#sink.size && isSameAudio;
@@ -179,7 +179,7 @@ class Transfer {
    * @returns the error that broke the body, or `null` at its end
    * @throws errors of the sink, `too_large`, or the reason of the abort
    */
-  async #pour(body: AsyncIterable<Uint8Array>): Promise<unknown> {
+  async #writeBody(body: AsyncIterable<Uint8Array>): Promise<unknown> {
     const { clock, signal, minProgress = MIN_PROGRESS } = this.#options;
     const chunks = body[Symbol.asyncIterator]();
     let leftMs = minProgress.withinMs;
@@ -214,7 +214,7 @@ class Transfer {
     }
   }
 
-  #judgeEnd(response: ContentResponse): AudioError | null {
+  #checkComplete(response: ContentResponse): AudioError | null {
     const sizeBytes = this.#sink.size;
     if (sizeBytes === 0) return emptyAudioError();
     if (this.#totalBytes !== null) {

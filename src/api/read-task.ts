@@ -85,7 +85,7 @@ function statusIn(body: unknown, guard: KeyGuard): Pick<ObservedTask, "status" |
   if (parsedStatus.success) return { status: parsedStatus.data };
   return {
     status: "queued",
-    unknownStatus: typeof statedStatus === "string" ? guard.reason(statedStatus) : "",
+    unknownStatus: typeof statedStatus === "string" ? guard.sanitizeReason(statedStatus) : "",
   };
 }
 
@@ -115,8 +115,8 @@ export function readTask(body: unknown, guard: KeyGuard): ObservedTask | null {
       error === undefined
         ? null
         : {
-            code: ERROR_CODE.test(error.code) && !guard.holdsKey(error.code) ? error.code : "unknown",
-            message: guard.reason(error.message),
+            code: ERROR_CODE.test(error.code) && !guard.containsKey(error.code) ? error.code : "unknown",
+            message: guard.sanitizeReason(error.message),
           },
     deviations: findDeviations(body),
   };

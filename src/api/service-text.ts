@@ -68,7 +68,7 @@ export function cleanServiceText(text: string, limit: number = MAX_SERVICE_TEXT_
  * Returns the service's reason, cleaned; `""` if it is missing or withheld. Looks for a prompt injection in the first
  * {@link MAX_READ_CODE_POINTS} code points, which is more of the text than it returns.
  */
-export function serviceReason(text: string): string {
+export function sanitizeReason(text: string): string {
   return readsLikeError(cleanServiceText(text, MAX_READ_CODE_POINTS)) ? cleanServiceText(text) : "";
 }
 
@@ -82,16 +82,16 @@ export function quoteServiceText(text: string): string {
 
 /** Removes the API key from the service's texts. */
 export interface KeyGuard {
-  /** Returns {@link serviceReason} without the key. */
-  readonly reason: (text: string) => string;
-  readonly holdsKey: (text: string) => boolean;
+  /** Returns {@link sanitizeReason} without the key. */
+  readonly sanitizeReason: (text: string) => string;
+  readonly containsKey: (text: string) => boolean;
 }
 
 export function createKeyGuard(apiKey: string): KeyGuard {
   const redact = createRedact([apiKey]);
   return {
     // Remove invisible characters before redacting, because they could hide a key.
-    reason: (text) => serviceReason(redact(cleanServiceText(text, MAX_READ_CODE_POINTS))),
-    holdsKey: createDetector([apiKey]),
+    sanitizeReason: (text) => sanitizeReason(redact(cleanServiceText(text, MAX_READ_CODE_POINTS))),
+    containsKey: createDetector([apiKey]),
   };
 }

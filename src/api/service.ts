@@ -167,7 +167,7 @@ class HttpService implements ServiceClient {
    * @throws AudioError `invalid_request`
    */
   #taskPath(taskId: string): string {
-    if (isTaskId(taskId) && !this.#guard.holdsKey(taskId)) return `${GENERATIONS_PATH}/${taskId}`;
+    if (isTaskId(taskId) && !this.#guard.containsKey(taskId)) return `${GENERATIONS_PATH}/${taskId}`;
     throw new AudioError("invalid_request", "The task id does not have the form of an id.");
   }
 
@@ -183,7 +183,7 @@ class HttpService implements ServiceClient {
     if (task === null)
       throw unexpectedResponseError(response, "The service's answer is not a task with an id.", taskId);
     // Refuse an id that contains the API key, because the key would get into URLs, results and the ledger.
-    if (this.#guard.holdsKey(task.taskId)) {
+    if (this.#guard.containsKey(task.taskId)) {
       throw unexpectedResponseError(response, "The service's answer names a task by the API key.", taskId);
     }
     return task;
@@ -212,7 +212,7 @@ class HttpService implements ServiceClient {
       retryAfter: response.header("retry-after"),
       nowWallMs: this.#clock.wallMs(),
       taskId: taskId ?? this.#strayId(response, body),
-      clean: this.#guard.reason,
+      clean: this.#guard.sanitizeReason,
     });
     // If the connection broke and the status does not explain the failure, report the broken connection.
     return broken !== undefined && rejection.code === "unexpected_response" ? broken : rejection;
@@ -224,7 +224,7 @@ class HttpService implements ServiceClient {
   #strayId({ status }: HttpResponse, body: unknown): string | undefined {
     if (status < 200 || status >= 300) return undefined;
     const id = readTask(body, this.#guard)?.taskId;
-    return id === undefined || this.#guard.holdsKey(id) ? undefined : id;
+    return id === undefined || this.#guard.containsKey(id) ? undefined : id;
   }
 }
 

@@ -8,7 +8,7 @@ import { AudioError } from "../errors.ts";
 import { fileError } from "../files/file-error.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
 import { initMachineId } from "../ledger/machine-id.ts";
-import { createProcessId, isProcessGone } from "../process-id.ts";
+import { createProcessId, isProcessDead } from "../process-id.ts";
 import { configurationError } from "./configuration-error.ts";
 import { loadSandbox } from "./sandbox-loader.ts";
 import { CommandError } from "./usage.ts";
@@ -60,7 +60,7 @@ async function removeStaleFolders(parent: string): Promise<void> {
     const owner = /^sandbox-([0-9a-f.]+)-/.exec(name)?.[1];
     if (owner === undefined) continue;
     const path = join(parent, name);
-    if (isProcessGone(owner) || systemClock.wallMs() - (await lastChange(path)) > STALE_AFTER_MS) {
+    if (isProcessDead(owner) || systemClock.wallMs() - (await lastChange(path)) > STALE_AFTER_MS) {
       await rm(path, { recursive: true, force: true });
     }
   }

@@ -21,9 +21,9 @@ import { createRedact } from "../redaction.ts";
 import { taskRow } from "../tools/list-tasks.ts";
 import { isoWithOffset } from "../tools/local-time.ts";
 import { renderListedNarration } from "../tools/narration-row.ts";
+import { type PageEntry, renderAudioPage, TASKS_MARKER } from "./audio-page.ts";
 import { configurationError, findSecrets, requireOutputDir } from "./configuration-error.ts";
 import { printable, printableJson } from "./printable.ts";
-import { PAGE_MARKER, type PageEntry, tasksPage } from "./tasks-page.ts";
 import { commandError } from "./terminal-messages.ts";
 
 const MAX_TASKS = 100;
@@ -123,12 +123,12 @@ async function readListing(limit: number): Promise<Listing> {
   const ledger = await openLedger({ config, address, processId: createProcessId(), log, clock: systemClock });
   try {
     const listedTasks = await listRecordedTasks({ ledger, folder }, { status: null, query: null, limit });
-    const book = new NarrationRepository(ledger.store.narrations, () => systemClock.wallMs());
-    const entries = await book.newest(limit);
+    const narrationRepository = new NarrationRepository(ledger.store.narrations, () => systemClock.wallMs());
+    const entries = await narrationRepository.newest(limit);
     const narrations = await Promise.all(
       entries.map(async (entry) => ({
-        row: await listedNarration(book, entry, folder.root),
-        bill: await book.bill(entry.narrationId),
+        row: await listedNarration(narrationRepository, entry, folder.root),
+        bill: await narrationRepository.bill(entry.narrationId),
       })),
     );
     const all = [
@@ -165,8 +165,8 @@ export async function tasks(asJson: boolean, htmlFile?: string): Promise<void> {
     );
     if (htmlFile !== undefined) {
       const pageEntries = entries.slice(0, MAX_TASKS_ON_PAGE).map((entry) => entry.page);
-      const page = tasksPage(pageEntries, { hasOlder: entries.length > MAX_TASKS_ON_PAGE });
-      process.stdout.write(`Written: ${printable(await writeGeneratedPage(htmlFile, PAGE_MARKER, page))}\n`);
+      const page = renderAudioPage(pageEntries, { hasOlder: entries.length > MAX_TASKS_ON_PAGE });
+      process.stdout.write(`Written: ${printable(await writeGeneratedPage(htmlFile, TASKS_MARKER, page))}\n`);
       return;
     }
     const rows = entries.map(({ row }) => row);

@@ -9,9 +9,9 @@ import type { Generation } from "../generation/generation.ts";
 import { createLog } from "../log.ts";
 import { createRedact } from "../redaction.ts";
 import { isoWithOffset } from "../tools/local-time.ts";
+import { type PageEntry, renderAudioPage, VOICES_MARKER } from "./audio-page.ts";
 import { findSecrets } from "./configuration-error.ts";
 import { printable } from "./printable.ts";
-import { type PageEntry, tasksPage, VOICES_MARKER } from "./tasks-page.ts";
 import { commandError } from "./terminal-messages.ts";
 import { WorkflowProvider } from "./workflow-provider.ts";
 
@@ -93,7 +93,7 @@ export async function voices({ makesSamples, htmlFile }: VoicesCommand): Promise
       process.stdout.write(`${credits} credits were charged for samples now.\n`);
     }
     if (htmlFile !== undefined) {
-      const page = tasksPage(all.map(pageEntry), { marker: VOICES_MARKER, title: "Voices" });
+      const page = renderAudioPage(all.map(pageEntry), { marker: VOICES_MARKER, title: "Voices" });
       process.stdout.write(
         `Written: ${printable(await writeGeneratedPage(htmlFile, VOICES_MARKER, page))}\n`,
       );

@@ -14,13 +14,13 @@ const rulesFile = z.record(
   z.union([spelling, z.strictObject({ say: spelling, language: z.enum(LANGUAGES).optional() })]),
 );
 
-export interface Pronunciations {
+export interface LoadedPronunciations {
   readonly rules: readonly Pronunciation[];
   /** Words that can match no text; `doctor` reports them. */
   readonly unmatchableWords: readonly string[];
 }
 
-export const NO_PRONUNCIATIONS: Pronunciations = { rules: [], unmatchableWords: [] };
+export const NO_PRONUNCIATIONS: LoadedPronunciations = { rules: [], unmatchableWords: [] };
 
 const EXAMPLE = 'such as { "Nguyen": "Win", "C++": { "say": "C plus plus", "language": "en" } }';
 
@@ -29,7 +29,7 @@ const EXAMPLE = 'such as { "Nguyen": "Win", "C++": { "say": "C plus plus", "lang
  *
  * @returns the rules, or a clause that says what is wrong with the file
  */
-export function readPronunciations(path: string): Pronunciations | string {
+export function readPronunciations(path: string): LoadedPronunciations | string {
   const fileRead = readSmallFile(path);
   if ("issue" in fileRead) return fileRead.issue;
   let value: unknown;

@@ -2,7 +2,7 @@
 import { parseDecimal } from "../contract/decimal.ts";
 import { readVariable } from "../environment.ts";
 import type { ConfigIssue, ConfigSource } from "./config-source.ts";
-import { readFolder } from "./folder-setting.ts";
+import { readPathSetting } from "./path-setting.ts";
 
 /**
  * Reads settings and collects their issues, so that a person sees all issues at once. No method throws. An invalid
@@ -70,9 +70,9 @@ export class SettingsReader {
    */
   path(name: string, fallback: string | null, isNeeded = true): string | null {
     const isGiven = this.text(name) !== undefined;
-    const { folder, issue } = readFolder(this.source, name);
+    const { path, issue } = readPathSetting(this.source, name);
     if (issue !== null && (isGiven || (fallback === null && isNeeded))) this.issues.push(issue);
-    return isGiven ? folder : fallback;
+    return isGiven ? path : fallback;
   }
 }
 

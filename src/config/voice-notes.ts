@@ -8,13 +8,13 @@ const MAX_CODE_POINTS = 200;
 
 const notesFile = z.record(z.string(), z.string());
 
-export interface VoiceNotes {
+export interface LoadedVoiceNotes {
   readonly notes: ReadonlyMap<VoiceId, string>;
   /** Ids in the file that belong to no voice. They are ignored, and `doctor` reports them. */
   readonly unknownIds: readonly string[];
 }
 
-export const NO_VOICE_NOTES: VoiceNotes = { notes: new Map(), unknownIds: [] };
+export const NO_VOICE_NOTES: LoadedVoiceNotes = { notes: new Map(), unknownIds: [] };
 
 const isVoiceId = (id: string): id is VoiceId => (VOICE_IDS as readonly string[]).includes(id);
 
@@ -27,7 +27,7 @@ const oneLine = (text: string): string =>
  *
  * @returns the notes, or a clause that says what is wrong with the file
  */
-export function readVoiceNotes(path: string): VoiceNotes | string {
+export function readVoiceNotes(path: string): LoadedVoiceNotes | string {
   const fileRead = readSmallFile(path);
   if ("issue" in fileRead) return fileRead.issue;
   const entries = parse(fileRead.text);

@@ -2,7 +2,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open, readdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
-import { createProcessId, isProcessGone } from "../process-id.ts";
+import { createProcessId, isProcessDead } from "../process-id.ts";
 import { systemCode } from "./file-error.ts";
 import { retryWhileLocked } from "./retry-while-locked.ts";
 
@@ -77,7 +77,7 @@ export async function sweepTemporaryFiles(folder: string, nowWallMs: number): Pr
     if (stats?.isFile() !== true) continue;
     const ageMs = nowWallMs - stats.mtimeMs;
     const isAbandoned =
-      owner === undefined ? ageMs > MARKER_STALE_AFTER_MS : isProcessGone(owner) || ageMs > STALE_AFTER_MS;
+      owner === undefined ? ageMs > MARKER_STALE_AFTER_MS : isProcessDead(owner) || ageMs > STALE_AFTER_MS;
     if (isAbandoned) await removeIfPresent(path);
   }
 }

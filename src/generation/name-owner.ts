@@ -51,6 +51,6 @@ const MAX_NARRATIONS = 500;
 /** Finds the narration that saved a file of that name; `null` if none did. */
 export async function narrationWithFile({ ledger, folder }: OwnerDeps, name: string): Promise<string | null> {
   const path = JSON.stringify(join(folder.root, name));
-  const all = await ledger.store.narrations.newest(MAX_NARRATIONS);
+  const all = await ledger.store.narrations.listNewest(MAX_NARRATIONS);
   return all.find(({ state }) => state.includes(`"path":${path}`))?.narrationId ?? null;
 }

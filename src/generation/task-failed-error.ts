@@ -1,5 +1,5 @@
 /** The error for a failed task: the service's reason and the cost. */
-import { quoteServiceText, serviceReason } from "../api/service-text.ts";
+import { quoteServiceText, sanitizeReason } from "../api/service-text.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { AudioError } from "../errors.ts";
 import { isRefunded, type TaskRecord } from "../ledger/record.ts";
@@ -9,7 +9,7 @@ import { isRefunded, type TaskRecord } from "../ledger/record.ts";
  * record may contain a reason that was not cleaned.
  */
 function failureReason({ taskError }: TaskRecord): string {
-  const words = serviceReason(taskError?.message ?? "");
+  const words = sanitizeReason(taskError?.message ?? "");
   return words === ""
     ? "; the service gave no usable reason."
     : `. The service says: ${quoteServiceText(words)}`;

@@ -19,12 +19,12 @@ import {
   dropRow,
   leaseRow,
   parseLoadedRow,
+  parseStoredRecords,
   type RecordKey,
   ROW_RESULTS,
   saveLease,
   saveRow,
   selectRow,
-  storedValues,
 } from "./store/record-rows.ts";
 import { RecordSearch } from "./store/record-search.ts";
 import { type Rows, type SqlEngine, type Statement, sql } from "./store/sql-engine.ts";
@@ -48,11 +48,11 @@ export interface LeaseRequest {
   readonly deadOwner?: ProcessId;
 }
 
-export interface LeaseAnswer {
+export interface LeaseResult {
   /** The owner of the lease now. Equals this process if the lease could be acquired. */
   readonly leaseOwner: ProcessId;
   /** The record as it is stored now. */
-  readonly value: string;
+  readonly recordJson: string;
 }
 
 export interface RecordWrite extends RecordKey {
@@ -72,12 +72,12 @@ export interface RecordWrite extends RecordKey {
 }
 
 /**
- * `written`: whether the record was written. `value`: if not, the record as stored now, or `undefined` if no record is
+ * `written`: whether the record was written. `recordJson`: if not, the record as stored now, or `undefined` if no record is
  * stored.
  */
-export type RecordWriteAnswer =
+export type RecordWriteResult =
   | { readonly written: true }
-  | { readonly written: false; readonly value: string | undefined };
+  | { readonly written: false; readonly recordJson: string | undefined };
 
 export interface LedgerStoreOptions {
   readonly engine: SqlEngine;
@@ -131,21 +131,21 @@ export class LedgerStore {
     return this.#engine.outage;
   }
 
-  /** Returns the stored value of this key's record; `undefined` if there is no such record. */
+  /** Returns the JSON of this key's record; `undefined` if there is no such record. */
   async get(recordId: string): Promise<string | undefined> {
     const { keyId } = this.#identity;
     const [rows = []] = await this.#engine.read([
       sql(
-        "SELECT key_id, record_id, value FROM agm_records WHERE key_id = ? AND record_id = ?",
+        "SELECT key_id, record_id, record_json FROM agm_records WHERE key_id = ? AND record_id = ?",
         keyId,
         recordId,
       ),
     ]);
-    return storedValues(rows)[0]?.value;
+    return parseStoredRecords(rows)[0]?.recordJson;
   }
 
   /** Takes or renews the lease of a record. Writes the record first if it is missing. */
-  acquireLease({ row, leaseTtlMs, deadOwner }: LeaseRequest): Promise<LeaseAnswer> {
+  acquireLease({ row, leaseTtlMs, deadOwner }: LeaseRequest): Promise<LeaseResult> {
     const { processId } = this.#identity;
     return this.#transactions.run({
       // Accept that a power cut may lose a waiting record. Nothing was sent for it, so this process can write it again.
@@ -160,7 +160,7 @@ export class LedgerStore {
           { owner: processId, ttlMs: leaseTtlMs, replacing: deadOwner },
           nowSteadyMs,
         );
-        const result = { leaseOwner: lease.owner, value: stored?.value ?? row.value };
+        const result = { leaseOwner: lease.owner, recordJson: stored?.recordJson ?? row.recordJson };
         if (lease.owner !== processId)
           return { result, save: saveClampedLease(row, stored?.lease ?? null, lease) };
         if (stored !== undefined) return { result, save: [saveLease(row, lease)] };
@@ -189,12 +189,12 @@ export class LedgerStore {
    * Writes a record if the stored revision is the expected one. Updates the columns, the lookup keys, the place in
    * flight and the sums of spend to match the record.
    */
-  write(write: RecordWrite): Promise<RecordWriteAnswer> {
+  write(write: RecordWrite): Promise<RecordWriteResult> {
     const written = { written: true } as const;
     const { processId } = this.#identity;
     const { expectedRevision, after, failed = null, slot, lease = "renew", durability } = write;
     const isWaiting = after?.status === "waiting";
-    return this.#transactions.run<RecordWriteAnswer>({
+    return this.#transactions.run<RecordWriteResult>({
       durability,
       locksOrigin: write.keepsSpend !== true,
       load: [
@@ -206,12 +206,12 @@ export class LedgerStore {
         const loaded = parseLoadedRow(rows);
         const { stored } = loaded;
         // An earlier try of this write was committed, and its answer was lost.
-        if (after === null ? stored === undefined : stored?.value === after.value) {
+        if (after === null ? stored === undefined : stored?.recordJson === after.recordJson) {
           return { state, result: written };
         }
         const isExpected =
           expectedRevision === null ? stored === undefined : stored?.revision === expectedRevision;
-        if (!isExpected) return { state, result: { written: false, value: stored?.value } };
+        if (!isExpected) return { state, result: { written: false, recordJson: stored?.recordJson } };
         if (after === null) {
           return {
             state,

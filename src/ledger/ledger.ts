@@ -3,7 +3,7 @@ import { randomInt } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
 import type { Log } from "../log.ts";
-import { isProcessGone } from "../process-id.ts";
+import { isProcessDead } from "../process-id.ts";
 import { leaseTtlMs } from "./durations.ts";
 import {
   earlierTaskLookupKey,
@@ -73,9 +73,9 @@ export class Ledger {
    * Returns this API key's record; `null` if there is none. Throws for a damaged record, which never counts as missing.
    */
   async get(recordId: string): Promise<TaskRecord | null> {
-    const value = await this.store.get(recordId);
-    if (value === undefined) return null;
-    return await this.#stored.read({ keyId: this.identity.keyId, recordId, value });
+    const recordJson = await this.store.get(recordId);
+    if (recordJson === undefined) return null;
+    return await this.#stored.read({ keyId: this.identity.keyId, recordId, recordJson });
   }
 
   /** Returns the records of a work under all keys that this machine has used. This key's record comes first. */
@@ -110,7 +110,7 @@ export class Ledger {
   async list(query: ListQuery): Promise<TaskRecord[]> {
     for (let { limit } = query; ; limit *= 2) {
       const stored = await this.store.recordSearch.list({ ...query, limit });
-      const records = stored.flatMap((value) => this.#stored.readLeniently(value) ?? []);
+      const records = stored.flatMap((storedJson) => this.#stored.readLeniently(storedJson) ?? []);
       const eachTask = eachTaskOnce(records, this.identity.keyId);
       if (eachTask.length >= query.limit || stored.length < limit) return eachTask.slice(0, query.limit);
     }
@@ -142,10 +142,10 @@ export class Ledger {
     const row = toRow(draft.taskId === null ? { ...withoutSend(draft), revision: 0 } : draft);
     const request = { row, leaseTtlMs: this.leaseTtlMs };
     const first = await this.store.acquireLease(request);
-    const answer = isProcessGone(first.leaseOwner)
+    const answer = isProcessDead(first.leaseOwner)
       ? await this.store.acquireLease({ ...request, deadOwner: first.leaseOwner })
       : first;
-    const record = await this.#stored.read({ ...draft, value: answer.value });
+    const record = await this.#stored.read({ ...draft, recordJson: answer.recordJson });
     return { record, isOurs: answer.leaseOwner === this.identity.processId };
   }
 
@@ -188,7 +188,8 @@ export class Ledger {
         lease,
       });
       if (answer.written) return after;
-      const found = answer.value === undefined ? null : { keyId, recordId, value: answer.value };
+      const found =
+        answer.recordJson === undefined ? null : { keyId, recordId, recordJson: answer.recordJson };
       const stored = found === null ? null : await this.#stored.read(found);
       if (stored === null && next.taskId === null) return null;
       // A write that was refused although the revision matches means that the columns are damaged.
@@ -232,8 +233,8 @@ export class Ledger {
       });
       if (admission.kind === "admitted") return { kind: "admitted", record: after };
       if (admission.kind !== "conflict") return admission;
-      const { value, isLeaseLost } = admission;
-      const stored = value === undefined ? null : await this.#stored.read({ ...current, value });
+      const { recordJson, isLeaseLost } = admission;
+      const stored = recordJson === undefined ? null : await this.#stored.read({ ...current, recordJson });
       if (stored === null || isLeaseLost || stored.attempt !== attempt) {
         return { kind: "changed", record: stored, isLeaseLost };
       }

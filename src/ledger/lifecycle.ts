@@ -79,7 +79,7 @@ export const NO_TASK_YET = {
 
 /** Returns the record as if its attempt had never been sent. */
 export function withoutSend(record: TaskRecord): TaskRecord {
-  const spend = earlierSpend(record, record.spend?.atMs ?? record.createdAtMs);
+  const spend = deriveEarlierSpend(record, record.spend?.atMs ?? record.createdAtMs);
   return { ...record, ...NO_TASK_YET, spend };
 }
 
@@ -89,15 +89,15 @@ const ORDER = { queued: 0, processing: 1, succeeded: 2, failed: 2 } as const;
 export function applyEvent(record: TaskRecord, event: TaskEvent): TaskRecord {
   switch (event.kind) {
     case "sending":
-      return sending(record, event);
+      return applySending(record, event);
     case "notAccepted":
-      return notAccepted(record, event);
+      return applyNotAccepted(record, event);
     case "refused":
       return record.status === "waiting"
         ? { ...record, refusal: { error: event.error, atMs: event.atMs } }
         : record;
     case "observed":
-      return observed(record, event);
+      return applyObserved(record, event);
     case "gone":
       return record.taskId === event.taskId && !record.isGone ? { ...record, isGone: true } : record;
     case "resultRevoked": {
@@ -107,15 +107,15 @@ export function applyEvent(record: TaskRecord, event: TaskEvent): TaskRecord {
       return {
         ...reopened,
         polledAtMs: event.atMs,
-        spend: reservation(record, record.spend?.atMs ?? event.atMs),
+        spend: deriveReservation(record, record.spend?.atMs ?? event.atMs),
       };
     }
     case "saved":
-      return saved(record, event.file);
+      return applySaved(record, event.file);
     case "tooLarge":
       return record.taskId === event.taskId && !record.isTooLarge ? { ...record, isTooLarge: true } : record;
     case "attemptBegun":
-      return attemptBegun(record, event);
+      return applyAttemptBegun(record, event);
     case "listed":
       return record.isListed ? record : { ...record, isListed: true };
     case "fileNamed":
@@ -129,11 +129,11 @@ export function applyEvent(record: TaskRecord, event: TaskEvent): TaskRecord {
  * Returns the spend of a running or unanswered attempt; `null` for a task created elsewhere, because this ledger
  * did not cause its cost.
  */
-function reservation(record: TaskRecord, atMs: number): TaskRecord["spend"] {
+function deriveReservation(record: TaskRecord, atMs: number): TaskRecord["spend"] {
   return record.input === null ? null : { credits: RESERVED_CREDITS + record.earlierCredits, atMs };
 }
 
-function sending(record: TaskRecord, event: TaskEvent & { kind: "sending" }): TaskRecord {
+function applySending(record: TaskRecord, event: TaskEvent & { kind: "sending" }): TaskRecord {
   const mayBeSent = record.status === "waiting" || record.status === "unresolved";
   if (!mayBeSent || record.attempt !== event.attempt || record.sendId === event.sendId) return record;
   return {
@@ -145,20 +145,20 @@ function sending(record: TaskRecord, event: TaskEvent & { kind: "sending" }): Ta
     // created the task, even if the new send is refused.
     earlierSendMayHaveArrived: record.earlierSendMayHaveArrived || record.status === "unresolved",
     sentAtMs: event.atMs,
-    spend: reservation(record, event.atMs),
+    spend: deriveReservation(record, event.atMs),
   };
 }
 
-function notAccepted(record: TaskRecord, event: TaskEvent & { kind: "notAccepted" }): TaskRecord {
+function applyNotAccepted(record: TaskRecord, event: TaskEvent & { kind: "notAccepted" }): TaskRecord {
   if (record.status !== "unresolved" || record.sendId !== event.sendId || record.earlierSendMayHaveArrived)
     return record;
   return withoutSend(record);
 }
 
-const earlierSpend = ({ earlierCredits: credits }: TaskRecord, atMs: number): TaskRecord["spend"] =>
+const deriveEarlierSpend = ({ earlierCredits: credits }: TaskRecord, atMs: number): TaskRecord["spend"] =>
   credits === 0 ? null : { credits, atMs };
 
-function observed(record: TaskRecord, event: TaskEvent & { kind: "observed" }): TaskRecord {
+function applyObserved(record: TaskRecord, event: TaskEvent & { kind: "observed" }): TaskRecord {
   const { task, atMs } = event;
   const isOther = record.taskId !== null && record.taskId !== task.taskId;
   if (record.attempt !== event.attempt || isOther) return record;
@@ -184,26 +184,26 @@ function observed(record: TaskRecord, event: TaskEvent & { kind: "observed" }): 
     acceptedAtMs: record.acceptedAtMs ?? atMs,
     finishedAtMs: hasEnded ? atMs : null,
     spend: hasEnded
-      ? charge({ ...record, spend: reserved }, task, atMs)
-      : (reserved ?? reservation(record, atMs)),
+      ? deriveCharge({ ...record, spend: reserved }, task, atMs)
+      : (reserved ?? deriveReservation(record, atMs)),
   };
 }
 
 /** Returns the charge of a task that has ended. If the service stated no charge, the full reservation counts. */
-function chargedCredits(task: ObservedTask): number {
+function deriveChargedCredits(task: ObservedTask): number {
   if (task.status === "failed" && isRefunded(task)) return 0;
   return task.billing?.charged_credits ?? RESERVED_CREDITS;
 }
 
-function charge(record: TaskRecord, task: ObservedTask, nowWallMs: number): TaskRecord["spend"] {
+function deriveCharge(record: TaskRecord, task: ObservedTask, nowWallMs: number): TaskRecord["spend"] {
   if (record.input === null) return null;
-  const credits = chargedCredits(task) + record.earlierCredits;
+  const credits = deriveChargedCredits(task) + record.earlierCredits;
   if (credits === 0) return null;
   const reservedAtMs = record.spend?.atMs ?? nowWallMs;
   return { credits, atMs: Math.max(reservedAtMs, Math.min(nowWallMs, reservedAtMs + MAX_TASK_LIFETIME_MS)) };
 }
 
-function saved(record: TaskRecord, file: SavedFile): TaskRecord {
+function applySaved(record: TaskRecord, file: SavedFile): TaskRecord {
   const otherFiles = record.files.filter(({ path, sha256 }) => path !== file.path || sha256 !== file.sha256);
   return { ...record, files: [...otherFiles, file], replacedFile: null };
 }
@@ -219,7 +219,7 @@ function withFileName(
   return record.files.length === 0 && isChanged ? { ...record, fileName, replacedFile } : record;
 }
 
-function attemptBegun(record: TaskRecord, event: TaskEvent & { kind: "attemptBegun" }): TaskRecord {
+function applyAttemptBegun(record: TaskRecord, event: TaskEvent & { kind: "attemptBegun" }): TaskRecord {
   const { input, take, attempt, status, taskId, earlierTaskIds } = record;
   if (input === null || take === null || status !== "failed" || attempt !== event.failedAttempt)
     return record;

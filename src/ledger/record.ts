@@ -4,11 +4,11 @@ import { OUTPUT_FORMATS, SAMPLE_RATES } from "../contract/audio-format.ts";
 import { billingSchema, isRunningStatus, TASK_STATUSES } from "../contract/audio-task.ts";
 import type { ReplacedFile, SavedFile } from "../files/saved-file.ts";
 import {
+  deriveWorkId,
   earlierTaskLookupKey,
   originalWorkLookupKey,
   pathLookupKey,
   taskLookupKey,
-  deriveWorkId,
   workLookupKey,
 } from "./identity.ts";
 import { storedErrorSchema } from "./stored-error.ts";
@@ -156,7 +156,7 @@ export interface RecordRow {
   readonly createdAtMs: number;
   readonly revision: number;
   /** The record as JSON. */
-  readonly value: string;
+  readonly recordJson: string;
 }
 
 /** The canonical input with the prompt as the user gave it. */
@@ -196,6 +196,6 @@ export function toRow(record: TaskRecord): RecordRow {
     ],
     createdAtMs,
     revision,
-    value: JSON.stringify(record),
+    recordJson: JSON.stringify(record),
   };
 }

@@ -6,7 +6,7 @@ import { AudioError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { LedgerStore } from "./ledger-store.ts";
 import { type TaskRecord, taskRecordSchema } from "./record.ts";
-import type { StoredValue } from "./store/record-rows.ts";
+import type { StoredRecord } from "./store/record-rows.ts";
 
 export class RecordReader {
   readonly #store: Pick<LedgerStore, "documents" | "discard">;
@@ -20,12 +20,12 @@ export class RecordReader {
   }
 
   /**
-   * Parses a stored value.
+   * Parses the JSON of a record.
    *
    * @throws AudioError `store_unavailable` for a damaged record, which is set aside
    */
-  async read(stored: StoredValue): Promise<TaskRecord> {
-    const record = parseRecord(stored.value);
+  async read(stored: StoredRecord): Promise<TaskRecord> {
+    const record = parseRecord(stored.recordJson);
     if (record?.recordId === stored.recordId) return record;
     await this.quarantine(stored, record === undefined ? "it is not a record" : "it names another record");
     throw new AudioError(
@@ -39,21 +39,21 @@ export class RecordReader {
     );
   }
 
-  /** Parses a stored value. If it is unreadable, leaves it in place, logs a line and returns `null`. */
-  readLeniently({ recordId, value }: StoredValue): TaskRecord | null {
-    const record = parseRecord(value);
+  /** Parses the JSON of a record. If it is unreadable, leaves it in place, logs a line and returns `null`. */
+  readLeniently({ recordId, recordJson }: StoredRecord): TaskRecord | null {
+    const record = parseRecord(recordJson);
     if (record?.recordId === recordId) return record;
     this.#log.warn(`the ledger's record ${recordId} is damaged and was passed over`);
     return null;
   }
 
   /**
-   * Copies the damaged value to the table of documents, then removes the record. The spend of the record stays counted.
+   * Copies the damaged JSON to the table of documents, then removes the record. The spend of the record stays counted.
    */
-  async quarantine(stored: StoredValue, why: string): Promise<void> {
-    const { recordId, value } = stored;
+  async quarantine(stored: StoredRecord, why: string): Promise<void> {
+    const { recordId, recordJson } = stored;
     const copyKey = `set-aside:${recordId}:${this.#clock.wallMs()}`;
-    await this.#store.documents.set(copyKey, value);
+    await this.#store.documents.set(copyKey, recordJson);
     await this.#store.discard(stored);
     this.#log.error(`the ledger's record ${recordId} is damaged and was set aside as ${copyKey}: ${why}`);
   }

@@ -42,8 +42,8 @@ import {
 } from "./state/narration-callers.ts";
 import {
   type ComputeFigures,
-  type KnownNarration,
   NarrationRepository,
+  type NarrationWithPlan,
 } from "./state/narration-repository.ts";
 import type { NarrationFile, NarrationState } from "./state/narration-state.ts";
 import { chosenTake, partRequest } from "./state/part-request.ts";
@@ -196,7 +196,7 @@ export class NarrationService implements Narrations {
   }
 
   async list(query: string | null, limit: number): Promise<ListedNarration[]> {
-    const countSaved = async (known: KnownNarration): Promise<number> =>
+    const countSaved = async (known: NarrationWithPlan): Promise<number> =>
       (await this.#partSummaryOf(known)).statuses.filter((status) => status === "saved").length;
     return await listedNarrations(this.#repository, this.#deps.folder.root, countSaved, { query, limit });
   }
@@ -231,7 +231,7 @@ export class NarrationService implements Narrations {
     await this.#drivers.close();
   }
 
-  async #partSummaryOf({ narrationId, plan, state }: KnownNarration): Promise<PartSummary> {
+  async #partSummaryOf({ narrationId, plan, state }: NarrationWithPlan): Promise<PartSummary> {
     return await summarizeParts(
       this.#deps.partOperations,
       plan,
@@ -253,7 +253,7 @@ export class NarrationService implements Narrations {
   }
 
   /** Reports paid parts that would be made again because pronunciations changed; `null` if there are none. */
-  async #changedPronunciationRemark({ plan, state }: KnownNarration): Promise<string | null> {
+  async #changedPronunciationRemark({ plan, state }: NarrationWithPlan): Promise<string | null> {
     let count = 0;
     for (const index of plan.parts.keys()) {
       if (await this.#deps.partOperations.hasOtherPronunciation(partRequest(plan, state, index))) count += 1;
@@ -317,7 +317,7 @@ export class NarrationService implements Narrations {
    * @param draft the call handle to open; `null` for a call that gets no call handle
    */
   async #storeAndDrive(
-    { narrationId, leaseOwner }: KnownNarration,
+    { narrationId, leaseOwner }: NarrationWithPlan,
     change: (state: NarrationState) => NarrationState,
     draft: CallHandleDraft | null = null,
   ) {
@@ -337,7 +337,7 @@ export class NarrationService implements Narrations {
    * the file name, and may request that saved parts are joined. If the process that drove the narration has ended, such
    * a call may also continue the narration within the `max_credits` of an earlier call.
    */
-  async #apply(source: NarrateSource, narration: KnownNarration, changes: NarrateChanges): Promise<void> {
+  async #apply(source: NarrateSource, narration: NarrationWithPlan, changes: NarrateChanges): Promise<void> {
     const { narrationId, plan, state } = narration;
     const { fileName, maxCredits } = changes;
     if (changes.stop) {
@@ -368,7 +368,7 @@ export class NarrationService implements Narrations {
    * Whether a narration is stopped and all its parts are saved. Joining them costs nothing, so the call needs no
    * `max_credits`.
    */
-  async #isReadyToJoin(narration: KnownNarration): Promise<boolean> {
+  async #isReadyToJoin(narration: NarrationWithPlan): Promise<boolean> {
     if (narrationStatus(narration) !== "stopped" || this.#drivers.has(narration.narrationId)) return false;
     return (await this.#partSummaryOf(narration)).statuses.every((status) => status === "saved");
   }

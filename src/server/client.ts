@@ -1,13 +1,13 @@
 /** The name and capabilities that a client has stated. */
 import type { ClientCapabilities } from "@modelcontextprotocol/server";
-import type { ClientTimeOut } from "./client-time-out.ts";
+import type { ClientTimeout } from "./client-timeout.ts";
 
 /** A client of the server. Name and capabilities come from the handshake, if there was one. */
 export interface Client {
   readonly name?: string | undefined;
   readonly capabilities?: ClientCapabilities | undefined;
   /** Estimates how long the client waits for responses. */
-  readonly timeOut?: ClientTimeOut;
+  readonly timeOut?: ClientTimeout;
   /** Whether the client speaks the protocol of the 2026-07-28 era. */
   readonly isModern?: boolean;
 }

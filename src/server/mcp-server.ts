@@ -7,7 +7,7 @@ import { z } from "zod";
 import manifest from "../../package.json" with { type: "json" };
 import registryEntry from "../../server.json" with { type: "json" };
 import { VERSION } from "../version.ts";
-import { ClientTimeOut } from "./client-time-out.ts";
+import { ClientTimeout } from "./client-timeout.ts";
 import type { ServerDeps } from "./run-tool.ts";
 import { SKILLS_EXTENSION, SKILLS_METHODS } from "./skills-extension.ts";
 import { TASK_METHODS, TASKS_EXTENSION } from "./tasks/extension.ts";
@@ -65,7 +65,7 @@ export function createMcpServer(deps: ServerDeps, era: "legacy" | "modern"): Ser
     const { toolList } = await import("./tool-list.ts");
     return { tools: toolList() };
   });
-  const timeOut = new ClientTimeOut();
+  const timeOut = new ClientTimeout();
   const client = () => ({
     timeOut,
     name: server.getClientVersion()?.name,

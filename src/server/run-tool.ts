@@ -145,10 +145,10 @@ function toolDepsFor({ tools }: ServerDeps, { timeOut }: Client, signal: AbortSi
   if (timeOut === undefined) return tools;
   const beganAtMs = systemClock.steadyMs();
   const gaveUp = (): void => {
-    if (!isCancelledByCaller(signal.reason)) timeOut.gaveUpAfter(systemClock.steadyMs() - beganAtMs);
+    if (!isCancelledByCaller(signal.reason)) timeOut.recordGiveUp(systemClock.steadyMs() - beganAtMs);
   };
   signal.addEventListener("abort", gaveUp, { once: true });
-  return { ...tools, defaultWaitSeconds: timeOut.waitSeconds(tools.defaultWaitSeconds) };
+  return { ...tools, defaultWaitSeconds: timeOut.capWaitSeconds(tools.defaultWaitSeconds) };
 }
 
 /**

@@ -122,7 +122,7 @@ function describeFile({ audio_path: path, missing_path: missing }: Row): string 
 }
 
 /** Renders the whole row as text, for clients that show only the text. */
-function line(task: ListedTask): string {
+function renderLine(task: ListedTask): string {
   const row = taskRow(task);
   const facts = [
     row.status,
@@ -154,7 +154,7 @@ function describeSpending({ today, last7Days, last30Days, budget }: Spending, is
   return { words: sentence, figures: budget === null ? figures : { ...figures, budget_left: budget.left } };
 }
 
-function summary(count: number, isFiltered: boolean): string {
+function describeCount(count: number, isFiltered: boolean): string {
   if (count > 0) return `${count} ${count === 1 ? "request" : "requests"}, newest first.`;
   return isFiltered
     ? "No such requests; list_tasks without arguments shows all."
@@ -189,11 +189,11 @@ interface ListEntry {
   readonly row: Record<string, unknown>;
   readonly line: string;
   /** Pairs of a task id and a hash of the task's input. All takes of one input have the same hash. */
-  readonly request: readonly (readonly [string, string])[];
+  readonly inputHashes: readonly (readonly [string, string])[];
 }
 
-const takesKey = ({ taskId, inputHash: request }: ListedTask): ListEntry["request"] =>
-  taskId === null || request === null ? [] : [[taskId, request]];
+const inputHashesOf = ({ taskId, inputHash }: ListedTask): ListEntry["inputHashes"] =>
+  taskId === null || inputHash === null ? [] : [[taskId, inputHash]];
 
 /** Lists requests and narrations together, newest first. */
 async function listEntries(
@@ -212,14 +212,14 @@ async function listEntries(
     ...tasks.map((task) => ({
       atMs: task.createdAtMs,
       row: taskRow(task),
-      line: line(task),
-      request: takesKey(task),
+      line: renderLine(task),
+      inputHashes: inputHashesOf(task),
     })),
     ...narrations.map((row) => ({
       atMs: row.createdAtMs,
       row: renderListedNarration(row),
       line: listedNarrationLine(row),
-      request: [],
+      inputHashes: [],
     })),
   ]
     .sort((a, b) => b.atMs - a.atMs)
@@ -254,7 +254,7 @@ export const listTasksTool = defineTool({
     });
     const isRunning = entries.some(({ row }) => RUNNING.has(String(row["status"])));
     const spending = describeSpending(await (await deps.generation()).spending(), isRunning);
-    const found = summary(entries.length, status !== undefined || queryText !== "");
+    const found = describeCount(entries.length, status !== undefined || queryText !== "");
     const message = spending.words === "" ? found : `${found} ${spending.words}`;
     return {
       structured: {
@@ -264,7 +264,7 @@ export const listTasksTool = defineTool({
         count: entries.length,
       },
       text: [message, ...entries.map((entry) => entry.line)].join("\n"),
-      meta: { requests: Object.fromEntries(entries.flatMap(({ request }) => request)) },
+      meta: { requests: Object.fromEntries(entries.flatMap(({ inputHashes }) => inputHashes)) },
     };
   },
 });

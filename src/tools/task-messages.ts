@@ -1,12 +1,12 @@
 /** The sentences of a task's result: what happened, what it cost, what to call next. */
-import { quoteServiceText, serviceReason } from "../api/service-text.ts";
+import { quoteServiceText, sanitizeReason } from "../api/service-text.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { SavedAudio, TaskView } from "../generation/task-view.ts";
 
 /** The next step once the audio is saved. No further call is necessary. */
 export const TELL_THE_PATH = "Tell the user the path.";
 
-const round = (seconds: number): number => Math.round(seconds * 1000) / 1000;
+const roundToMilliseconds = (seconds: number): number => Math.round(seconds * 1000) / 1000;
 
 /** Returns the task id. Until the service has assigned one, returns the request handle. */
 export function idOf(view: TaskView): string {
@@ -18,23 +18,23 @@ export function idOf(view: TaskView): string {
 /** The reported length: the charged seconds, or the duration of the file if no charge is known. */
 export function audioSecondsOf(view: TaskView): number | null {
   const seconds = view.audioSeconds ?? view.audio?.durationSeconds ?? null;
-  return seconds === null ? null : round(seconds);
+  return seconds === null ? null : roundToMilliseconds(seconds);
 }
 
-const callThatWaits = (id: string): string => `Call get_task with task_id ${id} and wait_seconds 45`;
+const describeWaitingCall = (id: string): string => `Call get_task with task_id ${id} and wait_seconds 45`;
 
 /** Returns the next call. It is complete on its own, because a model may see only this field. */
-export function taskNextStep(view: TaskView): string {
+export function describeTaskNextStep(view: TaskView): string {
   const id = idOf(view);
   switch (view.status) {
     case "waiting":
-      if (view.activity !== null) return `${callThatWaits(id)}: it waits for the file.`;
+      if (view.activity !== null) return `${describeWaitingCall(id)}: it waits for the file.`;
       return view.wasSent
         ? `Call download_audio with task_id ${id}: it sends the very same request again under its key, and never pays twice.`
         : "Repeat the generate_audio call that made it.";
     case "queued":
     case "processing":
-      return `${callThatWaits(id)}.`;
+      return `${describeWaitingCall(id)}.`;
     case "succeeded":
       return view.audio === null
         ? `Call download_audio with task_id ${id}; downloading is free.`
@@ -56,7 +56,7 @@ export function describeCost(view: TaskView): string {
   return `Cost ${charged} credits (${refunded ?? 0} of ${RESERVED_CREDITS} returned).`;
 }
 
-function waiting(view: TaskView): string {
+function describeWaiting(view: TaskView): string {
   const money = view.wasSent
     ? ` ${RESERVED_CREDITS} credits may be reserved for it.`
     : " Nothing is reserved yet.";
@@ -67,9 +67,9 @@ function waiting(view: TaskView): string {
   return `Never sent; nothing is working on it now.${money}`;
 }
 
-function failed(view: TaskView): string {
+function describeFailed(view: TaskView): string {
   // Check the reason again, because the record may have been stored before this check existed.
-  const statedReason = serviceReason(view.error?.message ?? "");
+  const statedReason = sanitizeReason(view.error?.message ?? "");
   const reason =
     statedReason === ""
       ? "; the service gave no usable reason"
@@ -77,7 +77,7 @@ function failed(view: TaskView): string {
   return `The task failed${reason}. ${describeCost(view)}`;
 }
 
-function saved(view: TaskView, audio: SavedAudio, path: string): string {
+function describeSaved(view: TaskView, audio: SavedAudio, path: string): string {
   const { format, sampleRateHz } = audio;
   const seconds = audioSecondsOf(view);
   const facts = [
@@ -90,10 +90,10 @@ function saved(view: TaskView, audio: SavedAudio, path: string): string {
   return `Saved${path} (${facts.join(", ")}). ${describeCost(view)}`;
 }
 
-function headline(view: TaskView, path: string): string {
-  if (view.audio !== null) return saved(view, view.audio, path);
-  if (view.status === "waiting") return waiting(view);
-  if (view.status === "failed") return failed(view);
+function describeStatus(view: TaskView, path: string): string {
+  if (view.audio !== null) return describeSaved(view, view.audio, path);
+  if (view.status === "waiting") return describeWaiting(view);
+  if (view.status === "failed") return describeFailed(view);
   const activity = view.activity === null ? "" : ` ${view.activity}`;
   if (view.status === "succeeded") {
     return `The task has succeeded; its audio is not saved here. ${describeCost(view)}${activity}`;
@@ -104,14 +104,14 @@ function headline(view: TaskView, path: string): string {
 }
 
 /** Returns the message of the structured form, which omits everything that has a field of its own. */
-export function taskMessage(view: TaskView): string {
-  const head = view.audio === null ? headline(view, "") : `Saved. ${describeCost(view)}`;
+export function describeTask(view: TaskView): string {
+  const head = view.audio === null ? describeStatus(view, "") : `Saved. ${describeCost(view)}`;
   return [head, ...view.notes].join(" ");
 }
 
 /** Returns the text form. It is complete, because some clients show nothing else. */
 export function renderText(view: TaskView, next: string | null): string {
   const path = view.audio === null ? "" : ` ${view.audio.path}`;
-  const lines = [`${headline(view, path)} task_id ${idOf(view)}`, ...view.notes];
+  const lines = [`${describeStatus(view, path)} task_id ${idOf(view)}`, ...view.notes];
   return [...lines, ...(next === null ? [] : [`Next: ${next}`])].join("\n");
 }

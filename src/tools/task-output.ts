@@ -2,17 +2,17 @@
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
-import { serviceReason } from "../api/service-text.ts";
+import { sanitizeReason } from "../api/service-text.ts";
 import { MIME_TYPES } from "../contract/audio-format.ts";
 import { type Billing, TASK_STATUSES } from "../contract/audio-task.ts";
 import type { TaskView } from "../generation/task-view.ts";
 import {
   audioSecondsOf,
+  describeTaskNextStep,
+  describeTask,
   idOf,
   renderText,
   TELL_THE_PATH,
-  taskMessage,
-  taskNextStep,
 } from "./task-messages.ts";
 import type { AudioLink, ToolResult } from "./tool.ts";
 
@@ -65,7 +65,7 @@ function audioOutput({ audio }: TaskView, isFull: boolean): Record<string, unkno
 /** Omits the service's message if it does not look like a reason. */
 function errorOutput({ error }: TaskView): Record<string, unknown> | null {
   if (error === null) return null;
-  const reason = serviceReason(error.message);
+  const reason = sanitizeReason(error.message);
   return { code: error.code, ...(reason === "" ? {} : { message: reason }) };
 }
 
@@ -87,14 +87,14 @@ export interface RenderOptions {
 
 /** Renders a task as a tool result: fields, a short text, and a link if the audio is saved. */
 export function renderTask(view: TaskView, { isFull = false, claimFirstSuccess }: RenderOptions): ToolResult {
-  const next = taskNextStep(view);
+  const next = describeTaskNextStep(view);
   const saysNext = next !== TELL_THE_PATH || claimFirstSuccess();
   const link = linkTo(view);
   return {
     structured: omitEmpty({
       task_id: idOf(view),
       status: view.status,
-      message: taskMessage(view),
+      message: describeTask(view),
       take: view.take,
       voice: view.voice,
       replayed: view.replayed,

@@ -11,10 +11,11 @@ import {
   pauseAfterBreakMs,
   wasNeverSent,
 } from "../../src/api/retry.ts";
-import { AudioError, type ErrorCode, type FailureFacts } from "../../src/errors.ts";
+import { AudioError, type AudioErrorOptions, type ErrorCode } from "../../src/errors.ts";
 
 const NOW = Date.UTC(2026, 0, 15, 12, 0, 0);
-const failure = (code: ErrorCode, facts: FailureFacts = {}): AudioError => new AudioError(code, "x", facts);
+const failure = (code: ErrorCode, facts: AudioErrorOptions = {}): AudioError =>
+  new AudioError(code, "x", facts);
 const half = (): number => 0.5;
 
 describe("after a failed create", () => {

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "n
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type PageEntry, tasksPage } from "../../src/commands/tasks-page.ts";
+import { type PageEntry, renderAudioPage } from "../../src/commands/audio-page.ts";
 import { Narrator, paragraph, textOf } from "../narration/narrator.ts";
 import { CountingService } from "../support/counting-service.ts";
 import {
@@ -150,14 +150,14 @@ describe("the page of many tasks", () => {
   const entries = Array.from({ length: 40 }, (_, index) => entry(index));
 
   it("adds up to the total, with one row for the days and voices beyond the limit", () => {
-    const page = tasksPage(entries);
+    const page = renderAudioPage(entries);
     expect(page).toContain("40 requests, 120 credits.");
     expect(page).toMatch(/<dt>9 earlier days<\/dt>.*\n?.*<dd>27 credits<\/dd>/);
     expect(page).toMatch(/<dt>20 other voices<\/dt>.*<dd>60 credits<\/dd>/);
   });
 
   it("says that there are older requests that are not counted", () => {
-    expect(tasksPage(entries, { hasOlder: true })).toContain(
+    expect(renderAudioPage(entries, { hasOlder: true })).toContain(
       "The newest 40 requests, 120 credits. Older ones are neither shown nor counted here.",
     );
   });

@@ -75,6 +75,6 @@ describe("a handle", () => {
     expect(parseCallHandleTarget(undefined)).toBeNull();
     expect(parseCallHandleTarget("{")).toBeNull();
     expect(parseCallHandleTarget("{}")).toBeNull();
-    expect(parseCallHandleTarget(toRow(sampleRecord()).value)).toMatchObject({ attempt: 1 });
+    expect(parseCallHandleTarget(toRow(sampleRecord()).recordJson)).toMatchObject({ attempt: 1 });
   });
 });

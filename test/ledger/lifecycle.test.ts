@@ -422,7 +422,7 @@ describe("any events, in any order", () => {
     fc.assert(
       fc.property(anyLife, (events) => {
         const record = live(events, () => {});
-        expect(taskRecordSchema.parse(JSON.parse(toRow(record).value))).toEqual(record);
+        expect(taskRecordSchema.parse(JSON.parse(toRow(record).recordJson))).toEqual(record);
       }),
     );
   });

@@ -118,7 +118,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("an outage", () => {
     await expectAway(store.get("record-1"), /nothing listens there/);
     await expectAway(claim(store), /nothing listens there/);
     await server.start();
-    expect(await store.get("record-1")).toBe(toRow(sampleRecord()).value);
+    expect(await store.get("record-1")).toBe(toRow(sampleRecord()).recordJson);
     expect(await store.heartbeat(["record-1"])).toEqual([]);
     expect(await store.check()).toEqual([]);
   });

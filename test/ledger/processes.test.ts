@@ -6,7 +6,7 @@ import { NO_TASK_YET } from "../../src/ledger/lifecycle.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { Limits } from "../../src/limits/limits.ts";
 import { createLog } from "../../src/log.ts";
-import { createProcessId, isProcessGone } from "../../src/process-id.ts";
+import { createProcessId, isProcessDead } from "../../src/process-id.ts";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { Child } from "./child.ts";
@@ -237,15 +237,15 @@ describe.skipIf(whyNoPostgres() !== undefined)("with PostgreSQL", () => {
 describe("a lease owner", () => {
   it("counts as dead only when its process certainly is", async () => {
     const own = createProcessId();
-    expect(isProcessGone(own)).toBe(false);
+    expect(isProcessDead(own)).toBe(false);
     expect(createProcessId()).not.toBe(own);
     const [place, , random] = own.split(".");
     // Larger than any process number of Linux, macOS or Windows in practice.
-    expect(isProcessGone(`${place}.4194999.${random}`)).toBe(true);
-    expect(isProcessGone(`0123456789abcdef.4194999.${random}`)).toBe(false);
-    expect(isProcessGone(`${place}.1.${random}`)).toBe(false);
+    expect(isProcessDead(`${place}.4194999.${random}`)).toBe(true);
+    expect(isProcessDead(`0123456789abcdef.4194999.${random}`)).toBe(false);
+    expect(isProcessDead(`${place}.1.${random}`)).toBe(false);
     for (const strange of ["", "a", `${place}.0.${random}`, `${place}.-1.${random}`]) {
-      expect(isProcessGone(strange)).toBe(false);
+      expect(isProcessDead(strange)).toBe(false);
     }
   });
 });

@@ -78,9 +78,9 @@ const seen = (status: ObservedTask["status"], taskId = "task-1", attempt = 1): T
 });
 
 /** Replaces the text of a record, and leaves its columns unchanged. */
-async function damage(ledger: Ledger, record: TaskRecord, value: string): Promise<void> {
+async function damage(ledger: Ledger, record: TaskRecord, recordJson: string): Promise<void> {
   const { keyId, recordId: id, revision } = record;
-  const after = { ...toRow(record), revision: revision + 1, value };
+  const after = { ...toRow(record), revision: revision + 1, recordJson };
   const answer = await ledger.store.write({
     keyId,
     recordId: id,
@@ -92,7 +92,7 @@ async function damage(ledger: Ledger, record: TaskRecord, value: string): Promis
 }
 
 async function rawText(ledger: Ledger, { workId }: TaskRecord): Promise<string | undefined> {
-  return (await ledger.store.recordSearch.findByLookupKey(workLookupKey(workId)))[0]?.value;
+  return (await ledger.store.recordSearch.findByLookupKey(workLookupKey(workId)))[0]?.recordJson;
 }
 
 const textOf = (record: object): string => JSON.stringify(record);
@@ -249,7 +249,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       } as const;
       expect(await first.store.write(removal)).toEqual({ written: true });
       const anew = await sent(other, (await other.acquireLease(record)).record, "send-2");
-      expect(await first.store.write(removal)).toEqual({ written: false, value: textOf(anew) });
+      expect(await first.store.write(removal)).toEqual({ written: false, recordJson: textOf(anew) });
       expect(await other.get(id)).toEqual(anew);
     });
 

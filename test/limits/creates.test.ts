@@ -47,7 +47,7 @@ describe("creates", () => {
     const subject = startLimits();
     const state = JSON.stringify({ status: "running", maxCredits: 1000 });
     const narration = { narrationId: "nar_1", plan: "{}", state, createdAtMs: 1 };
-    await subject.ledger.store.narrations.begin(narration);
+    await subject.ledger.store.narrations.insert(narration);
     const running = await subject.accept(await subject.ask("a"));
     const other = await subject.accept(await subject.ask("b"));
     const isPart = { value: true };

@@ -117,7 +117,7 @@ export class LedgerPeek {
 
   /** Changes the ledger as if a file had been saved under another name from the beginning. */
   renameFile(path: string, was: string): void {
-    this.#db.prepare("UPDATE agm_records SET value = replace(value, ?, ?)").run(path, was);
+    this.#db.prepare("UPDATE agm_records SET record_json = replace(record_json, ?, ?)").run(path, was);
     this.#db
       .prepare("UPDATE agm_lookup_keys SET lookup_key = ? WHERE lookup_key = ?")
       .run(pathLookupKey(was), pathLookupKey(path));

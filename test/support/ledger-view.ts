@@ -20,7 +20,7 @@ export interface LedgerPlaceAndKeys {
 
 const BUDGET_WINDOW_MS = 24 * 60 * 60 * 1000;
 
-const valueRows = z.array(z.object({ value: z.string() }));
+const recordRows = z.array(z.object({ record_json: z.string() }));
 const nameRows = z.array(z.object({ record_id: z.string() }));
 
 export class LedgerView {
@@ -44,8 +44,8 @@ export class LedgerView {
 
   /** Records of all API keys. */
   async records(): Promise<TaskRecord[]> {
-    const rows = await this.#rows("SELECT value FROM agm_records WHERE origin = ?");
-    return valueRows.parse(rows).map(({ value }) => taskRecordSchema.parse(JSON.parse(value)));
+    const rows = await this.#rows("SELECT record_json FROM agm_records WHERE origin = ?");
+    return recordRows.parse(rows).map(({ record_json }) => taskRecordSchema.parse(JSON.parse(record_json)));
   }
 
   /** The credits that the budget counts, for the whole origin. */

@@ -1,7 +1,7 @@
 /** Errors as thrown by the program, with their own messages, for the file of texts. */
 import { networkError } from "../../src/api/network-error.ts";
 import { type Operation, rejectionError } from "../../src/api/rejection.ts";
-import { serviceReason } from "../../src/api/service-text.ts";
+import { sanitizeReason } from "../../src/api/service-text.ts";
 import { AudioError } from "../../src/errors.ts";
 import { fileError, notWritableError } from "../../src/files/file-error.ts";
 import { checkFileName } from "../../src/files/file-name.ts";
@@ -35,7 +35,7 @@ function refusal(status: number, code: string, message: string, operation: Opera
     retryAfter: status === 429 ? "60" : undefined,
     nowWallMs: 0,
     taskId: operation === "create" ? undefined : TASK_ID,
-    clean: serviceReason,
+    clean: sanitizeReason,
   });
 }
 

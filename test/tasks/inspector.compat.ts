@@ -22,7 +22,7 @@ it.each([
   expect(existsSync(structuredContent.audio?.path ?? "")).toBe(true);
   expect(service.count("create")).toBe(1);
   const ledger = new DatabaseSync(join(workplace.stateDir, "ledger.sqlite"), { readOnly: true });
-  const ends = ledger.prepare("SELECT end_value FROM agm_call_handles").all();
+  const ends = ledger.prepare("SELECT end_json FROM agm_call_handles").all();
   ledger.close();
-  expect(ends).toEqual(Array.from({ length: handles }, () => ({ end_value: '{"kind":"done"}' })));
+  expect(ends).toEqual(Array.from({ length: handles }, () => ({ end_json: '{"kind":"done"}' })));
 });

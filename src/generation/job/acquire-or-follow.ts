@@ -65,7 +65,7 @@ function keepLease(job: Job, deps: GenerationDeps): void {
     });
   });
   // Drop the lease once more at the end, because a lost lease may be acquired again just as the job ends.
-  void job.end.then(() => deps.limits.background.dropLease(recordId));
+  void job.outcome.then(() => deps.limits.background.dropLease(recordId));
 }
 
 /**

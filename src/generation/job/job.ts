@@ -49,13 +49,13 @@ export class Job {
   hasUnansweredCreate = false;
   /** Whether this process has the lease of the record. */
   ownsLease = false;
-  readonly end: Promise<JobOutcome>;
+  readonly outcome: Promise<JobOutcome>;
   readonly #clock: Pick<Clock, "steadyMs">;
   readonly #abort = new AbortController();
   readonly #sendAbort = new AbortController();
   readonly #listeners = new Set<(message: string) => void>();
   #phase: Phase = { kind: "starting" };
-  #finish: (end: JobOutcome) => void = () => undefined;
+  #resolve: (end: JobOutcome) => void = () => undefined;
   /** Number of callers that wait until a deadline, and number of callers with a call handle. */
   readonly #callers = { plain: 0, withHandle: 0 };
   /** Whether a call returned with the answer that the job continues. */
@@ -72,8 +72,8 @@ export class Job {
     this.record = record;
     this.purpose = purpose;
     this.#clock = clock;
-    this.end = new Promise((resolve) => {
-      this.#finish = resolve;
+    this.outcome = new Promise((resolve) => {
+      this.#resolve = resolve;
     });
   }
 
@@ -180,6 +180,6 @@ export class Job {
   }
 
   finish(end: JobOutcome): void {
-    this.#finish(end);
+    this.#resolve(end);
   }
 }

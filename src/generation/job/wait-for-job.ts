@@ -35,7 +35,7 @@ export async function waitForJob(
   try {
     call.signal.throwIfAborted();
     const over = call.deadline.waitUntilPassed(signal).then(() => null);
-    return await Promise.race([job.end, enough, over]);
+    return await Promise.race([job.outcome, enough, over]);
   } catch (error) {
     isCancelled = call.signal.aborted;
     throw error;

@@ -215,21 +215,21 @@ export function checkTaskId(taskId: string): void {
  */
 export async function findRecordOfTask(
   deps: GenerationDeps,
-  taskId: string,
+  taskIdOrHandle: string,
   signal: AbortSignal,
   deadline: Deadline,
 ): Promise<TaskRecord | null> {
-  const namedRecordId = recordIdOfHandle(taskId);
+  const namedRecordId = recordIdOfHandle(taskIdOrHandle);
   if (namedRecordId !== undefined) {
     const record = await deps.ledger.get(namedRecordId);
     if (record !== null) return record;
     // A handle is not an id of the service, so querying the service would be pointless.
-    throw new AudioError("not_found", `No request of this API key has the handle ${taskId}.`, {
+    throw new AudioError("not_found", `No request of this API key has the handle ${taskIdOrHandle}.`, {
       remedy:
         "list_tasks shows the requests. One that was sent under an earlier API key is resolved by repeating its generate_audio call, which does not pay twice for a key of the same account.",
     });
   }
-  const records = await deps.ledger.findByTask(taskId);
+  const records = await deps.ledger.findByTask(taskIdOrHandle);
   const ownRecord = records.find(({ keyId }) => keyId === deps.ledger.identity.keyId);
   if (ownRecord !== undefined) return ownRecord;
   const savedAudio = await findSavedAmong(deps, records, null);

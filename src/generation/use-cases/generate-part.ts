@@ -81,7 +81,7 @@ export async function finishPart(
     const { leftMs: ms } = startPartDeadline(deps, signal).deadline;
     const timeoutError = (): AudioError =>
       new AudioError("timeout", "A part could not be brought to its end.");
-    await withTimeout({ clock: deps.clock, timeoutMs: ms, signal, timeoutError }, () => running.end);
+    await withTimeout({ clock: deps.clock, timeoutMs: ms, signal, timeoutError }, () => running.outcome);
     return;
   }
   if (record === null || record.taskId === null || !isOpen(record)) return;
@@ -115,8 +115,8 @@ export async function findPart(
   const ownRecord = records.find((record) => record.keyId === keyId);
   if (ownRecord?.status === "succeeded") return ownRecord;
   for (const record of records) {
-    const sound = record.files.filter(({ matchesFormat }) => matchesFormat);
-    if (record !== ownRecord && (await newestExisting(sound, folder.root)) !== null) return record;
+    const matchingFiles = record.files.filter(({ matchesFormat }) => matchesFormat);
+    if (record !== ownRecord && (await newestExisting(matchingFiles, folder.root)) !== null) return record;
   }
   if (ownRecord !== undefined && wasSent(ownRecord)) return ownRecord;
   const newest = records.findLast((record) => record !== ownRecord && wasSent(record));

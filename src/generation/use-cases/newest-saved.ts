@@ -30,9 +30,9 @@ export async function newestSaved({ ledger, folder }: NewestDeps, limit: number)
   const ownedFiles = createFileOwnerFilter(records);
   const found = await Promise.all(
     records.map(async (record): Promise<ListedFile | null> => {
-      const sound = ownedFiles(record).filter(({ matchesFormat }) => matchesFormat);
-      const path = await newestExisting(sound, folder.root);
-      const file = sound.findLast((candidate) => candidate.path === path);
+      const matchingFiles = ownedFiles(record).filter(({ matchesFormat }) => matchesFormat);
+      const path = await newestExisting(matchingFiles, folder.root);
+      const file = matchingFiles.findLast((candidate) => candidate.path === path);
       if (path === null || file === undefined) return null;
       const prompt = storedInput(record)?.prompt ?? "";
       return {

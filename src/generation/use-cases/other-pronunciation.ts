@@ -8,7 +8,7 @@ import type { FoundRecord, IdentifiedRequest } from "./find-record.ts";
 import type { PartRequest } from "./generate-part.ts";
 
 /** Whether the record's create was sent and its task has not failed. */
-const isPaid = ({ status }: TaskRecord): boolean => status !== "waiting" && status !== "failed";
+const mayBeCharged = ({ status }: TaskRecord): boolean => status !== "waiting" && status !== "failed";
 
 /**
  * Finds a paid record that has the same text and take number, but other pronunciations.
@@ -22,11 +22,11 @@ export async function findOtherPronunciation(
   found: FoundRecord,
 ): Promise<FoundRecord | null> {
   const { record, file, notes } = found;
-  if (file !== null || isPaid(record)) return null;
+  if (file !== null || mayBeCharged(record)) return null;
   const { origin, keyId } = deps.ledger.identity;
   const work = deriveWorkId(origin, originalInput(input, originalPrompt), take);
   for (const other of await deps.ledger.findByOriginalWork(work)) {
-    if (other.input === input || !isPaid(other)) continue;
+    if (other.input === input || !mayBeCharged(other)) continue;
     const savedFile = await findSaved(deps, other, null);
     if (savedFile === null && other.keyId !== keyId) continue;
     return {
@@ -48,6 +48,6 @@ export async function hasOtherPronunciation(
 ): Promise<boolean> {
   const input = canonicalizeInput(given);
   const work = deriveWorkId(ledger.identity.origin, originalInput(input, originalPrompt), take);
-  const paid = (await ledger.findByOriginalWork(work)).filter(isPaid);
+  const paid = (await ledger.findByOriginalWork(work)).filter(mayBeCharged);
   return paid.length > 0 && paid.every((record) => record.input !== input);
 }

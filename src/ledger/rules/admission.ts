@@ -33,7 +33,7 @@ export interface RequestedAdmission {
   readonly owner: ProcessId;
   readonly expectedRevision: number;
   /** The record to store if the create is admitted: `unresolved`, with its reservation in `spendCredits`. */
-  readonly after: { readonly value: string; readonly spendCredits: number };
+  readonly after: { readonly recordJson: string; readonly spendCredits: number };
   readonly limits: AdmissionLimits;
 }
 
@@ -41,7 +41,7 @@ export interface RequestedAdmission {
 export interface AdmissionFacts {
   /** The stored record; `undefined` if there is none. */
   readonly record:
-    | { readonly revision: number | null; readonly value: string; readonly lease: Lease | null }
+    | { readonly revision: number | null; readonly recordJson: string; readonly lease: Lease | null }
     | undefined;
   readonly state: ApiKeyState;
   /** The places in flight that the API key's other records have taken. */
@@ -58,8 +58,8 @@ export type AdmissionHold = "paused" | "rate" | "in_flight";
 
 export type Admission =
   | { readonly kind: "admitted" }
-  /** The record has changed, or another process has its lease. `value`: the record as stored now. */
-  | { readonly kind: "conflict"; readonly value: string | undefined; readonly isLeaseLost: boolean }
+  /** The record has changed, or another process has its lease. `recordJson`: the record as stored now. */
+  | { readonly kind: "conflict"; readonly recordJson: string | undefined; readonly isLeaseLost: boolean }
   /** Every handle was cancelled, or the narration was stopped, or another process drives the narration. */
   | { readonly kind: "not_wanted" }
   | { readonly kind: "over_limit"; readonly maxCredits: number; readonly billedCredits: number }
@@ -75,7 +75,7 @@ export function isRepeatedAdmission(
   { sendId, after }: RequestedAdmission,
   { record, state }: AdmissionFacts,
 ): boolean {
-  return record?.value === after.value && isSlotPending(state, sendId);
+  return record?.recordJson === after.recordJson && isSlotPending(state, sendId);
 }
 
 /**
@@ -95,7 +95,7 @@ export function decideAdmission(
   const leasedBy = leaseOwner(record?.lease ?? null, nowSteadyMs);
   const isLeaseLost = leasedBy !== null && leasedBy !== owner;
   if (record?.revision !== expectedRevision || isLeaseLost) {
-    return { kind: "conflict", value: record?.value, isLeaseLost };
+    return { kind: "conflict", recordJson: record?.recordJson, isLeaseLost };
   }
   if (!isWanted) return { kind: "not_wanted" };
   const refusal =

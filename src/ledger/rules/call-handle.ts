@@ -65,9 +65,9 @@ const targetSchema = z.looseObject({
 export type CallHandleTarget = z.infer<typeof targetSchema>;
 
 /** Parses a call handle's record; `null` for a missing or unreadable one. */
-export function parseCallHandleTarget(value: string | undefined): CallHandleTarget | null {
+export function parseCallHandleTarget(recordJson: string | undefined): CallHandleTarget | null {
   try {
-    return value === undefined ? null : targetSchema.parse(JSON.parse(value));
+    return recordJson === undefined ? null : targetSchema.parse(JSON.parse(recordJson));
   } catch {
     return null;
   }

@@ -122,7 +122,7 @@ export class AdmissionStore {
           sendId,
           owner: processId,
           expectedRevision,
-          after: { value: after.value, spendCredits: after.spend?.credits ?? 0 },
+          after: { recordJson: after.recordJson, spendCredits: after.spend?.credits ?? 0 },
           limits: request,
         };
         const result = decideAdmission(requested, facts, nowSteadyMs);

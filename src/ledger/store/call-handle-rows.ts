@@ -24,7 +24,7 @@ const handleRow = z
     save_options: z.string().transform(parsed).pipe(storedSaveOptionsSchema),
     cancel_requested_at_ms: z.number().nullable(),
     ended_at_ms: z.number().nullable(),
-    end_value: z.string().transform(parsed).pipe(handleEndSchema).nullable(),
+    end_json: z.string().transform(parsed).pipe(handleEndSchema).nullable(),
   })
   .transform(
     (row): CallHandle => ({
@@ -37,7 +37,7 @@ const handleRow = z
       saveOptions: row.save_options,
       cancelRequestedAtMs: row.cancel_requested_at_ms,
       endedAtMs: row.ended_at_ms,
-      end: row.end_value,
+      end: row.end_json,
     }),
   );
 
@@ -61,10 +61,10 @@ export const selectOpenHandles = ({ keyId, machineId }: Viewer, targetId: string
 export const saveHandle = (row: CallHandle): Statement =>
   sql(
     `INSERT INTO agm_call_handles (handle_id, kind, key_id, target_id, opened_at_ms, attempt, save_options, cancel_requested_at_ms,
-       ended_at_ms, end_value)
+       ended_at_ms, end_json)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (handle_id) DO UPDATE SET cancel_requested_at_ms = excluded.cancel_requested_at_ms,
-       ended_at_ms = excluded.ended_at_ms, end_value = excluded.end_value
+       ended_at_ms = excluded.ended_at_ms, end_json = excluded.end_json
      WHERE agm_call_handles.ended_at_ms IS NULL`,
     row.handleId,
     row.kind,

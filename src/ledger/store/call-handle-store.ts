@@ -53,7 +53,7 @@ export class CallHandleStore {
       durability: "power_cut",
       load: [...selectRow({ keyId, recordId: targetId }), selectOpenHandles(viewer, targetId)],
       decide: (rows) => {
-        const target = parseCallHandleTarget(parseLoadedRow(rows).stored?.value);
+        const target = parseCallHandleTarget(parseLoadedRow(rows).stored?.recordJson);
         if (target === null) return { result: null };
         const result = findOrCreateCallHandle(handleRows(rows[ROW_RESULTS]), target, draft, saveOptions);
         return { result, save: [saveHandle(result)] };
@@ -69,7 +69,7 @@ export class CallHandleStore {
   cancel(handle: CallHandle, atMs: number): Promise<CallHandle> {
     const { keyId, targetId } = handle;
     return this.#change(handle, selectRow({ keyId, recordId: targetId }), (stored, rows) =>
-      cancelCallHandle(stored, parseCallHandleTarget(parseLoadedRow(rows).stored?.value), atMs),
+      cancelCallHandle(stored, parseCallHandleTarget(parseLoadedRow(rows).stored?.recordJson), atMs),
     );
   }
 

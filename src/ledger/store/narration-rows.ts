@@ -82,7 +82,7 @@ export const newestNarrations = ({ origin, keyId, machineId }: Viewer, limit: nu
 export const selectBill = ({ origin, keyId, machineId }: Viewer, narrationId: string): Statement =>
   sql(
     `SELECT t.work_lookup_key, r.key_id, r.spend_credits, r.in_flight_state
-     FROM agm_narration_tasks t
+     FROM agm_narration_works t
      JOIN agm_lookup_keys k ON k.lookup_key = t.work_lookup_key
      JOIN agm_records r ON r.key_id = k.key_id AND r.record_id = k.record_id
      WHERE t.narration_id = ? AND t.origin = ? AND ${visibleCondition("t")} AND ${visibleCondition("r")}`,
@@ -116,7 +116,7 @@ export const billLines = (rows: Rows): BillLine[] => readableRows(billRow, rows)
 /** Adds a request to the bill of a narration. */
 export const addToBill = ({ origin, keyId }: Viewer, narrationId: string, workLookupKey: string): Statement =>
   sql(
-    `INSERT INTO agm_narration_tasks (origin, narration_id, key_id, work_lookup_key)
+    `INSERT INTO agm_narration_works (origin, narration_id, key_id, work_lookup_key)
      VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
     origin,
     narrationId,

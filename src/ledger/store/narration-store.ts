@@ -68,11 +68,11 @@ export class NarrationStore {
   }
 
   /** Stores a new narration. Does nothing if a narration with this id exists. */
-  async begin({ narrationId, plan, state, createdAtMs }: NewNarration): Promise<void> {
+  async insert({ narrationId, plan: getPlan, state, createdAtMs }: NewNarration): Promise<void> {
     const { engine, documents, viewer } = this.#options;
     if ((await this.#find(narrationId)) !== undefined) return;
     // Store the plan first, so that every visible narration has one.
-    await documents.set(planName(viewer.keyId, narrationId), plan);
+    await documents.set(planName(viewer.keyId, narrationId), getPlan);
     const insert = sql(
       `INSERT INTO agm_narrations (key_id, narration_id, origin, created_at_ms, revision, state)
        VALUES (?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING`,
@@ -98,7 +98,7 @@ export class NarrationStore {
   }
 
   read(narrationId: string): Promise<ReadNarration | undefined> {
-    return this.#decide(narrationId, "process_kill", (row, nowSteadyMs, handles) => ({
+    return this.#transact(narrationId, "process_kill", (row, nowSteadyMs, handles) => ({
       result: row === undefined ? undefined : { ...toStoredNarration(row, nowSteadyMs), handles },
     }));
   }
@@ -117,7 +117,7 @@ export class NarrationStore {
   ): Promise<boolean> {
     const handleStatements = handles.map(saveHandle);
     // Require durability, because the state contains the limit of the narration's cost.
-    return this.#decide(narrationId, "power_cut", (row) => {
+    return this.#transact(narrationId, "power_cut", (row) => {
       const isRepeated = row?.revision === expectedRevision + 1 && row.state === state;
       // The same state is already stored. Save the call handles all the same, because another process may have written
       // this state, without the call handles of this process.
@@ -145,7 +145,7 @@ export class NarrationStore {
     deadOwner: replacing,
   }: NarrationLeaseRequest): Promise<ProcessId | null> {
     const { processId } = this.#options;
-    return this.#decide(narrationId, "process_kill", (row, nowSteadyMs) => {
+    return this.#transact(narrationId, "process_kill", (row, nowSteadyMs) => {
       if (row === undefined) return { result: null };
       const acquired = acquireLease(
         row.lease,
@@ -158,9 +158,9 @@ export class NarrationStore {
     });
   }
 
-  release(narrationId: string): Promise<void> {
+  releaseLease(narrationId: string): Promise<void> {
     const { processId } = this.#options;
-    return this.#decide(narrationId, "process_kill", (row) => ({
+    return this.#transact(narrationId, "process_kill", (row) => ({
       result: undefined,
       save: row?.lease?.owner === processId ? [saveNarrationLease(row, null)] : [],
     }));
@@ -170,14 +170,14 @@ export class NarrationStore {
    * Returns one line for each task that was sent for the narration, with the credits that are reserved or charged for
    * the task now.
    */
-  async bill(narrationId: string): Promise<BillLine[]> {
+  async getBill(narrationId: string): Promise<BillLine[]> {
     const { engine, viewer } = this.#options;
     const [rows = []] = await engine.read([selectBill(viewer, narrationId)]);
     return billByWork(billLines(rows), viewer.keyId);
   }
 
   /** Lists narrations, newest first. */
-  newest(limit: number): Promise<StoredNarration[]> {
+  listNewest(limit: number): Promise<StoredNarration[]> {
     const { engine, viewer } = this.#options;
     return engine.transact({
       durability: "process_kill",
@@ -196,7 +196,7 @@ export class NarrationStore {
     return rows[0] === undefined ? undefined : toNarrationRow(rows[0]);
   }
 
-  #decide<T>(
+  #transact<T>(
     narrationId: string,
     durability: "power_cut" | "process_kill",
     decide: (

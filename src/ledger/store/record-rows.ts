@@ -61,7 +61,7 @@ const storedSchema = z
     status: z.string().nullable().catch(null),
     origin: z.string(),
     revision: z.int().nullable().catch(null),
-    value: z.string(),
+    record_json: z.string(),
     ...spendColumns,
     ...placeColumns,
     ...leaseColumns,
@@ -70,21 +70,21 @@ const storedSchema = z
     status: row.status,
     origin: row.origin,
     revision: row.revision,
-    value: row.value,
+    recordJson: row.record_json,
     place: toPlace(row),
     lease: leaseRow.parse(row),
     spend: toSpend(row),
   }));
 const lookupKeyRow = z.object({ lookup_key: z.string() }).transform((row) => row.lookup_key);
-const valueRow = z
-  .object({ key_id: z.string(), record_id: z.string(), value: z.string() })
-  .transform((row) => ({ keyId: row.key_id, recordId: row.record_id, value: row.value }));
+const storedRecordRow = z
+  .object({ key_id: z.string(), record_id: z.string(), record_json: z.string() })
+  .transform((row) => ({ keyId: row.key_id, recordId: row.record_id, recordJson: row.record_json }));
 const otherPlaceRow = z
   .object({ record_id: z.string(), ...placeColumns })
   .transform((row) => ({ recordId: row.record_id, place: toPlace(row) }));
 
-/** A stored value with the key of its record. */
-export type StoredValue = z.infer<typeof valueRow>;
+/** The JSON of a record with the key of its row. */
+export type StoredRecord = z.infer<typeof storedRecordRow>;
 export type OtherPlace = z.infer<typeof otherPlaceRow>;
 export type StoredRow = z.infer<typeof storedSchema> & { readonly lookupKeys: readonly string[] };
 
@@ -96,7 +96,7 @@ export function readableRows<T>(schema: z.ZodType<T>, rows: Rows): T[] {
   });
 }
 
-export const storedValues = (rows: Rows): StoredValue[] => readableRows(valueRow, rows);
+export const parseStoredRecords = (rows: Rows): StoredRecord[] => readableRows(storedRecordRow, rows);
 export const otherPlaces = (rows: Rows): OtherPlace[] => readableRows(otherPlaceRow, rows);
 
 const taskShareRow = z
@@ -169,12 +169,12 @@ export function saveRow(
     spend?.credits ?? null,
     row.refusedAtMs,
     ...leaseValues(lease),
-    row.value,
+    row.recordJson,
   ];
   const upsert = sql(
     `INSERT INTO agm_records (key_id, record_id, origin, status, is_open, is_listed, created_at_ms, revision, in_flight_state,
        in_flight_since_steady_ms, in_flight_owner, spend_bucket, spend_credits, refused_at_ms, lease_owner, lease_renewed_steady_ms, lease_ttl_ms,
-       value)
+       record_json)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (key_id, record_id) DO UPDATE SET origin = excluded.origin, status = excluded.status,
        is_open = excluded.is_open, is_listed = excluded.is_listed, created_at_ms = excluded.created_at_ms,
@@ -182,7 +182,7 @@ export function saveRow(
        in_flight_since_steady_ms = excluded.in_flight_since_steady_ms,
        in_flight_owner = excluded.in_flight_owner, spend_bucket = excluded.spend_bucket,
        spend_credits = excluded.spend_credits, refused_at_ms = excluded.refused_at_ms, lease_owner = excluded.lease_owner,
-       lease_renewed_steady_ms = excluded.lease_renewed_steady_ms, lease_ttl_ms = excluded.lease_ttl_ms, value = excluded.value`,
+       lease_renewed_steady_ms = excluded.lease_renewed_steady_ms, lease_ttl_ms = excluded.lease_ttl_ms, record_json = excluded.record_json`,
     row.keyId,
     row.recordId,
     ...columns,

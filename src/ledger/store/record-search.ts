@@ -1,7 +1,7 @@
 /** Searches the records of the API key, and of all other API keys that this machine has used. */
 import { z } from "zod";
 import { isOpenStatus, RECORD_STATUSES, type RecordStatus } from "../record.ts";
-import { type StoredValue, storedValues } from "./record-rows.ts";
+import { parseStoredRecords, type StoredRecord } from "./record-rows.ts";
 import { type Rows, type SqlEngine, sql } from "./sql-engine.ts";
 import { type Viewer, visibleCondition } from "./viewer.ts";
 
@@ -34,7 +34,7 @@ export class RecordSearch {
   }
 
   /** Lists records, newest first. */
-  async list(query: ListQuery): Promise<StoredValue[]> {
+  async list(query: ListQuery): Promise<StoredRecord[]> {
     const { apiKeys, status, openOnly = false, includesParts = false, limit } = query;
     const keyIds = apiKeys === "own" ? [this.#viewer.keyId] : await this.#findVisibleKeyIds();
     const statuses =
@@ -44,7 +44,7 @@ export class RecordSearch {
       statuses.flatMap((listedStatus) =>
         kinds.map((kind) =>
           sql(
-            `SELECT key_id, record_id, created_at_ms, value FROM agm_records
+            `SELECT key_id, record_id, created_at_ms, record_json FROM agm_records
                WHERE key_id = ? AND ${kind} AND status = ?
                ORDER BY created_at_ms DESC, record_id DESC LIMIT ?`,
             keyId,
@@ -56,15 +56,15 @@ export class RecordSearch {
     );
     if (statements.length === 0) return [];
     const found = (await this.#engine.read(statements)).flat();
-    return storedValues(newestFirst(found).slice(0, limit));
+    return parseStoredRecords(newestFirst(found).slice(0, limit));
   }
 
   /** Finds every visible record that has the lookup key. This API key's records come first. */
-  async findByLookupKey(lookupKey: string): Promise<StoredValue[]> {
+  async findByLookupKey(lookupKey: string): Promise<StoredRecord[]> {
     const { keyId, machineId } = this.#viewer;
     const [rows = []] = await this.#engine.read([
       sql(
-        `SELECT r.key_id, r.record_id, r.value FROM agm_lookup_keys k
+        `SELECT r.key_id, r.record_id, r.record_json FROM agm_lookup_keys k
          JOIN agm_records r ON r.key_id = k.key_id AND r.record_id = k.record_id
          WHERE k.lookup_key = ? AND ${visibleCondition("k")}
          ORDER BY CASE WHEN k.key_id = ? THEN 0 ELSE 1 END, r.created_at_ms, r.record_id`,
@@ -74,7 +74,7 @@ export class RecordSearch {
         keyId,
       ),
     ]);
-    return storedValues(rows);
+    return parseStoredRecords(rows);
   }
 
   /** Finds a few other origins for which this machine has used API keys. */

@@ -8,11 +8,11 @@ export const SCHEMA_VERSION = 8;
  *
  * - `agm_api_keys.state` holds the pause, slots and heartbeats of a key (see rules/api-key-state.ts). The row is also
  *   the key's lock.
- * - `agm_narration_tasks` is a narration's bill: the works that were sent for it, each with the key that sent it.
+ * - `agm_narration_works` is a narration's bill: the works that were sent for it, each with the key that sent it.
  * - `agm_call_handles` holds the calls that were answered as tasks of the protocol's extension (see rules/call-handle.ts).
  * - `agm_lookup_keys` finds records by work, task and path. Lookup keys are hashed, because an index entry cannot
  *   contain a long text.
- * - `value` is the last column, so that SQLite reads the other columns without reading through a long text.
+ * - `record_json` is the last column, so that SQLite reads the other columns without reading through a long text.
  */
 export const SCHEMA_STATEMENTS: readonly string[] = [
   `CREATE TABLE agm_origins (origin TEXT NOT NULL PRIMARY KEY)`,
@@ -37,7 +37,7 @@ export const SCHEMA_STATEMENTS: readonly string[] = [
     lease_owner TEXT,
     lease_renewed_steady_ms DOUBLE PRECISION,
     lease_ttl_ms DOUBLE PRECISION,
-    value TEXT NOT NULL,
+    record_json TEXT NOT NULL,
     PRIMARY KEY (key_id, record_id))`,
   `CREATE INDEX agm_records_listed
     ON agm_records (key_id, is_listed, status, created_at_ms DESC, record_id DESC)`,
@@ -66,7 +66,7 @@ export const SCHEMA_STATEMENTS: readonly string[] = [
     state TEXT NOT NULL,
     PRIMARY KEY (key_id, narration_id))`,
   `CREATE INDEX agm_narrations_newest ON agm_narrations (key_id, created_at_ms DESC, narration_id)`,
-  `CREATE TABLE agm_narration_tasks (
+  `CREATE TABLE agm_narration_works (
     origin TEXT NOT NULL,
     narration_id TEXT NOT NULL,
     key_id TEXT NOT NULL,
@@ -82,7 +82,7 @@ export const SCHEMA_STATEMENTS: readonly string[] = [
     save_options TEXT NOT NULL,
     cancel_requested_at_ms DOUBLE PRECISION,
     ended_at_ms DOUBLE PRECISION,
-    end_value TEXT)`,
+    end_json TEXT)`,
   `CREATE INDEX agm_call_handles_target ON agm_call_handles (target_id)`,
   `CREATE TABLE agm_documents (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL)`,
 ];

@@ -10,7 +10,7 @@ import { checkRoomForNames, stemOf } from "../files/joined-files.ts";
 import type { NarrateChanges } from "../state/changes.ts";
 import { findInheritedRetakes } from "../state/inherited-retakes.ts";
 import { deriveNarrationId, isNarrationId } from "../state/narration-id.ts";
-import type { KnownNarration, NarrationRepository } from "../state/narration-repository.ts";
+import type { NarrationRepository, NarrationWithPlan } from "../state/narration-repository.ts";
 import { type StoredPlan, withRemarks } from "../state/narration-state.ts";
 import type { Edit } from "./edits.ts";
 import type { PlanOptions } from "./make-plan.ts";
@@ -36,7 +36,7 @@ export type NarrateSource =
   | { readonly kind: "narration"; readonly narrationId: string; readonly mayResume?: boolean };
 
 /** A narration, and whether this call has planned it for the first time. */
-export type FoundNarration = KnownNarration & { readonly isNew?: true };
+export type FoundNarration = NarrationWithPlan & { readonly isNew?: true };
 
 export interface FindNarrationDeps {
   readonly repository: NarrationRepository;
@@ -53,7 +53,7 @@ export interface FindNarrationDeps {
  *
  * @throws AudioError `invalid_request` for a text that is not an id; `not_found`, `store_unavailable`
  */
-async function loadById(repository: NarrationRepository, narrationId: string): Promise<KnownNarration> {
+async function loadById(repository: NarrationRepository, narrationId: string): Promise<NarrationWithPlan> {
   if (isNarrationId(narrationId)) return await repository.get(narrationId);
   throw new AudioError(
     "invalid_request",
@@ -104,7 +104,7 @@ export async function findNarration(deps: FindNarrationDeps, source: NarrateSour
   if (holdsSecret(JSON.stringify(plan))) throw secretRefusedError("The text, as it is read, holds");
   const narrationId = deriveNarrationId(origin, plan);
   const retakes = await findInheritedRetakes(repository, plan);
-  if (await repository.knows(narrationId)) {
+  if (await repository.exists(narrationId)) {
     await repository.change(narrationId, (state) => {
       const current = withRemarks(state, plan);
       // Nobody has agreed to a narration that is only planned, so give it the takes that other narrations now have for
@@ -115,7 +115,7 @@ export async function findNarration(deps: FindNarrationDeps, source: NarrateSour
     return await repository.get(narrationId);
   }
   const fileName = source.kind === "edited" ? await nameOfEdit(repository, source.narrationId) : null;
-  await repository.begin(narrationId, plan, { retakes, fileName, createdAtMs: clock.wallMs() });
+  await repository.insertIfAbsent(narrationId, plan, { retakes, fileName, createdAtMs: clock.wallMs() });
   return { ...(await repository.get(narrationId)), isNew: true };
 }
 

@@ -5,7 +5,7 @@ import {
   endCallHandle,
   isCallHandleWanted,
 } from "../../ledger/rules/call-handle.ts";
-import { isProcessGone, isProcessHere, type ProcessId } from "../../process-id.ts";
+import { isProcessDead, isProcessHere, type ProcessId } from "../../process-id.ts";
 import type { NarrationFigures, NarrationHandleEnd, NarrationState } from "./narration-state.ts";
 
 const CANCELLED = {
@@ -98,7 +98,7 @@ export function withCancelledCall(
   return open.length === 0 && callerProcesses.length === 0 ? stopped(state) : { ...state, callerProcesses };
 }
 
-const isAlive = (caller: ProcessId): boolean => !isProcessGone(caller);
+const isAlive = (caller: ProcessId): boolean => !isProcessDead(caller);
 
 const stopped = (state: NarrationState): NarrationState =>
   state.status === "running" ? { ...state, status: "stopped", problems: [CANCELLED] } : state;

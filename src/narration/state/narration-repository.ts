@@ -6,7 +6,7 @@ import { AudioError } from "../../errors.ts";
 import type { CallHandle } from "../../ledger/rules/call-handle.ts";
 import type { NarrationStore, StoredNarration } from "../../ledger/store/narration-store.ts";
 import type { ProcessId } from "../../process-id.ts";
-import { isProcessGone } from "../../process-id.ts";
+import { isProcessDead } from "../../process-id.ts";
 import { type NarrationBill, narrationBill } from "./narration-bill.ts";
 import { endedByState, withoutCallers } from "./narration-callers.ts";
 import {
@@ -33,11 +33,11 @@ export interface NarrationEntry {
   readonly leaseOwner: ProcessId | null;
 }
 
-export interface KnownNarration extends NarrationEntry {
+export interface NarrationWithPlan extends NarrationEntry {
   readonly plan: StoredPlan;
 }
 
-export type ComputeFigures = (known: KnownNarration) => Promise<NarrationFigures>;
+export type ComputeFigures = (known: NarrationWithPlan) => Promise<NarrationFigures>;
 
 const readOnly: ComputeFigures = () => Promise.reject(new Error("this repository is read-only"));
 
@@ -56,12 +56,12 @@ export class NarrationRepository {
   }
 
   /** Stores a new narration with its plan. If the narration is known, changes nothing. */
-  async begin(
+  async insertIfAbsent(
     narrationId: string,
     plan: StoredPlan,
     first: Pick<NarrationState, "retakes" | "fileName" | "createdAtMs">,
   ): Promise<void> {
-    await this.#store.begin({
+    await this.#store.insert({
       narrationId,
       plan: JSON.stringify(plan),
       state: JSON.stringify({ ...newState(plan, first.createdAtMs), ...first }),
@@ -69,12 +69,12 @@ export class NarrationRepository {
     });
   }
 
-  async knows(narrationId: string): Promise<boolean> {
+  async exists(narrationId: string): Promise<boolean> {
     return (await this.#store.read(narrationId)) !== undefined;
   }
 
   /** Reads a narration with its plan. @throws AudioError `not_found`, `store_unavailable` */
-  async get(narrationId: string): Promise<KnownNarration> {
+  async get(narrationId: string): Promise<NarrationWithPlan> {
     const entry = await this.entry(narrationId);
     return { ...entry, plan: await this.#plan(narrationId) };
   }
@@ -154,25 +154,25 @@ export class NarrationRepository {
   }
 
   async bill(narrationId: string): Promise<NarrationBill> {
-    return narrationBill(await this.#store.bill(narrationId));
+    return narrationBill(await this.#store.getBill(narrationId));
   }
 
   /** Acquires or renews the lease. @returns whether this process has the lease now */
   async acquireLease(narrationId: string, processId: ProcessId, leaseTtlMs: number): Promise<boolean> {
     const current = await this.#store.acquireLease({ narrationId, leaseTtlMs });
     if (current === processId) return true;
-    if (current === null || !isProcessGone(current)) return false;
+    if (current === null || !isProcessDead(current)) return false;
     return (await this.#store.acquireLease({ narrationId, leaseTtlMs, deadOwner: current })) === processId;
   }
 
   async release(narrationId: string): Promise<void> {
-    await this.#store.release(narrationId);
+    await this.#store.releaseLease(narrationId);
   }
 
   /** Lists narrations, newest first. Skips unreadable narrations, because they must not hide the others. */
   async newest(limit: number): Promise<NarrationEntry[]> {
     const entries: NarrationEntry[] = [];
-    for (const stored of await this.#store.newest(limit)) {
+    for (const stored of await this.#store.listNewest(limit)) {
       try {
         entries.push(entryOf(stored));
       } catch (error) {
@@ -199,7 +199,7 @@ const stateOf = ({ narrationId, state }: StoredNarration): NarrationState =>
   parseStored(narrationStateSchema, state, narrationId);
 
 const livingLeaseOwner = ({ leaseOwner }: StoredNarration): ProcessId | null =>
-  leaseOwner === null || isProcessGone(leaseOwner) ? null : leaseOwner;
+  leaseOwner === null || isProcessDead(leaseOwner) ? null : leaseOwner;
 
 const entryOf = (stored: StoredNarration): NarrationEntry => ({
   narrationId: stored.narrationId,

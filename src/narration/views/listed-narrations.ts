@@ -2,7 +2,11 @@
 import { basename } from "node:path";
 import { newestExisting } from "../../generation/use-cases/assign-files.ts";
 import { containsWords } from "../../search-words.ts";
-import type { KnownNarration, NarrationEntry, NarrationRepository } from "../state/narration-repository.ts";
+import type {
+  NarrationEntry,
+  NarrationRepository,
+  NarrationWithPlan,
+} from "../state/narration-repository.ts";
 import type { NarrationFile, StoredPlan } from "../state/narration-state.ts";
 import { narrationStatus } from "./narration-view.ts";
 
@@ -25,7 +29,7 @@ export interface ListedNarration {
 }
 
 /** Counts the parts of a narration that are saved now. */
-type CountSaved = (known: KnownNarration) => Promise<number>;
+type CountSaved = (known: NarrationWithPlan) => Promise<number>;
 
 /**
  * Builds the row of one narration.

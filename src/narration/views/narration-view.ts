@@ -6,7 +6,7 @@ import { firstCodePoints } from "../../contract/unicode.ts";
 import { newestExisting } from "../../generation/use-cases/assign-files.ts";
 import { changedCompanions } from "../files/joined-files.ts";
 import { type ChapterSum, chapterSums } from "../planning/chapter-sums.ts";
-import type { KnownNarration, NarrationEntry } from "../state/narration-repository.ts";
+import type { NarrationEntry, NarrationWithPlan } from "../state/narration-repository.ts";
 import {
   formatOfPlan,
   type NarrationFigures,
@@ -108,7 +108,7 @@ export function narrationStatus({ state, leaseOwner }: NarrationEntry): Narratio
 }
 
 export function buildNarrationView(
-  narration: KnownNarration,
+  narration: NarrationWithPlan,
   partSummary: PartSummary,
   nowMs: number,
 ): NarrationView {
@@ -119,7 +119,7 @@ export function buildNarrationView(
 }
 
 export function deriveFigures(
-  narration: KnownNarration,
+  narration: NarrationWithPlan,
   partSummary: PartSummary,
   nowMs: number,
 ): NarrationFigures {
@@ -164,7 +164,7 @@ export function deriveFigures(
  *
  * @param figures the current figures, or the figures that were stored when a handle ended
  */
-export function viewWith(narration: KnownNarration, figures: NarrationFigures): NarrationView {
+export function viewWith(narration: NarrationWithPlan, figures: NarrationFigures): NarrationView {
   const { narrationId, plan, state } = narration;
   const status = narrationStatus(narration);
   const mimeType = MIME_TYPES[formatOfPlan(plan)];

@@ -124,7 +124,7 @@ describe("a file name that is used again after its file was deleted", () => {
 /** Changes a stored record to what another version of the program would have written. */
 function rewrite(setup: FaultSetup, from: string, to: string): void {
   const { changes } = ledgerFile(setup)
-    .prepare("UPDATE agm_records SET value = replace(value, ?, ?)")
+    .prepare("UPDATE agm_records SET record_json = replace(record_json, ?, ?)")
     .run(from, to);
   expect(Number(changes)).toBeGreaterThan(0);
 }

@@ -421,8 +421,8 @@ class Run {
       (given) => this.#truth.admission(process, { known, after, sendId, budget, firstAskedMs }, given),
     );
     if (answer.kind === "admitted") process.known.set(known.recordId, after);
-    if (answer.kind === "conflict" && answer.value !== undefined) {
-      process.known.set(known.recordId, parse(answer.value));
+    if (answer.kind === "conflict" && answer.recordJson !== undefined) {
+      process.known.set(known.recordId, parse(answer.recordJson));
     }
     return { answer, sendId };
   }
@@ -441,7 +441,7 @@ class Run {
       () => process.store.acquireLease(replacing === undefined ? claim : { ...claim, deadOwner: replacing }),
       (given) => this.#truth.claimed(process, draft, replacing, given),
     );
-    const record = parse(answer.value);
+    const record = parse(answer.recordJson);
     process.known.set(recordId, record);
     if (answer.leaseOwner === process.name) process.leased.add(recordId);
     return answer.leaseOwner === process.name || ignoresLease ? record : null;
@@ -503,7 +503,7 @@ class Run {
         process.known.set(recordId, after);
         return;
       }
-      stored = answer.value === undefined ? null : parse(answer.value);
+      stored = answer.recordJson === undefined ? null : parse(answer.recordJson);
       if (stored === null && (next === null || next.taskId === null)) return;
       known = stored ?? known;
       process.known.set(recordId, known);

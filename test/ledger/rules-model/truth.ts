@@ -2,7 +2,7 @@
  * What really happened in a course, on a clock that never restarts. Every answer of the ledger is compared with it.
  */
 import { MAX_TASK_LIFETIME_MS, SPEND_BUCKET_MS } from "../../../src/ledger/durations.ts";
-import type { LeaseAnswer, RecordWriteAnswer } from "../../../src/ledger/ledger-store.ts";
+import type { LeaseResult, RecordWriteResult } from "../../../src/ledger/ledger-store.ts";
 import { type InFlightState, inFlightStateOf, type TaskRecord } from "../../../src/ledger/record.ts";
 import type { Admission } from "../../../src/ledger/rules/admission.ts";
 import type { SlotRelease } from "../../../src/ledger/rules/api-key-state.ts";
@@ -114,11 +114,11 @@ export class Truth {
     this.#look(`state ${key}`);
   }
 
-  claimed({ name, key }: Actor, draft: TaskRecord, replacing: string | undefined, answer: LeaseAnswer): void {
+  claimed({ name, key }: Actor, draft: TaskRecord, replacing: string | undefined, answer: LeaseResult): void {
     const { recordId } = draft;
     this.#look(`lease ${recordId}`);
     const held = this.records.get(recordId);
-    if (answer.value !== textOf(held?.record ?? draft))
+    if (answer.recordJson !== textOf(held?.record ?? draft))
       throw new Violation("records", "a claim shows another value");
     if (answer.leaseOwner !== name) {
       const isHeld = held?.lease?.owner === answer.leaseOwner && this.#mayHoldLease(recordId, held.lease);
@@ -177,12 +177,12 @@ export class Truth {
       readonly after: TaskRecord | null;
       readonly releasesLease: boolean;
     },
-    answer: RecordWriteAnswer,
+    answer: RecordWriteResult,
   ): void {
     const held = this.records.get(recordId);
     const stored = textOf(held?.record);
     if (!answer.written) {
-      if (answer.value !== stored) throw new Violation("records", "a write shows another value");
+      if (answer.recordJson !== stored) throw new Violation("records", "a write shows another value");
       if (stored === textOf(known) || stored === textOf(after)) {
         throw new Violation("wait", "a write was refused for no reason");
       }
@@ -223,7 +223,7 @@ export class Truth {
       case "conflict":
         if (isCommitted && send.lastMs > windowFromMs)
           throw new Violation("repeat", "a repeated admission was refused");
-        if (answer.value !== textOf(held?.record))
+        if (answer.recordJson !== textOf(held?.record))
           throw new Violation("records", "a conflict shows another value");
         if (!isCurrent) return;
         if (answer.isLeaseLost && held !== undefined && held.lease?.owner !== actor.name) {

@@ -112,17 +112,17 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       await desk.claim(record);
       const renamed = await desk.change(record, { fileName: "a.mp3" });
       const stale = await desk.ask({}, { record });
-      const { value } = toRow(renamed);
-      expect(stale.admission).toEqual({ kind: "conflict", value, isLeaseLost: false });
+      const { recordJson } = toRow(renamed);
+      expect(stale.admission).toEqual({ kind: "conflict", recordJson, isLeaseLost: false });
       expect((await desk.ask({}, { record: desk.record() })).admission).toEqual({
         kind: "conflict",
-        value: undefined,
+        recordJson: undefined,
         isLeaseLost: false,
       });
       bench().advance(LEASE_MS + 1);
       await desk.claim(renamed, "another");
       const late = await desk.ask({}, { record: renamed });
-      expect(late.admission).toEqual({ kind: "conflict", value, isLeaseLost: true });
+      expect(late.admission).toEqual({ kind: "conflict", recordJson, isLeaseLost: true });
       // None of them took a slot or a place.
       expect(reasonOf(await desk.ask({ maxCreates: 1, maxInFlight: 1 }))).toBe("admitted");
     });

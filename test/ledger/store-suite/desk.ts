@@ -2,11 +2,11 @@
 import { randomUUID } from "node:crypto";
 import type { SavedFile } from "../../../src/files/saved-file.ts";
 import type {
-  LeaseAnswer,
+  LeaseResult,
   LedgerIdentity,
   LedgerStore,
   RecordWrite,
-  RecordWriteAnswer,
+  RecordWriteResult,
 } from "../../../src/ledger/ledger-store.ts";
 import { type TaskRecord, taskRecordSchema, toRow } from "../../../src/ledger/record.ts";
 import type { Admission } from "../../../src/ledger/rules/admission.ts";
@@ -96,7 +96,7 @@ export class Desk {
     });
   }
 
-  claim(record: TaskRecord, processId = "holder", replacing?: string): Promise<LeaseAnswer> {
+  claim(record: TaskRecord, processId = "holder", replacing?: string): Promise<LeaseResult> {
     const claim = { row: toRow(record), leaseTtlMs: LEASE_MS };
     return this.store(processId).acquireLease(
       replacing === undefined ? claim : { ...claim, deadOwner: replacing },
@@ -121,7 +121,7 @@ export class Desk {
   }
 
   /** Deletes a record, with its spend. */
-  async remove({ keyId, recordId, revision }: TaskRecord): Promise<RecordWriteAnswer> {
+  async remove({ keyId, recordId, revision }: TaskRecord): Promise<RecordWriteResult> {
     const write = { keyId, recordId, expectedRevision: revision, after: null } as const;
     return await this.store().write({ ...write, durability: "power_cut" });
   }
@@ -132,7 +132,7 @@ export class Desk {
     changes: Partial<TaskRecord>,
     more: Pick<RecordWrite, "slot" | "lease" | "failed"> = {},
     processId = "holder",
-  ): Promise<RecordWriteAnswer> {
+  ): Promise<RecordWriteResult> {
     const { keyId, recordId, revision } = record;
     const after = toRow({ ...record, ...changes, revision: revision + 1 });
     return this.store(processId).write({

@@ -114,7 +114,7 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => Desk): voi
       const desk = newDesk();
       const { narrations } = desk.store();
       const narrationId = `nar_${randomUUID()}`;
-      await narrations.begin({ narrationId, plan: "{}", state: "planned", createdAtMs: 1 });
+      await narrations.insert({ narrationId, plan: "{}", state: "planned", createdAtMs: 1 });
       const handle: CallHandle = {
         handleId: randomUUID(),
         kind: "narration",

@@ -21,8 +21,8 @@ export function narrationsSuite(bench: () => StoreBench, newDesk: () => Desk): v
       const { narrationId, plan } = narration;
       expect(await narrations.read(narrationId)).toBeUndefined();
       expect(await narrations.plan(narrationId)).toBeUndefined();
-      await narrations.begin(narration);
-      await narrations.begin({ ...narration, plan: "another", state: "another" });
+      await narrations.insert(narration);
+      await narrations.insert({ ...narration, plan: "another", state: "another" });
       expect(await narrations.plan(narrationId)).toBe(plan);
       expect(await narrations.read(narrationId)).toEqual({
         narrationId,
@@ -36,7 +36,7 @@ export function narrationsSuite(bench: () => StoreBench, newDesk: () => Desk): v
     it("changes its state only over the revision that is expected", async () => {
       const { narrations } = newDesk().store();
       const { narrationId, ...rest } = newNarration();
-      await narrations.begin({ narrationId, ...rest });
+      await narrations.insert({ narrationId, ...rest });
       expect(await narrations.write(narrationId, 1, "running")).toBe(true);
       expect(await narrations.write(narrationId, 1, "late")).toBe(false);
       expect(await narrations.read(narrationId)).toMatchObject({ revision: 2, state: "running" });
@@ -50,14 +50,14 @@ export function narrationsSuite(bench: () => StoreBench, newDesk: () => Desk): v
       const narration = newNarration();
       const claim = { narrationId: narration.narrationId, leaseTtlMs: LEASE_MS };
       expect(await one.acquireLease(claim)).toBeNull();
-      await one.begin(narration);
+      await one.insert(narration);
       expect(await one.acquireLease(claim)).toBe("one");
       expect(await other.acquireLease(claim)).toBe("one");
       expect((await other.read(claim.narrationId))?.leaseOwner).toBe("one");
-      await other.release(claim.narrationId);
+      await other.releaseLease(claim.narrationId);
       expect(await other.acquireLease({ ...claim, deadOwner: "one" })).toBe("other");
       expect(await one.acquireLease(claim)).toBe("other");
-      await other.release(claim.narrationId);
+      await other.releaseLease(claim.narrationId);
       expect(await one.acquireLease(claim)).toBe("one");
       bench().advance(LEASE_MS - 1000);
       expect(await one.acquireLease(claim)).toBe("one");
@@ -72,7 +72,7 @@ export function narrationsSuite(bench: () => StoreBench, newDesk: () => Desk): v
       const desk = newDesk();
       const narration = newNarration();
       const claim = { narrationId: narration.narrationId, leaseTtlMs: LEASE_MS };
-      await desk.store("one").narrations.begin(narration);
+      await desk.store("one").narrations.insert(narration);
       await desk.store("one").narrations.acquireLease(claim);
       bench().putBack();
       expect(await desk.store("other").narrations.acquireLease(claim)).toBe("one");
@@ -84,11 +84,11 @@ export function narrationsSuite(bench: () => StoreBench, newDesk: () => Desk): v
       const desk = newDesk();
       const { narrations } = desk.store();
       const all = [newNarration(10), newNarration(30), newNarration(20)];
-      for (const narration of all) await narrations.begin(narration);
-      await newDesk().store().narrations.begin(newNarration(40));
+      for (const narration of all) await narrations.insert(narration);
+      await newDesk().store().narrations.insert(newNarration(40));
       const [first, second, third] = all.map(({ narrationId }) => narrationId);
       const newest = async (limit: number): Promise<string[]> =>
-        (await narrations.newest(limit)).map(({ narrationId }) => narrationId);
+        (await narrations.listNewest(limit)).map(({ narrationId }) => narrationId);
       expect(await newest(10)).toEqual([second, third, first]);
       expect(await newest(1)).toEqual([second]);
     });

@@ -3,11 +3,11 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { pathLookupKey, taskLookupKey, workLookupKey } from "../../../src/ledger/identity.ts";
 import { toRow } from "../../../src/ledger/record.ts";
-import type { StoredValue } from "../../../src/ledger/store/record-rows.ts";
+import type { StoredRecord } from "../../../src/ledger/store/record-rows.ts";
 import type { ListQuery } from "../../../src/ledger/store/record-search.ts";
 import { type Desk, LEASE_MS, MINUTE_MS, reasonOf, type StoreBench, savedAt } from "./desk.ts";
 
-const idsOf = (found: readonly StoredValue[]): string[] => found.map(({ recordId }) => recordId);
+const idsOf = (found: readonly StoredRecord[]): string[] => found.map(({ recordId }) => recordId);
 
 export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void {
   describe("a part of a narration", () => {
@@ -44,7 +44,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       const record = await desk.put(desk.record());
       const next = await desk.change(record, { fileName: "first.mp3" });
       const late = await desk.write(record, { fileName: "late.mp3" });
-      expect(late).toEqual({ written: false, value: toRow(next).value });
+      expect(late).toEqual({ written: false, recordJson: toRow(next).recordJson });
       expect(await desk.stored(record)).toEqual(next);
     });
 
@@ -59,12 +59,12 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
         after: toRow(desk.record({ recordId })),
         durability: "power_cut" as const,
       };
-      expect(await desk.store().write(anew)).toEqual({ written: false, value: toRow(record).value });
+      expect(await desk.store().write(anew)).toEqual({ written: false, recordJson: toRow(record).recordJson });
       expect(await desk.remove(record)).toEqual({ written: true });
       expect(await desk.stored(record)).toBeUndefined();
       // A deletion is repeated if its answer is lost.
       expect(await desk.remove(record)).toEqual({ written: true });
-      expect(await desk.write(record, {})).toEqual({ written: false, value: undefined });
+      expect(await desk.write(record, {})).toEqual({ written: false, recordJson: undefined });
       expect(await desk.store().write(anew)).toEqual({ written: true });
     });
 
@@ -99,13 +99,13 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
     it("belong to one process until released", async () => {
       const desk = newDesk();
       const record = desk.record();
-      const value = toRow(record).value;
-      expect(await desk.claim(record, "a")).toEqual({ leaseOwner: "a", value });
-      expect(await desk.claim({ ...record, fileName: "theirs" }, "b")).toEqual({ leaseOwner: "a", value });
+      const recordJson = toRow(record).recordJson;
+      expect(await desk.claim(record, "a")).toEqual({ leaseOwner: "a", recordJson });
+      expect(await desk.claim({ ...record, fileName: "theirs" }, "b")).toEqual({ leaseOwner: "a", recordJson });
       await desk.store("b").releaseLease(record.recordId);
       expect((await desk.claim(record, "b")).leaseOwner).toBe("a");
       await desk.store("a").releaseLease(record.recordId);
-      expect(await desk.claim(record, "b")).toEqual({ leaseOwner: "b", value });
+      expect(await desk.claim(record, "b")).toEqual({ leaseOwner: "b", recordJson });
     });
 
     it("lapse, unless they are renewed", async () => {
@@ -215,7 +215,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       const record = await desk.put(desk.record({ status: "queued", taskId: "t" }));
       const ended = await desk.change(record, { status: "failed" });
       const { keyId, recordId } = record;
-      const listed = { keyId, recordId, value: toRow(ended).value };
+      const listed = { keyId, recordId, recordJson: toRow(ended).recordJson };
       expect(await desk.store().recordSearch.list({ apiKeys: "own", limit: 9 })).toEqual([listed]);
       expect(await desk.store().recordSearch.list({ apiKeys: "own", status: "queued", limit: 9 })).toEqual(
         [],

@@ -26,7 +26,7 @@ export interface PageEntry {
 }
 
 /** A file that starts with this marker is ours and may be overwritten. */
-export const PAGE_MARKER = "<!doctype html><!-- audio-generation-mcp tasks -->";
+export const TASKS_MARKER = "<!doctype html><!-- audio-generation-mcp tasks -->";
 export const VOICES_MARKER = "<!doctype html><!-- audio-generation-mcp voices -->";
 
 interface PageOptions {
@@ -45,10 +45,10 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 /** Escapes text for elements and quoted attributes. */
-const escaped = (text: string): string => text.replace(/[&<>"']/g, (letter) => ENTITIES[letter] ?? letter);
+const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (letter) => ENTITIES[letter] ?? letter);
 
 /** Isolates untrusted text, so that its bidirectional characters do not affect other text. */
-const isolate = (text: string): string => `<bdi>${escaped(text)}</bdi>`;
+const isolate = (text: string): string => `<bdi>${escapeHtml(text)}</bdi>`;
 
 const STYLES = `:root{color-scheme:light dark;--ink:light-dark(#1d1c1a,#f1efea);--dim:light-dark(#5d5a54,#b3aea4);--line:light-dark(#dedbd3,#45423c);--bar:light-dark(#b4532a,#ec9a6d)}
 body{margin:0 auto;max-width:60rem;padding:1.5rem 1rem 4rem;font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:light-dark(#fff,#201f1d)}
@@ -64,11 +64,11 @@ code{font-size:.8rem}`;
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; media-src file:";
 
 /** Renders sums as bars with their figures. */
-function chart(title: string, sums: ReadonlyMap<string, number>): string {
+function renderChart(title: string, sums: ReadonlyMap<string, number>): string {
   const max = Math.max(1, ...sums.values());
   const rows = [...sums].map(([name, credits]) => {
     const bar = `<svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect width="${((100 * credits) / max).toFixed(1)}" height="8" rx="1"/></svg>`;
-    return `<dt>${escaped(name)}</dt><dd>${bar}</dd><dd>${credits} credits</dd>`;
+    return `<dt>${escapeHtml(name)}</dt><dd>${bar}</dd><dd>${credits} credits</dd>`;
   });
   return `<section><h2>${title}</h2><dl>${rows.join("\n")}</dl></section>`;
 }
@@ -121,14 +121,14 @@ function sumsBy(
 const PLAYABLE = /\.(?:mp3|wav|ogg)$/i;
 
 function buildFileLink(path: string): string {
-  const uri = escaped(pathToFileURL(path).href);
+  const uri = escapeHtml(pathToFileURL(path).href);
   const player = PLAYABLE.test(path)
-    ? `<audio controls preload="none" src="${uri}" aria-label="${escaped(path)}"></audio>`
+    ? `<audio controls preload="none" src="${uri}" aria-label="${escapeHtml(path)}"></audio>`
     : "";
   return `<p><a href="${uri}"><code>${isolate(path)}</code></a></p>${player}`;
 }
 
-function article(entry: PageEntry): string {
+function renderEntry(entry: PageEntry): string {
   const {
     description: what,
     at,
@@ -153,7 +153,7 @@ function article(entry: PageEntry): string {
   ];
   const gone = missingPaths.map((path) => `<p class="facts">File gone: <code>${isolate(path)}</code></p>`);
   const step = paths.length > 0 ? "" : `<p class="facts">Next: ${isolate(next)}</p>`;
-  return `<article><p>${isolate(what)}</p><p class="facts">${escaped(facts.join(" · "))}</p>${paths.map(buildFileLink).join("")}${gone.join("")}${step}</article>`;
+  return `<article><p>${isolate(what)}</p><p class="facts">${escapeHtml(facts.join(" · "))}</p>${paths.map(buildFileLink).join("")}${gone.join("")}${step}</article>`;
 }
 
 /**
@@ -161,9 +161,9 @@ function article(entry: PageEntry): string {
  *
  * @param entries newest first
  */
-export function tasksPage(
+export function renderAudioPage(
   entries: readonly PageEntry[],
-  { marker = PAGE_MARKER, title = "Audio tasks", hasOlder = false }: PageOptions = {},
+  { marker = TASKS_MARKER, title = "Audio tasks", hasOlder = false }: PageOptions = {},
 ): string {
   const creditsByEntry = countedOnce(entries);
   const days = sumsBy(creditsByEntry, ({ at }) => at.slice(0, 10));
@@ -178,7 +178,7 @@ export function tasksPage(
   const charts =
     total === 0
       ? ""
-      : `<div class="charts">${chart("Cost by day", newestDays)}${chart("Cost by voice", voicesByCost)}</div>`;
+      : `<div class="charts">${renderChart("Cost by day", newestDays)}${renderChart("Cost by voice", voicesByCost)}</div>`;
   const count = hasOlder
     ? `The newest ${entries.length} requests, ${total} credits. Older ones are neither shown nor counted here.`
     : `${entries.length} ${entries.length === 1 ? "request" : "requests"}, ${total} credits.`;
@@ -188,7 +188,7 @@ export function tasksPage(
 <title>${title}</title><style>${STYLES}</style></head>
 <body><main><h1>${title}</h1><p>${entries.length === 0 ? "No requests recorded yet." : count}</p>
 ${charts}
-${entries.map(article).join("\n")}
+${entries.map(renderEntry).join("\n")}
 </main></body></html>
 `;
 }

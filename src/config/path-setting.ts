@@ -1,17 +1,17 @@
-/** Validates a setting that names a folder, and explains its issue to a person (docs/reference.md, Configuration). */
+/** Validates a setting that names a folder or a file, and explains its issue to a person (docs/reference.md, Configuration). */
 import { absoluteFolder, type Environment, isFullyQualifiedPath, readVariable } from "../environment.ts";
 import type { ConfigIssue, ConfigSource } from "./config-source.ts";
 
-export interface FolderResult {
-  readonly folder: string | null;
-  /** Why there is no folder; `null` if there is one. The caller may ignore the issue and use a default. */
+export interface PathSettingResult {
+  readonly path: string | null;
+  /** Why there is no path; `null` if there is one. The caller may ignore the issue and use a default. */
   readonly issue: ConfigIssue | null;
 }
 
-export function readFolder({ env, platform, home }: ConfigSource, variable: string): FolderResult {
+export function readPathSetting({ env, platform, home }: ConfigSource, variable: string): PathSettingResult {
   const kind = platform === "win32" ? "a path with a drive or a server" : "an absolute path";
-  const no = (message: string, fix: string): FolderResult => ({
-    folder: null,
+  const no = (message: string, fix: string): PathSettingResult => ({
+    path: null,
     issue: { variable, message, fix },
   });
   const text = readVariable(env, variable);
@@ -19,8 +19,8 @@ export function readFolder({ env, platform, home }: ConfigSource, variable: stri
     const lack = describeHomeIssue(env, platform);
     return no(`${variable} is not set, and there is no default: ${lack}.`, `Set ${variable} to ${kind}.`);
   }
-  const folder = absoluteFolder(text, home, platform);
-  if (folder !== null) return { folder, issue: null };
+  const path = absoluteFolder(text, home, platform);
+  if (path !== null) return { path, issue: null };
   const statement = `${variable} is ${JSON.stringify(text)}`;
   if (/^~(?:[/\\]|$)/.test(text) && home === null) {
     const lack = describeHomeIssue(env, platform);

@@ -6,19 +6,19 @@
  */
 const SHARE = 2 / 3;
 
-export class ClientTimeOut {
+export class ClientTimeout {
   #seconds = Number.POSITIVE_INFINITY;
 
   /**
    * Returns the default wait for the client's next call, in seconds.
    *
-   * @param usual the default wait for a client that has never given up a call
+   * @param defaultSeconds the default wait for a client that has never given up a call
    */
-  waitSeconds(usual: number): number {
-    return Math.min(usual, this.#seconds);
+  capWaitSeconds(defaultSeconds: number): number {
+    return Math.min(defaultSeconds, this.#seconds);
   }
 
-  gaveUpAfter(ms: number): void {
+  recordGiveUp(ms: number): void {
     this.#seconds = Math.min(this.#seconds, Math.floor((SHARE * ms) / 1000));
   }
 }
