@@ -61,7 +61,7 @@ async function narrate(): Promise<number> {
     limitScale: TIME_SCALE,
     audioBytes: AUDIO_SECONDS * RATE_HZ * 2,
     audioSeconds: AUDIO_SECONDS,
-    soundOfTheirOwn: true,
+    hasDistinctSounds: true,
     processingMsOf: (prompt) => processingSeconds(prompt) * 1000 * TIME_SCALE,
   });
   const setup = await openSetup(service, TIME_SCALE);
@@ -78,7 +78,8 @@ async function narrate(): Promise<number> {
       if (!JSON.stringify(result).includes('"status":"finished"') || tasks.length !== PARTS) {
         throw new Error(`${tasks.length} tasks in place of ${PARTS}: ${JSON.stringify(result)}`);
       }
-      if (service.limited > 0) throw new Error(`${service.limited} requests were refused with 429`);
+      if (service.rateLimitedCount > 0)
+        throw new Error(`${service.rateLimitedCount} requests were refused with 429`);
       optimum = optimumSeconds(tasks.map((task) => (task.processingMs ?? 0) / 1000 / TIME_SCALE));
       return tookMs / 1000 / TIME_SCALE;
     });

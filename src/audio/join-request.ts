@@ -1,6 +1,6 @@
 /** Defines the input and the output of a join. Both are the same for every format. */
 import type { OutputFormat } from "../contract/audio-format.ts";
-import type { WriteBytes } from "./output.ts";
+import type { WriteBytes } from "./buffered-writer.ts";
 import type { TextTags } from "./text-tags.ts";
 
 /** One finished file, to be joined with others of its format. */

@@ -1,7 +1,7 @@
 /** The `narrate` command: turns a text file into one audio file. Uses the same ledger as the server. */
 import { MAX_TIMER_MS } from "../clock.ts";
 import { readConfig } from "../config/config.ts";
-import { readArguments } from "../contract/read-arguments.ts";
+import { coerceArguments } from "../contract/coerce-arguments.ts";
 import { AudioError } from "../errors.ts";
 import { createLog } from "../log.ts";
 import type { Narrations } from "../narration/narrations.ts";
@@ -45,7 +45,7 @@ export interface NarrateCommand {
  * @throws UsageError
  */
 function parseArguments(toolArgs: Readonly<Record<string, unknown>>): NarrateArgs {
-  const parsed = narrateRules.safeParse(readArguments({ ...toolArgs, file: "given" }, narrateInput));
+  const parsed = narrateRules.safeParse(coerceArguments({ ...toolArgs, file: "given" }, narrateInput));
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const option = String(issue?.path[0] ?? "").replaceAll("_", "-");

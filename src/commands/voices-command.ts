@@ -59,7 +59,7 @@ function formatLine({ voice, path, error }: VoiceSample): string {
 const pageEntry = ({ voice, path, error }: VoiceSample): PageEntry => ({
   description: `${voice.name}: ${buildSampleInput(voice).prompt}`,
   at: isoWithOffset(systemClock.wallMs()),
-  status: voice.mixed ? `${voice.languages.join(", ")}, mixed` : voice.languages.join(", "),
+  status: voice.canMixLanguages ? `${voice.languages.join(", ")}, mixed` : voice.languages.join(", "),
   credits: null,
   charges: new Map(),
   seconds: null,

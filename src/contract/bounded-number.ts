@@ -1,12 +1,12 @@
 /** Builds schemas of numbers between two bounds. Their error messages name both bounds. */
 import { z } from "zod";
 
-export function numberFrom(minimum: number, maximum: number) {
+export function boundedNumberSchema(minimum: number, maximum: number) {
   const rule = `must be a number from ${minimum} to ${maximum}`;
   return z.number(rule).min(minimum, rule).max(maximum, rule);
 }
 
-export function wholeNumberFrom(minimum: number, maximum: number) {
+export function boundedIntegerSchema(minimum: number, maximum: number) {
   const rule = `must be a whole number from ${minimum} to ${maximum}`;
   return z.int(rule).min(minimum, rule).max(maximum, rule);
 }

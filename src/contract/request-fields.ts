@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "./audio-format.ts";
-import { numberFrom, wholeNumberFrom } from "./bounded-number.ts";
+import { boundedIntegerSchema, boundedNumberSchema } from "./bounded-number.ts";
 import { nearestVoices } from "./nearest-voices.ts";
 import { findPublicUrlIssue } from "./public-url.ts";
 import {
@@ -57,19 +57,19 @@ function findPromptIssue(prompt: string): string | null {
 }
 
 /** Builds the schema of a string that is valid if `findIssue` returns null. */
-function text(findIssue: (value: string) => string | null) {
+function stringSchema(findIssue: (value: string) => string | null) {
   return z.string("must be a string").superRefine((value, context) => {
     const message = findIssue(value);
     if (message !== null) context.addIssue({ code: "custom", message, input: value });
   });
 }
 
-const publicUrl = text(findPublicUrlIssue);
+const publicUrl = stringSchema(findPublicUrlIssue);
 
 /** The request fields, in the order in which the tools publish them. All but the prompt are optional. */
 export const REQUEST_FIELDS = {
   prompt: {
-    schema: text(findPromptIssue).describe(
+    schema: stringSchema(findPromptIssue).describe(
       `Text to speak, verbatim, at most ${withThousands(MAX_PROMPT_CODE_POINTS)} characters; line breaks are kept`,
     ),
     tools: ["generate_audio"],
@@ -107,10 +107,10 @@ export const REQUEST_FIELDS = {
       .describe(`Hz: ${SAMPLE_RATES.join(", ")}; default 24000`),
     keyDefault: 24000,
   },
-  speed: { schema: numberFrom(0.5, 2).describe("Factor, 0.5 to 2, default 1"), keyDefault: 1 },
-  volume: { schema: numberFrom(0.5, 2).describe("Factor, 0.5 to 2, default 1"), keyDefault: 1 },
+  speed: { schema: boundedNumberSchema(0.5, 2).describe("Factor, 0.5 to 2, default 1"), keyDefault: 1 },
+  volume: { schema: boundedNumberSchema(0.5, 2).describe("Factor, 0.5 to 2, default 1"), keyDefault: 1 },
   pitch: {
-    schema: wholeNumberFrom(-12, 12).describe("Semitones, -12 to 12, default 0"),
+    schema: boundedIntegerSchema(-12, 12).describe("Semitones, -12 to 12, default 0"),
     keyDefault: 0,
   },
   multilingual: {

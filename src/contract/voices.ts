@@ -43,7 +43,7 @@ export interface Voice {
   readonly id: VoiceId;
   readonly name: string;
   readonly languages: readonly Language[];
-  readonly mixed: boolean;
+  readonly canMixLanguages: boolean;
 }
 
 export const isLanguage = (text: string): text is Language => (LANGUAGES as readonly string[]).includes(text);
@@ -59,7 +59,7 @@ function describeVoice(id: VoiceId): Voice {
     id,
     name: nameWords.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join(" "),
     languages: parts.filter(isLanguage),
-    mixed: parts.includes("mixed"),
+    canMixLanguages: parts.includes("mixed"),
   };
 }
 

@@ -33,7 +33,7 @@ function plainText(text: string): string {
  * Returns the first words of the text: as many whole words as {@link MAX_CHARACTERS} allows. Cuts the first word if it
  * is too long by itself.
  */
-export function firstWords(text: string): string {
+export function slugOfFirstWords(text: string): string {
   const [first = "", ...others] = plainText(text).split("-");
   let words = firstCodePoints(first, MAX_CHARACTERS);
   for (const word of others) {
@@ -52,5 +52,5 @@ const shortHash = (taskId: string): string =>
  * @param prompt `null` if this ledger does not have the task's text
  */
 export function automaticName(format: OutputFormat, prompt: string | null, taskId: string): string {
-  return `${firstWords(prompt ?? "")}-${shortHash(taskId)}${FILE_EXTENSIONS[format]}`;
+  return `${slugOfFirstWords(prompt ?? "")}-${shortHash(taskId)}${FILE_EXTENSIONS[format]}`;
 }

@@ -96,14 +96,14 @@ export function givenName(fileName: string, format: OutputFormat): string {
 }
 
 /** Inserts words after the stem of a name, and shortens the stem if the file system has no room for both. */
-export function extendedName(name: string, words: string, extension = extname(name)): string {
+export function appendToStem(name: string, words: string, extension = extname(name)): string {
   const ending = `${words}${extension}`;
   return `${cutToBytes(basename(name, extname(name)), MAX_NAME_BYTES - Buffer.byteLength(ending))}${ending}`;
 }
 
 /** `name.mp3` → `name-2.mp3`: the n-th name to try when earlier ones are taken. */
 export const numberedName = (name: string, number: number): string =>
-  number === 1 ? name : extendedName(name, `-${number}`);
+  number === 1 ? name : appendToStem(name, `-${number}`);
 
 /** Whether a name is `base` with a number added, such as `name-2.mp3` for `name.mp3`. */
 export function isNumbered(name: string, base: string): boolean {
@@ -112,7 +112,7 @@ export function isNumbered(name: string, base: string): boolean {
 }
 
 /** `name.mp3` → `name (previous).mp3`: the temporary name of a file that is being replaced. */
-export const previousName = (name: string): string => extendedName(name, " (previous)");
+export const previousName = (name: string): string => appendToStem(name, " (previous)");
 
 function cutToBytes(text: string, max: number): string {
   let keptText = text;

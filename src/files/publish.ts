@@ -22,7 +22,7 @@ export type LinkMaker = (existing: string, added: string) => Promise<void>;
  * Time after which a marker is removed. A process needs its marker for milliseconds, so a marker that stays longer
  * belongs to a dead process.
  */
-const MARKER_MS = 5000;
+const MARKER_TIMEOUT_MS = 5000;
 const MARKER_POLL_MS = 20;
 
 /**
@@ -112,7 +112,7 @@ async function takeMarker(marker: string): Promise<void> {
     } catch (error) {
       if (systemCode(error) !== "EEXIST") throw error;
     }
-    if (waitedMs < MARKER_MS) await sleep(MARKER_POLL_MS);
+    if (waitedMs < MARKER_TIMEOUT_MS) await sleep(MARKER_POLL_MS);
     else {
       await removeIfPresent(marker);
       waitedMs = 0;

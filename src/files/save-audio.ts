@@ -71,7 +71,7 @@ export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
       await close();
       const matchesFormat = digest.sizeBytes > 0 && looksLikeFormat(request.format, sink.head);
       if (!matchesFormat && !request.keepsOtherFormat) throw unexpectedFormatError(request.format);
-      const name = await nameFor(request, temporary.path, digest, matchesFormat);
+      const name = await publishUnderFreeName(request, temporary.path, digest, matchesFormat);
       const file = { path: join(root, name), ...digest, savedAtMs: request.clock.wallMs(), matchesFormat };
       await syncFolder(root);
       await request.whenPublished?.(file);
@@ -107,7 +107,7 @@ async function assertOwn({ path, handle }: TemporaryFile, root: string): Promise
 }
 
 /** Publishes the file under the requested name or the next free one, and returns that name. */
-async function nameFor(
+async function publishUnderFreeName(
   request: SaveRequest,
   temporaryPath: string,
   digest: FileDigest,

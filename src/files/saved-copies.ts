@@ -78,7 +78,8 @@ export async function copyToName(
 ): Promise<SavedFile> {
   const { root } = folder;
   const name = existing.matchesFormat ? newFileName : wrongFormatName(newFileName);
-  const existingFile = replacedFile === null ? await existingName(existing, folder, name, mayBeNamed) : null;
+  const existingFile =
+    replacedFile === null ? await findExistingCopy(existing, folder, name, mayBeNamed) : null;
   if (existingFile !== null) return existingFile;
   const source = await openRegular(existing.path);
   if (source === null) throw goneOrChangedError();
@@ -116,7 +117,7 @@ export async function copyToName(
  * Looks for a file with the same bytes under the name, and then under its numbered variants. Returns `null` at the
  * first free name.
  */
-async function existingName(
+async function findExistingCopy(
   existing: SavedFile,
   folder: OutputFolder,
   base: string,

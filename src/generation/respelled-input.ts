@@ -20,15 +20,15 @@ export interface RespelledInput {
  * @throws AudioError `invalid_request` if the prompt becomes too long
  */
 export function respellInput(input: AudioInput, rules: readonly Pronunciation[]): RespelledInput {
-  const { text, replacedWords: words } = respell(input.prompt, rulesFor(rules, input.voice));
+  const { text, replacedWords } = respell(input.prompt, rulesFor(rules, input.voice));
   if (text === input.prompt) return { input, originalPrompt: null, words: [] };
   const length = codePointLength(text);
   if (length > MAX_PROMPT_CODE_POINTS) {
     throw new AudioError(
       "invalid_request",
-      `With the pronunciations of ${words.slice(0, 5).join(", ")} the text becomes ${withThousands(length)} characters; the service takes at most ${withThousands(MAX_PROMPT_CODE_POINTS)}. Nothing was sent.`,
+      `With the pronunciations of ${replacedWords.slice(0, 5).join(", ")} the text becomes ${withThousands(length)} characters; the service takes at most ${withThousands(MAX_PROMPT_CODE_POINTS)}. Nothing was sent.`,
       { remedy: "Shorten the pronunciations, or the text." },
     );
   }
-  return { input: { ...input, prompt: text }, originalPrompt: input.prompt, words };
+  return { input: { ...input, prompt: text }, originalPrompt: input.prompt, words: replacedWords };
 }

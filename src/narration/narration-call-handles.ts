@@ -76,6 +76,6 @@ export class NarrationCallHandles implements CallHandleOperations<NarrationView>
     const { repository, clock } = this.#deps;
     const { chargedCredits } = await repository.bill(handle.targetId);
     const message = describeProgress(state, chargedCredits, clock.wallMs());
-    return callHandleStatus(handle, { kind: "working", message }, state.begunAtMs ?? 0);
+    return callHandleStatus(handle, { kind: "working", message }, state.startedAtMs ?? 0);
   }
 }

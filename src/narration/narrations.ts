@@ -22,8 +22,8 @@ import { NarrationCallHandles } from "./narration-call-handles.ts";
 import {
   type FindNarrationDeps,
   type FoundNarration,
-  findChecked,
-  findNarration,
+  findOrPlanCheckedNarration,
+  findOrPlanNarration,
   type NarrateSource,
 } from "./planning/find-narration.ts";
 import {
@@ -35,7 +35,7 @@ import {
   withStop,
 } from "./state/changes.ts";
 import {
-  openCallHandle,
+  reuseOrCreateCallHandle,
   withCaller,
   withCancelledCall,
   withoutEndedProcesses,
@@ -49,7 +49,7 @@ import type { NarrationFile, NarrationState } from "./state/narration-state.ts";
 import { chosenTake, partRequest } from "./state/part-request.ts";
 import { type PartSummary, summarizeParts } from "./state/part-summary.ts";
 import { isUsualRetake } from "./state/retakes.ts";
-import { likelyLate } from "./timeline/late-cues.ts";
+import { estimateLateRemarks } from "./timeline/late-cues.ts";
 import { type ListedNarration, listedNarrations, MAX_SEARCHED } from "./views/listed-narrations.ts";
 import {
   buildNarrationView,
@@ -140,7 +140,7 @@ export class NarrationService implements Narrations {
   }
 
   async narrate(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<NarrationView> {
-    const narration = await findChecked(this.#findDeps, source, changes);
+    const narration = await findOrPlanCheckedNarration(this.#findDeps, source, changes);
     const { narrationId, state: before } = narration;
     const { chargedCredits } = await this.#repository.bill(narrationId);
     call.signal.throwIfAborted();
@@ -174,7 +174,7 @@ export class NarrationService implements Narrations {
     changes: NarrateChanges,
     call: Call,
   ): Promise<CallHandleOrView<NarrationView>> {
-    const narration = await findChecked(this.#findDeps, source, changes);
+    const narration = await findOrPlanCheckedNarration(this.#findDeps, source, changes);
     call.signal.throwIfAborted();
     const hasWantedFiles =
       narration.state.status === "finished" && !choosesOtherFiles(narration.state, changes, narration.plan);
@@ -202,7 +202,7 @@ export class NarrationService implements Narrations {
   }
 
   async listParts(narrationId: string): Promise<{ readonly view: NarrationView; readonly parts: PartRow[] }> {
-    const narration = await findNarration(this.#findDeps, { kind: "narration", narrationId });
+    const narration = await findOrPlanNarration(this.#findDeps, { kind: "narration", narrationId });
     const { plan, state } = narration;
     const partSummary = await this.#partSummaryOf(narration);
     return {
@@ -275,11 +275,11 @@ export class NarrationService implements Narrations {
     const view = buildNarrationView({ ...narration, state }, partSummary, clock.wallMs());
     const currentView = await withoutMissing(view, folder.root);
     if (currentView.status !== "planned") return currentView;
-    const lateNote = await likelyLate(partOperations, narration.plan, state, partSummary.records);
+    const lateNote = await estimateLateRemarks(partOperations, narration.plan, state, partSummary.records);
     const respelled = await this.#changedPronunciationRemark(narration);
     return {
       ...currentView,
-      toRepeat: [
+      argumentsToRepeat: [
         ...(state === stored.state ? [] : ["the same retakes"]),
         ...(changes.mayReplace ? ["replace true"] : []),
       ],
@@ -325,7 +325,7 @@ export class NarrationService implements Narrations {
     const { processId } = this.#deps.ledger.identity;
     const changed = await this.#repository.changeWithHandle(narrationId, (current, open) => ({
       state: change(isUndriven ? withoutEndedProcesses(current, processId) : current),
-      handle: draft === null ? null : openCallHandle(open, draft),
+      handle: draft === null ? null : reuseOrCreateCallHandle(open, draft),
     }));
     this.#drivers.refresh(narrationId, changed.state);
     if (isUndriven || changed.state.status === "running") this.#drivers.start(narrationId);

@@ -2,7 +2,7 @@
 import { button, showStatus } from "./elements.ts";
 import { HostError, isSupported, requestHost } from "./host.ts";
 import { createPieces } from "./pieces.ts";
-import { MIME_TYPES, nameOf, type ShownResult, type Sound } from "./sounds.ts";
+import { type AudioFile, MIME_TYPES, nameOf, type ShownResult } from "./shown-result.ts";
 
 /**
  * Largest file to save through the browser. A larger file would exhaust the browser's memory, and is on the disk
@@ -13,7 +13,7 @@ const MAX_SAVED_BYTES = 32 * 1024 * 1024;
 /** Time limit of a save request. It leaves a person time to choose a folder. */
 const SAVE_TIMEOUT_MS = 300_000;
 
-async function base64Of({ uri, sizeBytes }: Sound): Promise<string> {
+async function base64Of({ uri, sizeBytes }: AudioFile): Promise<string> {
   const bytes = await createPieces(uri, sizeBytes).read(0, sizeBytes);
   const parts: string[] = [];
   // Encode a multiple of three bytes at a time, so that the base64 strings can be joined.
@@ -24,9 +24,9 @@ async function base64Of({ uri, sizeBytes }: Sound): Promise<string> {
 }
 
 /** The sound that is shown. Outcomes of saving other sounds are not reported. */
-let current: Sound | undefined;
+let current: AudioFile | undefined;
 
-async function save(sound: Sound): Promise<void> {
+async function save(sound: AudioFile): Promise<void> {
   const { path, format, sizeBytes } = sound;
   const saveButton = button("#save");
   saveButton.disabled = true;
@@ -65,7 +65,7 @@ export async function askAssistant(sentence: string): Promise<void> {
 }
 
 /** Shows the buttons for a sound. @param highestTake the highest known take; "Another take" asks for the next one */
-export function connectActions(shown: ShownResult, sound: Sound | undefined, highestTake: number): void {
+export function connectActions(shown: ShownResult, sound: AudioFile | undefined, highestTake: number): void {
   const isSaved = shown.kind === "task" && shown.status === "succeeded" && sound !== undefined;
   const [again, next, keep] = [button("#again"), button("#next"), button("#save")];
   keep.hidden = sound === undefined || !isSupported("ui/download-file") || !isSupported("resources/read");

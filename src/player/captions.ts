@@ -2,12 +2,12 @@
 import { readEntries, readFields, readNumber, readText } from "./read-fields.ts";
 
 export interface TimedLabel {
-  readonly seconds: number;
+  readonly startSeconds: number;
   readonly text: string;
 }
 
 export interface Cue extends TimedLabel {
-  readonly end: number;
+  readonly endSeconds: number;
 }
 
 const TIMES = /^(?:(\d+):)?(\d\d):(\d\d[.,]\d{3}) --> (?:(\d+):)?(\d\d):(\d\d[.,]\d{3})/;
@@ -32,8 +32,8 @@ export function parseCues(file: string): Cue[] {
         .replace(/&(?:lt|gt|amp);/g, (entity) => ENTITIES[entity] ?? entity);
       return [
         {
-          seconds: parseSeconds(found[1], found[2], found[3]),
-          end: parseSeconds(found[4], found[5], found[6]),
+          startSeconds: parseSeconds(found[1], found[2], found[3]),
+          endSeconds: parseSeconds(found[4], found[5], found[6]),
           text: readText(cueLines, 300),
         },
       ];
@@ -48,9 +48,9 @@ export function parseChapters(file: string): TimedLabel[] {
     return [];
   }
   return readEntries(readFields(value)["chapters"], 500).flatMap((entry) => {
-    const seconds = readNumber(readFields(entry)["startTime"]);
+    const startSeconds = readNumber(readFields(entry)["startTime"]);
     const title = readText(readFields(entry)["title"], 200);
-    return seconds === null || title === "" ? [] : [{ seconds, text: title }];
+    return startSeconds === null || title === "" ? [] : [{ startSeconds, text: title }];
   });
 }
 
@@ -82,7 +82,7 @@ export function indexAt(marks: readonly TimedLabel[], seconds: number): number {
   let [low, high] = [0, marks.length];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((marks[middle]?.seconds ?? 0) <= seconds + 0.01) low = middle + 1;
+    if ((marks[middle]?.startSeconds ?? 0) <= seconds + 0.01) low = middle + 1;
     else high = middle;
   }
   return low - 1;

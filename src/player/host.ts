@@ -72,10 +72,10 @@ const send = (method: string, params: Fields, timeoutMs: number): Promise<Fields
 export async function requestHost(
   method: Need,
   params: Fields,
-  patienceMs = ANSWER_TIMEOUT_MS,
+  timeoutMs = ANSWER_TIMEOUT_MS,
 ): Promise<Fields> {
   if (!isSupported(method)) throw new HostError(NEEDS[method][1]);
-  return await send(method, params, patienceMs);
+  return await send(method, params, timeoutMs);
 }
 
 /** Initializes the connection and stores the host's capabilities. @returns the host's context @throws HostError */

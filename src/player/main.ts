@@ -12,12 +12,12 @@ import {
   notify,
 } from "./host.ts";
 import { Marks } from "./marks.ts";
-import { openSound } from "./open-sound.ts";
+import { openAudioFile } from "./open-audio-file.ts";
 import { isRunning, pollUntilMade } from "./poll-task.ts";
 import { readFields, readText } from "./read-fields.ts";
 import { DamagedError, type SegmentReader } from "./segment-reader.ts";
+import { type AudioFile, formatClock, nameOf, parseShownResult, type ShownResult } from "./shown-result.ts";
 import { SoundPlayer } from "./sound-player.ts";
-import { formatClock, nameOf, parseShownResult, type ShownResult, type Sound } from "./sounds.ts";
 import { loadTakes, showTakes, type Take } from "./takes.ts";
 import { applyTheme } from "./theme.ts";
 import { connectTransport, showTransport } from "./transport.ts";
@@ -77,10 +77,10 @@ function offerFetch(act: () => Promise<void>): void {
 }
 
 /** Opens a sound and shows the player. @param position where to start, in seconds */
-async function open(sound: Sound, readers: Map<string, SegmentReader>, position = 0): Promise<void> {
+async function open(sound: AudioFile, readers: Map<string, SegmentReader>, position = 0): Promise<void> {
   // Make earlier choices obsolete, so that their late results are dropped.
   changeCount += 1;
-  const mine = changeCount;
+  const shownAtVersion = changeCount;
   const { path, uri, companions } = sound;
   elementBy("#fetch").hidden = true;
   elementBy("#path").hidden = path === "";
@@ -88,16 +88,16 @@ async function open(sound: Sound, readers: Map<string, SegmentReader>, position 
   if (position === 0) showStatus("Reading the sound…");
   wave.clear();
   try {
-    const reader = readers.get(uri) ?? (await openSound(sound));
+    const reader = readers.get(uri) ?? (await openAudioFile(sound));
     readers.set(uri, reader);
-    if (mine !== changeCount) return;
+    if (shownAtVersion !== changeCount) return;
     elementBy("#player").hidden = false;
     // Start to load captions and chapters before the sound, so that they arrive early. Playing does not wait for them.
     if (companions !== null) void marks.load(companions);
     await player.open(reader, position);
-    if (mine === changeCount && !elementBy("#player").hidden) showStatus(shownResult?.note ?? "");
+    if (shownAtVersion === changeCount && !elementBy("#player").hidden) showStatus(shownResult?.note ?? "");
   } catch (error) {
-    if (mine === changeCount) showError(error);
+    if (shownAtVersion === changeCount) showError(error);
   }
 }
 
@@ -125,7 +125,7 @@ function showFiles(result: ShownResult, readers: Map<string, SegmentReader>): vo
 
 async function findTakes(
   result: ShownResult,
-  sound: Sound,
+  sound: AudioFile,
   readers: Map<string, SegmentReader>,
 ): Promise<void> {
   const mine = changeCount;
@@ -143,7 +143,7 @@ async function findTakes(
   });
 }
 
-function showHeading(result: ShownResult, sound: Sound | undefined): void {
+function showHeading(result: ShownResult, sound: AudioFile | undefined): void {
   const name = sound === undefined ? "" : nameOf(sound.path);
   const chapter = result.sounds.length > 1 && sound?.chapter ? `: ${sound.chapter}` : "";
   const title = result.title === "" ? name : `${result.title}${chapter}`;

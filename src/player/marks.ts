@@ -2,7 +2,7 @@
 import { type Cue, indexAt, parseChapters, parseCues, type TimedLabel } from "./captions.ts";
 import { elementBy, make } from "./elements.ts";
 import { readTextFile } from "./pieces.ts";
-import { formatClock } from "./sounds.ts";
+import { formatClock } from "./shown-result.ts";
 
 export class Marks {
   readonly #jump: (seconds: number) => void;
@@ -42,7 +42,7 @@ export class Marks {
   show(seconds: number): void {
     const at = indexAt(this.#cues, seconds);
     const cue = this.#cues[at];
-    const spoken = cue !== undefined && seconds < cue.end + 0.4 ? cue.text : "";
+    const spoken = cue !== undefined && seconds < cue.endSeconds + 0.4 ? cue.text : "";
     const place = elementBy("#cue");
     if (place.textContent !== spoken) place.textContent = spoken;
     this.#point("#lines", at);
@@ -67,8 +67,8 @@ export class Marks {
     const box = elementBy(selector);
     box.hidden = marks.length === 0;
     const items = marks.map((mark) => {
-      const jump = make("button", "", make("span", formatClock(mark.seconds)), make("bdi", mark.text));
-      jump.onclick = () => this.#jump(mark.seconds);
+      const jump = make("button", "", make("span", formatClock(mark.startSeconds)), make("bdi", mark.text));
+      jump.onclick = () => this.#jump(mark.startSeconds);
       return make("li", "", jump);
     });
     elementBy(`${selector} ol`).replaceChildren(...items);

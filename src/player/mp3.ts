@@ -66,12 +66,12 @@ export function mp3Cutter(head: Uint8Array, sizeBytes: number): Cutter {
   return {
     startOffset: start,
     endOffset: sizeBytes,
-    seconds: null,
+    durationSeconds: null,
     segmentBytes: 512 * 1024,
     // A frame may need up to 511 bytes of audio data that lie in earlier frames.
     bytesBefore: 4096,
     bytesAfter: 8192,
-    cut(bytes, offset, begin, end, from) {
+    startSeconds(bytes, offset, begin, end, from) {
       const first = firstFrame(bytes, 0);
       let [at, lead, seconds] = [first, 0, 0];
       for (;;) {

@@ -37,7 +37,7 @@ const TABLE = Uint32Array.from({ length: 256 }, (_, index) => {
   return sum;
 });
 
-function sign(page: Uint8Array): void {
+function writeChecksum(page: Uint8Array): void {
   const view = viewOf(page);
   view.setUint32(22, 0, true);
   let sum = 0;
@@ -58,19 +58,19 @@ export function oggCutter(head: Uint8Array, sizeBytes: number, statedSeconds: nu
   const headers = head.slice(0, start);
   // Segments have a pre-skip of 0, because `lead` already states how much must not be heard.
   viewOf(headers).setUint16(opus + 10, 0, true);
-  sign(headers.subarray(0, first.length));
+  writeChecksum(headers.subarray(0, first.length));
 
   return {
     startOffset: start,
     endOffset: sizeBytes,
-    seconds: statedSeconds,
+    durationSeconds: statedSeconds,
     segmentBytes: 256 * 1024,
     // Bytes to read before the segment: enough for two pages of maximum size. The first page states the time at which
     // the second page begins. While the decoder plays the second page, it converges, so that the segment sounds right
     // from its beginning.
     bytesBefore: 132_000,
     bytesAfter: 66_000,
-    cut(bytes, offset, begin, end) {
+    startSeconds(bytes, offset, begin, end) {
       const pages = splitPages(bytes);
       const isCut = ({ at, isContinued }: Page, edge: number): boolean => at + offset >= edge && !isContinued;
       const body = pages.findIndex((page) => isCut(page, begin));
@@ -92,7 +92,7 @@ export function oggCutter(head: Uint8Array, sizeBytes: number, statedSeconds: nu
         if (granule >= 0) view.setBigInt64(6, BigInt(granule - zero), true);
         view.setUint32(18, index + 2, true);
         page[5] = (page[5] ?? 0) & 1;
-        sign(page);
+        writeChecksum(page);
         return page;
       });
       const isFirst = zero === 0;

@@ -82,12 +82,12 @@ export async function elementPlayback(newSegment: Segment): Promise<Playback> {
     release();
     throw error;
   }
-  const { startSeconds: from, leadInSeconds: lead } = newSegment;
+  const { startSeconds: from, leadInSeconds } = newSegment;
   const segment = Number.isFinite(newSegment.endSeconds)
     ? newSegment
     : { ...newSegment, endSeconds: from + element.duration };
   const seek = (at: number): void => {
-    const startSeconds = Math.max(0, at - from) + lead;
+    const startSeconds = Math.max(0, at - from) + leadInSeconds;
     if (Math.abs(element.currentTime - startSeconds) > 0.02) element.currentTime = startSeconds;
   };
   seek(from);
@@ -105,7 +105,7 @@ export async function elementPlayback(newSegment: Segment): Promise<Playback> {
       commandCount += 1;
       if (!isReleased) element.pause();
     },
-    positionSeconds: () => from + Math.max(0, element.currentTime - lead),
+    positionSeconds: () => from + Math.max(0, element.currentTime - leadInSeconds),
     hasEnded: () => element.ended,
     setSpeed: (speed) => {
       element.playbackRate = speed;
@@ -137,11 +137,11 @@ export async function samplesPlayback(newSegment: Segment): Promise<Playback> {
   const buffer = await decoder.decodeAudioData(newSegment.bytes.slice().buffer).catch(() => {
     throw new DamagedError();
   });
-  const { startSeconds: from, leadInSeconds: lead } = newSegment;
+  const { startSeconds, leadInSeconds } = newSegment;
   const segment = Number.isFinite(newSegment.endSeconds)
     ? newSegment
-    : { ...newSegment, endSeconds: from + buffer.duration };
-  const length = Math.min(segment.endSeconds - from, buffer.duration - lead);
+    : { ...newSegment, endSeconds: startSeconds + buffer.duration };
+  const length = Math.min(segment.endSeconds - startSeconds, buffer.duration - leadInSeconds);
   let node: AudioBufferSourceNode | undefined;
   let [startedAt, offset, commandCount] = [0, 0, 0];
   const reached = (): number =>
@@ -161,16 +161,16 @@ export async function samplesPlayback(newSegment: Segment): Promise<Playback> {
       const sounding = contextOf();
       await sounding.resume();
       if (ownCount !== commandCount) return;
-      offset = Math.min(length, Math.max(0, at - from));
+      offset = Math.min(length, Math.max(0, at - startSeconds));
       node = new AudioBufferSourceNode(sounding, { buffer });
       node.connect(sounding.destination);
       startedAt = sounding.currentTime + delaySeconds;
-      node.start(startedAt, lead + offset, length - offset);
+      node.start(startedAt, leadInSeconds + offset, length - offset);
       // Wait until this segment starts; until then the previous segment plays.
       await wait(delaySeconds);
     },
     pause,
-    positionSeconds: () => from + reached(),
+    positionSeconds: () => startSeconds + reached(),
     hasEnded: () => reached() >= length - 0.005,
     setSpeed: () => undefined,
     release: pause,

@@ -4,7 +4,7 @@ import { button, element, elementBy, make, showStatus } from "./elements.ts";
 import { callTool, HostError, isSupported } from "./host.ts";
 import { readPartsTable } from "./pieces.ts";
 import { readText } from "./read-fields.ts";
-import { parseShownResult, type ShownResult } from "./sounds.ts";
+import { parseShownResult, type ShownResult } from "./shown-result.ts";
 
 /** Returns the pause before the next poll. It grows, because audio that has taken long usually takes longer still. */
 const pauseSeconds = (reads: number): number => Math.min(2 + reads / 20, 10);

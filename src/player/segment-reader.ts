@@ -14,7 +14,7 @@ export interface Segment {
 
 /** A sound of any length, which is read in segments. */
 export interface SegmentReader {
-  readonly seconds: number;
+  readonly durationSeconds: number;
   /** Reads the segment that contains a moment. @throws HostError, DamagedError */
   readAt(seconds: number): Promise<Segment>;
 }
@@ -61,7 +61,7 @@ export interface Cutter {
   readonly startOffset: number;
   readonly endOffset: number;
   /** Duration of the sound, or null if the file does not state it. */
-  readonly seconds: number | null;
+  readonly durationSeconds: number | null;
   /** Number of bytes of a segment in the file. Segments are small, because decoded sound takes much memory. */
   readonly segmentBytes: number;
   /** Number of bytes before a segment that are needed to decode it. */
@@ -73,7 +73,7 @@ export interface Cutter {
    * @param bytes the bytes of the file from `offset` on, at least as many as the segment needs
    * @param from start time of the segment in seconds, known from the previous segment or estimated
    */
-  cut(bytes: Uint8Array<ArrayBuffer>, offset: number, begin: number, end: number, from: number): Cut;
+  startSeconds(bytes: Uint8Array<ArrayBuffer>, offset: number, begin: number, end: number, from: number): Cut;
 }
 
 /**
@@ -88,7 +88,7 @@ export function createSegmentReader(
   const size = cutter.endOffset - cutter.startOffset;
   const { segmentBytes } = cutter;
   // If no duration is stated, assume 64 kbit/s, the usual bitrate of speech.
-  const seconds = cutter.seconds ?? statedSeconds ?? size / 8000;
+  const seconds = cutter.durationSeconds ?? statedSeconds ?? size / 8000;
   const starts = new Map<number, number>([[0, 0]]);
   const count = Math.max(1, Math.ceil(size / segmentBytes));
   const estimated = (index: number): number => ((index * segmentBytes) / size) * seconds;
@@ -99,7 +99,7 @@ export function createSegmentReader(
     const end = index === count - 1 ? cutter.endOffset : begin + segmentBytes;
     const first = Math.max(cutter.startOffset, begin - cutter.bytesBefore);
     const bytes = await pieces.read(first, Math.min(cutter.endOffset, end + cutter.bytesAfter) - first);
-    const cut = cutter.cut(bytes, first, begin, end, startOf(index));
+    const cut = cutter.startSeconds(bytes, first, begin, end, startOf(index));
     const segment = { ...cut, isLast: index === count - 1 };
     starts.set(index, segment.startSeconds);
     starts.set(index + 1, segment.endSeconds);
@@ -107,7 +107,7 @@ export function createSegmentReader(
   };
 
   return {
-    seconds,
+    durationSeconds: seconds,
     async readAt(moment) {
       let index = Math.min(count - 1, Math.max(0, Math.floor((moment / seconds) * count)));
       while (index > 0 && startOf(index) > moment) index -= 1;

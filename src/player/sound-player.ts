@@ -43,7 +43,7 @@ export class SoundPlayer {
   }
 
   get seconds(): number {
-    const statedSeconds = this.#reader?.seconds ?? 0;
+    const statedSeconds = this.#reader?.durationSeconds ?? 0;
     return Number.isFinite(statedSeconds) ? statedSeconds : (this.#playback?.segment.endSeconds ?? 0);
   }
 
@@ -104,7 +104,7 @@ export class SoundPlayer {
 
   async #load(wanted: number, plays: boolean): Promise<void> {
     this.#commandCount += 1;
-    const turn = this.#commandCount;
+    const commandAtStart = this.#commandCount;
     let at = wanted;
     this.#position = at;
     this.isLoading = true;
@@ -118,7 +118,7 @@ export class SoundPlayer {
       if (playback === null || at < playback.segment.startSeconds || at >= playback.segment.endSeconds) {
         this.#drop();
         playback = await this.#playbackAt(at);
-        if (turn !== this.#commandCount) return playback.release();
+        if (commandAtStart !== this.#commandCount) return playback.release();
         this.#playback = playback;
       }
       // Limit the position to this sound's length, because the position may come from a longer take.
@@ -127,14 +127,14 @@ export class SoundPlayer {
       this.#position = at;
       if (plays) {
         await playback.play(at);
-        if (turn !== this.#commandCount) return;
+        if (commandAtStart !== this.#commandCount) return;
         this.isPlaying = true;
       } else playback.pause();
       this.wantsToPlay = false;
       this.isLoading = false;
       this.#events.onChange();
     } catch (error) {
-      if (turn !== this.#commandCount) return;
+      if (commandAtStart !== this.#commandCount) return;
       this.wantsToPlay = false;
       this.isLoading = false;
       this.#events.onChange();
@@ -172,7 +172,7 @@ export class SoundPlayer {
     const playback = this.#playback;
     if (!this.isPlaying || playback === null) return;
     this.#events.onChange();
-    const { endSeconds: to, isLast } = playback.segment;
+    const { endSeconds, isLast } = playback.segment;
     if (isLast) {
       if (!playback.hasEnded()) return;
       this.pause();
@@ -180,8 +180,8 @@ export class SoundPlayer {
       this.#events.onChange();
       return;
     }
-    if (this.#next === null) this.#prepare(to);
-    const secondsLeft = (to - playback.positionSeconds()) / this.#speed;
+    if (this.#next === null) this.#prepare(endSeconds);
+    const secondsLeft = (endSeconds - playback.positionSeconds()) / this.#speed;
     if (secondsLeft < (2 * TICK_MS) / 1000 && this.#ending !== playback)
       void this.#playNext(playback, Math.max(0, secondsLeft));
   }

@@ -1,17 +1,17 @@
 /** Finds the takes of one request through the host, and shows them side by side with small waveforms. */
 import { elementBy, make } from "./elements.ts";
 import { callTool } from "./host.ts";
-import { openSound } from "./open-sound.ts";
+import { openAudioFile } from "./open-audio-file.ts";
 import { readEntries, readFields, readId, readNumber } from "./read-fields.ts";
 import { MAX_WHOLE_BYTES, type SegmentReader } from "./segment-reader.ts";
-import { parseShownResult, type ShownResult, type Sound } from "./sounds.ts";
+import { type AudioFile, parseShownResult, type ShownResult } from "./shown-result.ts";
 import { Waveform } from "./waveform.ts";
 
 const MAX_TAKES = 6;
 
 export interface Take {
   readonly shown: ShownResult;
-  readonly sound: Sound;
+  readonly sound: AudioFile;
 }
 
 /**
@@ -19,7 +19,7 @@ export interface Take {
  *
  * @throws HostError
  */
-export async function loadTakes(shown: ShownResult, sound: Sound): Promise<Take[]> {
+export async function loadTakes(shown: ShownResult, sound: AudioFile): Promise<Take[]> {
   const ownTake = { shown, sound };
   const list = await callTool("list_tasks", { limit: 100 });
   const rows = readEntries(readFields(list["structuredContent"])["tasks"], 200).map(readFields);
@@ -49,7 +49,7 @@ export async function loadTakes(shown: ShownResult, sound: Sound): Promise<Take[
 /** Shows the takes as buttons. @param choose receives the take whose button is pressed */
 export function showTakes(
   takes: readonly Take[],
-  current: Sound,
+  current: AudioFile,
   readers: Map<string, SegmentReader>,
   choose: (take: Take) => void,
 ): void {
@@ -78,12 +78,12 @@ export function showTakes(
   box.replaceChildren(...buttons);
 }
 
-async function draw(sound: Sound, wave: Waveform, readers: Map<string, SegmentReader>): Promise<void> {
+async function draw(sound: AudioFile, wave: Waveform, readers: Map<string, SegmentReader>): Promise<void> {
   try {
-    const reader = readers.get(sound.uri) ?? (await openSound(sound));
+    const reader = readers.get(sound.uri) ?? (await openAudioFile(sound));
     readers.set(sound.uri, reader);
     const segment = await reader.readAt(0);
-    await wave.add(segment, reader.seconds);
+    await wave.add(segment, reader.durationSeconds);
   } catch {
     // Ignore an error here. The player reports it when somebody plays this take.
   }

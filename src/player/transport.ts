@@ -3,8 +3,8 @@
  * player.
  */
 import { button, element, elementBy } from "./elements.ts";
+import { formatClock } from "./shown-result.ts";
 import type { SoundPlayer } from "./sound-player.ts";
-import { formatClock } from "./sounds.ts";
 import type { Waveform } from "./waveform.ts";
 
 const STEP_SECONDS = 5;
@@ -13,8 +13,8 @@ const LONG_STEP_SECONDS = 30;
 const PLAY = "M8 5v14l11-7z";
 const PAUSE = "M7 5h4v14H7zm6 0h4v14h-4z";
 
-export function showTransport(engine: SoundPlayer, wave: Waveform): void {
-  const { position, seconds } = engine;
+export function showTransport(player: SoundPlayer, wave: Waveform): void {
+  const { position, seconds } = player;
   const slider = elementBy("#wave");
   const spokenValue = `${formatClock(position)} of ${formatClock(seconds)}`;
   wave.show(seconds > 0 ? position / seconds : 0);
@@ -25,11 +25,11 @@ export function showTransport(engine: SoundPlayer, wave: Waveform): void {
     elementBy("#time").textContent = `${formatClock(position)} / ${formatClock(seconds)}`;
   }
   const play = button("#play");
-  const isOn = engine.isPlaying || engine.wantsToPlay;
+  const isOn = player.isPlaying || player.wantsToPlay;
   play.ariaLabel = isOn ? "Pause" : "Play";
-  play.ariaBusy = `${engine.isLoading}`;
+  play.ariaBusy = `${player.isLoading}`;
   element("#icon", SVGPathElement).setAttribute("d", isOn ? PAUSE : PLAY);
-  elementBy("#speed").hidden = !engine.hasSpeed;
+  elementBy("#speed").hidden = !player.hasSpeed;
 }
 
 const toggle = (engine: SoundPlayer): void => {

@@ -36,11 +36,11 @@ export function samplesCutter(layout: Uint8Array, start: number, end: number): C
   return {
     startOffset: start,
     endOffset: end,
-    seconds: (end - start) / bytesPerSecond,
+    durationSeconds: (end - start) / bytesPerSecond,
     segmentBytes: 1024 * 1024,
     bytesBefore: frame,
     bytesAfter: wholeFrames(bytesPerSecond * TAIL_SECONDS) + frame,
-    cut(bytes, offset, begin, finish) {
+    startSeconds(bytes, offset, begin, finish) {
       // Round to whole frames, because the edges of a segment may lie inside a frame.
       const [first, last] = [wholeFrames(begin - start), wholeFrames(finish - start)];
       const samples = bytes.subarray(start + first - offset);

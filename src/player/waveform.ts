@@ -26,10 +26,7 @@ export class Waveform {
    * Adds a segment. Ignores bytes that cannot be decoded, because the sound player reports them when it plays the
    * segment.
    */
-  async add(
-    { bytes, startSeconds: from, endSeconds: to, leadInSeconds: lead }: Segment,
-    secondsTold: number,
-  ): Promise<void> {
+  async add({ bytes, startSeconds, endSeconds, leadInSeconds }: Segment, secondsTold: number): Promise<void> {
     const bars = this.#bars;
     const count = bars.length;
     // In some browsers and privacy modes, a page has no decoder.
@@ -39,10 +36,10 @@ export class Waveform {
     if (buffer === null) return;
     const seconds = Number.isFinite(secondsTold) && secondsTold > 0 ? secondsTold : buffer.duration;
     const samples = buffer.getChannelData(0);
-    const end = Math.min(to, from + buffer.duration - lead);
-    const first = Math.max(0, Math.floor((from / seconds) * count));
+    const end = Math.min(endSeconds, startSeconds + buffer.duration - leadInSeconds);
+    const first = Math.max(0, Math.floor((startSeconds / seconds) * count));
     const sampleOf = (bar: number): number =>
-      Math.floor(((bar / count) * seconds - from + lead) * DRAWING_HERTZ);
+      Math.floor(((bar / count) * seconds - startSeconds + leadInSeconds) * DRAWING_HERTZ);
     for (let bar = first; bar < count && (bar / count) * seconds < end; bar += 1) {
       let sum = 0;
       const [start, stop] = [Math.max(0, sampleOf(bar)), Math.min(samples.length, sampleOf(bar + 1))];

@@ -10,7 +10,7 @@ import { z } from "zod";
 import { isCancelledByCaller } from "../call-cancellation.ts";
 import { systemClock } from "../clock.ts";
 import type { ResourceLinks } from "../config/settings.ts";
-import { readArguments } from "../contract/read-arguments.ts";
+import { coerceArguments } from "../contract/coerce-arguments.ts";
 import type { AudioError } from "../errors.ts";
 import type { Generation } from "../generation/generation.ts";
 import { describeCause, type Log } from "../log.ts";
@@ -172,7 +172,7 @@ export async function runTool(
     if (deps.containsSecret(JSON.stringify(args))) throw secretRefusedError("The arguments hold");
     // Report invalid settings first, because correcting arguments is useless without settings.
     if (tool.annotations.openWorldHint) deps.tools.assertConfigured();
-    const parsedArgs = readArguments(args, tool.input);
+    const parsedArgs = coerceArguments(args, tool.input);
     const waitMs = parseWaitSeconds(parsedArgs, toolDeps.defaultWaitSeconds) * 1000;
     const endsAtMs = systemClock.steadyMs() + waitMs;
     const seconds = maxSeconds(parsedArgs, toolDeps.defaultWaitSeconds);

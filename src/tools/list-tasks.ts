@@ -1,7 +1,7 @@
 /** The tool `list_tasks`: requests and narrations of the ledger, and what was spent. */
 import { z } from "zod";
 import { RUNNING_STATUSES } from "../contract/audio-task.ts";
-import { wholeNumberFrom } from "../contract/bounded-number.ts";
+import { boundedIntegerSchema } from "../contract/bounded-number.ts";
 import { withThousands } from "../contract/thousands.ts";
 import type { ListedTask, ListRequest } from "../generation/use-cases/task-list.ts";
 import { RECORD_STATUSES, type RecordStatus } from "../ledger/record.ts";
@@ -242,7 +242,7 @@ export const listTasksTool = defineTool({
       .max(200, "must be at most 200 characters")
       .meta({ description: "Words of text or file name, in any order" })
       .optional(),
-    limit: wholeNumberFrom(1, 100).meta({ description: "1 to 100, default 20" }).optional(),
+    limit: boundedIntegerSchema(1, 100).meta({ description: "1 to 100, default 20" }).optional(),
   }),
   output,
   async run({ status, query, limit }, deps) {

@@ -21,11 +21,11 @@ const output = z.strictObject({
 const KNOWN_FACTS =
   "No tone, gender or age is published, only languages, in which each id ends; mixed voices switch language within a text.";
 
-const searched = ({ id, name, languages, mixed }: Voice, note: string | undefined): string[] => [
+const searched = ({ id, name, languages, canMixLanguages }: Voice, note: string | undefined): string[] => [
   id,
   name,
   ...languages.map((code) => LANGUAGE_NAMES[code]),
-  mixed ? "mixed" : "",
+  canMixLanguages ? "mixed" : "",
   note ?? "",
 ];
 
@@ -93,11 +93,11 @@ export const listVoicesTool = defineTool({
         (query === undefined || containsWords(searched(voice, voiceNotes.get(voice.id)), query)),
     );
     const samples = await savedSamples(found, deps);
-    const voices = found.map((voice) => {
-      const note = voiceNotes.get(voice.id);
-      const sample = samples.get(voice.id);
+    const voices = found.map(({ id, name, languages, canMixLanguages }) => {
+      const note = voiceNotes.get(id);
+      const sample = samples.get(id);
       return {
-        ...voice,
+        ...{ id, name, languages, mixed: canMixLanguages },
         ...(note === undefined ? {} : { note }),
         ...(sample === undefined ? {} : { sample_path: sample }),
       };

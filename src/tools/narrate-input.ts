@@ -1,8 +1,8 @@
 /** The arguments of the tool `narrate`: schema, rules, and the request that a call makes. */
 import { basename } from "node:path";
 import { z } from "zod";
-import { numberFrom, wholeNumberFrom } from "../contract/bounded-number.ts";
-import { convertValue } from "../contract/read-arguments.ts";
+import { boundedIntegerSchema, boundedNumberSchema } from "../contract/bounded-number.ts";
+import { convertValue } from "../contract/coerce-arguments.ts";
 import { REQUEST_FIELDS, SETTING_NAMES } from "../contract/request-fields.ts";
 import { withThousands } from "../contract/thousands.ts";
 import { codePointLength, firstCodePoints } from "../contract/unicode.ts";
@@ -106,7 +106,7 @@ export const narrateInput = z.strictObject({
     .string("must be a string")
     .meta({ description: "Instead of both; it goes on with max_credits" })
     .optional(),
-  max_credits: wholeNumberFrom(0, MAX_CREDITS)
+  max_credits: boundedIntegerSchema(0, MAX_CREDITS)
     .meta({
       description: `A ceiling for what it may cost in all, 1 to ${withThousands(MAX_CREDITS)}`,
     })
@@ -131,7 +131,7 @@ export const narrateInput = z.strictObject({
     .meta({ description: 'Speakers of lines that begin with NAME:, as ["ANNA: sophie_en_zh speed 0.9"]' })
     .optional(),
   pronounce: pronounceSchema.meta({ description: "As in generate_audio" }).optional(),
-  pause_seconds: numberFrom(0, MAX_PAUSE_SECONDS)
+  pause_seconds: boundedNumberSchema(0, MAX_PAUSE_SECONDS)
     .meta({
       description: `Silence between paragraphs, 0 to ${MAX_PAUSE_SECONDS}. From ${KEPT_PAUSE_SECONDS} each paragraph is a part of its own; default ${DEFAULT_PAUSE_SECONDS}, where two parts meet`,
     })
@@ -150,7 +150,7 @@ export const narrateInput = z.strictObject({
         quote: z.string("must be a string"),
         take: takeSchema.meta({ description: "1 to 999, default 2" }).optional(),
         // This field has no description, because the schema describes the speed at another field.
-        speed: numberFrom(0.5, 2).optional(),
+        speed: boundedNumberSchema(0.5, 2).optional(),
       }),
       "must be a list of { quote, take, speed }",
     )
@@ -274,7 +274,7 @@ export const readChanges = (args: NarrateArgs): NarrateChanges => ({
   maxCredits: args.max_credits === 0 ? null : (args.max_credits ?? null),
   stop: args.stop ?? false,
   retakes: args.retakes ?? [],
-  skipsFailed: args.skip_failed ?? null,
+  shouldSkipFailed: args.skip_failed ?? null,
   mayReplace: args.replace ?? false,
   fileName: args.file_name ?? null,
 });

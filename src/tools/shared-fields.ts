@@ -1,14 +1,14 @@
 /** Schemas and rules of arguments that several tools share. */
 import { z } from "zod";
-import { numberFrom, wholeNumberFrom } from "../contract/bounded-number.ts";
+import { boundedIntegerSchema, boundedNumberSchema } from "../contract/bounded-number.ts";
 import { mergedRules, type Pronunciation } from "../pronunciation.ts";
 import type { ToolDeps } from "./tool.ts";
 
 export const MAX_WAIT_SECONDS = 3600;
 
-export const waitSecondsSchema = numberFrom(0, MAX_WAIT_SECONDS);
+export const waitSecondsSchema = boundedNumberSchema(0, MAX_WAIT_SECONDS);
 
-export const takeSchema = wholeNumberFrom(1, 999);
+export const takeSchema = boundedIntegerSchema(1, 999);
 
 export const taskIdSchema = z
   .string("must be a string")

@@ -8,8 +8,8 @@ import { type Billing, TASK_STATUSES } from "../contract/audio-task.ts";
 import type { TaskView } from "../generation/task-view.ts";
 import {
   audioSecondsOf,
-  describeTaskNextStep,
   describeTask,
+  describeTaskNextStep,
   idOf,
   renderText,
   TELL_THE_PATH,

@@ -1,6 +1,6 @@
 /** Defines a tool: data, and a handler that returns data or throws. */
 import type { ZodError, z } from "zod";
-import { readArguments } from "../contract/read-arguments.ts";
+import { coerceArguments } from "../contract/coerce-arguments.ts";
 import type { VoiceId } from "../contract/voices.ts";
 import type { InputText } from "../files/input-format.ts";
 import type { Call } from "../generation/call.ts";
@@ -159,7 +159,7 @@ interface ToolDefinition<Input extends z.ZodObject> extends Omit<Tool, "input" |
 export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition<Input>): Tool {
   const { runAsTask, run, ...metadata } = definition;
   const parse = (args: unknown): z.output<Input> => {
-    const parsed = (definition.rules ?? definition.input).safeParse(readArguments(args, definition.input));
+    const parsed = (definition.rules ?? definition.input).safeParse(coerceArguments(args, definition.input));
     if (!parsed.success) throw new BadArgumentsError(parsed.error);
     return parsed.data;
   };

@@ -101,7 +101,7 @@ describe("a job that waits for a slot", () => {
     scene.service.processingMs = 0;
     await expect.poll(() => scene.finalNames(), { timeout: 60_000 }).toHaveLength(3);
     expect(scene.service.count("create")).toBe(3);
-    expect(scene.service.limited).toBe(0);
+    expect(scene.service.rateLimitedCount).toBe(0);
     const before = scene.service.exchanges.length;
     expect(taskOf(await driver.call("generate_audio", CALL))).toMatchObject({ replayed: true });
     expect(scene.service.exchanges.length).toBe(before);

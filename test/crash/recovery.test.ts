@@ -111,7 +111,7 @@ describe("nothing is created without a call", () => {
     expect(scene.service.count("create")).toBe(2);
     expect(taskOf(await heir.call("generate_audio", CALL)).status).toBe("succeeded");
     expect(scene.service.tasks.size).toBe(3);
-    expect(scene.service.limited).toBe(0);
+    expect(scene.service.rateLimitedCount).toBe(0);
     expect(await peek.inFlight()).toBe(0);
     expect(await scene.finalNames()).toHaveLength(3);
   });

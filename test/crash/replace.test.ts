@@ -7,7 +7,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { preload } from "../platforms/scene.ts";
-import { gone } from "../support/processes.ts";
+import { waitForExit } from "../support/processes.ts";
 import { BIN, driveCommand, FAST, NODE, taskOf } from "../support/workplace.ts";
 import { Scene } from "./scene.ts";
 
@@ -90,7 +90,7 @@ describe("a process killed while it replaces a file", () => {
       }),
     });
     await doomed.call("generate_audio", SECOND).catch(() => undefined);
-    await gone(doomed.pid);
+    await waitForExit(doomed.pid);
     expect(await found()).toEqual({ ...other, ...leaves });
 
     const heir = await scene.start();

@@ -3,14 +3,14 @@ import { createHash } from "node:crypto";
 import { readFile, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { type CountingOptions, CountingService } from "../support/counting-service.ts";
-import { LedgerPeek } from "../support/ledger-peek.ts";
+import { LedgerController } from "../support/ledger-controller.ts";
 import { killHard } from "../support/processes.ts";
 import {
   createWorkplace,
-  type Driver,
-  drive,
   FAST,
+  startToolClient,
   type TaskOutput,
+  type ToolClient,
   type ToolOutcome,
   taskOf,
   type Workplace,
@@ -32,9 +32,9 @@ const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes)
 export class Scene {
   readonly service: CountingService;
   readonly workplace: Workplace;
-  readonly #drivers: Driver[] = [];
+  readonly #drivers: ToolClient[] = [];
   readonly #more: Record<string, string>;
-  #peek: LedgerPeek | undefined;
+  #peek: LedgerController | undefined;
 
   private constructor(service: CountingService, workplace: Workplace, more: Record<string, string>) {
     this.service = service;
@@ -48,19 +48,19 @@ export class Scene {
   }
 
   /** Starts another process with the same ledger and folder. */
-  async start(more: Record<string, string> = {}): Promise<Driver> {
-    const driver = await drive(this.workplace.env(this.service, { ...this.#more, ...more }));
+  async start(more: Record<string, string> = {}): Promise<ToolClient> {
+    const driver = await startToolClient(this.workplace.env(this.service, { ...this.#more, ...more }));
     this.#drivers.push(driver);
     return driver;
   }
 
-  async peek(): Promise<LedgerPeek> {
-    this.#peek ??= await LedgerPeek.open(this.workplace.stateDir, this.service.baseUrl);
+  async peek(): Promise<LedgerController> {
+    this.#peek ??= await LedgerController.open(this.workplace.stateDir, this.service.baseUrl);
     return this.#peek;
   }
 
   /** Kills the process as soon as `point` resolves, and reads what the folder contains then. */
-  async killAt(driver: Driver, point: Promise<unknown>): Promise<void> {
+  async killAt(driver: ToolClient, point: Promise<unknown>): Promise<void> {
     await point;
     await killHard(driver.pid);
     this.#peek?.release();

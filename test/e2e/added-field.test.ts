@@ -11,9 +11,9 @@ import { narrationOf, PART_BYTES, textOf } from "../narration/narrator.ts";
 import { CountingService } from "../support/counting-service.ts";
 import {
   createWorkplace,
-  type Driver,
   driveCommand,
   FAST,
+  type ToolClient,
   taskOf,
   type Workplace,
   textOf as wordsOf,
@@ -25,7 +25,7 @@ const ROOT = join(import.meta.dirname, "..", "..");
 /** The entries for two new fields. */
 const ENTRIES = `
   style: { schema: z.string("must be a string").max(20, "must be at most 20 characters").describe("The manner") },
-  seed: { schema: wholeNumberFrom(0, 99).describe("0 to 99"), tools: ["generate_audio"] },
+  seed: { schema: boundedIntegerSchema(0, 99).describe("0 to 99"), tools: ["generate_audio"] },
   model: {`;
 
 const GOLDEN = { prompt: "Good morning.\n", voice: "sophie_en_zh", speed: 1.25 };
@@ -47,11 +47,11 @@ const NEW: ReadonlyArray<Record<string, unknown>> = [
 let program: string;
 let service: CountingService;
 let workplace: Workplace;
-let driver: Driver;
+let driver: ToolClient;
 /** The program without the entries, on the same ledger. */
-let older: Driver;
+let older: ToolClient;
 
-const start = (src: string): Promise<Driver> =>
+const start = (src: string): Promise<ToolClient> =>
   driveCommand({
     command: process.execPath,
     args: [join(src, "main.ts")],
@@ -93,9 +93,9 @@ async function bodiesOf(done: () => Promise<unknown>): Promise<Array<Record<stri
 async function keysOf(src: string, inputs: readonly unknown[]): Promise<string[]> {
   const moduleOf = (path: string): string => JSON.stringify(pathToFileURL(join(src, path)));
   const script = `
-    import { canonicalInput } from ${moduleOf("generation/canonical-input.ts")};
-    import { idempotencyKey } from ${moduleOf("ledger/identity.ts")};
-    const keys = ${JSON.stringify(inputs)}.map((input) => idempotencyKey(canonicalInput(input), 1, 1));
+    import { canonicalizeInput } from ${moduleOf("generation/canonical-input.ts")};
+    import { deriveIdempotencyKey } from ${moduleOf("ledger/identity.ts")};
+    const keys = ${JSON.stringify(inputs)}.map((input) => deriveIdempotencyKey(canonicalizeInput(input), 1, 1));
     process.stdout.write(JSON.stringify(keys));`;
   const { stdout } = await run(process.execPath, ["--input-type=module", "--eval", script]);
   return z.array(z.string()).parse(JSON.parse(stdout));

@@ -4,9 +4,9 @@ import { VOICE_IDS } from "../../src/contract/voices.ts";
 import { CountingService } from "../support/counting-service.ts";
 import {
   createWorkplace,
-  type Driver,
-  drive,
   errorOf,
+  startToolClient,
+  type ToolClient,
   taskOf,
   textOf,
   type Workplace,
@@ -14,12 +14,12 @@ import {
 
 let service: CountingService;
 let workplace: Workplace;
-let driver: Driver;
+let driver: ToolClient;
 
 beforeAll(async () => {
   service = await CountingService.start({ audioBytes: 600 });
   workplace = await createWorkplace();
-  driver = await drive(workplace.env(service, { AUDIO_TIME_SCALE: "0.001" }));
+  driver = await startToolClient(workplace.env(service, { AUDIO_TIME_SCALE: "0.001" }));
 });
 afterAll(async () => {
   await driver.close();

@@ -2,11 +2,11 @@
 import { expect, it } from "vitest";
 import type { CountingService } from "../support/counting-service.ts";
 import { setUpEach } from "../support/e2e-setup.ts";
-import { type Driver, drive, FAST, taskOf, type Workplace } from "../support/workplace.ts";
+import { FAST, startToolClient, type ToolClient, taskOf, type Workplace } from "../support/workplace.ts";
 
 let service: CountingService;
 let workplace: Workplace;
-let driver: Driver;
+let driver: ToolClient;
 
 setUpEach(
   (stage) => {
@@ -57,7 +57,7 @@ it("a call in another process waits as usual, even if the first has been open fo
   const first = driver.call("generate_audio", call);
   await expect.poll(() => service.tasks.size, { timeout: 60_000 }).toBe(1);
   await new Promise((resolve) => setTimeout(resolve, 2100));
-  const other = await drive(workplace.env(service, FAST));
+  const other = await startToolClient(workplace.env(service, FAST));
   const second = taskOf(await other.call("generate_audio", call));
   await other.close();
   expect(second).toMatchObject({ status: "succeeded", task_id: taskOf(await first).task_id });

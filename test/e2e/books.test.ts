@@ -12,9 +12,9 @@ import { describeWithFfprobe } from "../support/ffprobe.ts";
 import { noiseSpeech } from "../support/noise-speech.ts";
 import {
   createWorkplace,
-  type Driver,
-  drive,
   errorOf,
+  startToolClient,
+  type ToolClient,
   textOf,
   type Workplace,
 } from "../support/workplace.ts";
@@ -69,7 +69,7 @@ const chaptersSchema = z.array(z.object({ number: z.int(), title: z.string(), cr
 describeWithFfprobe("a book", () => {
   let sandbox: RunningSandbox;
   let workplace: Workplace;
-  let driver: Driver;
+  let driver: ToolClient;
   beforeAll(async () => {
     sandbox = await startSandbox({ speech: noiseSpeech, processingSeconds: 0, timeScale: SCALE });
     workplace = await createWorkplace();
@@ -77,7 +77,9 @@ describeWithFfprobe("a book", () => {
     mkdirSync(texts);
     writeFileSync(join(texts, "alice.epub"), book());
     writeFileSync(join(texts, "broken.epub"), book().subarray(0, 2000));
-    driver = await drive(workplace.env(sandbox, { AUDIO_TIME_SCALE: String(SCALE), AUDIO_INPUT_DIR: texts }));
+    driver = await startToolClient(
+      workplace.env(sandbox, { AUDIO_TIME_SCALE: String(SCALE), AUDIO_INPUT_DIR: texts }),
+    );
   });
   afterAll(async () => {
     await driver.close();

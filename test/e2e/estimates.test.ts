@@ -3,12 +3,12 @@ import { expect, it } from "vitest";
 import { estimateCredits, estimateSeconds } from "../../src/contract/estimate.ts";
 import type { CountingService } from "../support/counting-service.ts";
 import { setUpEach } from "../support/e2e-setup.ts";
-import { type Driver, errorOf, textOf } from "../support/workplace.ts";
+import { errorOf, type ToolClient, textOf } from "../support/workplace.ts";
 
 const TEXT = "It was a bright cold day in April, and the clocks were striking thirteen. ".repeat(8);
 
 let service: CountingService;
-let driver: Driver;
+let driver: ToolClient;
 
 setUpEach((stage) => {
   ({ service, driver } = stage);

@@ -6,8 +6,8 @@ import { describeWithFfprobe, probeAudio } from "../support/ffprobe.ts";
 import {
   COMPILED,
   createWorkplace,
-  type Driver,
-  drive,
+  startToolClient,
+  type ToolClient,
   taskOf,
   type Workplace,
 } from "../support/workplace.ts";
@@ -20,11 +20,11 @@ const pairs = OUTPUT_FORMATS.flatMap((format) => SAMPLE_RATES.map((rate) => ({ f
 describeWithFfprobe("a file of every format and rate", () => {
   let sandbox: RunningSandbox;
   let workplace: Workplace;
-  let driver: Driver;
+  let driver: ToolClient;
   beforeAll(async () => {
     sandbox = await startSandbox({ processingSeconds: 0.02, timeScale: 0.001 });
     workplace = await createWorkplace();
-    driver = await drive(workplace.env(sandbox, { ...COMPILED, AUDIO_TIME_SCALE: "0.002" }));
+    driver = await startToolClient(workplace.env(sandbox, { ...COMPILED, AUDIO_TIME_SCALE: "0.002" }));
   });
   afterAll(async () => {
     await driver.close();

@@ -3,10 +3,10 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { CountingService } from "../support/counting-service.ts";
 import {
   createWorkplace,
-  type Driver,
-  drive,
   errorOf,
   FAST,
+  startToolClient,
+  type ToolClient,
   taskOf,
   textOf,
   type Workplace,
@@ -14,10 +14,10 @@ import {
 
 let service: CountingService;
 let workplace: Workplace;
-const open: Driver[] = [];
+const open: ToolClient[] = [];
 
-async function start(env: Record<string, string> = {}): Promise<Driver> {
-  const driver = await drive(workplace.env(service, { ...FAST, ...env }));
+async function start(env: Record<string, string> = {}): Promise<ToolClient> {
+  const driver = await startToolClient(workplace.env(service, { ...FAST, ...env }));
   open.push(driver);
   // The code loaded by the first request must not use up short windows.
   await driver.call("get_task", { task_id: "task-of-nobody" });
@@ -99,12 +99,12 @@ describe("the handle of a delayed request", () => {
 });
 
 describe("the second answer about a waiting request", () => {
-  const runTwo = async (driver: Driver): Promise<void> => {
+  const runTwo = async (driver: ToolClient): Promise<void> => {
     for (const prompt of ["The first that runs", "The second that runs"]) {
       await driver.call("generate_audio", { prompt, wait_seconds: 0 });
     }
   };
-  const runOneOnTheLastCredits = async (driver: Driver): Promise<void> => {
+  const runOneOnTheLastCredits = async (driver: ToolClient): Promise<void> => {
     await driver.call("generate_audio", { prompt: "The one that runs", wait_seconds: 0 });
     service.intercept = ({ kind }, response) => {
       if (kind === "create") service.refuse(response, 402, "insufficient_credits");

@@ -9,11 +9,11 @@ import { CountingService } from "../support/counting-service.ts";
 import {
   BIN,
   createWorkplace,
-  type Driver,
-  drive,
   errorOf,
   FAST,
   NODE,
+  startToolClient,
+  type ToolClient,
   taskOf,
   textOf,
   type Workplace,
@@ -21,10 +21,10 @@ import {
 
 let service: CountingService;
 let workplace: Workplace;
-const open: Driver[] = [];
+const open: ToolClient[] = [];
 
-async function start(env: Record<string, string> = {}): Promise<Driver> {
-  const driver = await drive(workplace.env(service, { ...FAST, TZ: "Asia/Kolkata", ...env }));
+async function start(env: Record<string, string> = {}): Promise<ToolClient> {
+  const driver = await startToolClient(workplace.env(service, { ...FAST, TZ: "Asia/Kolkata", ...env }));
   open.push(driver);
   return driver;
 }

@@ -9,10 +9,10 @@ import { countOf } from "../support/voices-of.ts";
 import {
   type ClientKind,
   createWorkplace,
-  type Driver,
-  drive,
   errorOf,
   FAST,
+  startToolClient,
+  type ToolClient,
   taskOf,
   textOf,
   type Workplace,
@@ -21,12 +21,12 @@ import {
 describe.each<ClientKind>(["v1", "v2"])("with the official %s client and the sandbox's voice", (kind) => {
   let sandbox: RunningSandbox;
   let workplace: Workplace;
-  let driver: Driver;
+  let driver: ToolClient;
 
   beforeAll(async () => {
     sandbox = await startSandbox({ processingSeconds: 0.3, timeScale: 0.01 });
     workplace = await createWorkplace();
-    driver = await drive(workplace.env(sandbox, FAST), kind);
+    driver = await startToolClient(workplace.env(sandbox, FAST), kind);
   });
   afterAll(async () => {
     await driver.close();
@@ -131,12 +131,12 @@ describe.each<ClientKind>(["v1", "v2"])("with the official %s client and the san
 describe.each<ClientKind>(["v1", "v2"])("with the official %s client and a counting service", (kind) => {
   let service: CountingService;
   let workplace: Workplace;
-  let driver: Driver;
+  let driver: ToolClient;
 
   beforeAll(async () => {
     service = await CountingService.start();
     workplace = await createWorkplace();
-    driver = await drive(workplace.env(service, FAST), kind);
+    driver = await startToolClient(workplace.env(service, FAST), kind);
   });
   afterAll(async () => {
     await driver.close();

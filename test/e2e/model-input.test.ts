@@ -8,11 +8,11 @@ import { CountingService } from "../support/counting-service.ts";
 import {
   BIN,
   createWorkplace,
-  type Driver,
-  drive,
   errorOf,
   FAST,
   NODE,
+  startToolClient,
+  type ToolClient,
   taskOf,
   textOf,
   type Workplace,
@@ -20,12 +20,12 @@ import {
 
 let service: CountingService;
 let workplace: Workplace;
-let driver: Driver;
+let driver: ToolClient;
 
 beforeAll(async () => {
   service = await CountingService.start({ audioBytes: PART_BYTES, audioSeconds: 4 });
   workplace = await createWorkplace();
-  driver = await drive(workplace.env(service, FAST));
+  driver = await startToolClient(workplace.env(service, FAST));
 });
 afterAll(async () => {
   await driver.close();

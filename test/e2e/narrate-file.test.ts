@@ -10,12 +10,12 @@ import { CountingService } from "../support/counting-service.ts";
 import {
   BIN,
   createWorkplace,
-  type Driver,
-  drive,
   errorOf,
   FAST,
   NODE,
   NODE_FLAGS,
+  startToolClient,
+  type ToolClient,
   type ToolOutcome,
   textOf,
   type Workplace,
@@ -35,7 +35,7 @@ describe("narrate with a file", () => {
   let service: CountingService;
   let workplace: Workplace;
   let texts: string;
-  let driver: Driver;
+  let driver: ToolClient;
 
   beforeAll(async () => {
     service = await CountingService.start({ audioBytes: PART_BYTES, audioSeconds: 4 });
@@ -45,7 +45,7 @@ describe("narrate with a file", () => {
     writeFileSync(join(texts, "book.md"), BOOK);
     writeFileSync(join(workplace.root, "diary.txt"), "Dear diary.");
     symlinkSync(join(workplace.root, "diary.txt"), join(texts, "diary.txt"));
-    driver = await drive(workplace.env(service, { ...FAST, AUDIO_INPUT_DIR: texts }));
+    driver = await startToolClient(workplace.env(service, { ...FAST, AUDIO_INPUT_DIR: texts }));
   });
   afterAll(async () => {
     await driver.close();
@@ -113,7 +113,7 @@ describe("narrate with a file", () => {
   });
 
   it("names the setting if there is no folder", async () => {
-    const bare = await drive(workplace.env(service, FAST));
+    const bare = await startToolClient(workplace.env(service, FAST));
     const outcome = await bare.call("narrate", { file: "book.md" });
     await bare.close();
     expect(errorOf(outcome)).toMatchObject({ code: "configuration_error" });

@@ -6,13 +6,21 @@ import { z } from "zod";
 import { VOICE_IDS } from "../../src/contract/voices.ts";
 import type { CountingService } from "../support/counting-service.ts";
 import { setUpEach } from "../support/e2e-setup.ts";
-import { type Driver, drive, errorOf, FAST, taskOf, textOf, type Workplace } from "../support/workplace.ts";
+import {
+  errorOf,
+  FAST,
+  startToolClient,
+  type ToolClient,
+  taskOf,
+  textOf,
+  type Workplace,
+} from "../support/workplace.ts";
 
 const OTHER_KEY = "sk-other-0123456789abcdef";
 
 let service: CountingService;
 let workplace: Workplace;
-let driver: Driver;
+let driver: ToolClient;
 
 setUpEach((stage) => {
   ({ service, workplace, driver } = stage);
@@ -23,7 +31,7 @@ const rows = z.object({
   tasks: z.array(z.looseObject({ status: z.string(), next_step: z.string() })),
 });
 
-async function firstRow(from: Driver) {
+async function firstRow(from: ToolClient) {
   const { tasks } = rows.parse((await from.call("list_tasks", {})).structuredContent);
   return tasks[0];
 }
@@ -70,7 +78,7 @@ describe("list_tasks", () => {
     };
     await driver.call("generate_audio", { prompt: "Whose is it", wait_seconds: 1 });
     await driver.close();
-    driver = await drive(workplace.env({ baseUrl: service.baseUrl, apiKey: OTHER_KEY }, FAST));
+    driver = await startToolClient(workplace.env({ baseUrl: service.baseUrl, apiKey: OTHER_KEY }, FAST));
     const row = await firstRow(driver);
     expect(row?.status).toBe("unresolved");
     expect(row?.next_step).toMatch(/earlier API key.*may cost credits/);
@@ -123,7 +131,7 @@ describe("a later attempt that the service refuses", () => {
 
 describe("a server without settings", () => {
   it("asks for the settings first, even if the arguments are invalid", async () => {
-    const bare = await drive(workplace.env(null));
+    const bare = await startToolClient(workplace.env(null));
     for (const name of ["generate_audio", "get_task", "download_audio", "list_tasks"]) {
       const outcome = await bare.call(name, { nonsense: true });
       expect(errorOf(outcome).code).toBe("configuration_error");

@@ -9,7 +9,7 @@ import { z } from "zod";
 import { fillIn, isPlaceholder } from "../../scripts/publication.ts";
 import { filesOutOfStep, readJson, readPublication, readPublisher } from "../../scripts/publication-files.ts";
 import { TOOLS } from "../../src/tools/catalog.ts";
-import { createWorkplace, drive, driveCommand, NODE } from "../support/workplace.ts";
+import { createWorkplace, driveCommand, NODE, startToolClient } from "../support/workplace.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
@@ -191,7 +191,7 @@ describe("the files of a publication", () => {
   it("list the tools of the server, and an existing icon", async () => {
     const manifest = manifestSchema.parse(files.manifest);
     const place = await createWorkplace();
-    const driver = await drive(place.env(null));
+    const driver = await startToolClient(place.env(null));
     const tools = (await driver.tools()).map(({ name }) => name);
     expect(manifest.tools.map(({ name }) => name).sort()).toEqual(tools.sort());
     const icon = readFileSync(join(ROOT, manifest.icon));

@@ -3,10 +3,10 @@ import { afterEach, expect, it } from "vitest";
 import {
   BIN,
   createWorkplace,
-  type Driver,
   driveCommand,
   errorOf,
   NODE,
+  type ToolClient,
   textOf,
   type Workplace,
 } from "../support/workplace.ts";
@@ -26,7 +26,7 @@ afterEach(async () => {
   places = [];
 });
 
-async function start(env: Record<string, string> = {}, args = ["--sandbox"]): Promise<Driver> {
+async function start(env: Record<string, string> = {}, args = ["--sandbox"]): Promise<ToolClient> {
   const place = await createWorkplace();
   places.push(place);
   const driver = await driveCommand({ command: NODE, args: [BIN, ...args], env: place.env(null, env) });

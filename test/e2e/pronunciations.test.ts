@@ -6,10 +6,10 @@ import { narrationOf, PART_BYTES } from "../narration/narrator.ts";
 import { CountingService } from "../support/counting-service.ts";
 import {
   createWorkplace,
-  type Driver,
-  drive,
   errorOf,
   FAST,
+  startToolClient,
+  type ToolClient,
   taskOf,
   textOf,
   type Workplace,
@@ -17,7 +17,7 @@ import {
 
 let service: CountingService;
 let workplace: Workplace;
-let driver: Driver | undefined;
+let driver: ToolClient | undefined;
 beforeEach(async () => {
   service = await CountingService.start({ audioBytes: PART_BYTES, audioSeconds: 4 });
   workplace = await createWorkplace();
@@ -29,12 +29,12 @@ afterEach(async () => {
 });
 
 /** Starts a server whose settings contain these rules. */
-async function start(rules: string | null): Promise<Driver> {
+async function start(rules: string | null): Promise<ToolClient> {
   await driver?.close();
   const path = join(workplace.root, "pronunciations.json");
   if (rules !== null) await writeFile(path, rules);
   const more: Record<string, string> = rules === null ? {} : { AUDIO_PRONUNCIATIONS: path };
-  driver = await drive(workplace.env(service, { ...FAST, ...more }));
+  driver = await startToolClient(workplace.env(service, { ...FAST, ...more }));
   return driver;
 }
 

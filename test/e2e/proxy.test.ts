@@ -10,7 +10,7 @@ import {
   makeAuthority,
   tlsFront,
 } from "../support/tls-front.ts";
-import { BIN, createWorkplace, drive, NODE, taskOf, type Workplace } from "../support/workplace.ts";
+import { BIN, createWorkplace, NODE, startToolClient, taskOf, type Workplace } from "../support/workplace.ts";
 
 let place: Workplace;
 let service: CountingService;
@@ -54,7 +54,7 @@ describe("HTTPS_PROXY", () => {
     const url = new URL(proxy.url);
     url.username = "reader";
     url.password = "proxy secret";
-    const driver = await drive(trusting({ HTTPS_PROXY: url.href }, "https://audio.test"));
+    const driver = await startToolClient(trusting({ HTTPS_PROXY: url.href }, "https://audio.test"));
     const task = taskOf(await driver.call("generate_audio", { prompt: "Through the tunnel" }));
     expect(task.status).toBe("succeeded");
     expect(await place.outputNames()).toHaveLength(1);

@@ -3,7 +3,13 @@ import { createServer, request, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
-import { createWorkplace, type Driver, drive, taskOf, type Workplace } from "../support/workplace.ts";
+import {
+  createWorkplace,
+  startToolClient,
+  type ToolClient,
+  taskOf,
+  type Workplace,
+} from "../support/workplace.ts";
 
 /** Limit windows of 1.2 s instead of 60 s, on both sides. */
 const SCALE = 0.02;
@@ -11,7 +17,7 @@ const SCALE = 0.02;
 let sandbox: RunningSandbox;
 let watcher: Server;
 let workplace: Workplace;
-let driver: Driver;
+let driver: ToolClient;
 const statuses: number[] = [];
 let creates = 0;
 
@@ -40,7 +46,7 @@ beforeAll(async () => {
   const { port } = watcher.address() as AddressInfo; // listens on TCP, so it is not a string
   workplace = await createWorkplace();
   const service = { baseUrl: `http://127.0.0.1:${port}`, apiKey: sandbox.apiKey };
-  driver = await drive(workplace.env(service, { AUDIO_TIME_SCALE: String(SCALE) }));
+  driver = await startToolClient(workplace.env(service, { AUDIO_TIME_SCALE: String(SCALE) }));
 });
 afterAll(async () => {
   await driver.close();

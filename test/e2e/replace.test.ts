@@ -6,8 +6,8 @@ import { z } from "zod";
 import type { CountingService } from "../support/counting-service.ts";
 import { setUpEach } from "../support/e2e-setup.ts";
 import {
-  type Driver,
   errorOf,
+  type ToolClient,
   type ToolOutcome,
   taskOf,
   textOf,
@@ -16,7 +16,7 @@ import {
 
 let service: CountingService;
 let workplace: Workplace;
-let driver: Driver;
+let driver: ToolClient;
 
 setUpEach((stage) => {
   ({ service, workplace, driver } = stage);

@@ -2,10 +2,10 @@
 import { beforeEach, expect, it } from "vitest";
 import type { CountingService } from "../support/counting-service.ts";
 import { setUpEach } from "../support/e2e-setup.ts";
-import { type Driver, type ToolOutcome, taskOf, textOf } from "../support/workplace.ts";
+import { type ToolClient, type ToolOutcome, taskOf, textOf } from "../support/workplace.ts";
 
 let service: CountingService;
-let driver: Driver;
+let driver: ToolClient;
 setUpEach((stage) => {
   ({ service, driver } = stage);
   return () => driver;

@@ -5,10 +5,10 @@ import type { CountingService } from "../support/counting-service.ts";
 import { setUpEach } from "../support/e2e-setup.ts";
 import {
   createWorkplace,
-  type Driver,
-  drive,
   errorOf,
   FAST,
+  startToolClient,
+  type ToolClient,
   taskOf,
   textOf,
   type Workplace,
@@ -16,7 +16,7 @@ import {
 
 let service: CountingService;
 let workplace: Workplace;
-let driver: Driver;
+let driver: ToolClient;
 
 setUpEach((stage) => {
   ({ service, workplace, driver } = stage);
@@ -273,7 +273,7 @@ describe("a task that fails", () => {
     await driver.call("generate_audio", { prompt: "Lost" });
     await driver.close();
     const elsewhere = await createWorkplace();
-    driver = await drive(elsewhere.env(service, FAST));
+    driver = await startToolClient(elsewhere.env(service, FAST));
     const task = taskOf(await driver.call("generate_audio", { prompt: "Lost" }));
     expect(task.status).toBe("succeeded");
     expect(service.tasks.size).toBe(3);

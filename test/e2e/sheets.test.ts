@@ -6,7 +6,13 @@ import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts"
 import { narrationOf } from "../narration/narrator.ts";
 import { describeWithFfprobe, probeAudio } from "../support/ffprobe.ts";
 import { noiseSeconds, noiseSpeech } from "../support/noise-speech.ts";
-import { createWorkplace, type Driver, drive, textOf, type Workplace } from "../support/workplace.ts";
+import {
+  createWorkplace,
+  startToolClient,
+  type ToolClient,
+  textOf,
+  type Workplace,
+} from "../support/workplace.ts";
 
 /** Windows of 0.6 s in place of 60, on both sides. */
 const SCALE = 0.01;
@@ -28,7 +34,7 @@ const sheetOf = (lines: typeof LINES): string =>
 describeWithFfprobe("forty lines of a game", () => {
   let sandbox: RunningSandbox;
   let workplace: Workplace;
-  let driver: Driver;
+  let driver: ToolClient;
   let sheet: string;
   beforeAll(async () => {
     sandbox = await startSandbox({ speech: noiseSpeech, processingSeconds: 0, timeScale: SCALE });
@@ -37,7 +43,9 @@ describeWithFfprobe("forty lines of a game", () => {
     mkdirSync(texts);
     sheet = join(texts, "lines.csv");
     writeFileSync(sheet, sheetOf(LINES));
-    driver = await drive(workplace.env(sandbox, { AUDIO_TIME_SCALE: String(SCALE), AUDIO_INPUT_DIR: texts }));
+    driver = await startToolClient(
+      workplace.env(sandbox, { AUDIO_TIME_SCALE: String(SCALE), AUDIO_INPUT_DIR: texts }),
+    );
   });
   afterAll(async () => {
     await driver.close();

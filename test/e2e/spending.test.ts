@@ -1,7 +1,7 @@
 /** The spending in `list_tasks`. */
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { CountingService } from "../support/counting-service.ts";
-import { createWorkplace, drive, FAST, textOf, type Workplace } from "../support/workplace.ts";
+import { createWorkplace, FAST, startToolClient, textOf, type Workplace } from "../support/workplace.ts";
 
 let service: CountingService;
 let workplace: Workplace;
@@ -18,7 +18,7 @@ it.each([
   [{}, "Spent: 20 credits today, 20 in 7 days, 20 in 30 days.", undefined],
   [{ AUDIO_CREDIT_BUDGET: "1500" }, "20 in 30 days; the budget of 1,500 in any 24 hours leaves 1,480.", 1480],
 ])("spending is stated with sums and, if there is one, the budget: %j", async (settings, words, left) => {
-  const driver = await drive(workplace.env(service, { ...FAST, ...settings }));
+  const driver = await startToolClient(workplace.env(service, { ...FAST, ...settings }));
   await driver.call("generate_audio", { prompt: "One." });
   await driver.call("generate_audio", { prompt: "Two." });
   const listed = await driver.call("list_tasks", {});

@@ -15,11 +15,11 @@ import { describeWithFfprobe } from "../support/ffprobe.ts";
 import {
   BIN,
   createWorkplace,
-  type Driver,
-  drive,
   FAST,
   NODE,
   NODE_FLAGS,
+  startToolClient,
+  type ToolClient,
   textOf,
   type Workplace,
 } from "../support/workplace.ts";
@@ -100,14 +100,16 @@ function onsetsIn(samples: Int16Array, rateHz: number): number[] {
 describeWithFfprobe("subtitles", () => {
   let sandbox: RunningSandbox;
   let workplace: Workplace;
-  let driver: Driver;
+  let driver: ToolClient;
   beforeAll(async () => {
     sandbox = await startSandbox({ processingSeconds: 0.02, timeScale: 0.001, speech: noises });
     workplace = await createWorkplace();
     const texts = join(workplace.root, "texts");
     mkdirSync(texts);
     writeFileSync(join(texts, "film.srt"), FILM);
-    driver = await drive(workplace.env(sandbox, { ...FAST, AUDIO_INPUT_DIR: texts, AUDIO_CAPTIONS: "both" }));
+    driver = await startToolClient(
+      workplace.env(sandbox, { ...FAST, AUDIO_INPUT_DIR: texts, AUDIO_CAPTIONS: "both" }),
+    );
   });
   afterAll(async () => {
     await driver.close();
@@ -200,7 +202,7 @@ describeWithFfprobe("subtitles", () => {
     const call = { file: "film.srt", output_format: "wav", file_name: "film" };
     const before = await made(call);
     const more = { ...FAST, AUDIO_INPUT_DIR: join(workplace.root, "texts"), AUDIO_CAPTIONS: "srt" };
-    const other = await drive(workplace.env(sandbox, more));
+    const other = await startToolClient(workplace.env(sandbox, more));
     const outcome = await other.call("narrate", { ...call, max_credits: 2000, wait_seconds: 50 });
     await other.close();
     const { credits, files } = narrationOf(outcome);

@@ -4,11 +4,11 @@ import { basename, join } from "node:path";
 import { expect, it } from "vitest";
 import type { CountingService } from "../support/counting-service.ts";
 import { setUpEach } from "../support/e2e-setup.ts";
-import { type Driver, type ToolOutcome, taskOf, textOf, type Workplace } from "../support/workplace.ts";
+import { type ToolClient, type ToolOutcome, taskOf, textOf, type Workplace } from "../support/workplace.ts";
 
 let service: CountingService;
 let workplace: Workplace;
-let driver: Driver;
+let driver: ToolClient;
 
 setUpEach((stage) => {
   ({ service, workplace, driver } = stage);

@@ -5,7 +5,15 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { CountingService } from "../support/counting-service.ts";
-import { BIN, COMPILED, createWorkplace, drive, NODE, taskOf, type Workplace } from "../support/workplace.ts";
+import {
+  BIN,
+  COMPILED,
+  createWorkplace,
+  NODE,
+  startToolClient,
+  taskOf,
+  type Workplace,
+} from "../support/workplace.ts";
 
 let service: CountingService;
 let workplace: Workplace;
@@ -32,7 +40,7 @@ function tasks(...args: string[]): string {
 
 describe("a request with characters that a terminal interprets", () => {
   beforeEach(async () => {
-    const driver = await drive(workplace.env(service, { ...COMPILED, AUDIO_TIME_SCALE: "0.001" }));
+    const driver = await startToolClient(workplace.env(service, { ...COMPILED, AUDIO_TIME_SCALE: "0.001" }));
     expect(taskOf(await driver.call("generate_audio", { prompt: PROMPT })).status).toBe("succeeded");
     await driver.close();
   });
@@ -56,7 +64,7 @@ describe("a request with characters that a terminal interprets", () => {
 describe("a ledger without a request for this address", () => {
   it("is reported as empty only if it is empty", async () => {
     expect(tasks()).toBe("No requests recorded yet.\n");
-    const driver = await drive(workplace.env(service, { ...COMPILED, AUDIO_TIME_SCALE: "0.001" }));
+    const driver = await startToolClient(workplace.env(service, { ...COMPILED, AUDIO_TIME_SCALE: "0.001" }));
     await driver.call("generate_audio", { prompt: "For another address" });
     await driver.close();
     const env = workplace.env({ baseUrl: "http://127.0.0.1:9", apiKey: "sk-other" });

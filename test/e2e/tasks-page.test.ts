@@ -10,8 +10,8 @@ import { CountingService } from "../support/counting-service.ts";
 import {
   BIN,
   createWorkplace,
-  drive,
   NODE,
+  startToolClient,
   type TaskOutput,
   taskOf,
   type Workplace,
@@ -30,7 +30,7 @@ describe("tasks --html", () => {
     service = await CountingService.start();
     workplace = await createWorkplace();
     file = join(workplace.root, "tasks.html");
-    const driver = await drive(workplace.env(service, FAST));
+    const driver = await startToolClient(workplace.env(service, FAST));
     made = taskOf(
       await driver.call("generate_audio", { prompt: HOSTILE, voice: "felix_zh", file_name: "it's #1" }),
     );
@@ -51,7 +51,7 @@ describe("tasks --html", () => {
   }
 
   it("isolates bidirectional characters of a prompt", async () => {
-    const driver = await drive(workplace.env(service, FAST));
+    const driver = await startToolClient(workplace.env(service, FAST));
     await driver.call("generate_audio", { prompt: "\u202eturned\u202c and \u2067more" });
     await driver.close();
     expect(tasks("--html", file).status).toBe(0);

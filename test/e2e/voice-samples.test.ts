@@ -5,7 +5,15 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { VOICE_IDS } from "../../src/contract/voices.ts";
 import { CountingService } from "../support/counting-service.ts";
-import { BIN, createWorkplace, drive, FAST, NODE, textOf, type Workplace } from "../support/workplace.ts";
+import {
+  BIN,
+  createWorkplace,
+  FAST,
+  NODE,
+  startToolClient,
+  textOf,
+  type Workplace,
+} from "../support/workplace.ts";
 
 let service: CountingService;
 let workplace: Workplace;
@@ -41,7 +49,7 @@ it("voice samples are made once for all voices, and are free from then on", asyn
   expect(service.tasks.size).toBe(VOICE_IDS.length);
   const html = await readFile(page, "utf8");
   expect(html.match(/<audio /g)).toHaveLength(VOICE_IDS.length);
-  const driver = await drive(workplace.env(service, FAST));
+  const driver = await startToolClient(workplace.env(service, FAST));
   const listed = await driver.call("list_voices", {});
   for (const id of VOICE_IDS)
     expect(textOf(listed)).toMatch(new RegExp(`^${id}: sample ${workplace.root}`, "m"));
@@ -49,7 +57,7 @@ it("voice samples are made once for all voices, and are free from then on", asyn
 });
 
 it("voice samples are the same request in the chat and in the command", async () => {
-  const driver = await drive(workplace.env(service, FAST));
+  const driver = await startToolClient(workplace.env(service, FAST));
   const listed = await driver.call("list_voices", { language: "es" });
   const sentences = Object(listed.structuredContent?.["sample_sentences"]);
   await driver.call("generate_audio", { voice: "tracy_es_zh", prompt: sentences.es });
@@ -62,7 +70,7 @@ it("voice samples are the same request in the chat and in the command", async ()
 });
 
 it("voice samples are not requested without settings or without --sample", async () => {
-  const driver = await drive(workplace.env(null, FAST));
+  const driver = await startToolClient(workplace.env(null, FAST));
   expect(textOf(await driver.call("list_voices", {}))).toContain("Sample in en:");
   await driver.close();
   expect((await run()).stdout).toContain("tracy_es_zh: no sample here");

@@ -6,8 +6,8 @@ import { afterEach, describe, expect, it } from "vitest";
 import { OUTPUT_FORMATS } from "../../src/contract/audio-format.ts";
 import { AudioError } from "../../src/errors.ts";
 import {
+  appendToStem,
   checkFileName,
-  extendedName,
   givenName,
   isNumbered,
   numberedName,
@@ -130,8 +130,8 @@ describe("a name that is accepted", () => {
 it("cuts a long name between characters, to make room for a suffix", () => {
   const name = `${"你".repeat(82)}.mp3`;
   expect(numberedName(name, 2)).toBe(`${"你".repeat(82)}-2.mp3`);
-  expect(extendedName(name, ".chapters", ".json")).toBe(`${"你".repeat(80)}.chapters.json`);
-  expect(extendedName(name, "", ".vtt")).toBe(`${"你".repeat(82)}.vtt`);
+  expect(appendToStem(name, ".chapters", ".json")).toBe(`${"你".repeat(80)}.chapters.json`);
+  expect(appendToStem(name, "", ".vtt")).toBe(`${"你".repeat(82)}.vtt`);
 });
 
 it("distinguishes a numbered name from one that only ends in a number", () => {

@@ -8,7 +8,7 @@ import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { Limits } from "../../src/limits/limits.ts";
 import { createLog } from "../../src/log.ts";
 import { createProcessId } from "../../src/process-id.ts";
-import { HandClock } from "../support/hand-clock.ts";
+import { ManualClock } from "../support/manual-clock.ts";
 import { scratchFolder } from "../support/scratch.ts";
 
 /** A service that fails on every request. */
@@ -25,9 +25,9 @@ export function silentService(): ServiceClient {
 }
 
 export async function makeDeps(
-  makeService: (clock: HandClock) => ServiceClient,
-): Promise<{ clock: HandClock; deps: GenerationDeps }> {
-  const clock = new HandClock();
+  makeService: (clock: ManualClock) => ServiceClient,
+): Promise<{ clock: ManualClock; deps: GenerationDeps }> {
+  const clock = new ManualClock();
   const folder = scratchFolder();
   const log = createLog("error", (text) => text);
   const ledger = await openLedger({

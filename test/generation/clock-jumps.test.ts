@@ -2,7 +2,7 @@
 import { expect, it, onTestFinished } from "vitest";
 import type { ObservedTask } from "../../src/api/read-task.ts";
 import { createGeneration } from "../../src/generation/generation.ts";
-import { quiet } from "../support/hand-clock.ts";
+import { drainEventLoop } from "../support/manual-clock.ts";
 import { makeDeps, silentService } from "./bundle.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -46,7 +46,7 @@ it.each([DAY_MS, -DAY_MS])(
     for (let minute = 0; minute < 3; minute += 1) {
       await clock.advance(61_000);
       clock.moveWall(moveMs);
-      await quiet();
+      await drainEventLoop();
       expect(await generate()).toMatchObject({ taskId: "task-1", replayed: true });
     }
     expect(askedAtMs).toHaveLength(36);

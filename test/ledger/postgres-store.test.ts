@@ -3,7 +3,7 @@ import { describe } from "vitest";
 import { LedgerStore } from "../../src/ledger/ledger-store.ts";
 import { PostgresEngine } from "../../src/ledger/postgres/postgres-engine.ts";
 import { createLog } from "../../src/log.ts";
-import { HandClock } from "../support/hand-clock.ts";
+import { ManualClock } from "../support/manual-clock.ts";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
 import { type StoreBench, storeSuite } from "./store-suite.ts";
 
@@ -14,7 +14,7 @@ const CONNECTIONS = 8;
 
 async function openBench(): Promise<StoreBench> {
   const server = await PostgresServer.start();
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const wallMs = (): number => clock.wallMs();
   const engines = Array.from(
     { length: CONNECTIONS },

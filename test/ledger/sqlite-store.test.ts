@@ -5,18 +5,18 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pathLookupKey } from "../../src/ledger/identity.ts";
 import type { LedgerStore } from "../../src/ledger/ledger-store.ts";
-import { HandClock } from "../support/hand-clock.ts";
+import { ManualClock } from "../support/manual-clock.ts";
 import { openSqliteStore } from "../support/sqlite-ledger.ts";
 import { DAY_MS, Desk, HOUR_MS, reasonOf, type StoreBench, savedAt } from "./store-suite/desk.ts";
 import { storeSuite } from "./store-suite.ts";
 
 interface SqliteBench extends StoreBench {
-  readonly clock: HandClock;
+  readonly clock: ManualClock;
 }
 
 function openBench(): SqliteBench {
   const stateDir = mkdtempSync(join(tmpdir(), "agm-ledger-"));
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const stores: LedgerStore[] = [];
   return {
     clock,

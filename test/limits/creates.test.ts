@@ -1,7 +1,7 @@
 /** Creates that wait inside one process: their order, cancellation, wake-ups, the budget, a store that is lost. */
 import { describe, expect, it } from "vitest";
 import { failureOf } from "../api/failure.ts";
-import { quiet } from "../support/hand-clock.ts";
+import { drainEventLoop } from "../support/manual-clock.ts";
 import { type AdmittedCreate, startLimits, WINDOW_MS } from "./limits-under-test.ts";
 
 describe("creates", () => {
@@ -9,7 +9,7 @@ describe("creates", () => {
     const subject = startLimits();
     const names = ["a", "b", "c", "d", "e", "f", "g", "h"];
     const all = Promise.all(names.map((name) => subject.createWhole(name)));
-    await quiet();
+    await drainEventLoop();
     expect(subject.admitted).toEqual(["a", "b", "c", "d", "e", "f"]);
     expect(subject.waiting).toContain("g rate");
     expect(subject.waiting).toContain("h rate");
@@ -33,7 +33,7 @@ describe("creates", () => {
     const second = await subject.accept(await subject.ask("b"));
     const third = subject.ask("c");
     const fourth = subject.ask("d");
-    await quiet();
+    await drainEventLoop();
     expect(subject.waiting).toContain("c in_flight");
     // No time passes between the end and the start.
     await subject.end(second, 10);
@@ -56,9 +56,9 @@ describe("creates", () => {
         name !== "part 2" || isPart.value ? "nar_1" : null,
       ),
     );
-    await quiet();
+    await drainEventLoop();
     const single = subject.ask("single");
-    await quiet();
+    await drainEventLoop();
     await subject.end(running, 10);
     const grant = await single;
     expect(subject.admitted).toEqual(["a", "b", "single"]);
@@ -66,7 +66,7 @@ describe("creates", () => {
     isPart.value = false;
     await subject.accept(grant);
     await subject.end(other, 10);
-    await quiet();
+    await drainEventLoop();
     expect(subject.admitted).toEqual(["a", "b", "single", "part 2"]);
     await subject.end(grant.record, 10).catch(() => undefined);
     await subject.limits.close();
@@ -90,9 +90,9 @@ describe("creates", () => {
     const subject = startLimits();
     await subject.limits.pause("creates", 40);
     void subject.ask("a").catch(() => {});
-    await quiet();
+    await drainEventLoop();
     void subject.ask("b").catch(() => {});
-    await quiet();
+    await drainEventLoop();
     expect(subject.waiting).toEqual(["a paused", "b paused"]);
   });
 
@@ -103,7 +103,7 @@ describe("creates", () => {
     const middle = new AbortController();
     const asks = [subject.ask("a", head.signal), subject.ask("b", middle.signal), subject.ask("c")];
     const outcomes = Promise.allSettled(asks);
-    await quiet();
+    await drainEventLoop();
     middle.abort(new Error("b gave up"));
     head.abort(new Error("a gave up"));
     await expect(asks[0]).rejects.toThrow("a gave up");
@@ -123,7 +123,7 @@ describe("creates", () => {
       const late = subject.order(record, controller.signal);
       controller.abort(new Error("gone"));
       await expect(late).rejects.toThrow("gone");
-      await quiet();
+      await drainEventLoop();
       expect(await subject.ledger.get(record.recordId)).toMatchObject({ status: "waiting", spend: null });
     }
     await subject.ask("a");
@@ -145,7 +145,7 @@ describe("creates", () => {
     const sent: AdmittedCreate[] = [await subject.ask("a"), await subject.ask("b")];
     for (const grant of sent) await subject.leaveUnanswered(grant);
     const third = subject.ask("c");
-    await quiet();
+    await drainEventLoop();
     expect(subject.waiting).toContain("c in_flight");
     const again = await subject.order(sent[0]?.record ?? (await subject.claim("none")));
     if (again.kind !== "admitted") throw new Error(again.kind);
@@ -202,7 +202,7 @@ describe("the budget", () => {
     const poorer = subject.another({ creditBudget: 330 });
     await poorer.limits.pause("creates", 40);
     void poorer.ask("d").catch(() => {});
-    await quiet();
+    await drainEventLoop();
     expect(poorer.waiting).toEqual(["d paused"]);
     const fuller = await subject.another().claim("e", {
       status: "queued",
@@ -242,7 +242,7 @@ describe("while the store is unreachable", () => {
     ];
     await subject.limits.pause("creates", 40);
     const waits = failureOf(subject.order(first));
-    await quiet();
+    await drainEventLoop();
     subject.trouble = "away";
     await subject.clock.advance(40_001);
     expect((await waits).code).toBe("store_unavailable");
@@ -343,7 +343,7 @@ it("waiting creates are rejected when the limits close", async () => {
   const subject = startLimits();
   await subject.limits.pause("creates", 40);
   const waits = failureOf(subject.ask("a"));
-  await quiet();
+  await drainEventLoop();
   await subject.limits.close();
   expect((await waits).code).toBe("store_unavailable");
 });

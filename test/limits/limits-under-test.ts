@@ -13,7 +13,7 @@ import { Limits, type LimitsOptions } from "../../src/limits/limits.ts";
 import { BUDGET_WINDOW_MS, limitTiming } from "../../src/limits/timing.ts";
 import { createLog } from "../../src/log.ts";
 import { sampleRecord } from "../ledger/sample-record.ts";
-import { HandClock } from "../support/hand-clock.ts";
+import { ManualClock } from "../support/manual-clock.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { openSqliteStore } from "../support/sqlite-ledger.ts";
 
@@ -55,9 +55,9 @@ export class Process {
   /** Names of the admitted creates, in order. */
   readonly admitted: string[] = [];
   readonly waiting: string[] = [];
-  readonly #clock: HandClock;
+  readonly #clock: ManualClock;
 
-  constructor(store: LedgerStore, identity: LedgerIdentity, clock: HandClock, changes: Changes) {
+  constructor(store: LedgerStore, identity: LedgerIdentity, clock: ManualClock, changes: Changes) {
     const log = createLog("silent", (text) => text);
     this.#clock = clock;
     this.ledger = new Ledger(
@@ -168,13 +168,13 @@ export class Process {
 }
 
 export interface LimitsUnderTest extends Process {
-  readonly clock: HandClock;
+  readonly clock: ManualClock;
   /** Another process on the same ledger, with the same account unless given. */
   another(changes?: Changes, keyId?: string): Process;
 }
 
 export function startLimits(changes: Changes = {}): LimitsUnderTest {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const stateDir = scratchFolder();
   let processes = 0;
   const another = (more: Changes = {}, keyId = "account"): Process => {

@@ -1,7 +1,7 @@
 /** Polling that does not starve itself: its pace and its reserve, with a manual clock. */
 import { expect, it } from "vitest";
 import type { Limits } from "../../src/limits/limits.ts";
-import { quiet } from "../support/hand-clock.ts";
+import { drainEventLoop } from "../support/manual-clock.ts";
 import { type LimitsUnderTest, never, startLimits, WINDOW_MS } from "./limits-under-test.ts";
 
 /** Polls for ever, `intervalMs` apart. Records when each poll ran, and each reported wait. */
@@ -75,8 +75,8 @@ it("polls leave eight reads to other queries, which are answered at once", async
     read += 1;
   };
   for (let count = 0; count < 8; count += 1) void subject.limits.reads.run(never, explicit).catch(() => {});
-  await quiet();
-  await quiet();
+  await drainEventLoop();
+  await drainEventLoop();
   expect(read).toBe(8);
 });
 
@@ -90,13 +90,13 @@ it("a waiting caller learns why: the reads of the minute, or a pause", async () 
     void limits.reads.run(never, async () => {}, { onWaiting }).catch(() => {});
   };
   for (let count = 0; count < 61; count += 1) ask();
-  await quiet();
-  await quiet();
+  await drainEventLoop();
+  await drainEventLoop();
   expect(waits).toEqual([["rate", WINDOW_MS]]);
   await clock.advance(WINDOW_MS + 1);
   waits.length = 0;
   await limits.pause("reads", 30);
   ask();
-  await quiet();
+  await drainEventLoop();
   expect(waits).toEqual([["paused", 30_000]]);
 });

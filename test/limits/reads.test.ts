@@ -1,7 +1,7 @@
 /** The queries and downloads of one process: their rate and their pauses. */
 import { describe, expect, it } from "vitest";
 import type { Limits } from "../../src/limits/limits.ts";
-import { quiet } from "../support/hand-clock.ts";
+import { drainEventLoop } from "../support/manual-clock.ts";
 import { never, startLimits, WINDOW_MS } from "./limits-under-test.ts";
 
 /** Starts `count` reads and counts those that ran. */
@@ -21,8 +21,8 @@ describe("reads", () => {
   it("are 60 in any 60 s", async () => {
     const subject = startLimits();
     const reads = start(subject.limits, 80);
-    await quiet();
-    await quiet();
+    await drainEventLoop();
+    await drainEventLoop();
     expect(reads.ran).toBe(60);
     await subject.clock.advance(WINDOW_MS + 1);
     expect(reads.ran).toBe(80);
@@ -33,8 +33,8 @@ describe("reads", () => {
     start(subject.limits, 60);
     await subject.limits.pause("reads", 30);
     const theirs = start(subject.another().limits, 60);
-    await quiet();
-    await quiet();
+    await drainEventLoop();
+    await drainEventLoop();
     expect(theirs.ran).toBe(60);
   });
 
@@ -50,8 +50,8 @@ describe("reads", () => {
     await slow;
     await subject.clock.advance(WINDOW_MS - 10_000);
     const more = start(subject.limits, 60);
-    await quiet();
-    await quiet();
+    await drainEventLoop();
+    await drainEventLoop();
     expect(more.ran).toBe(59);
   });
 
@@ -86,8 +86,8 @@ describe("reads", () => {
     const subject = startLimits();
     subject.trouble = "away";
     const reads = start(subject.limits, 60);
-    await quiet();
-    await quiet();
+    await drainEventLoop();
+    await drainEventLoop();
     expect(reads.ran).toBe(60);
   });
 });

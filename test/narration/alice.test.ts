@@ -19,8 +19,8 @@ import { describeWithFfprobe, probeAudio } from "../support/ffprobe.ts";
 import {
   COMPILED,
   createWorkplace,
-  type Driver,
-  drive,
+  startToolClient,
+  type ToolClient,
   taskOf,
   type Workplace,
 } from "../support/workplace.ts";
@@ -103,11 +103,11 @@ function speaksOnce(): SpeechEngine {
 describeWithFfprobe("Alice's first chapter", () => {
   let sandbox: RunningSandbox;
   let workplace: Workplace;
-  let driver: Driver;
+  let driver: ToolClient;
   beforeAll(async () => {
     sandbox = await startSandbox({ speech: speaksOnce(), processingSeconds: 0.02, timeScale: 0.01 });
     workplace = await createWorkplace();
-    driver = await drive(
+    driver = await startToolClient(
       workplace.env(sandbox, { ...COMPILED, AUDIO_TIME_SCALE: "0.02", AUDIO_INPUT_DIR: ASSETS }),
     );
   });

@@ -328,7 +328,7 @@ export async function runChangingCallsRound(plan: RoundPlan, storeUrl: string | 
     processingMs: plan.processingMs,
     audioBytes: PART_BYTES,
     audioSeconds: 4,
-    soundOfTheirOwn: true,
+    hasDistinctSounds: true,
     apiKeys: API_KEYS,
     limitScale: 0.01,
   });
@@ -338,7 +338,7 @@ export async function runChangingCallsRound(plan: RoundPlan, storeUrl: string | 
   try {
     for (const step of plan.steps) await round.step(step);
     await round.finish();
-    if (service.limited > 0) round.faults.push(`${service.limited} answers were 429`);
+    if (service.rateLimitedCount > 0) round.faults.push(`${service.rateLimitedCount} answers were 429`);
     if (round.faults.length > 0) throw new Error(round.faults.join("; "));
   } finally {
     await round.close();

@@ -1,14 +1,14 @@
 /** The service delivered damaged audio for a part. A repeat cannot help, so another take is offered. */
 import { expect, it, onTestFinished } from "vitest";
 import { CountingService } from "../support/counting-service.ts";
-import { createWorkplace, drive, FAST } from "../support/workplace.ts";
+import { createWorkplace, FAST, startToolClient } from "../support/workplace.ts";
 import { narrationOf } from "./narrator.ts";
 
 it("damaged audio is reported with the call that helps, which requests another take", async () => {
   // 20,000 bytes are not 4 s of raw sound.
   const service = await CountingService.start({ audioBytes: 20_000, audioSeconds: 4 });
   const workplace = await createWorkplace();
-  const driver = await drive(workplace.env(service, FAST));
+  const driver = await startToolClient(workplace.env(service, FAST));
   onTestFinished(async () => {
     await driver.close();
     await service.stop();

@@ -8,7 +8,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { randomFrom } from "../crash/random-round.ts";
 import { CountingService } from "../support/counting-service.ts";
 import { killHard } from "../support/processes.ts";
-import { createWorkplace, type Driver, drive, FAST, type Workplace } from "../support/workplace.ts";
+import {
+  createWorkplace,
+  FAST,
+  startToolClient,
+  type ToolClient,
+  type Workplace,
+} from "../support/workplace.ts";
 import { type NarrationOutput, narrationOf, PART_BYTES, textOf } from "./narrator.ts";
 
 export interface KillPlan {
@@ -40,11 +46,11 @@ export function drawKillPlan(round: number, random: () => number): KillPlan {
 interface Scene {
   readonly service: CountingService;
   readonly workplace: Workplace;
-  readonly start: () => Promise<Driver>;
+  readonly start: () => Promise<ToolClient>;
   readonly text: string;
 }
 
-const call = (driver: Driver, text: string, waitSeconds: number) =>
+const call = (driver: ToolClient, text: string, waitSeconds: number) =>
   driver.call("narrate", {
     text,
     output_format: "pcm",
@@ -112,7 +118,7 @@ export async function runKillRound(plan: KillPlan, storeUrl: string | null = nul
   const service = await CountingService.start({ processingMs, audioBytes: PART_BYTES, audioSeconds: 4 });
   const workplace = await createWorkplace();
   const store: Record<string, string> = storeUrl === null ? {} : { AUDIO_STORE_URL: storeUrl };
-  const start = (): Promise<Driver> => drive(workplace.env(service, { ...FAST, ...store }));
+  const start = (): Promise<ToolClient> => startToolClient(workplace.env(service, { ...FAST, ...store }));
   const names = Array.from({ length: parts }, (_, index) => `Part ${index}`);
   const scene: Scene = { service, workplace, start, text: textOf(...names) };
   let lost = plan.lostAnswers;

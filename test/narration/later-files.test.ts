@@ -2,7 +2,7 @@
 import { readFile, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { drive, errorOf, FAST, textOf as wordsOf } from "../support/workplace.ts";
+import { errorOf, FAST, startToolClient, textOf as wordsOf } from "../support/workplace.ts";
 import { Narrator, narrationOf, textOf } from "./narrator.ts";
 
 let narrator: Narrator;
@@ -33,7 +33,7 @@ describe("a finished narration", () => {
     const { narration_id, files } = await narrator.narrate({ text: TWO, max_credits: 1000 });
     const elsewhere = join(narrator.workplace.root, "elsewhere");
     const env = narrator.workplace.env(narrator.service, { ...FAST, AUDIO_OUTPUT_DIR: elsewhere });
-    const other = await drive(env);
+    const other = await startToolClient(env);
     const reported = narrationOf(await other.call("narrate", { narration_id }));
     expect(reported).toMatchObject({ status: "finished", files: [] });
     expect(reported.message).toContain("Not on this machine (any more)");

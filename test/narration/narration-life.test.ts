@@ -4,7 +4,7 @@
 import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { CountingService } from "../support/counting-service.ts";
-import { drive, errorOf, FAST } from "../support/workplace.ts";
+import { errorOf, FAST, startToolClient } from "../support/workplace.ts";
 import { Narrator, PART_BYTES, paragraph, textOf } from "./narrator.ts";
 
 let narrator: Narrator;
@@ -237,7 +237,7 @@ describe("a narration", () => {
     const text = textOf("One");
     const { narration_id } = await narrator.narrate({ text, max_credits: 1000 });
     const elsewhere = await CountingService.start();
-    const driver = await drive(narrator.workplace.env(elsewhere, FAST));
+    const driver = await startToolClient(narrator.workplace.env(elsewhere, FAST));
     try {
       const refused = await driver.call("narrate", { narration_id, max_credits: 1000 });
       expect(errorOf(refused)).toMatchObject({ code: "not_found" });

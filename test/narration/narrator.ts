@@ -3,9 +3,9 @@ import { z } from "zod";
 import { type CountingOptions, CountingService } from "../support/counting-service.ts";
 import {
   createWorkplace,
-  type Driver,
-  drive,
   FAST,
+  startToolClient,
+  type ToolClient,
   type ToolOutcome,
   type Workplace,
 } from "../support/workplace.ts";
@@ -87,9 +87,9 @@ export const PART_BYTES = 4 * 24_000 * 2;
 export class Narrator {
   readonly service: CountingService;
   readonly workplace: Workplace;
-  driver: Driver;
+  driver: ToolClient;
 
-  private constructor(service: CountingService, workplace: Workplace, driver: Driver) {
+  private constructor(service: CountingService, workplace: Workplace, driver: ToolClient) {
     this.service = service;
     this.workplace = workplace;
     this.driver = driver;
@@ -100,10 +100,10 @@ export class Narrator {
       ...options,
       audioBytes: PART_BYTES,
       audioSeconds: 4,
-      soundOfTheirOwn: true,
+      hasDistinctSounds: true,
     });
     const workplace = await createWorkplace();
-    const driver = await drive(workplace.env(service, { ...FAST, ...more }));
+    const driver = await startToolClient(workplace.env(service, { ...FAST, ...more }));
     return new Narrator(service, workplace, driver);
   }
 
@@ -115,7 +115,7 @@ export class Narrator {
 
   async restart(more: Record<string, string> = {}): Promise<void> {
     await this.driver.close();
-    this.driver = await drive(this.workplace.env(this.service, { ...FAST, ...more }));
+    this.driver = await startToolClient(this.workplace.env(this.service, { ...FAST, ...more }));
   }
 
   async stop(): Promise<void> {

@@ -1,7 +1,7 @@
 /** Reports of what prevents a narration, with what to do about it. */
 import { rm } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { drive, errorOf, FAST } from "../support/workplace.ts";
+import { errorOf, FAST, startToolClient } from "../support/workplace.ts";
 import { Narrator, narrationOf, textOf } from "./narrator.ts";
 
 let narrator: Narrator;
@@ -51,7 +51,7 @@ describe("a ledger that was lost", () => {
     await expect.poll(() => narrator.service.tasks.size, { timeout: 60_000 }).toBe(2);
     await narrator.driver.close();
     await rm(narrator.workplace.stateDir, { recursive: true });
-    narrator.driver = await drive(narrator.workplace.env(narrator.service, FAST));
+    narrator.driver = await startToolClient(narrator.workplace.env(narrator.service, FAST));
     const unknown = await narrator.driver.call("narrate", { narration_id });
     expect(errorOf(unknown).code).toBe("not_found");
     expect(unknown.content[0]?.text).toContain(

@@ -6,7 +6,7 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { killHard } from "../support/processes.ts";
-import { drive, errorOf, FAST, textOf as wordsOf } from "../support/workplace.ts";
+import { errorOf, FAST, startToolClient, textOf as wordsOf } from "../support/workplace.ts";
 import { Narrator, narrationOf, PART_BYTES, textOf } from "./narrator.ts";
 
 let narrator: Narrator;
@@ -24,7 +24,7 @@ const EIGHT = textOf("One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eig
 describe("a narration", () => {
   it("is driven by one window and followed by the other, and paid once", async () => {
     narrator.service.processingMs = 100;
-    const other = await drive(narrator.workplace.env(narrator.service, FAST));
+    const other = await startToolClient(narrator.workplace.env(narrator.service, FAST));
     const args = { text: EIGHT, output_format: "pcm", max_credits: 5000 };
     const [mine, theirs] = await Promise.all([
       narrator.driver.call("narrate", args).then(narrationOf),
@@ -63,7 +63,7 @@ describe("a narration", () => {
   it("continues for the other window when one window cancels its call", async () => {
     // No part ends before the call is cancelled.
     narrator.service.processingMs = 600_000;
-    const other = await drive(narrator.workplace.env(narrator.service, FAST));
+    const other = await startToolClient(narrator.workplace.env(narrator.service, FAST));
     const args = { text: EIGHT, output_format: "pcm", max_credits: 5000 };
     const controller = new AbortController();
     const mine = narrator.driver
@@ -82,7 +82,7 @@ describe("a narration", () => {
 
   it("whose process was killed is reported as stopped, spends nothing by itself, and is taken over by the next call", async () => {
     narrator.service.processingMs = 150;
-    const doomed = await drive(narrator.workplace.env(narrator.service, FAST));
+    const doomed = await startToolClient(narrator.workplace.env(narrator.service, FAST));
     void doomed
       .call("narrate", { text: EIGHT, output_format: "pcm", max_credits: 5000 })
       .catch(() => undefined);
@@ -252,7 +252,7 @@ describe("the limit", () => {
 
   it("applies to parts that a killed process had begun, and that failed", async () => {
     narrator.service.processingMs = 60_000;
-    const doomed = await drive(narrator.workplace.env(narrator.service, FAST));
+    const doomed = await startToolClient(narrator.workplace.env(narrator.service, FAST));
     void doomed
       .call("narrate", { text: EIGHT, output_format: "pcm", max_credits: 5000 })
       .catch(() => undefined);
@@ -270,7 +270,7 @@ describe("the limit", () => {
       self.accept(exchange);
       return true;
     };
-    const doomed = await drive(narrator.workplace.env(narrator.service, FAST));
+    const doomed = await startToolClient(narrator.workplace.env(narrator.service, FAST));
     void doomed
       .call("narrate", { text: EIGHT, output_format: "pcm", max_credits: 5000 })
       .catch(() => undefined);

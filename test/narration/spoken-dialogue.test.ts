@@ -5,9 +5,9 @@ import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts"
 import { describeWithFfprobe, probeAudio } from "../support/ffprobe.ts";
 import {
   createWorkplace,
-  type Driver,
-  drive,
   FAST,
+  startToolClient,
+  type ToolClient,
   taskOf,
   textOf,
   type Workplace,
@@ -44,11 +44,11 @@ const samplesOf = (bytes: Buffer): Int16Array =>
 describeWithFfprobe("a dialogue", () => {
   let sandbox: RunningSandbox;
   let workplace: Workplace;
-  let driver: Driver;
+  let driver: ToolClient;
   beforeAll(async () => {
     sandbox = await startSandbox({ processingSeconds: 0.02, timeScale: 0.01 });
     workplace = await createWorkplace();
-    driver = await drive(workplace.env(sandbox, FAST));
+    driver = await startToolClient(workplace.env(sandbox, FAST));
   });
   afterAll(async () => {
     await driver.close();

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { killHard } from "../support/processes.ts";
 import { suspend } from "../support/suspend.ts";
-import { type ClientKind, drive, FAST, textOf as wordsOf } from "../support/workplace.ts";
+import { type ClientKind, FAST, startToolClient, textOf as wordsOf } from "../support/workplace.ts";
 import { Narrator, narrationOf, textOf } from "./narrator.ts";
 
 let narrator: Narrator;
@@ -16,7 +16,7 @@ const LONG = { timeout: 20_000, interval: 10 };
 const FOUR = textOf("One", "Two", "Three", "Four");
 const EIGHT = textOf("One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight");
 
-const another = () => drive(narrator.workplace.env(narrator.service, FAST));
+const another = () => startToolClient(narrator.workplace.env(narrator.service, FAST));
 
 /** A running call of the first client. */
 async function begun(text: string): Promise<string> {
@@ -95,7 +95,7 @@ describe("a client's time-out", () => {
     "does not stop a narration (%s), and later calls answer sooner",
     async (kind) => {
       narrator.service.processingMs = 3000;
-      const driver = await drive(narrator.workplace.env(narrator.service, FAST), kind);
+      const driver = await startToolClient(narrator.workplace.env(narrator.service, FAST), kind);
       const args = { text: FOUR, output_format: "pcm", max_credits: 5000 };
       const patience = { timeoutMs: 2500 };
       // The first call of a process compiles what it loads.

@@ -15,7 +15,7 @@ const state = (changes: Partial<NarrationState>): NarrationState => ({
   ...newState(PLAN, BEGUN_AT_MS),
   status: "running",
   totalParts: 4,
-  begunAtMs: BEGUN_AT_MS,
+  startedAtMs: BEGUN_AT_MS,
   ...changes,
 });
 
@@ -25,7 +25,7 @@ const reported = (of: NarrationState, seconds: number): number =>
 it.each([
   ["before the first part", state({}), 0],
   ["after one", state({ savedParts: 1, lastSavedAtMs: BEGUN_AT_MS + 18_000 }), 18],
-  ["after some that were there at the beginning", state({ savedAtBegin: 2, savedParts: 2 }), 0],
+  ["after some that were there at the beginning", state({ savedPartsAtStart: 2, savedParts: 2 }), 0],
   ["stored by a version that did not keep the time of the last part", state({ savedParts: 1 }), 5],
 ])("the time left never grows while nothing is saved: %s", (_when, of, from) => {
   const times = Array.from({ length: 120 }, (_, seconds) => reported(of, from + seconds));

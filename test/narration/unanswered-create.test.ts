@@ -7,7 +7,7 @@ import { z } from "zod";
 import { RESERVED_CREDITS } from "../../src/contract/billing.ts";
 import { CountingService } from "../support/counting-service.ts";
 import { killHard } from "../support/processes.ts";
-import { createWorkplace, drive, FAST } from "../support/workplace.ts";
+import { createWorkplace, FAST, startToolClient } from "../support/workplace.ts";
 import { narrationOf, textOf } from "./narrator.ts";
 
 const LONG = { timeout: 20_000, interval: 5 };
@@ -32,7 +32,7 @@ it("a limit is kept although a killed process has left a create without a respon
   };
   const workplace = await createWorkplace();
   const env = workplace.env(service, FAST);
-  const [doomed, next] = [await drive(env), await drive(env)];
+  const [doomed, next] = [await startToolClient(env), await startToolClient(env)];
   onTestFinished(async () => {
     await next.close();
     await service.stop();

@@ -6,7 +6,7 @@ import { realpathSync } from "node:fs";
 import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../faults/fault-setup.ts";
-import { BIN, type Driver, driveCommand, errorOf, NODE, taskOf, textOf } from "../support/workplace.ts";
+import { BIN, driveCommand, errorOf, NODE, type ToolClient, taskOf, textOf } from "../support/workplace.ts";
 import { doctor, preload, works } from "./scene.ts";
 
 closeAfterEach();
@@ -22,7 +22,7 @@ const permission = (root: string, writable: readonly string[]): string[] => [
   ...writable.map((path) => `--allow-fs-write=${path}`),
 ];
 
-const start = ({ workplace, service }: FaultSetup, nodeArgs: readonly string[]): Promise<Driver> =>
+const start = ({ workplace, service }: FaultSetup, nodeArgs: readonly string[]): Promise<ToolClient> =>
   driveCommand({ command: NODE, args: [...nodeArgs, BIN], env: workplace.env(service) });
 
 describe("under node --permission", () => {

@@ -12,7 +12,7 @@ import type { Frame, Page } from "playwright-core";
 import { beforeAll, expect, it } from "vitest";
 import { z } from "zod";
 import { startSandbox } from "../../src/sandbox/sandbox.ts";
-import { BIN, createWorkplace, drive, FAST, NODE } from "../support/workplace.ts";
+import { BIN, createWorkplace, FAST, NODE, startToolClient } from "../support/workplace.ts";
 import { type Chat, describeWithBrowser, launch } from "./chat-host.ts";
 import { asNarration, joinLong } from "./long-narration.ts";
 import { playerStage } from "./player-stage.ts";
@@ -120,7 +120,7 @@ describeWithBrowser("the page of tasks", () => {
     ]);
     try {
       const settings = workplace.env(service, { ...FAST });
-      const driver = await drive(settings);
+      const driver = await startToolClient(settings);
       for (const voice of ["felix_zh", "sophie_en_zh"]) {
         await driver.call("generate_audio", { prompt: `Heard on the page of tasks, by ${voice}.`, voice });
       }

@@ -5,10 +5,10 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { loadCutter } from "../../src/player/open-sound.ts";
+import { loadCutter } from "../../src/player/open-audio-file.ts";
 import type { Pieces } from "../../src/player/pieces.ts";
 import { createSegmentReader, type Segment, type SegmentReader } from "../../src/player/segment-reader.ts";
-import type { Format } from "../../src/player/sounds.ts";
+import type { Format } from "../../src/player/shown-result.ts";
 import { describeWithFfprobe } from "../support/ffprobe.ts";
 import { joinLong } from "./long-narration.ts";
 import { type ServerUnderTest, startServer } from "./server-under-test.ts";

@@ -2,13 +2,17 @@
 import { describe, expect, it } from "vitest";
 import type { CountingService } from "../support/counting-service.ts";
 import { killHard } from "../support/processes.ts";
-import { type Driver, FAST, taskOf, textOf, type Workplace } from "../support/workplace.ts";
+import { FAST, type ToolClient, taskOf, textOf, type Workplace } from "../support/workplace.ts";
 import { makeWorkplace, openPeek, startProcess, startService } from "./team.ts";
 
 const KEYS = ["sk-first-0123456789abcdef", "sk-second-0123456789abcdef"] as const;
 const CALL = { prompt: "Under one key, then another" };
 
-async function startWithKey(workplace: Workplace, service: CountingService, key: string): Promise<Driver> {
+async function startWithKey(
+  workplace: Workplace,
+  service: CountingService,
+  key: string,
+): Promise<ToolClient> {
   return await startProcess(workplace, { baseUrl: service.baseUrl, apiKey: key }, FAST);
 }
 

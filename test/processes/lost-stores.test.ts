@@ -21,7 +21,7 @@ describe("a ledger that cannot be written", () => {
     const { service, workplace, driver } = await setUp();
     await driver.call("list_tasks", {});
     const peek = await openPeek(workplace, service);
-    peek.breakDown("any record");
+    peek.failWrites("any record");
     const refused = await driver.call("generate_audio", { prompt: "Nowhere to write" });
     expect(errorOf(refused).code).toBe("store_unavailable");
     expect(service.exchanges).toEqual([]);
@@ -37,7 +37,7 @@ describe("a ledger that cannot be written", () => {
     // The code loaded by the first request must not use up the short window.
     await driver.call("get_task", { task_id: "task-of-nobody" });
     const peek = await openPeek(workplace, service);
-    peek.breakDown("a task id");
+    peek.failWrites("a task id");
     const call = { prompt: "Full just now", wait_seconds: 0.5 };
     const unwritten = taskOf(await driver.call("generate_audio", call));
     const [taskId] = service.tasks.keys();

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it, onTestFinished } from "vitest";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
-import { COMPILED, type Driver, taskOf, type Workplace } from "../support/workplace.ts";
+import { COMPILED, type ToolClient, taskOf, type Workplace } from "../support/workplace.ts";
 import { hashAtService, hashOnDisk, makeWorkplace, startService, startTeam } from "./team.ts";
 
 /** A minute takes 1.2 s, on both sides. */
@@ -52,7 +52,7 @@ for (const { where, set, machines, skip } of sites) {
       );
       expect(service.count("create")).toBe(1);
       expect(service.tasks.size).toBe(1);
-      expect(service.limited).toBe(0);
+      expect(service.rateLimitedCount).toBe(0);
       expect(new Set(tasks.map(({ task_id }) => task_id)).size).toBe(1);
       expect(new Set(await Promise.all(tasks.map(hashOnDisk))).size).toBe(1);
       expect(new Set(tasks.map(({ audio }) => audio?.path)).size).toBe(machines);
@@ -66,7 +66,7 @@ for (const { where, set, machines, skip } of sites) {
       const service = await startService({ processingMs: 150, limitScale: SCALE });
       const { workplaces, settings } = await set();
       const team = await startTeam(workplaces, service, settings);
-      const ask = (driver: Driver, index: number) =>
+      const ask = (driver: ToolClient, index: number) =>
         driver.call("generate_audio", { prompt: `Input number ${index}` });
       const outcomes = await Promise.all(
         Array.from({ length: INPUTS }, (_, index) => {
@@ -76,7 +76,7 @@ for (const { where, set, machines, skip } of sites) {
         }),
       );
       const tasks = outcomes.map(taskOf);
-      expect(service.limited).toBe(0);
+      expect(service.rateLimitedCount).toBe(0);
       expect(service.count("create")).toBe(INPUTS);
       expect(new Set(tasks.map(({ task_id }) => task_id)).size).toBe(INPUTS);
       expect(new Set(tasks.map(({ audio }) => audio?.path)).size).toBe(INPUTS);

@@ -6,14 +6,22 @@ import { narrationOf, PART_BYTES, textOf } from "../narration/narrator.ts";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
 import { killHard } from "../support/processes.ts";
 import { skipFor } from "../support/skipping.ts";
-import { BIN, type Driver, driveCommand, errorOf, FAST, NODE, type Workplace } from "../support/workplace.ts";
+import {
+  BIN,
+  driveCommand,
+  errorOf,
+  FAST,
+  NODE,
+  type ToolClient,
+  type Workplace,
+} from "../support/workplace.ts";
 import { ELSEWHERE, whyNotElsewhere } from "../tasks/team.ts";
 import { makeWorkplace, startProcess, startService } from "./team.ts";
 
 const CALL = { text: textOf("One", "Two", "Three", "Four"), output_format: "pcm", max_credits: 5000 };
 
 /** A busy machine makes the database wait. The call is then repeated, as its answer says. */
-async function narrate(driver: Driver, more: Record<string, unknown> = {}) {
+async function narrate(driver: ToolClient, more: Record<string, unknown> = {}) {
   for (let calls = 1; ; calls += 1) {
     const outcome = await driver.call("narrate", { ...CALL, ...more }, { timeoutMs: 90_000 });
     const isAway = outcome.isError === true && errorOf(outcome).code === "store_unavailable";

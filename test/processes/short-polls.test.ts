@@ -15,7 +15,7 @@ it("one task polled every 0.1 s is saved soon after it is ready, without a 429",
   const task = taskOf(await driver.call("generate_audio", { prompt: "Impatient" }));
   expect(task.status).toBe("succeeded");
   expect(service.count("query") + service.count("content")).toBeLessThan(READS);
-  expect(service.limited).toBe(0);
+  expect(service.rateLimitedCount).toBe(0);
 });
 
 it("two tasks polled at once, and two more after them, cause no 429 either", async () => {
@@ -25,5 +25,5 @@ it("two tasks polled at once, and two more after them, cause no 429 either", asy
   const all = prompts.map((prompt) => driver.call("generate_audio", { prompt }));
   for (const outcome of await Promise.all(all)) expect(taskOf(outcome).status).toBe("succeeded");
   expect(service.count("query") + service.count("content")).toBeLessThan(READS);
-  expect(service.limited).toBe(0);
+  expect(service.rateLimitedCount).toBe(0);
 });

@@ -3,12 +3,12 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { onTestFinished } from "vitest";
 import { type CountingOptions, CountingService } from "../support/counting-service.ts";
-import { LedgerPeek } from "../support/ledger-peek.ts";
+import { LedgerController } from "../support/ledger-controller.ts";
 import {
   createWorkplace,
-  type Driver,
-  drive,
+  startToolClient,
   type TaskOutput,
+  type ToolClient,
   type Workplace,
 } from "../support/workplace.ts";
 
@@ -31,8 +31,8 @@ export async function startProcess(
   workplace: Workplace,
   service: { baseUrl: string; apiKey: string },
   settings: Settings = {},
-): Promise<Driver> {
-  const driver = await drive(workplace.env(service, settings));
+): Promise<ToolClient> {
+  const driver = await startToolClient(workplace.env(service, settings));
   onTestFinished(() => driver.close());
   return driver;
 }
@@ -42,13 +42,16 @@ export function startTeam(
   workplaces: readonly Workplace[],
   service: { baseUrl: string; apiKey: string },
   settings: Settings = {},
-): Promise<Driver[]> {
+): Promise<ToolClient[]> {
   return Promise.all(workplaces.map((workplace) => startProcess(workplace, service, settings)));
 }
 
 /** Looks into the ledger of a workplace. */
-export async function openPeek(workplace: Workplace, service: { baseUrl: string }): Promise<LedgerPeek> {
-  const peek = await LedgerPeek.open(workplace.stateDir, service.baseUrl);
+export async function openPeek(
+  workplace: Workplace,
+  service: { baseUrl: string },
+): Promise<LedgerController> {
+  const peek = await LedgerController.open(workplace.stateDir, service.baseUrl);
   onTestFinished(() => peek.close());
   return peek;
 }

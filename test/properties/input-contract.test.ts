@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { audioInputSchema } from "../../src/contract/audio-input.ts";
-import { readArguments } from "../../src/contract/read-arguments.ts";
+import { coerceArguments } from "../../src/contract/coerce-arguments.ts";
 import { generateAudioTool } from "../../src/tools/generate-audio.ts";
 
 const FIELDS = [
@@ -196,7 +196,7 @@ describe("what the contract accepts", () => {
         const { take = 1, wait_seconds: wait = 0 } = own;
         const verdict =
           // A tool takes `null` for "not given", and numbers as strings.
-          contractAccepts(withoutNulls(inputOf.parse(readArguments(candidate, generateAudioTool.input)))) &&
+          contractAccepts(withoutNulls(inputOf.parse(coerceArguments(candidate, generateAudioTool.input)))) &&
           // The tool refuses more than the contract does: a text damaged by an encoding (docs/reference.md, Tools).
           !String(candidate["prompt"]).includes("\uFFFD") &&
           Number.isInteger(take) &&

@@ -48,7 +48,7 @@ export interface CountingOptions {
   readonly audioSeconds?: number;
   readonly audioBytes?: number;
   /** Each task sounds different, even with the same text. */
-  readonly soundOfTheirOwn?: boolean;
+  readonly hasDistinctSounds?: boolean;
   readonly apiKeys?: readonly string[];
   /**
    * Each API key is an account, which does not know the tasks of the others. Otherwise all keys share one account.
@@ -75,7 +75,7 @@ export class CountingService {
   readonly #createTimes = new Map<string, number[]>();
   readonly #readTimes = new Map<string, number[]>();
   /** Number of 429 responses. */
-  limited = 0;
+  rateLimitedCount = 0;
   /** The largest sum of reserved and charged credits at any moment. */
   mostCommittedCredits = 0;
 
@@ -151,7 +151,7 @@ export class CountingService {
     retryAfterSeconds = 60,
   ): void {
     const headers: Record<string, string> = status === 429 ? { "retry-after": `${retryAfterSeconds}` } : {};
-    if (status === 429) this.limited += 1;
+    if (status === 429) this.rateLimitedCount += 1;
     this.json(response, status, { error: { code, message } }, headers);
   }
 
@@ -200,7 +200,7 @@ export class CountingService {
       body: exchange.body,
       acceptedAtMs: performance.now(),
       processingMs: this.#options.processingMsOf?.(prompt),
-      audio: this.#audio(exchange.body, this.#options.soundOfTheirOwn === true ? key : ""),
+      audio: this.#audio(exchange.body, this.#options.hasDistinctSounds === true ? key : ""),
       status: "queued",
     };
     this.mostCommittedCredits = Math.max(this.mostCommittedCredits, this.#committedCredits() + 150);

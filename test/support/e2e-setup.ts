@@ -1,12 +1,12 @@
 /** The environment of most end-to-end tests: a counting service, temporary folders, and the built bin with a client. */
 import { afterEach, beforeEach } from "vitest";
 import { type CountingOptions, CountingService } from "./counting-service.ts";
-import { createWorkplace, type Driver, drive, FAST, type Workplace } from "./workplace.ts";
+import { createWorkplace, FAST, startToolClient, type ToolClient, type Workplace } from "./workplace.ts";
 
 export interface E2eSetup {
   readonly service: CountingService;
   readonly workplace: Workplace;
-  readonly driver: Driver;
+  readonly driver: ToolClient;
 }
 
 /**
@@ -15,12 +15,15 @@ export interface E2eSetup {
  * @param receive receives the stage; returns a function that finds the driver that is open at the end, because a test
  *   may replace it
  */
-export function setUpEach(receive: (stage: E2eSetup) => () => Driver, options: CountingOptions = {}): void {
+export function setUpEach(
+  receive: (stage: E2eSetup) => () => ToolClient,
+  options: CountingOptions = {},
+): void {
   let tearDown: () => Promise<void> = async () => undefined;
   beforeEach(async () => {
     const service = await CountingService.start(options);
     const workplace = await createWorkplace();
-    const driver = await drive(workplace.env(service, FAST));
+    const driver = await startToolClient(workplace.env(service, FAST));
     const openDriver = receive({ service, workplace, driver });
     tearDown = async () => {
       await openDriver().close();

@@ -10,7 +10,7 @@ import { type SqlEngine, sql } from "../../src/ledger/store/sql-engine.ts";
 import { createLog } from "../../src/log.ts";
 import { createProcessId } from "../../src/process-id.ts";
 
-export interface LedgerPlaceAndKeys {
+export interface LedgerLocation {
   readonly stateDir: string;
   /** `null`: SQLite in the state folder. */
   readonly storeUrl: string | null;
@@ -24,17 +24,17 @@ const recordRows = z.array(z.object({ record_json: z.string() }));
 const nameRows = z.array(z.object({ record_id: z.string() }));
 
 export class LedgerView {
-  readonly #where: LedgerPlaceAndKeys;
+  readonly #where: LedgerLocation;
   readonly #engine: SqlEngine;
   readonly #ledger: Ledger;
 
-  private constructor(where: LedgerPlaceAndKeys, engine: SqlEngine, ledger: Ledger) {
+  private constructor(where: LedgerLocation, engine: SqlEngine, ledger: Ledger) {
     this.#where = where;
     this.#engine = engine;
     this.#ledger = ledger;
   }
 
-  static async open(where: LedgerPlaceAndKeys): Promise<LedgerView> {
+  static async open(where: LedgerLocation): Promise<LedgerView> {
     const { baseUrl, apiKeys } = where;
     const options = { config: where, log: createLog("silent", (text) => text), clock: systemClock };
     const address = { baseUrl, apiKey: apiKeys[0] ?? "" };

@@ -10,7 +10,7 @@ export function isAlive(pid: number): boolean {
 }
 
 /** Resolves with the milliseconds it took. */
-export async function gone(pid: number, withinMs = 5000): Promise<number> {
+export async function waitForExit(pid: number, withinMs = 5000): Promise<number> {
   const beganAtMs = performance.now();
   while (isAlive(pid)) {
     if (performance.now() - beganAtMs > withinMs) throw new Error(`process ${pid} did not end`);
@@ -22,5 +22,5 @@ export async function gone(pid: number, withinMs = 5000): Promise<number> {
 /** Like a crash: no handler runs, nothing is flushed. */
 export async function killHard(pid: number): Promise<void> {
   if (isAlive(pid)) process.kill(pid, "SIGKILL");
-  await gone(pid);
+  await waitForExit(pid);
 }

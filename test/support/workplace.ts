@@ -141,7 +141,7 @@ const toolResult = z.looseObject({
 });
 export type ToolOutcome = z.infer<typeof toolResult>;
 
-export interface Driver {
+export interface ToolClient {
   readonly pid: number;
   readonly stderr: () => string;
   tools(): Promise<Array<{ name: string } & Record<string, unknown>>>;
@@ -170,11 +170,11 @@ const readResult = z.object({
 const readTextResult = z.object({ contents: z.array(z.object({ text: z.string() })).min(1) });
 
 /** Starts the built bin under an official client, as an assistant's application would. */
-export function drive(
+export function startToolClient(
   env: Record<string, string>,
   kind: ClientKind = "v2",
   args: readonly string[] = [],
-): Promise<Driver> {
+): Promise<ToolClient> {
   return driveCommand({ command: NODE, args: [...NODE_FLAGS, BIN, ...args], env }, kind);
 }
 
@@ -185,7 +185,7 @@ const CONNECT_TIMEOUT_MS = 300_000;
 export async function driveCommand(
   how: { command: string; args: string[]; env: Record<string, string>; cwd?: string },
   kind: ClientKind = "v2",
-): Promise<Driver> {
+): Promise<ToolClient> {
   const parameters = { ...how, stderr: "pipe" as const };
   const info = { name: "end-to-end-test", version: "1.0.0" };
   const client = kind === "v1" ? new LegacyClient(info) : new ModernClient(info);

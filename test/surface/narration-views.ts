@@ -10,7 +10,7 @@ const planned: NarrationView = {
   status: "planned",
   title: "The Harbour",
   parts: { total: 12, saved: 0, running: 0, failed: 0, alreadyPaid: 0 },
-  credits: { estimate: 1050, charged: 0, reserved: 0, max: null, suggestedMax: 1560, toCome: 0 },
+  credits: { estimate: 1050, charged: 0, reserved: 0, max: null, suggestedMax: 1560, pendingCharge: 0 },
   seconds: { estimate: 840, saved: 0, left: null },
   isSheet: false,
   files: [],
@@ -18,7 +18,7 @@ const planned: NarrationView = {
   remarks: [],
   unspoken: [],
   isRepeat: false,
-  toRepeat: [],
+  argumentsToRepeat: [],
   mayReplace: false,
   hasUsualRetake: false,
   chargedByCall: null,
@@ -27,7 +27,7 @@ const planned: NarrationView = {
   chapters: [],
   refusedLimit: null,
   unjoinedParts: [],
-  otherTakes: 0,
+  retakenParts: 0,
 };
 
 const file = (name: string, chapter: string | null): NarrationView["files"][number] => ({
@@ -41,8 +41,8 @@ const file = (name: string, chapter: string | null): NarrationView["files"][numb
   chapter,
   captions: { path: `${FOLDER}/${name}.vtt`, sizeBytes: 900, sha256: "" },
   chapters: null,
-  takenName: null,
-  madeFrom: "",
+  conflictingName: null,
+  inputFingerprint: "",
   isIncomplete: false,
   missingParts: [],
   doubtfulParts: [],
@@ -53,7 +53,7 @@ const running: NarrationView = {
   ...planned,
   status: "running",
   parts: { total: 12, saved: 4, running: 2, failed: 0, alreadyPaid: 1 },
-  credits: { estimate: 1040, charged: 262, reserved: 300, max: 1560, suggestedMax: 1548, toCome: 180 },
+  credits: { estimate: 1040, charged: 262, reserved: 300, max: 1560, suggestedMax: 1548, pendingCharge: 180 },
   seconds: { estimate: 838, saved: 281, left: 95 },
 };
 
@@ -164,7 +164,7 @@ export const NARRATIONS: Readonly<Record<string, NarrationView>> = {
     seconds: { estimate: 844, saved: 836, left: null },
     files: [file("The-Harbour-1a2b3c4d", null)],
     isRepeat: false,
-    otherTakes: 0,
+    retakenParts: 0,
   },
   "finished, and asked for again": {
     ...running,
@@ -188,10 +188,10 @@ export const NARRATIONS: Readonly<Record<string, NarrationView>> = {
     ...running,
     status: "planned",
     parts: { ...running.parts, saved: 11, running: 0 },
-    credits: { estimate: 1125, charged: 1038, reserved: 0, max: 1560, suggestedMax: 1188, toCome: 0 },
+    credits: { estimate: 1125, charged: 1038, reserved: 0, max: 1560, suggestedMax: 1188, pendingCharge: 0 },
     seconds: { estimate: 844, saved: 766, left: null },
-    otherTakes: 1,
-    toRepeat: ["the same retakes"],
+    retakenParts: 1,
+    argumentsToRepeat: ["the same retakes"],
   },
   "finished, a file a chapter": {
     ...running,

@@ -66,7 +66,7 @@ const escaped = (line: string): string =>
 interface Cue extends Span {
   readonly lines: readonly string[];
   readonly speaker: string | undefined;
-  readonly isHeard: boolean;
+  readonly isMeasured: boolean;
 }
 
 function cutIntoCues(part: CaptionedPart, silences: readonly Silence[]): Cue[] {
@@ -92,7 +92,7 @@ function cutIntoCues(part: CaptionedPart, silences: readonly Silence[]): Cue[] {
         sentenceStart +
         (sentence === 0 && index === 0 ? (part.leadSeconds ?? 0) : (inner[index]?.startSeconds ?? 0)),
       endSeconds: sentenceStart + (inner[index]?.endSeconds ?? 0),
-      isHeard: index === 0 && time.isHeard,
+      isMeasured: index === 0 && time.isMeasured,
     }));
   });
 }
@@ -114,8 +114,8 @@ function inMilliseconds(
 }
 
 function asVtt(cues: readonly Cue[]): string {
-  const blocks = inMilliseconds(cues).map(({ lines, speaker, start, end, isHeard }, index) => {
-    const name = `${index + 1}${isHeard ? MEASURED_MARK : ESTIMATED_MARK}`;
+  const blocks = inMilliseconds(cues).map(({ lines, speaker, start, end, isMeasured }, index) => {
+    const name = `${index + 1}${isMeasured ? MEASURED_MARK : ESTIMATED_MARK}`;
     // A WebVTT voice tag that spans the whole cue needs no closing tag.
     const voice = speaker === undefined ? "" : `<v ${escaped(speaker)}>`;
     const text = `${voice}${lines.map(escaped).join("\n")}`;

@@ -100,11 +100,11 @@ function findBreak(atoms: readonly Atom[]): number {
   return best.at;
 }
 
-function pieces(atoms: readonly Atom[], max: number): string[][] {
+function splitIntoCues(atoms: readonly Atom[], max: number): string[][] {
   const lines = breakIntoLines(atoms, max);
   if (lines !== undefined) return [lines];
   const at = findBreak(atoms);
-  return [...pieces(atoms.slice(0, at), max), ...pieces(atoms.slice(at), max)];
+  return [...splitIntoCues(atoms.slice(0, at), max), ...splitIntoCues(atoms.slice(at), max)];
 }
 
 /** Divides one sentence into cues of one or two lines each. Returns no cue for white space. */
@@ -112,7 +112,7 @@ export function cueTexts(sentence: string): string[][] {
   const text = sentence.replace(/\s+/gu, " ").trim();
   if (text === "") return [];
   const isChinese = !KANA.test(text) && 2 * (text.match(HAN)?.length ?? 0) > text.length;
-  return pieces(
+  return splitIntoCues(
     splitAtoms(text).map((atom) => ({
       text: atom,
       columns: textWidth(atom),

@@ -9,7 +9,7 @@ export interface SentenceTime {
   readonly startSeconds: number;
   readonly endSeconds: number;
   /** True if the start is certain, because the sentence begins at the beginning of the part or after a silence. */
-  readonly isHeard: boolean;
+  readonly isMeasured: boolean;
 }
 
 /** Divides the time between two known edges in proportion to the weights. Returns the edges in between, in seconds. */
@@ -50,7 +50,7 @@ export function sentenceTimes(
     const inner = divideInProportion(weights.slice(first, edge + 1), startSeconds, endSeconds);
     const starts = [startSeconds, ...inner];
     starts.forEach((start, index) => {
-      times.push({ startSeconds: start, endSeconds: inner[index] ?? endSeconds, isHeard: index === 0 });
+      times.push({ startSeconds: start, endSeconds: inner[index] ?? endSeconds, isMeasured: index === 0 });
     });
     startSeconds = silence?.endSeconds ?? lengthSeconds;
     first = edge + 1;

@@ -17,15 +17,15 @@ const ENCODERS = /^(?:LAME|Lavf|Lavc)/;
 const DECODER_DELAY_SAMPLES = 529;
 
 /** Silence that encoder and decoder add around the sound of a part. */
-export interface EdgeSilence {
+export interface EncoderPadding {
   readonly leadingSamples: number;
   readonly trailingSamples: number;
 }
 
 /** The fields of an information frame. A field that the frame lacks is undefined. */
 export interface InfoFrame {
-  readonly frames: number | undefined;
-  readonly edges: EdgeSilence | undefined;
+  readonly frameCount: number | undefined;
+  readonly edges: EncoderPadding | undefined;
 }
 
 const textAt = (bytes: Uint8Array, offset: number, length: number): string =>
@@ -33,7 +33,7 @@ const textAt = (bytes: Uint8Array, offset: number, length: number): string =>
 
 function readTag(bytes: Uint8Array, offset: number): InfoFrame {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (offset + 12 > bytes.byteLength) return { frames: undefined, edges: undefined };
+  if (offset + 12 > bytes.byteLength) return { frameCount: undefined, edges: undefined };
   const flags = view.getUint32(offset + 4);
   const has = (flag: number): boolean => (flags & flag) !== 0;
   const frames = has(FRAME_COUNT) ? view.getUint32(offset + 8) : undefined;
@@ -41,12 +41,12 @@ function readTag(bytes: Uint8Array, offset: number): InfoFrame {
   const encoder = offset + 8 + 4 * fields + (has(SEEK_TABLE) ? SEEK_TABLE_ENTRIES : 0);
   const packed = encoder + DELAY_OFFSET;
   if (packed + 3 > bytes.byteLength || !ENCODERS.test(textAt(bytes, encoder, 4))) {
-    return { frames, edges: undefined };
+    return { frameCount: frames, edges: undefined };
   }
   const delay = view.getUint16(packed) >> 4;
   const padding = view.getUint16(packed + 1) & 0xfff;
   return {
-    frames,
+    frameCount: frames,
     edges: {
       leadingSamples: delay + DECODER_DELAY_SAMPLES,
       trailingSamples: Math.max(0, padding - DECODER_DELAY_SAMPLES),
@@ -60,7 +60,7 @@ export function readInfoFrame({ header, bytes }: Frame): InfoFrame | undefined {
   for (const offset of [HEADER_BYTES + header.sideBytes, header.sideOffset + header.sideBytes]) {
     if (/^(?:Xing|Info)$/.test(textAt(bytes, offset, 4))) return readTag(bytes, offset);
   }
-  return textAt(bytes, VBRI_OFFSET, 4) === "VBRI" ? { frames: undefined, edges: undefined } : undefined;
+  return textAt(bytes, VBRI_OFFSET, 4) === "VBRI" ? { frameCount: undefined, edges: undefined } : undefined;
 }
 
 /** Copies a header, but with the given bitrate, no checksum and no padding byte. */

@@ -1,6 +1,7 @@
 /** Joins mp3 parts frame by frame. */
+
+import { BufferedWriter } from "../buffered-writer.ts";
 import { chapterSpans, type JoinedAudio, type JoinRequest, type Span } from "../join-request.ts";
-import { Output } from "../output.ts";
 import { assertSameProperties } from "../part-errors.ts";
 import { type PartFile, PartFiles } from "../part-file.ts";
 import { id3Tag } from "./id3.ts";
@@ -51,11 +52,11 @@ function placeParts(
     const pauseSeconds = request.parts[index]?.pauseAfterSeconds ?? 0;
     const next = parts[index + 1];
     const paused = silentFramesAfter(part, next, pauseSeconds);
-    const behind = frames + part.frames + paused;
+    const behind = frames + part.frameCount + paused;
     const start = request.parts[index + 1]?.startSeconds ?? 0;
     const silentFrames = paused + (next === undefined ? 0 : silentFramesUntil(next, behind, start));
     const placed = { part, firstFrame: frames, firstByte: bytes, silentFrames };
-    frames += part.frames + silentFrames;
+    frames += part.frameCount + silentFrames;
     bytes += part.audioBytes + silentFrames * silentFrame(part.headerBytes).byteLength;
     return placed;
   });
@@ -67,7 +68,7 @@ function spanOf({ part, firstFrame }: PlacedPart): Span {
   const { leadingSamples, trailingSamples } = part.edges;
   return {
     startSeconds: (firstFrame * samples + leadingSamples) / sampleRateHz,
-    endSeconds: ((firstFrame + part.frames) * samples - trailingSamples) / sampleRateHz,
+    endSeconds: ((firstFrame + part.frameCount) * samples - trailingSamples) / sampleRateHz,
   };
 }
 
@@ -76,26 +77,26 @@ function bytesBefore(first: Mp3Part, placedParts: readonly PlacedPart[], frame: 
   const found = placedParts.findLast(({ firstFrame }) => firstFrame <= frame);
   if (found === undefined) return frame * silentFrame(first.headerBytes).byteLength;
   const { part, firstFrame, firstByte } = found;
-  const own = Math.min(frame - firstFrame, part.frames);
+  const own = Math.min(frame - firstFrame, part.frameCount);
   const silent = frame - firstFrame - own;
-  const ownBytes = part.milestones.bytesBefore(own, part.frames, part.audioBytes);
+  const ownBytes = part.framePositions.bytesBefore(own, part.frameCount, part.audioBytes);
   return firstByte + ownBytes + silent * silentFrame(part.headerBytes).byteLength;
 }
 
-async function copySound(file: PartFile, part: Mp3Part, output: Output): Promise<void> {
+async function copySound(file: PartFile, part: Mp3Part, output: BufferedWriter): Promise<void> {
   const reservoir = new Reservoir();
   let frames = 0;
   let audioBytes = 0;
   for await (const batch of soundFrames(file)) {
     for (const frame of batch) {
-      reservoir.repair(frame);
-      if (!output.putNow(frame.bytes)) await output.put(frame.bytes);
+      reservoir.silenceIfUndecodable(frame);
+      if (!output.tryBuffer(frame.bytes)) await output.put(frame.bytes);
       audioBytes += frame.bytes.byteLength;
     }
     frames += batch.length;
   }
   // Fail if the file changed after the first pass, because the lengths from that pass are already written.
-  if (frames !== part.frames || audioBytes !== part.audioBytes)
+  if (frames !== part.frameCount || audioBytes !== part.audioBytes)
     throw file.damaged("it changed while it was read");
 }
 
@@ -129,7 +130,7 @@ export async function joinMp3(request: JoinRequest): Promise<JoinedAudio> {
     bytesBefore: (hundredth) => bytesBefore(first, placedParts, Math.floor((hundredth * frames) / 100)),
   });
 
-  const output = new Output(request.write, request.signal);
+  const output = new BufferedWriter(request.write, request.signal);
   await output.put(id3Tag(request, chapters));
   await output.put(information);
   for (let count = 0; count < framesBefore; count += 1) await output.put(silentFrame(first.headerBytes));

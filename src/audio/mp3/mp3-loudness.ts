@@ -14,8 +14,8 @@ const FULL_SCALE_GAIN = 210;
 /** Delay between a granule's position in the file and its sound. The window and the filter bank cause this delay. */
 const DELAY_SAMPLES = 529;
 
-function levelDb({ soundBits, bigValues, gain }: GranuleChannel): number {
-  if (bigValues === 0 || soundBits === 0) return SILENT_DB;
+function levelDb({ part23Length, bigValues, gain }: GranuleChannel): number {
+  if (bigValues === 0 || part23Length === 0) return SILENT_DB;
   // At the same gain, a higher number of large values means more energy.
   return (gain - FULL_SCALE_GAIN + 4 * Math.log2(1 + bigValues)) * DB_PER_STEP;
 }

@@ -3,7 +3,7 @@ import type { PartFile } from "../part-file.ts";
 import { type FrameHeader, HEADER_BYTES } from "./frame-header.ts";
 import { FramePositions } from "./frame-positions.ts";
 import { type Frame, framesOf } from "./frames.ts";
-import { type EdgeSilence, type InfoFrame, readInfoFrame } from "./info-frame.ts";
+import { type EncoderPadding, type InfoFrame, readInfoFrame } from "./info-frame.ts";
 
 export interface Mp3Part {
   readonly header: FrameHeader;
@@ -12,11 +12,11 @@ export interface Mp3Part {
   /** True if all frames of the part have the same bitrate. */
   readonly isConstant: boolean;
   /** Number of frames of sound, at least one. */
-  readonly frames: number;
+  readonly frameCount: number;
   readonly audioBytes: number;
-  readonly milestones: FramePositions;
+  readonly framePositions: FramePositions;
   /** The silence that the encoder added; always shorter than the whole sound. */
-  readonly edges: EdgeSilence;
+  readonly edges: EncoderPadding;
 }
 
 /**
@@ -43,10 +43,10 @@ export async function* soundFrames(
  * differs from the stated number, because the end of the part may then be missing. Returns 0 for both silences if
  * together they are not shorter than the part.
  */
-function edgeSilence(information: InfoFrame | undefined, frames: number, samples: number): EdgeSilence {
+function edgeSilence(information: InfoFrame | undefined, frames: number, samples: number): EncoderPadding {
   const none = { leadingSamples: 0, trailingSamples: 0 };
   const statedEdges = information?.edges ?? none;
-  const isWhole = information?.frames === undefined || information.frames === frames;
+  const isWhole = information?.frameCount === undefined || information.frameCount === frames;
   const edges = isWhole ? statedEdges : { ...statedEdges, trailingSamples: 0 };
   return edges.leadingSamples + edges.trailingSamples < samples ? edges : none;
 }
@@ -72,5 +72,5 @@ export async function readMp3(file: PartFile): Promise<Mp3Part> {
   }
   if (first === undefined) throw file.damaged("it holds no sound");
   const edges = edgeSilence(information, frames, frames * first.header.samples);
-  return { ...first, isConstant, frames, audioBytes, milestones, edges };
+  return { ...first, isConstant, frameCount: frames, audioBytes, framePositions: milestones, edges };
 }

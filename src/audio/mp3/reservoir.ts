@@ -39,7 +39,7 @@ export class Reservoir {
   #bytesSeen = 0;
 
   /** Silences a frame in place if no decoder could play it. Must be called for each frame, in order. */
-  repair(frame: Frame): void {
+  silenceIfUndecodable(frame: Frame): void {
     const { header } = frame;
     if (frame.afterGap) this.#bytesSeen = 0;
     if (mainDataBegin(frame) > this.#bytesSeen || isBroken(frame)) silence(frame);

@@ -11,7 +11,7 @@ const MAX_BIG_VALUES = 288;
 
 export interface GranuleChannel {
   /** Number of bits of audio data; 0 in silence. */
-  readonly soundBits: number;
+  readonly part23Length: number;
   readonly bigValues: number;
   readonly gain: number;
 }
@@ -48,7 +48,7 @@ export function readGranules({ header, bytes }: Frame): GranuleChannel[] {
   return Array.from({ length: granuleChannelCount(header) }, (_, index) => {
     const bit = partLengthBit(header, index);
     return {
-      soundBits: bitsAt(bytes, bit, BIG_VALUES.bit),
+      part23Length: bitsAt(bytes, bit, BIG_VALUES.bit),
       bigValues: bitsAt(bytes, bit + BIG_VALUES.bit, BIG_VALUES.bits),
       gain: bitsAt(bytes, bit + GAIN.bit, GAIN.bits),
     };

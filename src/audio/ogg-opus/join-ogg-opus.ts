@@ -1,6 +1,7 @@
 /** Joins Opus parts packet by packet into one stream. */
+
+import { BufferedWriter } from "../buffered-writer.ts";
 import { chapterSpans, type JoinedAudio, type JoinRequest, type Span } from "../join-request.ts";
-import { Output } from "../output.ts";
 import { assertSameProperties } from "../part-errors.ts";
 import { type PartFile, PartFiles } from "../part-file.ts";
 import { type OpusHead, writeHead, writeTags } from "./head.ts";
@@ -125,7 +126,7 @@ async function copySound(file: PartFile, placed: PlacedPart, end: number, writer
     }
   }
   // Fail if the file changed after the first pass, because the lengths from that pass are already written.
-  if (packets !== placed.part.packets || position !== placed.offset + placed.part.samples) {
+  if (packets !== placed.part.packetCount || position !== placed.offset + placed.part.samples) {
     throw file.damaged("it changed while it was read");
   }
 }
@@ -150,7 +151,7 @@ export async function joinOggOpus(request: JoinRequest): Promise<JoinedAudio> {
   const durationSeconds = (end - head.preSkip) / RATE_HZ;
   const chapters = chapterSpans(request.chapters, spans, durationSeconds);
 
-  const output = new Output(request.write, request.signal);
+  const output = new BufferedWriter(request.write, request.signal);
   const writer = new PageWriter(output, first.serial);
   await writer.header(writeHead(head));
   await writer.header(writeTags(request, chapters));

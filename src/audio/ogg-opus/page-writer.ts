@@ -1,5 +1,5 @@
 /** Writes one stream of Ogg pages. */
-import type { Output } from "../output.ts";
+import type { BufferedWriter } from "../buffered-writer.ts";
 import { writeChecksum } from "./checksum.ts";
 import { MAX_SEGMENTS, PAGE_HEADER_BYTES } from "./pages.ts";
 
@@ -21,7 +21,7 @@ interface PageToWrite {
 }
 
 export class PageWriter {
-  readonly #output: Output;
+  readonly #output: BufferedWriter;
   readonly #serial: number;
   readonly #page = new Uint8Array(MAX_PAGE_BYTES);
   #sequence = 0;
@@ -33,7 +33,7 @@ export class PageWriter {
   #pageSamples = 0;
   #samples = 0;
 
-  constructor(output: Output, serial: number) {
+  constructor(output: BufferedWriter, serial: number) {
     this.#output = output;
     this.#serial = serial;
   }

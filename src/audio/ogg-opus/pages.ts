@@ -29,7 +29,7 @@ interface RawPage {
   readonly sequence: number;
   readonly lacing: Uint8Array;
   readonly payload: Uint8Array;
-  readonly bytes: number;
+  readonly sizeBytes: number;
 }
 
 /** Reads the page at an offset; returns undefined if no page begins there. */
@@ -53,7 +53,7 @@ async function rawPageAt(file: PartFile, offset: number): Promise<RawPage | unde
     sequence: view.getUint32(18, true),
     lacing: page.subarray(PAGE_HEADER_BYTES, headerBytes),
     payload: page.subarray(headerBytes),
-    bytes: headerBytes + payloadBytes,
+    sizeBytes: headerBytes + payloadBytes,
   };
 }
 
@@ -131,7 +131,7 @@ export async function* pagesOf(file: PartFile): AsyncGenerator<Page> {
     hasEnded = (page.flags & ENDS_STREAM) !== 0;
     const granule = page.granule === NO_GRANULE ? undefined : Number(page.granule);
     yield { serial: page.serial, granule, endsStream: hasEnded, packets: splitPackets(page, openPacket) };
-    offset += page.bytes;
+    offset += page.sizeBytes;
   }
   if (openPacket.isOpen) throw file.damaged("its last packet is cut");
 }

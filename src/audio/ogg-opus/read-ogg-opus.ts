@@ -7,7 +7,7 @@ import { MAX_PACKET_BYTES, pagesOf } from "./pages.ts";
 export interface OpusPart {
   readonly head: OpusHead;
   readonly serial: number;
-  readonly packets: number;
+  readonly packetCount: number;
   /** Number of samples of all packets together, at 48 kHz. */
   readonly samples: number;
   /** Number of samples at the end that are not played. */
@@ -120,7 +120,7 @@ export async function readOggOpus(file: PartFile): Promise<OpusPart> {
   }
   return {
     ...opened,
-    packets,
+    packetCount: packets,
     samples,
     trimSamples,
     beginsWithCelt: first.isCelt,

@@ -53,7 +53,10 @@ export async function joinPcm(request: JoinRequest): Promise<JoinedAudio> {
   const { channels, sampleRateHz } = measured[0] ?? { channels: 1, sampleRateHz: 1 };
   const frameBytes = channels * SAMPLE_BYTES;
   // Drop a truncated last frame, because it would shift all samples of later parts.
-  const runs = measured.map(({ sizeBytes }) => ({ offset: 0, bytes: sizeBytes - (sizeBytes % frameBytes) }));
+  const runs = measured.map(({ sizeBytes }) => ({
+    offset: 0,
+    sizeBytes: sizeBytes - (sizeBytes % frameBytes),
+  }));
   const nothing = new Uint8Array(0);
   return joinSamples(request, files, runs, {
     sampleRateHz,

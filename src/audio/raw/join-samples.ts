@@ -1,13 +1,14 @@
 /** Joins uncompressed samples with silence between them. wav and pcm differ only in header and trailer. */
+
+import { BufferedWriter } from "../buffered-writer.ts";
 import { chapterSpans, type JoinedAudio, type JoinRequest } from "../join-request.ts";
-import { Output } from "../output.ts";
 import { type PartFile, type PartFiles, WINDOW_BYTES } from "../part-file.ts";
 
 /** The position of a part's samples in its file. */
 export interface SampleSpan {
   readonly offset: number;
   /** Length of the samples: whole frames, more than 0. */
-  readonly bytes: number;
+  readonly sizeBytes: number;
 }
 
 export interface SampleLayout {
@@ -20,11 +21,11 @@ export interface SampleLayout {
   readonly around: (dataBytes: number) => { readonly before: Uint8Array; readonly after: Uint8Array };
 }
 
-async function copyRun(file: PartFile, run: SampleSpan, output: Output): Promise<void> {
-  for (let writtenBytes = 0; writtenBytes < run.bytes; ) {
+async function copyRun(file: PartFile, run: SampleSpan, output: BufferedWriter): Promise<void> {
+  for (let writtenBytes = 0; writtenBytes < run.sizeBytes; ) {
     const bytes = await file.bytesAt(
       run.offset + writtenBytes,
-      Math.min(WINDOW_BYTES, run.bytes - writtenBytes),
+      Math.min(WINDOW_BYTES, run.sizeBytes - writtenBytes),
     );
     if (bytes.byteLength === 0) throw file.damaged("it became shorter while it was read");
     await output.put(bytes);
@@ -44,16 +45,16 @@ export async function joinSamples(
     Math.max(0, Math.round((request.parts[part]?.startSeconds ?? 0) * sampleRateHz) - passed);
   const framesBefore = framesUntil(0, 0);
   let frames = framesBefore;
-  const placed = runs.map(({ bytes }, part) => {
+  const placed = runs.map(({ sizeBytes }, part) => {
     const startSeconds = frames / sampleRateHz;
-    frames += bytes / frameBytes;
+    frames += sizeBytes / frameBytes;
     const endSeconds = frames / sampleRateHz;
     const paused = Math.round((request.parts[part]?.pauseAfterSeconds ?? 0) * sampleRateHz);
     const pauseFrames = paused + framesUntil(part + 1, frames + paused);
     frames += pauseFrames;
     return { span: { startSeconds, endSeconds }, pauseBytes: pauseFrames * frameBytes };
   });
-  const output = new Output(request.write, request.signal);
+  const output = new BufferedWriter(request.write, request.signal);
   const { before, after } = layout.around(frames * frameBytes);
   await output.put(before);
   await output.fill(layout.silence, framesBefore * frameBytes);

@@ -37,7 +37,7 @@ export interface WavPart {
   /** Offset of the samples in the file. */
   readonly offset: number;
   /** Length of the samples: whole frames, more than 0. */
-  readonly bytes: number;
+  readonly sizeBytes: number;
 }
 
 interface Chunk {
@@ -158,7 +158,7 @@ export async function readWav(file: PartFile): Promise<WavPart> {
       const available = await dataBytes(file, chunk, longSize);
       const bytes = available - (available % frameBytesOf(format));
       if (bytes === 0) throw file.damaged("it holds no sound");
-      return { format, offset: chunk.offset, bytes };
+      return { format, offset: chunk.offset, sizeBytes: bytes };
     }
     at = afterChunk(chunk);
   }

@@ -32,7 +32,7 @@ function sampleReader({
 
 interface Samples {
   readonly offset: number;
-  readonly bytes: number;
+  readonly sizeBytes: number;
   readonly format: Pick<WavFormat, "encoding" | "bitsPerSample" | "channels" | "sampleRateHz">;
 }
 
@@ -50,15 +50,15 @@ function levelDb(bytes: Uint8Array, sampleBytes: number, read: ReadSample): numb
     : SILENT_DB;
 }
 
-async function measureLoudness(file: PartFile, { offset, bytes, format }: Samples): Promise<Loudness> {
+async function measureLoudness(file: PartFile, { offset, sizeBytes, format }: Samples): Promise<Loudness> {
   const sampleBytes = format.bitsPerSample / 8;
   const frameBytes = sampleBytes * format.channels;
   const stepFrames = Math.max(1, Math.round(STEP_SECONDS * format.sampleRateHz));
   const stepBytes = Math.min(stepFrames * frameBytes, WINDOW_BYTES - (WINDOW_BYTES % frameBytes));
   const readSample = sampleReader(format);
   const levelsDb: number[] = [];
-  for (let measuredBytes = 0; measuredBytes < bytes; measuredBytes += stepBytes) {
-    const step = await file.bytesAt(offset + measuredBytes, Math.min(stepBytes, bytes - measuredBytes));
+  for (let measuredBytes = 0; measuredBytes < sizeBytes; measuredBytes += stepBytes) {
+    const step = await file.bytesAt(offset + measuredBytes, Math.min(stepBytes, sizeBytes - measuredBytes));
     levelsDb.push(levelDb(step, sampleBytes, readSample));
   }
   return {
@@ -82,5 +82,5 @@ export async function pcmLoudness(
   const channels = pcmChannels(file.sizeBytes, part);
   if (channels === undefined) throw file.damaged("its length does not go with its duration");
   const format = { encoding: 1, bitsPerSample: 16, channels, sampleRateHz: part.sampleRateHz };
-  return measureLoudness(file, { offset: 0, bytes: file.sizeBytes, format });
+  return measureLoudness(file, { offset: 0, sizeBytes: file.sizeBytes, format });
 }

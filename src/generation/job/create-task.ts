@@ -118,8 +118,8 @@ async function send(
 ): Promise<AudioError | null> {
   const { service, limits, clock } = deps;
   job.record = admitted.record;
-  const { input, idempotencyKey: key, attempt } = admitted.record;
-  if (input === null || key === null) {
+  const { input, idempotencyKey, attempt } = admitted.record;
+  if (input === null || idempotencyKey === null) {
     await limits.creates.releaseUnused(admitted);
     throw new AudioError("not_found", "This record holds no request that could be sent.");
   }
@@ -131,7 +131,7 @@ async function send(
   const slot: SlotRelease = { sendId: admitted.sendId, outcome: "counts" };
   let task: ObservedTask;
   try {
-    task = await service.create(input, key, job.sendSignal);
+    task = await service.create(input, idempotencyKey, job.sendSignal);
   } catch (error) {
     limits.background.clearPending(admitted.sendId);
     if (!(error instanceof AudioError)) {

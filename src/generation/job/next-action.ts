@@ -97,8 +97,8 @@ function mayTryAgain(record: TaskRecord, facts: JobFacts): boolean {
  * Whether to start a new attempt after the task of an earlier call failed. Always false for a narration, because the
  * narration checks its own credit limit before it requests another task.
  */
-const mayStartNewAttempt = ({ mayRetryFailedAttempt: isAllowed, isOfNarration }: JobFacts): boolean =>
-  isAllowed && !isOfNarration;
+const mayStartNewAttempt = ({ mayRetryFailedAttempt, isOfNarration }: JobFacts): boolean =>
+  mayRetryFailedAttempt && !isOfNarration;
 
 const mayRepeat = ({ hadFailed, newTasks }: JobFacts): boolean =>
   !hadFailed && newTasks > 0 && newTasks < MAX_NEW_TASKS;

@@ -242,8 +242,8 @@ export async function findRecordOfTask(
 }
 
 /** The note for a caller that uses the task id of a failed earlier attempt. */
-export function noteOfEarlierTask({ taskId: now, earlierTaskIds }: TaskRecord, asked: string): string[] {
+export function noteOfEarlierTask({ taskId, earlierTaskIds }: TaskRecord, asked: string): string[] {
   if (!earlierTaskIds.includes(asked)) return [];
-  const again = now === null ? "" : `, as task ${now}`;
+  const again = taskId === null ? "" : `, as task ${taskId}`;
   return [`Task ${asked} failed and was refunded; the same request was tried again by itself${again}.`];
 }

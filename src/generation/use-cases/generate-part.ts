@@ -78,10 +78,10 @@ export async function finishPart(
   if (running !== undefined && record?.taskId === null) {
     // Do not join the job as a caller, because a job with a caller sends another create if the service refuses the
     // first.
-    const { leftMs: ms } = startPartDeadline(deps, signal).deadline;
+    const { leftMs } = startPartDeadline(deps, signal).deadline;
     const timeoutError = (): AudioError =>
       new AudioError("timeout", "A part could not be brought to its end.");
-    await withTimeout({ clock: deps.clock, timeoutMs: ms, signal, timeoutError }, () => running.outcome);
+    await withTimeout({ clock: deps.clock, timeoutMs: leftMs, signal, timeoutError }, () => running.outcome);
     return;
   }
   if (record === null || record.taskId === null || !isOpen(record)) return;

@@ -68,11 +68,11 @@ export class NarrationStore {
   }
 
   /** Stores a new narration. Does nothing if a narration with this id exists. */
-  async insert({ narrationId, plan: getPlan, state, createdAtMs }: NewNarration): Promise<void> {
+  async insert({ narrationId, plan, state, createdAtMs }: NewNarration): Promise<void> {
     const { engine, documents, viewer } = this.#options;
     if ((await this.#find(narrationId)) !== undefined) return;
     // Store the plan first, so that every visible narration has one.
-    await documents.set(planName(viewer.keyId, narrationId), getPlan);
+    await documents.set(planName(viewer.keyId, narrationId), plan);
     const insert = sql(
       `INSERT INTO agm_narrations (key_id, narration_id, origin, created_at_ms, revision, state)
        VALUES (?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING`,
@@ -90,7 +90,7 @@ export class NarrationStore {
     });
   }
 
-  async plan(narrationId: string): Promise<string | undefined> {
+  async getPlan(narrationId: string): Promise<string | undefined> {
     const found = await this.#find(narrationId);
     if (found === undefined) return undefined;
     const plan = await this.#options.documents.get(planName(found.keyId, narrationId));
@@ -139,17 +139,13 @@ export class NarrationStore {
    *
    * @returns the owner of the lease now; `null` if there is no such narration
    */
-  acquireLease({
-    narrationId,
-    leaseTtlMs,
-    deadOwner: replacing,
-  }: NarrationLeaseRequest): Promise<ProcessId | null> {
+  acquireLease({ narrationId, leaseTtlMs, deadOwner }: NarrationLeaseRequest): Promise<ProcessId | null> {
     const { processId } = this.#options;
     return this.#transact(narrationId, "process_kill", (row, nowSteadyMs) => {
       if (row === undefined) return { result: null };
       const acquired = acquireLease(
         row.lease,
-        { owner: processId, ttlMs: leaseTtlMs, replacing },
+        { owner: processId, ttlMs: leaseTtlMs, replacing: deadOwner },
         nowSteadyMs,
       );
       const isSame =

@@ -421,7 +421,7 @@ class HtmlReader {
     const cells = row.map(({ blocks: [first] }) =>
       first?.block.kind === "paragraph" ? first.block.text.replaceAll(HARD_BREAK, " ").trim() : "",
     );
-    if (table.titles === null && row.length > 1 && row.every(({ isHeaderCell: isTitle }) => isTitle)) {
+    if (table.titles === null && row.length > 1 && row.every(({ isHeaderCell }) => isHeaderCell)) {
       table.titles = cells;
       return;
     }

@@ -3,7 +3,7 @@ import type { ReadText, SkippedList, SourceBlock } from "../text/blocks.ts";
 import { markChapters } from "../text/chapters/mark-chapters.ts";
 import { normaliseLines } from "../text/normalise.ts";
 import { withoutMarks } from "../text/plain/bracket-marks.ts";
-import { isFrameEnd, isFrameStart } from "../text/plain/ebook-frame.ts";
+import { isFrameEnd, isFrameStart } from "../text/plain/ebook-boilerplate.ts";
 import { checkText } from "../text/plan-narration.ts";
 import { type PageBlock, readPage } from "./html-reader.ts";
 

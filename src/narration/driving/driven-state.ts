@@ -55,8 +55,8 @@ export class DrivenState {
 
   /** Stores that the narration begins to run. @returns the stored state, like all methods below */
   async storeBegin(savedParts: number): Promise<NarrationState> {
-    const begunAtMs = this.#deps.clock.wallMs();
-    const begun = { begunAtMs, savedAtBegin: savedParts, lastSavedAtMs: null, savedParts };
+    const startedAtMs = this.#deps.clock.wallMs();
+    const begun = { startedAtMs, savedPartsAtStart: savedParts, lastSavedAtMs: null, savedParts };
     return await this.#change((before) => ({ ...before, problems: [], ...begun }));
   }
 

@@ -6,8 +6,8 @@ import type { TaskRecord } from "../../ledger/record.ts";
 import type { NarrationProblem } from "../state/narration-state.ts";
 import { partStatus, recordCharge } from "../state/part-summary.ts";
 import type { PartState } from "./next-step.ts";
+import { buildProblem, buildUnusableAudioProblem, concernsOnePart } from "./part-problems.ts";
 import { STATES_BY_STATUS } from "./part-table.ts";
-import { buildProblem, concernsOnePart, unusableAudio } from "./stop-reasons.ts";
 
 export type PartOutcome =
   /** The work ended without an error of the part, or was aborted. The part now has this state. */
@@ -73,5 +73,5 @@ async function readState(partOperations: PartOperations, request: PartRequest): 
 /** Builds the problem of a failed part. If the part is paid, only another take helps. */
 export function problemOfPart(record: TaskRecord | null, part: number, error: AudioError): NarrationProblem {
   const isPaid = record !== null && (record.status === "succeeded" || record.isGone);
-  return isPaid ? unusableAudio(error.message, part) : buildProblem(error, part);
+  return isPaid ? buildUnusableAudioProblem(error.message, part) : buildProblem(error, part);
 }

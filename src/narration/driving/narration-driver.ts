@@ -8,9 +8,9 @@ import { finishSentPart, makePart, type PartOutcome, readOutcome } from "./make-
 import { NarrationFiles, type NarrationFilesDeps } from "./narration-files.ts";
 import { NarrationLease, type NarrationLeaseDeps } from "./narration-lease.ts";
 import { type DriverStep, decideNextStep } from "./next-step.ts";
+import { buildProblem } from "./part-problems.ts";
 import { PartTable } from "./part-table.ts";
 import { type RunningPart, RunningParts } from "./running-parts.ts";
-import { buildProblem } from "./stop-reasons.ts";
 
 export type NarrationDriverDeps = NarrationLeaseDeps & NarrationFilesDeps;
 
@@ -67,7 +67,7 @@ export class NarrationDriver {
   }
 
   /** Adopts a changed state. Ignores a state that is older than the known one. */
-  refresh(state: NarrationState): void {
+  adoptState(state: NarrationState): void {
     const before = this.#state.newest;
     if (!this.#state.adopt(state)) return;
     if (state.status !== "running") this.#runningParts.abortAll();
@@ -104,7 +104,7 @@ export class NarrationDriver {
 
   async #makeParts(): Promise<void> {
     const { plan, state } = await this.#deps.repository.get(this.narrationId);
-    this.refresh(state);
+    this.adoptState(state);
     for (;;) {
       this.#nextChange = Promise.withResolvers<void>();
       await this.#inspectParts(plan);
@@ -148,9 +148,9 @@ export class NarrationDriver {
     const requests = plan.parts.map((_, index) => JSON.stringify(partRequest(plan, state, index)));
     this.#runningParts.dropChanged(requests);
     const runningParts = this.#runningParts.indexes;
-    this.#partTable.adopt({ statuses, requests, runningParts, skipsFailed: state.skipsFailed });
+    this.#partTable.adopt({ statuses, requests, runningParts, shouldSkipFailed: state.shouldSkipFailed });
     this.#files.reset(plan);
-    if (state.status === "running") this.refresh(await this.#state.storeBegin(this.#partTable.savedParts));
+    if (state.status === "running") this.adoptState(await this.#state.storeBegin(this.#partTable.savedParts));
   }
 
   #beginPart(plan: StoredPlan, part: number): void {
@@ -214,7 +214,7 @@ export class NarrationDriver {
   async #renewOrLeave(): Promise<void> {
     const state = await this.#lease.readState();
     if (state !== null) {
-      this.refresh(state);
+      this.adoptState(state);
       return;
     }
     this.#hasLostLease = !this.#leaving.signal.aborted;
@@ -230,14 +230,14 @@ export class NarrationDriver {
     const problem = { part, code: "unexpected_response", message };
     await this.#state
       .addProblem(problem)
-      .then((state) => this.refresh(state))
+      .then((state) => this.adoptState(state))
       .catch((cause: unknown) => this.#deps.log.debug(`a problem could not be written: ${String(cause)}`));
   }
 
   async #storeSavedCount(): Promise<void> {
     await this.#state
       .storeSavedCount(this.#partTable.savedParts)
-      .then((state) => this.refresh(state))
+      .then((state) => this.adoptState(state))
       .catch((cause: unknown) =>
         this.#deps.log.debug(`how a narration stands could not be written: ${String(cause)}`),
       );
@@ -250,7 +250,7 @@ export class NarrationDriver {
     const outcome = await this.#files.join(plan, state, step);
     switch (outcome.kind) {
       case "joined":
-        this.refresh(outcome.state);
+        this.adoptState(outcome.state);
         return;
       case "part_missing":
         this.#partTable.setState(outcome.part, "open");
@@ -275,7 +275,7 @@ export class NarrationDriver {
     const ofNarration = this.#blockingProblem === null ? [] : [this.#blockingProblem];
     const problems = [...ofNarration, ...this.#partTable.problems];
     const state = await this.#state.storeEnd(isWhole, this.#partTable.savedParts, problems);
-    this.refresh(state);
+    this.adoptState(state);
     return this.#state.isAsInspected(state);
   }
 }

@@ -16,7 +16,7 @@ import { partRequest, type VerifiedPart } from "../state/part-request.ts";
 import { partStatus } from "../state/part-summary.ts";
 import { problemOfPart } from "./make-part.ts";
 import type { DriverStep, FileProgress } from "./next-step.ts";
-import { concernsOnePart, joinProblems, unusableAudio } from "./stop-reasons.ts";
+import { buildUnusableAudioProblem, concernsOnePart, joinProblems } from "./part-problems.ts";
 
 export interface NarrationFilesDeps {
   readonly repository: NarrationRepository;
@@ -64,7 +64,7 @@ export class NarrationFiles {
 
   /** Begins anew, because the parts were inspected again. */
   reset(plan: StoredPlan): void {
-    this.#progress = plannedFiles(plan).map(({ partIndexes }) => ({ partIndexes, made: null }));
+    this.#progress = plannedFiles(plan).map(({ partIndexes }) => ({ partIndexes, joinResult: null }));
     this.#downloadedAgain.clear();
   }
 
@@ -105,7 +105,7 @@ export class NarrationFiles {
         files: withFile(before.files, joinedFile),
       }));
       if (!hasChangedChoice(state, newState))
-        this.#progress[step.file] = { partIndexes, made: isWhole ? "whole" : "incomplete" };
+        this.#progress[step.file] = { partIndexes, joinResult: isWhole ? "whole" : "incomplete" };
       return { kind: "joined", state: newState };
     } catch (error) {
       if (this.#signal.aborted) return { kind: "unchanged" };
@@ -116,7 +116,7 @@ export class NarrationFiles {
       }
       const problems = joinProblems(error, parts);
       if (problems !== null) return { kind: "parts_failed", problems };
-      this.#progress[step.file] = { partIndexes, made: "failed" };
+      this.#progress[step.file] = { partIndexes, joinResult: "failed" };
       return { kind: "failed", error };
     }
   }
@@ -135,7 +135,10 @@ export class NarrationFiles {
     if (savedAudio !== null) return { kind: "found", source: { index: part, ...savedAudio } };
     const record = await partOperations.find(request);
     if (this.#downloadedAgain.has(part)) {
-      const problem = unusableAudio("Its audio was fetched again, and cannot be read all the same.", part);
+      const problem = buildUnusableAudioProblem(
+        "Its audio was fetched again, and cannot be read all the same.",
+        part,
+      );
       return { kind: "parts_failed", problems: [problem] };
     }
     this.#downloadedAgain.add(part);

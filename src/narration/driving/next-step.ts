@@ -21,7 +21,7 @@ export interface FileProgress {
    * How joining the file went, if it was tried since the last inspection of the parts. `incomplete`: the file was
    * joined without some of its parts. `null`: joining was not tried.
    */
-  readonly made: "whole" | "incomplete" | "failed" | null;
+  readonly joinResult: "whole" | "incomplete" | "failed" | null;
 }
 
 export interface NarrationProgress {
@@ -67,15 +67,16 @@ export function decideNextStep(progress: NarrationProgress): DriverStep {
   const part = workingParts < MAX_CONCURRENT_PARTS ? nextPart(progress) : -1;
   if (part !== -1) return { kind: "make_part", part };
   const completeFile = files.findIndex(
-    ({ made, ...file }) => (made === null || made === "incomplete") && isComplete(file, partStates),
+    ({ joinResult, ...file }) =>
+      (joinResult === null || joinResult === "incomplete") && isComplete(file, partStates),
   );
   if (completeFile !== -1) return joinStep(progress, completeFile, true);
   if (workingParts > 0) return { kind: "wait" };
-  const incomplete = files.findIndex((file) => file.made === null && hasSaved(file, partStates));
+  const incomplete = files.findIndex((file) => file.joinResult === null && hasSaved(file, partStates));
   if (incomplete !== -1) return joinStep(progress, incomplete, false);
   return {
     kind: "end",
-    isWhole: files.every((file) => file.made === "whole" || isSkipped(file, partStates)),
+    isWhole: files.every((file) => file.joinResult === "whole" || isSkipped(file, partStates)),
   };
 }
 

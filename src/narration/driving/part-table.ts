@@ -2,7 +2,7 @@
 import type { NarrationProblem } from "../state/narration-state.ts";
 import type { PartStatus } from "../state/part-summary.ts";
 import type { PartState } from "./next-step.ts";
-import { MAX_JOBS_PER_PART } from "./stop-reasons.ts";
+import { MAX_JOBS_PER_PART } from "./part-problems.ts";
 
 /** The state of a part on which this process does not work, by the status of its record. */
 export const STATES_BY_STATUS: Readonly<Record<PartStatus, PartState>> = {
@@ -20,14 +20,14 @@ interface InspectedParts {
   /** Indexes of the parts on which this process works. */
   readonly runningParts: ReadonlySet<number>;
   /** Whether failed parts are left out. */
-  readonly skipsFailed: boolean;
+  readonly shouldSkipFailed: boolean;
 }
 
 export class PartTable {
   #states: PartState[] = [];
   #firstEqualParts: readonly number[] = [];
   /** Whether failed parts are left out. */
-  #skipsFailed = false;
+  #shouldSkipFailed = false;
   readonly #problems = new Map<number, NarrationProblem>();
   /** For each part, how many of its jobs have failed and were refunded. */
   readonly #refundedJobs = new Map<number, number>();
@@ -50,7 +50,7 @@ export class PartTable {
   /** The problems of single parts in reading order, with one for each part that was left out. */
   get problems(): NarrationProblem[] {
     return this.#states.flatMap((state, part) => {
-      const leftOut = state === "skipped" ? [leftOutProblem(part)] : [];
+      const leftOut = state === "skipped" ? [buildLeftOutProblem(part)] : [];
       const problem = this.#problems.get(part);
       return problem === undefined ? leftOut : [problem];
     });
@@ -67,8 +67,8 @@ export class PartTable {
   }
 
   /** Adopts the states that an inspection found. */
-  adopt({ statuses, requests, runningParts, skipsFailed }: InspectedParts): void {
-    this.#skipsFailed = skipsFailed;
+  adopt({ statuses, requests, runningParts, shouldSkipFailed }: InspectedParts): void {
+    this.#shouldSkipFailed = shouldSkipFailed;
     const firsts = new Map<string, number>();
     this.#firstEqualParts = requests.map((request, part) => {
       const first = firsts.get(request) ?? part;
@@ -77,7 +77,7 @@ export class PartTable {
     });
     this.#states = statuses.map((status, part) => {
       if (runningParts.has(part)) return "working";
-      return status === "failed" && skipsFailed ? "skipped" : STATES_BY_STATUS[status];
+      return status === "failed" && shouldSkipFailed ? "skipped" : STATES_BY_STATUS[status];
     });
   }
 
@@ -102,7 +102,7 @@ export class PartTable {
   fail(problem: NarrationProblem): void {
     if (problem.part === null) return;
     this.#problems.set(problem.part, problem);
-    this.setState(problem.part, this.#skipsFailed ? "skipped" : "failed");
+    this.setState(problem.part, this.#shouldSkipFailed ? "skipped" : "failed");
   }
 
   /** Opens a part again after a refunded failure. @returns `false` if the part has failed too often for another job */
@@ -123,7 +123,7 @@ export class PartTable {
 }
 
 /** Builds the problem of a part that was left out. Every result about the narration lists this problem. */
-const leftOutProblem = (part: number): NarrationProblem => ({
+const buildLeftOutProblem = (part: number): NarrationProblem => ({
   part,
   code: "left_out",
   message: "It is left out.",

@@ -6,7 +6,7 @@ import type { JoinedAudio, JoinPart } from "../../audio/join-request.ts";
 import type { CaptionFiles } from "../../config/settings.ts";
 import type { OutputFormat } from "../../contract/audio-format.ts";
 import { estimateSeconds } from "../../contract/estimate.ts";
-import { extendedName } from "../../files/file-name.ts";
+import { appendToStem } from "../../files/file-name.ts";
 import type { OutputFolder } from "../../files/output-folder.ts";
 import { saveText } from "../../files/save-text.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
@@ -52,11 +52,11 @@ export async function makeCompanions(
       ? null
       : await saveText(
           folder,
-          extendedName(name, ".chapters", ".json"),
+          appendToStem(name, ".chapters", ".json"),
           chaptersJson(title, joined.chapters),
         );
   const save = async (form: keyof Captions): Promise<NonNullable<NarrationFile["captions"]>> =>
-    await saveText(folder, extendedName(name, "", `.${form}`), captions[form]);
+    await saveText(folder, appendToStem(name, "", `.${form}`), captions[form]);
   if (captionFiles !== "both") return { chapters, captions: await save(captionFiles) };
   return { chapters, captions: await save("vtt"), srt: await save("srt") };
 }

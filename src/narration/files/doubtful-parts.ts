@@ -3,7 +3,7 @@ import type { JoinedAudio } from "../../audio/join-request.ts";
 import { MAXIMUM_CHARGE_SECONDS } from "../../contract/billing.ts";
 import type { NarrationProblem, NarrationState, StoredPlan } from "../state/narration-state.ts";
 import { partRequest, type VerifiedPart } from "../state/part-request.ts";
-import { lateCues } from "../timeline/late-cues.ts";
+import { findLateCueProblems } from "../timeline/late-cues.ts";
 
 /**
  * Tolerated difference between two lengths. A tolerance is needed, because encoders add some silence and the service
@@ -49,7 +49,7 @@ function cutProblem(seconds: number, pace: number, usualPace: number): string | 
  * @param joined where each of `parts` begins and ends in the file, in the order of `parts`
  * @param leads seconds of silence at the start of each part of a timeline
  */
-export function doubtfulParts(
+export function findDoubtfulParts(
   plan: StoredPlan,
   state: Pick<NarrationState, "retakes">,
   parts: readonly VerifiedPart[],
@@ -76,5 +76,5 @@ export function doubtfulParts(
     const leadSeconds = leads[at] ?? 0;
     return { index, leadSeconds, startSeconds: startSeconds + leadSeconds, endSeconds };
   });
-  return [...found, ...lateCues(plan, state, sounds)];
+  return [...found, ...findLateCueProblems(plan, state, sounds)];
 }

@@ -7,8 +7,8 @@ import type { Clock } from "../../clock.ts";
 import type { CaptionFiles } from "../../config/settings.ts";
 import { FILE_EXTENSIONS, type OutputFormat } from "../../contract/audio-format.ts";
 import { AudioError } from "../../errors.ts";
-import { automaticName, firstWords } from "../../files/automatic-name.ts";
-import { extendedName, givenName, numberedName } from "../../files/file-name.ts";
+import { automaticName, slugOfFirstWords } from "../../files/automatic-name.ts";
+import { appendToStem, givenName, numberedName } from "../../files/file-name.ts";
 import { LAST_NUMBER } from "../../files/next-name.ts";
 import type { OutputFolder } from "../../files/output-folder.ts";
 import { planReplacement } from "../../files/plan-replacement.ts";
@@ -28,7 +28,7 @@ import type { VerifiedPart } from "../state/part-request.ts";
 import { shortenExcerpt } from "../text/blocks.ts";
 import { chapterPosition } from "../text/chapters/chapter-number.ts";
 import type { CompanionRequest } from "./companions.ts";
-import { doubtfulParts } from "./doubtful-parts.ts";
+import { findDoubtfulParts } from "./doubtful-parts.ts";
 
 export interface PlannedFile {
   /** Index of the file's section; `null` for a file of the whole narration. */
@@ -66,7 +66,7 @@ const INCOMPLETE = " (incomplete)";
 export function plannedFiles(plan: StoredPlan): PlannedFile[] {
   const partIndexes = plan.parts.map((_, index) => index);
   // Treat a single chapter as the whole narration, so that its title is not repeated.
-  const isOne = plan.files === "one" || (plan.files === "chapters" && plan.sections.length === 1);
+  const isOne = plan.fileLayout === "one" || (plan.fileLayout === "chapters" && plan.sections.length === 1);
   if (isOne) return [{ section: null, partIndexes }];
   const bySection = Map.groupBy(partIndexes, (index) => plan.parts[index]?.section);
   return plan.sections.flatMap((_, section) => {
@@ -99,20 +99,20 @@ export function createFileJoiner(deps: JoinDeps): FileJoiner {
   return {
     async join(request) {
       const { state, file, isWhole } = request;
-      const madeFrom = computeFingerprint(request, captionFiles);
+      const inputFingerprint = computeFingerprint(request, captionFiles);
       const before = state.files.find(({ section }) => section === file.section);
       if (before !== undefined && (await isIntact(before, folder.root))) {
         // An incomplete file never replaces a complete one.
         if (!isWhole && !before.isIncomplete) return before;
-        const isToRename = state.mayReplace && before.takenName !== null;
-        const isSame = before.madeFrom === madeFrom && !isToRename;
+        const isToRename = state.mayReplace && before.conflictingName !== null;
+        const isSame = before.inputFingerprint === inputFingerprint && !isToRename;
         if (isSame && (await changedCompanions(before, folder.root)).length === 0) return before;
       }
       // Remove the old incomplete file. The new file contains all parts of the old one, and takes its name.
       if (before?.isIncomplete === true && !isWhole) await removeFile(before, folder.root);
-      const joinedFile = { ...(await joinParts(deps, request)), madeFrom };
+      const joinedFile = { ...(await joinParts(deps, request)), inputFingerprint };
       const isElsewhere = before !== undefined && before.path !== joinedFile.path;
-      const isRenamed = isElsewhere && before.sha256 === joinedFile.sha256 && before.takenName !== null;
+      const isRenamed = isElsewhere && before.sha256 === joinedFile.sha256 && before.conflictingName !== null;
       if (before?.isIncomplete === true || (state.mayReplace && isRenamed))
         await removeFile(before, folder.root);
       return joinedFile;
@@ -206,7 +206,7 @@ export async function checkRoomForNames(folder: OutputFolder, narration: FileOwn
   const longest = names.reduce((one, other) =>
     Buffer.byteLength(other) > Buffer.byteLength(one) ? other : one,
   );
-  const companion = extendedName(longest, `-${LAST_NUMBER}.chapters`, ".json");
+  const companion = appendToStem(longest, `-${LAST_NUMBER}.chapters`, ".json");
   try {
     await folder.ensureExists();
     await precheckFileName(folder, numberedName(companion, LAST_NUMBER));
@@ -235,24 +235,25 @@ function buildFileName({
   const format = formatOfPlan(plan);
   const ending = isWhole ? "" : INCOMPLETE;
   const rowName = file.section === null ? undefined : plan.sections[file.section]?.fileName;
-  if (rowName !== undefined) return extendedName(givenName(rowName, format), ending);
+  if (rowName !== undefined) return appendToStem(givenName(rowName, format), ending);
   const name = givenName(stemOf(narrationId, plan, state), format);
-  if (file.section === null) return extendedName(name, ending);
+  if (file.section === null) return appendToStem(name, ending);
   const digits = Math.max(2, `${plan.sections.length}`.length);
   const number =
-    `${plan.files === "rows" ? file.section + 1 : chapterPosition(plan.sections, file.section)}`.padStart(
+    `${plan.fileLayout === "rows" ? file.section + 1 : chapterPosition(plan.sections, file.section)}`.padStart(
       digits,
       "0",
     );
-  const words = `${number}-${firstWords(chapterTitle(plan, file.section))}`;
+  const words = `${number}-${slugOfFirstWords(chapterTitle(plan, file.section))}`;
   // Leave the narration's id out of the names of rows. After a change of one row, the other rows then keep their files.
-  if (plan.files === "rows" && state.fileName === null) return `${words}${ending}${FILE_EXTENSIONS[format]}`;
-  return extendedName(name, `-${words}${ending}`);
+  if (plan.fileLayout === "rows" && state.fileName === null)
+    return `${words}${ending}${FILE_EXTENSIONS[format]}`;
+  return appendToStem(name, `-${words}${ending}`);
 }
 
 /** Returns the title of a section. For a row of a sheet, returns its first words. */
 function chapterTitle(plan: StoredPlan, section: number): string {
-  if (plan.files !== "rows") return plan.sections[section]?.title ?? plan.title;
+  if (plan.fileLayout !== "rows") return plan.sections[section]?.title ?? plan.title;
   return shortenExcerpt(plan.parts.find((part) => part.section === section)?.text ?? "");
 }
 
@@ -274,12 +275,12 @@ async function replacedFile(
 async function joinParts(
   deps: JoinDeps,
   fileRequest: FileJoinRequest,
-): Promise<Omit<NarrationFile, "madeFrom">> {
+): Promise<Omit<NarrationFile, "inputFingerprint">> {
   const { folder, clock, captionFiles } = deps;
   const { plan, file, parts, isWhole, signal } = fileRequest;
   const format = formatOfPlan(plan);
   const name = buildFileName(fileRequest);
-  const hasCompanions = plan.files !== "rows";
+  const hasCompanions = plan.fileLayout !== "rows";
   const chapter = file.section === null ? null : chapterTitle(plan, file.section);
   const title = chapter ?? plan.title;
   const chapters = chapter === null ? chapterMarks(plan, parts) : [];
@@ -344,10 +345,10 @@ async function joinParts(
     section: file.section,
     chapter,
     durationSeconds: joined.durationSeconds,
-    takenName: basename(savedFile.path) === name ? null : name,
+    conflictingName: basename(savedFile.path) === name ? null : name,
     isIncomplete: !isWhole,
     missingParts: file.partIndexes.filter((index) => !joinedIndexes.has(index)),
-    doubtfulParts: doubtfulParts(plan, fileRequest.state, parts, joined, leads),
+    doubtfulParts: findDoubtfulParts(plan, fileRequest.state, parts, joined, leads),
   };
 }
 
@@ -356,8 +357,8 @@ async function joinParts(
  * not an album.
  */
 function albumTags(plan: StoredPlan, { section }: PlannedFile): TextTags {
-  const { files, title, wholeTitle = title, sections } = plan;
-  if (files !== "chapters" || section === null) return {};
+  const { fileLayout, title, wholeTitle = title, sections } = plan;
+  if (fileLayout !== "chapters" || section === null) return {};
   return { album: wholeTitle, track: `${section + 1}/${sections.length}` };
 }
 

@@ -14,7 +14,7 @@ import { asRemarkOnWholeText } from "./skipped-remarks.ts";
  * @throws AudioError `invalid_request` for a sheet, a chapter that does not exist, or chapters with nothing to speak
  */
 export function chosenPlan(plan: StoredPlan, wanted: string): StoredPlan {
-  if (plan.files === "rows") {
+  if (plan.fileLayout === "rows") {
     throw new AudioError("invalid_request", "A sheet has rows and no chapters. Nothing was sent.");
   }
   const sections = plan.sections.map(({ title, level = null }) => ({ title, level }));

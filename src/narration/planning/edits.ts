@@ -80,7 +80,7 @@ function applyEdit(texts: readonly string[], { quote, replacement }: Edit): stri
  */
 function spokenReplacement({ quote, replacement }: Edit, plan: StoredPlan): string {
   const isVerbatim =
-    plan.files === "rows" || plan.parts.some(({ startSeconds }) => startSeconds !== undefined);
+    plan.fileLayout === "rows" || plan.parts.some(({ startSeconds }) => startSeconds !== undefined);
   if (isVerbatim || replacement.trim() === "") return replacement;
   const words = readReplacement(replacement.trim());
   const label = /^\s*([^:：\n]{1,40})[:：]/.exec(replacement)?.[1]?.trim().toLowerCase();

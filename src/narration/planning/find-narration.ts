@@ -88,7 +88,7 @@ async function planSource(
  */
 async function nameOfEdit(repository: NarrationRepository, narrationId: string): Promise<string | null> {
   const { plan, state } = await repository.get(narrationId);
-  return plan.files === "rows" ? state.fileName : stemOf(narrationId, plan, state);
+  return plan.fileLayout === "rows" ? state.fileName : stemOf(narrationId, plan, state);
 }
 
 /**
@@ -96,7 +96,10 @@ async function nameOfEdit(repository: NarrationRepository, narrationId: string):
  *
  * @throws AudioError `invalid_request`, `not_found`, `store_unavailable`
  */
-export async function findNarration(deps: FindNarrationDeps, source: NarrateSource): Promise<FoundNarration> {
+export async function findOrPlanNarration(
+  deps: FindNarrationDeps,
+  source: NarrateSource,
+): Promise<FoundNarration> {
   const { repository, origin, clock, holdsSecret } = deps;
   if (source.kind === "narration") return await loadById(repository, source.narrationId);
   const plan = await planSource(repository, source);
@@ -122,16 +125,16 @@ export async function findNarration(deps: FindNarrationDeps, source: NarrateSour
 /**
  * Finds the narration of a call, and checks its file names before anything is sent.
  *
- * @throws AudioError as {@link findNarration} does, and `invalid_file_name`
+ * @throws AudioError as {@link findOrPlanNarration} does, and `invalid_file_name`
  */
-export async function findChecked(
+export async function findOrPlanCheckedNarration(
   deps: FindNarrationDeps,
   source: NarrateSource,
   { fileName, maxCredits }: NarrateChanges,
 ): Promise<FoundNarration> {
   if (fileName !== null) checkFileName(fileName);
   if (fileName !== null && deps.holdsSecret(fileName)) throw secretRefusedError("The file name holds");
-  const found = await findNarration(deps, source);
+  const found = await findOrPlanNarration(deps, source);
   const { state } = found;
   if (maxCredits !== null) {
     await checkRoomForNames(deps.folder, {

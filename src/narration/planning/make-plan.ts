@@ -9,7 +9,13 @@ import type { ReadText, SkippedList } from "../text/blocks.ts";
 import { withChapters } from "../text/chapters/chosen-chapters.ts";
 import { narrationTitle } from "../text/narration-title.ts";
 import { isSubtitles } from "../text/plain/time-codes.ts";
-import { MAX_PARTS, type NarrationPlan, type PlannedPart, type Speaker, type Voices } from "../text/plan.ts";
+import {
+  MAX_PARTS,
+  type NarrationPlan,
+  type PlannedPart,
+  type Speaker,
+  type SpeakersByName,
+} from "../text/plan.ts";
 import { planDocument, planNarration } from "../text/plan-narration.ts";
 import { planTimeline } from "../timeline/plan-timeline.ts";
 import { chosenRemark, edgesRemark, planRemarks, titleOfChosen } from "./plan-remarks.ts";
@@ -19,7 +25,7 @@ import { unusedSettingsRemark } from "./unused-settings.ts";
 
 export interface PlanOptions {
   readonly settings: NarrationSettings;
-  readonly voices: Voices;
+  readonly voices: SpeakersByName;
   readonly pronunciations?: readonly Pronunciation[];
   readonly pauseSeconds: number;
   /** Whether there is a pause of `pauseSeconds` after every paragraph. Such a plan has more parts, so it costs more. */
@@ -104,7 +110,7 @@ const voiceSettingsKey = ({ voice, speed, pitch, volume }: Speaker): string =>
   JSON.stringify([voice, speed, pitch, volume]);
 
 /** Finds the speaker of a part by its voice and settings. Returns no speaker if several speakers share them. */
-function speakerOf({ voice, settings }: PlannedPart, voices: Voices): Pick<StoredPart, "speaker"> {
+function speakerOf({ voice, settings }: PlannedPart, voices: SpeakersByName): Pick<StoredPart, "speaker"> {
   if (voice === undefined) return {};
   const sound = voiceSettingsKey({ ...settings, voice });
   const names = Object.entries(voices).flatMap(([name, given]) =>
@@ -186,7 +192,7 @@ export function makePlan(source: ProseText, options: PlanOptions): StoredPlan {
     version: 1,
     settings,
     pauseSeconds,
-    files,
+    fileLayout: files,
     title: titleOfChosen(title, plan),
     ...(plan.chosen === undefined ? {} : { wholeTitle: title }),
     ...(plan.author === undefined

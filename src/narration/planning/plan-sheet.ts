@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { FILE_EXTENSIONS, type OutputFormat } from "../../contract/audio-format.ts";
 import { MAXIMUM_CHARGE_SECONDS } from "../../contract/billing.ts";
-import { readArguments } from "../../contract/read-arguments.ts";
+import { coerceArguments } from "../../contract/coerce-arguments.ts";
 import { REQUEST_FIELDS } from "../../contract/request-fields.ts";
 import { MAX_PROMPT_CODE_POINTS } from "../../contract/service-limits.ts";
 import { withThousands } from "../../contract/thousands.ts";
@@ -85,7 +85,7 @@ function parseSettings({ number, cells }: SheetRow, options: PlanOptions, issues
     pitch: readNumber("pitch"),
     volume: readNumber("volume"),
   };
-  const parsed = rowSettings.safeParse(readArguments(ownSettings, rowSettings));
+  const parsed = rowSettings.safeParse(coerceArguments(ownSettings, rowSettings));
   if (parsed.success) return parsed.data;
   for (const { path, message } of parsed.error.issues) {
     const column = rowSettings.keyof().parse(path[0]);
@@ -266,7 +266,7 @@ export function planSheet(source: string, options: PlanOptions): StoredPlan {
     version: 1,
     settings,
     pauseSeconds,
-    files: "rows",
+    fileLayout: "rows",
     title: narrationTitle(plan).replaceAll(INVISIBLE_CHARACTERS, " ").trim(),
     sections: rows.map(({ cells, number }) => ({
       title: null,

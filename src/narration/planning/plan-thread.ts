@@ -10,7 +10,7 @@ import { planAnswerSchema } from "./plan-answer.ts";
  * Maximum time for planning. Five novels take 3 s, and the rest is a reserve for busy machines. The limit is below 20
  * s, because every call may take at least 20 s.
  */
-const LIMIT_MS = 15_000;
+const PLAN_TIMEOUT_MS = 15_000;
 const MEMORY_MIB = 1024;
 
 /**
@@ -85,7 +85,10 @@ async function planAlone(source: InputText, options: PlanOptions): Promise<Store
   let timer: NodeJS.Timeout | undefined;
   try {
     const answer = await new Promise<unknown>((resolve, reject) => {
-      timer = setTimeout(() => reject(tooMuchError(`took longer than ${LIMIT_MS / 1000} s`)), LIMIT_MS);
+      timer = setTimeout(
+        () => reject(tooMuchError(`took longer than ${PLAN_TIMEOUT_MS / 1000} s`)),
+        PLAN_TIMEOUT_MS,
+      );
       worker.on("message", resolve);
       worker.on("error", (error) => {
         const isMemory = codeOf(error) === "ERR_WORKER_OUT_OF_MEMORY";

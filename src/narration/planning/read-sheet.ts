@@ -49,7 +49,7 @@ export function refusedSheetError(issue: string, remedy = ROW_NUMBERS_REMEDY): A
  * Parses a text into rows of cells. Stray quotation marks count as text, because a line of dialogue often begins with
  * one.
  */
-function parseRecords(text: string, separator: Separator, max: number): string[][] {
+function parseRows(text: string, separator: Separator, max: number): string[][] {
   try {
     return parse(text, {
       delimiter: separator,
@@ -79,7 +79,7 @@ const normaliseName = (cell: string): string => cell.trim().toLowerCase();
  */
 function detectSeparator(text: string): Separator | null {
   const headers = SEPARATORS.map((separator) => {
-    const [header = []] = parseRecords(text, separator, 1);
+    const [header = []] = parseRows(text, separator, 1);
     return { separator, names: header.map(normaliseName) };
   });
   const [widest] = headers.toSorted((one, other) => other.names.length - one.names.length);
@@ -104,7 +104,7 @@ const isFilled = (cells: readonly string[]): boolean => cells.some((cell) => cel
  */
 export function readSheet(text: string): Sheet {
   const separator = detectSeparator(text);
-  const [header = [], ...records] = parseRecords(text, separator ?? "\t", MAX_LINES + 1);
+  const [header = [], ...records] = parseRows(text, separator ?? "\t", MAX_LINES + 1);
   if (records.length >= MAX_LINES) {
     throw refusedSheetError(
       `has ${withThousands(MAX_LINES)} rows or more; at most ${withThousands(MAX_ROWS)} are taken`,

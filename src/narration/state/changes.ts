@@ -10,7 +10,7 @@ export interface NarrateChanges {
   readonly stop: boolean;
   readonly retakes: readonly Retake[];
   /** Whether failed parts are left out; `null` keeps the earlier choice. */
-  readonly skipsFailed: boolean | null;
+  readonly shouldSkipFailed: boolean | null;
   /**
    * Whether the narration's files may replace files of the same names that this server has saved. The next call does
    * not keep this choice.
@@ -29,7 +29,7 @@ export function withRequest(
 ): NarrationState {
   return withResume({
     ...applyRetakes(before, plan, changes.retakes),
-    skipsFailed: changes.skipsFailed ?? before.skipsFailed,
+    shouldSkipFailed: changes.shouldSkipFailed ?? before.shouldSkipFailed,
     mayReplace: changes.mayReplace,
     fileName: changes.fileName ?? before.fileName,
     maxCredits: changes.maxCredits ?? before.maxCredits,
@@ -63,7 +63,8 @@ export function previewState(
 
 /** Whether a call wants other files than the existing ones. */
 export function choosesOtherFiles(state: NarrationState, changes: NarrateChanges, plan: StoredPlan): boolean {
-  const isToRename = changes.mayReplace && state.files.some(({ takenName }) => takenName !== null);
+  const isToRename =
+    changes.mayReplace && state.files.some(({ conflictingName }) => conflictingName !== null);
   return (
     isToRename ||
     hasChangedChoice(state, { ...withRequest(state, changes, plan), startCount: state.startCount })
@@ -75,7 +76,7 @@ export function choosesOtherFiles(state: NarrationState, changes: NarrateChanges
  * another choice for failed parts, and a request to continue.
  */
 export function hasChangedChoice(seen: NarrationState, now: NarrationState): boolean {
-  const choice = ({ retakes, skipsFailed, fileName, startCount }: NarrationState): string =>
-    JSON.stringify([retakes, skipsFailed, fileName, startCount]);
+  const choice = ({ retakes, shouldSkipFailed, fileName, startCount }: NarrationState): string =>
+    JSON.stringify([retakes, shouldSkipFailed, fileName, startCount]);
   return choice(seen) !== choice(now);
 }

@@ -18,7 +18,7 @@ const CANCELLED = {
  * Returns the open call handle of the draft's API key. All callers with that key share this call handle while the
  * narration runs. If the key has no open call handle, returns a new one.
  */
-export function openCallHandle(open: readonly CallHandle[], draft: CallHandleDraft): CallHandle {
+export function reuseOrCreateCallHandle(open: readonly CallHandle[], draft: CallHandleDraft): CallHandle {
   const shared = open.find((handle) => isCallHandleWanted(handle) && handle.keyId === draft.keyId);
   if (shared !== undefined) return shared;
   const saveOptions = { fileName: null, mayReplace: false, replayed: false };

@@ -27,7 +27,7 @@ export function deriveNarrationId(origin: string, plan: StoredPlan): string {
   const add = (text: string): void => void hash.update(`${Buffer.byteLength(text)}:`).update(text);
   add(origin);
   add(`${PLAN_VERSION}`);
-  add(plan.files);
+  add(plan.fileLayout);
   for (const part of plan.parts) {
     add(canonicalizeInput(partInput(plan, part)));
     add(`${part.pauseAfterSeconds} ${part.section}`);

@@ -185,7 +185,7 @@ export class NarrationRepository {
   async #plan(narrationId: string): Promise<StoredPlan> {
     const cachedPlan = this.#plans.get(narrationId);
     if (cachedPlan !== undefined) return cachedPlan;
-    const text = await this.#store.plan(narrationId);
+    const text = await this.#store.getPlan(narrationId);
     if (text === undefined) throw unknownNarrationError(narrationId);
     const plan = parseStored(storedPlanSchema, text, narrationId);
     const [oldest] = this.#plans.keys();

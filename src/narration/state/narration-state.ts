@@ -54,7 +54,7 @@ export const storedPlanSchema = z.object({
   /** Seconds of silence after a part that ends a paragraph. */
   pauseSeconds: z.number().nonnegative(),
   /** What becomes a file: the whole narration, each chapter, or each row of a sheet. */
-  files: z.enum(["one", "chapters", "rows"]),
+  fileLayout: z.enum(["one", "chapters", "rows"]),
   /** The title: the first heading, or the first words. */
   title: z.string(),
   /** Title of the whole text, if the plan contains only some of its chapters. */
@@ -122,9 +122,9 @@ const narrationFileSchema = z.object({
    * The requested name if another file already had it, so that this file got a name with a number; `null` if the file
    * has the requested name.
    */
-  takenName: z.string().nullable(),
+  conflictingName: z.string().nullable(),
   /** A hash of the parts, pauses and name that the file was made from. */
-  madeFrom: z.string(),
+  inputFingerprint: z.string(),
   /** Whether the file was joined before all its parts were saved. */
   isIncomplete: z.boolean(),
   /** Indexes of parts that the file lacks. */
@@ -147,7 +147,7 @@ const figuresSchema = z.object({
     max: amount.nullable(),
     suggestedMax: amount,
     /** The likely charge of running tasks. */
-    toCome: amount,
+    pendingCharge: amount,
   }),
   seconds: z.object({
     /** Estimated seconds of audio. */
@@ -157,7 +157,7 @@ const figuresSchema = z.object({
     left: amount.nullable(),
   }),
   /** Number of parts with another take than the first, or with their own speed. */
-  otherTakes: count,
+  retakenParts: count,
 });
 export type NarrationFigures = Readonly<z.infer<typeof figuresSchema>>;
 
@@ -210,7 +210,7 @@ export const narrationStateSchema = z.object({
    * cancelled.
    */
   callerProcesses: z.array(z.string()).default([]),
-  skipsFailed: z.boolean(),
+  shouldSkipFailed: z.boolean(),
   /**
    * Whether the latest call allows the narration's files to replace files of the same names. Only unchanged files that
    * this server has saved are replaced.
@@ -233,8 +233,8 @@ export const narrationStateSchema = z.object({
    * When the narration last began to run. The time that the missing parts will take is estimated from this time and
    * from `savedAtBegin`, the number of parts that were saved before it.
    */
-  begunAtMs: z.number().nullable(),
-  savedAtBegin: z.int().nonnegative(),
+  startedAtMs: z.number().nullable(),
+  savedPartsAtStart: z.int().nonnegative(),
   /** When the latest part was saved; `null` if no part has been saved since the narration last began to run. */
   lastSavedAtMs: z.number().nullable().default(null),
 });
@@ -250,7 +250,7 @@ export const newState = (
   retakes: [],
   startCount: 0,
   callerProcesses: [],
-  skipsFailed: false,
+  shouldSkipFailed: false,
   mayReplace: false,
   fileName: null,
   problems: [],
@@ -261,8 +261,8 @@ export const newState = (
   totalParts: parts.length,
   savedParts: 0,
   createdAtMs,
-  begunAtMs: null,
-  savedAtBegin: 0,
+  startedAtMs: null,
+  savedPartsAtStart: 0,
   lastSavedAtMs: null,
 });
 

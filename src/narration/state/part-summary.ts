@@ -21,9 +21,9 @@ export interface PartSummary {
   /** The charge, plus the likely charge of the missing parts. Equal parts count once, because they are one task. */
   readonly estimatedCredits: number;
   /** The likely charge of running tasks. */
-  readonly toComeCredits: number;
+  readonly pendingChargeCredits: number;
   /** Reservations of running tasks that no part needs now, because another take was chosen. */
-  readonly strayCredits: number;
+  readonly unneededReservedCredits: number;
   /** Number of tasks still to be created. */
   readonly missingTasks: number;
   readonly estimatedSeconds: number;
@@ -111,8 +111,8 @@ export async function summarizeParts(
     estimatedSeconds: 0,
     savedSeconds: 0,
     missingTasks: 0,
-    toComeCredits: 0,
-    strayCredits: bill.reservedCredits,
+    pendingChargeCredits: 0,
+    unneededReservedCredits: bill.reservedCredits,
   };
   const estimates: PartEstimate[] = [];
   plan.parts.forEach((part, index) => {
@@ -137,14 +137,14 @@ export async function summarizeParts(
       !bill.chargedByWork.has(workLookupKey(record.workId))
     )
       return;
-    partSummary.toComeCredits += credits;
-    partSummary.strayCredits -= RESERVED_CREDITS;
+    partSummary.pendingChargeCredits += credits;
+    partSummary.unneededReservedCredits -= RESERVED_CREDITS;
   });
   return {
     ...partSummary,
     estimatedCredits: Math.round(partSummary.estimatedCredits),
-    toComeCredits: Math.round(partSummary.toComeCredits),
-    strayCredits: Math.max(0, partSummary.strayCredits),
+    pendingChargeCredits: Math.round(partSummary.pendingChargeCredits),
+    unneededReservedCredits: Math.max(0, partSummary.unneededReservedCredits),
     statuses,
     records,
     estimates,

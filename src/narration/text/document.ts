@@ -12,9 +12,9 @@ export type RunBreak = "speaker" | "rule" | "heading";
 /** Paragraphs of one section and one voice, with only the usual pause between them. */
 export interface ParagraphRun {
   readonly section: number;
-  readonly voice: Speaker | null;
+  readonly speaker: Speaker | null;
   /** Why a new run begins here; ignored for the first run. */
-  readonly edge: RunBreak;
+  readonly breakBefore: RunBreak;
   /** Silence that the text requests before this run; `null` for the usual silence. */
   readonly pauseSeconds: number | null;
   readonly paragraphs: readonly string[];
@@ -49,7 +49,7 @@ class Builder {
   readonly sections: PlannedSection[] = [];
   readonly runs: OpenParagraphRun[] = [];
   /** Level of the last heading if no paragraph has followed it; otherwise 0. */
-  #bareHeading = 0;
+  #openHeadingLevel = 0;
   /** Whether a thematic break stands between the last paragraph and the next. */
   #hasRule = false;
   /** Silence that the text asked for since the last paragraph. */
@@ -59,7 +59,7 @@ class Builder {
     const section = this.sections.at(-1);
     // If a heading directly follows a higher heading, as `CHAPTER I` follows `BOOK I`, join the two. A separate higher
     // heading would become a part of the narration that lasts one second.
-    const isBelow = this.#bareHeading > 0 && level > this.#bareHeading;
+    const isBelow = this.#openHeadingLevel > 0 && level > this.#openHeadingLevel;
     if (isBelow && this.#pauseSeconds === null && section !== undefined) {
       this.sections.push({ title: joinTitles(section.title ?? "", onOneLine(text)), level: section.level });
       this.sections.splice(-2, 1);
@@ -68,7 +68,7 @@ class Builder {
       this.sections.push({ title: onOneLine(text), level });
       this.#open(null, "heading", text);
     }
-    this.#bareHeading = level;
+    this.#openHeadingLevel = level;
     this.#hasRule = false;
   }
 
@@ -76,9 +76,9 @@ class Builder {
     if (this.sections.length === 0) this.sections.push({ title: null, level: null });
     const run = this.runs.at(-1);
     if (run === undefined || this.#hasRule) this.#open(voice, "rule", text);
-    else if (run.voice !== voice || this.#pauseSeconds !== null) this.#open(voice, "speaker", text);
+    else if (run.speaker !== voice || this.#pauseSeconds !== null) this.#open(voice, "speaker", text);
     else run.paragraphs.push(text);
-    this.#bareHeading = 0;
+    this.#openHeadingLevel = 0;
     this.#hasRule = false;
   }
 
@@ -99,7 +99,13 @@ class Builder {
     }
     const pauseSeconds = this.#pauseSeconds;
     this.#pauseSeconds = null;
-    this.runs.push({ section: this.sections.length - 1, voice, edge, pauseSeconds, paragraphs: [text] });
+    this.runs.push({
+      section: this.sections.length - 1,
+      speaker: voice,
+      breakBefore: edge,
+      pauseSeconds,
+      paragraphs: [text],
+    });
   }
 }
 
@@ -120,7 +126,7 @@ export function buildDocument(
   let current: Speaker | null = null;
   /** The speaker of the last paragraph. */
   let last: Speaker | null = null;
-  speakers.survey(blocks.flatMap((block) => (block.kind === "paragraph" ? [block.text] : [])));
+  speakers.collectLabels(blocks.flatMap((block) => (block.kind === "paragraph" ? [block.text] : [])));
   for (const block of blocks) {
     if (block.kind === "rule") {
       builder.rule();
@@ -134,11 +140,11 @@ export function buildDocument(
     const turns = isHeading
       ? [{ speaker: null, text: block.text, isLabelled: true }]
       : speakers.turns(block.text, skipped);
-    for (const { speaker: voice, text, isLabelled } of turns) {
+    for (const { speaker, text, isLabelled } of turns) {
       const flowing = flowParagraph(text.replaceAll(ITALIC_MARK, ""));
-      if (isLabelled) current = voice;
+      if (isLabelled) current = speaker;
       if (flowing === "") {
-        announced = voice;
+        announced = speaker;
         continue;
       }
       if (!hasWords(flowing)) {
@@ -147,7 +153,7 @@ export function buildDocument(
       } else if (block.kind === "heading") builder.heading(block.level, flowing);
       else {
         const isContinued = block.kind === "paragraph" && block.continues === true && !isLabelled;
-        last = voice ?? announced ?? (isContinued ? last : speakers.turnsContinue ? current : null);
+        last = speaker ?? announced ?? (isContinued ? last : speakers.turnsContinue ? current : null);
         builder.paragraph(last, flowing);
       }
       announced = null;

@@ -128,10 +128,10 @@ export function readReplacement(text: string): string | null {
  * Puts each paragraph into a group of its own, so that silence can follow it. A heading shares a group with the
  * paragraph below it, because the voice pauses after a heading anyway.
  */
-function paragraphsApart({ edge, paragraphs }: ParagraphRun): readonly (readonly string[])[] {
+function paragraphsApart({ breakBefore, paragraphs }: ParagraphRun): readonly (readonly string[])[] {
   const [first = "", second, ...others] = paragraphs;
   if (second === undefined) return [[first]];
-  const head = edge === "heading" ? [[first, second]] : [[first], [second]];
+  const head = breakBefore === "heading" ? [[first, second]] : [[first], [second]];
   return [...head, ...others.map((paragraph) => [paragraph])];
 }
 
@@ -143,11 +143,11 @@ function planParts(
   const parts: PlannedPart[] = [];
   for (const [index, run] of runs.entries()) {
     const next = runs[index + 1];
-    const usualPause = next === undefined ? 0 : pauseAt(next.edge, pauseSeconds);
+    const usualPause = next === undefined ? 0 : pauseAt(next.breakBefore, pauseSeconds);
     const pauseAfterRun = next?.pauseSeconds ?? usualPause;
-    const { voice, speed = usualSpeed, pitch, volume } = run.voice ?? {};
+    const { voice, speed = usualSpeed, pitch, volume } = run.speaker ?? {};
     const settings = {
-      ...(run.voice?.speed === undefined ? {} : { speed }),
+      ...(run.speaker?.speed === undefined ? {} : { speed }),
       ...(pitch === undefined ? {} : { pitch }),
       ...(volume === undefined ? {} : { volume }),
     };

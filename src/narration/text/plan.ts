@@ -18,7 +18,7 @@ export const DEFAULT_PAUSE_SECONDS = 0.6;
 export const MAX_PARTS = 20_000;
 
 /** Speakers by name. If a speaker has only a voice id, all settings come from the narration. */
-export type Voices = Readonly<Record<string, VoiceId | Speaker>>;
+export type SpeakersByName = Readonly<Record<string, VoiceId | Speaker>>;
 
 /** A speaker with a voice and settings of their own. */
 export interface Speaker {
@@ -41,7 +41,7 @@ export interface PlanRequest {
   /** Whether each paragraph becomes a part of its own, so that silence can follow it. */
   readonly keepsPauses?: boolean | undefined;
   /** Speakers of lines that begin with a name and a colon. */
-  readonly voices?: Voices | undefined;
+  readonly voices?: SpeakersByName | undefined;
 }
 
 /** The text from one heading to the next. Text before the first heading is a section without a heading. */

@@ -7,7 +7,7 @@ import type { PartOperations } from "../../generation/use-cases/generate-part.ts
 import type { NarrationProblem, NarrationState, StoredPlan } from "../state/narration-state.ts";
 import { partRequest } from "../state/part-request.ts";
 import type { PartSummary } from "../state/part-summary.ts";
-import { lateRemarks, overruns, type TimedPart } from "./lateness.ts";
+import { findOverruns, lateRemarks, type TimedPart } from "./lateness.ts";
 
 type RetakesState = Pick<NarrationState, "retakes">;
 
@@ -29,7 +29,7 @@ function timedPart(plan: StoredPlan, state: RetakesState, index: number, lengthS
  * Estimates how late the cues of a plan will be. Uses the known lengths of paid parts. If the speed of a paid part
  * changes, computes the new length from the known length.
  */
-export async function likelyLate(
+export async function estimateLateRemarks(
   partOperations: Pick<PartOperations, "find">,
   plan: StoredPlan,
   state: RetakesState,
@@ -48,7 +48,7 @@ export async function likelyLate(
 }
 
 /** The measured time span of a part in a file. */
-export interface HeardPart extends Span {
+export interface MeasuredPart extends Span {
   /** Index of the part in the plan. */
   readonly index: number;
   /** Silence at the beginning of the part. */
@@ -60,17 +60,17 @@ export interface HeardPart extends Span {
  *
  * @param heard the parts in order
  */
-export function lateCues(
+export function findLateCueProblems(
   plan: StoredPlan,
   state: RetakesState,
-  heard: readonly HeardPart[],
+  heard: readonly MeasuredPart[],
 ): NarrationProblem[] {
   if (!isTimeline(plan)) return [];
   const timed = heard.map(({ index, leadSeconds, startSeconds, endSeconds }) => ({
     ...timedPart(plan, state, index, endSeconds - startSeconds),
     leadSeconds,
   }));
-  const found = overruns(
+  const found = findOverruns(
     timed,
     heard.map(({ startSeconds }) => startSeconds),
   );

@@ -42,17 +42,17 @@ interface CueGroup {
 }
 
 function groupByCue(parts: readonly TimedPart[]): CueGroup[] {
-  const slots: CueGroup[] = [];
+  const groups: CueGroup[] = [];
   for (const [index, { startSeconds, cue = `${index + 1}`, lengthSeconds }] of parts.entries()) {
-    const last = slots.at(-1);
+    const last = groups.at(-1);
     if (startSeconds !== undefined || last === undefined) {
-      slots.push({ first: index, part: index, startSeconds: startSeconds ?? 0, cue, lengthSeconds });
+      groups.push({ first: index, part: index, startSeconds: startSeconds ?? 0, cue, lengthSeconds });
       continue;
     }
     last.lengthSeconds += lengthSeconds;
     if (lengthSeconds > (parts[last.part]?.lengthSeconds ?? 0)) last.part = index;
   }
-  return slots;
+  return groups;
 }
 
 /**
@@ -62,7 +62,7 @@ function groupByCue(parts: readonly TimedPart[]): CueGroup[] {
  * @param parts in the order of the timeline
  * @param begins measured start of each part; if absent, the starts are computed from the lengths
  */
-export function overruns(parts: readonly TimedPart[], begins?: readonly number[]): Overrun[] {
+export function findOverruns(parts: readonly TimedPart[], begins?: readonly number[]): Overrun[] {
   const found: Array<{ -readonly [Key in keyof Overrun]: Overrun[Key] }> = [];
   const slots = groupByCue(parts);
   let end = 0;
@@ -102,7 +102,7 @@ const PLAN_SHOWN = 5;
 
 /** Returns a remark on the parts that are estimated to run into the next cue; empty if there are none. */
 export function lateRemarks(parts: readonly TimedPart[]): string[] {
-  const lateCues = overruns(parts);
+  const lateCues = findOverruns(parts);
   if (lateCues.length === 0) return [];
   const cueOf = (part: number): string =>
     parts.slice(0, part + 1).findLast(({ cue }) => cue !== undefined)?.cue ?? `${part + 1}`;

@@ -15,7 +15,7 @@ import {
   PLAN_VERSION,
   type PlannedPart,
   type Speaker,
-  type Voices,
+  type SpeakersByName,
 } from "../text/plan.ts";
 import { checkText } from "../text/plan-narration.ts";
 import { SpeakerLabels } from "../text/speakers/speaker-labels.ts";
@@ -27,7 +27,7 @@ export interface TimelineRequest {
   /** The extension of the file; `null` for a pasted text. */
   readonly kind: "srt" | "vtt" | null;
   readonly speed: number;
-  readonly voices: Voices;
+  readonly voices: SpeakersByName;
 }
 
 export interface TimelinePlan {
@@ -63,7 +63,7 @@ interface Utterance {
 interface Sentence {
   readonly cue: Cue;
   readonly isFirst: boolean;
-  readonly voice: Speaker | null;
+  readonly speaker: Speaker | null;
   text: string;
   endSeconds: number;
 }
@@ -105,7 +105,7 @@ export function planTimeline({ text, kind, speed, voices }: TimelineRequest): Ti
   } as const;
   const endSeconds = sentences.reduce((end, sentence) => Math.max(end, sentence.endSeconds), 0);
   const remarks = [
-    `Subtitles: ${cuesFile.cues.length} ${cuesFile.cues.length === 1 ? "cue" : "cues"} in ${parts.length} ${parts.length === 1 ? "part" : "parts"}, each at the time of its first cue, on a timeline of ${clock(endSeconds)}.`,
+    `Subtitles: ${cuesFile.cues.length} ${cuesFile.cues.length === 1 ? "cue" : "cues"} in ${parts.length} ${parts.length === 1 ? "part" : "parts"}, each at the time of its first cue, on a timeline of ${formatTimestamp(endSeconds)}.`,
     ...(kind === null || kind === cuesFile.kind
       ? []
       : [
@@ -124,7 +124,7 @@ export function planTimeline({ text, kind, speed, voices }: TimelineRequest): Ti
 }
 
 /** Formats a time such as "0:01:14". */
-function clock(seconds: number): string {
+function formatTimestamp(seconds: number): string {
   const pad = (value: number): string => `${Math.floor(value % 60)}`.padStart(2, "0");
   return `${Math.floor(seconds / 3600)}:${pad(seconds / 60)}:${pad(seconds)}`;
 }
@@ -153,7 +153,7 @@ function unknownRemark(unknown: ReadonlyMap<string, number>): string[] {
 }
 
 interface Reading {
-  readonly voices: Voices;
+  readonly voices: SpeakersByName;
   readonly speakers: SpeakerLabels;
   /** Speaker names that `voices` does not contain, each with its number of cues. */
   readonly unknown: Map<string, number>;
@@ -171,7 +171,7 @@ function buildUtterances(cues: readonly Cue[], { voices, speakers, unknown, skip
     }),
     skipped,
   );
-  speakers.survey(words.flatMap((said) => said.map(({ text }) => text)));
+  speakers.collectLabels(words.flatMap((said) => said.map(({ text }) => text)));
   const utterances: Utterance[] = [];
   let current: Speaker | null = null;
   for (const [index, cue] of cues.entries()) {
@@ -230,19 +230,19 @@ function withoutRepeats(words: readonly CueWords[][], skipped: SkippedList): rea
 
 function sentencesIn(utterances: readonly Utterance[], hasMarks: boolean): Sentence[] {
   const sentences: Sentence[] = [];
-  for (const { cue, isFirst, voice, mayContinue: mayGoOn, text } of utterances) {
+  for (const { cue, isFirst, voice, mayContinue, text } of utterances) {
     const last = sentences.at(-1);
-    if (last !== undefined && !isFirst && last.voice === voice) {
+    if (last !== undefined && !isFirst && last.speaker === voice) {
       last.text = `${last.text}\n${text}`;
       continue;
     }
-    const isSameVoice = last?.voice === voice || mayGoOn;
+    const isSameVoice = last?.speaker === voice || mayContinue;
     if (last !== undefined && isFirst && hasMarks && isSameVoice && continuesSentence(last, cue, text)) {
       last.text = flowParagraph(`${last.text.replaceAll("\n", HARD_BREAK)}\n${text}`);
       last.endSeconds = Math.max(last.endSeconds, cue.endSeconds);
       continue;
     }
-    sentences.push({ cue, isFirst, voice, text, endSeconds: cue.endSeconds });
+    sentences.push({ cue, isFirst, speaker: voice, text, endSeconds: cue.endSeconds });
   }
   return sentences;
 }
@@ -256,7 +256,7 @@ function continuesSentence(last: Sentence, cue: Cue, text: string): boolean {
 /**
  * Builds the parts of a sentence: several parts if the text is too long for one task. Only the first part has a time.
  */
-function buildParts({ cue, isFirst, voice: speaker, text }: Sentence, usualSpeed: number): PlannedPart[] {
+function buildParts({ cue, isFirst, speaker, text }: Sentence, usualSpeed: number): PlannedPart[] {
   const { voice, speed = usualSpeed, pitch, volume } = speaker ?? {};
   const settings = {
     ...(speaker?.speed === undefined ? {} : { speed }),

@@ -117,8 +117,8 @@ function describeMissingFiles({ missingPaths }: NarrationView): string {
 
 /** Reports files that got a number because their name was taken. */
 function describeNumberedNames({ files, mayReplace }: NarrationView): string {
-  const takenNames = files.flatMap(({ takenName }) =>
-    takenName === null ? [] : [JSON.stringify(takenName)],
+  const takenNames = files.flatMap(({ conflictingName }) =>
+    conflictingName === null ? [] : [JSON.stringify(conflictingName)],
   );
   if (takenNames.length === 0) return "";
   const names = takenNames.slice(0, MAX_PROBLEMS).join(", ");
@@ -144,7 +144,7 @@ function describeComingCosts({ credits }: NarrationView): string[] {
   if (tasks === 0) return [];
   const are = tasks === 1 ? "1 part that is" : `${tasks} parts that are`;
   return [
-    `${are} already with the service will still be charged, about ${credits.toCome} credits, and saved.`,
+    `${are} already with the service will still be charged, about ${credits.pendingCharge} credits, and saved.`,
   ];
 }
 
@@ -166,7 +166,7 @@ function partNumbers(indexes: readonly number[], total: number): string {
 function describePlan(view: NarrationView): string {
   const { parts, credits, seconds } = view;
   const takes =
-    view.otherTakes === 0 ? "" : ` ${plural(view.otherTakes, "part")} in another take than the first.`;
+    view.retakenParts === 0 ? "" : ` ${plural(view.retakenParts, "part")} in another take than the first.`;
   if (credits.charged > 0) {
     const toCome = credits.estimate - credits.charged;
     return `A plan: ${plural(parts.total - parts.saved, "part")} to be made for about ${toCome} credits, beside the ${credits.charged} charged for it so far; max_credits counts both.${takes} Nothing was sent or charged.`;
@@ -334,8 +334,8 @@ export function narrationNextStep(view: NarrationView): string {
 
 const capital = (words: string): string => `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 
-const describeRepeats = ({ toRepeat }: NarrationView): string =>
-  toRepeat.length === 0 ? "" : `, with ${toRepeat.join(" and ")}`;
+const describeRepeats = ({ argumentsToRepeat }: NarrationView): string =>
+  argumentsToRepeat.length === 0 ? "" : `, with ${argumentsToRepeat.join(" and ")}`;
 
 function describeNextStep(view: NarrationView, call: string): string {
   switch (view.status) {

@@ -5,7 +5,7 @@ import { CREATES_PER_WINDOW, LIMIT_WINDOW_SECONDS } from "../../contract/service
 import { firstCodePoints } from "../../contract/unicode.ts";
 import { newestExisting } from "../../generation/use-cases/assign-files.ts";
 import { changedCompanions } from "../files/joined-files.ts";
-import { type ChapterSum, chapterSums } from "../planning/chapter-sums.ts";
+import { type ChapterEstimate, chapterSums } from "../planning/chapter-estimates.ts";
 import type { NarrationEntry, NarrationWithPlan } from "../state/narration-repository.ts";
 import {
   formatOfPlan,
@@ -26,7 +26,7 @@ export interface NarrationView extends NarrationFigures {
   /** Whether the text is a sheet, which may have a thousand files. */
   readonly isSheet: boolean;
   /** Estimated length and remaining price of each chapter of a plan; empty for a text with fewer than two chapters. */
-  readonly chapters: readonly ChapterSum[];
+  readonly chapters: readonly ChapterEstimate[];
   /** The saved files. A file of a sheet has the number of its row. */
   readonly files: ReadonlyArray<
     NarrationFile & { readonly mimeType: string; readonly row?: number | undefined }
@@ -41,7 +41,7 @@ export interface NarrationView extends NarrationFigures {
   /** True if the narration was already finished before this call and this call cost nothing. */
   readonly isRepeat: boolean;
   /** Arguments that the next call must repeat. This call had no `max_credits`, so it has stored nothing. */
-  readonly toRepeat: readonly string[];
+  readonly argumentsToRepeat: readonly string[];
   /** Whether the narration's files replace older files of the same names. */
   readonly mayReplace: boolean;
   /** Whether the call requests a retake without a take and without a speed. */
@@ -84,9 +84,9 @@ const MIN_SECONDS_PER_PART = LIMIT_WINDOW_SECONDS / CREATES_PER_WINDOW;
  * but at most to half.
  */
 export function secondsLeft(state: NarrationState, saved: number, nowMs: number): number {
-  const { begunAtMs, lastSavedAtMs, savedAtBegin, totalParts } = state;
-  const savedNow = saved - savedAtBegin;
-  const begun = begunAtMs ?? nowMs;
+  const { startedAtMs, lastSavedAtMs, savedPartsAtStart, totalParts } = state;
+  const savedNow = saved - savedPartsAtStart;
+  const begun = startedAtMs ?? nowMs;
   const pacedAt = lastSavedAtMs ?? begun;
   const isPaced = savedNow > 0 && pacedAt > begun;
   const pace = isPaced ? (pacedAt - begun) / 1000 / savedNow : MIN_SECONDS_PER_PART;
@@ -145,17 +145,17 @@ export function deriveFigures(
       // would lower the limit.
       suggestedMax: Math.max(
         suggestedMax(charged, partSummary.estimatedCredits - charged, partSummary.missingTasks) +
-          partSummary.strayCredits,
+          partSummary.unneededReservedCredits,
         narrationStatus(narration) === "stopped" ? (state.maxCredits ?? 0) : 0,
       ),
-      toCome: partSummary.toComeCredits,
+      pendingCharge: partSummary.pendingChargeCredits,
     },
     seconds: {
       estimate: Math.round(partSummary.estimatedSeconds),
       saved: Math.round(partSummary.savedSeconds),
       left: narrationStatus(narration) === "running" ? secondsLeft(state, savedParts, nowMs) : null,
     },
-    otherTakes: state.retakes.length,
+    retakenParts: state.retakes.length,
   };
 }
 
@@ -172,7 +172,7 @@ export function viewWith(narration: NarrationWithPlan, figures: NarrationFigures
     narrationId,
     status,
     title: state.title,
-    isSheet: plan.files === "rows",
+    isSheet: plan.fileLayout === "rows",
     chapters: [],
     ...figures,
     files: state.files.map((file) => ({
@@ -194,7 +194,7 @@ export function viewWith(narration: NarrationWithPlan, figures: NarrationFigures
     unspoken: state.unspoken,
     unjoinedParts: unjoinedParts(plan, state),
     isRepeat: false,
-    toRepeat: [],
+    argumentsToRepeat: [],
     mayReplace: state.mayReplace,
     hasUsualRetake: false,
     chargedByCall: null,

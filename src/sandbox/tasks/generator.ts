@@ -105,7 +105,7 @@ export class Generator {
   /** Renders a task's speech, or fails 60 minutes after the task's creation (docs/contract.md, Polling). */
   async #speakInTime(task: Task): ReturnType<SpeechEngine["speak"]> {
     const { clock, engine } = this.#options;
-    const remainingMs = task.createdMs + RECOVERY_WINDOW_SECONDS * 1000 - clock.wallMs();
+    const remainingMs = task.createdAtMs + RECOVERY_WINDOW_SECONDS * 1000 - clock.wallMs();
     const speaking = new AbortController();
     try {
       return await Promise.race([

@@ -68,7 +68,7 @@ export class TaskRegistry {
       input,
       draws,
       mustFail,
-      createdMs,
+      createdAtMs: createdMs,
       state: { status: "queued" },
     };
     reserve(draws);

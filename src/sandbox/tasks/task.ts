@@ -26,7 +26,7 @@ export interface Task {
   readonly draws: readonly Draw[];
   /** True if the fault `fail_next_tasks` makes this task fail. */
   readonly mustFail: boolean;
-  readonly createdMs: number;
+  readonly createdAtMs: number;
   state: { readonly status: RunningStatus } | TaskEnding;
 }
 

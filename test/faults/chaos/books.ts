@@ -2,7 +2,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { CountingService } from "../../support/counting-service.ts";
-import type { LedgerPlaceAndKeys } from "../../support/ledger-view.ts";
+import type { LedgerLocation } from "../../support/ledger-view.ts";
 import type { Workplace } from "../../support/workplace.ts";
 import { filesBelow, spellingsOf } from "../promises.ts";
 import type { RawServer } from "../raw-server.ts";
@@ -114,7 +114,7 @@ export interface Books {
   readonly asked: readonly Asked[];
   readonly service: CountingService;
   readonly workplace: Workplace;
-  readonly ledgerPlace: LedgerPlaceAndKeys;
+  readonly ledgerPlace: LedgerLocation;
   /** A killed process leaves its temporary files. */
   readonly wasKilled: boolean;
 }

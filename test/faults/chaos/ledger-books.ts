@@ -2,7 +2,7 @@
 import { chargeForSeconds, RESERVED_CREDITS } from "../../../src/contract/billing.ts";
 import type { TaskRecord } from "../../../src/ledger/record.ts";
 import type { CountingService } from "../../support/counting-service.ts";
-import { type LedgerPlaceAndKeys, LedgerView } from "../../support/ledger-view.ts";
+import { type LedgerLocation, LedgerView } from "../../support/ledger-view.ts";
 
 /**
  * Returns every disagreement.
@@ -11,7 +11,7 @@ import { type LedgerPlaceAndKeys, LedgerView } from "../../support/ledger-view.t
  */
 export async function compareLedger(
   service: CountingService,
-  where: LedgerPlaceAndKeys,
+  where: LedgerLocation,
   unsent: ReadonlySet<string>,
 ): Promise<string[]> {
   const view = await LedgerView.open(where);
@@ -25,7 +25,7 @@ export async function compareLedger(
 async function compareWith(
   service: CountingService,
   view: LedgerView,
-  { apiKeys }: LedgerPlaceAndKeys,
+  { apiKeys }: LedgerLocation,
   unsent: ReadonlySet<string>,
 ): Promise<string[]> {
   const wrong: string[] = [];

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { RESERVED_CREDITS } from "../../../src/contract/billing.ts";
 import type { CountingService } from "../../support/counting-service.ts";
-import { type LedgerPlaceAndKeys, LedgerView } from "../../support/ledger-view.ts";
+import { type LedgerLocation, LedgerView } from "../../support/ledger-view.ts";
 import { createWorkplace, type Workplace } from "../../support/workplace.ts";
 import type { Outcome, RawServer } from "../raw-server.ts";
 import { compareAll, creditsOver, findKeysInOutput, findKeysOnDisk } from "./books.ts";
@@ -235,7 +235,7 @@ export class World {
     });
   }
 
-  get #ledgerPlace(): LedgerPlaceAndKeys {
+  get #ledgerPlace(): LedgerLocation {
     const { stateDir } = this.#workplace;
     const { baseUrl } = this.#service;
     return { stateDir, storeUrl: this.#place.directUrl, baseUrl, apiKeys: API_KEYS };
@@ -262,7 +262,7 @@ export class World {
       keyChanges,
       refusedByBudget: this.#asked.filter(({ isOverBudget }) => isOverBudget).length,
       creditsOverBudget: creditsOver(this.#budget, this.#service),
-      limited: this.#service.limited,
+      limited: this.#service.rateLimitedCount,
     };
   }
 

@@ -3,22 +3,22 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { CountingService } from "../../support/counting-service.ts";
 import {
   createWorkplace,
-  type Driver,
-  drive,
   errorOf,
   FAST,
+  startToolClient,
+  type ToolClient,
   taskOf,
   type Workplace,
 } from "../../support/workplace.ts";
 
 let service: CountingService;
 let workplace: Workplace;
-let driver: Driver;
+let driver: ToolClient;
 
 beforeEach(async () => {
   service = await CountingService.start();
   workplace = await createWorkplace();
-  driver = await drive(workplace.env(service, FAST));
+  driver = await startToolClient(workplace.env(service, FAST));
 });
 afterEach(async () => {
   await driver.close();
@@ -56,7 +56,7 @@ describe.each([
       })
       .toBe(true);
     await driver.close();
-    driver = await drive(workplace.env(service, FAST));
+    driver = await startToolClient(workplace.env(service, FAST));
     const asked = errorOf(await driver.call("get_task", { task_id: begun.task_id, wait_seconds: 1 }));
     expect(asked).toMatchObject({ code });
     const list = await driver.call("list_tasks", {});

@@ -9,7 +9,7 @@ import type { Admission } from "../../../src/ledger/rules/admission.ts";
 import type { SlotRelease } from "../../../src/ledger/rules/api-key-state.ts";
 import { durabilityOf } from "../../../src/ledger/rules/durability.ts";
 import { type SqlEngine, sql } from "../../../src/ledger/store/sql-engine.ts";
-import { HandClock } from "../../support/hand-clock.ts";
+import { ManualClock } from "../../support/manual-clock.ts";
 import { sampleRecord } from "../sample-record.ts";
 import {
   type Actor,
@@ -167,7 +167,7 @@ let courses = 0;
 
 /** Lets each course set the engine's clock. */
 export class CourseClock {
-  hand = new HandClock();
+  hand = new ManualClock();
   steadyMs(): number {
     return this.hand.steadyMs();
   }
@@ -183,7 +183,7 @@ export interface CourseOptions {
 
 /** @throws Violation */
 export async function run({ budget, steps }: Course, options: CourseOptions): Promise<void> {
-  options.clock.hand = new HandClock();
+  options.clock.hand = new ManualClock();
   await new Run(budget, steps, options).play();
 }
 
@@ -191,7 +191,7 @@ class Run {
   readonly #budget: number | null;
   readonly #steps: Course["steps"];
   readonly #options: CourseOptions;
-  readonly #clock: HandClock;
+  readonly #clock: ManualClock;
   readonly #origin: string;
   readonly #truth = new Truth();
   readonly #processes: Process[] = [];

@@ -20,10 +20,10 @@ export function narrationsSuite(bench: () => StoreBench, newDesk: () => Desk): v
       const narration = newNarration();
       const { narrationId, plan } = narration;
       expect(await narrations.read(narrationId)).toBeUndefined();
-      expect(await narrations.plan(narrationId)).toBeUndefined();
+      expect(await narrations.getPlan(narrationId)).toBeUndefined();
       await narrations.insert(narration);
       await narrations.insert({ ...narration, plan: "another", state: "another" });
-      expect(await narrations.plan(narrationId)).toBe(plan);
+      expect(await narrations.getPlan(narrationId)).toBe(plan);
       expect(await narrations.read(narrationId)).toEqual({
         narrationId,
         revision: 1,

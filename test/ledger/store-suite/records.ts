@@ -59,7 +59,10 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
         after: toRow(desk.record({ recordId })),
         durability: "power_cut" as const,
       };
-      expect(await desk.store().write(anew)).toEqual({ written: false, recordJson: toRow(record).recordJson });
+      expect(await desk.store().write(anew)).toEqual({
+        written: false,
+        recordJson: toRow(record).recordJson,
+      });
       expect(await desk.remove(record)).toEqual({ written: true });
       expect(await desk.stored(record)).toBeUndefined();
       // A deletion is repeated if its answer is lost.
@@ -101,7 +104,10 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       const record = desk.record();
       const recordJson = toRow(record).recordJson;
       expect(await desk.claim(record, "a")).toEqual({ leaseOwner: "a", recordJson });
-      expect(await desk.claim({ ...record, fileName: "theirs" }, "b")).toEqual({ leaseOwner: "a", recordJson });
+      expect(await desk.claim({ ...record, fileName: "theirs" }, "b")).toEqual({
+        leaseOwner: "a",
+        recordJson,
+      });
       await desk.store("b").releaseLease(record.recordId);
       expect((await desk.claim(record, "b")).leaseOwner).toBe("a");
       await desk.store("a").releaseLease(record.recordId);

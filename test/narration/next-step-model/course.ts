@@ -142,7 +142,7 @@ class Narration {
     const indexes = this.#parts.map((_, index) => index);
     this.#files = starts.map((from, at) => ({
       partIndexes: indexes.slice(from, starts[at + 1]),
-      made: null,
+      joinResult: null,
     }));
   }
 
@@ -230,7 +230,7 @@ class Narration {
       return;
     }
     const made = isWhole ? "whole" : "incomplete";
-    this.#files[index] = { ...file, made: fails === undefined ? made : "failed" };
+    this.#files[index] = { ...file, joinResult: fails === undefined ? made : "failed" };
     if (fails !== undefined) this.#isHalted = true;
   }
 }

@@ -111,14 +111,16 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "a file that is whole is joined again",
     next: (progress) =>
-      decideNextStep(withFiles(progress, (file) => (file.made === "whole" ? { ...file, made: null } : file))),
+      decideNextStep(
+        withFiles(progress, (file) => (file.joinResult === "whole" ? { ...file, joinResult: null } : file)),
+      ),
     promises: ["a file is joined once"],
   },
   {
     name: "a file that cannot be joined is tried for ever",
     next: (progress) =>
       decideNextStep(
-        withFiles(progress, (file) => (file.made === "failed" ? { ...file, made: null } : file)),
+        withFiles(progress, (file) => (file.joinResult === "failed" ? { ...file, joinResult: null } : file)),
       ),
     promises: ["a file is joined once"],
   },

@@ -75,14 +75,14 @@ function checkJoin(progress: NarrationProgress, step: Extract<DriverStep, { kind
   demand(saved.length > 0, "a file holds a part");
   demand(step.isWhole === isComplete(progress, file), "only a complete file is called whole");
   const mayBe = step.isWhole ? [null, "incomplete"] : [null];
-  demand(mayBe.includes(file.made), "a file is joined once");
+  demand(mayBe.includes(file.joinResult), "a file is joined once");
   if (step.isWhole) return;
   demand(indexesOf(progress, "working").length === 0, "an incomplete file waits for what is at work");
   demand(!canWork(progress), "an incomplete file is made at the end alone");
 }
 
 const isWaiting = (progress: NarrationProgress, file: FileProgress): boolean =>
-  (file.made === null || file.made === "incomplete") && isComplete(progress, file);
+  (file.joinResult === null || file.joinResult === "incomplete") && isComplete(progress, file);
 
 function checkWait(progress: NarrationProgress): void {
   demand(indexesOf(progress, "working").length > 0, "it waits for something");
@@ -98,10 +98,10 @@ function checkEnd(progress: NarrationProgress, isWhole: boolean): void {
     "it does not end while a part can be made",
   );
   const isMade = (file: FileProgress): boolean =>
-    file.made !== null || !statesOf(progress, file).includes("saved");
+    file.joinResult !== null || !statesOf(progress, file).includes("saved");
   demand(files.every(isMade), "it does not end before what is saved is in a file");
   const isAll = files.every(
-    (file) => file.made === "whole" || statesOf(progress, file).every((state) => state === "skipped"),
+    (file) => file.joinResult === "whole" || statesOf(progress, file).every((state) => state === "skipped"),
   );
   demand(isWhole === isAll, "it is finished when all its files are whole");
 }

@@ -157,7 +157,7 @@ it("a sheet of forty rows keeps the limits of the service, which never refuses o
   await narrator.restart({ AUDIO_INPUT_DIR: folder });
   write(Array.from({ length: 40 }, (_, index) => `Line ${index + 1} of a game.,,,,,`));
   expect(await narrate({ max_credits: 6000, wait_seconds: 60 })).toMatchObject({ status: "finished" });
-  expect([narrator.service.limited, narrator.service.count("create")]).toEqual([0, 40]);
+  expect([narrator.service.rateLimitedCount, narrator.service.count("create")]).toEqual([0, 40]);
 });
 
 describe("after a failure", () => {

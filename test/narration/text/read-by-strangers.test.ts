@@ -1,11 +1,11 @@
 /** Forms that readers found in unknown texts. Each test contains the form and what must not be mistaken for it. */
 import { describe, expect, it } from "vitest";
-import type { NarrationPlan, Voices } from "../../../src/narration/text/plan.ts";
+import type { NarrationPlan, SpeakersByName } from "../../../src/narration/text/plan.ts";
 import { planNarration } from "../../../src/narration/text/plan-narration.ts";
 
-const plan = (text: string, voices: Voices = {}): NarrationPlan =>
+const plan = (text: string, voices: SpeakersByName = {}): NarrationPlan =>
   planNarration({ text, format: "plain", speed: 1, pauseSeconds: 0.6, voices });
-const spoken = (text: string, voices: Voices = {}): string =>
+const spoken = (text: string, voices: SpeakersByName = {}): string =>
   plan(text, voices)
     .parts.map((part) => part.text)
     .join("\n\n");

@@ -1,6 +1,6 @@
 /** Which part makes a cue late, by how much, and at which speed it would not. */
 import { expect, it } from "vitest";
-import { lateRemarks, overruns } from "../../../src/narration/timeline/lateness.ts";
+import { findOverruns, lateRemarks } from "../../../src/narration/timeline/lateness.ts";
 
 const timed = (startSeconds: number | undefined, lengthSeconds: number, cue?: string, speed = 1) => ({
   startSeconds,
@@ -10,27 +10,27 @@ const timed = (startSeconds: number | undefined, lengthSeconds: number, cue?: st
 });
 
 it("the report names the part that runs into the next cue, and nothing if all fit", () => {
-  expect(overruns([timed(1, 2, "1"), timed(3, 1, "2")])).toEqual([]);
-  const [late] = overruns([timed(1, 3, "1"), timed(3.1, 1, "2")]);
+  expect(findOverruns([timed(1, 2, "1"), timed(3, 1, "2")])).toEqual([]);
+  const [late] = findOverruns([timed(1, 3, "1"), timed(3.1, 1, "2")]);
   expect(late).toMatchObject({ part: 0, nextCue: "2", othersLate: 0 });
   expect(late?.lateSeconds).toBeCloseTo(0.9);
   expect(late?.fittingSpeed).toBe(1.5);
 });
 
 it("the report counts cues that are late only because one before them is", () => {
-  const late = overruns([timed(0, 4, "1"), timed(2, 1, "2"), timed(3.2, 1, "3"), timed(9, 1, "4")]);
+  const late = findOverruns([timed(0, 4, "1"), timed(2, 1, "2"), timed(3.2, 1, "3"), timed(9, 1, "4")]);
   expect(late).toMatchObject([{ part: 0, nextCue: "2", othersLate: 1 }]);
 });
 
 it("the report groups parts without their own time, and names the longest", () => {
-  const late = overruns([timed(0, 0.5, "1"), timed(undefined, 2), timed(2, 1, "2")]);
+  const late = findOverruns([timed(0, 0.5, "1"), timed(undefined, 2), timed(2, 1, "2")]);
   expect(late).toMatchObject([{ part: 1, nextCue: "2" }]);
   expect(late[0]?.fittingSpeed).toBe(1.45);
 });
 
 it("the report uses the length of existing audio", () => {
-  expect(overruns([timed(0, 1, "1"), timed(1, 1, "2")], [0, 1.04])).toEqual([]);
-  expect(overruns([timed(0, 1, "1"), timed(1, 1, "2")], [0, 1.06])).toHaveLength(1);
+  expect(findOverruns([timed(0, 1, "1"), timed(1, 1, "2")], [0, 1.04])).toEqual([]);
+  expect(findOverruns([timed(0, 1, "1"), timed(1, 1, "2")], [0, 1.06])).toHaveLength(1);
 });
 
 it.each([
@@ -42,13 +42,13 @@ it.each([
 ])(
   "the report offers the next speed that fits, and none above 2: %f, too long by the factor %f",
   (speed, factor, fitting) => {
-    const [late] = overruns([timed(0, 8 * factor, "1", speed), timed(8.1, 1, "2")], [0, 8 * factor]);
+    const [late] = findOverruns([timed(0, 8 * factor, "1", speed), timed(8.1, 1, "2")], [0, 8 * factor]);
     expect(late?.fittingSpeed).toBe(fitting);
   },
 );
 
 it("the report ignores lateness within the error of the estimate", () => {
-  expect(overruns([timed(0, 1.2, "1"), timed(1, 1, "2")])).toEqual([]);
+  expect(findOverruns([timed(0, 1.2, "1"), timed(1, 1, "2")])).toEqual([]);
 });
 
 it("the report says in the plan which do not fit, and the speed for the whole only if there is one", () => {

@@ -1,6 +1,6 @@
 /** Which parts are made from cues: the text, the speaker, the start, and what is left out. */
 import { describe, expect, it } from "vitest";
-import type { Voices } from "../../../src/narration/text/plan.ts";
+import type { SpeakersByName } from "../../../src/narration/text/plan.ts";
 import { planTimeline } from "../../../src/narration/timeline/plan-timeline.ts";
 
 /** One cue a second, each half a second long. */
@@ -8,8 +8,9 @@ const filmOf = (...texts: readonly string[]): string =>
   texts
     .map((text, index) => `${index + 1}\n00:00:${`${index + 10}`},000 --> 00:00:${index + 10},500\n${text}\n`)
     .join("\n");
-const planOf = (text: string, voices: Voices = {}) => planTimeline({ text, kind: "srt", speed: 1, voices });
-const spoken = (text: string, voices: Voices = {}) =>
+const planOf = (text: string, voices: SpeakersByName = {}) =>
+  planTimeline({ text, kind: "srt", speed: 1, voices });
+const spoken = (text: string, voices: SpeakersByName = {}) =>
   planOf(text, voices).plan.parts.map(({ text: words, startSeconds }) => [startSeconds, words]);
 const unspoken = (text: string) => planOf(text).plan.skipped.map(({ kind, count }) => [kind, count]);
 
@@ -117,7 +118,7 @@ describe("text that is not spoken", () => {
 });
 
 describe("speakers", () => {
-  const voices: Voices = { Anna: "sophie_en_zh", BEN: "kian_en_zh" };
+  const voices: SpeakersByName = { Anna: "sophie_en_zh", BEN: "kian_en_zh" };
   const heard = (text: string) =>
     planOf(text, voices).plan.parts.map(({ voice, startSeconds, text: words }) => [
       startSeconds,

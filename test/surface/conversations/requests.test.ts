@@ -6,7 +6,7 @@ import { PART_BYTES, paragraph, textOf } from "../../narration/narrator.ts";
 import { hold } from "./conversations.ts";
 import { type CountedStage, type Era, stageWithFaults } from "./stage.ts";
 
-const SOUNDING = { audioBytes: PART_BYTES, audioSeconds: 4, soundOfTheirOwn: true } as const;
+const SOUNDING = { audioBytes: PART_BYTES, audioSeconds: 4, hasDistinctSounds: true } as const;
 const sounding =
   (more: Parameters<typeof stageWithFaults>[1] = {}) =>
   (era: Era): Promise<CountedStage> =>

@@ -5,7 +5,7 @@ import { type NumeralStyle, parseNumeral } from "./numerals.ts";
 export interface ChapterForm {
   /** The form that all headings of one sequence share. */
   readonly key: string;
-  readonly value: number;
+  readonly sortNumber: number;
   readonly level: Level;
   /**
    * `known`: a number beside a word for chapters; `other`: a number beside another word; `bare`: a number alone or
@@ -94,7 +94,7 @@ function wordForm(
   if (level === undefined && (title?.length ?? 0) > BARE_TITLE_CODE_UNITS) return null;
   return {
     key: `${isNumberFirst ? "number, word" : "word, number"}: ${name}`,
-    value: number.value,
+    sortNumber: number.value,
     level: level ?? LEVEL.chapter,
     kind: level === undefined ? "other" : "known",
     style: number.style,
@@ -112,7 +112,7 @@ function cjkForm(line: string): ChapterForm | null {
   if (number === null) return null;
   return {
     key: `第${word}`,
-    value: number.value,
+    sortNumber: number.value,
     level: levelOfWord(word) ?? LEVEL.chapter,
     kind: "known",
     style: number.style,
@@ -128,7 +128,7 @@ function decimalForm(line: string): ChapterForm | null {
   if (title === undefined || title.length > BARE_TITLE_CODE_UNITS) return null;
   return {
     key: `decimal ${mark} title`,
-    value: Number(part) * CHAPTER_FACTOR + Number(number),
+    sortNumber: Number(part) * CHAPTER_FACTOR + Number(number),
     level: LEVEL.decimal,
     kind: "bare",
     style: "figures",
@@ -148,7 +148,7 @@ function bareForm(line: string): ChapterForm | null {
   const key = `${number.style} ${groups?.["mark"] ?? ""} ${title === undefined ? "alone" : "title"}`;
   return {
     key,
-    value: number.value,
+    sortNumber: number.value,
     level: LEVEL.bare,
     kind: "bare",
     style: number.style,
@@ -165,7 +165,7 @@ function framedForm(line: string): ChapterForm | null {
   const { style, value } = numeral;
   return {
     key: `${style} ${dashes} alone`,
-    value,
+    sortNumber: value,
     level: LEVEL.bare,
     kind: "bare",
     style,

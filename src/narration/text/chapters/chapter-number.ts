@@ -32,7 +32,7 @@ function statedNumbers(sections: Sections): ReadonlyMap<number, number> | null {
   const titled = sections.filter(({ title }) => title !== null).length;
   for (const level of LEVEL_PREFERENCE) {
     const numbers = forms.flatMap((form, index) =>
-      form?.level === level ? [[index, form.value] as const] : [],
+      form?.level === level ? [[index, form.sortNumber] as const] : [],
     );
     if (numbers.length < MIN_COUNTED_HEADINGS || numbers.length < COUNTED_SHARE * titled) continue;
     return numbers.every(([, value], at) => value === at + 1) ? new Map(numbers) : null;

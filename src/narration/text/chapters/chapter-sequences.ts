@@ -108,13 +108,13 @@ function splitRuns(members: readonly Member[]): Member[][] {
   const runs: Member[][] = [];
   for (const [index, member] of members.entries()) {
     const run = runs.at(-1);
-    const last = run?.at(-1)?.value ?? 0;
-    const next = members[index + 1]?.value;
+    const last = run?.at(-1)?.sortNumber ?? 0;
+    const next = members[index + 1]?.sortNumber;
     const isBare = member.kind === "bare";
-    const isNext = member.value === last + 1;
-    const skipsOne = member.value === last + 2 && next === last + 3;
-    if (run !== undefined && (isBare ? isNext || skipsOne : member.value > last)) run.push(member);
-    else if (run === undefined || run.length === 1 || isFirst(member.value)) runs.push([member]);
+    const isNext = member.sortNumber === last + 1;
+    const skipsOne = member.sortNumber === last + 2 && next === last + 3;
+    if (run !== undefined && (isBare ? isNext || skipsOne : member.sortNumber > last)) run.push(member);
+    else if (run === undefined || run.length === 1 || isFirst(member.sortNumber)) runs.push([member]);
     else if (!isBare && next !== last + 1) runs.push([member]);
   }
   return runs;
@@ -179,11 +179,11 @@ function judgeRuns(
     readonly isBelowChapters: boolean;
   },
 ): Judgement {
-  const lastRunFrom = new Map(runs.map((run, index) => [run[0]?.value ?? 0, index]));
+  const lastRunFrom = new Map(runs.map((run, index) => [run[0]?.sortNumber ?? 0, index]));
   const accepted: Member[][] = [];
   let unlistedCount = 0;
   for (const [index, run] of runs.entries()) {
-    const isRepeatedLater = (lastRunFrom.get(run[0]?.value ?? 0) ?? 0) > index;
+    const isRepeatedLater = (lastRunFrom.get(run[0]?.sortNumber ?? 0) ?? 0) > index;
     if (run.length === 1) {
       unlistedCount += 1;
       const [only] = run;
@@ -249,7 +249,8 @@ export function findSequences(blocks: readonly SourceBlock[]): Sequences {
   }
   for (const member of members) {
     const below = headings.get(member.at + 1);
-    const isOpened = below?.level === LEVEL.decimal && chapterOpenedBy(below.value) === member.value;
+    const isOpened =
+      below?.level === LEVEL.decimal && chapterOpenedBy(below.sortNumber) === member.sortNumber;
     if (member.kind === "bare" && isOpened) headings.set(member.at, member);
   }
   return { headings, contentsEntries, contents };
@@ -261,8 +262,8 @@ function isSequence(run: readonly Member[], gaps: readonly number[]): boolean {
   const mean = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length;
   if (first.kind === "known") return true;
   if (first.kind === "other") return run.length >= MIN_UNKNOWN_WORDS && mean >= UNKNOWN_WORD_CODE_UNITS;
-  if (first.level === LEVEL.decimal) return isFirst(first.value) && mean >= UNKNOWN_WORD_CODE_UNITS;
-  const min = !isFirst(first.value)
+  if (first.level === LEVEL.decimal) return isFirst(first.sortNumber) && mean >= UNKNOWN_WORD_CODE_UNITS;
+  const min = !isFirst(first.sortNumber)
     ? MIN_NOT_FROM_ONE
     : first.style === "figures" || first.hasTitle
       ? MIN_FIGURES

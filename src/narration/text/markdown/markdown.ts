@@ -9,7 +9,7 @@ import { unnumberedTitles } from "../chapters/unnumbered-titles.ts";
 import { hasWords } from "../characters.ts";
 import { HARD_BREAK, normaliseLines } from "../normalise.ts";
 import { withoutMarks } from "../plain/bracket-marks.ts";
-import { withoutEbookFrame } from "../plain/ebook-frame.ts";
+import { withoutEbookFrame } from "../plain/ebook-boilerplate.ts";
 import { isWrapped } from "../plain/kept-lines.ts";
 import { isWordsInBrackets } from "./html-elements.ts";
 import { isText } from "./indented-text.ts";

@@ -11,7 +11,7 @@ import { ITALIC_MARK } from "../speakers/speaker-labels.ts";
 import { aozoraHeader, withoutAozora } from "./aozora.ts";
 import { withoutLongNotes, withoutMarks } from "./bracket-marks.ts";
 import { joinDividedWords } from "./divided-words.ts";
-import { withoutEbookFrame } from "./ebook-frame.ts";
+import { withoutEbookFrame } from "./ebook-boilerplate.ts";
 import { keepLines, splitParagraphs } from "./kept-lines.ts";
 import { withoutMailHeaders } from "./mail-headers.ts";
 import { withoutPageFurniture } from "./page-furniture.ts";

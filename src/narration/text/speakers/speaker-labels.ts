@@ -7,7 +7,7 @@ import { AudioError } from "../../../errors.ts";
 import type { SkippedList } from "../blocks.ts";
 import { hasWords } from "../characters.ts";
 import { collapseSpaces, HARD_BREAK, normaliseLines } from "../normalise.ts";
-import type { Speaker, Voices } from "../plan.ts";
+import type { Speaker, SpeakersByName } from "../plan.ts";
 import { dialogueNames, type VoicelessName } from "./voiceless-names.ts";
 
 const MAX_NAME_CODE_UNITS = 100;
@@ -123,7 +123,7 @@ export class SpeakerLabels {
   #turnsContinue = false;
 
   /** @throws AudioError `invalid_request` for a name that cannot begin a line, or for two equal names */
-  constructor(voices: Voices) {
+  constructor(voices: SpeakersByName) {
     const speakers = new Map<string, Speaker>();
     for (const [name, given] of Object.entries(voices)) {
       const key = labelKey(name);
@@ -174,7 +174,7 @@ export class SpeakerLabels {
    *
    * @param paragraphs with their line breaks, soft and hard
    */
-  survey(paragraphs: readonly string[]): void {
+  collectLabels(paragraphs: readonly string[]): void {
     if (this.#voices.size === 0) {
       this.#dialogue = dialogueNames(paragraphs);
       return;

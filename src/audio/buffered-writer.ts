@@ -5,7 +5,7 @@ export type WriteBytes = (bytes: Uint8Array) => Promise<void>;
 
 const BLOCK_BYTES = 256 * 1024;
 
-export class Output {
+export class BufferedWriter {
   readonly #write: WriteBytes;
   readonly #signal: AbortSignal | undefined;
   readonly #block = new Uint8Array(BLOCK_BYTES);
@@ -25,7 +25,7 @@ export class Output {
    * Buffers the bytes synchronously and returns true. If the bytes do not fit into the buffer, does nothing and returns
    * false. The caller then writes the bytes with {@link put}.
    */
-  putNow(bytes: Uint8Array): boolean {
+  tryBuffer(bytes: Uint8Array): boolean {
     if (bytes.byteLength > BLOCK_BYTES - this.#filled) return false;
     this.#block.set(bytes, this.#filled);
     this.#filled += bytes.byteLength;
@@ -34,9 +34,9 @@ export class Output {
 
   /** Writes bytes of any length. The caller may reuse the buffer once the promise is fulfilled. */
   async put(bytes: Uint8Array): Promise<void> {
-    if (this.putNow(bytes)) return;
+    if (this.tryBuffer(bytes)) return;
     await this.flush();
-    if (this.putNow(bytes)) return;
+    if (this.tryBuffer(bytes)) return;
     await this.#write(bytes);
     this.#flushedBytes += bytes.byteLength;
   }

@@ -11,13 +11,13 @@ import {
   type Segment,
   type SegmentReader,
 } from "./segment-reader.ts";
-import { MIME_TYPES, type Sound } from "./sounds.ts";
+import { type AudioFile, MIME_TYPES } from "./shown-result.ts";
 import { buildWav, pcmLayout, samplesCutter, wavCutter } from "./wav.ts";
 
 const HEAD_BYTES = 512 * 1024;
 
 /** Creates the cutter for a sound's format from its first bytes. @throws HostError, DamagedError */
-export async function loadCutter(sound: Sound, pieces: Pieces): Promise<Cutter> {
+export async function loadCutter(sound: AudioFile, pieces: Pieces): Promise<Cutter> {
   const { format, sizeBytes, seconds } = sound;
   if (format === "pcm") return samplesCutter(pcmLayout(sound.sampleRateHz), 0, sizeBytes);
   const head = await pieces.read(0, HEAD_BYTES);
@@ -25,7 +25,7 @@ export async function loadCutter(sound: Sound, pieces: Pieces): Promise<Cutter> 
   return format === "ogg" ? oggCutter(head, sizeBytes, seconds) : mp3Cutter(head, sizeBytes);
 }
 
-const looksRight: Readonly<Record<Sound["format"], (head: string) => boolean>> = {
+const looksRight: Readonly<Record<AudioFile["format"], (head: string) => boolean>> = {
   mp3: (head) => head.startsWith("ID3") || head.startsWith("\u00ff"),
   wav: (head) => head === "RIFF" || head === "RF64",
   pcm: () => true,
@@ -33,7 +33,7 @@ const looksRight: Readonly<Record<Sound["format"], (head: string) => boolean>> =
 };
 
 /** Opens a sound. @throws HostError, DamagedError */
-export async function openSound(sound: Sound): Promise<SegmentReader> {
+export async function openAudioFile(sound: AudioFile): Promise<SegmentReader> {
   const { format, sizeBytes, seconds } = sound;
   const pieces = createPieces(sound.uri, sizeBytes);
   if (sizeBytes > MAX_WHOLE_BYTES || (seconds ?? 0) > MAX_WHOLE_SECONDS)
@@ -49,5 +49,5 @@ export async function openSound(sound: Sound): Promise<SegmentReader> {
     bytes: format === "pcm" ? buildWav(pcmLayout(sound.sampleRateHz), bytes) : bytes,
     mimeType: MIME_TYPES[format],
   };
-  return { seconds: Number.POSITIVE_INFINITY, readAt: async () => segment };
+  return { durationSeconds: Number.POSITIVE_INFINITY, readAt: async () => segment };
 }

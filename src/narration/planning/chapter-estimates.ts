@@ -2,7 +2,7 @@
 import type { PartEstimate } from "../state/part-summary.ts";
 import { chapterNumbers } from "../text/chapters/chapter-number.ts";
 
-export interface ChapterSum {
+export interface ChapterEstimate {
   /**
    * The chapter number from {@link chapterNumbers}; `null` for a heading without a number in a text whose chapters are
    * numbered.
@@ -20,7 +20,7 @@ export function chapterSums(
   sections: ReadonlyArray<{ readonly title: string | null }>,
   parts: ReadonlyArray<{ readonly section: number }>,
   estimates: readonly PartEstimate[],
-): ChapterSum[] {
+): ChapterEstimate[] {
   if (sections.length < 2) return [];
   const numbers = chapterNumbers(sections);
   const sums = sections.map(({ title }, index) => ({

@@ -12,7 +12,7 @@ import {
 export type Format = "mp3" | "wav" | "pcm" | "ogg";
 
 /** A saved file, and the address of its bytes. */
-export interface Sound {
+export interface AudioFile {
   readonly uri: string;
   readonly path: string;
   readonly format: Format;
@@ -38,7 +38,7 @@ export interface ShownResult {
   /** Facts to show with the title, such as format, duration and credits. */
   readonly facts: readonly string[];
   readonly take: number | null;
-  readonly sounds: readonly Sound[];
+  readonly sounds: readonly AudioFile[];
   /** Number of saved parts and of all parts; null if the result states none. */
   readonly parts: { readonly saved: number; readonly total: number } | null;
   /** The text to show once the sound is open; may be empty. */
@@ -77,7 +77,7 @@ function parseSound(
   uri: string,
   secondsTold: unknown,
   companions: string | null,
-): Sound | null {
+): AudioFile | null {
   const path = readText(file["path"], 4096);
   const format = FORMATS.find(([ending]) => ending.test(path))?.[1];
   const sizeBytes = readNumber(file["size_bytes"]);

@@ -6,7 +6,7 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-export class HandClock implements Clock {
+export class ManualClock implements Clock {
   #wallMs = 1_800_000_000_000;
   #steadyMs = 1_000_000_000;
   readonly #sleepers = new Set<Sleeper>();
@@ -45,7 +45,7 @@ export class HandClock implements Clock {
   /** Advances time. Sleepers that are due wake up and run before this resolves. */
   async advance(ms: number): Promise<void> {
     // Code that is about to sleep has computed its delay from the present time.
-    await quiet();
+    await drainEventLoop();
     const endMs = this.#steadyMs + ms;
     for (;;) {
       const next = [...this.#sleepers].sort((a, b) => a.untilMs - b.untilMs)[0];
@@ -54,9 +54,9 @@ export class HandClock implements Clock {
       this.#steadyMs = Math.max(this.#steadyMs, toMs);
       if (next === undefined || next.untilMs > endMs) break;
       next.wake();
-      await quiet();
+      await drainEventLoop();
     }
-    await quiet();
+    await drainEventLoop();
   }
 
   /** Advances time at once, without letting sleepers run. */
@@ -77,6 +77,6 @@ export class HandClock implements Clock {
 }
 
 /** Lets everything run that does not wait for time. */
-export async function quiet(): Promise<void> {
+export async function drainEventLoop(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -54,7 +54,7 @@ export function convertValue(value: unknown, schema: z.core.$ZodType): unknown {
     const list = typeof value === "string" ? listIn(value) : value;
     return Array.isArray(list) ? list.map((each) => convertValue(each, schema.element)) : list;
   }
-  if (schema instanceof z.ZodObject) return readArguments(value, schema);
+  if (schema instanceof z.ZodObject) return coerceArguments(value, schema);
   return typeof value === "string" ? readText(value, schema) : value;
 }
 
@@ -62,7 +62,7 @@ export function convertValue(value: unknown, schema: z.core.$ZodType): unknown {
  * Converts arguments to the types of their schema. Omits known arguments that are null, because OpenAI's strict mode
  * sends null for absent arguments. Also omits optional arguments that are an empty string.
  */
-export function readArguments(args: unknown, known: z.ZodObject): unknown {
+export function coerceArguments(args: unknown, known: z.ZodObject): unknown {
   if (typeof args !== "object" || args === null || Array.isArray(args)) return args;
   const entries = Object.entries(args).flatMap(([name, value]): Array<[string, unknown]> => {
     if (!Object.hasOwn(known.shape, name)) return [[name, value]];

@@ -36,7 +36,7 @@ export function buildProblem(error: AudioError, part: number | null): NarrationP
 }
 
 /** Builds the problem of a paid part whose audio is missing or cannot be joined. Only another take helps. */
-export const unusableAudio = (message: string, part: number | null): NarrationProblem => ({
+export const buildUnusableAudioProblem = (message: string, part: number | null): NarrationProblem => ({
   part,
   code: "audio_unusable",
   message,
@@ -53,7 +53,7 @@ export function joinProblems(error: unknown, partIndexes: readonly number[]): Na
   }
   if (error instanceof DamagedPartError) {
     const part = partIndexes[error.part] ?? null;
-    return [unusableAudio(`Its audio is damaged: ${error.why}.`, part)];
+    return [buildUnusableAudioProblem(`Its audio is damaged: ${error.why}.`, part)];
   }
   return null;
 }

@@ -35,7 +35,7 @@ type ObstructedWrite = keyof typeof WRITES;
 const SLOWLY = `SELECT (WITH RECURSIVE step(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM step WHERE n < 30000000)
   SELECT count(*) FROM step);`;
 
-export class LedgerPeek {
+export class LedgerController {
   readonly #db: DatabaseSync;
   readonly #ledger: Ledger;
 
@@ -49,7 +49,7 @@ export class LedgerPeek {
    *
    * @param origin the address of the service whose records are read, of all accounts
    */
-  static async open(stateDir: string, origin: string, withinMs = 5000): Promise<LedgerPeek> {
+  static async open(stateDir: string, origin: string, withinMs = 5000): Promise<LedgerController> {
     const file = join(stateDir, "ledger.sqlite");
     const giveUpAtMs = performance.now() + withinMs;
     while (!existsSync(file)) {
@@ -61,7 +61,7 @@ export class LedgerPeek {
     const store = openSqliteStore({ stateDir, clock: systemClock, identity });
     const ledger = new Ledger(store, identity, systemClock, log);
     await ledger.list({ apiKeys: "all", limit: 1 });
-    return new LedgerPeek(new DatabaseSync(file, { timeout: 5000 }), ledger);
+    return new LedgerController(new DatabaseSync(file, { timeout: 5000 }), ledger);
   }
 
   /** Newest first. */
@@ -106,7 +106,7 @@ export class LedgerPeek {
   }
 
   /** From now on, one kind of write fails, as on a full disk. */
-  breakDown(write: ObstructedWrite): void {
+  failWrites(write: ObstructedWrite): void {
     this.#obstruct(write, "SELECT RAISE(ABORT, 'no room');");
   }
 
