@@ -97,7 +97,7 @@ export function rulesFor(
 }
 
 /** Merges rules; for the same word the later rule applies. */
-export function mergedRules(
+export function mergeRules(
   earlier: readonly Pronunciation[],
   later: readonly Pronunciation[],
 ): readonly Pronunciation[] {

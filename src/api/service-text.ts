@@ -43,7 +43,7 @@ const INJECTION_PATTERNS: readonly RegExp[] = [
 ];
 
 /** Whether a cleaned text may be shown as the service's reason. */
-function readsLikeError(text: string): boolean {
+function isSafeReason(text: string): boolean {
   return !INJECTION_PATTERNS.some((sign) => sign.test(text));
 }
 
@@ -69,7 +69,7 @@ export function cleanServiceText(text: string, limit: number = MAX_SERVICE_TEXT_
  * {@link MAX_READ_CODE_POINTS} code points, which is more of the text than it returns.
  */
 export function sanitizeReason(text: string): string {
-  return readsLikeError(cleanServiceText(text, MAX_READ_CODE_POINTS)) ? cleanServiceText(text) : "";
+  return isSafeReason(cleanServiceText(text, MAX_READ_CODE_POINTS)) ? cleanServiceText(text) : "";
 }
 
 /**

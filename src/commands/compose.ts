@@ -48,7 +48,7 @@ export async function composeWorkflow(
     timing: timingFor(config),
     random: Math.random,
   });
-  const holdsSecret = createDetector([address.apiKey, ...findCertainSecrets(process.env)]);
+  const containsSecret = createDetector([address.apiKey, ...findCertainSecrets(process.env)]);
   let narrationsPromise: Promise<Narrations> | undefined;
   return {
     generation,
@@ -62,7 +62,7 @@ export async function composeWorkflow(
             clock,
             log,
             captionFiles: config.captions,
-            holdsSecret,
+            containsSecret: containsSecret,
           }),
       );
       return narrationsPromise;

@@ -52,7 +52,7 @@ function parseArguments(toolArgs: Readonly<Record<string, unknown>>): NarrateArg
   throw new UsageError(`--${option} ${issue?.message ?? "is wrong"}; see --help.`);
 }
 
-function describeNextStep(view: NarrationView): string | null {
+function nextStepInTerminal(view: NarrationView): string | null {
   switch (view.status) {
     case "planned":
       return `To make it, give --max-credits ${Math.max(1, view.credits.suggestedMax)}, the most that it may cost.`;
@@ -82,7 +82,7 @@ function report(view: NarrationView, asJson: boolean): void {
     [captions, srt, chapters].flatMap((saved) => (saved === null ? [] : [saved.path])),
   );
   const head = view.status === "finished" ? describeFinished(view) : narrationMessage(view);
-  const next = describeNextStep(view);
+  const next = nextStepInTerminal(view);
   const chapters = listChapters(view);
   const lines = [
     ...paths,

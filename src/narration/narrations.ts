@@ -94,7 +94,7 @@ export interface NarrationsDeps {
   readonly log: Log;
   readonly captionFiles: CaptionFiles;
   /** Whether a text contains the API key or a password of the settings. */
-  readonly holdsSecret: (text: string) => boolean;
+  readonly containsSecret: (text: string) => boolean;
 }
 
 /** Number of the newest narrations whose files a new narration may replace. */
@@ -108,7 +108,7 @@ export class NarrationService implements Narrations {
   readonly #findDeps: FindNarrationDeps;
 
   constructor(deps: NarrationsDeps) {
-    const { ledger, folder, clock, log, partOperations, captionFiles, holdsSecret } = deps;
+    const { ledger, folder, clock, log, partOperations, captionFiles, containsSecret } = deps;
     const { origin, processId } = ledger.identity;
     const computeFigures: ComputeFigures = async (known) =>
       deriveFigures(known, await this.#partSummaryOf(known), clock.wallMs());
@@ -128,7 +128,7 @@ export class NarrationService implements Narrations {
     this.#deps = deps;
     this.#repository = repository;
     this.#drivers = drivers;
-    this.#findDeps = { repository, origin, folder, clock, holdsSecret };
+    this.#findDeps = { repository, origin, folder, clock, containsSecret };
     this.callHandleOperations = new NarrationCallHandles({
       repository,
       drivers,

@@ -1,7 +1,7 @@
 /** Schemas and rules of arguments that several tools share. */
 import { z } from "zod";
 import { boundedIntegerSchema, boundedNumberSchema } from "../contract/bounded-number.ts";
-import { mergedRules, type Pronunciation } from "../pronunciation.ts";
+import { mergeRules, type Pronunciation } from "../pronunciation.ts";
 import type { ToolDeps } from "./tool.ts";
 
 export const MAX_WAIT_SECONDS = 3600;
@@ -52,7 +52,7 @@ export const pronunciationsOf = (
   lines: readonly string[] | undefined,
   { pronunciations }: Pick<ToolDeps, "pronunciations">,
 ): readonly Pronunciation[] =>
-  mergedRules(
+  mergeRules(
     pronunciations,
     (lines ?? []).map((line) => {
       const [, word = "", say = ""] = RULE.exec(line) ?? [];

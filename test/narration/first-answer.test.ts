@@ -16,7 +16,7 @@ it("the first answer never says that the process has ended, however slow the led
     hasOtherPronunciation: async () => false,
     finish: async () => undefined,
   };
-  const rest = { captionFiles: "vtt", holdsSecret: () => false } as const;
+  const rest = { captionFiles: "vtt", containsSecret: () => false } as const;
   const narrations = new NarrationService({ ledger, partOperations, folder, clock, log, ...rest });
   const source = {
     kind: "text",

@@ -1,7 +1,7 @@
 /** Respelling: whole words, the longest first, in one pass. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { mergedRules, type Pronunciation, respell, rulesFor } from "../../src/pronunciation.ts";
+import { mergeRules, type Pronunciation, respell, rulesFor } from "../../src/pronunciation.ts";
 
 const rule = (word: string, say: string): Pronunciation => ({ word, say, language: null });
 const spoken = (text: string, ...rules: Pronunciation[]): string => respell(text, rules).text;
@@ -36,7 +36,7 @@ it("a rule of one language applies to voices that speak it", () => {
 });
 
 it("a later rule replaces an earlier one of the same word", () => {
-  expect(mergedRules([rule("a", "1"), rule("b", "2")], [rule("a", "3")])).toEqual([
+  expect(mergeRules([rule("a", "1"), rule("b", "2")], [rule("a", "3")])).toEqual([
     rule("a", "3"),
     rule("b", "2"),
   ]);

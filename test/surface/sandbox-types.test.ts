@@ -7,6 +7,8 @@ import type * as published from "../../types/sandbox.d.ts";
 it("publishes types that match the code of the sandbox", () => {
   // Checked by the compiler: the code accepts all published options, and returns the published types.
   expectTypeOf<published.SandboxOptions>().toExtend<code.SandboxOptions>();
+  // A renamed option would pass the line above, because all options are optional.
+  expectTypeOf<keyof published.SandboxOptions>().toExtend<keyof code.SandboxOptions>();
   expectTypeOf<Required<code.SandboxOptions>["accounts"]>().toEqualTypeOf<published.AccountsFile>();
   expectTypeOf<code.RunningSandbox>().toEqualTypeOf<published.RunningSandbox>();
   expectTypeOf<typeof code.startSandbox>().toExtend<typeof published.startSandbox>();

@@ -179,7 +179,7 @@ export class Job {
     this.#sendAbort.abort(new Error("the job was broken off"));
   }
 
-  finish(end: JobOutcome): void {
+  resolve(end: JobOutcome): void {
     this.#resolve(end);
   }
 }

@@ -96,7 +96,7 @@ export class Jobs {
     this.#running.set(record.recordId, entry);
     entry.done = this.#drive(job).then((end) => {
       this.#running.delete(record.recordId);
-      job.finish(end);
+      job.resolve(end);
     });
     return { job, isNew: true };
   }

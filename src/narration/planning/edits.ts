@@ -168,7 +168,7 @@ export function editedPlan(
   pronunciations: readonly Pronunciation[],
   retakes: NarrationState["retakes"] = [],
 ): StoredPlan {
-  const rules = mergedRules(pronunciations, plan.pronunciations ?? []);
+  const rules = mergeNarrationRules(pronunciations, plan.pronunciations ?? []);
   const texts = edits
     .map((edit) => ({ quote: edit.quote, replacement: spokenReplacement(edit, plan) }))
     .reduce<readonly string[]>(
@@ -205,7 +205,10 @@ export function editedPlan(
 /**
  * Merges pronunciation rules. The rules of the call take precedence over the rules with which the narration was made.
  */
-function mergedRules(call: readonly Pronunciation[], earlier: readonly Pronunciation[]): Pronunciation[] {
+function mergeNarrationRules(
+  call: readonly Pronunciation[],
+  earlier: readonly Pronunciation[],
+): Pronunciation[] {
   const keyOf = ({ word, language }: Pronunciation): string => JSON.stringify([word, language]);
   const callKeys = new Set(call.map(keyOf));
   return [...call, ...earlier.filter((rule) => !callKeys.has(keyOf(rule)))];

@@ -45,7 +45,7 @@ export interface FindNarrationDeps {
   readonly folder: OutputFolder;
   readonly clock: Pick<Clock, "wallMs">;
   /** Whether a text contains the API key or a password of the settings. */
-  readonly holdsSecret: (text: string) => boolean;
+  readonly containsSecret: (text: string) => boolean;
 }
 
 /**
@@ -100,11 +100,11 @@ export async function findOrPlanNarration(
   deps: FindNarrationDeps,
   source: NarrateSource,
 ): Promise<FoundNarration> {
-  const { repository, origin, clock, holdsSecret } = deps;
+  const { repository, origin, clock, containsSecret } = deps;
   if (source.kind === "narration") return await loadById(repository, source.narrationId);
   const plan = await planSource(repository, source);
   // Check the planned text, because markup, entities or invisible characters may hide a secret in the input.
-  if (holdsSecret(JSON.stringify(plan))) throw secretRefusedError("The text, as it is read, holds");
+  if (containsSecret(JSON.stringify(plan))) throw secretRefusedError("The text, as it is read, holds");
   const narrationId = deriveNarrationId(origin, plan);
   const retakes = await findInheritedRetakes(repository, plan);
   if (await repository.exists(narrationId)) {
@@ -133,7 +133,7 @@ export async function findOrPlanCheckedNarration(
   { fileName, maxCredits }: NarrateChanges,
 ): Promise<FoundNarration> {
   if (fileName !== null) checkFileName(fileName);
-  if (fileName !== null && deps.holdsSecret(fileName)) throw secretRefusedError("The file name holds");
+  if (fileName !== null && deps.containsSecret(fileName)) throw secretRefusedError("The file name holds");
   const found = await findOrPlanNarration(deps, source);
   const { state } = found;
   if (maxCredits !== null) {
