@@ -14,7 +14,7 @@ export class UnreadableBodyError extends Error {
  * Reads a JSON body of at most 1 MiB.
  *
  * @returns the parsed body
- * @throws UnreadableBody if it is compressed, too long, not UTF-8 or not JSON; AudioError if the connection fails
+ * @throws UnreadableBodyError if it is compressed, too long, not UTF-8 or not JSON; AudioError if the connection fails
  */
 export async function readJson(response: HttpResponse): Promise<unknown> {
   const encoding = response.header("content-encoding");

@@ -38,7 +38,7 @@ export interface ServiceClient {
   query(taskId: string, signal: AbortSignal): Promise<ObservedTask>;
   /**
    * Opens the audio at a byte offset. Sends a Range only for an offset above 0. Rejects with `unexpected_response`,
-   * whose cause is a `StaleBytes`, if the service answers 416 or sends another range than the requested one.
+   * whose cause is a `StaleBytesError`, if the service answers 416 or sends another range than the requested one.
    */
   content(taskId: string, fromByte: number, signal: AbortSignal): Promise<ContentResponse>;
   /** Aborts all requests under way and closes the sockets. */

@@ -231,7 +231,7 @@ export const narrationStateSchema = z.object({
   createdAtMs: z.number(),
   /**
    * When the narration last began to run. The time that the missing parts will take is estimated from this time and
-   * from `savedAtBegin`, the number of parts that were saved before it.
+   * from `savedPartsAtStart`, the number of parts that were saved before it.
    */
   startedAtMs: z.number().nullable(),
   savedPartsAtStart: z.int().nonnegative(),
