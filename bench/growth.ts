@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { systemClock } from "../src/clock.ts";
-import { newRecord } from "../src/generation/use-cases/find-record.ts";
+import { buildNewRecord } from "../src/generation/use-cases/find-record.ts";
 import { openLedger } from "../src/ledger/open-ledger.ts";
 import { createLog } from "../src/log.ts";
 import { createProcessId } from "../src/process-id.ts";
@@ -109,7 +109,7 @@ async function openAdmission(env: ServerEnv): Promise<() => Promise<number>> {
   const work = { input, originalPrompt: null, take: 1, fileName: null, isListed: true } as const;
   let sends = 0;
   return async (): Promise<number> => {
-    const { record } = await ledger.acquireLease(newRecord({ ledger, clock: systemClock }, work));
+    const { record } = await ledger.acquireLease(buildNewRecord({ ledger, clock: systemClock }, work));
     sends += 1;
     const send = `send ${sends}`;
     const beganAtMs = performance.now();

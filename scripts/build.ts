@@ -25,7 +25,7 @@ const builtPlayer = {
   name: "built-player",
   load: {
     filter: { id: /\/src\/server\/player-page\.ts$/ },
-    handler: () => `const page = ${JSON.stringify(page)};\nexport const playerPage = () => page;`,
+    handler: () => `const page = ${JSON.stringify(page)};\nexport const readPlayerPage = () => page;`,
   },
 };
 
@@ -37,7 +37,7 @@ const skillAsData = {
   name: "built-skill",
   load: {
     filter: { id: /\/src\/server\/built-skill\.ts$/ },
-    handler: () => `const skill = ${JSON.stringify(builtSkill)};\nexport const builtSkill = () => skill;`,
+    handler: () => `const skill = ${JSON.stringify(builtSkill)};\nexport const readBuiltSkill = () => skill;`,
   },
 };
 

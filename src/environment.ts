@@ -28,7 +28,7 @@ const joinFor = (platform: NodeJS.Platform) => (platform === "win32" ? win32.joi
  * Returns the user's home folder. Returns `null` if the system has no entry for the user, as in many containers, or if
  * the folder is not absolute. A missing home folder is an issue only if a default or a `~` needs it.
  */
-export function homeFolder(platform: NodeJS.Platform = process.platform): string | null {
+export function findHomeDir(platform: NodeJS.Platform = process.platform): string | null {
   for (const ask of [homedir, () => userInfo().homedir]) {
     try {
       const home = ask();
@@ -42,7 +42,7 @@ export function homeFolder(platform: NodeJS.Platform = process.platform): string
 }
 
 /** Expands a leading `~`; returns `null` if the result is not absolute or there is no home folder. */
-export function absoluteFolder(
+export function resolveAbsolutePath(
   text: string,
   home: string | null,
   platform: NodeJS.Platform = process.platform,
@@ -80,9 +80,9 @@ export function defaultStateDir(
 
 /** Finds the state folder before the settings are validated; `null` if there is none or the given folder is invalid. */
 export function resolveStateDir(env: Environment): string | null {
-  const home = homeFolder();
+  const home = findHomeDir();
   const stateDir = readVariable(env, "AUDIO_STATE_DIR");
   return stateDir === undefined
     ? defaultStateDir(env, process.platform, home)
-    : absoluteFolder(stateDir, home);
+    : resolveAbsolutePath(stateDir, home);
 }

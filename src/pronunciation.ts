@@ -86,7 +86,7 @@ export function respell(text: string, rules: readonly Pronunciation[]): Respelle
  * Selects the rules for a voice. A rule with a language applies if the voice speaks that language, or if no voice is
  * chosen.
  */
-export function rulesFor(
+export function selectRules(
   rules: readonly Pronunciation[],
   voice: string | undefined,
 ): readonly Pronunciation[] {
@@ -109,7 +109,7 @@ export function mergeRules(
 }
 
 /** The notes of a result about respelled words. */
-export const respelledNotes = (replacedWords: readonly string[]): string[] =>
+export const describeRespelledWords = (replacedWords: readonly string[]): string[] =>
   replacedWords.length === 0
     ? []
     : [

@@ -99,7 +99,7 @@ export function guessTextLanguage(text: string): TextLanguage | null {
 
 const NOTE_BEGINS = "The text seems to be in ";
 
-/** Whether a sentence is one of {@link languageNotes}. */
+/** Whether a sentence is one of {@link describeLanguageMismatch}. */
 export const isLanguageNote = (sentence: string): boolean => sentence.startsWith(NOTE_BEGINS);
 
 /**
@@ -107,7 +107,7 @@ export const isLanguageNote = (sentence: string): boolean => sentence.startsWith
  *
  * @param voice id of the voice; a string that is no voice's id means the service's default voice
  */
-export function languageNotes(text: string, voice: string): string[] {
+export function describeLanguageMismatch(text: string, voice: string): string[] {
   const language = guessTextLanguage(text);
   if (language === null) return [];
   if (language.code === null) {

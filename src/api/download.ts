@@ -6,7 +6,7 @@ import type { Clock } from "../clock.ts";
 import { withTimeout } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import type { ContentResponse } from "./content.ts";
-import { staleBytes } from "./error-causes.ts";
+import { findStaleBytesError } from "./error-causes.ts";
 import { decideRead, pauseAfterBreakMs } from "./retry.ts";
 
 /** The destination of the bytes. */
@@ -107,7 +107,7 @@ const emptyAudioError = (): AudioError =>
  * states the size. False for surplus bytes.
  */
 function isHarmlessAtEnd(error: AudioError): boolean {
-  const stale = staleBytes(error);
+  const stale = findStaleBytesError(error);
   return stale === null || stale.totalBytes !== null;
 }
 
@@ -237,7 +237,7 @@ class Transfer {
   async #afterFailure(error: unknown): Promise<AudioError | null> {
     this.#options.signal.throwIfAborted();
     if (!(error instanceof AudioError)) throw error;
-    const stale = staleBytes(error);
+    const stale = findStaleBytesError(error);
     const sizeBytes = this.#sink.size;
     const knownBytes = this.#totalBytes ?? stale?.totalBytes ?? null;
     // All bytes are here, so a later failure of the socket is irrelevant.

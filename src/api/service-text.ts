@@ -2,7 +2,7 @@
  * Makes the service's text safe to show. Cleans it, removes the API key, and withholds text that looks like a
  * prompt injection.
  */
-import { firstCodePoints } from "../contract/unicode.ts";
+import { takeFirstCodePoints } from "../contract/unicode.ts";
 import { createDetector, createRedact } from "../redaction.ts";
 
 export const MAX_SERVICE_TEXT_CODE_POINTS = 500;
@@ -60,8 +60,8 @@ export function cleanServiceText(text: string, limit: number = MAX_SERVICE_TEXT_
     .replace(UNSEEN, "")
     .replace(BLANKS, " ")
     .trim();
-  const keptText = firstCodePoints(oneLine, limit);
-  return keptText.length === oneLine.length ? keptText : `${firstCodePoints(oneLine, limit - 1)}…`;
+  const keptText = takeFirstCodePoints(oneLine, limit);
+  return keptText.length === oneLine.length ? keptText : `${takeFirstCodePoints(oneLine, limit - 1)}…`;
 }
 
 /**

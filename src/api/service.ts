@@ -40,7 +40,7 @@ export interface ServiceClient {
    * Opens the audio at a byte offset. Sends a Range only for an offset above 0. Rejects with `unexpected_response`,
    * whose cause is a `StaleBytesError`, if the service answers 416 or sends another range than the requested one.
    */
-  content(taskId: string, fromByte: number, signal: AbortSignal): Promise<ContentResponse>;
+  openContent(taskId: string, fromByte: number, signal: AbortSignal): Promise<ContentResponse>;
   /** Aborts all requests under way and closes the sockets. */
   close(): Promise<void>;
 }
@@ -138,7 +138,7 @@ class HttpService implements ServiceClient {
     });
   }
 
-  async content(taskId: string, fromByte: number, signal: AbortSignal): Promise<ContentResponse> {
+  async openContent(taskId: string, fromByte: number, signal: AbortSignal): Promise<ContentResponse> {
     const request = {
       method: "GET",
       path: `${this.#taskPath(taskId)}/content`,

@@ -6,7 +6,7 @@ import type { ServiceAddress } from "../config/service-address.ts";
 import { withTimeout } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import { UnsentRequestError } from "./error-causes.ts";
-import { beforeWriting, openAgent } from "./http-agent.ts";
+import { failedBeforeWriting, openAgent } from "./http-agent.ts";
 import { networkError } from "./network-error.ts";
 
 /**
@@ -99,7 +99,7 @@ export function createTransport(
       if (isClosed) throw stoppingError();
       agent ??= openAgent(proxy, deadlines.connectMs);
       const client = (await agent).compose(
-        beforeWriting(() => {
+        failedBeforeWriting(() => {
           isSent = true;
         }),
       );

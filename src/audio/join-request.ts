@@ -60,7 +60,7 @@ export interface JoinedAudio {
 }
 
 /** Computes when each chapter begins and ends. */
-export function chapterSpans(
+export function computeChapterSpans(
   chapters: readonly ChapterMark[],
   parts: readonly Span[],
   durationSeconds: number,

@@ -76,7 +76,7 @@ export class PartFile {
   }
 
   /** Creates the error for damage of this part. */
-  damaged(why: string): DamagedPartError {
+  damagedPartError(why: string): DamagedPartError {
     return new DamagedPartError(this.#context.part, this.#context.format, why);
   }
 
@@ -101,7 +101,7 @@ export class PartFile {
     if (buffered !== undefined) return buffered;
     await this.#fillFrom(position);
     const filled = this.bytesNow(position, length);
-    if (filled === undefined) throw this.damaged("it became shorter while it was read");
+    if (filled === undefined) throw this.damagedPartError("it became shorter while it was read");
     return filled;
   }
 

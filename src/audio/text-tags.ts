@@ -10,7 +10,7 @@ export interface TextTags {
 }
 
 /** Returns the tags that are set, under the names that a format has for them. */
-export function namedTags(
+export function buildTextTags(
   { title, author, album, track }: TextTags,
   names: Readonly<Record<keyof TextTags, string>>,
 ): ReadonlyArray<readonly [name: string, value: string]> {

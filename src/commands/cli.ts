@@ -34,8 +34,8 @@ async function runSandbox(args: readonly string[]): Promise<void> {
   if (port !== undefined && !Number.isInteger(port)) {
     throw new UsageError("--port must be a whole number from 0 to 65535; see --help.");
   }
-  const { sandbox } = await import("./sandbox.ts");
-  await sandbox({
+  const { runSandboxCommand } = await import("./sandbox.ts");
+  await runSandboxCommand({
     port,
     accountsFile: typeof values["accounts"] === "string" ? values["accounts"] : undefined,
     processingSeconds: numberOption("processing-seconds", values["processing-seconds"], 0, 3600),
@@ -74,8 +74,8 @@ async function dispatch(args: readonly string[]): Promise<void> {
     case undefined:
     case "--sandbox": {
       if (rest.length > 0) throw new UsageError(`${first} takes nothing after it; see --help.`);
-      const { serve } = await import("./serve.ts");
-      serve(first === "--sandbox");
+      const { runServer } = await import("./serve.ts");
+      runServer(first === "--sandbox");
       return;
     }
     case "help":
@@ -92,8 +92,8 @@ async function dispatch(args: readonly string[]): Promise<void> {
       await runSandbox(rest);
       return;
     case "doctor": {
-      const { doctor } = await import("./doctor.ts");
-      process.exitCode = await doctor(parse(rest, json)["json"] === true);
+      const { runDoctorCommand } = await import("./doctor.ts");
+      process.exitCode = await runDoctorCommand(parse(rest, json)["json"] === true);
       return;
     }
     case "tasks": {
@@ -101,15 +101,15 @@ async function dispatch(args: readonly string[]): Promise<void> {
       if (html === "" || (html !== undefined && asJson === true)) {
         throw new UsageError("--html takes a file, and does not go with --json; see --help.");
       }
-      const { tasks } = await import("./tasks.ts");
-      await tasks(asJson === true, typeof html === "string" ? html : undefined);
+      const { runTasksCommand } = await import("./tasks.ts");
+      await runTasksCommand(asJson === true, typeof html === "string" ? html : undefined);
       return;
     }
     case "voices": {
       const { sample, html } = parse(rest, { sample: { type: "boolean" }, html: { type: "string" } });
       if (html === "") throw new UsageError("--html takes a file; see --help.");
-      const { voices } = await import("./voices-command.ts");
-      process.exitCode = await voices({
+      const { runVoicesCommand } = await import("./voices-command.ts");
+      process.exitCode = await runVoicesCommand({
         makesSamples: sample === true,
         htmlFile: typeof html === "string" ? html : undefined,
       });
@@ -118,8 +118,8 @@ async function dispatch(args: readonly string[]): Promise<void> {
     case "narrate": {
       const { readNarrateCommand } = await import("./narrate-options.ts");
       const command = readNarrateCommand(rest);
-      const { narrate } = await import("./narrate-command.ts");
-      process.exitCode = await narrate(command);
+      const { runNarrateCommand } = await import("./narrate-command.ts");
+      process.exitCode = await runNarrateCommand(command);
       return;
     }
     default:

@@ -5,7 +5,7 @@ import { systemClock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
 import type { ServiceAddress } from "../config/service-address.ts";
 import { openOutputFolder, openPartsFolder } from "../files/output-folder.ts";
-import { timingFor } from "../generation/deps.ts";
+import { buildTiming } from "../generation/deps.ts";
 import { createGeneration } from "../generation/generation.ts";
 import { initMachineId } from "../ledger/machine-id.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
@@ -45,7 +45,7 @@ export async function composeWorkflow(
     partsFolder,
     clock,
     log,
-    timing: timingFor(config),
+    timing: buildTiming(config),
     random: Math.random,
   });
   const containsSecret = createDetector([address.apiKey, ...findCertainSecrets(process.env)]);

@@ -19,24 +19,27 @@ export interface Check {
 export const TIMEOUT_MS = 8_000;
 const PROXY_TIMEOUT_MS = 3_000;
 
-export const passed = (name: string, detail: string): Check => ({ name, ok: true, detail, fix: null });
-export const warned = (name: string, detail: string): Check => ({ ...passed(name, detail), warning: true });
-export const failed = (name: string, detail: string, fix: string): Check => ({
+export const passedCheck = (name: string, detail: string): Check => ({ name, ok: true, detail, fix: null });
+export const warnedCheck = (name: string, detail: string): Check => ({
+  ...passedCheck(name, detail),
+  warning: true,
+});
+export const failedCheck = (name: string, detail: string, fix: string): Check => ({
   name,
   ok: false,
   detail,
   fix,
 });
 
-export function failedBy(name: string, error: unknown): Check {
+export function failedCheckFromError(name: string, error: unknown): Check {
   if (!(error instanceof AudioError)) {
-    return failed(
+    return failedCheck(
       name,
       describeCause(error),
       "The detail says what to change; the README explains each setting.",
     );
   }
-  return failed(name, describeError(error), describeFix(error) ?? REMEDIES[error.code]);
+  return failedCheck(name, describeError(error), describeFix(error) ?? REMEDIES[error.code]);
 }
 
 /** Runs a check. A check that does not end in time has failed. */
@@ -47,12 +50,12 @@ export async function checkWithTimeout(
 ): Promise<Check> {
   const hanging = Promise.withResolvers<Check>();
   const timer = setTimeout(
-    () => hanging.resolve(failed(name, `no answer within ${TIMEOUT_MS / 1000} seconds`, fix)),
+    () => hanging.resolve(failedCheck(name, `no answer within ${TIMEOUT_MS / 1000} seconds`, fix)),
     TIMEOUT_MS,
   );
   const run = check().then(
-    (detail) => passed(name, detail),
-    (error: unknown) => failedBy(name, error),
+    (detail) => passedCheck(name, detail),
+    (error: unknown) => failedCheckFromError(name, error),
   );
   try {
     return await Promise.race([run, hanging.promise]);

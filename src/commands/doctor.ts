@@ -23,12 +23,12 @@ import { findSecrets, requireOutputDir } from "./configuration-error.ts";
 import {
   type Check,
   checkWithTimeout,
-  failed,
-  failedBy,
+  failedCheck,
+  failedCheckFromError,
   findProxyIssue,
-  passed,
+  passedCheck,
   TIMEOUT_MS,
-  warned,
+  warnedCheck,
 } from "./doctor-checks.ts";
 
 /** A valid task id that no service ever assigned. */
@@ -52,16 +52,16 @@ function checkSettings(config: Config, env: Environment): Check[] {
   const unfilled = placeholders(env);
   const issues = config.issues.map(({ variable, message, fix }) =>
     unfilled.includes(variable)
-      ? failed(
+      ? failedCheck(
           `setting ${variable}`,
           `${variable} still holds the placeholder ${env[variable]?.trim()}, which your client did not fill in.`,
           `Enter the value in the client's settings of this server, or write it in place of the placeholder: ${fix}`,
         )
-      : failed(`setting ${variable}`, message, fix),
+      : failedCheck(`setting ${variable}`, message, fix),
   );
   if (config.creditBudget !== null && config.creditBudget < RESERVED_CREDITS && !hasIssue(config, BUDGET)) {
     issues.push(
-      failed(
+      failedCheck(
         `setting ${BUDGET}`,
         `a budget of ${config.creditBudget} credits lets no generation pass: each one reserves ${RESERVED_CREDITS}.`,
         `Set ${BUDGET} to ${RESERVED_CREDITS} or more, or unset it.`,
@@ -84,7 +84,7 @@ function checkSettings(config: Config, env: Environment): Check[] {
           .map((word) => JSON.stringify(word))
           .join(", ")}`;
   return issues.length === 0
-    ? [passed("settings", `all settings can be used${note}${noNames}${noWords}`)]
+    ? [passedCheck("settings", `all settings can be used${note}${noNames}${noWords}`)]
     : issues;
 }
 
@@ -136,19 +136,23 @@ const checkStore = (config: Config): Promise<Check> => {
 async function checkService(config: Config, address: ServiceAddress): Promise<Check[]> {
   const service = createServiceClient(address, { proxy: config.proxy });
   const signal = AbortSignal.timeout(TIMEOUT_MS);
-  const host = passed("host", `${address.baseUrl} answers`);
-  const accepted = passed("key", "the key was accepted");
+  const host = passedCheck("host", `${address.baseUrl} answers`);
+  const accepted = passedCheck("key", "the key was accepted");
   try {
     await service.query(IMPOSSIBLE_TASK_ID, signal);
     return [host, accepted];
   } catch (error) {
     const code = error instanceof AudioError ? error.code : null;
     if (code === "not_found") return [host, accepted];
-    if (code === "invalid_api_key") return [host, failedBy("key", error)];
+    if (code === "invalid_api_key") return [host, failedCheckFromError("key", error)];
     if (code === "rate_limit") {
-      return [host, failed("key", "not tested: the service asks for a pause", "Try again in a minute.")];
+      return [host, failedCheck("key", "not tested: the service asks for a pause", "Try again in a minute.")];
     }
-    const untested = failed("key", "not tested: the host did not answer as it should", "Fix the host first.");
+    const untested = failedCheck(
+      "key",
+      "not tested: the host did not answer as it should",
+      "Fix the host first.",
+    );
     return [await checkHost(config, address, signal.aborted ? timedOutError(address) : error), untested];
   } finally {
     await service.close();
@@ -161,8 +165,8 @@ const timedOutError = ({ baseUrl }: ServiceAddress): AudioError =>
 /** Checks the proxy first, because a host behind a dead proxy looks like a dead host. */
 async function checkHost(config: Config, { baseUrl }: ServiceAddress, error: unknown): Promise<Check> {
   const issue = await findProxyIssue(baseUrl, config.proxy);
-  if (issue === null) return failedBy("host", error);
-  return failed(
+  if (issue === null) return failedCheckFromError("host", error);
+  return failedCheck(
     "host",
     `${new URL(baseUrl).host} cannot be reached, because ${issue}.`,
     "Start the proxy, correct HTTPS_PROXY, unset it, or name the host in NO_PROXY.",
@@ -172,7 +176,7 @@ async function checkHost(config: Config, { baseUrl }: ServiceAddress, error: unk
 /** Warns about misspelt settings, because otherwise the default applies silently. */
 function checkNames({ unknownVariables }: Config): Check[] {
   if (unknownVariables.length === 0) return [];
-  return [warned("other variables", unknownVariables.map(describeUnknownVariable).join(" "))];
+  return [warnedCheck("other variables", unknownVariables.map(describeUnknownVariable).join(" "))];
 }
 
 /**
@@ -186,13 +190,13 @@ function runtimeName({ node, bun, deno }: NodeJS.ProcessVersions): string {
 }
 
 async function runChecks(config: Config, env: Environment): Promise<Check[]> {
-  const node = passed("node", `${runtimeName(process.versions)} runs audio-generation-mcp ${VERSION}`);
+  const node = passedCheck("node", `${runtimeName(process.versions)} runs audio-generation-mcp ${VERSION}`);
   const unknown = ["host", "key"].map((name) =>
-    failed(name, "not tested: the address or the key cannot be used", "Fix the settings first."),
+    failedCheck(name, "not tested: the address or the key cannot be used", "Fix the settings first."),
   );
   await initMachineId(config.stateDir);
   const untested = (name: string) =>
-    failed(name, "not tested: there is no folder", "Fix the settings first.");
+    failedCheck(name, "not tested: there is no folder", "Fix the settings first.");
   const otherChecks = Promise.all([
     config.outputDir === null ? untested("output folder") : checkFolder(config),
     config.serviceAddress === null ? unknown : checkService(config, config.serviceAddress),
@@ -212,7 +216,7 @@ function describe({ name, ok, detail, fix, warning = false }: Check): string {
 }
 
 /** Runs all checks, prints the results, and exits with 0 if everything works, otherwise with 1. */
-export async function doctor(asJson: boolean): Promise<0 | 1> {
+export async function runDoctorCommand(asJson: boolean): Promise<0 | 1> {
   const config = readConfig(process.env);
   const redact = createRedact(findSecrets(process.env));
   const checks = (await runChecks(config, process.env)).map((check) => ({

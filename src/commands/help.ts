@@ -1,11 +1,11 @@
 /** The help of the command line. */
 import { REQUEST_FIELDS, SETTING_NAMES, type SettingName } from "../contract/request-fields.ts";
-import { isFlag, optionName } from "./narrate-options.ts";
+import { isFlag, toOptionName } from "./narrate-options.ts";
 
 /** Formats a setting as an option, such as `[--sample-rate RATE]`. */
 function settingHelp(name: SettingName): string {
   const value = isFlag(REQUEST_FIELDS[name].schema) ? "" : ` ${name.split("_").at(-1)?.toUpperCase()}`;
-  return `[--${optionName(name)}${value}]`;
+  return `[--${toOptionName(name)}${value}]`;
 }
 
 const settings = SETTING_NAMES.map(settingHelp)

@@ -6,7 +6,7 @@ import { AudioError } from "../errors.ts";
 import { createLog } from "../log.ts";
 import type { Narrations } from "../narration/narrations.ts";
 import type { NarrateChanges } from "../narration/state/changes.ts";
-import { formatDuration, listChapters, narrationMessage } from "../narration/views/narration-messages.ts";
+import { describeNarration, formatDuration, listChapters } from "../narration/views/narration-messages.ts";
 import type { NarrationView } from "../narration/views/narration-view.ts";
 import { createRedact } from "../redaction.ts";
 import { toStructured } from "../tools/narrate.ts";
@@ -81,7 +81,7 @@ function report(view: NarrationView, asJson: boolean): void {
   const beside = view.files.flatMap(({ captions, srt = null, chapters }) =>
     [captions, srt, chapters].flatMap((saved) => (saved === null ? [] : [saved.path])),
   );
-  const head = view.status === "finished" ? describeFinished(view) : narrationMessage(view);
+  const head = view.status === "finished" ? describeFinished(view) : describeNarration(view);
   const next = nextStepInTerminal(view);
   const chapters = listChapters(view);
   const lines = [
@@ -135,7 +135,7 @@ async function runNarration(
  * @throws UsageError if an option is wrong
  * @throws CommandError for issues of the settings, the file or the store
  */
-export async function narrate({ file, args, asJson }: NarrateCommand): Promise<number> {
+export async function runNarrateCommand({ file, args, asJson }: NarrateCommand): Promise<number> {
   const checkedArgs = parseArguments(args);
   const config = readConfig(process.env);
   const provider = new WorkflowProvider(config, false);

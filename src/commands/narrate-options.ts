@@ -9,7 +9,7 @@ import { UsageError } from "./usage.ts";
 const NO_OPTION = ["text", "file", "narration_id", "voices", "retakes", "wait_seconds"];
 
 export const isFlag = (schema: z.ZodType): boolean => schema.safeParse(true).success;
-export const optionName = (argument: string): string => argument.replaceAll("_", "-");
+export const toOptionName = (argument: string): string => argument.replaceAll("_", "-");
 const OPTIONS: ReadonlyArray<readonly [argument: string, schema: z.ZodType]> = Object.entries(
   narrateInput.shape,
 ).filter(([argument]) => !NO_OPTION.includes(argument));
@@ -35,7 +35,7 @@ export function readNarrateCommand(args: readonly string[]): NarrateCommand {
   const toolArgs: Record<string, unknown> = {};
   const byOption: Readonly<Record<string, unknown>> = values;
   for (const [argument] of OPTIONS) {
-    const value = byOption[optionName(argument)];
+    const value = byOption[toOptionName(argument)];
     if (value !== undefined) toolArgs[argument] = value;
   }
   if (values.speaker !== undefined) {
@@ -54,7 +54,8 @@ export function readNarrateCommand(args: readonly string[]): NarrateCommand {
 function parse(args: readonly string[]) {
   const many = { type: "string", multiple: true } as const;
   const plain = OPTIONS.map(
-    ([argument, schema]) => [optionName(argument), { type: isFlag(schema) ? "boolean" : "string" }] as const,
+    ([argument, schema]) =>
+      [toOptionName(argument), { type: isFlag(schema) ? "boolean" : "string" }] as const,
   );
   const options = {
     ...Object.fromEntries(plain),

@@ -5,11 +5,11 @@ import { readConfig } from "../config/config.ts";
 import { describeUnknownVariable } from "../config/unknown-variables.ts";
 import { createLog, type Log } from "../log.ts";
 import { createDetector, createRedact } from "../redaction.ts";
-import { instructionsFor, SANDBOX_NOTE } from "../server/instructions.ts";
+import { renderInstructions, SANDBOX_NOTE } from "../server/instructions.ts";
 import { LenientStdioTransport } from "../server/lenient-stdio-transport.ts";
 import { createMcpServer } from "../server/mcp-server.ts";
 import { findCertainSecrets, findSecrets } from "./configuration-error.ts";
-import { sandboxEnvironment, WorkflowProvider } from "./workflow-provider.ts";
+import { buildSandboxEnvironment, WorkflowProvider } from "./workflow-provider.ts";
 
 /** Time limit for stopping, whatever hangs (docs/reference-requests.md, Stopping). */
 const STOP_WITHIN_MS = 1500;
@@ -85,8 +85,8 @@ function stopOn(log: Log, stop: () => Promise<void>): (code: number) => void {
   };
 }
 
-export function serve(isSandbox: boolean): void {
-  const config = readConfig(isSandbox ? sandboxEnvironment(process.env) : process.env);
+export function runServer(isSandbox: boolean): void {
+  const config = readConfig(isSandbox ? buildSandboxEnvironment(process.env) : process.env);
   const provider = new WorkflowProvider(config, isSandbox);
   const redact = createRedact(findSecrets(process.env));
   const log = createLog(config.logLevel, (text) => provider.redact(redact(text)));
@@ -94,7 +94,7 @@ export function serve(isSandbox: boolean): void {
   const claimFirstSuccess = trueOnce();
   const isFirstUse = trueOnce();
   const isFirstOnSandbox = trueOnce();
-  const instructions = instructionsFor({ ...config, isSandbox });
+  const instructions = renderInstructions({ ...config, isSandbox });
   const handle = serveStdio(
     ({ era }) =>
       createMcpServer(
@@ -119,7 +119,7 @@ export function serve(isSandbox: boolean): void {
             defaultVoice: config.defaultVoice,
             defaultWaitSeconds: config.waitSeconds,
           },
-          localGeneration: () => provider.localGeneration(),
+          localGeneration: () => provider.openLocalGeneration(),
           instructions,
           redact: (text) => provider.redact(redact(text)),
           containsSecret: createDetector(findCertainSecrets(process.env)),

@@ -12,14 +12,14 @@ import { createLog } from "../log.ts";
 import type { NarrationBill } from "../narration/state/narration-bill.ts";
 import { NarrationRepository } from "../narration/state/narration-repository.ts";
 import {
+  buildListedNarration,
   describeNextStep,
   type ListedNarration,
-  listedNarration,
 } from "../narration/views/listed-narrations.ts";
 import { createProcessId } from "../process-id.ts";
 import { createRedact } from "../redaction.ts";
-import { taskRow } from "../tools/list-tasks.ts";
-import { isoWithOffset } from "../tools/local-time.ts";
+import { buildTaskRow } from "../tools/list-tasks.ts";
+import { formatIsoWithOffset } from "../tools/local-time.ts";
 import { renderListedNarration } from "../tools/narration-row.ts";
 import { type PageEntry, renderAudioPage, TASKS_MARKER } from "./audio-page.ts";
 import { configurationError, findSecrets, requireOutputDir } from "./configuration-error.ts";
@@ -33,7 +33,7 @@ const MAX_TASKS = 100;
  */
 const MAX_TASKS_ON_PAGE = 2000;
 
-type Row = ReturnType<typeof taskRow>;
+type Row = ReturnType<typeof buildTaskRow>;
 
 /** A task or a narration in all output forms. */
 interface Entry {
@@ -55,7 +55,7 @@ function describe(row: Row): string {
 
 function describeNarration(row: ListedNarration): string {
   const { narrationId, status, title, createdAtMs, credits, savedParts, totalParts, paths } = row;
-  const date = isoWithOffset(createdAtMs).slice(0, 19).replace("T", " ");
+  const date = formatIsoWithOffset(createdAtMs).slice(0, 19).replace("T", " ");
   const lines = [
     `${date}  narration ${status}, ${savedParts} of ${totalParts} parts, ${credits} credits  ${narrationId}`,
     `    ${JSON.stringify(title)}`,
@@ -65,7 +65,7 @@ function describeNarration(row: ListedNarration): string {
 }
 
 function pageEntry(task: ListedTask): PageEntry {
-  const row = taskRow(task);
+  const row = buildTaskRow(task);
   return {
     description: row.prompt_excerpt,
     at: row.created_at,
@@ -86,7 +86,7 @@ function pageEntryOfNarration(row: ListedNarration, bill: NarrationBill): PageEn
   const { narrationId, status, title, createdAtMs, savedParts, totalParts, paths, missingPaths } = row;
   return {
     description: title,
-    at: isoWithOffset(createdAtMs),
+    at: formatIsoWithOffset(createdAtMs),
     status: `${status}, ${savedParts} of ${totalParts} parts`,
     credits: status === "planned" ? null : Math.round(bill.chargedCredits),
     charges: bill.chargedByWork,
@@ -124,18 +124,18 @@ async function readListing(limit: number): Promise<Listing> {
   try {
     const listedTasks = await listRecordedTasks({ ledger, folder }, { status: null, query: null, limit });
     const narrationRepository = new NarrationRepository(ledger.store.narrations, () => systemClock.wallMs());
-    const entries = await narrationRepository.newest(limit);
+    const entries = await narrationRepository.listNewest(limit);
     const narrations = await Promise.all(
       entries.map(async (entry) => ({
-        row: await listedNarration(narrationRepository, entry, folder.root),
-        bill: await narrationRepository.bill(entry.narrationId),
+        row: await buildListedNarration(narrationRepository, entry, folder.root),
+        bill: await narrationRepository.getBill(entry.narrationId),
       })),
     );
     const all = [
       ...listedTasks.map((task) => ({
         atMs: task.createdAtMs,
-        row: taskRow(task),
-        words: describe(taskRow(task)),
+        row: buildTaskRow(task),
+        words: describe(buildTaskRow(task)),
         page: pageEntry(task),
       })),
       ...narrations.map(({ row, bill }) => ({
@@ -158,7 +158,7 @@ async function readListing(limit: number): Promise<Listing> {
  * @param htmlFile path of the web page; `undefined` prints to stdout
  * @throws CommandError for issues of the settings, the store or an existing file
  */
-export async function tasks(asJson: boolean, htmlFile?: string): Promise<void> {
+export async function runTasksCommand(asJson: boolean, htmlFile?: string): Promise<void> {
   try {
     const { entries, emptyMessage } = await readListing(
       htmlFile === undefined ? MAX_TASKS : MAX_TASKS_ON_PAGE + 1,

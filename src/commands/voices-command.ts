@@ -1,14 +1,14 @@
 /** The `voices` command: lists voices and their samples, makes samples, and writes a page that plays them. */
 import { MAX_TIMER_MS, systemClock } from "../clock.ts";
 import { readConfig } from "../config/config.ts";
-import { buildSampleInput, sampleLanguage } from "../contract/voice-samples.ts";
+import { buildSampleInput, chooseSampleLanguage } from "../contract/voice-samples.ts";
 import { VOICES, type Voice } from "../contract/voices.ts";
 import { AudioError } from "../errors.ts";
 import { writeGeneratedPage } from "../files/write-generated-page.ts";
 import type { Generation } from "../generation/generation.ts";
 import { createLog } from "../log.ts";
 import { createRedact } from "../redaction.ts";
-import { isoWithOffset } from "../tools/local-time.ts";
+import { formatIsoWithOffset } from "../tools/local-time.ts";
 import { type PageEntry, renderAudioPage, VOICES_MARKER } from "./audio-page.ts";
 import { findSecrets } from "./configuration-error.ts";
 import { printable } from "./printable.ts";
@@ -58,12 +58,12 @@ function formatLine({ voice, path, error }: VoiceSample): string {
 
 const pageEntry = ({ voice, path, error }: VoiceSample): PageEntry => ({
   description: `${voice.name}: ${buildSampleInput(voice).prompt}`,
-  at: isoWithOffset(systemClock.wallMs()),
+  at: formatIsoWithOffset(systemClock.wallMs()),
   status: voice.canMixLanguages ? `${voice.languages.join(", ")}, mixed` : voice.languages.join(", "),
   credits: null,
   charges: new Map(),
   seconds: null,
-  voice: `sample in ${sampleLanguage(voice)}`,
+  voice: `sample in ${chooseSampleLanguage(voice)}`,
   take: 1,
   id: voice.id,
   paths: path === null ? [] : [path],
@@ -77,7 +77,7 @@ const pageEntry = ({ voice, path, error }: VoiceSample): PageEntry => ({
  * @returns the exit code: 1 if a requested sample could not be made
  * @throws CommandError for issues of the settings, the store or an existing file
  */
-export async function voices({ makesSamples, htmlFile }: VoicesCommand): Promise<number> {
+export async function runVoicesCommand({ makesSamples, htmlFile }: VoicesCommand): Promise<number> {
   const config = readConfig(process.env);
   const provider = new WorkflowProvider(config, false);
   const redact = createRedact(findSecrets(process.env));

@@ -15,7 +15,7 @@ import type { Compose, Workflow } from "./workflow.ts";
  * Returns the environment for `--sandbox`, with address, key and store replaced. Until the sandbox listens, the address
  * is a placeholder. The placeholder is on loopback, so that settings that require loopback are valid.
  */
-export function sandboxEnvironment(env: Environment): Environment {
+export function buildSandboxEnvironment(env: Environment): Environment {
   return {
     ...env,
     AUDIO_BASE_URL: "http://127.0.0.1",
@@ -80,7 +80,7 @@ export class WorkflowProvider {
    * Returns the workflow if it is open or this machine has a ledger, otherwise `null`. Never creates a ledger or
    * connects to a database. Used for the lists that clients request when they start.
    */
-  async localGeneration(): Promise<Generation | null> {
+  async openLocalGeneration(): Promise<Generation | null> {
     if (this.#opening !== undefined) return (await this.#opening).generation;
     const { issues, storeUrl, stateDir } = this.#config;
     const isHere = !this.#isSandbox && issues.length === 0 && storeUrl === null;
@@ -89,10 +89,10 @@ export class WorkflowProvider {
       : null;
   }
 
-  /** Like {@link localGeneration}, for a tool call: also connects to a database on another machine. */
+  /** Like {@link openLocalGeneration}, for a tool call: also connects to a database on another machine. */
   async existingGeneration(): Promise<Generation | null> {
     const isElsewhere = this.#config.issues.length === 0 && this.#config.storeUrl !== null;
-    return isElsewhere ? await this.generation() : await this.localGeneration();
+    return isElsewhere ? await this.generation() : await this.openLocalGeneration();
   }
 
   /**

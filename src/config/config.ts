@@ -1,11 +1,11 @@
 /** Reads the whole configuration from the environment, and collects its issues (docs/reference.md, Configuration). */
-import { type Environment, homeFolder } from "../environment.ts";
+import { type Environment, findHomeDir } from "../environment.ts";
 import type { ConfigIssue } from "./config-source.ts";
 import { readStoreUrl } from "./connections.ts";
 import { readServiceSettings, type ServiceAddress } from "./service-address.ts";
 import { readSettings, type Settings } from "./settings.ts";
 import { SettingsReader } from "./settings-reader.ts";
-import { type UnknownVariable, unknownVariables } from "./unknown-variables.ts";
+import { findUnknownVariables, type UnknownVariable } from "./unknown-variables.ts";
 
 export interface Config extends Settings {
   /** The service; null if its address or key is missing or invalid. Then `issues` names the reason. */
@@ -27,12 +27,12 @@ export interface Config extends Settings {
 export function readConfig(
   env: Environment,
   platform: NodeJS.Platform = process.platform,
-  home: string | null = homeFolder(platform),
+  home: string | null = findHomeDir(platform),
 ): Config {
   const reader = new SettingsReader({ env, platform, home });
   const storeUrl = readStoreUrl(reader);
   const { service, isLoopback } = readServiceSettings(reader);
   const settings = readSettings(reader, { storeUrl, isLoopback });
-  const unknown = unknownVariables(env, reader.namesRead);
+  const unknown = findUnknownVariables(env, reader.namesRead);
   return { ...settings, serviceAddress: service, storeUrl, issues: reader.issues, unknownVariables: unknown };
 }

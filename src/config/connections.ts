@@ -13,7 +13,7 @@ export interface ProxySettings {
  */
 export function readStoreUrl(reader: SettingsReader): string | null {
   const name = "AUDIO_STORE_URL";
-  const text = reader.text(name);
+  const text = reader.readText(name);
   if (text === undefined) return null;
   const address = readPostgresAddress(text);
   if (!("what" in address)) return text;
@@ -27,7 +27,7 @@ export function readStoreUrl(reader: SettingsReader): string | null {
 
 export function readProxy(reader: SettingsReader): ProxySettings {
   const either = (upper: string): string | undefined =>
-    reader.text(upper) ?? reader.text(upper.toLowerCase());
+    reader.readText(upper) ?? reader.readText(upper.toLowerCase());
   const httpsProxy = either("HTTPS_PROXY") ?? either("HTTP_PROXY");
   if (httpsProxy !== undefined && !/^https?:\/\/./.test(URL.canParse(httpsProxy) ? httpsProxy : "")) {
     reader.addIssue(

@@ -1,5 +1,5 @@
 /** Validates a setting that names a folder or a file, and explains its issue to a person (docs/reference.md, Configuration). */
-import { absoluteFolder, type Environment, isFullyQualifiedPath, readVariable } from "../environment.ts";
+import { type Environment, isFullyQualifiedPath, readVariable, resolveAbsolutePath } from "../environment.ts";
 import type { ConfigIssue, ConfigSource } from "./config-source.ts";
 
 export interface PathSettingResult {
@@ -19,7 +19,7 @@ export function readPathSetting({ env, platform, home }: ConfigSource, variable:
     const lack = describeHomeIssue(env, platform);
     return no(`${variable} is not set, and there is no default: ${lack}.`, `Set ${variable} to ${kind}.`);
   }
-  const path = absoluteFolder(text, home, platform);
+  const path = resolveAbsolutePath(text, home, platform);
   if (path !== null) return { path, issue: null };
   const statement = `${variable} is ${JSON.stringify(text)}`;
   if (/^~(?:[/\\]|$)/.test(text) && home === null) {

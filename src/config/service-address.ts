@@ -43,7 +43,7 @@ export function readServiceSettings(reader: SettingsReader): ServiceSettings {
 function readBaseUrl(reader: SettingsReader): URL | undefined {
   const name = "AUDIO_BASE_URL";
   const fix = `Set ${name} to the service's address, such as https://audio.example.com.`;
-  const text = reader.text(name);
+  const text = reader.readText(name);
   if (text === undefined) return reader.addIssue(name, `${name} is not set.`, fix);
   if (!URL.canParse(text)) return reader.addIssue(name, `${name} is not a valid URL.`, fix);
   const url = new URL(text);
@@ -73,7 +73,7 @@ function readBaseUrl(reader: SettingsReader): URL | undefined {
 function readApiKey(reader: SettingsReader): string | undefined {
   const name = "AUDIO_API_KEY";
   const fix = `Set ${name} to an active API key of your account.`;
-  const text = reader.text(name);
+  const text = reader.readText(name);
   if (text === undefined) return reader.addIssue(name, `${name} is not set.`, fix);
   if (text === EXAMPLE_KEY)
     return reader.addIssue(name, `${name} is still the example of the instructions.`, fix);

@@ -6,7 +6,7 @@ import { readPathSetting } from "./path-setting.ts";
 
 /**
  * Reads settings and collects their issues, so that a person sees all issues at once. No method throws. An invalid
- * value is replaced by the default, but {@link SettingsReader.path} returns null.
+ * value is replaced by the default, but {@link SettingsReader.readPath} returns null.
  */
 export class SettingsReader {
   readonly issues: ConfigIssue[] = [];
@@ -24,7 +24,7 @@ export class SettingsReader {
   }
 
   /** Returns undefined for a variable that is unset, empty, or a placeholder that a client did not fill in. */
-  text(name: string): string | undefined {
+  readText(name: string): string | undefined {
     this.namesRead.add(name);
     return readVariable(this.source.env, name);
   }
@@ -34,8 +34,8 @@ export class SettingsReader {
    *
    * @param rule describes a valid value, in words that follow "must be" and "Set NAME to"
    */
-  number(name: string, fallback: number, accepts: (value: number) => boolean, rule: string): number {
-    const text = this.text(name);
+  readNumber(name: string, fallback: number, accepts: (value: number) => boolean, rule: string): number {
+    const text = this.readText(name);
     if (text === undefined) return fallback;
     const value = parseDecimal(text) ?? Number.NaN;
     if (accepts(value)) return value;
@@ -47,8 +47,8 @@ export class SettingsReader {
     return fallback;
   }
 
-  choice<T extends string>(name: string, values: readonly T[]): T | undefined {
-    const text = this.text(name);
+  readChoice<T extends string>(name: string, values: readonly T[]): T | undefined {
+    const text = this.readText(name);
     if (text === undefined) return undefined;
     const value = values.find((candidate) => candidate === text);
     const choices = values.join(", ");
@@ -68,8 +68,8 @@ export class SettingsReader {
    *
    * @param isNeeded whether a missing value without a default is an issue
    */
-  path(name: string, fallback: string | null, isNeeded = true): string | null {
-    const isGiven = this.text(name) !== undefined;
+  readPath(name: string, fallback: string | null, isNeeded = true): string | null {
+    const isGiven = this.readText(name) !== undefined;
     const { path, issue } = readPathSetting(this.source, name);
     if (issue !== null && (isGiven || (fallback === null && isNeeded))) this.issues.push(issue);
     return isGiven ? path : fallback;

@@ -35,30 +35,30 @@ export function readSettings(reader: SettingsReader, { storeUrl, isLoopback }: E
      * The output folder. An invalid setting is an issue and gives null. So does a missing setting if there is no home
      * folder, because the default is a folder in it.
      */
-    outputDir: reader.path("AUDIO_OUTPUT_DIR", home === null ? null : join(home, "audio-generation")),
+    outputDir: reader.readPath("AUDIO_OUTPUT_DIR", home === null ? null : join(home, "audio-generation")),
     /**
      * The state folder. An invalid setting is an issue and gives null. A missing setting without a default also gives
      * null, but is not an issue if the ledger is on a database server.
      */
-    stateDir: reader.path("AUDIO_STATE_DIR", defaultStateDir(env, platform, home), storeUrl === null),
+    stateDir: reader.readPath("AUDIO_STATE_DIR", defaultStateDir(env, platform, home), storeUrl === null),
     /** The folder of input files; null means that no file may be read. */
-    inputDir: reader.path("AUDIO_INPUT_DIR", null, false),
-    defaultVoice: reader.choice("AUDIO_DEFAULT_VOICE", VOICE_IDS) ?? null,
+    inputDir: reader.readPath("AUDIO_INPUT_DIR", null, false),
+    defaultVoice: reader.readChoice("AUDIO_DEFAULT_VOICE", VOICE_IDS) ?? null,
     voiceNotes: readFileSetting(reader, "AUDIO_VOICE_NOTES", readVoiceNotes, NO_VOICE_NOTES),
     pronunciations: readFileSetting(reader, "AUDIO_PRONUNCIATIONS", readPronunciations, NO_PRONUNCIATIONS),
-    captions: reader.choice("AUDIO_CAPTIONS", CAPTION_FILES) ?? "vtt",
-    resourceLinks: reader.choice("AUDIO_RESOURCE_LINKS", RESOURCE_LINKS) ?? "auto",
-    waitSeconds: reader.number("AUDIO_WAIT_SECONDS", 45, isBetween(0, 3600), "a number from 0 to 3600"),
+    captions: reader.readChoice("AUDIO_CAPTIONS", CAPTION_FILES) ?? "vtt",
+    resourceLinks: reader.readChoice("AUDIO_RESOURCE_LINKS", RESOURCE_LINKS) ?? "auto",
+    waitSeconds: reader.readNumber("AUDIO_WAIT_SECONDS", 45, isBetween(0, 3600), "a number from 0 to 3600"),
     pollIntervalSeconds: readPollInterval(reader, isLoopback),
     creditBudget: readBudget(reader),
-    logLevel: reader.choice("AUDIO_LOG_LEVEL", LOG_LEVELS) ?? "warn",
+    logLevel: reader.readChoice("AUDIO_LOG_LEVEL", LOG_LEVELS) ?? "warn",
     proxy: readProxy(reader),
   } as const;
 }
 
 function readTimeScale(reader: SettingsReader, isLoopback: boolean | null): number {
   const name = "AUDIO_TIME_SCALE";
-  const timeScale = reader.number(name, 1, isBetween(0.001, 1), "a number from 0.001 to 1");
+  const timeScale = reader.readNumber(name, 1, isBetween(0.001, 1), "a number from 0.001 to 1");
   // If the address of the service is unknown (null), accept any time scale here. The address itself is reported as a
   // issue.
   if (timeScale !== 1 && isLoopback === false) {
@@ -71,7 +71,7 @@ function readPollInterval(reader: SettingsReader, isLoopback: boolean | null): n
   const shortest = isLoopback === false ? POLL_INTERVAL_SECONDS : 0.01;
   const rule = `a number from ${shortest} to 3600${isLoopback ? "" : " (shorter ones only for a service on this machine)"}`;
   const accepts = isBetween(shortest, 3600);
-  return reader.number("AUDIO_POLL_INTERVAL_SECONDS", POLL_INTERVAL_SECONDS, accepts, rule);
+  return reader.readNumber("AUDIO_POLL_INTERVAL_SECONDS", POLL_INTERVAL_SECONDS, accepts, rule);
 }
 
 /**
@@ -79,9 +79,9 @@ function readPollInterval(reader: SettingsReader, isLoopback: boolean | null): n
  */
 function readBudget(reader: SettingsReader): number | null {
   const name = "AUDIO_CREDIT_BUDGET";
-  if (reader.text(name) === undefined) return null;
+  if (reader.readText(name) === undefined) return null;
   const accepts = (value: number): boolean => Number.isSafeInteger(value) && value >= 0;
-  return reader.number(name, 0, accepts, "a whole number of credits, 0 or more");
+  return reader.readNumber(name, 0, accepts, "a whole number of credits, 0 or more");
 }
 
 /**
@@ -95,7 +95,7 @@ function readFileSetting<T extends object>(
   read: (path: string) => T | string,
   none: T,
 ): T {
-  const path = reader.path(name, null, false);
+  const path = reader.readPath(name, null, false);
   if (path === null) return none;
   const value = read(path);
   if (typeof value !== "string") return value;

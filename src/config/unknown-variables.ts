@@ -22,7 +22,7 @@ const MAX_NAMED = 5;
  *
  * @param settingNames the names of all settings
  */
-export function unknownVariables(env: Environment, settingNames: ReadonlySet<string>): UnknownVariable[] {
+export function findUnknownVariables(env: Environment, settingNames: ReadonlySet<string>): UnknownVariable[] {
   // Windows ignores the case of variable names.
   const spelled = (name: string): string => (process.platform === "win32" ? name.toUpperCase() : name);
   return Object.keys(env)

@@ -1,6 +1,6 @@
 /** Reads a person's notes about voices from `AUDIO_VOICE_NOTES`, a small JSON file that maps voice ids to notes. */
 import { z } from "zod";
-import { firstCodePoints } from "../contract/unicode.ts";
+import { takeFirstCodePoints } from "../contract/unicode.ts";
 import { VOICE_IDS, type VoiceId } from "../contract/voices.ts";
 import { readSmallFile } from "./small-file.ts";
 
@@ -20,7 +20,7 @@ const isVoiceId = (id: string): id is VoiceId => (VOICE_IDS as readonly string[]
 
 /** Shortens a note to one line of bounded length, because lists show it beside the id. */
 const oneLine = (text: string): string =>
-  firstCodePoints(text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ").trim(), MAX_CODE_POINTS);
+  takeFirstCodePoints(text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ").trim(), MAX_CODE_POINTS);
 
 /**
  * Reads and validates the notes.

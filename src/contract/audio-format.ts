@@ -21,7 +21,7 @@ export const FILE_EXTENSIONS: Readonly<Record<OutputFormat, string>> = {
 };
 
 /** Returns the MIME type of a file by its extension. */
-export function mimeTypeOfPath(path: string): string {
+export function mimeTypeForPath(path: string): string {
   const format = OUTPUT_FORMATS.find((candidate) => path.endsWith(FILE_EXTENSIONS[candidate]));
   return format === undefined ? "application/octet-stream" : MIME_TYPES[format];
 }

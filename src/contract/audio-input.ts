@@ -1,10 +1,10 @@
 /** Defines AudioInput, the body of a create: its fields and the rules between them (docs/contract.md, AudioInput). */
 import { z } from "zod";
-import { FIELD_NAMES, type FieldName, REQUEST_FIELDS, requestField, schemasOf } from "./request-fields.ts";
+import { FIELD_NAMES, type FieldName, pickSchemas, REQUEST_FIELDS, requestField } from "./request-fields.ts";
 import { MAX_AUDIO_REFERENCES_WITH_VOICE } from "./service-limits.ts";
 
 const fields = z
-  .strictObject(schemasOf(FIELD_NAMES))
+  .strictObject(pickSchemas(FIELD_NAMES))
   .partial()
   .extend({ prompt: REQUEST_FIELDS.prompt.schema });
 

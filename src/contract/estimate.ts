@@ -58,7 +58,7 @@ export interface SpokenSize {
 }
 
 /** Estimates the speaking time of a text and counts its code points. */
-export function spokenSize(text: string): SpokenSize {
+export function measureSpokenSize(text: string): SpokenSize {
   let milliseconds = 0;
   let codePoints = 0;
   for (let index = 0; index < text.length; ) {
@@ -81,7 +81,7 @@ export function spokenSize(text: string): SpokenSize {
 
 /** Estimates the seconds that it takes to speak a text at speed 1. The service does not publish its speaking rate. */
 export function estimateSeconds(text: string): number {
-  return spokenSize(text).speechMs / 1000;
+  return measureSpokenSize(text).speechMs / 1000;
 }
 
 /** Estimates the charge of a text. The real charge depends only on the duration of the audio. */

@@ -31,7 +31,7 @@ function similarity(wanted: string, { id, name }: Voice): Similarity {
  * Finds the voices whose name or id has the longest beginning in common with the text, most similar first. Returns none
  * if no name is similar.
  */
-export function nearestVoices(text: string): VoiceId[] {
+export function findNearestVoices(text: string): VoiceId[] {
   const wantedWords = text
     .trim()
     .toLowerCase()

@@ -1,7 +1,7 @@
 /** Validates URLs of references and images: https, public host, no credentials (docs/contract.md, Addresses). */
 import { BlockList, isIP } from "node:net";
 import { MAX_URL_CODE_POINTS } from "./service-limits.ts";
-import { codePointLength } from "./unicode.ts";
+import { countCodePoints } from "./unicode.ts";
 
 /** IPv4 blocks of local, private and special networks, from the registries of RFC 6890. */
 const INTERNAL_V4: ReadonlyArray<readonly [string, number]> = [
@@ -66,8 +66,8 @@ function isInternalHost(hostname: string): boolean {
  * @returns a clause that follows the name of the field, such as "must start with https://"; null if the URL is valid
  */
 export function findPublicUrlIssue(text: string): string | null {
-  if (codePointLength(text) > MAX_URL_CODE_POINTS) {
-    return `must be at most ${MAX_URL_CODE_POINTS} characters (this one has ${codePointLength(text)})`;
+  if (countCodePoints(text) > MAX_URL_CODE_POINTS) {
+    return `must be at most ${MAX_URL_CODE_POINTS} characters (this one has ${countCodePoints(text)})`;
   }
   if (!text.startsWith("https://")) return "must start with https://";
   if (/[\s\\\u0000-\u001f\u007f-\u009f]/u.test(text) || !text.isWellFormed()) {

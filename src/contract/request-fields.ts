@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "./audio-format.ts";
 import { boundedIntegerSchema, boundedNumberSchema } from "./bounded-number.ts";
-import { nearestVoices } from "./nearest-voices.ts";
+import { findNearestVoices } from "./nearest-voices.ts";
 import { findPublicUrlIssue } from "./public-url.ts";
 import {
   MAX_AUDIO_REFERENCES,
@@ -14,7 +14,7 @@ import {
   MODEL,
 } from "./service-limits.ts";
 import { withThousands } from "./thousands.ts";
-import { codePointLength } from "./unicode.ts";
+import { countCodePoints } from "./unicode.ts";
 import { VOICE_IDS } from "./voices.ts";
 
 interface RequestField {
@@ -39,14 +39,14 @@ const mustBeOneOf = (values: readonly (string | number)[]): string => `must be o
  * one.
  */
 function voiceRule(given: unknown): string {
-  const nearest = typeof given === "string" ? nearestVoices(given) : [];
+  const nearest = typeof given === "string" ? findNearestVoices(given) : [];
   return nearest.length === 0
     ? mustBeOneOf(VOICE_IDS)
     : `must be the id or the name of a voice; nearest: ${nearest.join(", ")}`;
 }
 
 function findPromptIssue(prompt: string): string | null {
-  const length = codePointLength(prompt);
+  const length = countCodePoints(prompt);
   if (length > MAX_PROMPT_CODE_POINTS) {
     return `must be at most ${MAX_PROMPT_CODE_POINTS} characters (this one has ${length}); narrate takes longer texts`;
   }
@@ -137,7 +137,7 @@ export const SETTING_NAMES = FIELD_NAMES.filter(
 );
 
 /** Returns the schemas of these fields by name. */
-export function schemasOf<Name extends FieldName>(names: readonly Name[]) {
+export function pickSchemas<Name extends FieldName>(names: readonly Name[]) {
   const schemas = names.map((name) => [name, REQUEST_FIELDS[name].schema]);
   // The assertion is needed because `Object.fromEntries` loses which schema belongs to which name.
   return Object.fromEntries(schemas) as { [Each in Name]: Fields[Each]["schema"] };

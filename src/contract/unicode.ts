@@ -7,14 +7,14 @@
 export const INVISIBLE_CHARACTERS = /[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]--[\u200c\u200d]]/gv;
 
 /** Counts Unicode code points, as the contract does. An emoji outside the basic plane counts once. */
-export function codePointLength(text: string): number {
+export function countCodePoints(text: string): number {
   let count = 0;
   for (const _ of text) count += 1;
   return count;
 }
 
 /** Returns the first `limit` code points of a text. Never cuts a surrogate pair. */
-export function firstCodePoints(text: string, limit: number): string {
+export function takeFirstCodePoints(text: string, limit: number): string {
   let takenText = "";
   let count = 0;
   for (const character of text) {

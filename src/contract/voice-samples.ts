@@ -12,10 +12,11 @@ export const SAMPLE_SENTENCES: Readonly<Record<Language, string>> = {
 };
 
 /** Returns the language of a voice's sample: the first language in the voice's id. */
-export const sampleLanguage = ({ languages: [first = "en"] }: Pick<Voice, "languages">): Language => first;
+export const chooseSampleLanguage = ({ languages: [first = "en"] }: Pick<Voice, "languages">): Language =>
+  first;
 
 /** Returns the request for a voice's sample. All other fields keep their defaults. */
 export const buildSampleInput = (voice: Voice): AudioInput => ({
-  prompt: SAMPLE_SENTENCES[sampleLanguage(voice)],
+  prompt: SAMPLE_SENTENCES[chooseSampleLanguage(voice)],
   voice: voice.id,
 });

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { FILE_EXTENSIONS, type OutputFormat } from "../contract/audio-format.ts";
-import { firstCodePoints } from "../contract/unicode.ts";
+import { takeFirstCodePoints } from "../contract/unicode.ts";
 
 const MAX_CHARACTERS = 40;
 /**
@@ -35,7 +35,7 @@ function plainText(text: string): string {
  */
 export function slugOfFirstWords(text: string): string {
   const [first = "", ...others] = plainText(text).split("-");
-  let words = firstCodePoints(first, MAX_CHARACTERS);
+  let words = takeFirstCodePoints(first, MAX_CHARACTERS);
   for (const word of others) {
     if (words.length + 1 + word.length > MAX_CHARACTERS) break;
     words += `-${word}`;
@@ -51,6 +51,6 @@ const shortHash = (taskId: string): string =>
  *
  * @param prompt `null` if this ledger does not have the task's text
  */
-export function automaticName(format: OutputFormat, prompt: string | null, taskId: string): string {
+export function buildAutomaticName(format: OutputFormat, prompt: string | null, taskId: string): string {
   return `${slugOfFirstWords(prompt ?? "")}-${shortHash(taskId)}${FILE_EXTENSIONS[format]}`;
 }

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open } from "node:fs/promises";
 import { sep } from "node:path";
-import { isInFolder, realPath } from "./real-path.ts";
+import { isInFolder, resolveRealPath } from "./real-path.ts";
 import { retryWhileLocked } from "./retry-while-locked.ts";
 import { NO_FOLLOW } from "./temporary-file.ts";
 
@@ -70,10 +70,10 @@ export async function hasContent(path: string, digest: FileDigest): Promise<bool
 /** Whether the real path of a file is inside a folder. */
 export async function isInside(path: string, root: string): Promise<boolean> {
   try {
-    const realFile = await realPath(path);
+    const realFile = await resolveRealPath(path);
     const isBelow = (folder: string): boolean =>
       realFile.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
-    const realRoot = await realPath(root);
+    const realRoot = await resolveRealPath(root);
     if (isBelow(realRoot)) return true;
     // Accept a path that spells the folder differently, because the spelling may have changed since the file was saved.
     return await isInFolder(realFile, realRoot);

@@ -2,7 +2,7 @@
 import { AudioError } from "../errors.ts";
 
 /** The `code` of a Node error, such as `ENOENT`; `undefined` for anything else. */
-export function systemCode(error: unknown): string | undefined {
+export function getSystemCode(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
@@ -31,8 +31,8 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** Returns the reason for a system error, such as "no permission (EACCES)"; `null` if the error is not about files. */
-export function systemReason(error: unknown): string | null {
-  const code = systemCode(error);
+export function describeSystemError(error: unknown): string | null {
+  const code = getSystemCode(error);
   if (code === undefined || !isFileFailure(error, code)) return null;
   return `${REASONS[code] ?? "the system refuses it"} (${code})`;
 }
@@ -57,14 +57,14 @@ function isFileFailure(error: unknown, code: string): error is Error {
  *   entry in {@link REASONS} is converted, too. An error that is not about files is returned unchanged
  */
 export function fileError(error: unknown, folder: string): unknown {
-  const code = systemCode(error);
+  const code = getSystemCode(error);
   if (code === undefined || !isFileFailure(error, code)) return error;
   if (FULL.has(code)) {
     return new AudioError("disk_full", `There is no room left for audio in ${folder} (${code}).`, {
       cause: error,
     });
   }
-  return notWritableError(folder, systemReason(error) ?? code, error);
+  return notWritableError(folder, describeSystemError(error) ?? code, error);
 }
 
 export function notWritableError(folder: string, reason: string, cause?: unknown): AudioError {

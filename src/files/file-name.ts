@@ -1,7 +1,7 @@
 /** Validates file names that a caller chose, and completes them (docs/reference-files.md, Names of files). */
 import { basename, extname } from "node:path";
 import { FILE_EXTENSIONS, type OutputFormat } from "../contract/audio-format.ts";
-import { codePointLength, firstCodePoints } from "../contract/unicode.ts";
+import { countCodePoints, takeFirstCodePoints } from "../contract/unicode.ts";
 import { AudioError } from "../errors.ts";
 
 export const MAX_FILE_NAME_CODE_POINTS = 120;
@@ -44,7 +44,7 @@ function stripExtensions(name: string, extensions: readonly string[]): string {
 
 /** Quotes a name for an error message: shortened, with unusual characters escaped. */
 function show(name: string): string {
-  return JSON.stringify(firstCodePoints(name, 60)).replace(/[^\x20-\x7e]/gu, (character) =>
+  return JSON.stringify(takeFirstCodePoints(name, 60)).replace(/[^\x20-\x7e]/gu, (character) =>
     /[\p{L}\p{N}\p{S}\p{P}]/u.test(character) ? character : `\\u{${character.codePointAt(0)?.toString(16)}}`,
   );
 }
@@ -54,7 +54,7 @@ function findNameIssue(name: string, format?: OutputFormat): string | null {
   if (broken !== undefined) return broken;
   const stem = stripExtensions(name, format === undefined ? ALL_EXTENSIONS : [FILE_EXTENSIONS[format]]);
   if (stem.trim() === "") return "must contain more than its extension and white space";
-  const length = codePointLength(stem);
+  const length = countCodePoints(stem);
   if (length > MAX_FILE_NAME_CODE_POINTS) {
     return `must be at most ${MAX_FILE_NAME_CODE_POINTS} characters (this one has ${length})`;
   }
@@ -89,7 +89,7 @@ export function checkFileName(name: string, format?: OutputFormat): void {
  *
  * @throws AudioError `invalid_file_name`
  */
-export function givenName(fileName: string, format: OutputFormat): string {
+export function buildGivenName(fileName: string, format: OutputFormat): string {
   checkFileName(fileName, format);
   const extension = FILE_EXTENSIONS[format];
   return `${stripExtensions(fileName, [extension])}${extension}`;
@@ -102,26 +102,26 @@ export function appendToStem(name: string, words: string, extension = extname(na
 }
 
 /** `name.mp3` → `name-2.mp3`: the n-th name to try when earlier ones are taken. */
-export const numberedName = (name: string, number: number): string =>
+export const buildNumberedName = (name: string, number: number): string =>
   number === 1 ? name : appendToStem(name, `-${number}`);
 
 /** Whether a name is `base` with a number added, such as `name-2.mp3` for `name.mp3`. */
 export function isNumbered(name: string, base: string): boolean {
   const number = Number(/-([1-9]\d*)\.[^.]+$/.exec(name)?.[1] ?? 1);
-  return number > 1 && numberedName(base, number) === name;
+  return number > 1 && buildNumberedName(base, number) === name;
 }
 
 /** `name.mp3` → `name (previous).mp3`: the temporary name of a file that is being replaced. */
-export const previousName = (name: string): string => appendToStem(name, " (previous)");
+export const buildPreviousName = (name: string): string => appendToStem(name, " (previous)");
 
 function cutToBytes(text: string, max: number): string {
   let keptText = text;
   while (Buffer.byteLength(keptText) > max)
-    keptText = firstCodePoints(keptText, codePointLength(keptText) - 1);
+    keptText = takeFirstCodePoints(keptText, countCodePoints(keptText) - 1);
   return keptText;
 }
 
 /** Replaces the extension by `.bin`, for bytes that do not match their format. */
-export function wrongFormatName(name: string): string {
+export function buildWrongFormatName(name: string): string {
   return `${name.slice(0, name.lastIndexOf("."))}.bin`;
 }

@@ -5,13 +5,19 @@
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open, readdir, readlink, stat } from "node:fs/promises";
 import { isAbsolute, relative, resolve, sep } from "node:path";
-import { firstCodePoints } from "../contract/unicode.ts";
+import { takeFirstCodePoints } from "../contract/unicode.ts";
 import { AudioError } from "../errors.ts";
 import { IN_CLIENT_SETTINGS } from "../settings-location.ts";
 import { isInside } from "./file-content.ts";
-import { systemCode } from "./file-error.ts";
-import { EXTENSIONS_IN_WORDS, formatOfName, type InputText, maxBytesOf, readInput } from "./input-format.ts";
-import { realPath } from "./real-path.ts";
+import { getSystemCode } from "./file-error.ts";
+import {
+  EXTENSIONS_IN_WORDS,
+  formatOfName,
+  type InputText,
+  maxBytesForFile,
+  readInput,
+} from "./input-format.ts";
+import { resolveRealPath } from "./real-path.ts";
 import { NO_FOLLOW } from "./temporary-file.ts";
 import { refusedInputError, tooLongError } from "./text-bytes.ts";
 
@@ -47,7 +53,7 @@ async function namesIn(root: string): Promise<string> {
 
 async function unreadable(error: unknown, name: string, root: string): Promise<AudioError> {
   if (error instanceof AudioError) return error;
-  const code = systemCode(error) ?? "unknown";
+  const code = getSystemCode(error) ?? "unknown";
   const rule = REASONS[code] ?? `cannot be read (${code})`;
   const hint = code === "ENOENT" ? await namesIn(root) : undefined;
   return refusedInputError(
@@ -64,10 +70,10 @@ async function unreadable(error: unknown, name: string, root: string): Promise<A
  */
 async function realRoot(folder: string): Promise<string> {
   try {
-    const root = await realPath(folder);
+    const root = await resolveRealPath(folder);
     if ((await stat(root)).isDirectory()) return root;
   } catch (error) {
-    const code = systemCode(error);
+    const code = getSystemCode(error);
     if (code === undefined) throw error;
   }
   throw new AudioError(
@@ -128,7 +134,7 @@ async function isOpenedInside(handle: FileHandle, path: string, root: string): P
     return openedPath.startsWith(`${root}${sep}`) || (await isInside(openedPath, root));
   const opened = await handle.stat({ bigint: true });
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const stats = await lstat(await realPath(path), { bigint: true });
+    const stats = await lstat(await resolveRealPath(path), { bigint: true });
     if (stats.ino !== opened.ino || stats.dev !== opened.dev || !(await isInside(path, root))) return false;
   }
   return true;
@@ -139,7 +145,7 @@ async function isOpenedInside(handle: FileHandle, path: string, root: string): P
  * location of the open file are checked again.
  */
 async function openInside(path: string, root: string, name: string): Promise<FileHandle> {
-  const real = await realPath(path);
+  const real = await resolveRealPath(path);
   if (!(await isInside(real, root))) throw outsideError(name, root);
   if (formatOfName(real) === null)
     throw refusedInputError(name, `leads to a file that is no ${EXTENSIONS_IN_WORDS}`);
@@ -150,7 +156,7 @@ async function openInside(path: string, root: string, name: string): Promise<Fil
     const opened = await handle.stat();
     if (!opened.isFile()) throw refusedInputError(name, "is not a regular file");
     if (!(await isOpenedInside(handle, path, root))) throw outsideError(name, root);
-    const maxBytes = maxBytesOf(formatOfName(path) ?? "plain");
+    const maxBytes = maxBytesForFile(formatOfName(path) ?? "plain");
     if (opened.size > maxBytes) throw tooLongError(name, maxBytes);
     return handle;
   } catch (error) {
@@ -178,7 +184,7 @@ export async function readInputFile(folder: string | null, file: string): Promis
       },
     );
   }
-  const name = `file ${JSON.stringify(firstCodePoints(file, SHOWN_CODE_POINTS))}`;
+  const name = `file ${JSON.stringify(takeFirstCodePoints(file, SHOWN_CODE_POINTS))}`;
   const root = await realRoot(folder);
   // An absolute path may begin with the given path of the folder or with its real path.
   const isByRealName = isAbsolute(file) && !relative(root, file).startsWith("..");

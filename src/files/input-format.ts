@@ -43,7 +43,7 @@ export const EXTENSIONS_IN_WORDS = `${EXTENSIONS.slice(0, -1).join(", ")} or ${E
 const MAX_EPUB_BYTES = 64 * 1024 * 1024;
 
 /** Returns the maximum size in bytes for a kind of file. */
-export const maxBytesOf = (format: InputText["format"]): number =>
+export const maxBytesForFile = (format: InputText["format"]): number =>
   format === "epub" ? MAX_EPUB_BYTES : MAX_TEXT_FILE_BYTES;
 
 /**
@@ -57,6 +57,6 @@ export async function readInput(
   format: InputText["format"],
   name: string,
 ): Promise<InputText> {
-  if (format === "epub") return { bytes: await readStream(stream, name, maxBytesOf(format)), format };
+  if (format === "epub") return { bytes: await readStream(stream, name, maxBytesForFile(format)), format };
   return { text: decodeText(await readStream(stream, name), name), format };
 }

@@ -1,6 +1,6 @@
 /** Tries a name, then numbered variants of it, until one is accepted. */
 import { AudioError } from "../errors.ts";
-import { numberedName } from "./file-name.ts";
+import { buildNumberedName } from "./file-name.ts";
 
 export const LAST_NUMBER = 999;
 
@@ -14,7 +14,7 @@ export const LAST_NUMBER = 999;
  */
 export async function nextName(base: string, tryName: (name: string) => Promise<boolean>): Promise<string> {
   for (let number = 1; number <= LAST_NUMBER; number += 1) {
-    const name = numberedName(base, number);
+    const name = buildNumberedName(base, number);
     if (await tryName(name)) return name;
   }
   const names = `${JSON.stringify(base)} and every name with a number added, up to ${LAST_NUMBER}`;

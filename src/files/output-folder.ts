@@ -3,8 +3,8 @@ import { lstat, mkdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { type Clock, systemClock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
-import { fileError, notWritableError, systemCode } from "./file-error.ts";
-import { isOtherSpelling, realPath } from "./real-path.ts";
+import { fileError, getSystemCode, notWritableError } from "./file-error.ts";
+import { isOtherSpelling, resolveRealPath } from "./real-path.ts";
 import { createTemporaryFile, removeIfPresent, sweepTemporaryFiles } from "./temporary-file.ts";
 
 export interface OutputFolder {
@@ -31,7 +31,7 @@ export interface OutputFolder {
 }
 
 /** The folder for the parts of narrations. It is hidden, because people get the joined file instead. */
-export const partsPath = (root: string): string => join(root, ".parts");
+export const buildPartsPath = (root: string): string => join(root, ".parts");
 
 /** Size of the probe file, large enough to detect a full disk. */
 const PROBE_BYTES = 4096;
@@ -40,12 +40,12 @@ const PROBE_BYTES = 4096;
  * Resolves the path of a folder that may not exist yet. Joins the real path of its nearest existing ancestor and the
  * rest of the path.
  */
-async function resolveRealPath(path: string): Promise<string> {
+async function resolveExistingPart(path: string): Promise<string> {
   try {
-    return await realPath(path);
+    return await resolveRealPath(path);
   } catch {
     const parent = dirname(path);
-    return parent === path ? path : join(await resolveRealPath(parent), basename(path));
+    return parent === path ? path : join(await resolveExistingPart(parent), basename(path));
   }
 }
 
@@ -57,14 +57,14 @@ async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(path, { mode: 0o700 });
   } catch (error) {
-    const code = systemCode(error);
+    const code = getSystemCode(error);
     if (code === "EEXIST") return;
     const parent = dirname(path);
     if (code !== "ENOENT" || parent === path) throw error;
     // Another process may have created the folder meanwhile.
     if (!(await exists(parent))) await makeFolder(parent);
     await mkdir(path, { mode: 0o700 }).catch((again) => {
-      if (systemCode(again) !== "EEXIST") throw again;
+      if (getSystemCode(again) !== "EEXIST") throw again;
     });
   }
 }
@@ -82,7 +82,7 @@ async function exists(path: string): Promise<boolean> {
  * @returns the disk's own spelling of the path
  */
 export async function assertInPlace(root: string): Promise<string> {
-  const real = await realPath(root);
+  const real = await resolveRealPath(root);
   if (real === root || (await isOtherSpelling(root, real))) return real;
   throw notWritableError(root, "the path now leads somewhere else");
 }
@@ -96,12 +96,12 @@ export async function openOutputFolder(
   path: string,
   clock: Pick<Clock, "wallMs"> = systemClock,
 ): Promise<OutputFolder> {
-  return folderAt(await resolveRealPath(path), clock);
+  return folderAt(await resolveExistingPart(path), clock);
 }
 
 /** Opens the folder of the parts. Nobody chose its path, so a link in that path is refused. */
 export const openPartsFolder = ({ root }: OutputFolder, clock: Pick<Clock, "wallMs">): OutputFolder =>
-  folderAt(partsPath(root), clock);
+  folderAt(buildPartsPath(root), clock);
 
 function folderAt(given: string, clock: Pick<Clock, "wallMs">): OutputFolder {
   let root = given;

@@ -1,6 +1,6 @@
 /** Plans the replacement of a file. */
 import type { FileDigest } from "./file-content.ts";
-import { previousName } from "./file-name.ts";
+import { buildPreviousName } from "./file-name.ts";
 import { nextName } from "./next-name.ts";
 import type { OutputFolder } from "./output-folder.ts";
 import { precheckFileName } from "./precheck-file-name.ts";
@@ -14,5 +14,5 @@ export async function planReplacement(
 ): Promise<ReplacedFile> {
   const isFree = async (tried: string): Promise<boolean> =>
     (await precheckFileName(folder, tried)) === "free";
-  return { sizeBytes, sha256, name, movedTo: await nextName(previousName(name), isFree) };
+  return { sizeBytes, sha256, name, movedTo: await nextName(buildPreviousName(name), isFree) };
 }

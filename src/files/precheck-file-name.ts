@@ -2,7 +2,7 @@
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { AudioError } from "../errors.ts";
-import { fileError, systemCode } from "./file-error.ts";
+import { fileError, getSystemCode } from "./file-error.ts";
 import type { OutputFolder } from "./output-folder.ts";
 
 /**
@@ -16,7 +16,7 @@ export async function precheckFileName(folder: OutputFolder, fileName: string): 
     await lstat(join(folder.root, fileName));
     return "taken";
   } catch (error) {
-    const code = systemCode(error);
+    const code = getSystemCode(error);
     if (code === "ENOENT") return "free";
     if (code !== "ENAMETOOLONG") throw fileError(error, folder.root);
     throw new AudioError(

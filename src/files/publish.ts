@@ -5,9 +5,9 @@ import { link, lstat, open, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type FileDigest, hasContent } from "./file-content.ts";
-import { systemCode } from "./file-error.ts";
+import { getSystemCode } from "./file-error.ts";
 import { retryWhileLocked } from "./retry-while-locked.ts";
-import { markerName, NO_FOLLOW, removeIfPresent } from "./temporary-file.ts";
+import { buildMarkerName, NO_FOLLOW, removeIfPresent } from "./temporary-file.ts";
 
 /**
  * `published`: the name is new. `adopted`: a file with identical bytes already had the name. `taken`: a file with other
@@ -58,7 +58,7 @@ async function publishByLink(
     // Every code but EEXIST counts as a file system without hard links, because such file systems fail with various
     // codes (EPERM, ENOTSUP, EISDIR on Windows' exFAT, EIO on rclone and Docker Desktop). If the disk itself has
     // failed, the rename that follows reports the failure.
-    return systemCode(error) === "EEXIST" ? "taken" : "unsupported";
+    return getSystemCode(error) === "EEXIST" ? "taken" : "unsupported";
   }
 }
 
@@ -77,7 +77,7 @@ export async function renameIfFree(
   // of accents.
   const spelling = name.normalize("NFC").toLowerCase();
   const tag = createHash("sha256").update(spelling).digest("hex").slice(0, 16);
-  const marker = join(folder, markerName(tag));
+  const marker = join(folder, buildMarkerName(tag));
   await takeMarker(marker);
   try {
     const target = join(folder, name);
@@ -94,7 +94,7 @@ async function isTaken(path: string): Promise<boolean> {
     await lstat(path);
     return true;
   } catch (error) {
-    if (systemCode(error) === "ENOENT") return false;
+    if (getSystemCode(error) === "ENOENT") return false;
     throw error;
   }
 }
@@ -110,7 +110,7 @@ async function takeMarker(marker: string): Promise<void> {
       await (await open(marker, flags, 0o600)).close();
       return;
     } catch (error) {
-      if (systemCode(error) !== "EEXIST") throw error;
+      if (getSystemCode(error) !== "EEXIST") throw error;
     }
     if (waitedMs < MARKER_TIMEOUT_MS) await sleep(MARKER_POLL_MS);
     else {

@@ -3,7 +3,7 @@ import { realpath as realpathByNode } from "node:fs";
 import { lstat, readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { systemCode } from "./file-error.ts";
+import { getSystemCode } from "./file-error.ts";
 
 const walkPath = promisify(realpathByNode);
 
@@ -15,13 +15,13 @@ const PATH_ERROR_CODES = new Set(["ENOENT", "ENOTDIR", "ELOOP", "EACCES", "EPERM
  * Windows reports none (EISDIR) for drives that its mount manager does not know, such as RAM disks and some virtual
  * drives.
  */
-export async function realPath(path: string): Promise<string> {
+export async function resolveRealPath(path: string): Promise<string> {
   try {
     const real = await realpath(path);
     // Check that the reported path exists, because Windows reports a path without the dots at its end.
     if (real === path || (await pathExists(real))) return real;
   } catch (error) {
-    if (PATH_ERROR_CODES.has(systemCode(error) ?? "ENOENT")) throw error;
+    if (PATH_ERROR_CODES.has(getSystemCode(error) ?? "ENOENT")) throw error;
   }
   return await walkPath(path);
 }
@@ -77,9 +77,9 @@ export async function isInFolder(file: string, folder: string): Promise<boolean>
  * Lists other spellings under which a file may have been recorded: its real path, and its name as the folder lists
  * it. Empty if there is no such file.
  */
-export async function otherSpellings(path: string, root: string): Promise<string[]> {
+export async function findOtherSpellings(path: string, root: string): Promise<string[]> {
   try {
-    const real = await realPath(path);
+    const real = await resolveRealPath(path);
     const spellings = new Set([real]);
     if (await isInFolder(real, root)) {
       const names = await readdir(root);

@@ -1,6 +1,6 @@
 /** Retries operations that fail while a virus scanner or an indexer holds a new file open. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { systemCode } from "./file-error.ts";
+import { getSystemCode } from "./file-error.ts";
 
 const TRANSIENT_CODES = new Set(["EBUSY", "EPERM", "EACCES"]);
 
@@ -21,7 +21,7 @@ export async function retryWhileLocked<T>(
     try {
       return await action();
     } catch (error) {
-      if (!transientCodes.has(systemCode(error) ?? "")) throw error;
+      if (!transientCodes.has(getSystemCode(error) ?? "")) throw error;
     }
     await sleep(pauseMs);
   }

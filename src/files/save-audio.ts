@@ -6,8 +6,8 @@ import type { Clock } from "../clock.ts";
 import { looksLikeFormat, type OutputFormat } from "../contract/audio-format.ts";
 import { AudioError } from "../errors.ts";
 import type { FileDigest } from "./file-content.ts";
-import { fileError, notWritableError, systemCode } from "./file-error.ts";
-import { wrongFormatName } from "./file-name.ts";
+import { fileError, getSystemCode, notWritableError } from "./file-error.ts";
+import { buildWrongFormatName } from "./file-name.ts";
 import { FileSink } from "./file-sink.ts";
 import { nextName } from "./next-name.ts";
 import { assertInPlace, type OutputFolder } from "./output-folder.ts";
@@ -97,7 +97,7 @@ function unexpectedFormatError(format: OutputFormat): AudioError {
  */
 async function assertOwn({ path, handle }: TemporaryFile, root: string): Promise<void> {
   const found = lstat(path).catch((error) => {
-    if (systemCode(error) === "ENOENT")
+    if (getSystemCode(error) === "ENOENT")
       throw notWritableError(root, "the file was removed while it was written");
     throw error;
   });
@@ -113,7 +113,7 @@ async function publishUnderFreeName(
   digest: FileDigest,
   matchesFormat: boolean,
 ): Promise<string> {
-  const base = matchesFormat ? request.fileName : wrongFormatName(request.fileName);
+  const base = matchesFormat ? request.fileName : buildWrongFormatName(request.fileName);
   const { folder, replacedFile = null, makeLink, mayBeNamed } = request;
   return await nextName(base, async (name) => {
     if (mayBeNamed !== undefined && !(await mayBeNamed(name))) return false;

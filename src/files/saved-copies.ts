@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { AudioError } from "../errors.ts";
 import { digestFile, type FileDigest, hasContent, isInside, openRegular } from "./file-content.ts";
 import { fileError } from "./file-error.ts";
-import { wrongFormatName } from "./file-name.ts";
+import { buildWrongFormatName } from "./file-name.ts";
 import { FileSink } from "./file-sink.ts";
 import { nextName } from "./next-name.ts";
 import { assertInPlace, type OutputFolder } from "./output-folder.ts";
@@ -77,7 +77,7 @@ export async function copyToName(
   { replacedFile, mayBeNamed }: NameChoice = { replacedFile: null, mayBeNamed: async () => true },
 ): Promise<SavedFile> {
   const { root } = folder;
-  const name = existing.matchesFormat ? newFileName : wrongFormatName(newFileName);
+  const name = existing.matchesFormat ? newFileName : buildWrongFormatName(newFileName);
   const existingFile =
     replacedFile === null ? await findExistingCopy(existing, folder, name, mayBeNamed) : null;
   if (existingFile !== null) return existingFile;

@@ -3,7 +3,7 @@ import { constants } from "node:fs";
 import { type FileHandle, lstat, open, readdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { createProcessId, isProcessDead } from "../process-id.ts";
-import { systemCode } from "./file-error.ts";
+import { getSystemCode } from "./file-error.ts";
 import { retryWhileLocked } from "./retry-while-locked.ts";
 
 const PREFIX = ".audio-generation-";
@@ -15,7 +15,7 @@ const PATTERN = /^\.audio-generation-([0-9a-f]{16}\.\d{1,10}\.[0-9a-f]{12})\.par
 const MARKER = /^\.audio-generation-[0-9a-f]{16}\.name$/;
 const MARKER_STALE_AFTER_MS = 60_000;
 
-export const markerName = (tag: string): string => `${PREFIX}${tag}.name`;
+export const buildMarkerName = (tag: string): string => `${PREFIX}${tag}.name`;
 
 /**
  * Age at which a temporary file is removed although its process may be alive, for example on another machine. No
@@ -35,12 +35,12 @@ export interface TemporaryFile {
 }
 
 /** Makes an unguessable path. If this process dies, a later start removes the file. */
-export const temporaryPath = (folder: string): string =>
+export const buildTemporaryPath = (folder: string): string =>
   join(folder, `${PREFIX}${createProcessId()}${SUFFIX}`);
 
 /** Creates an empty file, 0600, under a new unguessable name. */
 export async function createTemporaryFile(folder: string): Promise<TemporaryFile> {
-  const path = temporaryPath(folder);
+  const path = buildTemporaryPath(folder);
   const flags = constants.O_CREAT | constants.O_EXCL | constants.O_RDWR | NO_FOLLOW;
   return { path, handle: await open(path, flags, 0o600) };
 }
@@ -59,7 +59,7 @@ const NO_FLUSH = new Set(["ERR_ACCESS_DENIED", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"
  */
 export async function flushToDisk(handle: FileHandle): Promise<void> {
   await handle.sync().catch((error) => {
-    if (!NO_FLUSH.has(systemCode(error) ?? "")) throw error;
+    if (!NO_FLUSH.has(getSystemCode(error) ?? "")) throw error;
   });
 }
 

@@ -5,7 +5,7 @@ import { hasContent } from "./file-content.ts";
 import { fileError, notWritableError } from "./file-error.ts";
 import type { OutputFolder } from "./output-folder.ts";
 import { publish } from "./publish.ts";
-import { createTemporaryFile, flushToDisk, removeIfPresent, temporaryPath } from "./temporary-file.ts";
+import { buildTemporaryPath, createTemporaryFile, flushToDisk, removeIfPresent } from "./temporary-file.ts";
 
 const CONTENT = Buffer.alloc(4096, "audio-generation-mcp doctor ");
 
@@ -18,7 +18,7 @@ export async function tryPublishing(folder: OutputFolder): Promise<void> {
   await folder.ensureWritable();
   const { root } = folder;
   // Use a hidden name, so that the next start removes the file if this process is killed here.
-  const target = temporaryPath(root);
+  const target = buildTemporaryPath(root);
   try {
     const temporaryFile = await createTemporaryFile(root);
     try {

@@ -3,7 +3,7 @@ import { lstat, rename } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import { AudioError } from "../errors.ts";
 import { openRegular } from "./file-content.ts";
-import { systemCode } from "./file-error.ts";
+import { getSystemCode } from "./file-error.ts";
 import { FileSink } from "./file-sink.ts";
 import { publish, syncFolder } from "./publish.ts";
 import { retryWhileLocked } from "./retry-while-locked.ts";
@@ -19,7 +19,7 @@ const refusedError = (path: string, why: string): AudioError =>
  */
 async function existingContent(path: string, marker: string): Promise<"nothing" | "ours"> {
   const stats = await lstat(path).catch((error) => {
-    if (systemCode(error) === "ENOENT") return null;
+    if (getSystemCode(error) === "ENOENT") return null;
     throw error;
   });
   if (stats === null) return "nothing";
@@ -66,7 +66,7 @@ export async function writeGeneratedPage(file: string, marker: string, text: str
       await removeIfPresent(temporary.path);
     }
   } catch (error) {
-    const code = systemCode(error);
+    const code = getSystemCode(error);
     if (code === undefined || error instanceof AudioError) throw error;
     throw new AudioError("output_not_writable", `${path} cannot be written (${code}).`, { cause: error });
   }

@@ -25,7 +25,7 @@ export interface Timing {
   readonly transferWaitMs: number;
 }
 
-export function timingFor(config: {
+export function buildTiming(config: {
   pollIntervalSeconds: number;
   timeScale: number;
   waitSeconds: number;

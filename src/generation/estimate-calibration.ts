@@ -2,7 +2,7 @@
 import { estimateSeconds } from "../contract/estimate.ts";
 import type { TaskRecord } from "../ledger/record.ts";
 import type { GenerationDeps } from "./deps.ts";
-import { type StoredInput, storedInput } from "./stored-input.ts";
+import { parseStoredInput, type StoredInput } from "./stored-input.ts";
 
 /** Maximum number of tasks that are compared. The newest come first. */
 const MAX_TASKS = 60;
@@ -26,7 +26,7 @@ interface MeasuredRatio {
 }
 
 function measureRatio(record: TaskRecord): MeasuredRatio[] {
-  const input = storedInput(record);
+  const input = parseStoredInput(record);
   if (input === null || record.audioSeconds === null) return [];
   const estimated = estimateSeconds(input.sentPrompt) / input.speed;
   if (estimated < MIN_ESTIMATE_SECONDS) return [];

@@ -5,8 +5,8 @@ import { isIntact } from "../files/saved-copies.ts";
 import type { SavedFile } from "../files/saved-file.ts";
 import type { TaskRecord } from "../ledger/record.ts";
 import type { GenerationDeps } from "./deps.ts";
-import { storedFormat } from "./stored-input.ts";
-import { wantedName } from "./wanted-name.ts";
+import { parseStoredFormat } from "./stored-input.ts";
+import { chooseWantedName } from "./wanted-name.ts";
 
 /**
  * Finds an unchanged copy of the audio on this machine, by size and hash. Prefers files that match their format, then
@@ -19,7 +19,7 @@ export async function findSaved(
   record: TaskRecord,
   fileName: string | null,
 ): Promise<SavedFile | null> {
-  const preferredName = fileName === null ? null : wantedName(record, fileName);
+  const preferredName = fileName === null ? null : chooseWantedName(record, fileName);
   const rank = (file: SavedFile): number =>
     (file.matchesFormat ? 0 : 2) + (preferredName === null || basename(file.path) === preferredName ? 0 : 1);
   const ordered = [...record.files].reverse().sort((a, b) => rank(a) - rank(b));
@@ -33,7 +33,7 @@ export async function findSaved(
 export function wrongFormatError(record: TaskRecord, file: SavedFile): AudioError {
   return new AudioError(
     "unexpected_response",
-    `The service delivered bytes that are not ${storedFormat(record).format}; they are kept as ${file.path}.`,
+    `The service delivered bytes that are not ${parseStoredFormat(record).format}; they are kept as ${file.path}.`,
     {
       taskId: record.taskId ?? undefined,
       idempotencyKey: record.idempotencyKey ?? undefined,

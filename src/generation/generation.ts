@@ -18,12 +18,12 @@ import { type DownloadRequest, downloadTask } from "./use-cases/download-task.ts
 import { type GenerateRequest, identifyRequest, runRequest } from "./use-cases/generate.ts";
 import {
   findPart,
+  findSavedPart,
   finishPart,
   generatePart,
   type PartOperations,
-  savedPart,
 } from "./use-cases/generate-part.ts";
-import { type ListedFile, newestSaved, newestTaskIds } from "./use-cases/newest-saved.ts";
+import { type ListedFile, listNewestSaved, listNewestTaskIds } from "./use-cases/newest-saved.ts";
 import { hasOtherPronunciation } from "./use-cases/other-pronunciation.ts";
 import { queryTask } from "./use-cases/query-task.ts";
 import { type AudioBytes, readAudio, readFile, readPieceOfFile } from "./use-cases/read-audio.ts";
@@ -76,7 +76,7 @@ export function createGeneration(deps: GenerationDeps): Generation {
   const jobs = new Jobs(deps);
   const resumer = new Resumer(deps, jobs);
   const pieces = createPieceReader();
-  jobs.onInFlightFull(() => resumer.schedule());
+  jobs.notifyInFlightFull(() => resumer.schedule());
   let callHandles: Promise<CallHandles> | undefined;
   return {
     generate: async (request, call) => {
@@ -116,17 +116,17 @@ export function createGeneration(deps: GenerationDeps): Generation {
       resumer.schedule();
       return listRecordedTasks(deps, query);
     },
-    spending: () => deps.limits.spending(),
+    spending: () => deps.limits.sumSpending(),
     partOperations: {
       find: (request) => findPart(deps, request),
-      saved: (request) => savedPart(deps, request),
+      saved: (request) => findSavedPart(deps, request),
       generate: (request, call) => generatePart(deps, jobs, request, call),
       hasOtherPronunciation: (request) => hasOtherPronunciation(deps, request),
       finish: (request, call) => finishPart(deps, jobs, request, call),
       readCalibration: (voice) => readCalibration(deps, voice),
     },
-    newestSaved: (limit) => newestSaved(deps, limit),
-    newestTaskIds: (limit) => newestTaskIds(deps, limit),
+    newestSaved: (limit) => listNewestSaved(deps, limit),
+    newestTaskIds: (limit) => listNewestTaskIds(deps, limit),
     readAudio: (uri) => readAudio(deps, uri),
     readFile: (file) => readFile(deps, file),
     readPiece: (taskId, piece) => readPiece(deps, pieces, taskId, piece),

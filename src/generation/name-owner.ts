@@ -1,6 +1,6 @@
 /** Finds the record or narration that owns a file name in the output folder. */
 import { join } from "node:path";
-import { otherSpellings } from "../files/real-path.ts";
+import { findOtherSpellings } from "../files/real-path.ts";
 import { isIntact } from "../files/saved-copies.ts";
 import type { SavedFile } from "../files/saved-file.ts";
 import type { TaskRecord } from "../ledger/record.ts";
@@ -19,7 +19,7 @@ export interface NameOwner {
  */
 export async function findNameOwner({ ledger, folder }: OwnerDeps, name: string): Promise<NameOwner | null> {
   const path = join(folder.root, name);
-  for (const spelling of [path, ...(await otherSpellings(path, folder.root))]) {
+  for (const spelling of [path, ...(await findOtherSpellings(path, folder.root))]) {
     for (const record of await ledger.findByPath(spelling)) {
       for (const file of record.files) {
         if (file.path === spelling && (await isIntact(file, folder.root))) return { record, file };
@@ -49,7 +49,10 @@ export async function isNameFreeOfOtherRecords(
 const MAX_NARRATIONS = 500;
 
 /** Finds the narration that saved a file of that name; `null` if none did. */
-export async function narrationWithFile({ ledger, folder }: OwnerDeps, name: string): Promise<string | null> {
+export async function findNarrationWithFile(
+  { ledger, folder }: OwnerDeps,
+  name: string,
+): Promise<string | null> {
   const path = JSON.stringify(join(folder.root, name));
   const all = await ledger.store.narrations.listNewest(MAX_NARRATIONS);
   return all.find(({ state }) => state.includes(`"path":${path}`))?.narrationId ?? null;

@@ -2,9 +2,9 @@
 import type { AudioInput } from "../contract/audio-input.ts";
 import { MAX_PROMPT_CODE_POINTS } from "../contract/service-limits.ts";
 import { withThousands } from "../contract/thousands.ts";
-import { codePointLength } from "../contract/unicode.ts";
+import { countCodePoints } from "../contract/unicode.ts";
 import { AudioError } from "../errors.ts";
-import { type Pronunciation, respell, rulesFor } from "../pronunciation.ts";
+import { type Pronunciation, respell, selectRules } from "../pronunciation.ts";
 
 export interface RespelledInput {
   readonly input: AudioInput;
@@ -20,9 +20,9 @@ export interface RespelledInput {
  * @throws AudioError `invalid_request` if the prompt becomes too long
  */
 export function respellInput(input: AudioInput, rules: readonly Pronunciation[]): RespelledInput {
-  const { text, replacedWords } = respell(input.prompt, rulesFor(rules, input.voice));
+  const { text, replacedWords } = respell(input.prompt, selectRules(rules, input.voice));
   if (text === input.prompt) return { input, originalPrompt: null, words: [] };
-  const length = codePointLength(text);
+  const length = countCodePoints(text);
   if (length > MAX_PROMPT_CODE_POINTS) {
     throw new AudioError(
       "invalid_request",

@@ -37,7 +37,7 @@ export type StoredInput = z.infer<typeof storedInputSchema> & {
 };
 
 /** Parses the request of a record; `null` for a task made elsewhere or an unreadable request. */
-export function storedInput(record: TaskRecord): StoredInput | null {
+export function parseStoredInput(record: TaskRecord): StoredInput | null {
   if (record.input === null) return null;
   try {
     const input = storedInputSchema.parse(JSON.parse(record.input));
@@ -48,11 +48,11 @@ export function storedInput(record: TaskRecord): StoredInput | null {
 }
 
 /** Returns format and sample rate as reported by the service, or as requested if it reported none. */
-export function storedFormat(record: TaskRecord): {
+export function parseStoredFormat(record: TaskRecord): {
   format: (typeof OUTPUT_FORMATS)[number];
   sampleRateHz: number;
 } {
   if (record.output !== null) return record.output;
-  const input = storedInput(record);
+  const input = parseStoredInput(record);
   return { format: input?.format ?? "mp3", sampleRateHz: input?.sampleRateHz ?? 24000 };
 }

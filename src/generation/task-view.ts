@@ -4,7 +4,7 @@ import type { Billing, TaskStatus } from "../contract/audio-task.ts";
 import type { SavedFile } from "../files/saved-file.ts";
 import type { TaskRecord } from "../ledger/record.ts";
 import { requestHandleOf } from "./request-handle.ts";
-import { storedFormat, storedInput } from "./stored-input.ts";
+import { parseStoredFormat, parseStoredInput } from "./stored-input.ts";
 
 /** Audio on disk. */
 export interface SavedAudio {
@@ -39,8 +39,8 @@ export interface TaskView {
   readonly notes: readonly string[];
 }
 
-export function savedAudio(record: TaskRecord, file: SavedFile): SavedAudio {
-  const { format, sampleRateHz } = storedFormat(record);
+export function buildSavedAudio(record: TaskRecord, file: SavedFile): SavedAudio {
+  const { format, sampleRateHz } = parseStoredFormat(record);
   return {
     path: file.path,
     format,
@@ -66,12 +66,12 @@ export function buildTaskView(record: TaskRecord, facts: ViewFacts): TaskView {
     status: record.status === "unresolved" ? "waiting" : record.status,
     wasSent: record.status === "unresolved",
     take: record.take,
-    voice: storedInput(record)?.voice ?? null,
+    voice: parseStoredInput(record)?.voice ?? null,
     idempotencyKey: record.idempotencyKey,
     replayed: facts.replayed,
     billing: record.billing,
     audioSeconds: record.audioSeconds,
-    audio: facts.file == null ? null : savedAudio(record, facts.file),
+    audio: facts.file == null ? null : buildSavedAudio(record, facts.file),
     error: record.taskError,
     activity: facts.activity ?? null,
     notes: facts.notes ?? [],

@@ -41,7 +41,7 @@ export function deriveWorkId(origin: string, input: string, take: number): strin
 }
 
 /** Returns the work id for a task that was created elsewhere and is only downloaded here. */
-export function externalWorkId(origin: string, taskId: string): string {
+export function deriveExternalWorkId(origin: string, taskId: string): string {
   return hash("foreign", origin, taskId);
 }
 
@@ -51,24 +51,24 @@ export function deriveRecordId(workId: string, deriveKeyId: KeyId): string {
 }
 
 /** The lookup key of a work. All lookup keys are hashed, because an index entry cannot contain a long text. */
-export const workLookupKey = (workId: string): string => `work:${hash(workId)}`;
+export const toWorkLookupKey = (workId: string): string => `work:${hash(workId)}`;
 /** The lookup key for the original text of a respelled request. */
-export const originalWorkLookupKey = (workId: string): string => `written:${hash(workId)}`;
-export const taskLookupKey = (origin: string, taskId: string): string => `task:${hash(origin, taskId)}`;
+export const toOriginalWorkLookupKey = (workId: string): string => `written:${hash(workId)}`;
+export const toTaskLookupKey = (origin: string, taskId: string): string => `task:${hash(origin, taskId)}`;
 /** The lookup key of the task of an earlier, failed attempt. */
-export const earlierTaskLookupKey = (origin: string, taskId: string): string =>
+export const toEarlierTaskLookupKey = (origin: string, taskId: string): string =>
   `earlier:${hash(origin, taskId)}`;
-export const pathLookupKey = (path: string): string => `path:${hash(path)}`;
+export const toPathLookupKey = (path: string): string => `path:${hash(path)}`;
 
 /** Whether a lookup key is that of a task. Records that share such a lookup key refer to one task of the service. */
 export const isTaskLookupKey = (lookupKey: string): boolean => lookupKey.startsWith("task:");
 
 /** Returns a fingerprint of an API key. It is equal on every machine and does not reveal the key. */
-export function apiKeyFingerprint(apiKey: string): string {
+export function deriveApiKeyFingerprint(apiKey: string): string {
   return createHmac("sha256", apiKey).update(FINGERPRINT_LABEL).digest("hex");
 }
 
 /** Returns the key id for an origin and the fingerprint of an API key. Limits are counted for each key id. */
-export function keyId(origin: string, fingerprint: string): KeyId {
+export function deriveKeyId(origin: string, fingerprint: string): KeyId {
   return hash("account", origin, fingerprint);
 }

@@ -10,7 +10,7 @@ import type { Durability } from "./rules/durability.ts";
 import { acquireLease, type Lease, releaseLease, renewLease } from "./rules/lease.ts";
 import { placeAfterWrite } from "./rules/places.ts";
 import { AdmissionStore } from "./store/admission-store.ts";
-import { handleRows, saveHandle, selectOpenHandles } from "./store/call-handle-rows.ts";
+import { parseHandleRows, saveHandle, selectOpenHandles } from "./store/call-handle-rows.ts";
 import { CallHandleStore } from "./store/call-handle-store.ts";
 import { DOCUMENT_KEYV_OPTIONS, KeyvDocuments } from "./store/keyv-documents.ts";
 import { LedgerTransactions } from "./store/ledger-transactions.ts";
@@ -225,7 +225,7 @@ export class LedgerStore {
             ? releaseLease(current, processId)
             : renewLease(current, processId, nowSteadyMs);
         const place = placeAfterWrite(stored, after, { steadyMs: nowSteadyMs, owner: processId });
-        const ended = isWaiting ? callHandlesEndedByWaiting(handleRows(rows[ROW_RESULTS]), failed) : [];
+        const ended = isWaiting ? callHandlesEndedByWaiting(parseHandleRows(rows[ROW_RESULTS]), failed) : [];
         return {
           state,
           result: written,

@@ -6,19 +6,19 @@ import type { Log } from "../log.ts";
 import { isProcessDead } from "../process-id.ts";
 import { leaseTtlMs } from "./durations.ts";
 import {
-  earlierTaskLookupKey,
-  originalWorkLookupKey,
-  pathLookupKey,
-  taskLookupKey,
-  workLookupKey,
+  toEarlierTaskLookupKey,
+  toOriginalWorkLookupKey,
+  toPathLookupKey,
+  toTaskLookupKey,
+  toWorkLookupKey,
 } from "./identity.ts";
 import type { LedgerIdentity, LedgerStore } from "./ledger-store.ts";
 import { applyEvent, type TaskEvent, withoutSend } from "./lifecycle.ts";
 import { type TaskRecord, toRow } from "./record.ts";
 import type { Admission, AdmissionLimits } from "./rules/admission.ts";
 import type { SlotRelease } from "./rules/api-key-state.ts";
-import { durabilityOf } from "./rules/durability.ts";
-import { eachTaskOnce } from "./rules/shared-task.ts";
+import { decideDurability } from "./rules/durability.ts";
+import { keepEachTaskOnce } from "./rules/shared-task.ts";
 import type { AdmitRequest } from "./store/admission-store.ts";
 import type { ListQuery } from "./store/record-search.ts";
 import { RecordReader } from "./stored-records.ts";
@@ -80,27 +80,27 @@ export class Ledger {
 
   /** Returns the records of a work under all keys that this machine has used. This key's record comes first. */
   async findByWork(workId: string): Promise<TaskRecord[]> {
-    return await this.#findByLookupKey(workLookupKey(workId));
+    return await this.#findByLookupKey(toWorkLookupKey(workId));
   }
 
   /** Returns the records of a work, and the records whose input is a respelling of the work's text. */
   async findByOriginalWork(workId: string): Promise<TaskRecord[]> {
     return [
       ...(await this.findByWork(workId)),
-      ...(await this.#findByLookupKey(originalWorkLookupKey(workId))),
+      ...(await this.#findByLookupKey(toOriginalWorkLookupKey(workId))),
     ];
   }
 
   /** Finds records by their current task. If there are none, finds records by the task of a failed attempt. */
   async findByTask(taskId: string): Promise<TaskRecord[]> {
     const { origin } = this.identity;
-    const records = await this.#findByLookupKey(taskLookupKey(origin, taskId));
-    return records.length > 0 ? records : await this.#findByLookupKey(earlierTaskLookupKey(origin, taskId));
+    const records = await this.#findByLookupKey(toTaskLookupKey(origin, taskId));
+    return records.length > 0 ? records : await this.#findByLookupKey(toEarlierTaskLookupKey(origin, taskId));
   }
 
   /** Finds the records of a file. Searches every origin, because the file is here whichever service created it. */
   async findByPath(path: string): Promise<TaskRecord[]> {
-    return await this.#findByLookupKey(pathLookupKey(path));
+    return await this.#findByLookupKey(toPathLookupKey(path));
   }
 
   /**
@@ -111,7 +111,7 @@ export class Ledger {
     for (let { limit } = query; ; limit *= 2) {
       const stored = await this.store.recordSearch.list({ ...query, limit });
       const records = stored.flatMap((storedJson) => this.#stored.readLeniently(storedJson) ?? []);
-      const eachTask = eachTaskOnce(records, this.identity.keyId);
+      const eachTask = keepEachTaskOnce(records, this.identity.keyId);
       if (eachTask.length >= query.limit || stored.length < limit) return eachTask.slice(0, query.limit);
     }
   }
@@ -181,7 +181,7 @@ export class Ledger {
         recordId,
         expectedRevision,
         after: toRow(after),
-        durability: durabilityOf(expectedRevision === null ? null : current, after),
+        durability: decideDurability(expectedRevision === null ? null : current, after),
         failed: error === undefined ? undefined : { attempt, error, atMs: finishedAtMs ?? createdAtMs },
         slot: tries === 0 ? slot : undefined,
         keepsSpend: expectedRevision !== null && keepsSpend(current, after),

@@ -5,11 +5,11 @@ import { billingSchema, isRunningStatus, TASK_STATUSES } from "../contract/audio
 import type { ReplacedFile, SavedFile } from "../files/saved-file.ts";
 import {
   deriveWorkId,
-  earlierTaskLookupKey,
-  originalWorkLookupKey,
-  pathLookupKey,
-  taskLookupKey,
-  workLookupKey,
+  toEarlierTaskLookupKey,
+  toOriginalWorkLookupKey,
+  toPathLookupKey,
+  toTaskLookupKey,
+  toWorkLookupKey,
 } from "./identity.ts";
 import { storedErrorSchema } from "./stored-error.ts";
 
@@ -130,7 +130,7 @@ export const isOpenStatus = (status: RecordStatus): boolean =>
  */
 export type InFlightState = "sent" | "accepted";
 
-export function inFlightStateOf(record: TaskRecord): InFlightState | null {
+export function deriveInFlightState(record: TaskRecord): InFlightState | null {
   if (record.status === "unresolved") return "sent";
   return isRunningStatus(record.status) && !record.isGone ? "accepted" : null;
 }
@@ -160,7 +160,7 @@ export interface RecordRow {
 }
 
 /** The canonical input with the prompt as the user gave it. */
-export const originalInput = (input: string, originalPrompt: string | null): string =>
+export const restoreOriginalInput = (input: string, originalPrompt: string | null): string =>
   originalPrompt === null ? input : JSON.stringify({ ...Object(JSON.parse(input)), prompt: originalPrompt });
 
 /**
@@ -169,7 +169,7 @@ export const originalInput = (input: string, originalPrompt: string | null): str
  */
 function originalWorkLookupKeys({ origin, input, originalPrompt, take }: TaskRecord): string[] {
   if (input === null || originalPrompt === null || take === null) return [];
-  return [originalWorkLookupKey(deriveWorkId(origin, originalInput(input, originalPrompt), take))];
+  return [toOriginalWorkLookupKey(deriveWorkId(origin, restoreOriginalInput(input, originalPrompt), take))];
 }
 
 export function toRow(record: TaskRecord): RecordRow {
@@ -182,16 +182,16 @@ export function toRow(record: TaskRecord): RecordRow {
     status,
     isOpen: isOpen(record),
     isListed,
-    inFlightState: inFlightStateOf(record),
+    inFlightState: deriveInFlightState(record),
     spend,
     refusedAtMs: spend === null && record.earlierTaskIds.length === 0 ? (record.refusal?.atMs ?? null) : null,
     lookupKeys: [
       ...new Set([
-        workLookupKey(workId),
+        toWorkLookupKey(workId),
         ...originalWorkLookupKeys(record),
-        ...(taskId === null ? [] : [taskLookupKey(origin, taskId)]),
-        ...record.files.map(({ path }) => pathLookupKey(path)),
-        ...record.earlierTaskIds.map((earlier) => earlierTaskLookupKey(origin, earlier)),
+        ...(taskId === null ? [] : [toTaskLookupKey(origin, taskId)]),
+        ...record.files.map(({ path }) => toPathLookupKey(path)),
+        ...record.earlierTaskIds.map((earlier) => toEarlierTaskLookupKey(origin, earlier)),
       ]),
     ],
     createdAtMs,

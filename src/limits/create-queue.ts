@@ -134,7 +134,7 @@ export class CreateQueue {
     isForHandles,
   }: QueuedCreate): Promise<QueueAnswer<CreateOutcome, AdmissionHold>> {
     const { ledger, creditBudget, timing, pauses, background } = this.#options;
-    const pausedMs = pauses.leftMs("creates");
+    const pausedMs = pauses.remainingMs("creates");
     if (pausedMs > 0) return { waitFor: "paused", waitMs: Math.ceil(pausedMs) };
     const sendId = randomUUID();
     const admission = await ledger

@@ -78,7 +78,7 @@ export class Limits {
   }
 
   /** Returns the credits that all keys of the origin have spent, and the rest of the budget. */
-  async spending(): Promise<Spending> {
+  async sumSpending(): Promise<Spending> {
     const { clock, ledger, creditBudget } = this.#options;
     const nowWallMs = clock.wallMs();
     const sinceMidnightMs = nowWallMs - new Date(nowWallMs).setHours(0, 0, 0, 0);

@@ -19,7 +19,7 @@ export class LocalPauses {
   }
 
   /** Returns the remaining milliseconds; 0 without a pause. */
-  leftMs(limitClass: LimitClass): number {
+  remainingMs(limitClass: LimitClass): number {
     return Math.max(0, (this.#untilMs.get(limitClass) ?? 0) - this.#clock.steadyMs());
   }
 }

@@ -94,7 +94,7 @@ export class ReadQueue {
 
   #tryRead(maxReads: number): QueueAnswer<Read, ReadWaitReason> {
     const { clock, timing, pauses } = this.#options;
-    const pausedMs = pauses.leftMs("reads");
+    const pausedMs = pauses.remainingMs("reads");
     if (pausedMs > 0) return { waitFor: "paused", waitMs: Math.ceil(pausedMs) };
     if (this.#used() < maxReads) {
       const timedRead = { atMs: clock.steadyMs() };

@@ -17,7 +17,7 @@ import { withCancelledHandle, withoutEndedProcesses } from "./state/narration-ca
 import type { ComputeFigures, NarrationRepository } from "./state/narration-repository.ts";
 import { type NarrationState, narrationHandleEndSchema } from "./state/narration-state.ts";
 import { describeCancelled, describeProgress } from "./views/narration-messages.ts";
-import { type NarrationView, viewWith } from "./views/narration-view.ts";
+import { assembleNarrationView, type NarrationView } from "./views/narration-view.ts";
 
 export interface NarrationCallHandlesDeps {
   readonly repository: NarrationRepository;
@@ -58,7 +58,10 @@ export class NarrationCallHandles implements CallHandleOperations<NarrationView>
     if (end.kind === "cancelled")
       return callHandleStatus(handle, { kind: "cancelled", message: describeCancelled(end) });
     const { status, problems, files, figures } = end;
-    const view = viewWith({ ...narration, state: { ...state, status, problems, files } }, figures);
+    const view = assembleNarrationView(
+      { ...narration, state: { ...state, status, problems, files } },
+      figures,
+    );
     return callHandleStatus(handle, { kind: "done", view });
   }
 
@@ -74,7 +77,7 @@ export class NarrationCallHandles implements CallHandleOperations<NarrationView>
   /** Returns the status of a call handle whose narration still runs. */
   async working(handle: CallHandle, state: NarrationState): Promise<WorkingStatus> {
     const { repository, clock } = this.#deps;
-    const { chargedCredits } = await repository.bill(handle.targetId);
+    const { chargedCredits } = await repository.getBill(handle.targetId);
     const message = describeProgress(state, chargedCredits, clock.wallMs());
     return callHandleStatus(handle, { kind: "working", message }, state.startedAtMs ?? 0);
   }

@@ -46,16 +46,16 @@ import {
   type NarrationWithPlan,
 } from "./state/narration-repository.ts";
 import type { NarrationFile, NarrationState } from "./state/narration-state.ts";
-import { chosenTake, partRequest } from "./state/part-request.ts";
+import { buildPartRequest, findChosenTake } from "./state/part-request.ts";
 import { type PartSummary, summarizeParts } from "./state/part-summary.ts";
 import { isUsualRetake } from "./state/retakes.ts";
 import { estimateLateRemarks } from "./timeline/late-cues.ts";
-import { type ListedNarration, listedNarrations, MAX_SEARCHED } from "./views/listed-narrations.ts";
+import { type ListedNarration, listNarrations, MAX_SEARCHED } from "./views/listed-narrations.ts";
 import {
   buildNarrationView,
   deriveFigures,
+  deriveNarrationStatus,
   type NarrationView,
-  narrationStatus,
   withoutMissing,
 } from "./views/narration-view.ts";
 import type { PartRow } from "./views/parts-table.ts";
@@ -80,9 +80,9 @@ export interface Narrations {
   /** Reports the status of each part. @throws AudioError `not_found` */
   listParts(narrationId: string): Promise<{ readonly view: NarrationView; readonly parts: PartRow[] }>;
   /** Finds a file of a narration by its number, from 1. @throws AudioError `not_found` */
-  fileOf(narrationId: string, number: number): Promise<NarrationFile>;
+  findFileOf(narrationId: string, number: number): Promise<NarrationFile>;
   /** Finds a narration's file by its path; `null` if no narration has saved a file there. */
-  fileAt(path: string): Promise<NarrationFile | null>;
+  findFileAt(path: string): Promise<NarrationFile | null>;
   close(): Promise<void>;
 }
 
@@ -142,7 +142,7 @@ export class NarrationService implements Narrations {
   async narrate(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<NarrationView> {
     const narration = await findOrPlanCheckedNarration(this.#findDeps, source, changes);
     const { narrationId, state: before } = narration;
-    const { chargedCredits } = await this.#repository.bill(narrationId);
+    const { chargedCredits } = await this.#repository.getBill(narrationId);
     call.signal.throwIfAborted();
     const viewToDecide = await this.#viewToDecide(source, narration, changes);
     if (viewToDecide !== null) {
@@ -198,7 +198,7 @@ export class NarrationService implements Narrations {
   async list(query: string | null, limit: number): Promise<ListedNarration[]> {
     const countSaved = async (known: NarrationWithPlan): Promise<number> =>
       (await this.#partSummaryOf(known)).statuses.filter((status) => status === "saved").length;
-    return await listedNarrations(this.#repository, this.#deps.folder.root, countSaved, { query, limit });
+    return await listNarrations(this.#repository, this.#deps.folder.root, countSaved, { query, limit });
   }
 
   async listParts(narrationId: string): Promise<{ readonly view: NarrationView; readonly parts: PartRow[] }> {
@@ -211,19 +211,19 @@ export class NarrationService implements Narrations {
         number: index + 1,
         text,
         chapter: plan.sections[section]?.title ?? null,
-        take: chosenTake(state, index),
+        take: findChosenTake(state, index),
         status: partSummary.statuses[index] ?? "open",
         record: partSummary.records[index] ?? null,
       })),
     };
   }
 
-  async fileOf(narrationId: string, number: number): Promise<NarrationFile> {
-    return await this.#repository.file(narrationId, number);
+  async findFileOf(narrationId: string, number: number): Promise<NarrationFile> {
+    return await this.#repository.findFile(narrationId, number);
   }
 
-  async fileAt(path: string): Promise<NarrationFile | null> {
-    const all = await this.#repository.newest(MAX_SEARCHED);
+  async findFileAt(path: string): Promise<NarrationFile | null> {
+    const all = await this.#repository.listNewest(MAX_SEARCHED);
     return all.flatMap(({ state }) => state.files).find((file) => file.path === path) ?? null;
   }
 
@@ -236,7 +236,7 @@ export class NarrationService implements Narrations {
       this.#deps.partOperations,
       plan,
       state,
-      await this.#repository.bill(narrationId),
+      await this.#repository.getBill(narrationId),
     );
   }
 
@@ -244,7 +244,7 @@ export class NarrationService implements Narrations {
   async #ownerOf(name: string): Promise<OwnFile | null> {
     const { folder, ledger } = this.#deps;
     const path = join(folder.root, name);
-    for (const { narrationId, state } of await this.#repository.newest(MAX_OWNERS)) {
+    for (const { narrationId, state } of await this.#repository.listNewest(MAX_OWNERS)) {
       const file = state.files.find((saved) => saved.path === path);
       if (file !== undefined) return { narrationId, file, companions: file };
     }
@@ -256,7 +256,8 @@ export class NarrationService implements Narrations {
   async #changedPronunciationRemark({ plan, state }: NarrationWithPlan): Promise<string | null> {
     let count = 0;
     for (const index of plan.parts.keys()) {
-      if (await this.#deps.partOperations.hasOtherPronunciation(partRequest(plan, state, index))) count += 1;
+      if (await this.#deps.partOperations.hasOtherPronunciation(buildPartRequest(plan, state, index)))
+        count += 1;
     }
     if (count === 0) return null;
     const which = count === 1 ? "1 part that is paid for was" : `${count} parts that are paid for were`;
@@ -369,7 +370,8 @@ export class NarrationService implements Narrations {
    * `max_credits`.
    */
   async #isReadyToJoin(narration: NarrationWithPlan): Promise<boolean> {
-    if (narrationStatus(narration) !== "stopped" || this.#drivers.has(narration.narrationId)) return false;
+    if (deriveNarrationStatus(narration) !== "stopped" || this.#drivers.has(narration.narrationId))
+      return false;
     return (await this.#partSummaryOf(narration)).statuses.every((status) => status === "saved");
   }
 

@@ -1,5 +1,5 @@
 /** Connects the buttons that save a sound, or ask the assistant for another take or the next part. */
-import { button, showStatus } from "./elements.ts";
+import { getButton, showStatus } from "./elements.ts";
 import { HostError, isSupported, requestHost } from "./host.ts";
 import { createPieces } from "./pieces.ts";
 import { type AudioFile, MIME_TYPES, nameOf, type ShownResult } from "./shown-result.ts";
@@ -28,7 +28,7 @@ let current: AudioFile | undefined;
 
 async function save(sound: AudioFile): Promise<void> {
   const { path, format, sizeBytes } = sound;
-  const saveButton = button("#save");
+  const saveButton = getButton("#save");
   saveButton.disabled = true;
   const report = (sentence: string, isBad = false): void => {
     if (sound === current) showStatus(sentence, isBad);
@@ -67,7 +67,7 @@ export async function askAssistant(sentence: string): Promise<void> {
 /** Shows the buttons for a sound. @param highestTake the highest known take; "Another take" asks for the next one */
 export function connectActions(shown: ShownResult, sound: AudioFile | undefined, highestTake: number): void {
   const isSaved = shown.kind === "task" && shown.status === "succeeded" && sound !== undefined;
-  const [again, next, keep] = [button("#again"), button("#next"), button("#save")];
+  const [again, next, keep] = [getButton("#again"), getButton("#next"), getButton("#save")];
   keep.hidden = sound === undefined || !isSupported("ui/download-file") || !isSupported("resources/read");
   if (sound !== current) keep.disabled = false;
   current = sound;

@@ -78,7 +78,7 @@ export function parseParts(table: string): PartRow[] {
  *
  * @param marks chapters or sentences, sorted by time
  */
-export function indexAt(marks: readonly TimedLabel[], seconds: number): number {
+export function findIndexAt(marks: readonly TimedLabel[], seconds: number): number {
   let [low, high] = [0, marks.length];
   while (low < high) {
     const middle = (low + high) >> 1;

@@ -1,14 +1,14 @@
 /** Finds and fills the page's elements. Inserts every text as text, never as markup. */
 
 /** Finds an element of the page. @throws Error if the page lacks it */
-export function element<T extends Element>(selector: string, kind: new () => T): T {
+export function createElement<T extends Element>(selector: string, kind: new () => T): T {
   const found = document.querySelector(selector);
   if (found instanceof kind) return found;
   throw new Error(`no ${selector}`);
 }
 
-export const elementBy = (selector: string): HTMLElement => element(selector, HTMLElement);
-export const button = (selector: string): HTMLButtonElement => element(selector, HTMLButtonElement);
+export const getElement = (selector: string): HTMLElement => createElement(selector, HTMLElement);
+export const getButton = (selector: string): HTMLButtonElement => createElement(selector, HTMLButtonElement);
 
 export function make<Name extends keyof HTMLElementTagNameMap>(
   name: Name,
@@ -23,7 +23,7 @@ export function make<Name extends keyof HTMLElementTagNameMap>(
 
 /** Shows a status sentence, which screen readers announce. */
 export function showStatus(sentence: string, isBad = false): void {
-  const place = elementBy("#say");
+  const place = getElement("#say");
   if (place.textContent !== sentence) place.textContent = sentence;
   place.classList.toggle("bad", isBad);
 }

@@ -1,6 +1,6 @@
 /** Shows a tool's result in the chat and plays its audio. Loads nothing from a network; talks to its host only. */
 import { askAssistant, connectActions } from "./actions.ts";
-import { button, element, elementBy, make, showStatus } from "./elements.ts";
+import { createElement, getButton, getElement, make, showStatus } from "./elements.ts";
 import {
   ANSWER_TIMEOUT_MS,
   callTool,
@@ -23,11 +23,11 @@ import { applyTheme } from "./theme.ts";
 import { connectTransport, showTransport } from "./transport.ts";
 import { Waveform } from "./waveform.ts";
 
-const wave = new Waveform(element("#wave canvas", HTMLCanvasElement));
+const wave = new Waveform(createElement("#wave canvas", HTMLCanvasElement));
 const player = new SoundPlayer({
   onChange: () => {
     showTransport(player, wave);
-    if (player.isPlaying && elementBy("#say").textContent === PRESS_PLAY_AGAIN) showStatus("");
+    if (player.isPlaying && getElement("#say").textContent === PRESS_PLAY_AGAIN) showStatus("");
     marks.show(player.position);
   },
   onSegment: (segment) => void wave.add(segment, player.seconds),
@@ -55,11 +55,11 @@ function showError(error: unknown): void {
   const isOurs = error instanceof HostError || error instanceof DamagedError;
   const reason = isOurs ? error.message : "It cannot be played here.";
   const isGone = error instanceof GoneError;
-  const isSaved = !elementBy("#path").hidden && !isGone;
+  const isSaved = !getElement("#path").hidden && !isGone;
   showStatus(`${reason}${isSaved ? " The file is at the path below." : ""}`, true);
   // Offer to download the file again only for a task, because the files of narrations cannot be downloaded.
   if (isGone && shownResult?.kind === "task") offerMessage(shownResult);
-  elementBy("#player").hidden = true;
+  getElement("#player").hidden = true;
   marks.clear();
 }
 
@@ -71,7 +71,7 @@ function offerMessage({ id }: ShownResult): void {
 }
 
 function offerFetch(act: () => Promise<void>): void {
-  const fetchButton = button("#fetch");
+  const fetchButton = getButton("#fetch");
   fetchButton.hidden = false;
   fetchButton.onclick = () => void act();
 }
@@ -82,20 +82,20 @@ async function open(sound: AudioFile, readers: Map<string, SegmentReader>, posit
   changeCount += 1;
   const shownAtVersion = changeCount;
   const { path, uri, companions } = sound;
-  elementBy("#fetch").hidden = true;
-  elementBy("#path").hidden = path === "";
-  elementBy("#path code").textContent = path;
+  getElement("#fetch").hidden = true;
+  getElement("#path").hidden = path === "";
+  getElement("#path code").textContent = path;
   if (position === 0) showStatus("Reading the sound…");
   wave.clear();
   try {
     const reader = readers.get(uri) ?? (await openAudioFile(sound));
     readers.set(uri, reader);
     if (shownAtVersion !== changeCount) return;
-    elementBy("#player").hidden = false;
+    getElement("#player").hidden = false;
     // Start to load captions and chapters before the sound, so that they arrive early. Playing does not wait for them.
     if (companions !== null) void marks.load(companions);
     await player.open(reader, position);
-    if (shownAtVersion === changeCount && !elementBy("#player").hidden) showStatus(shownResult?.note ?? "");
+    if (shownAtVersion === changeCount && !getElement("#player").hidden) showStatus(shownResult?.note ?? "");
   } catch (error) {
     if (shownAtVersion === changeCount) showError(error);
   }
@@ -119,8 +119,8 @@ function showFiles(result: ShownResult, readers: Map<string, SegmentReader>): vo
     for (const each of buttons) each.ariaCurrent = `${each === chosen}`;
   };
   choose(buttons[0]);
-  elementBy("#files").hidden = buttons.length < 2;
-  elementBy("#files").replaceChildren(...buttons);
+  getElement("#files").hidden = buttons.length < 2;
+  getElement("#files").replaceChildren(...buttons);
 }
 
 async function findTakes(
@@ -147,16 +147,16 @@ function showHeading(result: ShownResult, sound: AudioFile | undefined): void {
   const name = sound === undefined ? "" : nameOf(sound.path);
   const chapter = result.sounds.length > 1 && sound?.chapter ? `: ${sound.chapter}` : "";
   const title = result.title === "" ? name : `${result.title}${chapter}`;
-  if (title !== "") elementBy("#title").textContent = title;
+  if (title !== "") getElement("#title").textContent = title;
   const take = result.take === null || result.take === 1 ? [] : [`take ${result.take}`];
-  elementBy("#facts").textContent = [...result.facts, ...take].join(" · ");
+  getElement("#facts").textContent = [...result.facts, ...take].join(" · ");
 }
 
 /** Shows a result. A result that is only text does not replace a task or a narration. */
 function show(result: ShownResult): void {
   if (result.kind === "words" && shownResult !== null && shownResult.kind !== "words") return;
   // Ignore a repeated result, because showing it again would stop playing.
-  if (JSON.stringify(result) === shownState && !elementBy("#player").hidden) return;
+  if (JSON.stringify(result) === shownState && !getElement("#player").hidden) return;
   shownState = JSON.stringify(result);
   changeCount += 1;
   const mine = changeCount;
@@ -165,7 +165,7 @@ function show(result: ShownResult): void {
   player.close();
   marks.clear();
   for (const place of ["#player", "#takes", "#files", "#making", "#parts", "#path", "#fetch"])
-    elementBy(place).hidden = true;
+    getElement(place).hidden = true;
   showHeading(result, sound);
   connectActions(result, sound, result.take ?? 1);
   const isFailed = result.isError || result.status === "failed";
@@ -203,12 +203,12 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 new ResizeObserver(() => {
   clearTimeout(timer);
   timer = setTimeout(() => {
-    const { width, height } = element("main", HTMLElement).getBoundingClientRect();
+    const { width, height } = createElement("main", HTMLElement).getBoundingClientRect();
     const newSize = { width: Math.ceil(width), height: Math.ceil(height) };
     if (JSON.stringify(newSize) !== size) notify("ui/notifications/size-changed", newSize);
     size = JSON.stringify(newSize);
   }, 50);
-}).observe(element("main", HTMLElement));
+}).observe(createElement("main", HTMLElement));
 
 function leave(): void {
   changeCount += 1;
@@ -219,7 +219,7 @@ listen({
   "ui/notifications/tool-input": (params) => {
     const toolArgs = readFields(params["arguments"]);
     const requestText = readText(toolArgs["prompt"], 80) || readText(toolArgs["text"], 80);
-    if (requestText !== "" && shownResult === null) elementBy("#title").textContent = requestText;
+    if (requestText !== "" && shownResult === null) getElement("#title").textContent = requestText;
     if (shownResult === null) showStatus("Being made…");
   },
   "ui/notifications/tool-input-partial": () => undefined,

@@ -1,6 +1,6 @@
 /** Shows chapters and sentences to jump to, and the sentence that is being spoken. */
-import { type Cue, indexAt, parseChapters, parseCues, type TimedLabel } from "./captions.ts";
-import { elementBy, make } from "./elements.ts";
+import { type Cue, findIndexAt, parseChapters, parseCues, type TimedLabel } from "./captions.ts";
+import { getElement, make } from "./elements.ts";
 import { readTextFile } from "./pieces.ts";
 import { formatClock } from "./shown-result.ts";
 
@@ -20,7 +20,7 @@ export class Marks {
     this.#fill("#chapters", []);
     this.#cues = [];
     this.#chapters = [];
-    elementBy("#cue").hidden = true;
+    getElement("#cue").hidden = true;
   }
 
   /** Loads captions and chapters. @param uri address of the audio file */
@@ -36,21 +36,21 @@ export class Marks {
     this.#chapters = parseChapters(chapters);
     this.#fill("#lines", this.#cues);
     this.#fill("#chapters", this.#chapters);
-    elementBy("#cue").hidden = this.#cues.length === 0;
+    getElement("#cue").hidden = this.#cues.length === 0;
   }
 
   show(seconds: number): void {
-    const at = indexAt(this.#cues, seconds);
+    const at = findIndexAt(this.#cues, seconds);
     const cue = this.#cues[at];
     const spoken = cue !== undefined && seconds < cue.endSeconds + 0.4 ? cue.text : "";
-    const place = elementBy("#cue");
+    const place = getElement("#cue");
     if (place.textContent !== spoken) place.textContent = spoken;
     this.#point("#lines", at);
-    this.#point("#chapters", indexAt(this.#chapters, seconds));
+    this.#point("#chapters", findIndexAt(this.#chapters, seconds));
   }
 
   #point(selector: string, index: number): void {
-    const list = elementBy(`${selector} ol`);
+    const list = getElement(`${selector} ol`);
     const [old] = list.getElementsByClassName("now");
     const current = list.children[index];
     if (old === current) return;
@@ -64,13 +64,13 @@ export class Marks {
   }
 
   #fill(selector: string, marks: readonly TimedLabel[]): void {
-    const box = elementBy(selector);
+    const box = getElement(selector);
     box.hidden = marks.length === 0;
     const items = marks.map((mark) => {
       const jump = make("button", "", make("span", formatClock(mark.startSeconds)), make("bdi", mark.text));
       jump.onclick = () => this.#jump(mark.startSeconds);
       return make("li", "", jump);
     });
-    elementBy(`${selector} ol`).replaceChildren(...items);
+    getElement(`${selector} ol`).replaceChildren(...items);
   }
 }

@@ -1,5 +1,5 @@
 /** Cuts an mp3 file between frames. */
-import { type Cutter, chunkTag, DamagedError } from "./segment-reader.ts";
+import { type Cutter, DamagedError, readChunkTag } from "./segment-reader.ts";
 
 const RATES = [44_100, 48_000, 32_000];
 const MPEG1_KILOBITS = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
@@ -50,9 +50,9 @@ function firstFrame(bytes: Uint8Array, from: number): number {
  *
  * @param head the beginning of the file; a leading ID3 tag may be longer than `head`
  */
-export function mp3Cutter(head: Uint8Array, sizeBytes: number): Cutter {
+export function createMp3Cutter(head: Uint8Array, sizeBytes: number): Cutter {
   let start = 0;
-  if (chunkTag(head, 0).startsWith("ID3")) {
+  if (readChunkTag(head, 0).startsWith("ID3")) {
     const [a = 0, b = 0, c = 0, d = 0] = head.subarray(6, 10);
     start = 10 + ((a << 21) | (b << 14) | (c << 7) | d);
   }
@@ -61,7 +61,7 @@ export function mp3Cutter(head: Uint8Array, sizeBytes: number): Cutter {
     const frame = frameAt(head, start);
     const at = start + 4 + (frame?.isMpeg1 ? (frame.isMono ? 17 : 32) : frame?.isMono ? 9 : 17);
     // Skip the Xing or Info frame, because it states the length of the whole file, not that of a segment.
-    if (frame !== null && ["Xing", "Info"].includes(chunkTag(head, at))) start += frame.length;
+    if (frame !== null && ["Xing", "Info"].includes(readChunkTag(head, at))) start += frame.length;
   }
   return {
     startOffset: start,

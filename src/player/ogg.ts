@@ -1,5 +1,5 @@
 /** Cuts Ogg Opus between pages, and rewrites the times and checksums of the pages. */
-import { type Cutter, chunkTag, concat, DamagedError, viewOf } from "./segment-reader.ts";
+import { type Cutter, concatBytes, DamagedError, readChunkTag, toDataView } from "./segment-reader.ts";
 
 interface Page {
   readonly at: number;
@@ -13,11 +13,11 @@ interface Page {
 const HERTZ = 48_000;
 
 function pageAt(bytes: Uint8Array, at: number): Page | null {
-  if (at + 27 > bytes.length || chunkTag(bytes, at) !== "OggS") return null;
+  if (at + 27 > bytes.length || readChunkTag(bytes, at) !== "OggS") return null;
   const lacing = bytes.subarray(at + 27, at + 27 + (bytes[at + 26] ?? 0));
   const length = 27 + lacing.length + lacing.reduce((sum, value) => sum + value, 0);
   if (at + length > bytes.length) return null;
-  const granule = Number(viewOf(bytes).getBigInt64(at + 6, true));
+  const granule = Number(toDataView(bytes).getBigInt64(at + 6, true));
   return { at, length, granule, isContinued: ((bytes[at + 5] ?? 0) & 1) === 1 };
 }
 
@@ -38,7 +38,7 @@ const TABLE = Uint32Array.from({ length: 256 }, (_, index) => {
 });
 
 function writeChecksum(page: Uint8Array): void {
-  const view = viewOf(page);
+  const view = toDataView(page);
   view.setUint32(22, 0, true);
   let sum = 0;
   for (const byte of page) sum = (sum << 8) ^ (TABLE[(sum >>> 24) ^ byte] ?? 0);
@@ -46,18 +46,18 @@ function writeChecksum(page: Uint8Array): void {
 }
 
 /** Creates the cutter of an Ogg Opus file. @param head the beginning of the file, with both header packets */
-export function oggCutter(head: Uint8Array, sizeBytes: number, statedSeconds: number | null): Cutter {
+export function createOggCutter(head: Uint8Array, sizeBytes: number, statedSeconds: number | null): Cutter {
   const [first, ...others] = splitPages(head);
   const opus = 28;
-  if (first?.at !== 0 || chunkTag(head, opus) !== "Opus") throw new DamagedError();
+  if (first?.at !== 0 || readChunkTag(head, opus) !== "Opus") throw new DamagedError();
   const tags = others.find(({ granule }) => granule === 0);
   if (tags === undefined) throw new DamagedError();
   const start = tags.at + tags.length;
-  const skipped = viewOf(head).getUint16(opus + 10, true);
+  const skipped = toDataView(head).getUint16(opus + 10, true);
   const timeOf = (granule: number): number => Math.max(0, granule - skipped) / HERTZ;
   const headers = head.slice(0, start);
   // Segments have a pre-skip of 0, because `lead` already states how much must not be heard.
-  viewOf(headers).setUint16(opus + 10, 0, true);
+  toDataView(headers).setUint16(opus + 10, 0, true);
   writeChecksum(headers.subarray(0, first.length));
 
   return {
@@ -88,7 +88,7 @@ export function oggCutter(head: Uint8Array, sizeBytes: number, statedSeconds: nu
       const chosenPages = pages.slice(lead, Math.min(pages.length, stop + 2));
       const written = chosenPages.map(({ at, length, granule }, index) => {
         const page = bytes.slice(at, at + length);
-        const view = viewOf(page);
+        const view = toDataView(page);
         if (granule >= 0) view.setBigInt64(6, BigInt(granule - zero), true);
         view.setUint32(18, index + 2, true);
         page[5] = (page[5] ?? 0) & 1;
@@ -102,7 +102,7 @@ export function oggCutter(head: Uint8Array, sizeBytes: number, statedSeconds: nu
         startSeconds: timeOf(begins),
         endSeconds: timeOf(timeAt(stop)),
         leadInSeconds: (begins - zero) / HERTZ,
-        bytes: concat(headers, ...written),
+        bytes: concatBytes(headers, ...written),
         mimeType: "audio/ogg",
       };
     },

@@ -1,6 +1,6 @@
 /** Opens a sound: reads it whole if it is small and short, otherwise in segments. */
-import { mp3Cutter } from "./mp3.ts";
-import { oggCutter } from "./ogg.ts";
+import { createMp3Cutter } from "./mp3.ts";
+import { createOggCutter } from "./ogg.ts";
 import { createPieces, type Pieces } from "./pieces.ts";
 import {
   type Cutter,
@@ -12,17 +12,17 @@ import {
   type SegmentReader,
 } from "./segment-reader.ts";
 import { type AudioFile, MIME_TYPES } from "./shown-result.ts";
-import { buildWav, pcmLayout, samplesCutter, wavCutter } from "./wav.ts";
+import { buildPcmLayout, buildWav, createSamplesCutter, createWavCutter } from "./wav.ts";
 
 const HEAD_BYTES = 512 * 1024;
 
 /** Creates the cutter for a sound's format from its first bytes. @throws HostError, DamagedError */
 export async function loadCutter(sound: AudioFile, pieces: Pieces): Promise<Cutter> {
   const { format, sizeBytes, seconds } = sound;
-  if (format === "pcm") return samplesCutter(pcmLayout(sound.sampleRateHz), 0, sizeBytes);
+  if (format === "pcm") return createSamplesCutter(buildPcmLayout(sound.sampleRateHz), 0, sizeBytes);
   const head = await pieces.read(0, HEAD_BYTES);
-  if (format === "wav") return wavCutter(head, sizeBytes);
-  return format === "ogg" ? oggCutter(head, sizeBytes, seconds) : mp3Cutter(head, sizeBytes);
+  if (format === "wav") return createWavCutter(head, sizeBytes);
+  return format === "ogg" ? createOggCutter(head, sizeBytes, seconds) : createMp3Cutter(head, sizeBytes);
 }
 
 const looksRight: Readonly<Record<AudioFile["format"], (head: string) => boolean>> = {
@@ -46,7 +46,7 @@ export async function openAudioFile(sound: AudioFile): Promise<SegmentReader> {
     endSeconds: Number.POSITIVE_INFINITY,
     leadInSeconds: 0,
     isLast: true,
-    bytes: format === "pcm" ? buildWav(pcmLayout(sound.sampleRateHz), bytes) : bytes,
+    bytes: format === "pcm" ? buildWav(buildPcmLayout(sound.sampleRateHz), bytes) : bytes,
     mimeType: MIME_TYPES[format],
   };
   return { durationSeconds: Number.POSITIVE_INFINITY, readAt: async () => segment };

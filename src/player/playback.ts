@@ -60,7 +60,7 @@ const waitForEvent = (element: HTMLAudioElement, event: string): Promise<void> =
  *
  * @throws DamagedError if the browser cannot decode the segment, or if the host's content policy forbids the element
  */
-export async function elementPlayback(newSegment: Segment): Promise<Playback> {
+export async function createElementPlayback(newSegment: Segment): Promise<Playback> {
   const element = takeElement();
   let isReleased = false;
   const release = (): void => {
@@ -131,7 +131,7 @@ const contextOf = (): AudioContext => {
 };
 
 /** Decodes a segment, to play it as samples. @throws DamagedError */
-export async function samplesPlayback(newSegment: Segment): Promise<Playback> {
+export async function createSamplesPlayback(newSegment: Segment): Promise<Playback> {
   const decoder = new OfflineAudioContext(1, 1, 48_000);
   // Copy the bytes, because the decoder detaches its input buffer.
   const buffer = await decoder.decodeAudioData(newSegment.bytes.slice().buffer).catch(() => {

@@ -1,6 +1,6 @@
 /** Polls audio that is still being made: a task until its file exists, a narration part by part. */
 import { parseParts } from "./captions.ts";
-import { button, element, elementBy, make, showStatus } from "./elements.ts";
+import { createElement, getButton, getElement, make, showStatus } from "./elements.ts";
 import { callTool, HostError, isSupported } from "./host.ts";
 import { readPartsTable } from "./pieces.ts";
 import { readText } from "./read-fields.ts";
@@ -37,8 +37,8 @@ async function showParts({ id }: ShownResult): Promise<boolean> {
   if (parts.length === 0) return false;
   const savedParts = parts.filter(({ status }) => status === "saved").length;
   progress(savedParts, parts.length);
-  elementBy("#parts").hidden = false;
-  elementBy("#parts").replaceChildren(
+  getElement("#parts").hidden = false;
+  getElement("#parts").replaceChildren(
     ...parts.map((part) =>
       make("li", "", make("span", `${part.number} ${part.status}`), make("bdi", part.text)),
     ),
@@ -49,10 +49,10 @@ async function showParts({ id }: ShownResult): Promise<boolean> {
 }
 
 function progress(saved: number, total: number): void {
-  const bar = element("#progress", HTMLProgressElement);
+  const bar = createElement("#progress", HTMLProgressElement);
   bar.max = Math.max(1, total);
   bar.value = saved;
-  elementBy("#count").textContent = `${saved} of ${total} parts`;
+  getElement("#count").textContent = `${saved} of ${total} parts`;
 }
 
 /**
@@ -66,10 +66,10 @@ export async function pollUntilMade(
   hand: (shown: ShownResult) => void,
 ): Promise<void> {
   const { parts } = shown;
-  elementBy("#making").hidden = parts === null;
+  getElement("#making").hidden = parts === null;
   if (parts !== null) progress(parts.saved, parts.total);
-  button("#stop").hidden = !isSupported("tools/call");
-  button("#stop").onclick = () => void stop(shown, isWanted, hand);
+  getButton("#stop").hidden = !isSupported("tools/call");
+  getButton("#stop").onclick = () => void stop(shown, isWanted, hand);
   let refusals = 0;
   for (let reads = 0; reads < MAX_READS && isWanted(); reads += 1) {
     try {
@@ -109,7 +109,7 @@ async function stop(
   isWanted: () => boolean,
   hand: (shown: ShownResult) => void,
 ): Promise<void> {
-  const stopButton = button("#stop");
+  const stopButton = getButton("#stop");
   stopButton.disabled = true;
   try {
     const result = await callTool("narrate", { narration_id: id, stop: true, wait_seconds: 0 });

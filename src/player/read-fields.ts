@@ -38,7 +38,7 @@ const ID = /^[A-Za-z0-9][\w.:-]{0,255}$/;
 export const readId = (value: unknown): string => (typeof value === "string" && ID.test(value) ? value : "");
 
 /** Joins the text blocks of a tool's result. */
-export const textOfResult = (result: Fields): string =>
+export const readResultText = (result: Fields): string =>
   readEntries(result["content"], 20)
     .map((block) => readText(readFields(block)["text"], 2000))
     .join("\n")

@@ -36,7 +36,7 @@ export const MAX_WHOLE_SECONDS = 300;
 /** Overlap of a segment with the next one, so that the next one can start before the segment ends. */
 export const TAIL_SECONDS = 0.3;
 
-export const concat = (...parts: Uint8Array[]): Uint8Array<ArrayBuffer> => {
+export const concatBytes = (...parts: Uint8Array[]): Uint8Array<ArrayBuffer> => {
   const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
   let at = 0;
   for (const part of parts) {
@@ -46,11 +46,11 @@ export const concat = (...parts: Uint8Array[]): Uint8Array<ArrayBuffer> => {
   return all;
 };
 
-export const viewOf = (bytes: Uint8Array): DataView =>
+export const toDataView = (bytes: Uint8Array): DataView =>
   new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /** Reads the four letters at an offset. */
-export const chunkTag = (bytes: Uint8Array, at: number): string =>
+export const readChunkTag = (bytes: Uint8Array, at: number): string =>
   String.fromCharCode(...bytes.subarray(at, at + 4));
 
 export type Cut = Omit<Segment, "isLast">;

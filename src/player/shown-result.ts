@@ -5,8 +5,8 @@ import {
   readFields,
   readId,
   readNumber,
+  readResultText,
   readText,
-  textOfResult,
 } from "./read-fields.ts";
 
 export type Format = "mp3" | "wav" | "pcm" | "ogg";
@@ -166,7 +166,7 @@ const ID_IN_TEXT = /\b(?:task_id (\S+)|(nar_[0-9a-f]{32}))/;
 export function parseShownResult(result: Fields): ShownResult {
   const facts = readFields(result["structuredContent"]);
   const isError = result["isError"] === true;
-  const resultText = textOfResult(result);
+  const resultText = readResultText(result);
   // Omit the next step, because it is for the assistant.
   const forPeople = resultText.replace(/\nNext: .*/s, "").slice(0, 1200);
   const [, inText, narrationInText] = ID_IN_TEXT.exec(resultText) ?? [];

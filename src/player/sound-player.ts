@@ -1,5 +1,5 @@
 /** Plays a sound of any length, one segment after the other, without an audible gap. */
-import { elementPlayback, type Playback, samplesPlayback } from "./playback.ts";
+import { createElementPlayback, createSamplesPlayback, type Playback } from "./playback.ts";
 import type { Segment, SegmentReader } from "./segment-reader.ts";
 
 export interface SoundPlayerEvents {
@@ -155,16 +155,16 @@ export class SoundPlayer {
   async #playbackOf(segment: Segment): Promise<Playback> {
     if (this.#canUseElements) {
       try {
-        return await elementPlayback(segment);
+        return await createElementPlayback(segment);
       } catch {
         // Either the content policy forbids `media-src data:`, or the bytes are damaged. If the samples can be decoded
         // below, the content policy is the cause, so no more elements are used.
-        const playback = await samplesPlayback(segment);
+        const playback = await createSamplesPlayback(segment);
         this.#canUseElements = false;
         return playback;
       }
     }
-    return await samplesPlayback(segment);
+    return await createSamplesPlayback(segment);
   }
 
   /** Runs at an interval. Stops at the end of the sound, and starts the next segment at the end of the current one. */

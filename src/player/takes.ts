@@ -1,5 +1,5 @@
 /** Finds the takes of one request through the host, and shows them side by side with small waveforms. */
-import { elementBy, make } from "./elements.ts";
+import { getElement, make } from "./elements.ts";
 import { callTool } from "./host.ts";
 import { openAudioFile } from "./open-audio-file.ts";
 import { readEntries, readFields, readId, readNumber } from "./read-fields.ts";
@@ -53,7 +53,7 @@ export function showTakes(
   readers: Map<string, SegmentReader>,
   choose: (take: Take) => void,
 ): void {
-  const box = elementBy("#takes");
+  const box = getElement("#takes");
   box.hidden = takes.length < 2;
   if (box.hidden) {
     box.replaceChildren();

@@ -2,7 +2,7 @@
  * Connects the controls for play, position (by mouse and keys), speed and time, and shows the state of the sound
  * player.
  */
-import { button, element, elementBy } from "./elements.ts";
+import { createElement, getButton, getElement } from "./elements.ts";
 import { formatClock } from "./shown-result.ts";
 import type { SoundPlayer } from "./sound-player.ts";
 import type { Waveform } from "./waveform.ts";
@@ -15,21 +15,21 @@ const PAUSE = "M7 5h4v14H7zm6 0h4v14h-4z";
 
 export function showTransport(player: SoundPlayer, wave: Waveform): void {
   const { position, seconds } = player;
-  const slider = elementBy("#wave");
+  const slider = getElement("#wave");
   const spokenValue = `${formatClock(position)} of ${formatClock(seconds)}`;
   wave.show(seconds > 0 ? position / seconds : 0);
   if (slider.ariaValueText !== spokenValue) {
     slider.ariaValueMax = `${Math.floor(seconds)}`;
     slider.ariaValueNow = `${Math.floor(position)}`;
     slider.ariaValueText = spokenValue;
-    elementBy("#time").textContent = `${formatClock(position)} / ${formatClock(seconds)}`;
+    getElement("#time").textContent = `${formatClock(position)} / ${formatClock(seconds)}`;
   }
-  const play = button("#play");
+  const play = getButton("#play");
   const isOn = player.isPlaying || player.wantsToPlay;
   play.ariaLabel = isOn ? "Pause" : "Play";
   play.ariaBusy = `${player.isLoading}`;
-  element("#icon", SVGPathElement).setAttribute("d", isOn ? PAUSE : PLAY);
-  elementBy("#speed").hidden = !player.hasSpeed;
+  createElement("#icon", SVGPathElement).setAttribute("d", isOn ? PAUSE : PLAY);
+  getElement("#speed").hidden = !player.hasSpeed;
 }
 
 const toggle = (engine: SoundPlayer): void => {
@@ -38,9 +38,9 @@ const toggle = (engine: SoundPlayer): void => {
 };
 
 export function connectTransport(engine: SoundPlayer): void {
-  const slider = elementBy("#wave");
-  button("#play").onclick = () => toggle(engine);
-  const speed = element("#speed", HTMLSelectElement);
+  const slider = getElement("#wave");
+  getButton("#play").onclick = () => toggle(engine);
+  const speed = createElement("#speed", HTMLSelectElement);
   speed.onchange = () => engine.setSpeed(Number(speed.value));
 
   const seekTo = ({ clientX }: MouseEvent): void => {
@@ -61,7 +61,7 @@ export function connectTransport(engine: SoundPlayer): void {
 
   document.addEventListener("keydown", (event) => {
     const { target, key, ctrlKey, metaKey, altKey } = event;
-    if (elementBy("#player").hidden || ctrlKey || metaKey || altKey) return;
+    if (getElement("#player").hidden || ctrlKey || metaKey || altKey) return;
     const isControl = target instanceof HTMLElement && target.closest("button, select, summary, ol") !== null;
     const steps: Readonly<Record<string, number>> = {
       ArrowLeft: engine.position - STEP_SECONDS,

@@ -1,10 +1,17 @@
 /** Cuts wav and pcm files, and writes a wav header for each segment. */
-import { type Cutter, chunkTag, concat, DamagedError, TAIL_SECONDS, viewOf } from "./segment-reader.ts";
+import {
+  type Cutter,
+  concatBytes,
+  DamagedError,
+  readChunkTag,
+  TAIL_SECONDS,
+  toDataView,
+} from "./segment-reader.ts";
 
 /** Builds the `fmt ` chunk for 16-bit samples of one channel. */
-export function pcmLayout(sampleRateHz: number): Uint8Array {
+export function buildPcmLayout(sampleRateHz: number): Uint8Array {
   const chunk = new Uint8Array(16);
-  const view = viewOf(chunk);
+  const view = toDataView(chunk);
   view.setUint16(0, 1, true);
   view.setUint16(2, 1, true);
   view.setUint32(4, sampleRateHz, true);
@@ -18,17 +25,17 @@ export function pcmLayout(sampleRateHz: number): Uint8Array {
 export function buildWav(layout: Uint8Array, samples: Uint8Array): Uint8Array<ArrayBuffer> {
   const head = new Uint8Array(20);
   head.set(new TextEncoder().encode("RIFF\0\0\0\0WAVEfmt "));
-  viewOf(head).setUint32(4, 20 + layout.length + samples.length, true);
-  viewOf(head).setUint32(16, layout.length, true);
+  toDataView(head).setUint32(4, 20 + layout.length + samples.length, true);
+  toDataView(head).setUint32(16, layout.length, true);
   const data = new Uint8Array(8);
   data.set(new TextEncoder().encode("data"));
-  viewOf(data).setUint32(4, samples.length, true);
-  return concat(head, layout, data, samples);
+  toDataView(data).setUint32(4, samples.length, true);
+  return concatBytes(head, layout, data, samples);
 }
 
 /** Creates the cutter of a file of samples. @param start offset of the samples in the file */
-export function samplesCutter(layout: Uint8Array, start: number, end: number): Cutter {
-  const view = viewOf(layout);
+export function createSamplesCutter(layout: Uint8Array, start: number, end: number): Cutter {
+  const view = toDataView(layout);
   const [bytesPerSecond, frame] = [view.getUint32(8, true), view.getUint16(12, true)];
   // Refuse more than 6 MB a second, because one segment would be too large.
   if (bytesPerSecond === 0 || bytesPerSecond > 6e6 || frame === 0 || end <= start) throw new DamagedError();
@@ -56,17 +63,17 @@ export function samplesCutter(layout: Uint8Array, start: number, end: number): C
 }
 
 /** Creates the cutter of a wav file. @param head the beginning of the file */
-export function wavCutter(head: Uint8Array, sizeBytes: number): Cutter {
-  const view = viewOf(head);
-  if (chunkTag(head, 8) !== "WAVE") throw new DamagedError();
+export function createWavCutter(head: Uint8Array, sizeBytes: number): Cutter {
+  const view = toDataView(head);
+  if (readChunkTag(head, 8) !== "WAVE") throw new DamagedError();
   let layout: Uint8Array | undefined;
   for (let at = 12; at + 8 <= head.length; ) {
     const length = view.getUint32(at + 4, true);
-    if (chunkTag(head, at) === "fmt ") layout = head.slice(at + 8, at + 8 + Math.min(length, 40));
-    if (chunkTag(head, at) === "data" && layout !== undefined && layout.length >= 16) {
+    if (readChunkTag(head, at) === "fmt ") layout = head.slice(at + 8, at + 8 + Math.min(length, 40));
+    if (readChunkTag(head, at) === "data" && layout !== undefined && layout.length >= 16) {
       // A length of 0, or a length beyond the end of the file (as in RF64), means all bytes up to the end of the file.
       const end = at + 8 + length;
-      return samplesCutter(layout, at + 8, length === 0 || end > sizeBytes ? sizeBytes : end);
+      return createSamplesCutter(layout, at + 8, length === 0 || end > sizeBytes ? sizeBytes : end);
     }
     at += 8 + length + (length % 2);
   }

@@ -2,12 +2,12 @@
 import type { FastifyInstance } from "fastify";
 import {
   type AccountsFile,
-  defaultAccounts,
+  buildDefaultAccounts,
   generateApiKey,
   parseAccounts,
 } from "./accounts/accounts-file.ts";
 import { type Account, AccountDirectory } from "./accounts/directory.ts";
-import { availableCredits } from "./accounts/grants.ts";
+import { sumAvailableCredits } from "./accounts/grants.ts";
 import { AccountLimits } from "./accounts/limit-windows.ts";
 import { type SandboxClock, systemClock } from "./clock.ts";
 import { Faults } from "./faults.ts";
@@ -78,7 +78,7 @@ function balanceOf({ id, grants }: Account, wallMs: number): AccountBalance {
   return {
     accountId: id,
     granted: sum("credits"),
-    available: availableCredits(grants, wallMs),
+    available: sumAvailableCredits(grants, wallMs),
     reserved: sum("reserved"),
     charged: sum("charged"),
   };
@@ -120,7 +120,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Runnin
   requireBetween("time scale", timeScale, 0.001, 1);
   const accounts =
     options.accounts === undefined
-      ? defaultAccounts(generateApiKey())
+      ? buildDefaultAccounts(generateApiKey())
       : parseAccounts(options.accounts, "accounts list");
 
   /**

@@ -14,6 +14,6 @@ export interface BuiltSkill {
  *
  * @throws when run from the sources, which have no built skill
  */
-export function builtSkill(): BuiltSkill {
+export function readBuiltSkill(): BuiltSkill {
   throw new Error("the skill is made by the build");
 }

@@ -20,7 +20,7 @@ export const parseWaitSeconds = (args: unknown, defaultWaitSeconds: number): num
   withWait.safeParse(args).data?.wait_seconds ?? defaultWaitSeconds;
 
 /** Returns the time after which a call with these arguments fails, in seconds. */
-export const maxSeconds = (args: unknown, defaultWaitSeconds: number): number =>
+export const maxCallSeconds = (args: unknown, defaultWaitSeconds: number): number =>
   Math.max(MIN_SECONDS, parseWaitSeconds(args, defaultWaitSeconds) + GRACE_SECONDS);
 
 /**

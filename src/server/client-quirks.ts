@@ -74,7 +74,7 @@ export function withoutAddedArguments(args: Readonly<Record<string, unknown>>): 
  *
  * @param clientName `clientInfo.name`; a client without a name gets no links
  */
-export function getsLinks(setting: ResourceLinks, clientName: string | undefined): boolean {
+export function shouldGetLinks(setting: ResourceLinks, clientName: string | undefined): boolean {
   if (setting !== "auto") return setting === "always";
   const name = clientName?.toLowerCase() ?? "";
   return LINKING_CLIENTS.some((client) => client.name.test(name));

@@ -1,6 +1,6 @@
 /** Describes invalid arguments: field, rule and received value. */
 import type { ZodError, z } from "zod";
-import { firstCodePoints } from "../contract/unicode.ts";
+import { takeFirstCodePoints } from "../contract/unicode.ts";
 
 const MAX_ISSUES = 5;
 const MAX_VALUE_CODE_POINTS = 60;
@@ -25,7 +25,7 @@ function fieldName(path: readonly PropertyKey[]): string {
 /** Quotes a value. Cuts long text. Describes lists and objects only by their kind. */
 function quote(value: unknown): string {
   if (typeof value === "string") {
-    const start = firstCodePoints(value, MAX_VALUE_CODE_POINTS);
+    const start = takeFirstCodePoints(value, MAX_VALUE_CODE_POINTS);
     return JSON.stringify(start === value ? value : `${start}…`);
   }
   if (typeof value === "object" && value !== null) return Array.isArray(value) ? "a list" : "an object";

@@ -21,7 +21,7 @@ export function asAudioError(thrown: unknown, args: unknown, knownFields: readon
 }
 
 /** Returns the remedy of the error, or the default remedy of its code. */
-export function remedyFor(error: AudioError): string {
+export function findRemedy(error: AudioError): string {
   if (error.remedy !== undefined) return error.remedy;
   if (error.code === "invalid_request" && error.httpStatus !== undefined) return REFUSED_BY_SERVICE;
   if (error.code === "unexpected_response" && !error.retryable) return WRONG_ADDRESS;
@@ -29,8 +29,8 @@ export function remedyFor(error: AudioError): string {
 }
 
 /** Renders one text block and `_meta`, without `structuredContent`. Redacts secrets in every string. */
-export function errorResult(error: AudioError, redact: Redact): CallToolResult {
-  const remedy = remedyFor(error);
+export function renderErrorResult(error: AudioError, redact: Redact): CallToolResult {
+  const remedy = findRemedy(error);
   const ids = [
     error.taskId === undefined ? "" : ` (task_id ${error.taskId})`,
     error.retryAfterSeconds === undefined ? "" : ` Wait ${error.retryAfterSeconds} s first.`,

@@ -23,7 +23,7 @@ interface InstructionsConfig extends Pick<Config, "issues" | "serviceAddress" | 
 const describeInputFolder = (folder: string): string =>
   ` narrate reads files of ${folder} (setting AUDIO_INPUT_DIR).`;
 
-const renderInstructions = (folder: string, input: string, head: string): string =>
+const fillTemplate = (folder: string, input: string, head: string): string =>
   `${head}The same call never pays twice: same text to the letter, same settings. After a time-out or a cancelled call, send the very same arguments again (copy the text) with a shorter wait_seconds, or ask list_tasks. After an error, do what its "What to do" says. Another text is a new, paid task; another take (paid again) and replace: only when the user asks.
 
 A call returns the saved file, a task_id (then get_task with wait_seconds) or a narration_id (then narrate with it). The server goes on by itself, and takes turns: send any number of calls.
@@ -39,21 +39,21 @@ function describeSetup({ issues, serviceAddress, isSandbox = false }: Instructio
 }
 
 /** Shortens a path. Keeps its end, which distinguishes folders. */
-function shortened(path: string, max: number): string {
+function shortenPath(path: string, max: number): string {
   const characters = Array.from(path);
   return characters.length <= max ? path : `…${characters.slice(-Math.max(1, max - 1)).join("")}`;
 }
 
 /** Returns the instructions. Shortens the folders' paths so that the text has at most {@link MAX_CHARACTERS}. */
-export function instructionsFor(config: InstructionsConfig): string {
+export function renderInstructions(config: InstructionsConfig): string {
   const head = describeSetup(config);
   const { inputDir = null } = config;
   const charactersLeft =
-    MAX_CHARACTERS - renderInstructions("", inputDir === null ? "" : describeInputFolder(""), head).length;
-  const input = inputDir === null ? "" : shortened(inputDir, Math.floor(charactersLeft / 2));
+    MAX_CHARACTERS - fillTemplate("", inputDir === null ? "" : describeInputFolder(""), head).length;
+  const input = inputDir === null ? "" : shortenPath(inputDir, Math.floor(charactersLeft / 2));
   const output = config.outputDir ?? "a folder still to be set";
-  return renderInstructions(
-    shortened(output, charactersLeft - input.length),
+  return fillTemplate(
+    shortenPath(output, charactersLeft - input.length),
     input === "" ? "" : describeInputFolder(input),
     head,
   );

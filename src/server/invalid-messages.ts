@@ -98,7 +98,7 @@ export function isNestedTooDeeply(line: string): boolean {
 }
 
 /** Builds the refusal of a message for which {@link isNestedTooDeeply} is true. */
-export const tooDeep = (value: unknown): Refusal => ({
+export const isTooDeep = (value: unknown): Refusal => ({
   ...buildRefusal(value),
   message: `This message nests lists and objects at more than ${MAX_LEVELS} levels.`,
 });

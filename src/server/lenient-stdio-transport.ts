@@ -12,9 +12,9 @@ import {
 import {
   buildRefusal,
   isNestedTooDeeply,
+  isTooDeep,
   NOT_JSON,
   type Refusal,
-  tooDeep,
   withoutNulls,
   withoutZodDump,
 } from "./invalid-messages.ts";
@@ -89,7 +89,7 @@ export class LenientStdioTransport implements Transport {
       return;
     }
     if (isNestedTooDeeply(line)) {
-      this.#refuse(tooDeep(value));
+      this.#refuse(isTooDeep(value));
       return;
     }
     if (line.includes("null")) value = withoutNulls(value);

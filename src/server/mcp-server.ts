@@ -62,8 +62,8 @@ export function createMcpServer(deps: ServerDeps, era: "legacy" | "modern"): Ser
     },
   );
   server.setRequestHandler("tools/list", async () => {
-    const { toolList } = await import("./tool-list.ts");
-    return { tools: toolList() };
+    const { buildToolList } = await import("./tool-list.ts");
+    return { tools: buildToolList() };
   });
   const timeOut = new ClientTimeout();
   const client = () => ({
@@ -89,8 +89,8 @@ export function createMcpServer(deps: ServerDeps, era: "legacy" | "modern"): Ser
     });
   }
   server.setRequestHandler("prompts/list", async () => {
-    const { promptList } = await import("./prompts.ts");
-    return { prompts: promptList() };
+    const { buildPromptList } = await import("./prompts.ts");
+    return { prompts: buildPromptList() };
   });
   server.setRequestHandler("prompts/get", async ({ params }) => {
     const { getPrompt } = await import("./prompts.ts");

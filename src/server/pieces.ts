@@ -59,7 +59,7 @@ async function readNarrationFile(
   deps: ServerDeps,
 ): Promise<AudioBytes> {
   const piece = query === undefined ? null : pieceIn(query, uri);
-  const file = await (await deps.tools.narrations()).fileOf(narrationId, Number(number));
+  const file = await (await deps.tools.narrations()).findFileOf(narrationId, Number(number));
   const generation = await deps.tools.generation();
   if (kind !== "captions" && kind !== "chapters") {
     return await (piece === null ? generation.readFile(file) : generation.readPieceOfFile(file, piece));

@@ -5,6 +5,6 @@
  *
  * @throws when run from the sources, which have no built page
  */
-export function playerPage(): string {
+export function readPlayerPage(): string {
   throw new Error("the player's page is made by the build");
 }

@@ -19,7 +19,7 @@ function progressNumber(messageIndex: number, { done, total }: ProgressCount): n
 }
 
 /** Returns a function that sends progress if the client gave a token, and does nothing otherwise. */
-export function progressSender(context: ServerContext, log: Log): ToolCall["onProgress"] {
+export function createProgressSender(context: ServerContext, log: Log): ToolCall["onProgress"] {
   const progressToken = context.mcpReq._meta?.progressToken;
   if (progressToken === undefined) return () => undefined;
   let progress = 0;

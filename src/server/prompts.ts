@@ -6,7 +6,7 @@ import {
   ProtocolError,
   ProtocolErrorCode,
 } from "@modelcontextprotocol/server";
-import { firstCodePoints } from "../contract/unicode.ts";
+import { takeFirstCodePoints } from "../contract/unicode.ts";
 import { LANGUAGES } from "../contract/voices.ts";
 
 /**
@@ -57,7 +57,7 @@ const PROMPTS: readonly Definition[] = [
   },
 ];
 
-export const promptList = (): Prompt[] => PROMPTS.map(({ text: _, ...prompt }) => prompt);
+export const buildPromptList = (): Prompt[] => PROMPTS.map(({ text: _, ...prompt }) => prompt);
 
 /**
  * Returns the message of a prompt.
@@ -74,7 +74,7 @@ export function getPrompt(name: string, promptArgs: Readonly<Record<string, stri
     );
   }
   const text = prompt.text((argument) => {
-    const value = firstCodePoints((promptArgs[argument] ?? "").trim(), MAX_ARGUMENT_CODE_POINTS);
+    const value = takeFirstCodePoints((promptArgs[argument] ?? "").trim(), MAX_ARGUMENT_CODE_POINTS);
     return value === "" ? undefined : value;
   });
   return {

@@ -9,12 +9,12 @@ import {
   ResourceNotFoundError,
   type ResourceTemplateType,
 } from "@modelcontextprotocol/server";
-import { mimeTypeOfPath } from "../contract/audio-format.ts";
+import { mimeTypeForPath } from "../contract/audio-format.ts";
 import type { ListedFile } from "../generation/use-cases/newest-saved.ts";
 import type { AudioBytes } from "../generation/use-cases/read-audio.ts";
 import { PLAYER_URI } from "../tools/player-uri.ts";
 import { withCallTimeout } from "./call-deadline.ts";
-import { asAudioError, remedyFor } from "./error-result.ts";
+import { asAudioError, findRemedy } from "./error-result.ts";
 import { readPieceAt } from "./pieces.ts";
 import type { ServerDeps } from "./run-tool.ts";
 import { readSkill, SKILL_SCHEME } from "./skills.ts";
@@ -63,7 +63,7 @@ async function newestFiles(deps: ServerDeps): Promise<ListedFile[]> {
       path,
       name: basename(path),
       title: chapter ?? title,
-      mimeType: mimeTypeOfPath(path),
+      mimeType: mimeTypeForPath(path),
       sizeBytes,
       savedAtMs,
     })),
@@ -93,8 +93,8 @@ const NARRATION_URI = /^audio:\/\/narrations\/([^/]+)$/;
 
 async function readParts(uri: string, narrationId: string, deps: ServerDeps): Promise<ReadResourceResult> {
   const { view, parts } = await (await deps.tools.narrations()).listParts(narrationId);
-  const { partsTable } = await import("../narration/views/parts-table.ts");
-  return { contents: [{ uri, mimeType: "text/markdown", text: deps.redact(partsTable(view, parts)) }] };
+  const { renderPartsTable } = await import("../narration/views/parts-table.ts");
+  return { contents: [{ uri, mimeType: "text/markdown", text: deps.redact(renderPartsTable(view, parts)) }] };
 }
 
 const readOfTask = async (uri: string, deps: ServerDeps): Promise<AudioBytes> =>
@@ -104,7 +104,7 @@ const readOfTask = async (uri: string, deps: ServerDeps): Promise<AudioBytes> =>
 async function readOfNarration(uri: string, deps: ServerDeps): Promise<AudioBytes | null> {
   if (!uri.startsWith("file:")) return null;
   const path = parseFileUri(uri);
-  const file = path === null ? null : await (await deps.tools.narrations()).fileAt(path);
+  const file = path === null ? null : await (await deps.tools.narrations()).findFileAt(path);
   return file === null ? null : await (await deps.tools.generation()).readFile(file);
 }
 
@@ -118,10 +118,10 @@ function parseFileUri(uri: string): string | null {
 
 /** Reads the page that hosts show beside a result. Needs no settings and no ledger. */
 async function readPlayer(): Promise<ReadResourceResult> {
-  const { playerPage } = await import("./player-page.ts");
+  const { readPlayerPage } = await import("./player-page.ts");
   const mimeType = "text/html;profile=mcp-app";
   const _meta = { ui: { prefersBorder: true } };
-  return { contents: [{ uri: PLAYER_URI, mimeType, text: playerPage(), _meta }] };
+  return { contents: [{ uri: PLAYER_URI, mimeType, text: readPlayerPage(), _meta }] };
 }
 
 async function readSaved(uri: string, deps: ServerDeps): Promise<ReadResourceResult> {
@@ -146,7 +146,7 @@ export async function readResource(
   } catch (thrown) {
     if (thrown instanceof ProtocolError) throw thrown;
     const error = asAudioError(thrown, {}, []);
-    const text = `${error.code}: ${error.message} What to do: ${remedyFor(error)}`;
+    const text = `${error.code}: ${error.message} What to do: ${findRemedy(error)}`;
     const shownUri = deps.redact(uri);
     if (error.code === "not_found") throw new ResourceNotFoundError(shownUri, deps.redact(text));
     const data = { code: error.code, uri: shownUri };

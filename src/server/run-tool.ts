@@ -15,19 +15,18 @@ import type { AudioError } from "../errors.ts";
 import type { Generation } from "../generation/generation.ts";
 import { describeCause, type Log } from "../log.ts";
 import { type Redact, secretRefusedError } from "../redaction.ts";
-import {
-  publishedArguments,
-  type Tool,
-  type ToolCall,
-  type ToolDeps,
-  type ToolResult,
-} from "../tools/tool.ts";
+import { publishArguments, type Tool, type ToolCall, type ToolDeps, type ToolResult } from "../tools/tool.ts";
 import { askPerson } from "./ask-person.ts";
-import { maxSeconds, parseWaitSeconds, withCallTimeout } from "./call-deadline.ts";
+import { maxCallSeconds, parseWaitSeconds, withCallTimeout } from "./call-deadline.ts";
 import type { Client } from "./client.ts";
-import { getsLinks, putsBytesIntoContext, takesAudioBlocks, withoutAddedArguments } from "./client-quirks.ts";
-import { asAudioError, errorResult } from "./error-result.ts";
-import { progressSender } from "./progress.ts";
+import {
+  putsBytesIntoContext,
+  shouldGetLinks,
+  takesAudioBlocks,
+  withoutAddedArguments,
+} from "./client-quirks.ts";
+import { asAudioError, renderErrorResult } from "./error-result.ts";
+import { createProgressSender } from "./progress.ts";
 import { createTaskResult } from "./tasks/task-result.ts";
 import { declaresTasks } from "./tasks/tasks-capability.ts";
 
@@ -128,10 +127,10 @@ function clientNameOf(context: ServerContext, initialized: string | undefined): 
   return envelope.success ? envelope.data[CLIENT_INFO_META_KEY].name : initialized;
 }
 
-export function traitsOfClient(deps: ServerDeps, context: ServerContext, client: Client): ClientTraits {
+export function detectClientTraits(deps: ServerDeps, context: ServerContext, client: Client): ClientTraits {
   const name = clientNameOf(context, client.name);
   return {
-    getsLinks: getsLinks(deps.resourceLinks, name),
+    getsLinks: shouldGetLinks(deps.resourceLinks, name),
     takesAudioBlocks: takesAudioBlocks(name),
     putsBytesIntoContext: putsBytesIntoContext(name),
   };
@@ -165,7 +164,7 @@ export async function runTool(
 ): Promise<CallToolResult | InputRequiredResult> {
   const args = withoutAddedArguments(givenArgs);
   const { signal } = context.mcpReq;
-  const send = progressSender(context, deps.log);
+  const send = createProgressSender(context, deps.log);
   const onProgress: ToolCall["onProgress"] = (message, share) => send(deps.redact(message), share);
   const toolDeps = toolDepsFor(deps, client, signal);
   try {
@@ -175,7 +174,7 @@ export async function runTool(
     const parsedArgs = coerceArguments(args, tool.input);
     const waitMs = parseWaitSeconds(parsedArgs, toolDeps.defaultWaitSeconds) * 1000;
     const endsAtMs = systemClock.steadyMs() + waitMs;
-    const seconds = maxSeconds(parsedArgs, toolDeps.defaultWaitSeconds);
+    const seconds = maxCallSeconds(parsedArgs, toolDeps.defaultWaitSeconds);
     const isTask = client.isModern === true && declaresTasks(context);
     const start =
       isTask && tool.runAsTask !== undefined
@@ -195,12 +194,12 @@ export async function runTool(
     }
     const note = tool.annotations.openWorldHint ? deps.note : () => null;
     return "view" in started
-      ? await toCallResult(withNote(started.view, note()), traitsOfClient(deps, context, client))
+      ? await toCallResult(withNote(started.view, note()), detectClientTraits(deps, context, client))
       : createTaskResult(started.working, deps.redact);
   } catch (thrown) {
-    const error = asAudioError(thrown, args, publishedArguments(tool));
+    const error = asAudioError(thrown, args, publishArguments(tool));
     if (!signal.aborted) logFailure(tool, error, deps.log);
-    return errorResult(error, deps.redact);
+    return renderErrorResult(error, deps.redact);
   } finally {
     // Let progress notifications be written before the result, because the SDK's client drops a notification that
     // arrives in the same chunk as the result.

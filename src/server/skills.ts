@@ -1,6 +1,6 @@
 /** Serves the skill through the skills extension. The skill's text is the same as in the plugins. */
 import { type ReadResourceResult, ResourceNotFoundError } from "@modelcontextprotocol/server";
-import { builtSkill } from "./built-skill.ts";
+import { readBuiltSkill } from "./built-skill.ts";
 import type { SkillsMethod } from "./skills-extension.ts";
 
 export const SKILL_SCHEME = "skill://";
@@ -11,10 +11,10 @@ export const SKILL_SCHEME = "skill://";
  * @throws ResourceNotFoundError for an unknown address, naming the skill that exists
  */
 export function answerSkills(method: SkillsMethod, params: Readonly<Record<string, unknown>>) {
-  if (method === "skills/list") return { skills: [builtSkill().entry] };
+  if (method === "skills/list") return { skills: [readBuiltSkill().entry] };
   const uri = String(params["uri"] ?? "");
   assertServed(uri);
-  return { skill: builtSkill().entry };
+  return { skill: readBuiltSkill().entry };
 }
 
 /**
@@ -24,10 +24,10 @@ export function answerSkills(method: SkillsMethod, params: Readonly<Record<strin
  */
 export function readSkill(uri: string): ReadResourceResult {
   assertServed(uri);
-  return { contents: [{ uri, mimeType: "text/markdown", text: builtSkill().text }] };
+  return { contents: [{ uri, mimeType: "text/markdown", text: readBuiltSkill().text }] };
 }
 
 function assertServed(uri: string): void {
-  const served = builtSkill().entry.uri;
+  const served = readBuiltSkill().entry.uri;
   if (uri !== served) throw new ResourceNotFoundError(uri, `There is no such skill; there is ${served}.`);
 }

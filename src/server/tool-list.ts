@@ -55,7 +55,7 @@ function jsonSchema(
 let published: PublishedTool[] | undefined;
 
 /** Returns the published tools, which are computed on the first request and not at start. */
-export function toolList(): PublishedTool[] {
+export function buildToolList(): PublishedTool[] {
   published ??= TOOLS.map((tool) => ({
     name: tool.name,
     title: tool.title,

@@ -8,8 +8,8 @@ import { PLAYER_META } from "./player-uri.ts";
 import {
   checkCharacters,
   fileNameSchema,
+  parsePronunciations,
   pronounceSchema,
-  pronunciationsOf,
   takeSchema,
   waitSecondsSchema,
 } from "./shared-fields.ts";
@@ -72,7 +72,7 @@ function buildRequest(
   return {
     request: {
       input: audioInput,
-      pronunciations: pronunciationsOf(lines, deps),
+      pronunciations: parsePronunciations(lines, deps),
       take,
       fileName,
       mayReplace: replace,

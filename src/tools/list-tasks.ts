@@ -7,8 +7,8 @@ import type { ListedTask, ListRequest } from "../generation/use-cases/task-list.
 import { RECORD_STATUSES, type RecordStatus } from "../ledger/record.ts";
 import type { Spending } from "../limits/limits.ts";
 import { type ListedNarration, MAX_SEARCHED } from "../narration/views/listed-narrations.ts";
-import { isoWithOffset, localDateTime } from "./local-time.ts";
-import { listedNarrationLine, renderListedNarration } from "./narration-row.ts";
+import { formatIsoWithOffset, formatLocalDateTime } from "./local-time.ts";
+import { renderListedNarration, renderListedNarrationLine } from "./narration-row.ts";
 import { omitEmpty } from "./task-output.ts";
 import { defineTool, type ToolDeps } from "./tool.ts";
 
@@ -98,7 +98,7 @@ function nextStepOfOtherKey({ status, taskId }: ListedTask): string {
 }
 
 /** Builds the row of a task for `list_tasks` and the `tasks` command; omits empty fields. */
-export function taskRow(task: ListedTask): Row {
+export function buildTaskRow(task: ListedTask): Row {
   return row.parse(
     omitEmpty({
       task_id: task.taskId ?? task.handle,
@@ -106,7 +106,7 @@ export function taskRow(task: ListedTask): Row {
       prompt_excerpt: task.promptExcerpt ?? "",
       voice: task.voice,
       take: task.take,
-      created_at: isoWithOffset(task.createdAtMs),
+      created_at: formatIsoWithOffset(task.createdAtMs),
       credits: task.credits,
       audio_seconds: task.audioSeconds,
       audio_path: task.audioPath,
@@ -123,10 +123,10 @@ function describeFile({ audio_path: path, missing_path: missing }: Row): string 
 
 /** Renders the whole row as text, for clients that show only the text. */
 function renderLine(task: ListedTask): string {
-  const row = taskRow(task);
+  const row = buildTaskRow(task);
   const facts = [
     row.status,
-    localDateTime(task.createdAtMs),
+    formatLocalDateTime(task.createdAtMs),
     ...(row.credits === undefined ? [] : [`${row.credits} credits`]),
     ...(row.audio_seconds === undefined ? [] : [`${row.audio_seconds} s`]),
     ...(row.voice === undefined ? [] : [`voice: ${row.voice}`]),
@@ -211,14 +211,14 @@ async function listEntries(
   return [
     ...tasks.map((task) => ({
       atMs: task.createdAtMs,
-      row: taskRow(task),
+      row: buildTaskRow(task),
       line: renderLine(task),
       inputHashes: inputHashesOf(task),
     })),
     ...narrations.map((row) => ({
       atMs: row.createdAtMs,
       row: renderListedNarration(row),
-      line: listedNarrationLine(row),
+      line: renderListedNarrationLine(row),
       inputHashes: [],
     })),
   ]

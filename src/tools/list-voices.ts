@@ -1,7 +1,7 @@
 /** The tool `list_voices`: voices and their samples. Needs no service and no configuration. */
 import { z } from "zod";
-import { nearestVoices } from "../contract/nearest-voices.ts";
-import { buildSampleInput, SAMPLE_SENTENCES, sampleLanguage } from "../contract/voice-samples.ts";
+import { findNearestVoices } from "../contract/nearest-voices.ts";
+import { buildSampleInput, chooseSampleLanguage, SAMPLE_SENTENCES } from "../contract/voice-samples.ts";
 import { LANGUAGE_NAMES, LANGUAGES, VOICES, type Voice } from "../contract/voices.ts";
 import { AudioError } from "../errors.ts";
 import { containsWords } from "../search-words.ts";
@@ -30,7 +30,7 @@ const searched = ({ id, name, languages, canMixLanguages }: Voice, note: string 
 ];
 
 function nothingFound(query: string | undefined): string {
-  const nearest = query === undefined ? [] : nearestVoices(query);
+  const nearest = query === undefined ? [] : findNearestVoices(query);
   const start = query === undefined ? "No voice matches." : `No voice '${query.trim()}'.`;
   const next =
     nearest.length > 0
@@ -102,7 +102,7 @@ export const listVoicesTool = defineTool({
         ...(sample === undefined ? {} : { sample_path: sample }),
       };
     });
-    const languages = [...new Set(found.map(sampleLanguage))];
+    const languages = [...new Set(found.map(chooseSampleLanguage))];
     const sentences = Object.fromEntries(languages.map((code) => [code, SAMPLE_SENTENCES[code]]));
     const message =
       voices.length === 0 ? nothingFound(query) : `${KNOWN_FACTS} ${describeDefaultVoice(deps)} ${SAMPLES}`;

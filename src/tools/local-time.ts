@@ -3,16 +3,16 @@
 const twoDigits = (value: number): string => String(Math.trunc(Math.abs(value))).padStart(2, "0");
 
 /** Formats a local time as `2026-11-21 14:03`. */
-export function localDateTime(atMs: number): string {
+export function formatLocalDateTime(atMs: number): string {
   const at = new Date(atMs);
   const date = `${at.getFullYear()}-${twoDigits(at.getMonth() + 1)}-${twoDigits(at.getDate())}`;
   return `${date} ${twoDigits(at.getHours())}:${twoDigits(at.getMinutes())}`;
 }
 
 /** Formats a local time in ISO 8601 with its offset, as `2026-11-21T14:03:22+01:00`. */
-export function isoWithOffset(atMs: number): string {
+export function formatIsoWithOffset(atMs: number): string {
   const at = new Date(atMs);
   const eastMinutes = -at.getTimezoneOffset();
   const offset = `${eastMinutes < 0 ? "-" : "+"}${twoDigits(eastMinutes / 60)}:${twoDigits(eastMinutes % 60)}`;
-  return `${localDateTime(atMs).replace(" ", "T")}:${twoDigits(at.getSeconds())}${offset}`;
+  return `${formatLocalDateTime(atMs).replace(" ", "T")}:${twoDigits(at.getSeconds())}${offset}`;
 }

@@ -5,7 +5,7 @@ import { boundedIntegerSchema, boundedNumberSchema } from "../contract/bounded-n
 import { convertValue } from "../contract/coerce-arguments.ts";
 import { REQUEST_FIELDS, SETTING_NAMES } from "../contract/request-fields.ts";
 import { withThousands } from "../contract/thousands.ts";
-import { codePointLength, firstCodePoints } from "../contract/unicode.ts";
+import { countCodePoints, takeFirstCodePoints } from "../contract/unicode.ts";
 import type { InputText } from "../files/input-format.ts";
 import type { PlanOptions } from "../narration/planning/make-plan.ts";
 import type { NarrateChanges } from "../narration/state/changes.ts";
@@ -14,8 +14,8 @@ import { DEFAULT_PAUSE_SECONDS } from "../narration/text/plan.ts";
 import {
   checkCharacters,
   fileNameSchema,
+  parsePronunciations,
   pronounceSchema,
-  pronunciationsOf,
   takeSchema,
   waitSecondsSchema,
 } from "./shared-fields.ts";
@@ -202,7 +202,7 @@ function checkSpeakers(args: NarrateArgs, reportIssue: ReportIssue): void {
   const speakers = lines.map(speakerIn);
   for (const [index, { name, speaker }] of speakers.entries()) {
     // Quote the line, because it is untrusted text and must not read like words of this server.
-    const shownLine = JSON.stringify(firstCodePoints(lines[index] ?? "", MAX_SHOWN_CODE_POINTS));
+    const shownLine = JSON.stringify(takeFirstCodePoints(lines[index] ?? "", MAX_SHOWN_CODE_POINTS));
     const reportLine = (message: string): void => reportIssue(["voices"], `has ${shownLine}: ${message}`);
     const [issue] = speakerSchema.safeParse(speaker).error?.issues ?? [];
     const field = issue?.path[0];
@@ -221,7 +221,7 @@ function checkText({ text, retakes = [], edits = [] }: NarrateArgs, reportIssue:
   if (edits.length > MAX_EDITS) reportIssue(["edits"], `must be at most ${MAX_EDITS}`);
   if (retakes.length > MAX_RETAKES) reportIssue(["retakes"], `must be at most ${MAX_RETAKES}`);
   if (text === undefined) return;
-  const length = codePointLength(text);
+  const length = countCodePoints(text);
   if (length <= MAX_TEXT_CODE_POINTS) return;
   reportIssue(
     ["text"],
@@ -253,7 +253,7 @@ export async function parsePlanArguments(
     Object.fromEntries((args.voices ?? []).map(speakerIn).map(({ name, speaker }) => [name, speaker])),
   );
   const pauseSeconds = args.pause_seconds ?? DEFAULT_PAUSE_SECONDS;
-  const pronunciations = pronunciationsOf(args.pronounce, deps);
+  const pronunciations = parsePronunciations(args.pronounce, deps);
   return {
     source,
     ...(args.file === undefined ? {} : { fileName: basename(args.file) }),

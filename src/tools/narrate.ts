@@ -7,9 +7,9 @@ import type { Call } from "../generation/call.ts";
 import type { NarrateSource } from "../narration/planning/find-narration.ts";
 import {
   describeFilesBriefly,
+  describeNarration,
+  describeNarrationNextStep,
   listChapters,
-  narrationMessage,
-  narrationNextStep,
 } from "../narration/views/narration-messages.ts";
 import type { NarrationView } from "../narration/views/narration-view.ts";
 import {
@@ -21,7 +21,7 @@ import {
   readChanges,
 } from "./narrate-input.ts";
 import { PLAYER_META } from "./player-uri.ts";
-import { pronunciationsOf } from "./shared-fields.ts";
+import { parsePronunciations } from "./shared-fields.ts";
 import { omitEmpty } from "./task-output.ts";
 import { defineTool, type ToolCall, type ToolDeps, type ToolResult } from "./tool.ts";
 
@@ -61,7 +61,7 @@ export function toStructured(view: NarrationView): Record<string, unknown> {
   return {
     narration_id: view.narrationId,
     status: view.status,
-    message: narrationMessage(view, describeFilesBriefly(view)),
+    message: describeNarration(view, describeFilesBriefly(view)),
     parts: {
       total: parts.total,
       saved: parts.saved,
@@ -98,17 +98,17 @@ export function toStructured(view: NarrationView): Record<string, unknown> {
     problems: problems.map(({ part, excerpt, code, message }) =>
       omitEmpty({ part: part === null ? null : part + 1, excerpt, code, message }),
     ),
-    next_step: narrationNextStep(view),
+    next_step: describeNarrationNextStep(view),
   };
 }
 
 /** Renders a narration as a tool result in two forms, each complete on its own. */
 export function renderNarration(view: NarrationView): ToolResult {
   const [first] = view.files;
-  const message = [narrationMessage(view), listChapters(view)]
+  const message = [describeNarration(view), listChapters(view)]
     .filter((sentence) => sentence !== "")
     .join(" ");
-  const text = `${view.narrationId}: ${message}\nNext: ${narrationNextStep(view)}`;
+  const text = `${view.narrationId}: ${message}\nNext: ${describeNarrationNextStep(view)}`;
   // `meta` is for the player, which shows the title as its heading. Models do not see `meta`.
   const rendered = { structured: toStructured(view), text, meta: { title: view.title } };
   if (first === undefined || view.status !== "finished") return rendered;
@@ -122,7 +122,7 @@ export function renderNarration(view: NarrationView): ToolResult {
 async function readSource(args: NarrateArgs, deps: ToolDeps): Promise<NarrateSource> {
   if (args.narration_id !== undefined) {
     if (args.edits !== undefined) {
-      const pronunciations = pronunciationsOf(args.pronounce, deps);
+      const pronunciations = parsePronunciations(args.pronounce, deps);
       return { kind: "edited", narrationId: args.narration_id, edits: args.edits, pronunciations };
     }
     if (args.chapters !== undefined) {
@@ -137,7 +137,7 @@ async function readSource(args: NarrateArgs, deps: ToolDeps): Promise<NarrateSou
 function buildQuestion(view: NarrationView): Pick<ToolResult, "question"> {
   const { estimate, suggestedMax } = view.credits;
   if (view.status !== "planned" || estimate === 0) return {};
-  const message = `${JSON.stringify(view.title)}: ${narrationMessage(view)} How many credits may it cost at most? (${suggestedMax} leaves room for a text that comes out longer.)`;
+  const message = `${JSON.stringify(view.title)}: ${describeNarration(view)} How many credits may it cost at most? (${suggestedMax} leaves room for a text that comes out longer.)`;
   const argument = "max_credits";
   const title = "Credits at most";
   return {

@@ -1,6 +1,6 @@
 /** Renders a narration for `list_tasks` and the `tasks` command, as fields and as text. */
 import { describeNextStep, type ListedNarration } from "../narration/views/listed-narrations.ts";
-import { isoWithOffset, localDateTime } from "./local-time.ts";
+import { formatIsoWithOffset, formatLocalDateTime } from "./local-time.ts";
 import { omitEmpty } from "./task-output.ts";
 
 export interface ShownNarration extends Record<string, unknown> {
@@ -24,7 +24,7 @@ export function renderListedNarration(row: ListedNarration): ShownNarration {
     narration_id: narrationId,
     status,
     title,
-    created_at: isoWithOffset(createdAtMs),
+    created_at: formatIsoWithOffset(createdAtMs),
     parts: `${savedParts} of ${totalParts}`,
     ...omitEmpty({
       credits: status === "planned" ? null : credits,
@@ -44,12 +44,12 @@ function listPaths(paths: readonly string[]): string {
 }
 
 /** Renders the whole row as text, for clients that show only the text. */
-export function listedNarrationLine(row: ListedNarration): string {
+export function renderListedNarrationLine(row: ListedNarration): string {
   const { narrationId, status, title, createdAtMs, credits, savedParts, totalParts, audioSeconds, paths } =
     row;
   const facts = [
     `narration, ${status}`,
-    localDateTime(createdAtMs),
+    formatLocalDateTime(createdAtMs),
     `${savedParts} of ${totalParts} parts`,
     ...(status === "planned" ? [] : [`${credits} credits`]),
     ...(audioSeconds === null ? [] : [`${audioSeconds} s`]),

@@ -48,7 +48,7 @@ export const pronounceSchema = z
   .meta({ description: 'How words are said, as ["Nguyen=Win"]; captions and names keep the text' });
 
 /** Merges the rules of the settings with the rules of this call. The rules of the call take precedence. */
-export const pronunciationsOf = (
+export const parsePronunciations = (
   lines: readonly string[] | undefined,
   { pronunciations }: Pick<ToolDeps, "pronunciations">,
 ): readonly Pronunciation[] =>

@@ -9,14 +9,14 @@ export const TELL_THE_PATH = "Tell the user the path.";
 const roundToMilliseconds = (seconds: number): number => Math.round(seconds * 1000) / 1000;
 
 /** Returns the task id. Until the service has assigned one, returns the request handle. */
-export function idOf(view: TaskView): string {
+export function getPublicId(view: TaskView): string {
   const id = view.taskId ?? view.requestHandle;
   if (id === null) throw new Error("a task without an id and without a record");
   return id;
 }
 
 /** The reported length: the charged seconds, or the duration of the file if no charge is known. */
-export function audioSecondsOf(view: TaskView): number | null {
+export function getAudioSeconds(view: TaskView): number | null {
   const seconds = view.audioSeconds ?? view.audio?.durationSeconds ?? null;
   return seconds === null ? null : roundToMilliseconds(seconds);
 }
@@ -25,7 +25,7 @@ const describeWaitingCall = (id: string): string => `Call get_task with task_id 
 
 /** Returns the next call. It is complete on its own, because a model may see only this field. */
 export function describeTaskNextStep(view: TaskView): string {
-  const id = idOf(view);
+  const id = getPublicId(view);
   switch (view.status) {
     case "waiting":
       if (view.activity !== null) return `${describeWaitingCall(id)}: it waits for the file.`;
@@ -79,7 +79,7 @@ function describeFailed(view: TaskView): string {
 
 function describeSaved(view: TaskView, audio: SavedAudio, path: string): string {
   const { format, sampleRateHz } = audio;
-  const seconds = audioSecondsOf(view);
+  const seconds = getAudioSeconds(view);
   const facts = [
     format,
     `${sampleRateHz} Hz`,
@@ -112,6 +112,6 @@ export function describeTask(view: TaskView): string {
 /** Returns the text form. It is complete, because some clients show nothing else. */
 export function renderText(view: TaskView, next: string | null): string {
   const path = view.audio === null ? "" : ` ${view.audio.path}`;
-  const lines = [`${describeStatus(view, path)} task_id ${idOf(view)}`, ...view.notes];
+  const lines = [`${describeStatus(view, path)} task_id ${getPublicId(view)}`, ...view.notes];
   return [...lines, ...(next === null ? [] : [`Next: ${next}`])].join("\n");
 }

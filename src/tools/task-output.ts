@@ -7,10 +7,10 @@ import { MIME_TYPES } from "../contract/audio-format.ts";
 import { type Billing, TASK_STATUSES } from "../contract/audio-task.ts";
 import type { TaskView } from "../generation/task-view.ts";
 import {
-  audioSecondsOf,
   describeTask,
   describeTaskNextStep,
-  idOf,
+  getAudioSeconds,
+  getPublicId,
   renderText,
   TELL_THE_PATH,
 } from "./task-messages.ts";
@@ -92,14 +92,14 @@ export function renderTask(view: TaskView, { isFull = false, claimFirstSuccess }
   const link = linkTo(view);
   return {
     structured: omitEmpty({
-      task_id: idOf(view),
+      task_id: getPublicId(view),
       status: view.status,
       message: describeTask(view),
       take: view.take,
       voice: view.voice,
       replayed: view.replayed,
       billing: billingOutput(view.billing),
-      audio_seconds: audioSecondsOf(view),
+      audio_seconds: getAudioSeconds(view),
       audio: audioOutput(view, isFull),
       error: errorOutput(view),
       idempotency_key: isFull ? view.idempotencyKey : null,

@@ -124,10 +124,7 @@ export interface Tool {
 }
 
 /** The names of the published arguments, in order. */
-export function publishedArguments({
-  input,
-  unpublished = [],
-}: Pick<Tool, "input" | "unpublished">): string[] {
+export function publishArguments({ input, unpublished = [] }: Pick<Tool, "input" | "unpublished">): string[] {
   return Object.keys(input.shape).filter((name) => !unpublished.includes(name));
 }
 

@@ -28,7 +28,7 @@ function headFor(fromByte: number, totalBytes = AUDIO.byteLength): string {
 }
 
 function download(service: ServiceClient, sink: MemorySink, changes: Partial<DownloadOptions> = {}) {
-  return downloadInto(sink, (fromByte, signal) => service.content("task-1", fromByte, signal), {
+  return downloadInto(sink, (fromByte, signal) => service.openContent("task-1", fromByte, signal), {
     maxBytes: 64 * 1024 * 1024,
     clock: systemClock,
     signal: never(),

@@ -287,7 +287,7 @@ describe("a body of audio", () => {
         wire("200 OK", { "content-type": "application/octet-stream", "content-length": "100" }, "some"),
       );
     });
-    const { body } = await clientOf(url, { deadlines: SHORT_BODY }).content("task-1", 0, never());
+    const { body } = await clientOf(url, { deadlines: SHORT_BODY }).openContent("task-1", 0, never());
     const failure = await failureOf(readAll(body));
     expect(failure).toMatchObject({ code: "timeout", retryable: true });
   });
@@ -301,7 +301,7 @@ describe("a body of audio", () => {
 
   it("fails when no byte arrives for too long, even if its reader has paused for longer than that", async () => {
     const { url } = await stopping();
-    const { body } = await clientOf(url, { deadlines: SHORT_BODY }).content("task-1", 0, never());
+    const { body } = await clientOf(url, { deadlines: SHORT_BODY }).openContent("task-1", 0, never());
     const chunks = body[Symbol.asyncIterator]();
     await chunks.next();
     await new Promise((resolve) => setTimeout(resolve, 3 * SHORT.idleBodyMs));
@@ -316,7 +316,7 @@ describe("a body of audio", () => {
       socket.write(wire("200 OK", head, "so"));
       setTimeout(() => socket.write("far"), 3000);
     });
-    const { body } = await clientOf(url, { deadlines: { ...SHORT_BODY, idleBodyMs } }).content(
+    const { body } = await clientOf(url, { deadlines: { ...SHORT_BODY, idleBodyMs } }).openContent(
       "task-1",
       0,
       never(),
@@ -339,14 +339,14 @@ describe("a body of audio", () => {
       }, 120);
     });
     const deadlines = { ...SHORT, contentHeadersMs: 800, idleBodyMs: 800 };
-    const { body } = await clientOf(url, { deadlines }).content("task-1", 0, never());
+    const { body } = await clientOf(url, { deadlines }).openContent("task-1", 0, never());
     expect(Buffer.concat(await readAll(body)).toString()).toBe("xxxxxxxx");
   });
 
   it("times out if its headers do not arrive", async () => {
     const { url } = await rawServer(() => {});
     const service = clientOf(url, { deadlines: SHORT });
-    expect((await failureOf(service.content("task-1", 0, never()))).code).toBe("timeout");
+    expect((await failureOf(service.openContent("task-1", 0, never()))).code).toBe("timeout");
   });
 
   it("can be discarded unread", async () => {
@@ -359,7 +359,7 @@ describe("a body of audio", () => {
         wire("200 OK", { "content-type": "application/octet-stream", "content-length": "100000" }, "some"),
       );
     });
-    (await clientOf(url).content("task-1", 0, never())).discard();
+    (await clientOf(url).openContent("task-1", 0, never())).discard();
     await expect.poll(() => isClosed).toBe(true);
   });
 });
@@ -402,7 +402,7 @@ describe("the caller's signal", () => {
     await expect(service.create("{}", "k", leaveSoon())).rejects.toBe(reason);
     await expect(service.query("task-1", leaveSoon())).rejects.toBe(reason);
     const controller = new AbortController();
-    const { body } = await service.content("task-1", 0, controller.signal);
+    const { body } = await service.openContent("task-1", 0, controller.signal);
     setTimeout(() => controller.abort(reason), 30);
     await expect(readAll(body)).rejects.toBe(reason);
   });

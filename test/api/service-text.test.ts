@@ -4,7 +4,7 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import { cleanServiceText, quoteServiceText, sanitizeReason } from "../../src/api/service-text.ts";
-import { codePointLength } from "../../src/contract/unicode.ts";
+import { countCodePoints } from "../../src/contract/unicode.ts";
 import { TOOLS } from "../../src/tools/catalog.ts";
 import { failureOf } from "./failure.ts";
 import { API_KEY, answer, clientOf, closeAll, httpServer, never, task } from "./loopback.ts";
@@ -26,9 +26,9 @@ describe("cleaning", () => {
   });
 
   it("keeps 500 code points and marks the cut", () => {
-    expect(codePointLength(cleanServiceText("👋".repeat(500)))).toBe(500);
+    expect(countCodePoints(cleanServiceText("👋".repeat(500)))).toBe(500);
     const cut = cleanServiceText("👋".repeat(501));
-    expect(codePointLength(cut)).toBe(500);
+    expect(countCodePoints(cut)).toBe(500);
     expect(cut.endsWith("👋…")).toBe(true);
   });
 
@@ -37,7 +37,7 @@ describe("cleaning", () => {
       fc.property(fc.string({ unit: "binary", maxLength: 2000 }), (text) => {
         const clean = cleanServiceText(text);
         expect(clean).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u);
-        expect(codePointLength(clean)).toBeLessThanOrEqual(500);
+        expect(countCodePoints(clean)).toBeLessThanOrEqual(500);
         expect(cleanServiceText(clean)).toBe(clean);
       }),
     );

@@ -293,9 +293,9 @@ describe("content", () => {
           .end("456789");
       }
     });
-    const whole = await service.content("task-1", 0, never());
+    const whole = await service.openContent("task-1", 0, never());
     expect([whole.start, whole.totalBytes, await bytesOf(whole.body)]).toEqual([0, 10, "0123456789"]);
-    const rest = await service.content("task-1", 4, never());
+    const rest = await service.openContent("task-1", 4, never());
     expect([rest.start, rest.totalBytes, await bytesOf(rest.body)]).toEqual([4, 10, "456789"]);
     expect(ranges).toEqual([undefined, `Bearer ${API_KEY}`, "bytes=4-", `Bearer ${API_KEY}`]);
   });
@@ -306,7 +306,7 @@ describe("content", () => {
         .writeHead(200, { "content-type": "application/octet-stream", "content-length": "3" })
         .end("abc");
     });
-    const whole = await service.content("task-1", 2, never());
+    const whole = await service.openContent("task-1", 2, never());
     expect([whole.start, whole.totalBytes]).toEqual([0, 3]);
     whole.discard();
   });
@@ -328,7 +328,7 @@ describe("content", () => {
       });
       response.end("45678");
     });
-    const failure = await failureOf(service.content("task-1", 4, never()));
+    const failure = await failureOf(service.openContent("task-1", 4, never()));
     expect(failure).toMatchObject({ code: "unexpected_response", httpStatus: 206 });
     expect(failure.cause).toMatchObject({ name: "StaleBytesError" });
   });
@@ -339,7 +339,7 @@ describe("content", () => {
         .writeHead(206, { ...AUDIO, "content-range": "bytes 4-8/*", "content-length": "5" })
         .end("45678");
     });
-    const part = await service.content("task-1", 4, never());
+    const part = await service.openContent("task-1", 4, never());
     expect([part.totalBytes, part.isEndUnmarked]).toEqual([null, true]);
     part.discard();
   });
@@ -350,7 +350,7 @@ describe("content", () => {
       response.write("456789");
       setTimeout(() => response.end("surplus"), 20);
     });
-    const { body } = await service.content("task-1", 4, never());
+    const { body } = await service.openContent("task-1", 4, never());
     const got: string[] = [];
     const failure = await failureOf(
       (async () => {
@@ -369,14 +369,14 @@ describe("content", () => {
     const service = await serviceThat((_request, response) => {
       response.writeHead(416, range === "" ? {} : { "content-range": range }).end();
     });
-    const failure = await failureOf(service.content("task-1", 4, never()));
+    const failure = await failureOf(service.openContent("task-1", 4, never()));
     expect(failure).toMatchObject({ code: "unexpected_response", httpStatus: 416 });
     expect(failure.cause).toMatchObject({ name: "StaleBytesError", totalBytes });
   });
 
   it.each(["not_ready", "idempotency_conflict"])("reads a 409 as not_ready, even as %s", async (code) => {
     const service = await answering(409, { error: { code, message: "Wait." } });
-    const failure = await failureOf(service.content("task-1", 0, never()));
+    const failure = await failureOf(service.openContent("task-1", 0, never()));
     expect(failure).toMatchObject({ code: "not_ready", retryable: true, taskId: "task-1" });
   });
 
@@ -399,7 +399,7 @@ describe("content", () => {
       response.writeHead("content-range" in range ? 206 : 200, { ...headers, ...range }).end("whatever");
     });
     for (const fromByte of [0, 4]) {
-      const failure = await failureOf(service.content("task-1", fromByte, never()));
+      const failure = await failureOf(service.openContent("task-1", fromByte, never()));
       expect(failure).toMatchObject({ code: "unexpected_response", retryable: true });
       expect(failure.cause).toBeUndefined();
     }
@@ -415,7 +415,7 @@ describe("content", () => {
     const service = await serviceThat((_request, response) => {
       response.writeHead(200, { "content-type": type, "content-encoding": "identity" }).end("abc");
     });
-    expect(await bytesOf((await service.content("task-1", 0, never())).body)).toBe("abc");
+    expect(await bytesOf((await service.openContent("task-1", 0, never())).body)).toBe("abc");
   });
 
   it("never goes to a redirect's target", async () => {
@@ -425,7 +425,7 @@ describe("content", () => {
       response.end("audio");
     });
     const service = await answering(302, "", { location: other.url });
-    const failure = await failureOf(service.content("task-1", 0, never()));
+    const failure = await failureOf(service.openContent("task-1", 0, never()));
     expect(failure).toMatchObject({ code: "unexpected_response", retryable: false, httpStatus: 302 });
     expect(strangers).toBe(0);
   });
@@ -451,7 +451,7 @@ describe("content", () => {
     });
     const seen: unknown[] = [];
     for (const id of ["a", "b", "c", "d", "e"]) {
-      const response = await service.content(id, 0, never());
+      const response = await service.openContent(id, 0, never());
       seen.push([response.isEndUnmarked, await bytesOf(response.body)]);
     }
     expect(seen).toEqual([
@@ -471,7 +471,7 @@ describe("content", () => {
         const head = `HTTP/1.1 200 OK\r\n${type}\r\ntransfer-encoding: ${coding}\r\n\r\n`;
         request.socket.end(`${head}1\r\nx\r\n0\r\n\r\n`);
       });
-      const failure = await failureOf(service.content("task-1", 0, never()));
+      const failure = await failureOf(service.openContent("task-1", 0, never()));
       expect(failure).toMatchObject({ code: "unexpected_response", retryable: true });
     },
   );

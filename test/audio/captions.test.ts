@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { makeCaptions, type SpokenSentence } from "../../src/audio/captions/captions.ts";
-import { chaptersJson } from "../../src/audio/captions/chapters.ts";
+import { buildChaptersJson } from "../../src/audio/captions/chapters.ts";
 import type { OutputFormat } from "../../src/contract/audio-format.ts";
 import { createSpeechEngine } from "../../src/sandbox/speech/speech.ts";
 import { speechRequest } from "../sandbox/speech/speech-request.ts";
@@ -203,7 +203,7 @@ test("chapters for players that read them from a separate file", () => {
     { title: "Eins", startSeconds: 0, endSeconds: 12.34567 },
     { title: "Zwei", startSeconds: 12.34567, endSeconds: 20 },
   ];
-  expect(JSON.parse(chaptersJson("Buch", chapters))).toEqual({
+  expect(JSON.parse(buildChaptersJson("Buch", chapters))).toEqual({
     version: "1.2.0",
     title: "Buch",
     chapters: [
@@ -211,5 +211,5 @@ test("chapters for players that read them from a separate file", () => {
       { startTime: 12.346, endTime: 20, title: "Zwei" },
     ],
   });
-  expect(JSON.parse(chaptersJson(undefined, []))).toEqual({ version: "1.2.0", chapters: [] });
+  expect(JSON.parse(buildChaptersJson(undefined, []))).toEqual({ version: "1.2.0", chapters: [] });
 });

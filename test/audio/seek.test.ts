@@ -4,7 +4,7 @@ import { closeSync, openSync, truncateSync, writeFileSync, writeSync } from "nod
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { joinAudio } from "../../src/audio/join.ts";
-import { wavHeaderAndTrailer } from "../../src/audio/raw/wav-header.ts";
+import { buildWavHeaderAndTrailer } from "../../src/audio/raw/wav-header.ts";
 import { describeWithFfprobe } from "../support/ffprobe.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { joined } from "./join-in-memory.ts";
@@ -58,7 +58,7 @@ describeWithFfprobe("a jump", () => {
       channelMask: 0,
     };
     const dataBytes = 5_000_000_000;
-    const { before } = wavHeaderAndTrailer(format, dataBytes);
+    const { before } = buildWavHeaderAndTrailer(format, dataBytes);
     const path = join(scratchFolder(), "long.wav");
     const file = openSync(path, "w");
     writeSync(file, before);

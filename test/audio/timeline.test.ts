@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import { leadingSilences } from "../../src/audio/captions/leading-silence.ts";
+import { findLeadingSilences } from "../../src/audio/captions/leading-silence.ts";
 import { OUTPUT_FORMATS } from "../../src/contract/audio-format.ts";
 import { encode } from "../../src/sandbox/speech/encode/encode.ts";
 import { createSpeechEngine } from "../../src/sandbox/speech/speech.ts";
@@ -68,7 +68,7 @@ describeWithFfprobe("speech", () => {
       const path = join(scratchFolder(), "part");
       writeFileSync(path, bytes);
       const part = { path, durationSeconds: 0, sampleRateHz: RATE_HZ, pauseAfterSeconds: 0 };
-      const [lead = 0] = await leadingSilences("mp3", [part], new AbortController().signal);
+      const [lead = 0] = await findLeadingSilences("mp3", [part], new AbortController().signal);
       const samples = await heard(bytes, "mp3");
       const loud = samples.findIndex((sample) => Math.abs(sample) > 500) / RATE_HZ;
       expect(Math.abs(lead - loud)).toBeLessThan(0.05);

@@ -1,6 +1,6 @@
 /** The table of speaking times, for every code point of the basic plane, in each way of reading it. */
 import { describe, expect, it } from "vitest";
-import { estimateSeconds, spokenSize } from "../../src/contract/estimate.ts";
+import { estimateSeconds, measureSpokenSize } from "../../src/contract/estimate.ts";
 
 function expectedMs(character: string): number {
   if (/\p{Nd}/u.test(character)) return 220;
@@ -14,7 +14,7 @@ const CHARACTERS = Array.from({ length: 0x10000 }, (_, codePoint) => String.from
 describe("the speaking time of a text", () => {
   it("is the sum over its code points", () => {
     const wrong = CHARACTERS.filter((character) => {
-      const { speechMs, codePoints } = spokenSize(character);
+      const { speechMs, codePoints } = measureSpokenSize(character);
       return speechMs !== expectedMs(character) || codePoints !== 1;
     });
     expect(wrong).toEqual([]);
@@ -29,12 +29,12 @@ describe("the speaking time of a text", () => {
       return characters[(index * step) % (isLatin ? 0x180 : characters.length)] ?? "";
     });
     const sum = mixed.reduce((total, character) => total + expectedMs(character), 0);
-    expect(spokenSize(mixed.join(""))).toEqual({ speechMs: sum, codePoints: mixed.length });
+    expect(measureSpokenSize(mixed.join(""))).toEqual({ speechMs: sum, codePoints: mixed.length });
   });
 
   it("counts a character outside the basic plane once", () => {
-    expect(spokenSize("a😀b𠀀c")).toEqual({ speechMs: 66 * 4 + 230, codePoints: 5 });
-    expect(spokenSize("")).toEqual({ speechMs: 0, codePoints: 0 });
+    expect(measureSpokenSize("a😀b𠀀c")).toEqual({ speechMs: 66 * 4 + 230, codePoints: 5 });
+    expect(measureSpokenSize("")).toEqual({ speechMs: 0, codePoints: 0 });
     expect(estimateSeconds("Ten 10.")).toBe((5 * 66 + 2 * 220) / 1000);
   });
 });

@@ -1,7 +1,7 @@
 /** Names that are close to a voice's: a common beginning weighs most, and a distant name gives no suggestion. */
 import { describe, expect, it } from "vitest";
 import { estimateCredits } from "../../src/contract/estimate.ts";
-import { nearestVoices } from "../../src/contract/nearest-voices.ts";
+import { findNearestVoices } from "../../src/contract/nearest-voices.ts";
 
 describe("the nearest voice", () => {
   it.each([
@@ -18,7 +18,7 @@ describe("the nearest voice", () => {
     ["", []],
     ["x".repeat(10_000), []],
   ])("to %j is %j", (text, voices) => {
-    expect(nearestVoices(text)).toEqual(voices);
+    expect(findNearestVoices(text)).toEqual(voices);
   });
 });
 

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { OUTPUT_FORMATS } from "../../src/contract/audio-format.ts";
-import { automaticName } from "../../src/files/automatic-name.ts";
+import { buildAutomaticName } from "../../src/files/automatic-name.ts";
 import { checkFileName } from "../../src/files/file-name.ts";
 
 const hash = (id: string): string => createHash("sha256").update(id).digest("hex").slice(0, 8);
@@ -24,12 +24,12 @@ describe("an automatic name", () => {
     ["CON", "CON"],
     [`${"世".repeat(300)} the end`, "世".repeat(40)],
   ])("from the prompt %j begins with %j, which ends with a word", (prompt, expected) => {
-    expect(automaticName("mp3", prompt, "task-1")).toBe(`${expected}-${hash("task-1")}.mp3`);
+    expect(buildAutomaticName("mp3", prompt, "task-1")).toBe(`${expected}-${hash("task-1")}.mp3`);
   });
 
   it("differs for tasks whose ids have the same beginning or end", () => {
     const ids = ["task-1", "task-2", "x-task-1", `${"a".repeat(255)}1`, `${"a".repeat(255)}2`];
-    expect(new Set(ids.map((id) => automaticName("mp3", "Hello", id))).size).toBe(ids.length);
+    expect(new Set(ids.map((id) => buildAutomaticName("mp3", "Hello", id))).size).toBe(ids.length);
   });
 
   it("is plain, short and valid for any prompt and id", () => {
@@ -37,7 +37,7 @@ describe("an automatic name", () => {
     const prompts = fc.option(fc.string({ unit: "binary", maxLength: 400 }));
     fc.assert(
       fc.property(prompts, ids, fc.constantFrom(...OUTPUT_FORMATS), (prompt, taskId, format) => {
-        const name = automaticName(format, prompt, taskId);
+        const name = buildAutomaticName(format, prompt, taskId);
         expect(name).toMatch(/^[A-Za-z0-9\p{sc=Han}\p{sc=Hira}\p{sc=Kana}ー-]+\.(mp3|wav|pcm|ogg)$/u);
         expect([...name].length).toBeLessThanOrEqual(53);
         checkFileName(name);

@@ -7,11 +7,11 @@ import { OUTPUT_FORMATS } from "../../src/contract/audio-format.ts";
 import { AudioError } from "../../src/errors.ts";
 import {
   appendToStem,
+  buildGivenName,
+  buildNumberedName,
+  buildWrongFormatName,
   checkFileName,
-  givenName,
   isNumbered,
-  numberedName,
-  wrongFormatName,
 } from "../../src/files/file-name.ts";
 import { newFolder, removeFolders } from "./folders.ts";
 
@@ -117,19 +117,19 @@ describe("a name that is accepted", () => {
     ["a".repeat(120), "mp3", `${"a".repeat(120)}.mp3`],
     [`${"a".repeat(120)}.mp3`, "mp3", `${"a".repeat(120)}.mp3`],
   ] as const)("%j as %s is saved as %j", (name, format, expected) => {
-    expect(givenName(name, format)).toBe(expected);
+    expect(buildGivenName(name, format)).toBe(expected);
   });
 
   it("counts an extension of another format toward its length", () => {
     const name = `${"a".repeat(118)}.wav`;
-    expect(() => givenName(name, "wav")).not.toThrow();
-    expect(() => givenName(name, "mp3")).toThrow(AudioError);
+    expect(() => buildGivenName(name, "wav")).not.toThrow();
+    expect(() => buildGivenName(name, "mp3")).toThrow(AudioError);
   });
 });
 
 it("cuts a long name between characters, to make room for a suffix", () => {
   const name = `${"你".repeat(82)}.mp3`;
-  expect(numberedName(name, 2)).toBe(`${"你".repeat(82)}-2.mp3`);
+  expect(buildNumberedName(name, 2)).toBe(`${"你".repeat(82)}-2.mp3`);
   expect(appendToStem(name, ".chapters", ".json")).toBe(`${"你".repeat(80)}.chapters.json`);
   expect(appendToStem(name, "", ".vtt")).toBe(`${"你".repeat(82)}.vtt`);
 });
@@ -142,9 +142,9 @@ it("distinguishes a numbered name from one that only ends in a number", () => {
 });
 
 it("numbers a name before its extension, and keeps bytes of no format as .bin", () => {
-  expect(["a.b.mp3", "a.mp3"].map((name) => numberedName(name, 2))).toEqual(["a.b-2.mp3", "a-2.mp3"]);
-  expect(numberedName("a.mp3", 1)).toBe("a.mp3");
-  expect(wrongFormatName("a.b.mp3")).toBe("a.b.bin");
+  expect(["a.b.mp3", "a.mp3"].map((name) => buildNumberedName(name, 2))).toEqual(["a.b-2.mp3", "a-2.mp3"]);
+  expect(buildNumberedName("a.mp3", 1)).toBe("a.mp3");
+  expect(buildWrongFormatName("a.b.mp3")).toBe("a.b.bin");
 });
 
 it("accepts only names that a real folder stores unchanged, with every possible suffix", () => {
@@ -175,13 +175,13 @@ it("accepts only names that a real folder stores unchanged, with every possible 
     fc.property(names, fc.constantFrom(...OUTPUT_FORMATS), (name, format) => {
       let saved: string;
       try {
-        saved = givenName(name, format);
+        saved = buildGivenName(name, format);
       } catch (error) {
         expect(error).toMatchObject({ code: "invalid_file_name" });
         return;
       }
       accepted += 1;
-      for (const used of [saved, numberedName(saved, 999), wrongFormatName(saved)]) {
+      for (const used of [saved, buildNumberedName(saved, 999), buildWrongFormatName(saved)]) {
         const path = join(root, used);
         expect([dirname(path), basename(path)]).toEqual([root, used]);
         writeFileSync(path, "", { flag: "wx" });

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { MAX_FILE_NAME_CODE_POINTS, previousName } from "../../src/files/file-name.ts";
+import { buildPreviousName, MAX_FILE_NAME_CODE_POINTS } from "../../src/files/file-name.ts";
 import type { OutputFolder } from "../../src/files/output-folder.ts";
 import type { LinkMaker } from "../../src/files/publish.ts";
 import { saveAudio } from "../../src/files/save-audio.ts";
@@ -117,9 +117,9 @@ it("an old file whose name another program took while it was free keeps its back
 
 describe("the backup name", () => {
   it("says what the file is, and is valid wherever the name is", () => {
-    expect(previousName("bridge.mp3")).toBe("bridge (previous).mp3");
+    expect(buildPreviousName("bridge.mp3")).toBe("bridge (previous).mp3");
     const long = `${"界".repeat(MAX_FILE_NAME_CODE_POINTS)}`.slice(0, 82);
-    expect(Buffer.byteLength(previousName(`${long}.mp3`))).toBeLessThanOrEqual(255);
-    expect(previousName(`${long}.mp3`)).toMatch(/^界+ \(previous\)\.mp3$/);
+    expect(Buffer.byteLength(buildPreviousName(`${long}.mp3`))).toBeLessThanOrEqual(255);
+    expect(buildPreviousName(`${long}.mp3`)).toMatch(/^界+ \(previous\)\.mp3$/);
   });
 });

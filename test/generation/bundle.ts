@@ -2,8 +2,8 @@
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import type { ServiceClient } from "../../src/api/service.ts";
-import { openOutputFolder, partsPath } from "../../src/files/output-folder.ts";
-import { type GenerationDeps, timingFor } from "../../src/generation/deps.ts";
+import { buildPartsPath, openOutputFolder } from "../../src/files/output-folder.ts";
+import { buildTiming, type GenerationDeps } from "../../src/generation/deps.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { Limits } from "../../src/limits/limits.ts";
 import { createLog } from "../../src/log.ts";
@@ -19,7 +19,7 @@ export function silentService(): ServiceClient {
   return {
     create: unasked,
     query: unasked,
-    content: unasked,
+    openContent: unasked,
     close: async () => {},
   };
 }
@@ -47,10 +47,10 @@ export async function makeDeps(
     limits,
     ledger,
     folder: await openOutputFolder(join(folder, "out"), clock),
-    partsFolder: await openOutputFolder(partsPath(join(folder, "out")), clock),
+    partsFolder: await openOutputFolder(buildPartsPath(join(folder, "out")), clock),
     clock,
     log,
-    timing: timingFor({ pollIntervalSeconds: 5, timeScale: 1, waitSeconds: 45 }),
+    timing: buildTiming({ pollIntervalSeconds: 5, timeScale: 1, waitSeconds: 45 }),
     random: () => 0.5,
   };
   return { clock, deps };

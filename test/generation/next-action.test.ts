@@ -1,11 +1,11 @@
 /** Random runs of a job through its pure next action, with every record state and every response, also wrong ones. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { type JobAction, type JobFacts, nextAction } from "../../src/generation/job/next-action.ts";
+import { decideNextAction, type JobAction, type JobFacts } from "../../src/generation/job/next-action.ts";
 import type { TaskRecord } from "../../src/ledger/record.ts";
 import { sampleRecord } from "../ledger/sample-record.ts";
 
-type Next = typeof nextAction;
+type Next = typeof decideNextAction;
 
 /** A response to a create or a query. The billing shows whether a failure was refunded. */
 const answers = fc.array(
@@ -77,7 +77,7 @@ function brokenRule(
 
 it("a job sends only with permission, creates at most two tasks, and never repeats a charged failure", () => {
   fc.assert(
-    fc.property(wishes, answers, (wish, course) => brokenRule(nextAction, wish, course) === null),
+    fc.property(wishes, answers, (wish, course) => brokenRule(decideNextAction, wish, course) === null),
     { numRuns: 5000 },
   );
 });
@@ -86,28 +86,28 @@ const planted: readonly (readonly [string, string, Next])[] = [
   [
     "leave is not asked for",
     "a create without leave",
-    (record, facts) => nextAction(record, { ...facts, mayCreate: true }),
+    (record, facts) => decideNextAction(record, { ...facts, mayCreate: true }),
   ],
   [
     "new tasks are not counted",
     "a third new task",
-    (record, facts) => nextAction(record, { ...facts, newTasks: Math.min(1, facts.newTasks) }),
+    (record, facts) => decideNextAction(record, { ...facts, newTasks: Math.min(1, facts.newTasks) }),
   ],
   [
     "a failure that was charged is taken for a refunded one",
     "charged",
     (record, facts) =>
-      nextAction(record.status === "failed" ? { ...record, billing: bill(0) } : record, facts),
+      decideNextAction(record.status === "failed" ? { ...record, billing: bill(0) } : record, facts),
   ],
   [
     "each failure counts as an earlier call's",
     "charged",
-    (record, facts) => nextAction(record, { ...facts, failure: "before" }),
+    (record, facts) => decideNextAction(record, { ...facts, failure: "before" }),
   ],
   [
     "failed attempts that are passed are not counted",
     "no end",
-    (record, facts) => nextAction(record, { ...facts, replayedFailures: 0 }),
+    (record, facts) => decideNextAction(record, { ...facts, replayedFailures: 0 }),
   ],
 ];
 

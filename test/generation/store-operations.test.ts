@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { createServiceClient } from "../../src/api/service.ts";
 import { systemClock } from "../../src/clock.ts";
-import { openOutputFolder, partsPath } from "../../src/files/output-folder.ts";
-import { timingFor } from "../../src/generation/deps.ts";
+import { buildPartsPath, openOutputFolder } from "../../src/files/output-folder.ts";
+import { buildTiming } from "../../src/generation/deps.ts";
 import { createGeneration } from "../../src/generation/generation.ts";
-import { apiKeyFingerprint, keyId } from "../../src/ledger/identity.ts";
+import { deriveApiKeyFingerprint, deriveKeyId } from "../../src/ledger/identity.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
 import type { LedgerStore } from "../../src/ledger/ledger-store.ts";
 import { Limits } from "../../src/limits/limits.ts";
@@ -49,7 +49,7 @@ it("a generation with two polls asks the store at most 17 times, and its repeat 
   const origin = service.baseUrl;
   const identity = {
     origin,
-    keyId: keyId(origin, apiKeyFingerprint(service.apiKey)),
+    keyId: deriveKeyId(origin, deriveApiKeyFingerprint(service.apiKey)),
     processId: createProcessId(),
   };
   const operations: string[] = [];
@@ -64,10 +64,10 @@ it("a generation with two polls asks the store at most 17 times, and its repeat 
     limits: new Limits({ ledger, clock, log, timeScale, creditBudget: 10_000 }),
     ledger,
     folder: await openOutputFolder(join(root, "out")),
-    partsFolder: await openOutputFolder(partsPath(join(root, "out"))),
+    partsFolder: await openOutputFolder(buildPartsPath(join(root, "out"))),
     clock,
     log,
-    timing: timingFor({ pollIntervalSeconds: 5, timeScale, waitSeconds: 45 }),
+    timing: buildTiming({ pollIntervalSeconds: 5, timeScale, waitSeconds: 45 }),
     random: Math.random,
   });
   onTestFinished(async () => {

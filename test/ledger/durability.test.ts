@@ -3,7 +3,7 @@
  */
 import { expect, it } from "vitest";
 import type { TaskRecord } from "../../src/ledger/record.ts";
-import { type Durability, durabilityOf } from "../../src/ledger/rules/durability.ts";
+import { type Durability, decideDurability } from "../../src/ledger/rules/durability.ts";
 import { sampleRecord } from "./sample-record.ts";
 
 const AT_MS = 1_800_000_000_000;
@@ -18,7 +18,7 @@ const ENDED: Partial<TaskRecord> = { status: "succeeded", spend: spend(20) };
 function durability(before: Partial<TaskRecord> | null, after: Partial<TaskRecord> | null): Durability {
   const whole = (changes: Partial<TaskRecord> | null): TaskRecord | null =>
     changes === null ? null : sampleRecord(changes);
-  return durabilityOf(whole(before), whole(after));
+  return decideDurability(whole(before), whole(after));
 }
 
 const FILE = { path: "/out/a.mp3", sizeBytes: 1, sha256: "00", savedAtMs: AT_MS, matchesFormat: true };

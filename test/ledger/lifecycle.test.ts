@@ -9,7 +9,7 @@ import { TASK_STATUSES } from "../../src/contract/audio-task.ts";
 import { deriveIdempotencyKey } from "../../src/ledger/identity.ts";
 import { applyEvent, NO_TASK_YET, type TaskEvent } from "../../src/ledger/lifecycle.ts";
 import {
-  inFlightStateOf,
+  deriveInFlightState,
   isOpen,
   type TaskRecord,
   taskRecordSchema,
@@ -258,9 +258,9 @@ describe("a task that was given up", () => {
   it("is restored when the service knows it again", () => {
     const gone = recordAfter([EVENTS.gone], RECORDS.processing);
     expect(gone).toMatchObject({ isGone: true, status: "processing" });
-    expect([isOpen(gone), inFlightStateOf(gone)]).toEqual([false, null]);
+    expect([isOpen(gone), deriveInFlightState(gone)]).toEqual([false, null]);
     const back = recordAfter([EVENTS["seen processing"]], gone);
-    expect([back.isGone, isOpen(back), inFlightStateOf(back)]).toEqual([false, true, "accepted"]);
+    expect([back.isGone, isOpen(back), deriveInFlightState(back)]).toEqual([false, true, "accepted"]);
   });
 });
 
@@ -379,7 +379,7 @@ describe("any events, in any order", () => {
         live(events, (_before, _event, next) => {
           const credits = next.spend?.credits ?? 0;
           expect(credits).toBeGreaterThanOrEqual(next.earlierCredits);
-          if (inFlightStateOf(next) !== null) expect(credits).toBe(150 + next.earlierCredits);
+          if (deriveInFlightState(next) !== null) expect(credits).toBe(150 + next.earlierCredits);
           if (next.status === "waiting") expect(credits).toBe(next.earlierCredits);
         });
       }),

@@ -12,7 +12,7 @@ import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
-import { pathLookupKey } from "../../src/ledger/identity.ts";
+import { toPathLookupKey } from "../../src/ledger/identity.ts";
 import { toRow } from "../../src/ledger/record.ts";
 import { KeyvDocuments } from "../../src/ledger/store/keyv-documents.ts";
 import { sql } from "../../src/ledger/store/sql-engine.ts";
@@ -403,7 +403,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a database", () => {
     const path = `/${"a long folder/".repeat(5000)}file.mp3`;
     const files = [{ path, sizeBytes: 1, sha256: "0", savedAtMs: 1, matchesFormat: true }];
     await claim(store, { status: "succeeded", files });
-    expect(await store.recordSearch.findByLookupKey(pathLookupKey(path))).toHaveLength(1);
+    expect(await store.recordSearch.findByLookupKey(toPathLookupKey(path))).toHaveLength(1);
     expect(await store.get("nobody's \0 id")).toBeUndefined();
   });
 

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { ObservedTask } from "../../src/api/read-task.ts";
 import { systemClock } from "../../src/clock.ts";
-import { deriveRecordId, keyId, workLookupKey } from "../../src/ledger/identity.ts";
+import { deriveKeyId, deriveRecordId, toWorkLookupKey } from "../../src/ledger/identity.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
 import type { LedgerIdentity, LedgerStore } from "../../src/ledger/ledger-store.ts";
 import { NO_TASK_YET, type TaskEvent } from "../../src/ledger/lifecycle.ts";
@@ -45,7 +45,7 @@ class Bench {
       (text) => text,
       (line) => this.logged.push(line),
     );
-    const identity = { origin: this.origin, keyId: keyId(this.origin, account), processId };
+    const identity = { origin: this.origin, keyId: deriveKeyId(this.origin, account), processId };
     const store = this.#open(identity);
     onTestFinished(() => store.close());
     return new Ledger(store, identity, { wallMs: () => WALL_MS }, log);
@@ -92,7 +92,7 @@ async function damage(ledger: Ledger, record: TaskRecord, recordJson: string): P
 }
 
 async function rawText(ledger: Ledger, { workId }: TaskRecord): Promise<string | undefined> {
-  return (await ledger.store.recordSearch.findByLookupKey(workLookupKey(workId)))[0]?.recordJson;
+  return (await ledger.store.recordSearch.findByLookupKey(toWorkLookupKey(workId)))[0]?.recordJson;
 }
 
 const textOf = (record: object): string => JSON.stringify(record);

@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
-import { pathLookupKey, taskLookupKey, workLookupKey } from "../../src/ledger/identity.ts";
+import { toPathLookupKey, toTaskLookupKey, toWorkLookupKey } from "../../src/ledger/identity.ts";
 import { LedgerStore } from "../../src/ledger/ledger-store.ts";
 import { type TaskRecord, taskRecordSchema, toRow } from "../../src/ledger/record.ts";
 import { SqliteEngine } from "../../src/ledger/sqlite/sqlite-engine.ts";
@@ -80,9 +80,9 @@ async function lookUp(store: LedgerStore): Promise<void> {
     await store.recordSearch.list({ apiKeys: accounts, limit: 20, status: "failed" });
     await store.recordSearch.list({ apiKeys: accounts, limit: 20, status: "unresolved" });
   }
-  await store.recordSearch.findByLookupKey(workLookupKey("work 500"));
-  await store.recordSearch.findByLookupKey(taskLookupKey(identity.origin, "task 500"));
-  await store.recordSearch.findByLookupKey(pathLookupKey("/nowhere"));
+  await store.recordSearch.findByLookupKey(toWorkLookupKey("work 500"));
+  await store.recordSearch.findByLookupKey(toTaskLookupKey(identity.origin, "task 500"));
+  await store.recordSearch.findByLookupKey(toPathLookupKey("/nowhere"));
 }
 
 describe("the ledger's folder", () => {

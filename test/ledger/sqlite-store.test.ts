@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { pathLookupKey } from "../../src/ledger/identity.ts";
+import { toPathLookupKey } from "../../src/ledger/identity.ts";
 import type { LedgerStore } from "../../src/ledger/ledger-store.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { openSqliteStore } from "../support/sqlite-ledger.ts";
@@ -61,7 +61,7 @@ describe("on one machine", () => {
     const desk = new Desk(bench);
     const path = `/audio/${desk.keyId}.mp3`;
     await desk.put(desk.record({ status: "succeeded", taskId: "t", files: [savedAt(path)] }));
-    expect(await new Desk(bench).store().recordSearch.findByLookupKey(pathLookupKey(path))).toHaveLength(1);
+    expect(await new Desk(bench).store().recordSearch.findByLookupKey(toPathLookupKey(path))).toHaveLength(1);
   });
 
   it("the cost of a record remains when the sums of two days ago are dropped", async () => {

@@ -7,7 +7,7 @@ import { basename, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { OUTPUT_FORMATS, type OutputFormat } from "../../src/contract/audio-format.ts";
 import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
-import { encode, encoderRateHz } from "../../src/sandbox/speech/encode/encode.ts";
+import { chooseEncoderRateHz, encode } from "../../src/sandbox/speech/encode/encode.ts";
 import {
   createSpeechEngine,
   type SpeechEngine,
@@ -91,7 +91,7 @@ function speaksOnce(): SpeechEngine {
   return {
     speak: async (request) => {
       const { outputFormat, sampleRate } = request;
-      expect(encoderRateHz(outputFormat, sampleRate)).toBe(sampleRate);
+      expect(chooseEncoderRateHz(outputFormat, sampleRate)).toBe(sampleRate);
       const { bytes } = await speakOnce({ ...request, outputFormat: "pcm" });
       const samples = Float32Array.from(await played(Buffer.from(bytes), "pcm"), (sample) => sample / 32_768);
       return await encode(samples, outputFormat, sampleRate);

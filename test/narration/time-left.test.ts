@@ -1,8 +1,8 @@
 /** The remaining time of a narration, as reported while it runs. */
 import { expect, it } from "vitest";
 import { makePlan } from "../../src/narration/planning/make-plan.ts";
-import { type NarrationState, newState } from "../../src/narration/state/narration-state.ts";
-import { secondsLeft } from "../../src/narration/views/narration-view.ts";
+import { buildNewState, type NarrationState } from "../../src/narration/state/narration-state.ts";
+import { estimateSecondsLeft } from "../../src/narration/views/narration-view.ts";
 
 const BEGUN_AT_MS = 1_000_000;
 const PLAN = makePlan(
@@ -12,7 +12,7 @@ const PLAN = makePlan(
 
 /** The remaining time of a running narration of four parts. */
 const state = (changes: Partial<NarrationState>): NarrationState => ({
-  ...newState(PLAN, BEGUN_AT_MS),
+  ...buildNewState(PLAN, BEGUN_AT_MS),
   status: "running",
   totalParts: 4,
   startedAtMs: BEGUN_AT_MS,
@@ -20,7 +20,7 @@ const state = (changes: Partial<NarrationState>): NarrationState => ({
 });
 
 const reported = (of: NarrationState, seconds: number): number =>
-  secondsLeft(of, of.savedParts, BEGUN_AT_MS + seconds * 1000);
+  estimateSecondsLeft(of, of.savedParts, BEGUN_AT_MS + seconds * 1000);
 
 it.each([
   ["before the first part", state({}), 0],

@@ -1,7 +1,7 @@
 /** Respelling: whole words, the longest first, in one pass. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { mergeRules, type Pronunciation, respell, rulesFor } from "../../src/pronunciation.ts";
+import { mergeRules, type Pronunciation, respell, selectRules } from "../../src/pronunciation.ts";
 
 const rule = (word: string, say: string): Pronunciation => ({ word, say, language: null });
 const spoken = (text: string, ...rules: Pronunciation[]): string => respell(text, rules).text;
@@ -30,9 +30,9 @@ describe("a word", () => {
 
 it("a rule of one language applies to voices that speak it", () => {
   const spanish = { ...rule("a", "b"), language: "es" } as const;
-  expect(rulesFor([spanish], "tracy_es_zh")).toEqual([spanish]);
-  expect(rulesFor([spanish], "stokie_en")).toEqual([]);
-  expect(rulesFor([spanish], undefined)).toEqual([spanish]);
+  expect(selectRules([spanish], "tracy_es_zh")).toEqual([spanish]);
+  expect(selectRules([spanish], "stokie_en")).toEqual([]);
+  expect(selectRules([spanish], undefined)).toEqual([spanish]);
 });
 
 it("a later rule replaces an earlier one of the same word", () => {

@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import { systemClock } from "../../src/clock.ts";
-import { pathLookupKey } from "../../src/ledger/identity.ts";
+import { toPathLookupKey } from "../../src/ledger/identity.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
-import { inFlightStateOf, type TaskRecord } from "../../src/ledger/record.ts";
+import { deriveInFlightState, type TaskRecord } from "../../src/ledger/record.ts";
 import { BUDGET_WINDOW_MS } from "../../src/limits/timing.ts";
 import { createLog } from "../../src/log.ts";
 import { createProcessId } from "../../src/process-id.ts";
@@ -71,7 +71,7 @@ export class LedgerController {
 
   /** Records that take a place in flight. */
   async inFlight(): Promise<number> {
-    return (await this.records()).filter((record) => inFlightStateOf(record) !== null).length;
+    return (await this.records()).filter((record) => deriveInFlightState(record) !== null).length;
   }
 
   /** Creates that count toward the six a minute. */
@@ -120,7 +120,7 @@ export class LedgerController {
     this.#db.prepare("UPDATE agm_records SET record_json = replace(record_json, ?, ?)").run(path, was);
     this.#db
       .prepare("UPDATE agm_lookup_keys SET lookup_key = ? WHERE lookup_key = ?")
-      .run(pathLookupKey(was), pathLookupKey(path));
+      .run(toPathLookupKey(was), toPathLookupKey(path));
   }
 
   hold(): void {

@@ -6,15 +6,15 @@ import { AudioError, type ErrorCode } from "../../src/errors.ts";
 import { describePhase, type HoldReason, type Phase } from "../../src/generation/job/phase.ts";
 import { explainCredits } from "../../src/generation/no-credits.ts";
 import type { ListedTask } from "../../src/generation/use-cases/task-list.ts";
-import { asAudioError, errorResult } from "../../src/server/error-result.ts";
-import { instructionsFor, SANDBOX_NOTE } from "../../src/server/instructions.ts";
-import { getPrompt, promptList } from "../../src/server/prompts.ts";
+import { asAudioError, renderErrorResult } from "../../src/server/error-result.ts";
+import { renderInstructions, SANDBOX_NOTE } from "../../src/server/instructions.ts";
+import { buildPromptList, getPrompt } from "../../src/server/prompts.ts";
 import { REFUSED_BY_SERVICE, REMEDIES, WRONG_ADDRESS } from "../../src/server/remedies.ts";
-import { toolList } from "../../src/server/tool-list.ts";
+import { buildToolList } from "../../src/server/tool-list.ts";
 import { TOOLS } from "../../src/tools/catalog.ts";
 import { renderNarration } from "../../src/tools/narrate.ts";
 import { renderTask } from "../../src/tools/task-output.ts";
-import { publishedArguments, type ToolDeps } from "../../src/tools/tool.ts";
+import { publishArguments, type ToolDeps } from "../../src/tools/tool.ts";
 import { withoutPlayer } from "../support/without-player.ts";
 import { NARRATIONS } from "./narration-views.ts";
 import { thrownErrors } from "./thrown.ts";
@@ -98,8 +98,8 @@ function depsThat(rows: readonly ListedTask[], more: Partial<ToolDeps> = {}): To
       callHandleOperations: { getStatus: unasked, cancel: unasked },
       list: async () => [],
       listParts: unasked,
-      fileAt: unasked,
-      fileOf: unasked,
+      findFileAt: unasked,
+      findFileOf: unasked,
       close: async () => undefined,
     }),
     readInput: unasked,
@@ -121,7 +121,7 @@ async function call(name: string, args: unknown, deps: ToolDeps) {
       onProgress: () => undefined,
     });
   } catch (thrown) {
-    return asAudioError(thrown, args, publishedArguments(tool));
+    return asAudioError(thrown, args, publishArguments(tool));
   }
 }
 
@@ -130,7 +130,7 @@ const json = (value: unknown): string => `\`\`\`json\n${JSON.stringify(value)}\n
 const sized = (text: string): string => `${Buffer.byteLength(text)} bytes`;
 
 function errorText(error: AudioError): string {
-  const [block] = errorResult(error, (text) => text).content;
+  const [block] = renderErrorResult(error, (text) => text).content;
   return block?.type === "text" ? fence(block.text) : "";
 }
 
@@ -227,7 +227,7 @@ async function lists(): Promise<string[]> {
 }
 
 function tools(): string[] {
-  return toolList().flatMap(({ name, description = "", inputSchema }) => {
+  return buildToolList().flatMap(({ name, description = "", inputSchema }) => {
     const properties: ReadonlyArray<[string, unknown]> = Object.entries(inputSchema.properties ?? {});
     const lines = properties.map(([field, schema]) => `- \`${field}\`: ${JSON.stringify(schema)}`);
     return [`### ${name}`, description, lines.join("\n")];
@@ -237,10 +237,10 @@ function tools(): string[] {
 async function everything(): Promise<string> {
   const config: Config = { ...readConfig({}), outputDir: "/home/someone/audio-generation" };
   const serviceAddress = { baseUrl: "https://audio.example.com", apiKey: "k", isLoopback: false };
-  const ready = instructionsFor({ ...config, issues: [], serviceAddress });
-  const bare = instructionsFor(config);
-  const onSandbox = instructionsFor({ ...config, issues: [], serviceAddress, isSandbox: true });
-  const prompts = promptList().flatMap(({ name }) =>
+  const ready = renderInstructions({ ...config, issues: [], serviceAddress });
+  const bare = renderInstructions(config);
+  const onSandbox = renderInstructions({ ...config, issues: [], serviceAddress, isSandbox: true });
+  const prompts = buildPromptList().flatMap(({ name }) =>
     [{}, { voice: "sophie_en_zh", task_id: TASK_ID, language: "es" }].map((given) => {
       const [message] = getPrompt(name, given).messages;
       return message?.content.type === "text" ? fence(`${name}: ${message.content.text}`) : "";
@@ -255,7 +255,7 @@ async function everything(): Promise<string> {
     "Under `--sandbox` they begin so, and the first result ends with the second:",
     fence(onSandbox.slice(0, onSandbox.indexOf("\n"))),
     fence(SANDBOX_NOTE),
-    `## Tools (${sized(JSON.stringify(withoutPlayer(toolList())))})`,
+    `## Tools (${sized(JSON.stringify(withoutPlayer(buildToolList())))})`,
     ...tools(),
     "## Results of generate_audio, get_task and download_audio",
     ...results(),

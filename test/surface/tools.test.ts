@@ -6,10 +6,10 @@ import { describe, expect, it } from "vitest";
 import { readConfig } from "../../src/config/config.ts";
 import { FIELD_NAMES, requestField } from "../../src/contract/request-fields.ts";
 import { VOICE_IDS } from "../../src/contract/voices.ts";
-import { instructionsFor } from "../../src/server/instructions.ts";
-import { promptList } from "../../src/server/prompts.ts";
+import { renderInstructions } from "../../src/server/instructions.ts";
+import { buildPromptList } from "../../src/server/prompts.ts";
 import { REMEDIES } from "../../src/server/remedies.ts";
-import { toolList } from "../../src/server/tool-list.ts";
+import { buildToolList } from "../../src/server/tool-list.ts";
 import { PLAYER_URI } from "../../src/tools/player-uri.ts";
 import { MAX_SINGLE_TASK_TOOLS_BYTES, MAX_TOOL_LIST_BYTES } from "../support/tool-list-ceilings.ts";
 import { withoutPlayer } from "../support/without-player.ts";
@@ -49,13 +49,13 @@ function refusedIn(schema: unknown, path = ""): string[] {
 
 describe("the tool list", () => {
   it("holds the six tools", () => {
-    expect(toolList().map(({ name }) => name)).toEqual(NAMES);
+    expect(buildToolList().map(({ name }) => name)).toEqual(NAMES);
   });
 
   const sizeOf = (tools: readonly unknown[]): number => Buffer.byteLength(JSON.stringify(tools));
 
   it("stays below its ceilings, without what models never see", () => {
-    const shown = withoutPlayer(toolList());
+    const shown = withoutPlayer(buildToolList());
     expect(sizeOf(shown.filter(({ name }) => name !== "narrate"))).toBeLessThanOrEqual(
       MAX_SINGLE_TASK_TOOLS_BYTES,
     );
@@ -63,7 +63,7 @@ describe("the tool list", () => {
   });
 
   it("points to the player in both spellings, with at most 300 bytes for the two tools of single tasks", () => {
-    const pointing = toolList().filter(({ _meta }) => _meta?.["ui/resourceUri"] !== undefined);
+    const pointing = buildToolList().filter(({ _meta }) => _meta?.["ui/resourceUri"] !== undefined);
     expect(pointing.map(({ name }) => name)).toEqual(["generate_audio", "download_audio", "narrate"]);
     for (const { _meta } of pointing) {
       expect(_meta).toMatchObject({ ui: { resourceUri: PLAYER_URI }, "ui/resourceUri": PLAYER_URI });
@@ -72,31 +72,34 @@ describe("the tool list", () => {
     expect(sizeOf(single) - sizeOf(withoutPlayer(single))).toBeLessThanOrEqual(300);
   });
 
-  it.each(toolList().map((tool) => [tool.name, tool] as const))(
+  it.each(buildToolList().map((tool) => [tool.name, tool] as const))(
     "publishes %s as its committed snapshot says",
     async (name, tool) => {
       await expect(`${JSON.stringify(tool, null, 2)}\n`).toMatchFileSnapshot(`snapshots/${name}.json`);
     },
   );
 
-  it.each(toolList().map((tool) => [tool.name, tool] as const))("describes %s in full", (_name, tool) => {
-    expect(tool.title).toBeTruthy();
-    expect(tool.description?.length).toBeGreaterThan(40);
-    expect(tool.description?.length).toBeLessThan(2048);
-    expect(Object.keys(tool.annotations ?? {}).sort()).toEqual([...HINTS, "title"].sort());
-    expect(tool.annotations?.title).toBe(tool.title);
-    expect([tool.inputSchema.type, tool.outputSchema?.["type"]]).toEqual(["object", "object"]);
-    expect(JSON.stringify(tool)).not.toContain("$schema");
-  });
+  it.each(buildToolList().map((tool) => [tool.name, tool] as const))(
+    "describes %s in full",
+    (_name, tool) => {
+      expect(tool.title).toBeTruthy();
+      expect(tool.description?.length).toBeGreaterThan(40);
+      expect(tool.description?.length).toBeLessThan(2048);
+      expect(Object.keys(tool.annotations ?? {}).sort()).toEqual([...HINTS, "title"].sort());
+      expect(tool.annotations?.title).toBe(tool.title);
+      expect([tool.inputSchema.type, tool.outputSchema?.["type"]]).toEqual(["object", "object"]);
+      expect(JSON.stringify(tool)).not.toContain("$schema");
+    },
+  );
 
-  it.each(toolList().map((tool) => [tool.name, tool] as const))(
+  it.each(buildToolList().map((tool) => [tool.name, tool] as const))(
     "gives %s no schema for which a provider refuses the whole request",
     (_name, { inputSchema }) => {
       expect(refusedIn(inputSchema)).toEqual([]);
     },
   );
 
-  it.each(toolList().map((tool) => [tool.name, tool] as const))(
+  it.each(buildToolList().map((tool) => [tool.name, tool] as const))(
     "gives %s no instruction, because directories of clients refuse such descriptions",
     (_name, tool) => {
       expect(JSON.stringify(tool)).not.toMatch(
@@ -107,7 +110,7 @@ describe("the tool list", () => {
 
   it("is found by the words that people use to search for tools", () => {
     const found = (word: string): string[] =>
-      toolList().flatMap(({ name, description = "" }) =>
+      buildToolList().flatMap(({ name, description = "" }) =>
         description.toLowerCase().includes(word) ? [name] : [],
       );
     expect(found("tts")).toEqual(["generate_audio"]);
@@ -126,7 +129,7 @@ describe("the tool list", () => {
     ["list_tasks", { status: "done", limit: 0 }],
     ["narrate", { text: "x", files: "two", max_credits: -1, pause_seconds: 99, retakes: [], colour: "red" }],
   ])("publishes a schema of %s that accepts what we refuse with a better message: %j", (name, args) => {
-    const schema = toolList().find((tool) => tool.name === name)?.inputSchema;
+    const schema = buildToolList().find((tool) => tool.name === name)?.inputSchema;
     if (schema === undefined) throw new Error(`no tool ${name}`);
     // A copy, because the two packages write optional members differently.
     const validate = new AjvJsonSchemaValidator().getValidator(JSON.parse(JSON.stringify(schema)));
@@ -151,7 +154,7 @@ describe("the README", () => {
   });
 
   it("lists every option of generate_audio", () => {
-    const tool = toolList().find(({ name }) => name === "generate_audio");
+    const tool = buildToolList().find(({ name }) => name === "generate_audio");
     const [, row = ""] = /^\| `generate_audio` \| (.*)$/m.exec(readme) ?? [];
     const named = [...row.matchAll(/`(\w+)`/g)].map(([, name]) => name);
     const options = Object.keys(tool?.inputSchema.properties ?? {}).filter((name) => name !== "prompt");
@@ -161,7 +164,7 @@ describe("the README", () => {
   it("names the prompts, and no others", () => {
     const [, list = ""] = /menu of prompts show \w+: ([^.]+)\./.exec(readme) ?? [];
     expect([...list.matchAll(/`(\w+)`/g)].map(([, name]) => name)).toEqual(
-      promptList().map(({ name }) => name),
+      buildPromptList().map(({ name }) => name),
     );
   });
 });
@@ -202,21 +205,21 @@ describe("the instructions", () => {
   const long = `/${"a long folder name/".repeat(40)}end`;
 
   it("say first that the same call never pays twice, and have at most 1,200 characters", () => {
-    const text = instructionsFor({ ...ready, outputDir: "/home/me/audio-generation" });
+    const text = renderInstructions({ ...ready, outputDir: "/home/me/audio-generation" });
     expect(text.length).toBeLessThanOrEqual(1200);
     expect(text).toMatch(/^The same call never pays twice/);
     expect(text).toContain("/home/me/audio-generation (setting AUDIO_OUTPUT_DIR)");
   });
 
   it.each([false, true])("stay as short with a folder whose path is long, and keep its end", (isSandbox) => {
-    const text = instructionsFor({ ...ready, outputDir: long, isSandbox });
+    const text = renderInstructions({ ...ready, outputDir: long, isSandbox });
     expect(text.length).toBeLessThanOrEqual(1200);
     expect(text).toContain("/end (setting");
   });
 
   it("say at the beginning that the settings are missing", () => {
     const { issues } = readConfig({});
-    const text = instructionsFor({ issues, serviceAddress: null, outputDir: "/out" });
+    const text = renderInstructions({ issues, serviceAddress: null, outputDir: "/out" });
     expect(text).toMatch(/^NOT SET UP YET: the user must set AUDIO_BASE_URL, AUDIO_API_KEY in/);
     expect(text.length).toBeLessThanOrEqual(1200);
   });

@@ -2,11 +2,11 @@
 import type { OutputFormat } from "../../contract/audio-format.ts";
 import type { Span } from "../join-request.ts";
 import type { LoudnessMeters } from "../loudness.ts";
-import { mp3Loudness } from "../mp3/mp3-loudness.ts";
+import { measureMp3Loudness } from "../mp3/mp3-loudness.ts";
 import { type PartFile, PartFiles } from "../part-file.ts";
-import { pcmLoudness, wavLoudness } from "../raw/sample-loudness.ts";
-import { cueTexts, cueWeight } from "./cue-text.ts";
-import { sentenceTimes } from "./sentence-times.ts";
+import { measurePcmLoudness, measureWavLoudness } from "../raw/sample-loudness.ts";
+import { measureCueWeight, splitIntoCueTexts } from "./cue-text.ts";
+import { timeSentences } from "./sentence-times.ts";
 import { findSilences, type Silence } from "./silences.ts";
 
 export interface SpokenSentence {
@@ -39,7 +39,11 @@ export interface CaptionRequest {
  * The functions that measure loudness, by format. Opus has no such function, because the sizes of Opus packets predict
  * silences less exactly than the lengths of the texts do.
  */
-export const LOUDNESS_METERS: LoudnessMeters = { mp3: mp3Loudness, wav: wavLoudness, pcm: pcmLoudness };
+export const LOUDNESS_METERS: LoudnessMeters = {
+  mp3: measureMp3Loudness,
+  wav: measureWavLoudness,
+  pcm: measurePcmLoudness,
+};
 
 const NOTE = `NOTE
 Each part of the sound begins and ends exactly where its captions do. Inside a part, a caption
@@ -72,10 +76,13 @@ interface Cue extends Span {
 function cutIntoCues(part: CaptionedPart, silences: readonly Silence[]): Cue[] {
   const { startSeconds, endSeconds } = part.span;
   const sentences = part.sentences
-    .map(({ text, weight }) => ({ texts: cueTexts(text), weight: weight > 0 ? weight : Number.MIN_VALUE }))
+    .map(({ text, weight }) => ({
+      texts: splitIntoCueTexts(text),
+      weight: weight > 0 ? weight : Number.MIN_VALUE,
+    }))
     .filter(({ texts }) => texts.length > 0);
   if (sentences.length === 0) return [];
-  const times = sentenceTimes(
+  const times = timeSentences(
     sentences.map(({ weight }) => weight),
     endSeconds - startSeconds,
     silences,
@@ -83,7 +90,7 @@ function cutIntoCues(part: CaptionedPart, silences: readonly Silence[]): Cue[] {
   return sentences.flatMap(({ texts }, sentence) => {
     const time = times[sentence];
     if (time === undefined) return [];
-    const inner = sentenceTimes(texts.map(cueWeight), time.endSeconds - time.startSeconds, []);
+    const inner = timeSentences(texts.map(measureCueWeight), time.endSeconds - time.startSeconds, []);
     const sentenceStart = startSeconds + time.startSeconds;
     return texts.map((lines, index) => ({
       lines,

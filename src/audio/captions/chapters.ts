@@ -4,7 +4,7 @@ import type { JoinedChapter } from "../join-request.ts";
 const roundToMilliseconds = (seconds: number): number => Math.round(seconds * 1000) / 1000;
 
 /** Returns the content of a `.chapters.json` file. Its times are in seconds. */
-export function chaptersJson(title: string | undefined, chapters: readonly JoinedChapter[]): string {
+export function buildChaptersJson(title: string | undefined, chapters: readonly JoinedChapter[]): string {
   const chapterRows = chapters.map(({ title: name, startSeconds, endSeconds }) => ({
     startTime: roundToMilliseconds(startSeconds),
     endTime: roundToMilliseconds(endSeconds),

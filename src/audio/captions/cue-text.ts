@@ -108,7 +108,7 @@ function splitIntoCues(atoms: readonly Atom[], max: number): string[][] {
 }
 
 /** Divides one sentence into cues of one or two lines each. Returns no cue for white space. */
-export function cueTexts(sentence: string): string[][] {
+export function splitIntoCueTexts(sentence: string): string[][] {
   const text = sentence.replace(/\s+/gu, " ").trim();
   if (text === "") return [];
   const isChinese = !KANA.test(text) && 2 * (text.match(HAN)?.length ?? 0) > text.length;
@@ -123,5 +123,5 @@ export function cueTexts(sentence: string): string[][] {
 }
 
 /** Returns the weight of a cue. The cues of a sentence share its time in proportion to their weights. */
-export const cueWeight = (lines: readonly string[]): number =>
+export const measureCueWeight = (lines: readonly string[]): number =>
   lines.reduce((sum, line) => sum + textWidth(line), 0);

@@ -21,7 +21,7 @@ const MAX_SECONDS = 0.5;
  * @throws DamagedPartError if a part cannot be read
  * @throws the reason of the signal, if the signal is aborted
  */
-export async function leadingSilences(
+export async function findLeadingSilences(
   format: OutputFormat,
   parts: readonly JoinPart[],
   signal: AbortSignal,

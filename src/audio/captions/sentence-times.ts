@@ -30,7 +30,7 @@ function divideInProportion(weights: readonly number[], startSeconds: number, en
  * @param silences the silences of the part; empty for formats whose loudness cannot be measured
  * @returns the times of the sentences in order, from 0 to `lengthSeconds`
  */
-export function sentenceTimes(
+export function timeSentences(
   weights: readonly number[],
   lengthSeconds: number,
   silences: readonly Silence[],

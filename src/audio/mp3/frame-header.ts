@@ -74,7 +74,7 @@ const headerCache = new Map<number, FrameHeader | null>();
  * Reads the header at an offset. Returns null if fewer than {@link HEADER_BYTES} bytes remain, if no header begins
  * there, or if the header has free format, another layer or a reserved value.
  */
-export function frameHeaderAt(bytes: Uint8Array, offset: number): FrameHeader | null {
+export function parseFrameHeaderAt(bytes: Uint8Array, offset: number): FrameHeader | null {
   const [second = 0, third = 0, fourth = 0] = [bytes[offset + 1], bytes[offset + 2], bytes[offset + 3]];
   if (bytes[offset] !== 0xff || second < 0xe0 || offset + HEADER_BYTES > bytes.byteLength) return null;
   const key = (second << 16) | (third << 8) | fourth;
@@ -91,7 +91,7 @@ export function isFreeFormat(bytes: Uint8Array): boolean {
   if (bytes.byteLength < HEADER_BYTES || (bytes[2] ?? 0) >> 4 !== 0) return false;
   const withBitrate = Uint8Array.from(bytes.subarray(0, HEADER_BYTES));
   withBitrate[2] = (withBitrate[2] ?? 0) | 0x10;
-  return frameHeaderAt(withBitrate, 0) !== null;
+  return parseFrameHeaderAt(withBitrate, 0) !== null;
 }
 
 /** Returns whether frames can share a stream. Bitrate, checksum and stereo mode may change within a stream. */

@@ -3,10 +3,10 @@ import { type PartFile, WINDOW_BYTES } from "../part-file.ts";
 import {
   canShareStream,
   type FrameHeader,
-  frameHeaderAt,
   HEADER_BYTES,
   isFreeFormat,
   MAX_FRAME_BYTES,
+  parseFrameHeaderAt,
 } from "./frame-header.ts";
 import { type ByteRange, withoutTags } from "./tags.ts";
 
@@ -44,7 +44,7 @@ class FrameScanner {
     // The window must contain the whole frame and the next header, because the next header confirms the frame.
     const needed = isLast ? HEADER_BYTES : MAX_FRAME_BYTES + HEADER_BYTES;
     while (at + needed <= window.byteLength) {
-      const header = frameHeaderAt(window, at);
+      const header = parseFrameHeaderAt(window, at);
       const end = at + (header?.frameBytes ?? 0);
       if (header === null || !this.#isTrusted(header, window, end)) {
         at += this.#skip(window, at);
@@ -73,9 +73,9 @@ class FrameScanner {
   #isTrusted(header: FrameHeader, window: Uint8Array, end: number): boolean {
     const isLike = this.#firstHeader === undefined || canShareStream(header, this.#firstHeader);
     if (this.#isInStep && isLike) return true;
-    const next = frameHeaderAt(window, end);
+    const next = parseFrameHeaderAt(window, end);
     const isFollowed = end === window.byteLength || (next !== null && canShareStream(header, next));
-    if (isFollowed && !isLike) throw this.#file.damaged("its rate or channels change midway");
+    if (isFollowed && !isLike) throw this.#file.damagedPartError("its rate or channels change midway");
     return isFollowed;
   }
 }
@@ -87,9 +87,10 @@ class FrameScanner {
  * @throws DamagedPartError if there is no frame, if a frame has free format, if rate or channels change, or if most
  *   bytes between the tags lie outside frames
  */
-export async function* framesOf(file: PartFile): AsyncGenerator<readonly Frame[]> {
+export async function* readFrames(file: PartFile): AsyncGenerator<readonly Frame[]> {
   const range: ByteRange = await withoutTags(file);
-  if (isFreeFormat(await file.bytesAt(range.start, HEADER_BYTES))) throw file.damaged("it is of free format");
+  if (isFreeFormat(await file.bytesAt(range.start, HEADER_BYTES)))
+    throw file.damagedPartError("it is of free format");
   const scanner = new FrameScanner(file);
   for (let at = range.start; at < range.end; ) {
     const window = await file.bytesAt(at, Math.min(WINDOW_BYTES, range.end - at));
@@ -97,6 +98,7 @@ export async function* framesOf(file: PartFile): AsyncGenerator<readonly Frame[]
     if (frames.length > 0) yield frames;
     at += doneBytes;
   }
-  if (scanner.frameBytes === 0) throw file.damaged("there is no frame in it");
-  if (scanner.skippedBytes > scanner.frameBytes) throw file.damaged("most of it is neither frame nor tag");
+  if (scanner.frameBytes === 0) throw file.damagedPartError("there is no frame in it");
+  if (scanner.skippedBytes > scanner.frameBytes)
+    throw file.damagedPartError("most of it is neither frame nor tag");
 }

@@ -1,6 +1,6 @@
 /** Writes the tag at the beginning of an mp3 file: text tags and chapters (ID3v2.3.0 and its chapter addendum). */
 import type { JoinedChapter } from "../join-request.ts";
-import { namedTags, type TextTags } from "../text-tags.ts";
+import { buildTextTags, type TextTags } from "../text-tags.ts";
 
 const TAG_HEADER_BYTES = 10;
 /** Maximum number of entries in a table of contents. The table counts its entries in one byte. */
@@ -60,9 +60,9 @@ function contentsFrames(names: readonly Buffer[], level = 0): Buffer[] {
 const FRAME_IDS = { title: "TIT2", author: "TPE1", album: "TALB", track: "TRCK" };
 
 /** Builds the tag. Returns no bytes if there is nothing to write. */
-export function id3Tag(tags: TextTags, chapters: readonly JoinedChapter[]): Uint8Array {
+export function buildId3Tag(tags: TextTags, chapters: readonly JoinedChapter[]): Uint8Array {
   const frames = [
-    ...namedTags(tags, FRAME_IDS).map(([id, text]) => textFrame(id, text)),
+    ...buildTextTags(tags, FRAME_IDS).map(([id, text]) => textFrame(id, text)),
     ...(chapters.length === 0 ? [] : contentsFrames(chapters.map((_, index) => chapterName(index)))),
     ...chapters.map(chapterFrame),
   ];

@@ -1,5 +1,5 @@
 /** Reads and writes the information frame, which describes the file and contains no sound (Xing, Info, VBRI). */
-import { type FrameHeader, frameHeaderAt, HEADER_BYTES, MAX_BITRATE_INDEX } from "./frame-header.ts";
+import { type FrameHeader, HEADER_BYTES, MAX_BITRATE_INDEX, parseFrameHeaderAt } from "./frame-header.ts";
 import type { Frame } from "./frames.ts";
 
 const VBRI_OFFSET = 36;
@@ -76,7 +76,7 @@ function emptyFrame(
   bitrateIndex: number,
 ): { bytes: Uint8Array; header: FrameHeader } {
   const head = plainHeader(templateHeader, bitrateIndex);
-  const header = frameHeaderAt(head, 0);
+  const header = parseFrameHeaderAt(head, 0);
   if (header === null) throw new RangeError("there is no valid header to copy");
   const bytes = new Uint8Array(header.frameBytes);
   bytes.set(head, 0);
@@ -89,8 +89,8 @@ function emptyFrame(
  *
  * @param templateHeader the header bytes of a neighbouring frame
  */
-export function silentFrame(templateHeader: Uint8Array): Uint8Array {
-  const header = frameHeaderAt(templateHeader, 0);
+export function buildSilentFrame(templateHeader: Uint8Array): Uint8Array {
+  const header = parseFrameHeaderAt(templateHeader, 0);
   return emptyFrame(templateHeader, header?.bitrateIndex ?? 1).bytes;
 }
 
@@ -112,10 +112,10 @@ export interface InfoFrameFields {
  */
 export function buildInfoFrame(information: InfoFrameFields): Uint8Array {
   const { like, isConstant, frames, audioBytes, bytesBefore } = information;
-  let frame = silentFrame(like);
+  let frame = buildSilentFrame(like);
   let tag = 0;
   // Raise the bitrate until the frame has room for the tag.
-  for (let index = frameHeaderAt(like, 0)?.bitrateIndex ?? 1; index <= MAX_BITRATE_INDEX; index += 1) {
+  for (let index = parseFrameHeaderAt(like, 0)?.bitrateIndex ?? 1; index <= MAX_BITRATE_INDEX; index += 1) {
     const { bytes, header } = emptyFrame(like, index);
     frame = bytes;
     tag = header.sideOffset + header.sideBytes;

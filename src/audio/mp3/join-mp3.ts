@@ -1,12 +1,12 @@
 /** Joins mp3 parts frame by frame. */
 
 import { BufferedWriter } from "../buffered-writer.ts";
-import { chapterSpans, type JoinedAudio, type JoinRequest, type Span } from "../join-request.ts";
+import { computeChapterSpans, type JoinedAudio, type JoinRequest, type Span } from "../join-request.ts";
 import { assertSameProperties } from "../part-errors.ts";
 import { type PartFile, PartFiles } from "../part-file.ts";
-import { id3Tag } from "./id3.ts";
-import { buildInfoFrame, silentFrame } from "./info-frame.ts";
-import { type Mp3Part, readMp3, soundFrames } from "./read-mp3.ts";
+import { buildId3Tag } from "./id3.ts";
+import { buildInfoFrame, buildSilentFrame } from "./info-frame.ts";
+import { type Mp3Part, readMp3, readSoundFrames } from "./read-mp3.ts";
 import { Reservoir } from "./reservoir.ts";
 
 /**
@@ -47,7 +47,7 @@ function placeParts(
   const framesBefore =
     first === undefined ? 0 : silentFramesUntil(first, 0, request.parts[0]?.startSeconds ?? 0);
   let frames = framesBefore;
-  let bytes = first === undefined ? 0 : framesBefore * silentFrame(first.headerBytes).byteLength;
+  let bytes = first === undefined ? 0 : framesBefore * buildSilentFrame(first.headerBytes).byteLength;
   const placedParts = parts.map((part, index): PlacedPart => {
     const pauseSeconds = request.parts[index]?.pauseAfterSeconds ?? 0;
     const next = parts[index + 1];
@@ -57,7 +57,7 @@ function placeParts(
     const silentFrames = paused + (next === undefined ? 0 : silentFramesUntil(next, behind, start));
     const placed = { part, firstFrame: frames, firstByte: bytes, silentFrames };
     frames += part.frameCount + silentFrames;
-    bytes += part.audioBytes + silentFrames * silentFrame(part.headerBytes).byteLength;
+    bytes += part.audioBytes + silentFrames * buildSilentFrame(part.headerBytes).byteLength;
     return placed;
   });
   return { placedParts, frames, bytes, framesBefore };
@@ -75,19 +75,19 @@ function spanOf({ part, firstFrame }: PlacedPart): Span {
 /** Estimates how many bytes of audio lie before a frame of the joined file. */
 function bytesBefore(first: Mp3Part, placedParts: readonly PlacedPart[], frame: number): number {
   const found = placedParts.findLast(({ firstFrame }) => firstFrame <= frame);
-  if (found === undefined) return frame * silentFrame(first.headerBytes).byteLength;
+  if (found === undefined) return frame * buildSilentFrame(first.headerBytes).byteLength;
   const { part, firstFrame, firstByte } = found;
   const own = Math.min(frame - firstFrame, part.frameCount);
   const silent = frame - firstFrame - own;
   const ownBytes = part.framePositions.bytesBefore(own, part.frameCount, part.audioBytes);
-  return firstByte + ownBytes + silent * silentFrame(part.headerBytes).byteLength;
+  return firstByte + ownBytes + silent * buildSilentFrame(part.headerBytes).byteLength;
 }
 
 async function copySound(file: PartFile, part: Mp3Part, output: BufferedWriter): Promise<void> {
   const reservoir = new Reservoir();
   let frames = 0;
   let audioBytes = 0;
-  for await (const batch of soundFrames(file)) {
+  for await (const batch of readSoundFrames(file)) {
     for (const frame of batch) {
       reservoir.silenceIfUndecodable(frame);
       if (!output.tryBuffer(frame.bytes)) await output.put(frame.bytes);
@@ -97,7 +97,7 @@ async function copySound(file: PartFile, part: Mp3Part, output: BufferedWriter):
   }
   // Fail if the file changed after the first pass, because the lengths from that pass are already written.
   if (frames !== part.frameCount || audioBytes !== part.audioBytes)
-    throw file.damaged("it changed while it was read");
+    throw file.damagedPartError("it changed while it was read");
 }
 
 export async function joinMp3(request: JoinRequest): Promise<JoinedAudio> {
@@ -119,7 +119,7 @@ export async function joinMp3(request: JoinRequest): Promise<JoinedAudio> {
   const { placedParts, frames, bytes, framesBefore } = placeParts(parts, request);
   const spans = placedParts.map(spanOf);
   const durationSeconds = (frames * first.header.samples) / first.header.sampleRateHz;
-  const chapters = chapterSpans(request.chapters, spans, durationSeconds);
+  const chapters = computeChapterSpans(request.chapters, spans, durationSeconds);
   const information = buildInfoFrame({
     like: first.headerBytes,
     isConstant: parts.every(
@@ -131,14 +131,14 @@ export async function joinMp3(request: JoinRequest): Promise<JoinedAudio> {
   });
 
   const output = new BufferedWriter(request.write, request.signal);
-  await output.put(id3Tag(request, chapters));
+  await output.put(buildId3Tag(request, chapters));
   await output.put(information);
-  for (let count = 0; count < framesBefore; count += 1) await output.put(silentFrame(first.headerBytes));
+  for (let count = 0; count < framesBefore; count += 1) await output.put(buildSilentFrame(first.headerBytes));
   await files.each(async (file, index) => {
     const placed = placedParts[index];
-    if (placed === undefined) throw file.damaged("it was not measured before");
+    if (placed === undefined) throw file.damagedPartError("it was not measured before");
     await copySound(file, placed.part, output);
-    const silence = silentFrame(placed.part.headerBytes);
+    const silence = buildSilentFrame(placed.part.headerBytes);
     for (let count = 0; count < placed.silentFrames; count += 1) await output.put(silence);
   });
   await output.flush();

@@ -3,7 +3,7 @@ import { type Loudness, SILENT_DB } from "../loudness.ts";
 import type { PartFile } from "../part-file.ts";
 import type { Frame } from "./frames.ts";
 import type { InfoFrame } from "./info-frame.ts";
-import { soundFrames } from "./read-mp3.ts";
+import { readSoundFrames } from "./read-mp3.ts";
 import { type GranuleChannel, readGranules } from "./side-information.ts";
 
 const GRANULE_SAMPLES = 576;
@@ -30,11 +30,11 @@ function frameLevels(frame: Frame): number[] {
 }
 
 /** Measures the level of each granule. A granule lasts 24 ms at 24 kHz. */
-export async function mp3Loudness(file: PartFile): Promise<Loudness> {
+export async function measureMp3Loudness(file: PartFile): Promise<Loudness> {
   const levelsDb: number[] = [];
   let sampleRateHz = 1;
   let information: InfoFrame | undefined;
-  const sound = soundFrames(file, (frame) => {
+  const sound = readSoundFrames(file, (frame) => {
     information = frame;
   });
   for await (const batch of sound) {

@@ -2,7 +2,7 @@
 import type { PartFile } from "../part-file.ts";
 import { type FrameHeader, HEADER_BYTES } from "./frame-header.ts";
 import { FramePositions } from "./frame-positions.ts";
-import { type Frame, framesOf } from "./frames.ts";
+import { type Frame, readFrames } from "./frames.ts";
 import { type EncoderPadding, type InfoFrame, readInfoFrame } from "./info-frame.ts";
 
 export interface Mp3Part {
@@ -24,12 +24,12 @@ export interface Mp3Part {
  *
  * @param onInformation receives the fields of the information frame
  */
-export async function* soundFrames(
+export async function* readSoundFrames(
   file: PartFile,
   onInformation: (information: InfoFrame) => void = () => {},
 ): AsyncGenerator<readonly Frame[]> {
   let isFirst = true;
-  for await (const batch of framesOf(file)) {
+  for await (const batch of readFrames(file)) {
     const [first] = batch;
     const information = isFirst && first !== undefined ? readInfoFrame(first) : undefined;
     isFirst = false;
@@ -58,7 +58,7 @@ export async function readMp3(file: PartFile): Promise<Mp3Part> {
   let frames = 0;
   let audioBytes = 0;
   const milestones = new FramePositions();
-  const sound = soundFrames(file, (frame) => {
+  const sound = readSoundFrames(file, (frame) => {
     information = frame;
   });
   for await (const batch of sound) {
@@ -70,7 +70,7 @@ export async function readMp3(file: PartFile): Promise<Mp3Part> {
       audioBytes += header.frameBytes;
     }
   }
-  if (first === undefined) throw file.damaged("it holds no sound");
+  if (first === undefined) throw file.damagedPartError("it holds no sound");
   const edges = edgeSilence(information, frames, frames * first.header.samples);
   return { ...first, isConstant, frameCount: frames, audioBytes, framePositions: milestones, edges };
 }

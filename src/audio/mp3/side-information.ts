@@ -27,7 +27,7 @@ function bitsAt(bytes: Uint8Array, bit: number, count: number): number {
  * Returns the distance in bytes from the beginning of the frame's data to the frame. The data begins in unused bytes of
  * earlier frames.
  */
-export function mainDataBegin({ header, bytes }: Frame): number {
+export function readMainDataBegin({ header, bytes }: Frame): number {
   return bitsAt(bytes, header.sideOffset * 8, header.version === "1" ? 9 : 8);
 }
 

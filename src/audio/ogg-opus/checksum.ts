@@ -22,7 +22,7 @@ function extend(start: number, bytes: Uint8Array, from: number, to: number): num
 }
 
 /** Computes the checksum of a whole page, as if its checksum field were 0. */
-export function checksumWithout(page: Uint8Array): number {
+export function computeChecksumWithout(page: Uint8Array): number {
   const before = extend(0, page, 0, CHECKSUM_OFFSET);
   const place = extend(before, new Uint8Array(CHECKSUM_BYTES), 0, CHECKSUM_BYTES);
   return extend(place, page, CHECKSUM_OFFSET + CHECKSUM_BYTES, page.byteLength) >>> 0;
@@ -31,5 +31,5 @@ export function checksumWithout(page: Uint8Array): number {
 /** Writes a page's checksum into it. */
 export function writeChecksum(page: Uint8Array): void {
   const view = new DataView(page.buffer, page.byteOffset, page.byteLength);
-  view.setUint32(CHECKSUM_OFFSET, checksumWithout(page), true);
+  view.setUint32(CHECKSUM_OFFSET, computeChecksumWithout(page), true);
 }

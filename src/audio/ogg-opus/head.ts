@@ -1,6 +1,6 @@
 /** Reads and writes the two header packets of Opus in Ogg (RFC 7845, section 5): the format and the comments. */
 import type { JoinedChapter } from "../join-request.ts";
-import { namedTags, type TextTags } from "../text-tags.ts";
+import { buildTextTags, type TextTags } from "../text-tags.ts";
 
 const HEAD_BYTES = 19;
 const VENDOR = "audio-generation-mcp";
@@ -67,7 +67,7 @@ const COMMENT_NAMES = { title: "TITLE", author: "ARTIST", album: "ALBUM", track:
 
 export function writeTags(tags: TextTags, chapters: readonly JoinedChapter[]): Uint8Array {
   const comments = [
-    ...namedTags(tags, COMMENT_NAMES).map(([name, value]) => `${name}=${value}`),
+    ...buildTextTags(tags, COMMENT_NAMES).map(([name, value]) => `${name}=${value}`),
     ...chapters.slice(0, MAX_CHAPTERS).flatMap((chapter, index) => {
       const name = `CHAPTER${`${index}`.padStart(3, "0")}`;
       return [`${name}=${clockTime(chapter.startSeconds)}`, `${name}NAME=${chapter.title}`];

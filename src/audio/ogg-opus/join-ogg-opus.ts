@@ -1,12 +1,12 @@
 /** Joins Opus parts packet by packet into one stream. */
 
 import { BufferedWriter } from "../buffered-writer.ts";
-import { chapterSpans, type JoinedAudio, type JoinRequest, type Span } from "../join-request.ts";
+import { computeChapterSpans, type JoinedAudio, type JoinRequest, type Span } from "../join-request.ts";
 import { assertSameProperties } from "../part-errors.ts";
 import { type PartFile, PartFiles } from "../part-file.ts";
 import { type OpusHead, writeHead, writeTags } from "./head.ts";
 import { PageWriter } from "./page-writer.ts";
-import { type OpusPart, readOggOpus, soundPackets } from "./read-ogg-opus.ts";
+import { type OpusPart, readOggOpus, readSoundPackets } from "./read-ogg-opus.ts";
 
 const RATE_HZ = 48_000;
 /** Length of each silent packet in samples: 20 ms. */
@@ -118,7 +118,7 @@ function joinedHead(parts: readonly OpusPart[], first: OpusPart): OpusHead {
 async function copySound(file: PartFile, placed: PlacedPart, end: number, writer: PageWriter): Promise<void> {
   let packets = 0;
   let position = placed.offset;
-  for await (const page of soundPackets(file)) {
+  for await (const page of readSoundPackets(file)) {
     for (const { bytes, samples } of page.packets) {
       if (position < end) await writer.packet(bytes, samples);
       packets += 1;
@@ -127,7 +127,7 @@ async function copySound(file: PartFile, placed: PlacedPart, end: number, writer
   }
   // Fail if the file changed after the first pass, because the lengths from that pass are already written.
   if (packets !== placed.part.packetCount || position !== placed.offset + placed.part.samples) {
-    throw file.damaged("it changed while it was read");
+    throw file.damagedPartError("it changed while it was read");
   }
 }
 
@@ -149,7 +149,7 @@ export async function joinOggOpus(request: JoinRequest): Promise<JoinedAudio> {
   const soundEnd = samples - (placedParts.at(-1)?.silence.length ?? 0) * SILENCE_SAMPLES - last.trimSamples;
   const end = soundEnd + lastPauseSamples;
   const durationSeconds = (end - head.preSkip) / RATE_HZ;
-  const chapters = chapterSpans(request.chapters, spans, durationSeconds);
+  const chapters = computeChapterSpans(request.chapters, spans, durationSeconds);
 
   const output = new BufferedWriter(request.write, request.signal);
   const writer = new PageWriter(output, first.serial);
@@ -158,7 +158,7 @@ export async function joinOggOpus(request: JoinRequest): Promise<JoinedAudio> {
   for (const packet of before) await writer.packet(packet, SILENCE_SAMPLES);
   await files.each(async (file, index) => {
     const placed = placedParts[index];
-    if (placed === undefined) throw file.damaged("it was not measured before");
+    if (placed === undefined) throw file.damagedPartError("it was not measured before");
     await copySound(file, placed, end, writer);
     for (const packet of placed.silence) await writer.packet(packet, SILENCE_SAMPLES);
   });

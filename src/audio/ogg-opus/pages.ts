@@ -1,6 +1,6 @@
 /** Reads the pages of an Ogg file with one stream (RFC 3533), and reassembles packets that span pages. */
 import type { PartFile } from "../part-file.ts";
-import { checksumWithout } from "./checksum.ts";
+import { computeChecksumWithout } from "./checksum.ts";
 
 export const PAGE_HEADER_BYTES = 27;
 export const MAX_SEGMENTS = 255;
@@ -38,14 +38,15 @@ async function rawPageAt(file: PartFile, offset: number): Promise<RawPage | unde
   if (String.fromCharCode(...head.subarray(0, 4)) !== "OggS") return undefined;
   const segments = head[PAGE_HEADER_BYTES - 1] ?? 0;
   const headerBytes = PAGE_HEADER_BYTES + segments;
-  if (head.byteLength < headerBytes) throw file.damaged("it ends in the middle of a page");
+  if (head.byteLength < headerBytes) throw file.damagedPartError("it ends in the middle of a page");
   const payloadBytes = head.subarray(PAGE_HEADER_BYTES, headerBytes).reduce((sum, value) => sum + value, 0);
   const page = await file.bytesAt(offset, headerBytes + payloadBytes);
-  if (page.byteLength < headerBytes + payloadBytes) throw file.damaged("it ends in the middle of a page");
+  if (page.byteLength < headerBytes + payloadBytes)
+    throw file.damagedPartError("it ends in the middle of a page");
   const view = new DataView(page.buffer, page.byteOffset, page.byteLength);
-  if (page[4] !== 0) throw file.damaged("it is of an unknown version of Ogg");
-  if (checksumWithout(page) !== view.getUint32(22, true))
-    throw file.damaged("the checksum of a page is wrong");
+  if (page[4] !== 0) throw file.damagedPartError("it is of an unknown version of Ogg");
+  if (computeChecksumWithout(page) !== view.getUint32(22, true))
+    throw file.damagedPartError("the checksum of a page is wrong");
   return {
     flags: page[5] ?? 0,
     granule: view.getBigInt64(6, true),
@@ -114,7 +115,7 @@ function findPageDamage(page: RawPage, first: RawPage, index: number, isOpen: bo
  *
  * @throws DamagedPartError if a page is damaged or missing, or if there is another stream
  */
-export async function* pagesOf(file: PartFile): AsyncGenerator<Page> {
+export async function* readPages(file: PartFile): AsyncGenerator<Page> {
   const openPacket = new OpenPacket();
   let first: RawPage | undefined;
   let offset = 0;
@@ -123,15 +124,15 @@ export async function* pagesOf(file: PartFile): AsyncGenerator<Page> {
     const page = await rawPageAt(file, offset);
     // Ignore bytes after the stream that are not a page, because players ignore them too.
     if (page === undefined && hasEnded) return;
-    if (page === undefined) throw file.damaged("something in it is not an Ogg page");
-    if (hasEnded) throw file.damaged("it holds more than one stream");
+    if (page === undefined) throw file.damagedPartError("something in it is not an Ogg page");
+    if (hasEnded) throw file.damagedPartError("it holds more than one stream");
     first ??= page;
     const damage = findPageDamage(page, first, index, openPacket.isOpen);
-    if (damage !== undefined) throw file.damaged(damage);
+    if (damage !== undefined) throw file.damagedPartError(damage);
     hasEnded = (page.flags & ENDS_STREAM) !== 0;
     const granule = page.granule === NO_GRANULE ? undefined : Number(page.granule);
     yield { serial: page.serial, granule, endsStream: hasEnded, packets: splitPackets(page, openPacket) };
     offset += page.sizeBytes;
   }
-  if (openPacket.isOpen) throw file.damaged("its last packet is cut");
+  if (openPacket.isOpen) throw file.damagedPartError("its last packet is cut");
 }

@@ -2,7 +2,7 @@
 import type { PartFile } from "../part-file.ts";
 import { isTags, type OpusHead, readHead } from "./head.ts";
 import { type OpusPacket, readPacket } from "./packet.ts";
-import { MAX_PACKET_BYTES, pagesOf } from "./pages.ts";
+import { MAX_PACKET_BYTES, readPages } from "./pages.ts";
 
 export interface OpusPart {
   readonly head: OpusHead;
@@ -33,32 +33,33 @@ interface AudioPage {
  *
  * @param onHead receives the header's fields, before the first page of sound is yielded
  */
-export async function* soundPackets(
+export async function* readSoundPackets(
   file: PartFile,
   onHead: (head: OpusHead, serial: number) => void = () => {},
 ): AsyncGenerator<AudioPage> {
   let headersRead = 0;
-  for await (const { packets, granule, endsStream, serial } of pagesOf(file)) {
+  for await (const { packets, granule, endsStream, serial } of readPages(file)) {
     if (headersRead === 2) {
       yield { packets: packets.map((bytes) => audioPacket(bytes, file)), granule, endsStream };
       continue;
     }
     // Each header packet has to end its page, so no other packet may be on that page.
-    if (packets.length > 1) throw file.damaged("its headers share a page with other packets");
+    if (packets.length > 1) throw file.damagedPartError("its headers share a page with other packets");
     const [packet] = packets;
     if (packet === undefined) continue;
     headersRead += 1;
-    if (headersRead === 2 && !isTags(packet)) throw file.damaged("its second packet holds no comments");
+    if (headersRead === 2 && !isTags(packet))
+      throw file.damagedPartError("its second packet holds no comments");
     if (headersRead === 2) continue;
     const head = readHead(packet);
-    if (typeof head === "string") throw file.damaged(head);
+    if (typeof head === "string") throw file.damagedPartError(head);
     onHead(head, serial);
   }
 }
 
 function audioPacket(bytes: Uint8Array, file: PartFile): AudioPacket {
   const packet = bytes.byteLength > MAX_PACKET_BYTES ? undefined : readPacket(bytes);
-  if (packet === undefined) throw file.damaged("a packet in it is not Opus");
+  if (packet === undefined) throw file.damagedPartError("a packet in it is not Opus");
   return { ...packet, bytes };
 }
 
@@ -103,12 +104,12 @@ export async function readOggOpus(file: PartFile): Promise<OpusPart> {
   let packets = 0;
   let hasStereoPackets = false;
   const positions = new Positions();
-  const sound = soundPackets(file, (head, serial) => {
+  const sound = readSoundPackets(file, (head, serial) => {
     opened = { head, serial };
   });
   for await (const page of sound) {
     const damage = positions.pass(page);
-    if (damage !== undefined) throw file.damaged(damage);
+    if (damage !== undefined) throw file.damagedPartError(damage);
     packets += page.packets.length;
     first ??= page.packets[0];
     last = page.packets.at(-1) ?? last;
@@ -116,7 +117,7 @@ export async function readOggOpus(file: PartFile): Promise<OpusPart> {
   }
   const { samples, trimSamples } = positions;
   if (opened === undefined || first === undefined || samples <= opened.head.preSkip + trimSamples) {
-    throw file.damaged("it holds no sound");
+    throw file.damagedPartError("it holds no sound");
   }
   return {
     ...opened,

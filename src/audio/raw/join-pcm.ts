@@ -13,7 +13,7 @@ const MAX_CHANNELS = 2;
  * @param sizeBytes size of the whole part
  * @returns 1 or 2, or undefined if neither matches the part's duration and sample rate
  */
-export function pcmChannels(
+export function countPcmChannels(
   sizeBytes: number,
   part: Pick<JoinPart, "durationSeconds" | "sampleRateHz">,
 ): number | undefined {
@@ -25,10 +25,10 @@ export function pcmChannels(
 }
 
 function measure(file: PartFile, part: JoinPart): { channels: number; sizeBytes: number } {
-  if (file.sizeBytes < SAMPLE_BYTES) throw file.damaged("it holds no sound");
-  const channels = pcmChannels(file.sizeBytes, part);
+  if (file.sizeBytes < SAMPLE_BYTES) throw file.damagedPartError("it holds no sound");
+  const channels = countPcmChannels(file.sizeBytes, part);
   if (channels === undefined) {
-    throw file.damaged(
+    throw file.damagedPartError(
       `its ${file.sizeBytes} bytes are not a 16-bit sound of ${part.durationSeconds} s at ${part.sampleRateHz} Hz`,
     );
   }
@@ -44,7 +44,7 @@ export async function joinPcm(request: JoinRequest): Promise<JoinedAudio> {
   );
   const measured = await files.each(async (file, index) => {
     const part = parts[index];
-    if (part === undefined) throw file.damaged("nothing is known of it");
+    if (part === undefined) throw file.damagedPartError("nothing is known of it");
     return { ...measure(file, part), sampleRateHz: part.sampleRateHz };
   });
   assertSameProperties(

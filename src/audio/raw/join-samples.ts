@@ -1,7 +1,7 @@
 /** Joins uncompressed samples with silence between them. wav and pcm differ only in header and trailer. */
 
 import { BufferedWriter } from "../buffered-writer.ts";
-import { chapterSpans, type JoinedAudio, type JoinRequest } from "../join-request.ts";
+import { computeChapterSpans, type JoinedAudio, type JoinRequest } from "../join-request.ts";
 import { type PartFile, type PartFiles, WINDOW_BYTES } from "../part-file.ts";
 
 /** The position of a part's samples in its file. */
@@ -27,7 +27,7 @@ async function copyRun(file: PartFile, run: SampleSpan, output: BufferedWriter):
       run.offset + writtenBytes,
       Math.min(WINDOW_BYTES, run.sizeBytes - writtenBytes),
     );
-    if (bytes.byteLength === 0) throw file.damaged("it became shorter while it was read");
+    if (bytes.byteLength === 0) throw file.damagedPartError("it became shorter while it was read");
     await output.put(bytes);
     writtenBytes += bytes.byteLength;
   }
@@ -60,7 +60,7 @@ export async function joinSamples(
   await output.fill(layout.silence, framesBefore * frameBytes);
   await files.each(async (file, part) => {
     const [run, place] = [runs[part], placed[part]];
-    if (run === undefined || place === undefined) throw file.damaged("it was not measured before");
+    if (run === undefined || place === undefined) throw file.damagedPartError("it was not measured before");
     await copyRun(file, run, output);
     await output.fill(layout.silence, place.pauseBytes);
   });
@@ -68,6 +68,6 @@ export async function joinSamples(
   await output.flush();
   const spans = placed.map(({ span }) => span);
   const durationSeconds = frames / sampleRateHz;
-  const chapters = chapterSpans(request.chapters, spans, durationSeconds);
+  const chapters = computeChapterSpans(request.chapters, spans, durationSeconds);
   return { durationSeconds, sizeBytes: output.sizeBytes, parts: spans, chapters };
 }

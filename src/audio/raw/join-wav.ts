@@ -3,8 +3,8 @@ import type { JoinedAudio, JoinRequest } from "../join-request.ts";
 import { assertSameProperties } from "../part-errors.ts";
 import { PartFiles } from "../part-file.ts";
 import { joinSamples } from "./join-samples.ts";
-import { frameBytesOf, readWav, WAVE_FLOAT, type WavFormat } from "./read-wav.ts";
-import { silenceOf, wavHeaderAndTrailer } from "./wav-header.ts";
+import { computeFrameBytes, readWav, WAVE_FLOAT, type WavFormat } from "./read-wav.ts";
+import { buildWavHeaderAndTrailer, silenceOf } from "./wav-header.ts";
 
 /**
  * Usual loudspeaker masks: front centre for one channel, front left and right for two. A file without a mask uses the
@@ -43,8 +43,8 @@ export async function joinWav(request: JoinRequest): Promise<JoinedAudio> {
   const { format } = first;
   return joinSamples(request, files, runs, {
     sampleRateHz: format.sampleRateHz,
-    frameBytes: frameBytesOf(format),
+    frameBytes: computeFrameBytes(format),
     silence: silenceOf(format),
-    around: (dataBytes) => wavHeaderAndTrailer(format, dataBytes, request),
+    around: (dataBytes) => buildWavHeaderAndTrailer(format, dataBytes, request),
   });
 }

@@ -61,7 +61,7 @@ async function chunkAt(file: PartFile, offset: number): Promise<Chunk | undefine
 const afterChunk = ({ offset, sizeBytes }: Chunk): number => offset + sizeBytes + (sizeBytes % 2);
 
 function readFormat(bytes: Uint8Array, file: PartFile): WavFormat {
-  if (bytes.byteLength < PLAIN_FORMAT_BYTES) throw file.damaged("its format chunk is too short");
+  if (bytes.byteLength < PLAIN_FORMAT_BYTES) throw file.damagedPartError("its format chunk is too short");
   const view = asView(bytes);
   const tag = view.getUint16(0, true);
   const bitsPerSample = view.getUint16(14, true);
@@ -79,7 +79,7 @@ function readFormat(bytes: Uint8Array, file: PartFile): WavFormat {
     channelMask: isExtensible ? view.getUint32(20, true) : 0,
   };
   const damage = findFormatDamage(format, view.getUint16(12, true));
-  if (damage !== undefined) throw file.damaged(damage);
+  if (damage !== undefined) throw file.damagedPartError(damage);
   return format;
 }
 
@@ -91,12 +91,12 @@ function findFormatDamage(format: WavFormat, blockBytes: number): string | undef
   }
   if (channels < 1 || channels > MAX_CHANNELS) return `it says that it has ${channels} channels`;
   if (sampleRateHz === 0) return "it says that its sample rate is 0";
-  if (blockBytes !== frameBytesOf(format)) return "its block size contradicts its channels and bits";
+  if (blockBytes !== computeFrameBytes(format)) return "its block size contradicts its channels and bits";
   return undefined;
 }
 
 /** Returns the length of a frame, which has one sample of every channel. */
-export const frameBytesOf = ({ channels, bitsPerSample }: WavFormat): number =>
+export const computeFrameBytes = ({ channels, bitsPerSample }: WavFormat): number =>
   (channels * bitsPerSample) / 8;
 
 /** Reads the length of the samples from the `ds64` chunk of RF64; returns undefined if the chunk states no length. */
@@ -140,27 +140,27 @@ export async function readWav(file: PartFile): Promise<WavPart> {
   const header = await file.bytesAt(0, RIFF_HEADER_BYTES);
   const form = asText(header.subarray(0, 4));
   if ((form !== "RIFF" && form !== "RF64") || asText(header.subarray(8, 12)) !== "WAVE") {
-    throw file.damaged("it does not begin like a wav file");
+    throw file.damagedPartError("it does not begin like a wav file");
   }
   let format: WavFormat | undefined;
   let longSize: number | undefined;
   let at = RIFF_HEADER_BYTES;
   for (let count = 0; count < MAX_CHUNKS; count += 1) {
     const chunk = await chunkAt(file, at);
-    if (chunk === undefined) throw file.damaged("it has no samples");
+    if (chunk === undefined) throw file.damagedPartError("it has no samples");
     if (chunk.id === "ds64" && form === "RF64") longSize = await longDataSize(file, chunk);
     if (chunk.id === "fmt ") {
       const length = Math.min(chunk.sizeBytes, EXTENSIBLE_FORMAT_BYTES);
       format = readFormat(await file.bytesAt(chunk.offset, length), file);
     }
     if (chunk.id === "data") {
-      if (format === undefined) throw file.damaged("it does not say what its samples are");
+      if (format === undefined) throw file.damagedPartError("it does not say what its samples are");
       const available = await dataBytes(file, chunk, longSize);
-      const bytes = available - (available % frameBytesOf(format));
-      if (bytes === 0) throw file.damaged("it holds no sound");
+      const bytes = available - (available % computeFrameBytes(format));
+      if (bytes === 0) throw file.damagedPartError("it holds no sound");
       return { format, offset: chunk.offset, sizeBytes: bytes };
     }
     at = afterChunk(chunk);
   }
-  throw file.damaged("it has more chunks than any wav file");
+  throw file.damagedPartError("it has more chunks than any wav file");
 }

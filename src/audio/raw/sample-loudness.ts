@@ -1,7 +1,7 @@
 /** Measures the loudness of uncompressed samples. */
 import { type Loudness, SILENT_DB } from "../loudness.ts";
 import { type PartFile, WINDOW_BYTES } from "../part-file.ts";
-import { pcmChannels } from "./join-pcm.ts";
+import { countPcmChannels } from "./join-pcm.ts";
 import { readWav, WAVE_FLOAT, type WavFormat } from "./read-wav.ts";
 
 const STEP_SECONDS = 0.02;
@@ -70,17 +70,17 @@ async function measureLoudness(file: PartFile, { offset, sizeBytes, format }: Sa
 }
 
 /** Measures the mean level of each 20 ms of a wav file. */
-export async function wavLoudness(file: PartFile): Promise<Loudness> {
+export async function measureWavLoudness(file: PartFile): Promise<Loudness> {
   return measureLoudness(file, await readWav(file));
 }
 
 /** Measures the mean level of each 20 ms of a pcm file with 16-bit samples. */
-export async function pcmLoudness(
+export async function measurePcmLoudness(
   file: PartFile,
   part: { readonly durationSeconds: number; readonly sampleRateHz: number },
 ): Promise<Loudness> {
-  const channels = pcmChannels(file.sizeBytes, part);
-  if (channels === undefined) throw file.damaged("its length does not go with its duration");
+  const channels = countPcmChannels(file.sizeBytes, part);
+  if (channels === undefined) throw file.damagedPartError("its length does not go with its duration");
   const format = { encoding: 1, bitsPerSample: 16, channels, sampleRateHz: part.sampleRateHz };
   return measureLoudness(file, { offset: 0, sizeBytes: file.sizeBytes, format });
 }

@@ -1,6 +1,6 @@
 /** Writes the header and trailer of a wav file: RIFF, or RF64 (EBU Tech 3306) if its length exceeds 32 bits. */
-import { namedTags, type TextTags } from "../text-tags.ts";
-import { frameBytesOf, WAVE_PCM, type WavFormat } from "./read-wav.ts";
+import { buildTextTags, type TextTags } from "../text-tags.ts";
+import { computeFrameBytes, WAVE_PCM, type WavFormat } from "./read-wav.ts";
 
 const MAX_SIZE = 0xffffffff;
 const PLAIN_FORMAT_BYTES = 16;
@@ -27,8 +27,8 @@ function formatPayload(format: WavFormat): Uint8Array {
   view.setUint16(0, isPlain ? encoding : WAVE_EXTENSIBLE, true);
   view.setUint16(2, channels, true);
   view.setUint32(4, sampleRateHz, true);
-  view.setUint32(8, sampleRateHz * frameBytesOf(format), true);
-  view.setUint16(12, frameBytesOf(format), true);
+  view.setUint32(8, sampleRateHz * computeFrameBytes(format), true);
+  view.setUint16(12, computeFrameBytes(format), true);
   view.setUint16(14, bitsPerSample, true);
   if (isPlain) return payload;
   view.setUint16(16, EXTENSION_BYTES, true);
@@ -59,7 +59,7 @@ const INFO_IDS = { title: "INAM", author: "IART", album: "IPRD", track: "ITRK" }
 
 /** Builds the chunk of tags. It follows the samples, because some programs expect samples at byte 44. */
 function infoChunk(tags: TextTags): Uint8Array {
-  const entries = namedTags(tags, INFO_IDS).flatMap(([id, text]) => {
+  const entries = buildTextTags(tags, INFO_IDS).flatMap(([id, text]) => {
     const bytes = new TextEncoder().encode(`${text}\0`);
     return [chunk(id, bytes), new Uint8Array(bytes.byteLength % 2)];
   });
@@ -69,7 +69,7 @@ function infoChunk(tags: TextTags): Uint8Array {
 }
 
 /** Builds the header and trailer around `dataBytes` bytes of samples. */
-export function wavHeaderAndTrailer(
+export function buildWavHeaderAndTrailer(
   format: WavFormat,
   dataBytes: number,
   tags: TextTags = {},
@@ -85,7 +85,7 @@ export function wavHeaderAndTrailer(
     return { before: Buffer.concat(parts), after };
   }
   const ds64Bytes = CHUNK_HEADER_BYTES + DS64_BYTES;
-  const sizes = longSizes(riffBytes + ds64Bytes, dataBytes, dataBytes / frameBytesOf(format));
+  const sizes = longSizes(riffBytes + ds64Bytes, dataBytes, dataBytes / computeFrameBytes(format));
   const data = chunk("data", new Uint8Array(0), MAX_SIZE);
   return { before: Buffer.concat([chunk("RF64", wave, MAX_SIZE), sizes, formatChunk, data]), after };
 }

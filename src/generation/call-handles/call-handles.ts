@@ -29,7 +29,7 @@ import {
   callHandleStatus,
   type WorkingStatus,
 } from "./call-handle-status.ts";
-import { viewOfFinished } from "./finished-view.ts";
+import { buildFinishedView } from "./finished-view.ts";
 
 const CANCELLED = "Cancelled before anything was sent: nothing was charged. The same call begins a new task.";
 
@@ -107,7 +107,7 @@ export class CallHandles implements CallHandleOperations<TaskView> {
     if (running !== undefined) return this.#working(opened);
     // Report `working` even after a failed attempt, because the job of this process may be about to repeat the request
     // free of charge.
-    const isDrivenHere = this.#jobs.running(record.recordId) !== undefined;
+    const isDrivenHere = this.#jobs.findRunning(record.recordId) !== undefined;
     if (isDrivenHere) return hasFailedAttempt(opened) ? this.#working(opened) : this.#resume(opened);
     // The process that holds the record's lease works for the call handle. If no process holds the lease, this process
     // resumes the work.
@@ -154,7 +154,7 @@ export class CallHandles implements CallHandleOperations<TaskView> {
       )
       .finally(async () => {
         if (this.#running.get(handleId)?.run === run) this.#running.delete(handleId);
-        const isUndriven = !this.#isClosed && this.#jobs.running(targetId) === undefined;
+        const isUndriven = !this.#isClosed && this.#jobs.findRunning(targetId) === undefined;
         if (isUndriven) await ledger.store.releaseLease(targetId);
       })
       .catch((cause: unknown) => log.warn("the end of a task could not be written yet", cause));
@@ -189,7 +189,7 @@ export class CallHandles implements CallHandleOperations<TaskView> {
     const end = requestEndSchema.parse(stored);
     switch (end.kind) {
       case "done": {
-        const view = await viewOfFinished(this.#deps, this.#jobs, record, handle.saveOptions);
+        const view = await buildFinishedView(this.#deps, this.#jobs, record, handle.saveOptions);
         return callHandleStatus(handle, { kind: "done", view });
       }
       case "cancelled":
@@ -201,7 +201,7 @@ export class CallHandles implements CallHandleOperations<TaskView> {
 
   /** Describes a running call handle by the sentence that a waiting call shows as progress. */
   #working({ handle, record }: CallHandleWithRecord): WorkingStatus {
-    const job = this.#jobs.running(record.recordId);
+    const job = this.#jobs.findRunning(record.recordId);
     const kind = this.#running.has(handle.handleId) ? "starting" : "following";
     const message = describePhase(job?.phase ?? { kind }, job?.record ?? record, this.#deps.clock);
     const { sentAtMs, acceptedAtMs, polledAtMs, finishedAtMs } = record;

@@ -1,7 +1,7 @@
 /** Builds the view of a finished call handle. Fetches the audio first if another machine saved it. */
 import { dirname } from "node:path";
 import { Deadline } from "../../deadline.ts";
-import { partsPath } from "../../files/output-folder.ts";
+import { buildPartsPath } from "../../files/output-folder.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { CallHandle } from "../../ledger/rules/call-handle.ts";
 import type { GenerationDeps } from "../deps.ts";
@@ -9,7 +9,7 @@ import { findSaved } from "../find-saved.ts";
 import type { Jobs } from "../job/jobs.ts";
 import { waitForJob } from "../job/wait-for-job.ts";
 import { buildTaskView, type TaskView } from "../task-view.ts";
-import { viewOfSaved } from "../use-cases/saved-view.ts";
+import { buildSavedView } from "../use-cases/saved-view.ts";
 
 /**
  * Maximum wait for a copy of audio that another machine saved. The copy usually arrives within this time. If it does
@@ -23,7 +23,7 @@ const FETCH_WITHIN_MS = 5000;
  *
  * @returns the view, without audio if this machine has no copy
  */
-export async function viewOfFinished(
+export async function buildFinishedView(
   deps: GenerationDeps,
   jobs: Jobs,
   record: TaskRecord,
@@ -31,9 +31,10 @@ export async function viewOfFinished(
 ): Promise<TaskView> {
   const { fileName, replayed } = saveOptions;
   const file = await findSaved(deps, record, fileName);
-  if (file?.matchesFormat === true) return await viewOfSaved(deps, record, { replayed, file }, saveOptions);
+  if (file?.matchesFormat === true)
+    return await buildSavedView(deps, record, { replayed, file }, saveOptions);
   const { root } = deps.folder;
-  const wasHere = record.files.some(({ path }) => [root, partsPath(root)].includes(dirname(path)));
+  const wasHere = record.files.some(({ path }) => [root, buildPartsPath(root)].includes(dirname(path)));
   if (wasHere) return buildTaskView(record, { replayed });
   const { job } = jobs.start(record, "finish");
   const deadline = new Deadline(deps.clock, FETCH_WITHIN_MS);
@@ -41,5 +42,5 @@ export async function viewOfFinished(
   const call = { signal, waitMs: FETCH_WITHIN_MS, onProgress: () => undefined, deadline };
   const end = await waitForJob(job, call);
   if (end?.kind !== "saved") return buildTaskView(record, { replayed });
-  return await viewOfSaved(deps, end.record, { replayed, file: end.file }, saveOptions);
+  return await buildSavedView(deps, end.record, { replayed, file: end.file }, saveOptions);
 }

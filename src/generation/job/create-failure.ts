@@ -6,7 +6,7 @@ import type { SlotRelease } from "../../ledger/rules/api-key-state.ts";
 import type { CreateOutcome } from "../../limits/create-queue.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { requestHandleOf } from "../request-handle.ts";
-import { creditHolders, waitForCredits } from "./credit-holders.ts";
+import { findCreditHolders, waitForCredits } from "./credit-holders.ts";
 import type { Job } from "./job.ts";
 
 export type AdmittedCreate = Extract<CreateOutcome, { kind: "admitted" }>;
@@ -49,7 +49,7 @@ export async function handleCreateFailure(
 ): Promise<AudioError | null> {
   const { limits, ledger, clock, timing, random, log } = deps;
   const errorWithKey = error.withIds({ idempotencyKey: record.idempotencyKey ?? undefined });
-  const holders = error.code === "insufficient_credits" ? await creditHolders(record, deps) : null;
+  const holders = error.code === "insufficient_credits" ? await findCreditHolders(record, deps) : null;
   const decision =
     holders === null ? decideCreate(errorWithKey, tries, random) : ({ kind: "credits" } as const);
   const isUnknown = mayHaveCreatedTask(error);

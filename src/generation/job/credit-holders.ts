@@ -3,7 +3,7 @@
  */
 import { IN_FLIGHT_TASKS } from "../../contract/service-limits.ts";
 import { Deadline } from "../../deadline.ts";
-import { inFlightStateOf, RECORD_STATUSES, type TaskRecord } from "../../ledger/record.ts";
+import { deriveInFlightState, RECORD_STATUSES, type TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 
 /**
@@ -19,7 +19,7 @@ const MAX_PER_STATUS = IN_FLIGHT_TASKS + 1;
  *   request has ended since the create was sent and may have freed credits. `null`: waiting is pointless, because no
  *   other request holds credits
  */
-export async function creditHolders(refused: TaskRecord, deps: GenerationDeps): Promise<string[] | null> {
+export async function findCreditHolders(refused: TaskRecord, deps: GenerationDeps): Promise<string[] | null> {
   const otherRecords = await otherRequests(refused, deps);
   const reservingRequests = otherRecords.filter((other) => isHolding(other, deps));
   const sentAtMs = refused.sentAtMs ?? Number.POSITIVE_INFINITY;
@@ -50,7 +50,7 @@ export async function waitForCredits(
  * because its result may never be known.
  */
 function isHolding(record: TaskRecord, { clock, ledger }: GenerationDeps): boolean {
-  const state = inFlightStateOf(record);
+  const state = deriveInFlightState(record);
   if (state !== "sent") return state === "accepted";
   return clock.wallMs() - (record.sentAtMs ?? 0) < ledger.leaseTtlMs;
 }

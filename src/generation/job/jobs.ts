@@ -11,7 +11,7 @@ import { taskFailedError } from "../task-failed-error.ts";
 import { acquireOrFollow } from "./acquire-or-follow.ts";
 import { createTask } from "./create-task.ts";
 import { Job, type JobOutcome, type JobPurpose, NotWantedError } from "./job.ts";
-import { type FailureOrigin, nextAction } from "./next-action.ts";
+import { decideNextAction, type FailureOrigin } from "./next-action.ts";
 import { applyEventWithRetry } from "./persist.ts";
 import { saveTask } from "./save-task.ts";
 import { watchTask } from "./watch-task.ts";
@@ -56,11 +56,11 @@ export class Jobs {
    * Sets the listener that is called while tasks in flight delay a create. The listener resumes these tasks, because
    * the processes that watched them may have died.
    */
-  onInFlightFull(listener: () => void): void {
+  notifyInFlightFull(listener: () => void): void {
     this.#onInFlightFull = listener;
   }
 
-  running(recordId: string): Job | undefined {
+  findRunning(recordId: string): Job | undefined {
     return this.#running.get(recordId)?.job;
   }
 
@@ -151,7 +151,7 @@ export class Jobs {
     let replayedFailures = 0;
     for (;;) {
       const { purpose, mayRetryFailedAttempt, newTasks } = job;
-      const action = nextAction(job.record, {
+      const action = decideNextAction(job.record, {
         mayCreate: purpose === "create" && (failure !== "meanwhile" || (await this.#isRepeatWanted(job))),
         isOfNarration: job.narrationId !== null,
         mayRetryFailedAttempt,

@@ -55,7 +55,7 @@ const MAX_NEW_TASKS = 2;
  */
 const MAX_REPLAYED_FAILURES = 2;
 
-export function nextAction(record: TaskRecord, facts: JobFacts): JobAction {
+export function decideNextAction(record: TaskRecord, facts: JobFacts): JobAction {
   switch (record.status) {
     case "waiting":
     case "unresolved":

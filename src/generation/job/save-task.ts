@@ -11,8 +11,8 @@ import type { ChangeOptions } from "../../ledger/ledger.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../find-saved.ts";
 import { isNameFreeOfOtherRecords } from "../name-owner.ts";
-import { storedFormat } from "../stored-input.ts";
-import { wantedName } from "../wanted-name.ts";
+import { parseStoredFormat } from "../stored-input.ts";
+import { chooseWantedName } from "../wanted-name.ts";
 import type { Job } from "./job.ts";
 import { MISSES_UNTIL_GONE, markGone } from "./missing-task.ts";
 import { applyEventWithRetry } from "./persist.ts";
@@ -47,7 +47,7 @@ export async function saveTask(job: Job, deps: GenerationDeps): Promise<SavedFil
   let lastError: AudioError | null = null;
   for (let failures = 1; ; failures += 1) {
     try {
-      job.setPhase({ kind: "saving", lastError: lastError });
+      job.setPhase({ kind: "saving", lastError });
       // Bytes that are not audio may come from a proxy, and the next try may get the audio. So save such bytes only
       // from the second try on.
       return await saveOnce(job, deps, failures > 1 || existing !== null);
@@ -98,11 +98,11 @@ async function downloadAndPublish(
   return saveAudio({
     whenPublished,
     folder: record.isListed ? deps.folder : deps.partsFolder,
-    fileName: wantedName(record, record.fileName),
+    fileName: chooseWantedName(record, record.fileName),
     mayBeNamed: (name) => isNameFreeOfOtherRecords(deps, record, name),
     replacedFile: record.replacedFile,
     keepsOtherFormat,
-    format: storedFormat(record).format,
+    format: parseStoredFormat(record).format,
     clock: deps.clock,
     writeAudio: (sink) =>
       downloadInto(sink, (fromByte, signal) => openContent(job, deps, taskId, fromByte, signal), {
@@ -129,7 +129,7 @@ async function openContent(
   const recovery = new Deadline(clock, timing.stageTimeoutMs);
   for (;;) {
     try {
-      return await limits.reads.run(signal, () => service.content(taskId, fromByte, signal), {
+      return await limits.reads.run(signal, () => service.openContent(taskId, fromByte, signal), {
         onWaiting: (reason, waitMs) =>
           job.setPhase({ kind: "held", reason: `reads_${reason}`, untilMs: clock.steadyMs() + waitMs }),
       });

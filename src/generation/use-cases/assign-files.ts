@@ -21,7 +21,7 @@ export function createFileOwnerFilter(records: readonly TaskRecord[]): (record: 
 }
 
 /** Finds the newest file that exists with its recorded size. The content is verified when the file is read. */
-export async function newestExisting(files: readonly SavedFile[], root: string): Promise<string | null> {
+export async function findNewestExisting(files: readonly SavedFile[], root: string): Promise<string | null> {
   for (const { path, sizeBytes } of [...files].reverse()) {
     const stats = await lstat(path).catch(() => null);
     if (stats?.isFile() === true && stats.size === sizeBytes && (await isInside(path, root))) return path;

@@ -1,9 +1,9 @@
 /** Resolves file names given by callers: free names, conflicts, replacement, and additional names for saved audio. */
 import { basename, dirname, join } from "node:path";
-import { firstCodePoints } from "../../contract/unicode.ts";
-import { isNumbered, numberedName, wrongFormatName } from "../../files/file-name.ts";
+import { takeFirstCodePoints } from "../../contract/unicode.ts";
+import { buildNumberedName, buildWrongFormatName, isNumbered } from "../../files/file-name.ts";
 import { LAST_NUMBER } from "../../files/next-name.ts";
-import { partsPath } from "../../files/output-folder.ts";
+import { buildPartsPath } from "../../files/output-folder.ts";
 import { planReplacement } from "../../files/plan-replacement.ts";
 import { precheckFileName } from "../../files/precheck-file-name.ts";
 import { copyToName } from "../../files/saved-copies.ts";
@@ -11,15 +11,20 @@ import type { ReplacedFile, SavedFile } from "../../files/saved-file.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { SaveOptions } from "../../ledger/rules/call-handle.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { findNameOwner, isNameFreeOfOtherRecords, type NameOwner, narrationWithFile } from "../name-owner.ts";
-import { storedInput } from "../stored-input.ts";
-import { wantedName } from "../wanted-name.ts";
+import {
+  findNameOwner,
+  findNarrationWithFile,
+  isNameFreeOfOtherRecords,
+  type NameOwner,
+} from "../name-owner.ts";
+import { parseStoredInput } from "../stored-input.ts";
+import { chooseWantedName } from "../wanted-name.ts";
 
 type NameDeps = Pick<GenerationDeps, "folder" | "ledger" | "clock">;
 
 /** Whether a file is in the folder of narration parts, where a person does not look. */
 const isPartFile = ({ path }: SavedFile, { folder }: NameDeps): boolean =>
-  dirname(path) === partsPath(folder.root);
+  dirname(path) === buildPartsPath(folder.root);
 
 const EXCERPT_CODE_POINTS = 40;
 
@@ -38,8 +43,8 @@ export async function chooseName(
   const keepsName = record.taskId !== null && record.status !== "failed";
   if (keepsName) return { fileName: record.fileName, replacedFile: record.replacedFile };
   if (fileName === null) return { fileName: record.fileName, replacedFile: null };
-  const name = wantedName(record, fileName);
-  await precheckFileName(deps.folder, numberedName(name, LAST_NUMBER));
+  const name = chooseWantedName(record, fileName);
+  await precheckFileName(deps.folder, buildNumberedName(name, LAST_NUMBER));
   const owner = mayReplace ? await findNameOwner(deps, name) : null;
   return {
     fileName,
@@ -48,7 +53,7 @@ export async function chooseName(
 }
 
 /** Explains the number that was added to the requested name; `null` if none was added. */
-export async function numberNote(
+export async function explainAddedNumber(
   deps: NameDeps,
   record: TaskRecord,
   file: SavedFile,
@@ -56,14 +61,14 @@ export async function numberNote(
 ): Promise<string | null> {
   const requestedName = fileName ?? record.fileName;
   if (requestedName === null) return null;
-  const name = wantedName(record, requestedName);
-  const base = file.matchesFormat ? name : wrongFormatName(name);
+  const name = chooseWantedName(record, requestedName);
+  const base = file.matchesFormat ? name : buildWrongFormatName(name);
   if (!isNumbered(basename(file.path), base)) return null;
   if ((await precheckFileName(deps.folder, base)) === "free") {
     return `The name ${base} was taken, so a number was added.`;
   }
   const owner = await findNameOwner(deps, base);
-  const narrationId = owner === null ? await narrationWithFile(deps, base) : null;
+  const narrationId = owner === null ? await findNarrationWithFile(deps, base) : null;
   const whose =
     narrationId === null
       ? owner === null
@@ -76,8 +81,8 @@ export async function numberNote(
 const UNKNOWN_FILE = "a file that the ledger does not know, or that was changed since it was saved";
 
 function describeAudio({ record }: NameOwner): string {
-  const prompt = storedInput(record)?.prompt ?? "";
-  const excerpt = firstCodePoints(prompt, EXCERPT_CODE_POINTS);
+  const prompt = parseStoredInput(record)?.prompt ?? "";
+  const excerpt = takeFirstCodePoints(prompt, EXCERPT_CODE_POINTS);
   const text = JSON.stringify(excerpt === prompt ? prompt : `${excerpt}…`);
   return `the audio of task ${record.taskId ?? "?"}, take ${record.take ?? 1}, of the text ${text}`;
 }
@@ -100,7 +105,7 @@ export async function saveUnderName(
   { fileName, mayReplace }: SaveOptions,
 ): Promise<SavedFile> {
   if (fileName === null && !isPartFile(file, deps)) return file;
-  const name = wantedName(record, fileName);
+  const name = chooseWantedName(record, fileName);
   const replaces = mayReplace ? await findReplaced(deps, record, file, name) : null;
   if (replaces !== null)
     await deps.ledger.apply(record, { kind: "replacementPlanned", replacedFile: replaces });

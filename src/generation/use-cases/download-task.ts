@@ -5,10 +5,10 @@
 import { isRunningStatus } from "../../contract/audio-task.ts";
 import { type Deadline, withTimeout } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
-import { checkFileName, numberedName } from "../../files/file-name.ts";
+import { buildNumberedName, checkFileName } from "../../files/file-name.ts";
 import { LAST_NUMBER } from "../../files/next-name.ts";
 import { precheckFileName } from "../../files/precheck-file-name.ts";
-import { externalWorkId } from "../../ledger/identity.ts";
+import { deriveExternalWorkId } from "../../ledger/identity.ts";
 import { applyEvent } from "../../ledger/lifecycle.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import { fromStoredError } from "../../ledger/stored-error.ts";
@@ -21,12 +21,12 @@ import { waitForJob } from "../job/wait-for-job.ts";
 import { requestHandleOf } from "../request-handle.ts";
 import { taskFailedError } from "../task-failed-error.ts";
 import type { TaskView } from "../task-view.ts";
-import { wantedName } from "../wanted-name.ts";
+import { chooseWantedName } from "../wanted-name.ts";
 import { saveUnderName } from "./chosen-names.ts";
-import { checkTaskId, emptyRecord, findRecordOfTask } from "./find-record.ts";
+import { buildEmptyRecord, checkTaskId, findRecordOfTask } from "./find-record.ts";
 import { callTimedOutError } from "./generate.ts";
 import { runFinishJob } from "./query-task.ts";
-import { viewOfSaved } from "./saved-view.ts";
+import { buildSavedView } from "./saved-view.ts";
 
 export interface DownloadRequest {
   readonly taskId: string;
@@ -61,7 +61,7 @@ export async function downloadTask(
   const savedFile = foundRecord.status === "succeeded" ? await findSaved(deps, foundRecord, fileName) : null;
   if (savedFile?.matchesFormat === true) {
     const file = await saveUnderName(deps, foundRecord, savedFile, { fileName, mayReplace: false });
-    return await viewOfSaved(deps, foundRecord, { replayed: true, file }, { fileName, mayReplace: false });
+    return await buildSavedView(deps, foundRecord, { replayed: true, file }, { fileName, mayReplace: false });
   }
   const record =
     foundRecord.taskId === null
@@ -84,7 +84,7 @@ function notReadyError(record: Pick<TaskRecord, "taskId" | "status" | "recordId"
 /** Sends a request again if its send got no response. A request that was never sent needs a generate_audio call. */
 async function resendUnresolved(jobs: Jobs, record: TaskRecord, call: CallWithDeadline): Promise<TaskRecord> {
   if (record.status !== "unresolved") {
-    if (jobs.running(record.recordId) !== undefined) throw notReadyError(record);
+    if (jobs.findRunning(record.recordId) !== undefined) throw notReadyError(record);
     if (record.refusal !== null) throw fromStoredError(record.refusal.error);
     throw new AudioError("not_ready", "This request has not been accepted yet, so there is no audio of it.", {
       taskId: requestHandleOf(record),
@@ -125,8 +125,8 @@ async function draftExternalTaskRecord(
   deadline: Deadline,
 ): Promise<TaskRecord> {
   const task = await queryService(deps, taskId, signal, { deadline });
-  const empty = emptyRecord(deps, {
-    workId: externalWorkId(deps.ledger.identity.origin, taskId),
+  const empty = buildEmptyRecord(deps, {
+    workId: deriveExternalWorkId(deps.ledger.identity.origin, taskId),
     input: null,
     originalPrompt: null,
     take: null,
@@ -146,8 +146,8 @@ async function setFileName(
   record: TaskRecord,
   fileName: string | null,
 ): Promise<TaskRecord> {
-  if (fileName === null || jobs.running(record.recordId) !== undefined) return record;
-  await precheckFileName(deps.folder, numberedName(wantedName(record, fileName), LAST_NUMBER));
+  if (fileName === null || jobs.findRunning(record.recordId) !== undefined) return record;
+  await precheckFileName(deps.folder, buildNumberedName(chooseWantedName(record, fileName), LAST_NUMBER));
   if (record.revision === 0) return { ...record, fileName };
   return (await deps.ledger.apply(record, { kind: "fileNamed", fileName, replacedFile: null })) ?? record;
 }
@@ -163,7 +163,12 @@ async function downloadAudio(
   switch (end?.kind) {
     case "saved": {
       const file = await saveUnderName(deps, end.record, end.file, { fileName, mayReplace: false });
-      return await viewOfSaved(deps, end.record, { replayed: true, file }, { fileName, mayReplace: false });
+      return await buildSavedView(
+        deps,
+        end.record,
+        { replayed: true, file },
+        { fileName, mayReplace: false },
+      );
     }
     case "error":
       throw end.error;

@@ -5,7 +5,7 @@ import { AudioError } from "../../errors.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import { deriveIdempotencyKey, deriveRecordId, deriveWorkId } from "../../ledger/identity.ts";
 import { applyEvent, NO_TASK_YET } from "../../ledger/lifecycle.ts";
-import { inFlightStateOf, type TaskRecord } from "../../ledger/record.ts";
+import { deriveInFlightState, type TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../find-saved.ts";
 import { queryService } from "../job/query-service.ts";
@@ -33,7 +33,7 @@ export interface FoundRecord {
 }
 
 /** Creates a record without a task. */
-export function emptyRecord(
+export function buildEmptyRecord(
   { ledger, clock }: Pick<GenerationDeps, "ledger" | "clock">,
   facts: Pick<
     TaskRecord,
@@ -59,13 +59,13 @@ export function emptyRecord(
 }
 
 /** Creates a record for work that is new to this API key. */
-export function newRecord(
+export function buildNewRecord(
   deps: Pick<GenerationDeps, "ledger" | "clock">,
   identified: IdentifiedRequest,
 ): TaskRecord {
   const { input, originalPrompt, take, fileName, isListed } = identified;
   const id = deriveWorkId(deps.ledger.identity.origin, input, take);
-  return emptyRecord(deps, {
+  return buildEmptyRecord(deps, {
     workId: id,
     input,
     originalPrompt,
@@ -90,10 +90,10 @@ export async function findOrDraft(
   signal: AbortSignal,
   deadline?: Deadline,
 ): Promise<FoundRecord> {
-  const fresh = newRecord(deps, identified);
+  const fresh = buildNewRecord(deps, identified);
   const records = await deps.ledger.findByWork(fresh.workId);
   const ownRecord = records.find(({ keyId }) => keyId === fresh.keyId);
-  const isInFlight = ownRecord !== undefined && inFlightStateOf(ownRecord) !== null;
+  const isInFlight = ownRecord !== undefined && deriveInFlightState(ownRecord) !== null;
   const savedAudio = isInFlight ? null : await findSavedAmong(deps, records, identified.fileName);
   if (savedAudio !== null) return { ...savedAudio, notes: [] };
   if (ownRecord !== undefined && ownRecord.status !== "waiting")

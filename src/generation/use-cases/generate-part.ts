@@ -15,7 +15,7 @@ import { type Jobs, MAX_JOB_STARTS } from "../job/jobs.ts";
 import { describePhase } from "../job/phase.ts";
 import { waitForJob } from "../job/wait-for-job.ts";
 import { taskFailedError } from "../task-failed-error.ts";
-import { newestExisting } from "./assign-files.ts";
+import { findNewestExisting } from "./assign-files.ts";
 import { findOrDraft } from "./find-record.ts";
 
 export interface PartRequest {
@@ -74,7 +74,7 @@ export async function finishPart(
   { signal }: Pick<PartCall, "signal">,
 ): Promise<void> {
   const record = await findPart(deps, request);
-  const running = record === null ? undefined : jobs.running(record.recordId);
+  const running = record === null ? undefined : jobs.findRunning(record.recordId);
   if (running !== undefined && record?.taskId === null) {
     // Do not join the job as a caller, because a job with a caller sends another create if the service refuses the
     // first.
@@ -116,7 +116,8 @@ export async function findPart(
   if (ownRecord?.status === "succeeded") return ownRecord;
   for (const record of records) {
     const matchingFiles = record.files.filter(({ matchesFormat }) => matchesFormat);
-    if (record !== ownRecord && (await newestExisting(matchingFiles, folder.root)) !== null) return record;
+    if (record !== ownRecord && (await findNewestExisting(matchingFiles, folder.root)) !== null)
+      return record;
   }
   if (ownRecord !== undefined && wasSent(ownRecord)) return ownRecord;
   const newest = records.findLast((record) => record !== ownRecord && wasSent(record));
@@ -127,7 +128,7 @@ export async function findPart(
 }
 
 /** Finds the audio of a part on this machine; `null` if it is not here. */
-export async function savedPart(deps: GenerationDeps, request: PartRequest): Promise<SavedPart | null> {
+export async function findSavedPart(deps: GenerationDeps, request: PartRequest): Promise<SavedPart | null> {
   const record = await findPart(deps, request);
   const file = record === null ? null : await findSaved(deps, record, null);
   return record !== null && file?.matchesFormat === true ? { record, file } : null;

@@ -6,8 +6,8 @@ import { AudioError } from "../../errors.ts";
 import { checkFileName } from "../../files/file-name.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { SaveOptions } from "../../ledger/rules/call-handle.ts";
-import { type Pronunciation, respelledNotes } from "../../pronunciation.ts";
-import { languageNotes } from "../../text-language.ts";
+import { describeRespelledWords, type Pronunciation } from "../../pronunciation.ts";
+import { describeLanguageMismatch } from "../../text-language.ts";
 import { type Call, type CallWithDeadline, startDeadline } from "../call.ts";
 import { canonicalizeInput } from "../canonical-input.ts";
 import type { GenerationDeps } from "../deps.ts";
@@ -18,13 +18,13 @@ import { describePhase } from "../job/phase.ts";
 import { isAnswered, throwIfUnreachable, waitForJob } from "../job/wait-for-job.ts";
 import { explainCredits, isUnexplainedCreditError } from "../no-credits.ts";
 import { respellInput } from "../respelled-input.ts";
-import { storedInput } from "../stored-input.ts";
+import { parseStoredInput } from "../stored-input.ts";
 import { taskFailedError } from "../task-failed-error.ts";
 import { buildTaskView, type TaskView } from "../task-view.ts";
 import { chooseName, saveUnderName } from "./chosen-names.ts";
-import { type FoundRecord, findOrDraft, type IdentifiedRequest, newRecord } from "./find-record.ts";
+import { buildNewRecord, type FoundRecord, findOrDraft, type IdentifiedRequest } from "./find-record.ts";
 import { findOtherPronunciation } from "./other-pronunciation.ts";
-import { viewOfSaved } from "./saved-view.ts";
+import { buildSavedView } from "./saved-view.ts";
 
 export interface GenerateRequest extends SaveOptions {
   readonly input: AudioInput;
@@ -49,7 +49,7 @@ export function identifyRequest({
   return {
     input: canonicalizeInput(spoken),
     originalPrompt,
-    notes: [...respelledNotes(words), ...languageNotes(input.prompt, input.voice ?? "")],
+    notes: [...describeRespelledWords(words), ...describeLanguageMismatch(input.prompt, input.voice ?? "")],
     take,
     fileName,
     isListed: true,
@@ -69,7 +69,7 @@ export async function runRequest(
   givenCall: Call,
 ): Promise<TaskView> {
   const call = startDeadline(givenCall, deps.clock);
-  const { idempotencyKey } = newRecord(deps, identified);
+  const { idempotencyKey } = buildNewRecord(deps, identified);
   for (let starts = 0; starts < MAX_JOB_STARTS; starts += 1) {
     const foundDirectly = await findWithinWait(deps, identified, call, idempotencyKey);
     const found = (await findOtherPronunciation(deps, identified, foundDirectly)) ?? {
@@ -136,7 +136,7 @@ async function runRecord(
   if (saved !== null) {
     const listedRecord = await markListed(deps, record);
     const namedFile = await saveUnderName(deps, listedRecord, saved, saveOptions);
-    return await viewOfSaved(deps, listedRecord, { replayed: true, file: namedFile, notes }, saveOptions);
+    return await buildSavedView(deps, listedRecord, { replayed: true, file: namedFile, notes }, saveOptions);
   }
   await deps.folder.ensureWritable();
   const name = await chooseName(deps, record, saveOptions);
@@ -161,7 +161,7 @@ async function runRecord(
       return buildTaskView(job.record, { replayed, notes, activity: describeActivity(job, deps) });
     case "saved": {
       const namedFile = await saveUnderName(deps, end.record, end.file, saveOptions);
-      return await viewOfSaved(deps, end.record, { replayed, file: namedFile, notes }, saveOptions);
+      return await buildSavedView(deps, end.record, { replayed, file: namedFile, notes }, saveOptions);
     }
     case "failed":
       throw taskFailedError(end.record);
@@ -199,7 +199,7 @@ async function waitUntilStored(
  * read from the ledger for this error only.
  */
 async function withCost(deps: GenerationDeps, error: AudioError, record: TaskRecord): Promise<AudioError> {
-  const input = storedInput(record);
+  const input = parseStoredInput(record);
   if (input === null || !isUnexplainedCreditError(error)) return error;
   return explainCredits(error, input, await readCalibration(deps, input.voice));
 }

@@ -36,7 +36,7 @@ async function identicalTake(
 }
 
 /** The warning about an identical take; `null` if there is none. */
-export async function identicalNote(
+export async function describeIdenticalTake(
   deps: TakeDeps,
   record: TaskRecord,
   file: SavedFile,

@@ -4,10 +4,10 @@
  */
 import { basename } from "node:path";
 import { MIME_TYPES } from "../../contract/audio-format.ts";
-import { firstCodePoints } from "../../contract/unicode.ts";
+import { takeFirstCodePoints } from "../../contract/unicode.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { storedFormat, storedInput } from "../stored-input.ts";
-import { createFileOwnerFilter, newestExisting } from "./assign-files.ts";
+import { parseStoredFormat, parseStoredInput } from "../stored-input.ts";
+import { createFileOwnerFilter, findNewestExisting } from "./assign-files.ts";
 
 const TITLE_CODE_POINTS = 60;
 
@@ -25,21 +25,21 @@ export interface ListedFile {
 type NewestDeps = Pick<GenerationDeps, "ledger" | "folder">;
 
 /** Lists the newest saved files that exist, each once. */
-export async function newestSaved({ ledger, folder }: NewestDeps, limit: number): Promise<ListedFile[]> {
+export async function listNewestSaved({ ledger, folder }: NewestDeps, limit: number): Promise<ListedFile[]> {
   const records = await ledger.list({ apiKeys: "all", status: "succeeded", limit });
   const ownedFiles = createFileOwnerFilter(records);
   const found = await Promise.all(
     records.map(async (record): Promise<ListedFile | null> => {
       const matchingFiles = ownedFiles(record).filter(({ matchesFormat }) => matchesFormat);
-      const path = await newestExisting(matchingFiles, folder.root);
+      const path = await findNewestExisting(matchingFiles, folder.root);
       const file = matchingFiles.findLast((candidate) => candidate.path === path);
       if (path === null || file === undefined) return null;
-      const prompt = storedInput(record)?.prompt ?? "";
+      const prompt = parseStoredInput(record)?.prompt ?? "";
       return {
         path,
         name: basename(path),
-        title: prompt === "" ? null : firstCodePoints(prompt.replaceAll(/\s+/g, " "), TITLE_CODE_POINTS),
-        mimeType: MIME_TYPES[storedFormat(record).format],
+        title: prompt === "" ? null : takeFirstCodePoints(prompt.replaceAll(/\s+/g, " "), TITLE_CODE_POINTS),
+        mimeType: MIME_TYPES[parseStoredFormat(record).format],
         sizeBytes: file.sizeBytes,
         savedAtMs: file.savedAtMs,
       };
@@ -48,7 +48,7 @@ export async function newestSaved({ ledger, folder }: NewestDeps, limit: number)
   return found.filter((file) => file !== null);
 }
 
-export async function newestTaskIds({ ledger }: NewestDeps, limit: number): Promise<string[]> {
+export async function listNewestTaskIds({ ledger }: NewestDeps, limit: number): Promise<string[]> {
   const records = await ledger.list({ apiKeys: "all", limit });
   return records.flatMap(({ taskId }) => (taskId === null ? [] : [taskId]));
 }

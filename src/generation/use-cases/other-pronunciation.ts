@@ -1,6 +1,6 @@
 /** Finds audio of the same text with other pronunciations, because changed rules alone must not cause a payment. */
 import { deriveWorkId } from "../../ledger/identity.ts";
-import { originalInput, type TaskRecord } from "../../ledger/record.ts";
+import { restoreOriginalInput, type TaskRecord } from "../../ledger/record.ts";
 import { canonicalizeInput } from "../canonical-input.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../find-saved.ts";
@@ -24,7 +24,7 @@ export async function findOtherPronunciation(
   const { record, file, notes } = found;
   if (file !== null || mayBeCharged(record)) return null;
   const { origin, keyId } = deps.ledger.identity;
-  const work = deriveWorkId(origin, originalInput(input, originalPrompt), take);
+  const work = deriveWorkId(origin, restoreOriginalInput(input, originalPrompt), take);
   for (const other of await deps.ledger.findByOriginalWork(work)) {
     if (other.input === input || !mayBeCharged(other)) continue;
     const savedFile = await findSaved(deps, other, null);
@@ -47,7 +47,7 @@ export async function hasOtherPronunciation(
   { input: given, originalPrompt = null, take }: PartRequest,
 ): Promise<boolean> {
   const input = canonicalizeInput(given);
-  const work = deriveWorkId(ledger.identity.origin, originalInput(input, originalPrompt), take);
+  const work = deriveWorkId(ledger.identity.origin, restoreOriginalInput(input, originalPrompt), take);
   const paid = (await ledger.findByOriginalWork(work)).filter(mayBeCharged);
   return paid.length > 0 && paid.every((record) => record.input !== input);
 }

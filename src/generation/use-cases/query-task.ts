@@ -18,7 +18,7 @@ import { waitForJob } from "../job/wait-for-job.ts";
 import { buildTaskView, type TaskView } from "../task-view.ts";
 import { checkTaskId, findRecordOfTask, noteOfEarlierTask } from "./find-record.ts";
 import { callTimedOutError, describeActivity } from "./generate.ts";
-import { viewOfSaved } from "./saved-view.ts";
+import { buildSavedView } from "./saved-view.ts";
 
 /**
  * Reports the status of a task. A call that may wait returns when the task has ended (and its audio is saved, if the
@@ -48,11 +48,11 @@ async function getOwnTask(
 ): Promise<TaskView> {
   const savedFile = record.status === "succeeded" ? await findSaved(deps, record, record.fileName) : null;
   if (savedFile?.matchesFormat === true)
-    return await viewOfSaved(deps, record, { replayed: true, file: savedFile });
+    return await buildSavedView(deps, record, { replayed: true, file: savedFile });
   // Do not try again to download audio above the size limit, because a status query must stay cheap.
   if (record.status === "failed" || record.isTooLarge) return buildTaskView(record, { replayed: true });
   throwRefusal(jobs, record);
-  if (record.taskId === null && call.waitMs === 0) return await viewUnaccepted(deps, jobs, record, call);
+  if (record.taskId === null && call.waitMs === 0) return await buildUnacceptedView(deps, jobs, record, call);
   if (isFresh(record, call, deps)) {
     // Start the job or let it continue, even if nobody waits for it.
     jobs.start(record, "finish");
@@ -60,7 +60,8 @@ async function getOwnTask(
   }
   const { job, end } = await runFinishJob(jobs, deps.clock, record, call);
   if (end?.kind === "error") throw end.error;
-  if (end?.kind === "saved") return await viewOfSaved(deps, end.record, { replayed: true, file: end.file });
+  if (end?.kind === "saved")
+    return await buildSavedView(deps, end.record, { replayed: true, file: end.file });
   const activity = end === null ? describeActivity(job, deps) : null;
   return buildTaskView(end?.kind === "failed" ? end.record : job.record, { replayed: true, activity });
 }
@@ -71,7 +72,7 @@ async function getOwnTask(
  * @throws AudioError the refusal, with its remedy
  */
 function throwRefusal(jobs: Jobs, { recordId, refusal }: TaskRecord): void {
-  if (refusal !== null && jobs.running(recordId) === undefined) throw fromStoredError(refusal.error);
+  if (refusal !== null && jobs.findRunning(recordId) === undefined) throw fromStoredError(refusal.error);
 }
 
 /**
@@ -81,7 +82,7 @@ function throwRefusal(jobs: Jobs, { recordId, refusal }: TaskRecord): void {
 const MAX_LEASE_WAIT_MS = 1000;
 
 /** Reports what is being done for a request without a task id. Sends nothing. */
-async function viewUnaccepted(
+async function buildUnacceptedView(
   deps: GenerationDeps,
   jobs: Jobs,
   record: TaskRecord,
@@ -91,7 +92,7 @@ async function viewUnaccepted(
   const leaseCall = { ...call, deadline: new Deadline(deps.clock, MAX_LEASE_WAIT_MS) };
   const end = await waitForJob(job, leaseCall, () => job.phase.kind !== "starting");
   const facts = { replayed: true, activity: end === null ? describeActivity(job, deps) : null };
-  if (end?.kind === "saved") return await viewOfSaved(deps, end.record, { ...facts, file: end.file });
+  if (end?.kind === "saved") return await buildSavedView(deps, end.record, { ...facts, file: end.file });
   return buildTaskView(job.record, facts);
 }
 

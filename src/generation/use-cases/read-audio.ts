@@ -1,17 +1,17 @@
 /** The use case of `resources/read`: reads audio that the ledger knows. Downloads nothing. */
 import { fileURLToPath } from "node:url";
-import { MIME_TYPES, mimeTypeOfPath } from "../../contract/audio-format.ts";
+import { MIME_TYPES, mimeTypeForPath } from "../../contract/audio-format.ts";
 import { isTaskId } from "../../contract/wire.ts";
 import { AudioError } from "../../errors.ts";
 import { hasContent } from "../../files/file-content.ts";
 import type { Piece, PieceReader } from "../../files/read-piece.ts";
-import { otherSpellings } from "../../files/real-path.ts";
+import { findOtherSpellings } from "../../files/real-path.ts";
 import { goneOrChangedError, isIntact, readSaved } from "../../files/saved-copies.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../find-saved.ts";
-import { storedFormat } from "../stored-input.ts";
+import { parseStoredFormat } from "../stored-input.ts";
 
 /** Maximum size of a resource. The stdio buffers of the official clients hold 10 MiB, and base64 adds a third. */
 const MAX_RESOURCE_BYTES = 7 * 1024 * 1024;
@@ -75,7 +75,7 @@ async function locatePath(deps: GenerationDeps, path: string): Promise<Located |
  * Tries other spellings of a path, because clients and file systems change the spelling (VS Code lowers drive letters).
  */
 async function locateSpelling(deps: GenerationDeps, path: string): Promise<Located | null> {
-  for (const spelling of await otherSpellings(path, deps.folder.root)) {
+  for (const spelling of await findOtherSpellings(path, deps.folder.root)) {
     const located = await locatePath(deps, spelling);
     // Compare the content of the file, because a path with a similar spelling may be that of another file.
     if (located !== null && (await hasContent(path, located.file))) return located;
@@ -96,14 +96,14 @@ export async function readAudio(deps: GenerationDeps, uri: string): Promise<Audi
   const bytes = await readSaved(file, deps.folder.root, MAX_RESOURCE_BYTES);
   return {
     bytes,
-    mimeType: file.matchesFormat ? MIME_TYPES[storedFormat(record).format] : "application/octet-stream",
+    mimeType: file.matchesFormat ? MIME_TYPES[parseStoredFormat(record).format] : "application/octet-stream",
   };
 }
 
 /** Like {@link readAudio}, for a file that the caller has found. */
 export async function readFile(deps: GenerationDeps, file: SavedFile): Promise<AudioBytes> {
   const bytes = await readSaved(file, deps.folder.root, MAX_RESOURCE_BYTES);
-  return { bytes, mimeType: mimeTypeOfPath(file.path) };
+  return { bytes, mimeType: mimeTypeForPath(file.path) };
 }
 
 /** Like {@link readFile}, for a piece of the file. */
@@ -115,5 +115,5 @@ export async function readPieceOfFile(
 ): Promise<AudioBytes> {
   const bytes = await reader.read(file, deps.folder.root, piece);
   if (bytes === null) throw goneOrChangedError();
-  return { bytes, mimeType: mimeTypeOfPath(file.path) };
+  return { bytes, mimeType: mimeTypeForPath(file.path) };
 }

@@ -3,7 +3,7 @@ import { MIME_TYPES } from "../../contract/audio-format.ts";
 import { isTaskId } from "../../contract/wire.ts";
 import type { Piece, PieceReader } from "../../files/read-piece.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { storedFormat } from "../stored-input.ts";
+import { parseStoredFormat } from "../stored-input.ts";
 import { type AudioBytes, unknownResourceError } from "./read-audio.ts";
 
 /**
@@ -24,7 +24,7 @@ export async function readPiece(
     for (const file of files) {
       const bytes = await reader.read(file, deps.folder.root, piece);
       const mimeType = file.matchesFormat
-        ? MIME_TYPES[storedFormat(record).format]
+        ? MIME_TYPES[parseStoredFormat(record).format]
         : "application/octet-stream";
       if (bytes !== null) return { bytes, mimeType };
     }

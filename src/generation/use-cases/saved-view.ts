@@ -4,15 +4,15 @@ import type { TaskRecord } from "../../ledger/record.ts";
 import type { SaveOptions } from "../../ledger/rules/call-handle.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { buildTaskView, type TaskView, type ViewFacts } from "../task-view.ts";
-import { numberNote } from "./chosen-names.ts";
-import { identicalNote } from "./identical-takes.ts";
+import { explainAddedNumber } from "./chosen-names.ts";
+import { describeIdenticalTake } from "./identical-takes.ts";
 
 /**
  * Builds the view of the record, with notes about the file.
  *
  * @param saveOptions the name that this call requests. If it requests none, the name that an earlier call requested applies
  */
-export async function viewOfSaved(
+export async function buildSavedView(
   deps: Pick<GenerationDeps, "clock" | "folder" | "ledger">,
   record: TaskRecord,
   facts: ViewFacts & { readonly file: SavedFile },
@@ -20,8 +20,8 @@ export async function viewOfSaved(
 ): Promise<TaskView> {
   const view = buildTaskView(record, facts);
   const notes = await Promise.all([
-    numberNote(deps, record, facts.file, saveOptions),
-    identicalNote(deps, record, facts.file),
+    explainAddedNumber(deps, record, facts.file, saveOptions),
+    describeIdenticalTake(deps, record, facts.file),
   ]);
   return { ...view, notes: [...view.notes, ...notes.filter((note) => note !== null)] };
 }

@@ -1,16 +1,16 @@
 /** The use case of `list_tasks`: lists the ledger, newest first. Does not ask the service. */
 import { basename } from "node:path";
-import { firstCodePoints } from "../../contract/unicode.ts";
+import { takeFirstCodePoints } from "../../contract/unicode.ts";
 import type { AudioError } from "../../errors.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
-import { deriveWorkId, workLookupKey } from "../../ledger/identity.ts";
+import { deriveWorkId, toWorkLookupKey } from "../../ledger/identity.ts";
 import type { RecordStatus, TaskRecord } from "../../ledger/record.ts";
 import { fromStoredError } from "../../ledger/stored-error.ts";
 import { containsWords } from "../../search-words.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { requestHandleOf } from "../request-handle.ts";
-import { storedInput } from "../stored-input.ts";
-import { createFileOwnerFilter, newestExisting } from "./assign-files.ts";
+import { parseStoredInput } from "../stored-input.ts";
+import { createFileOwnerFilter, findNewestExisting } from "./assign-files.ts";
 
 const EXCERPT_CODE_POINTS = 80;
 
@@ -76,10 +76,10 @@ async function toListedTask(
   root: string,
   keyId: string,
 ): Promise<ListedTask> {
-  const input = storedInput(record);
-  const excerpt = input === null ? null : firstCodePoints(input.prompt, EXCERPT_CODE_POINTS);
+  const input = parseStoredInput(record);
+  const excerpt = input === null ? null : takeFirstCodePoints(input.prompt, EXCERPT_CODE_POINTS);
   const isInItsFormat = ({ matchesFormat }: SavedFile): boolean => matchesFormat;
-  const audioPath = await newestExisting(own.filter(isInItsFormat), root);
+  const audioPath = await findNewestExisting(own.filter(isInItsFormat), root);
   return {
     taskId: record.taskId,
     handle: requestHandleOf(record),
@@ -87,7 +87,7 @@ async function toListedTask(
     promptExcerpt: excerpt === null || excerpt === input?.prompt ? excerpt : `${excerpt}…`,
     voice: input?.voice ?? null,
     take: record.take,
-    workLookupKey: workLookupKey(record.workId),
+    workLookupKey: toWorkLookupKey(record.workId),
     inputHash:
       record.input === null ? null : deriveWorkId(record.origin, record.input, 1).slice(0, INPUT_HASH_DIGITS),
     audioSeconds: record.audioSeconds,
@@ -95,7 +95,7 @@ async function toListedTask(
     credits: credits(record),
     audioPath,
     missingPath: audioPath === null ? (record.files.findLast(isInItsFormat)?.path ?? null) : null,
-    wrongFormatPath: await newestExisting(
+    wrongFormatPath: await findNewestExisting(
       own.filter((file) => !isInItsFormat(file)),
       root,
     ),
@@ -124,7 +124,7 @@ export async function listRecordedTasks(
 
 /** The searched texts: prompt, requested file name, names of saved files. */
 const searchedTexts = (record: TaskRecord): string[] => [
-  storedInput(record)?.prompt ?? "",
+  parseStoredInput(record)?.prompt ?? "",
   record.fileName ?? "",
   ...record.files.map(({ path }) => basename(path)),
 ];

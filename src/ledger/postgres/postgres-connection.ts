@@ -6,7 +6,7 @@ import Client from "pg/lib/client.js";
 import { z } from "zod";
 import type { PostgresAddress } from "../../config/postgres-address.ts";
 import { AudioError } from "../../errors.ts";
-import { systemReason } from "../../files/file-error.ts";
+import { describeSystemError } from "../../files/file-error.ts";
 import { type Rows, type SqlValue, type Statement, sql, type Transaction } from "../store/sql-engine.ts";
 import { LostConnectionError, NoAnswerError, NotCommittedError } from "./postgres-errors.ts";
 
@@ -72,7 +72,7 @@ function tlsOptions({ tls }: PostgresAddress): ConnectionOptions | false {
   try {
     return { ...checked, ca: readFileSync(tls.rootCertificate) };
   } catch (error) {
-    const reason = systemReason(error) ?? "it cannot be read";
+    const reason = describeSystemError(error) ?? "it cannot be read";
     throw new AudioError("store_unavailable", `The file of sslrootcert cannot be read: ${reason}.`, {
       remedy: "Correct sslrootcert in AUDIO_STORE_URL.",
       cause: error,

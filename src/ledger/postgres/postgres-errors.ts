@@ -1,7 +1,7 @@
 /** Describes errors of the PostgreSQL server, and decides whether a retry may help. */
 import { z } from "zod";
 import { AudioError } from "../../errors.ts";
-import { systemCode } from "../../files/file-error.ts";
+import { getSystemCode } from "../../files/file-error.ts";
 
 /** The connection broke or timed out. The statements that were sent may have taken effect. */
 export class LostConnectionError extends Error {
@@ -137,7 +137,7 @@ function describeServerError(error: unknown): ErrorDescription | undefined {
 
 function describeConnectionLoss(cause: unknown): ErrorDescription {
   if (cause instanceof NoAnswerError) return SILENT;
-  const code = systemCode(cause) ?? "";
+  const code = getSystemCode(cause) ?? "";
   if (/CERT|SIGNATURE|ISSUER|SELF_SIGNED/.test(code)) return CERTIFICATE;
   const message = cause instanceof Error ? cause.message : "";
   if (message.includes("does not support SSL")) return NO_TLS;

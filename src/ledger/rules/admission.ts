@@ -1,7 +1,7 @@
 /** Decides whether a create may be sent. Nothing else allows spending. Pure: uses no store and no clock. */
 import type { ProcessId } from "../../process-id.ts";
 import { type ApiKeyState, isSlotPending, pauseLeftMs, rateWaitMs } from "./api-key-state.ts";
-import { type Lease, leaseOwner } from "./lease.ts";
+import { findLeaseOwner, type Lease } from "./lease.ts";
 import { type InFlightPlace, listPlaceExpiriesMs } from "./places.ts";
 
 /** The limits that apply to a create. */
@@ -92,7 +92,7 @@ export function decideAdmission(
   const { owner, expectedRevision, after, limits, sendId } = request;
   const { record, state, otherPlaces, countedCredits, isWanted, narration } = facts;
 
-  const leasedBy = leaseOwner(record?.lease ?? null, nowSteadyMs);
+  const leasedBy = findLeaseOwner(record?.lease ?? null, nowSteadyMs);
   const isLeaseLost = leasedBy !== null && leasedBy !== owner;
   if (record?.revision !== expectedRevision || isLeaseLost) {
     return { kind: "conflict", recordJson: record?.recordJson, isLeaseLost };
@@ -122,7 +122,7 @@ function decideNarration(
   owner: ProcessId,
   nowSteadyMs: number,
 ): Admission | null {
-  const drivenBy = leaseOwner(lease, nowSteadyMs);
+  const drivenBy = findLeaseOwner(lease, nowSteadyMs);
   if (!isWanted || (drivenBy !== null && drivenBy !== owner)) return { kind: "not_wanted" };
   if (billedCredits + spendCredits > maxCredits) return { kind: "over_limit", maxCredits, billedCredits };
   return null;

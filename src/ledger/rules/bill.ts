@@ -31,7 +31,7 @@ function keepOnePerWork(lines: readonly BillLine[], rankOf: (line: BillLine) => 
  * Picks one line to show for each work. Prefers an answered create of this key, then an answered create of another key,
  * then an unanswered create, then a line without credits.
  */
-export const billByWork = (lines: readonly BillLine[], keyId: string): BillLine[] =>
+export const groupBillByWork = (lines: readonly BillLine[], keyId: string): BillLine[] =>
   keepOnePerWork(lines, ({ keyId: lineKeyId, credits, isUnanswered }) => {
     if (credits === 0 || isUnanswered) return credits;
     return lineKeyId === keyId ? Infinity : MAXIMUM_CHARGE_CREDITS + credits;
@@ -45,7 +45,7 @@ export const billByWork = (lines: readonly BillLine[], keyId: string): BillLine[
  * @param exceptWork the lookup key of the work whose create asks for admission. The sum leaves out this work, because
  *   the caller adds the work's reservation
  */
-export const billedCredits = (lines: readonly BillLine[], keyId: string, exceptWork: string): number =>
+export const sumBilledCredits = (lines: readonly BillLine[], keyId: string, exceptWork: string): number =>
   keepOnePerWork(lines, (line) => (line.keyId === keyId && line.credits > 0 ? Infinity : line.credits))
     .filter(({ workLookupKey }) => workLookupKey !== exceptWork)
     .reduce((sum, { credits }) => sum + credits, 0);

@@ -11,7 +11,7 @@ export type Durability = "power_cut" | "process_kill";
  * Decides how durable a change must be. Money, task ids and files must survive a power cut. The status of an accepted
  * task may be lost, because the service reports it again as long as the record is open.
  */
-export function durabilityOf(before: TaskRecord | null, after: TaskRecord | null): Durability {
+export function decideDurability(before: TaskRecord | null, after: TaskRecord | null): Durability {
   if (before === null || after === null) return "power_cut";
   if (before.taskId !== after.taskId || !hasSameNames(before, after)) return "power_cut";
   const isRepeatedByService = after.taskId !== null && isOpen(after);

@@ -9,7 +9,7 @@ export interface Lease {
 }
 
 /** Returns the owner of a lease; `null` if it is free or has expired. A date in the future counts as now. */
-export function leaseOwner(lease: Lease | null, nowSteadyMs: number): ProcessId | null {
+export function findLeaseOwner(lease: Lease | null, nowSteadyMs: number): ProcessId | null {
   if (lease === null) return null;
   return nowSteadyMs - Math.min(lease.renewedSteadyMs, nowSteadyMs) < lease.ttlMs ? lease.owner : null;
 }
@@ -26,7 +26,7 @@ export function acquireLease(
   nowSteadyMs: number,
 ): Lease {
   const { owner, ttlMs, replacing } = wanted;
-  const currentOwner = leaseOwner(current, nowSteadyMs);
+  const currentOwner = findLeaseOwner(current, nowSteadyMs);
   if (current !== null && currentOwner !== null && currentOwner !== owner && currentOwner !== replacing) {
     // A date in the future must have been written before the clock restarted. Count the lease from now on.
     return { ...current, renewedSteadyMs: Math.min(current.renewedSteadyMs, nowSteadyMs) };

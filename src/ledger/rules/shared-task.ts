@@ -12,7 +12,7 @@ export interface TaskShare {
  * the others may still count the reservation. Among these, takes the highest amount, because a record may include
  * earlier attempts. Among equal amounts, takes the earliest date, so that the order of the records is irrelevant.
  */
-export function countedSpend(records: readonly TaskShare[]): SpendShare | null {
+export function countSpendOnce(records: readonly TaskShare[]): SpendShare | null {
   const ended = records.filter(({ status }) => status === "succeeded" || status === "failed");
   const [counted = null] = (ended.length > 0 ? ended : records)
     .flatMap(({ spend }) => spend ?? [])
@@ -26,7 +26,7 @@ interface NamedTask {
 }
 
 /** Lists each task once. Keeps this key's record of a task or, if there is none, the first record. */
-export function eachTaskOnce<T extends NamedTask>(records: readonly T[], keyId: string): T[] {
+export function keepEachTaskOnce<T extends NamedTask>(records: readonly T[], keyId: string): T[] {
   const recordByTask = new Map<string, T>();
   for (const record of records) {
     const { taskId } = record;

@@ -15,7 +15,7 @@ export interface SpendShare {
   readonly credits: number;
 }
 
-export function spendShare(
+export function toSpendShare(
   spend: { readonly credits: number; readonly atMs: number } | null,
 ): SpendShare | null {
   return spend === null
@@ -35,7 +35,7 @@ export function lastBucketBefore(wallMs: number, windowMs: number): number {
  * Returns how the sums change if the spend in `out` is removed and the spend in `into` is added. Sorts the changes by
  * quarter, so that all transactions take locks in the same order.
  */
-export function spendChanges(
+export function computeSpendChanges(
   out: ReadonlyArray<SpendShare | null>,
   into: ReadonlyArray<SpendShare | null>,
 ): SpendShare[] {

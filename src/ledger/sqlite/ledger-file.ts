@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import type * as NodeSqlite from "node:sqlite";
-import { systemReason } from "../../files/file-error.ts";
+import { describeSystemError } from "../../files/file-error.ts";
 import { SCHEMA_STATEMENTS, SCHEMA_VERSION } from "../store/schema.ts";
 import { damagedFileError, unusableFolderError } from "./sqlite-errors.ts";
 
@@ -51,7 +51,7 @@ function ensureFolder(folder: string): void {
   } catch (error) {
     const lack =
       nearest === folder ? "it cannot be written" : `it does not exist, and ${nearest} cannot be written`;
-    throw unusableFolderError(folder, `${lack}: ${systemReason(error)}`, error);
+    throw unusableFolderError(folder, `${lack}: ${describeSystemError(error)}`, error);
   }
   for (const path of missingFolders) {
     try {

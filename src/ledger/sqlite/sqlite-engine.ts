@@ -12,7 +12,7 @@ import { type Rows, type SqlEngine, type Statement, sql, type Transaction } from
 import { APPLICATION_ID, LEDGER_FILE_NAME, prepareLedgerFile } from "./ledger-file.ts";
 import { loadSqlite } from "./load-sqlite.ts";
 import { foreignFileError, isBusy, otherSqliteSchemaError, sqliteError } from "./sqlite-errors.ts";
-import { folderWarnings } from "./unsafe-folder.ts";
+import { findFolderWarnings } from "./unsafe-folder.ts";
 
 /**
  * How long SQLite itself waits for a lock. This wait blocks the whole process. To wait longer, the engine sleeps
@@ -158,7 +158,7 @@ export class SqliteEngine implements SqlEngine {
         ],
       }),
     });
-    return folderWarnings(this.#options.stateDir);
+    return findFolderWarnings(this.#options.stateDir);
   }
 
   /**

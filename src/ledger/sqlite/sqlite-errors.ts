@@ -1,6 +1,6 @@
 /** Describes errors of the ledger file. */
 import { AudioError } from "../../errors.ts";
-import { systemReason } from "../../files/file-error.ts";
+import { describeSystemError } from "../../files/file-error.ts";
 
 /** SQLite's primary result codes that get their own message or handling. */
 const SQLITE_BUSY = 5;
@@ -85,7 +85,7 @@ export function sqliteError(file: string, error: unknown): AudioError {
     });
   }
   const problem = code === SQLITE_READONLY ? "is not writable" : "cannot be used";
-  const reason = systemReason(error) ?? (error instanceof Error ? error.message : null);
+  const reason = describeSystemError(error) ?? (error instanceof Error ? error.message : null);
   const detail = reason === null ? "" : `: ${reason}`;
   return new AudioError("store_unavailable", `The ledger file ${file} ${problem}${detail}.`, {
     remedy: "Make the folder and the file writable, or set AUDIO_STATE_DIR to a folder that is.",

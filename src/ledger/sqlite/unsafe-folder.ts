@@ -21,7 +21,7 @@ const SYNCED_FOLDERS =
   /^(?:OneDrive\b.*|Dropbox\b.*|Google ?Drive|My Drive|CloudStorage|Mobile Documents|iCloud ?Drive|Nextcloud|ownCloud|Box(?: Sync)?|pCloud ?Drive|MEGA)$/i;
 
 /** Returns warnings as whole sentences. Returns no warning if the folder is safe or cannot be judged. */
-export function folderWarnings(stateDir: string): string[] {
+export function findFolderWarnings(stateDir: string): string[] {
   const synced = stateDir.split(/[\\/]/).find((name) => SYNCED_FOLDERS.test(name));
   if (synced !== undefined) {
     return [

@@ -3,13 +3,13 @@ import { z } from "zod";
 import type { RecordRow } from "../record.ts";
 import type { BillLine } from "../rules/bill.ts";
 import type { CallHandle } from "../rules/call-handle.ts";
-import { handleRows, selectOpenHandles } from "./call-handle-rows.ts";
-import { billLines, selectBill } from "./narration-rows.ts";
+import { parseHandleRows, selectOpenHandles } from "./call-handle-rows.ts";
+import { parseBillLines, selectBill } from "./narration-rows.ts";
 import {
   type LoadedRow,
   type OtherPlace,
-  otherPlaces,
   parseLoadedRow,
+  parseOtherPlaces,
   ROW_RESULTS,
   selectRow,
 } from "./record-rows.ts";
@@ -58,10 +58,10 @@ export function parseLoadedAdmission(
   const [places = [], sums = [], handles = [], bill = []] = rows.slice(ROW_RESULTS);
   return {
     loaded,
-    otherPlaces: otherPlaces(places).filter((otherPlace) => otherPlace.recordId !== recordId),
+    otherPlaces: parseOtherPlaces(places).filter((otherPlace) => otherPlace.recordId !== recordId),
     countedCredits: withoutOwnSpend(parseSpentCredits(sums), loaded, lastBucket),
-    openHandles: handleRows(handles),
-    bill: billLines(bill),
+    openHandles: parseHandleRows(handles),
+    bill: parseBillLines(bill),
   };
 }
 

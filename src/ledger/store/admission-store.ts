@@ -1,6 +1,6 @@
 /** Stores what allows or delays creates: admissions, slots and pauses. Also reads the spend that budgets count. */
 import type { ProcessId } from "../../process-id.ts";
-import { workLookupKey } from "../identity.ts";
+import { toWorkLookupKey } from "../identity.ts";
 import type { RecordRow } from "../record.ts";
 import {
   type Admission,
@@ -16,7 +16,7 @@ import {
   withReleasedSlot,
   withSlot,
 } from "../rules/api-key-state.ts";
-import { billedCredits } from "../rules/bill.ts";
+import { sumBilledCredits } from "../rules/bill.ts";
 import { isCallHandleWanted } from "../rules/call-handle.ts";
 import { renewLease } from "../rules/lease.ts";
 import { hasLongExpired } from "../rules/places.ts";
@@ -115,7 +115,7 @@ export class AdmissionStore {
               : {
                   ...parseAdmissionFields(narration?.state ?? ""),
                   lease: narration?.lease ?? null,
-                  billedCredits: billedCredits(bill, keyId, workLookupKey(workId)),
+                  billedCredits: sumBilledCredits(bill, keyId, toWorkLookupKey(workId)),
                 },
         };
         const requested = {
@@ -142,7 +142,7 @@ export class AdmissionStore {
               place: { state: after.inFlightState, sinceSteadyMs: nowSteadyMs, owner: processId },
               lease: renewLease(stored?.lease ?? null, processId, nowSteadyMs),
             }),
-            ...(narrationId === null ? [] : [addToBill(viewer, narrationId, workLookupKey(workId))]),
+            ...(narrationId === null ? [] : [addToBill(viewer, narrationId, toWorkLookupKey(workId))]),
             ...clamped,
             ...dropRefused(keyId, wallMs - REFUSAL_RETENTION_MS),
             ...lapsed.map((otherPlace) => freePlace(keyId, otherPlace.recordId)),

@@ -1,9 +1,9 @@
 /** Parses rows of call handles, and builds the statements that read and write them. */
 import { z } from "zod";
 import { type CallHandle, handleEndSchema, storedSaveOptionsSchema } from "../rules/call-handle.ts";
-import { readableRows } from "./record-rows.ts";
+import { parseReadableRows } from "./record-rows.ts";
 import { type Rows, type Statement, sql } from "./sql-engine.ts";
-import { type Viewer, visibleCondition } from "./viewer.ts";
+import { buildVisibleCondition, type Viewer } from "./viewer.ts";
 
 function parsed(text: string): unknown {
   try {
@@ -41,7 +41,7 @@ const handleRow = z
     }),
   );
 
-export const handleRows = (rows: Rows = []): CallHandle[] => readableRows(handleRow, rows);
+export const parseHandleRows = (rows: Rows = []): CallHandle[] => parseReadableRows(handleRow, rows);
 
 /** Selects a call handle of this API key. */
 export const selectHandle = ({ keyId }: Pick<Viewer, "keyId">, handleId: string): Statement =>
@@ -50,7 +50,7 @@ export const selectHandle = ({ keyId }: Pick<Viewer, "keyId">, handleId: string)
 /** Selects all call handles of one record or narration, oldest first, except those that have ended. */
 export const selectOpenHandles = ({ keyId, machineId }: Viewer, targetId: string): Statement =>
   sql(
-    `SELECT * FROM agm_call_handles WHERE target_id = ? AND ended_at_ms IS NULL AND ${visibleCondition("agm_call_handles")}
+    `SELECT * FROM agm_call_handles WHERE target_id = ? AND ended_at_ms IS NULL AND ${buildVisibleCondition("agm_call_handles")}
      ORDER BY opened_at_ms, handle_id`,
     targetId,
     keyId,

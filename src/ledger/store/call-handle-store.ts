@@ -10,7 +10,7 @@ import {
   parseCallHandleTarget,
   type SaveOptions,
 } from "../rules/call-handle.ts";
-import { handleRows, saveHandle, selectHandle, selectOpenHandles } from "./call-handle-rows.ts";
+import { parseHandleRows, saveHandle, selectHandle, selectOpenHandles } from "./call-handle-rows.ts";
 import type { LedgerTransactions } from "./ledger-transactions.ts";
 import { parseLoadedRow, ROW_RESULTS, selectRow } from "./record-rows.ts";
 import type { Rows, SqlEngine, Statement } from "./sql-engine.ts";
@@ -33,14 +33,14 @@ export class CallHandleStore {
   async find(handleId: string): Promise<CallHandle | null> {
     const { engine, viewer } = this.#options;
     const [rows] = await engine.read([selectHandle(viewer, handleId)]);
-    return handleRows(rows)[0] ?? null;
+    return parseHandleRows(rows)[0] ?? null;
   }
 
   /** Whether the record has an open call handle that was not cancelled. */
   async hasWanted(recordId: string): Promise<boolean> {
     const { engine, viewer } = this.#options;
     const [rows] = await engine.read([selectOpenHandles(viewer, recordId)]);
-    return handleRows(rows).some(isCallHandleWanted);
+    return parseHandleRows(rows).some(isCallHandleWanted);
   }
 
   /**
@@ -55,7 +55,7 @@ export class CallHandleStore {
       decide: (rows) => {
         const target = parseCallHandleTarget(parseLoadedRow(rows).stored?.recordJson);
         if (target === null) return { result: null };
-        const result = findOrCreateCallHandle(handleRows(rows[ROW_RESULTS]), target, draft, saveOptions);
+        const result = findOrCreateCallHandle(parseHandleRows(rows[ROW_RESULTS]), target, draft, saveOptions);
         return { result, save: [saveHandle(result)] };
       },
     });
@@ -92,7 +92,7 @@ export class CallHandleStore {
       durability: "power_cut",
       load: [...load, selectHandle(viewer, knownHandle.handleId)],
       decide: (rows) => {
-        const [stored] = handleRows(rows.at(-1));
+        const [stored] = parseHandleRows(rows.at(-1));
         if (stored === undefined) return { result: knownHandle };
         const result = change(stored, rows);
         return { result, save: [saveHandle(result)] };

@@ -2,9 +2,9 @@
 import { z } from "zod";
 import type { BillLine } from "../rules/bill.ts";
 import type { Lease } from "../rules/lease.ts";
-import { leaseRow, leaseValues, readableRows } from "./record-rows.ts";
+import { leaseRow, parseReadableRows, toLeaseValues } from "./record-rows.ts";
 import { type Rows, type Statement, sql } from "./sql-engine.ts";
-import { type Viewer, visibleCondition } from "./viewer.ts";
+import { buildVisibleCondition, type Viewer } from "./viewer.ts";
 
 const rowSchema = z
   .object({
@@ -56,7 +56,7 @@ export const selectNarration = (
   lock: "" | " FOR UPDATE",
 ): Statement =>
   sql(
-    `SELECT * FROM agm_narrations WHERE narration_id = ? AND origin = ? AND ${visibleCondition("agm_narrations")}
+    `SELECT * FROM agm_narrations WHERE narration_id = ? AND origin = ? AND ${buildVisibleCondition("agm_narrations")}
      ORDER BY CASE WHEN key_id = ? THEN 0 ELSE 1 END, created_at_ms, key_id LIMIT 1${lock}`,
     narrationId,
     origin,
@@ -65,9 +65,9 @@ export const selectNarration = (
     keyId,
   );
 
-export const newestNarrations = ({ origin, keyId, machineId }: Viewer, limit: number): Statement =>
+export const selectNewestNarrations = ({ origin, keyId, machineId }: Viewer, limit: number): Statement =>
   sql(
-    `SELECT * FROM agm_narrations WHERE origin = ? AND ${visibleCondition("agm_narrations")}
+    `SELECT * FROM agm_narrations WHERE origin = ? AND ${buildVisibleCondition("agm_narrations")}
      ORDER BY created_at_ms DESC, narration_id LIMIT ?`,
     origin,
     keyId,
@@ -85,7 +85,7 @@ export const selectBill = ({ origin, keyId, machineId }: Viewer, narrationId: st
      FROM agm_narration_works t
      JOIN agm_lookup_keys k ON k.lookup_key = t.work_lookup_key
      JOIN agm_records r ON r.key_id = k.key_id AND r.record_id = k.record_id
-     WHERE t.narration_id = ? AND t.origin = ? AND ${visibleCondition("t")} AND ${visibleCondition("r")}`,
+     WHERE t.narration_id = ? AND t.origin = ? AND ${buildVisibleCondition("t")} AND ${buildVisibleCondition("r")}`,
     narrationId,
     origin,
     keyId,
@@ -111,7 +111,7 @@ const billRow = z
     }),
   );
 
-export const billLines = (rows: Rows): BillLine[] => readableRows(billRow, rows);
+export const parseBillLines = (rows: Rows): BillLine[] => parseReadableRows(billRow, rows);
 
 /** Adds a request to the bill of a narration. */
 export const addToBill = ({ origin, keyId }: Viewer, narrationId: string, workLookupKey: string): Statement =>
@@ -130,7 +130,7 @@ export const saveNarrationLease = (
 ): Statement =>
   sql(
     "UPDATE agm_narrations SET lease_owner = ?, lease_renewed_steady_ms = ?, lease_ttl_ms = ? WHERE key_id = ? AND narration_id = ?",
-    ...leaseValues(lease),
+    ...toLeaseValues(lease),
     keyId,
     narrationId,
   );

@@ -5,17 +5,17 @@
 import type Keyv from "keyv";
 import { z } from "zod";
 import type { ProcessId } from "../../process-id.ts";
-import { type BillLine, billByWork } from "../rules/bill.ts";
+import { type BillLine, groupBillByWork } from "../rules/bill.ts";
 import type { CallHandle } from "../rules/call-handle.ts";
-import { acquireLease, leaseOwner } from "../rules/lease.ts";
-import { handleRows, saveHandle, selectOpenHandles } from "./call-handle-rows.ts";
+import { acquireLease, findLeaseOwner } from "../rules/lease.ts";
+import { parseHandleRows, saveHandle, selectOpenHandles } from "./call-handle-rows.ts";
 import {
-  billLines,
   type NarrationRow,
-  newestNarrations,
+  parseBillLines,
   saveNarrationLease,
   selectBill,
   selectNarration,
+  selectNewestNarrations,
   toNarrationRow,
 } from "./narration-rows.ts";
 import { type SqlEngine, type Statement, sql } from "./sql-engine.ts";
@@ -169,7 +169,7 @@ export class NarrationStore {
   async getBill(narrationId: string): Promise<BillLine[]> {
     const { engine, viewer } = this.#options;
     const [rows = []] = await engine.read([selectBill(viewer, narrationId)]);
-    return billByWork(billLines(rows), viewer.keyId);
+    return groupBillByWork(parseBillLines(rows), viewer.keyId);
   }
 
   /** Lists narrations, newest first. */
@@ -178,7 +178,7 @@ export class NarrationStore {
     return engine.transact({
       durability: "process_kill",
       locks: [],
-      load: [newestNarrations(viewer, limit)],
+      load: [selectNewestNarrations(viewer, limit)],
       decide: ({ loaded: [rows = []], steadyMs }) => ({
         result: rows.map((row) => toStoredNarration(toNarrationRow(row), steadyMs)),
         save: [],
@@ -208,7 +208,7 @@ export class NarrationStore {
       load: [selectOpenHandles(viewer, narrationId)],
       decide: ({ locked: [rows = []], loaded: [handles], steadyMs }) => {
         const row = rows[0] === undefined ? undefined : toNarrationRow(rows[0]);
-        const { result, save = [] } = decide(row, steadyMs, handleRows(handles));
+        const { result, save = [] } = decide(row, steadyMs, parseHandleRows(handles));
         return { result, save };
       },
     });
@@ -222,5 +222,5 @@ const toStoredNarration = (
   narrationId,
   revision,
   state,
-  leaseOwner: leaseOwner(lease, nowSteadyMs),
+  leaseOwner: findLeaseOwner(lease, nowSteadyMs),
 });

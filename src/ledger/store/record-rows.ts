@@ -4,8 +4,8 @@ import { isTaskLookupKey } from "../identity.ts";
 import type { RecordRow } from "../record.ts";
 import type { Lease } from "../rules/lease.ts";
 import type { InFlightPlace } from "../rules/places.ts";
-import { countedSpend, type TaskShare } from "../rules/shared-task.ts";
-import { type SpendShare, spendChanges, spendShare } from "../rules/spend.ts";
+import { countSpendOnce, type TaskShare } from "../rules/shared-task.ts";
+import { computeSpendChanges, type SpendShare, toSpendShare } from "../rules/spend.ts";
 import { type Rows, type Statement, sql } from "./sql-engine.ts";
 
 export interface RecordKey {
@@ -27,7 +27,7 @@ export const leaseRow = z
       owner === null || renewedSteadyMs === null || ttlMs === null ? null : { owner, renewedSteadyMs, ttlMs },
   );
 
-export const leaseValues = (lease: Lease | null): [string | null, number | null, number | null] => [
+export const toLeaseValues = (lease: Lease | null): [string | null, number | null, number | null] => [
   lease?.owner ?? null,
   lease?.renewedSteadyMs ?? null,
   lease?.ttlMs ?? null,
@@ -89,15 +89,15 @@ export type OtherPlace = z.infer<typeof otherPlaceRow>;
 export type StoredRow = z.infer<typeof storedSchema> & { readonly lookupKeys: readonly string[] };
 
 /** Parses rows. Skips rows with damaged cells, because a damaged row must not hide all others. */
-export function readableRows<T>(schema: z.ZodType<T>, rows: Rows): T[] {
+export function parseReadableRows<T>(schema: z.ZodType<T>, rows: Rows): T[] {
   return rows.flatMap((row) => {
     const parsed = schema.safeParse(row);
     return parsed.success ? [parsed.data] : [];
   });
 }
 
-export const parseStoredRecords = (rows: Rows): StoredRecord[] => readableRows(storedRecordRow, rows);
-export const otherPlaces = (rows: Rows): OtherPlace[] => readableRows(otherPlaceRow, rows);
+export const parseStoredRecords = (rows: Rows): StoredRecord[] => parseReadableRows(storedRecordRow, rows);
+export const parseOtherPlaces = (rows: Rows): OtherPlace[] => parseReadableRows(otherPlaceRow, rows);
 
 const taskShareRow = z
   .object({ lookup_key: z.string(), status: z.string().nullable().catch(null), ...spendColumns })
@@ -143,8 +143,8 @@ export function parseLoadedRow([rows = [], lookupKeys = [], shares = []]: readon
   const stored =
     row === undefined
       ? undefined
-      : { ...storedSchema.parse(row), lookupKeys: readableRows(lookupKeyRow, lookupKeys) };
-  return { stored, otherShares: readableRows(taskShareRow, shares) };
+      : { ...storedSchema.parse(row), lookupKeys: parseReadableRows(lookupKeyRow, lookupKeys) };
+  return { stored, otherShares: parseReadableRows(taskShareRow, shares) };
 }
 
 /** Writes a row over the stored one. */
@@ -154,7 +154,7 @@ export function saveRow(
   { place, lease }: { readonly place: InFlightPlace; readonly lease: Lease | null },
 ): Statement[] {
   const { stored } = loaded;
-  const spend = spendShare(row.spend);
+  const spend = toSpendShare(row.spend);
   const columns = [
     row.origin,
     row.status,
@@ -168,7 +168,7 @@ export function saveRow(
     spend?.bucketIndex ?? null,
     spend?.credits ?? null,
     row.refusedAtMs,
-    ...leaseValues(lease),
+    ...toLeaseValues(lease),
     row.recordJson,
   ];
   const upsert = sql(
@@ -224,7 +224,7 @@ export function dropRefused(keyId: string, beforeMs: number): Statement[] {
 export const saveLease = ({ keyId, recordId }: RecordKey, lease: Lease | null): Statement =>
   sql(
     "UPDATE agm_records SET lease_owner = ?, lease_renewed_steady_ms = ?, lease_ttl_ms = ? WHERE key_id = ? AND record_id = ?",
-    ...leaseValues(lease),
+    ...toLeaseValues(lease),
     keyId,
     recordId,
   );
@@ -273,12 +273,12 @@ function saveSpend(
   const taskAfter = after?.lookupKeys.find(isTaskLookupKey);
   const ownBefore = stored === undefined ? [] : [stored];
   const ownAfter = after === null ? [] : [after.share];
-  const before = countedSpend([...sharesOf(taskBefore), ...ownBefore]);
-  const countedAfter = countedSpend([...sharesOf(taskAfter), ...ownAfter]);
+  const before = countSpendOnce([...sharesOf(taskBefore), ...ownBefore]);
+  const countedAfter = countSpendOnce([...sharesOf(taskAfter), ...ownAfter]);
   const isSameTask = taskBefore === taskAfter;
-  const afterLeaving = isSameTask ? null : countedSpend(sharesOf(taskBefore));
-  const beforeJoining = isSameTask ? null : countedSpend(sharesOf(taskAfter));
-  return spendChanges([before, beforeJoining], [afterLeaving, countedAfter]).map(
+  const afterLeaving = isSameTask ? null : countSpendOnce(sharesOf(taskBefore));
+  const beforeJoining = isSameTask ? null : countSpendOnce(sharesOf(taskAfter));
+  return computeSpendChanges([before, beforeJoining], [afterLeaving, countedAfter]).map(
     ({ bucketIndex, credits }) =>
       credits > 0
         ? sql(

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { isOpenStatus, RECORD_STATUSES, type RecordStatus } from "../record.ts";
 import { parseStoredRecords, type StoredRecord } from "./record-rows.ts";
 import { type Rows, type SqlEngine, sql } from "./sql-engine.ts";
-import { type Viewer, visibleCondition } from "./viewer.ts";
+import { buildVisibleCondition, type Viewer } from "./viewer.ts";
 
 export interface ListQuery {
   /**
@@ -66,7 +66,7 @@ export class RecordSearch {
       sql(
         `SELECT r.key_id, r.record_id, r.record_json FROM agm_lookup_keys k
          JOIN agm_records r ON r.key_id = k.key_id AND r.record_id = k.record_id
-         WHERE k.lookup_key = ? AND ${visibleCondition("k")}
+         WHERE k.lookup_key = ? AND ${buildVisibleCondition("k")}
          ORDER BY CASE WHEN k.key_id = ? THEN 0 ELSE 1 END, r.created_at_ms, r.record_id`,
         lookupKey,
         keyId,

@@ -16,7 +16,7 @@ export interface Viewer {
  * Returns the SQL condition for visible rows: those of the current API key and of all other API keys that this machine
  * has used. The condition has two parameters: key id and machine id.
  */
-export const visibleCondition = (
+export const buildVisibleCondition = (
   table: string,
 ): string => `(${table}.key_id = ? OR EXISTS (SELECT 1 FROM agm_machine_keys m
   WHERE m.machine_id = ? AND m.key_id = ${table}.key_id))`;

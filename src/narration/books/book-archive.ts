@@ -31,7 +31,7 @@ export function refusedBookError(rule: string, cause?: unknown): AudioError {
 }
 
 const SHOWN_CODE_UNITS = 120;
-export const shownName = (name: string): string =>
+export const shortenName = (name: string): string =>
   JSON.stringify(name.slice(0, SHOWN_CODE_UNITS).toWellFormed());
 
 interface Entry {
@@ -51,7 +51,7 @@ const damagedBookError = (cause?: unknown): AudioError =>
 function checkName(name: string): void {
   const isOutside =
     name.startsWith("/") || /^[A-Za-z]:/.test(name) || name.includes("\\") || name.split("/").includes("..");
-  if (isOutside) throw refusedBookError(`holds a file whose name leads out of it (${shownName(name)})`);
+  if (isOutside) throw refusedBookError(`holds a file whose name leads out of it (${shortenName(name)})`);
 }
 
 export class BookArchive {
@@ -139,7 +139,7 @@ export class BookArchive {
       throw refusedBookError("is encrypted with a password, and is not read");
     }
     if (this.#entries.has(name)) {
-      throw refusedBookError(`holds two files named ${shownName(name)}, so nobody knows which is meant`);
+      throw refusedBookError(`holds two files named ${shortenName(name)}, so nobody knows which is meant`);
     }
     this.#entries.set(name, {
       method: bytes.readUInt16LE(at + 10),

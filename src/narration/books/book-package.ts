@@ -1,7 +1,7 @@
 /** Reads the metadata of an EPUB: title, author, order of pages, and table of contents. */
 import { Parser } from "htmlparser2";
 import { decodeText } from "../../files/text-bytes.ts";
-import { type BookArchive, refusedBookError, shownName } from "./book-archive.ts";
+import { type BookArchive, refusedBookError, shortenName } from "./book-archive.ts";
 
 const CONTAINER = "META-INF/container.xml";
 const ENCRYPTION = "META-INF/encryption.xml";
@@ -89,13 +89,13 @@ const OWN_ENTITIES = /<!DOCTYPE[^>[]*\[|<!ENTITY\b/i;
  *
  * @throws AudioError `invalid_request` for bytes that are not text, and for custom entities
  */
-export function textIn(archive: BookArchive, path: string): string | null {
+export function readElementText(archive: BookArchive, path: string): string | null {
   const bytes = archive.read(path);
   if (bytes === null) return null;
   if (bytes.byteLength === 0) return "";
-  const text = decodeText(bytes, `The EPUB's ${shownName(path)}`);
+  const text = decodeText(bytes, `The EPUB's ${shortenName(path)}`);
   if (!OWN_ENTITIES.test(text)) return text;
-  throw refusedBookError(`defines entities of its own in ${shownName(path)}, which are not resolved`);
+  throw refusedBookError(`defines entities of its own in ${shortenName(path)}, which are not resolved`);
 }
 
 function splitHref(href: string): { readonly file: string; readonly id: string | null } {
@@ -113,7 +113,7 @@ function splitHref(href: string): { readonly file: string; readonly id: string |
  * @throws AudioError `invalid_request` for a reference that leaves the book
  */
 function resolvePath(from: string, file: string): string {
-  const outside = (): Error => refusedBookError(`names ${shownName(file)}, which lies outside of it`);
+  const outside = (): Error => refusedBookError(`names ${shortenName(file)}, which lies outside of it`);
   if (/^[a-z][a-z\d+.-]*:|^\/|\\/i.test(file)) throw outside();
   const path = from.split("/").slice(0, -1);
   for (const step of file.split("/")) {
@@ -127,7 +127,7 @@ function resolvePath(from: string, file: string): string {
 function refuseProtected(archive: BookArchive): void {
   const refusal = refusedBookError("is protected against copying, so its text cannot be read");
   if (RIGHTS.some((path) => archive.has(path))) throw refusal;
-  const xml = textIn(archive, ENCRYPTION);
+  const xml = readElementText(archive, ENCRYPTION);
   if (xml === null) return;
   const algorithms: string[] = [];
   readXml(xml, {
@@ -141,7 +141,7 @@ function refuseProtected(archive: BookArchive): void {
 }
 
 function packagePath(archive: BookArchive): string {
-  const xml = textIn(archive, CONTAINER);
+  const xml = readElementText(archive, CONTAINER);
   if (xml === null) throw refusedBookError(`has no ${CONTAINER}, so it is not an EPUB`);
   const paths: string[] = [];
   readXml(xml, {
@@ -162,8 +162,8 @@ function packagePath(archive: BookArchive): string {
 export function readPackage(archive: BookArchive): BookPackage {
   refuseProtected(archive);
   const path = packagePath(archive);
-  const xml = textIn(archive, path);
-  if (xml === null) throw refusedBookError(`names ${shownName(path)}, which is not in it`);
+  const xml = readElementText(archive, path);
+  if (xml === null) throw refusedBookError(`names ${shortenName(path)}, which is not in it`);
   const items = new Map<string, Item>();
   const spine: Array<{ readonly id: string; readonly isLinear: boolean }> = [];
   const titles: string[] = [];
@@ -196,12 +196,12 @@ export function readPackage(archive: BookArchive): BookPackage {
   const pages = spine.flatMap(({ id, isLinear }): Page[] => {
     const item = items.get(id);
     if (item === undefined)
-      throw refusedBookError(`has a page ${shownName(id)} in its order that it does not name`);
+      throw refusedBookError(`has a page ${shortenName(id)} in its order that it does not name`);
     // Leave an item out only if its type cannot belong to a page. A stricter check would lose pages, because some books
     // state a wrong type.
     if (/^(?:image|audio|video|font)\/|css|javascript|pdf/.test(item.type)) return [];
     const page = resolvePath(path, item.path);
-    if (!archive.has(page)) throw refusedBookError(`names ${shownName(page)}, which is not in it`);
+    if (!archive.has(page)) throw refusedBookError(`names ${shortenName(page)}, which is not in it`);
     return [{ path: page, isLinear, isMatter: item.isNav || matter.has(item.path) }];
   });
   if (pages.length === 0) throw refusedBookError("names no pages in an order");
@@ -219,7 +219,7 @@ export function readPackage(archive: BookArchive): BookPackage {
 function readContents(archive: BookArchive, from: string, href: string | undefined): TocEntry[] {
   if (href === undefined) return [];
   const file = resolvePath(from, href);
-  const xml = textIn(archive, file);
+  const xml = readElementText(archive, file);
   if (xml === null) return [];
   const entries: TocEntry[] = [];
   let isToc = false;

@@ -5,7 +5,7 @@ import { hasWords } from "../text/characters.ts";
 import { collapseSpaces, HARD_BREAK, normaliseLines } from "../text/normalise.ts";
 import { checkText } from "../text/plan-narration.ts";
 import { BookArchive } from "./book-archive.ts";
-import { type BookPackage, readPackage, textIn } from "./book-package.ts";
+import { type BookPackage, readElementText, readPackage } from "./book-package.ts";
 import { type HtmlPage, type PageBlock, readPage } from "./html-reader.ts";
 import { withoutFrame, withoutPageMarks } from "./read-html.ts";
 
@@ -73,7 +73,7 @@ export function readEpub(bytes: Uint8Array, skipped: SkippedList): ReadText {
     // Each page is read once, even if the book lists it twice.
     if (readPaths.has(path)) continue;
     readPaths.add(path);
-    const html = textIn(archive, path);
+    const html = readElementText(archive, path);
     if (html === null) continue;
     checkText(html);
     const page = readPage(normaliseLines(html), true, skipped);

@@ -4,7 +4,7 @@ import { NotWantedError } from "../../generation/job/job.ts";
 import type { PartCall, PartOperations, PartRequest } from "../../generation/use-cases/generate-part.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { NarrationProblem } from "../state/narration-state.ts";
-import { partStatus, recordCharge } from "../state/part-summary.ts";
+import { derivePartStatus, recordCharge } from "../state/part-summary.ts";
 import type { PartState } from "./next-step.ts";
 import { buildProblem, buildUnusableAudioProblem, concernsOnePart } from "./part-problems.ts";
 import { STATES_BY_STATUS } from "./part-table.ts";
@@ -41,7 +41,7 @@ export async function makePart(
     if (!concernsOnePart(audioError)) return { kind: "blocked", error: audioError };
     const record = await partOperations.find(request);
     const isRefunded = audioError.code === "task_failed" && (record === null || recordCharge(record) === 0);
-    return { kind: "failed", problem: problemOfPart(record, part, audioError), isRefunded };
+    return { kind: "failed", problem: buildPartProblem(record, part, audioError), isRefunded };
   }
 }
 
@@ -67,11 +67,15 @@ export async function readOutcome(
 }
 
 async function readState(partOperations: PartOperations, request: PartRequest): Promise<PartState> {
-  return STATES_BY_STATUS[partStatus(await partOperations.find(request))];
+  return STATES_BY_STATUS[derivePartStatus(await partOperations.find(request))];
 }
 
 /** Builds the problem of a failed part. If the part is paid, only another take helps. */
-export function problemOfPart(record: TaskRecord | null, part: number, error: AudioError): NarrationProblem {
+export function buildPartProblem(
+  record: TaskRecord | null,
+  part: number,
+  error: AudioError,
+): NarrationProblem {
   const isPaid = record !== null && (record.status === "succeeded" || record.isGone);
   return isPaid ? buildUnusableAudioProblem(error.message, part) : buildProblem(error, part);
 }

@@ -1,7 +1,7 @@
 /** Drives one narration in one process: takes the lease, performs one step after another, and stores the end. */
 import { AudioError, internalError } from "../../errors.ts";
 import type { NarrationProblem, NarrationState, StoredPlan } from "../state/narration-state.ts";
-import { partRequest } from "../state/part-request.ts";
+import { buildPartRequest } from "../state/part-request.ts";
 import { summarizeParts } from "../state/part-summary.ts";
 import { DrivenState } from "./driven-state.ts";
 import { finishSentPart, makePart, type PartOutcome, readOutcome } from "./make-part.ts";
@@ -143,9 +143,9 @@ export class NarrationDriver {
     this.#isOutOfCredits = false;
     this.#partTable.forgetFailures();
     const { repository, partOperations } = this.#deps;
-    const bill = await repository.bill(this.narrationId);
+    const bill = await repository.getBill(this.narrationId);
     const { statuses } = await summarizeParts(partOperations, plan, state, bill);
-    const requests = plan.parts.map((_, index) => JSON.stringify(partRequest(plan, state, index)));
+    const requests = plan.parts.map((_, index) => JSON.stringify(buildPartRequest(plan, state, index)));
     this.#runningParts.dropChanged(requests);
     const runningParts = this.#runningParts.indexes;
     this.#partTable.adopt({ statuses, requests, runningParts, shouldSkipFailed: state.shouldSkipFailed });
@@ -158,7 +158,7 @@ export class NarrationDriver {
     if (state === null) return;
     const isSent = this.#partTable.states[part] === "sent";
     this.#partTable.begin(part);
-    const running = this.#runningParts.begin(part, partRequest(plan, state, part), isSent);
+    const running = this.#runningParts.begin(part, buildPartRequest(plan, state, part), isSent);
     const partEnd =
       isSent && this.#isHalted
         ? finishSentPart(this.#deps.partOperations, running.request, this.#leaving.signal)

@@ -3,7 +3,7 @@ import { Deadline } from "../../deadline.ts";
 import type { Call } from "../../generation/call.ts";
 import type { NarrationState } from "../state/narration-state.ts";
 import { describeProgress } from "../views/narration-messages.ts";
-import { narrationStatus } from "../views/narration-view.ts";
+import { deriveNarrationStatus } from "../views/narration-view.ts";
 import { NarrationDriver, type NarrationDriverDeps } from "./narration-driver.ts";
 
 /** Interval at which a call reads a narration that another process drives. */
@@ -63,8 +63,8 @@ export class NarrationDrivers {
       call.signal.throwIfAborted();
       const entry = await repository.entry(narrationId);
       const driver = this.#drivers.get(narrationId);
-      if (narrationStatus(entry) !== "running" && driver === undefined) return;
-      const { chargedCredits } = await repository.bill(narrationId);
+      if (deriveNarrationStatus(entry) !== "running" && driver === undefined) return;
+      const { chargedCredits } = await repository.getBill(narrationId);
       const { savedParts, totalParts } = entry.state;
       const progress = describeProgress(entry.state, chargedCredits, clock.wallMs());
       call.onProgress(progress, { done: savedParts, total: totalParts });

@@ -3,7 +3,7 @@ import { DamagedPartError } from "../../audio/part-errors.ts";
 import { AudioError } from "../../errors.ts";
 import type { PartOperations, PartRequest } from "../../generation/use-cases/generate-part.ts";
 import type { Log } from "../../log.ts";
-import { type FileJoiner, plannedFiles } from "../files/joined-files.ts";
+import { type FileJoiner, listPlannedFiles } from "../files/joined-files.ts";
 import { hasChangedChoice } from "../state/changes.ts";
 import type { NarrationRepository } from "../state/narration-repository.ts";
 import type {
@@ -12,9 +12,9 @@ import type {
   NarrationState,
   StoredPlan,
 } from "../state/narration-state.ts";
-import { partRequest, type VerifiedPart } from "../state/part-request.ts";
-import { partStatus } from "../state/part-summary.ts";
-import { problemOfPart } from "./make-part.ts";
+import { buildPartRequest, type VerifiedPart } from "../state/part-request.ts";
+import { derivePartStatus } from "../state/part-summary.ts";
+import { buildPartProblem } from "./make-part.ts";
 import type { DriverStep, FileProgress } from "./next-step.ts";
 import { buildUnusableAudioProblem, concernsOnePart, joinProblems } from "./part-problems.ts";
 
@@ -64,7 +64,7 @@ export class NarrationFiles {
 
   /** Begins anew, because the parts were inspected again. */
   reset(plan: StoredPlan): void {
-    this.#progress = plannedFiles(plan).map(({ partIndexes }) => ({ partIndexes, joinResult: null }));
+    this.#progress = listPlannedFiles(plan).map(({ partIndexes }) => ({ partIndexes, joinResult: null }));
     this.#downloadedAgain.clear();
   }
 
@@ -79,13 +79,13 @@ export class NarrationFiles {
     step: Extract<DriverStep, { kind: "join" }>,
   ): Promise<JoinOutcome> {
     const { parts, isWhole } = step;
-    const file = plannedFiles(plan)[step.file];
+    const file = listPlannedFiles(plan)[step.file];
     if (file === undefined) return { kind: "unchanged" };
     const { partIndexes } = file;
     try {
       const sources: VerifiedPart[] = [];
       for (const part of parts) {
-        const audio = await this.#findAudio(part, partRequest(plan, state, part), isWhole);
+        const audio = await this.#findAudio(part, buildPartRequest(plan, state, part), isWhole);
         if (audio.kind !== "found") return audio;
         sources.push(audio.source);
       }
@@ -111,7 +111,7 @@ export class NarrationFiles {
       if (this.#signal.aborted) return { kind: "unchanged" };
       const damagedPart = error instanceof DamagedPartError ? parts[error.part] : undefined;
       if (damagedPart !== undefined && !this.#downloadedAgain.has(damagedPart)) {
-        await this.#replaceAudio(damagedPart, partRequest(plan, state, damagedPart));
+        await this.#replaceAudio(damagedPart, buildPartRequest(plan, state, damagedPart));
         return { kind: "unchanged" };
       }
       const problems = joinProblems(error, parts);
@@ -142,13 +142,13 @@ export class NarrationFiles {
       return { kind: "parts_failed", problems: [problem] };
     }
     this.#downloadedAgain.add(part);
-    if (!mayDownload || partStatus(record) !== "saved") return { kind: "part_missing", part };
+    if (!mayDownload || derivePartStatus(record) !== "saved") return { kind: "part_missing", part };
     try {
       const call = { signal: this.#signal, narrationId: this.#narrationId };
       return { kind: "found", source: { index: part, ...(await partOperations.generate(request, call)) } };
     } catch (error) {
       if (!(error instanceof AudioError && concernsOnePart(error))) throw error;
-      const problem = problemOfPart(await partOperations.find(request), part, error);
+      const problem = buildPartProblem(await partOperations.find(request), part, error);
       return { kind: "parts_failed", problems: [problem] };
     }
   }

@@ -1,7 +1,7 @@
 /** Makes the companions of a narration's file: captions, and a chapter file for players. */
 import { basename } from "node:path";
 import { type Captions, makeCaptions } from "../../audio/captions/captions.ts";
-import { chaptersJson } from "../../audio/captions/chapters.ts";
+import { buildChaptersJson } from "../../audio/captions/chapters.ts";
 import type { JoinedAudio, JoinPart } from "../../audio/join-request.ts";
 import type { CaptionFiles } from "../../config/settings.ts";
 import type { OutputFormat } from "../../contract/audio-format.ts";
@@ -53,7 +53,7 @@ export async function makeCompanions(
       : await saveText(
           folder,
           appendToStem(name, ".chapters", ".json"),
-          chaptersJson(title, joined.chapters),
+          buildChaptersJson(title, joined.chapters),
         );
   const save = async (form: keyof Captions): Promise<NonNullable<NarrationFile["captions"]>> =>
     await saveText(folder, appendToStem(name, "", `.${form}`), captions[form]);

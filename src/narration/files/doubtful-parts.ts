@@ -2,7 +2,7 @@
 import type { JoinedAudio } from "../../audio/join-request.ts";
 import { MAXIMUM_CHARGE_SECONDS } from "../../contract/billing.ts";
 import type { NarrationProblem, NarrationState, StoredPlan } from "../state/narration-state.ts";
-import { partRequest, type VerifiedPart } from "../state/part-request.ts";
+import { buildPartRequest, type VerifiedPart } from "../state/part-request.ts";
 import { findLateCueProblems } from "../timeline/late-cues.ts";
 
 /**
@@ -61,7 +61,7 @@ export function findDoubtfulParts(
     const { estimatedSeconds = 1, settings } = plan.parts[index] ?? {};
     // Correct the length for the speed. The estimate is for the plan's speed, and a retake may have another speed.
     const planned = settings?.speed ?? plan.settings.speed ?? 1;
-    const faster = (partRequest(plan, state, index).input.speed ?? 1) / planned;
+    const faster = (buildPartRequest(plan, state, index).input.speed ?? 1) / planned;
     return ((played[at] ?? 0) * faster) / estimatedSeconds;
   });
   const usualPace = parts.length < MIN_PARTS ? 0 : median(paces);

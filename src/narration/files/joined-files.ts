@@ -7,8 +7,8 @@ import type { Clock } from "../../clock.ts";
 import type { CaptionFiles } from "../../config/settings.ts";
 import { FILE_EXTENSIONS, type OutputFormat } from "../../contract/audio-format.ts";
 import { AudioError } from "../../errors.ts";
-import { automaticName, slugOfFirstWords } from "../../files/automatic-name.ts";
-import { appendToStem, givenName, numberedName } from "../../files/file-name.ts";
+import { buildAutomaticName, slugOfFirstWords } from "../../files/automatic-name.ts";
+import { appendToStem, buildGivenName, buildNumberedName } from "../../files/file-name.ts";
 import { LAST_NUMBER } from "../../files/next-name.ts";
 import type { OutputFolder } from "../../files/output-folder.ts";
 import { planReplacement } from "../../files/plan-replacement.ts";
@@ -17,7 +17,7 @@ import { saveAudio } from "../../files/save-audio.ts";
 import { isIntact } from "../../files/saved-copies.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import { removeIfPresent } from "../../files/temporary-file.ts";
-import { storedFormat } from "../../generation/stored-input.ts";
+import { parseStoredFormat } from "../../generation/stored-input.ts";
 import {
   formatOfPlan,
   type NarrationFile,
@@ -63,7 +63,7 @@ type Companions = Pick<NarrationFile, "captions" | "srt" | "chapters">;
 const INCOMPLETE = " (incomplete)";
 
 /** Lists the files of a plan, in reading order. */
-export function plannedFiles(plan: StoredPlan): PlannedFile[] {
+export function listPlannedFiles(plan: StoredPlan): PlannedFile[] {
   const partIndexes = plan.parts.map((_, index) => index);
   // Treat a single chapter as the whole narration, so that its title is not repeated.
   const isOne = plan.fileLayout === "one" || (plan.fileLayout === "chapters" && plan.sections.length === 1);
@@ -106,7 +106,7 @@ export function createFileJoiner(deps: JoinDeps): FileJoiner {
         if (!isWhole && !before.isIncomplete) return before;
         const isToRename = state.mayReplace && before.conflictingName !== null;
         const isSame = before.inputFingerprint === inputFingerprint && !isToRename;
-        if (isSame && (await changedCompanions(before, folder.root)).length === 0) return before;
+        if (isSame && (await findChangedCompanions(before, folder.root)).length === 0) return before;
       }
       // Remove the old incomplete file. The new file contains all parts of the old one, and takes its name.
       if (before?.isIncomplete === true && !isWhole) await removeFile(before, folder.root);
@@ -136,7 +136,7 @@ function computeFingerprint(
 }
 
 /** Lists the companions that were deleted, edited or replaced since they were saved. */
-export async function changedCompanions(
+export async function findChangedCompanions(
   { captions, srt, chapters }: NarrationFile,
   root: string,
 ): Promise<string[]> {
@@ -187,7 +187,7 @@ function isNameOfOtherRow({ plan, file }: FileJoinRequest, name: string): boolea
     ({ fileName }, section) =>
       section !== file.section &&
       fileName !== undefined &&
-      folded(givenName(fileName, formatOfPlan(plan))) === folded(name),
+      folded(buildGivenName(fileName, formatOfPlan(plan))) === folded(name),
   );
 }
 
@@ -200,7 +200,7 @@ type FileOwner = Pick<FileJoinRequest, "narrationId" | "plan" | "state">;
  * @throws AudioError `invalid_file_name`
  */
 export async function checkRoomForNames(folder: OutputFolder, narration: FileOwner): Promise<void> {
-  const names = plannedFiles(narration.plan).map((file) =>
+  const names = listPlannedFiles(narration.plan).map((file) =>
     buildFileName({ ...narration, file, isWhole: false }),
   );
   const longest = names.reduce((one, other) =>
@@ -209,7 +209,7 @@ export async function checkRoomForNames(folder: OutputFolder, narration: FileOwn
   const companion = appendToStem(longest, `-${LAST_NUMBER}.chapters`, ".json");
   try {
     await folder.ensureExists();
-    await precheckFileName(folder, numberedName(companion, LAST_NUMBER));
+    await precheckFileName(folder, buildNumberedName(companion, LAST_NUMBER));
   } catch (error) {
     if (error instanceof AudioError && error.code === "invalid_file_name") throw error;
   }
@@ -219,10 +219,10 @@ export async function checkRoomForNames(folder: OutputFolder, narration: FileOwn
  * Returns the name of a narration's file without extension: the given name or, if there is none, a name made from the
  * title and the id.
  */
-export function stemOf(narrationId: string, plan: StoredPlan, { fileName }: NarrationState): string {
+export function buildFileStem(narrationId: string, plan: StoredPlan, { fileName }: NarrationState): string {
   if (fileName !== null) return fileName;
   const format = formatOfPlan(plan);
-  return basename(automaticName(format, plan.title, narrationId), FILE_EXTENSIONS[format]);
+  return basename(buildAutomaticName(format, plan.title, narrationId), FILE_EXTENSIONS[format]);
 }
 
 function buildFileName({
@@ -235,8 +235,8 @@ function buildFileName({
   const format = formatOfPlan(plan);
   const ending = isWhole ? "" : INCOMPLETE;
   const rowName = file.section === null ? undefined : plan.sections[file.section]?.fileName;
-  if (rowName !== undefined) return appendToStem(givenName(rowName, format), ending);
-  const name = givenName(stemOf(narrationId, plan, state), format);
+  if (rowName !== undefined) return appendToStem(buildGivenName(rowName, format), ending);
+  const name = buildGivenName(buildFileStem(narrationId, plan, state), format);
   if (file.section === null) return appendToStem(name, ending);
   const digits = Math.max(2, `${plan.sections.length}`.length);
   const number =
@@ -287,7 +287,7 @@ async function joinParts(
   const sources = parts.map(({ file: audio, record, index }, at) => ({
     path: audio.path,
     durationSeconds: record.output?.durationSeconds ?? record.audioSeconds ?? 0,
-    sampleRateHz: storedFormat(record).sampleRateHz,
+    sampleRateHz: parseStoredFormat(record).sampleRateHz,
     pauseAfterSeconds: at === parts.length - 1 ? 0 : (plan.parts[index]?.pauseAfterSeconds ?? 0),
     startSeconds: plan.parts[index]?.startSeconds,
   }));
@@ -379,8 +379,8 @@ async function measureLeads(
   signal: AbortSignal,
 ): Promise<readonly number[]> {
   if (sources.every(({ startSeconds }) => startSeconds === undefined)) return [];
-  const { leadingSilences } = await import("../../audio/captions/leading-silence.ts");
-  return await leadingSilences(format, sources, signal);
+  const { findLeadingSilences } = await import("../../audio/captions/leading-silence.ts");
+  return await findLeadingSilences(format, sources, signal);
 }
 
 /** Lists the chapters, each with its first part. Returns an empty list for a text without headings. */

@@ -1,10 +1,10 @@
 /** Computes length and remaining price of each chapter of a plan. */
 import type { PartEstimate } from "../state/part-summary.ts";
-import { chapterNumbers } from "../text/chapters/chapter-number.ts";
+import { numberChapters } from "../text/chapters/chapter-number.ts";
 
 export interface ChapterEstimate {
   /**
-   * The chapter number from {@link chapterNumbers}; `null` for a heading without a number in a text whose chapters are
+   * The chapter number from {@link numberChapters}; `null` for a heading without a number in a text whose chapters are
    * numbered.
    */
   readonly number: number | null;
@@ -16,13 +16,13 @@ export interface ChapterEstimate {
 }
 
 /** Returns an empty list if the text has fewer than two sections. */
-export function chapterSums(
+export function estimateChapters(
   sections: ReadonlyArray<{ readonly title: string | null }>,
   parts: ReadonlyArray<{ readonly section: number }>,
   estimates: readonly PartEstimate[],
 ): ChapterEstimate[] {
   if (sections.length < 2) return [];
-  const numbers = chapterNumbers(sections);
+  const numbers = numberChapters(sections);
   const sums = sections.map(({ title }, index) => ({
     number: numbers[index] ?? null,
     title,

@@ -1,10 +1,10 @@
 /** Chooses chapters of a narration that is already planned, so that its text need not be sent again. */
 import { AudioError } from "../../errors.ts";
 import type { StoredPlan } from "../state/narration-state.ts";
-import { chosenSections, partsOfSections, shownChapter } from "../text/chapters/chosen-chapters.ts";
+import { chooseSections, describeChapter, listPartsOfSections } from "../text/chapters/chosen-chapters.ts";
 import type { PlannedSection } from "../text/plan.ts";
-import { shortPartsRemarks } from "./make-plan.ts";
-import { chosenRemark, inheritedRemarks, titleOfChosen } from "./plan-remarks.ts";
+import { buildShortPartsRemarks } from "./make-plan.ts";
+import { buildChosenRemark, buildInheritedRemarks, titleOfChosen } from "./plan-remarks.ts";
 import { asRemarkOnWholeText } from "./skipped-remarks.ts";
 
 /**
@@ -13,15 +13,15 @@ import { asRemarkOnWholeText } from "./skipped-remarks.ts";
  * @param wanted the chapters, in the syntax of `chosenSections`
  * @throws AudioError `invalid_request` for a sheet, a chapter that does not exist, or chapters with nothing to speak
  */
-export function chosenPlan(plan: StoredPlan, wanted: string): StoredPlan {
+export function keepChosenChapters(plan: StoredPlan, wanted: string): StoredPlan {
   if (plan.fileLayout === "rows") {
     throw new AudioError("invalid_request", "A sheet has rows and no chapters. Nothing was sent.");
   }
   const sections = plan.sections.map(({ title, level = null }) => ({ title, level }));
-  const chosenIndexes = chosenSections(sections, wanted);
+  const chosenIndexes = chooseSections(sections, wanted);
   checkPlanned(plan, sections, chosenIndexes);
   if (chosenIndexes.length === sections.length) return plan;
-  const parts = partsOfSections(plan.parts, chosenIndexes);
+  const parts = listPartsOfSections(plan.parts, chosenIndexes);
   const { wholeTitle: whole = plan.title } = plan;
   return {
     ...plan,
@@ -29,9 +29,9 @@ export function chosenPlan(plan: StoredPlan, wanted: string): StoredPlan {
     wholeTitle: whole,
     parts,
     remarks: [
-      ...chosenRemark({ sections, chosen: chosenIndexes }),
-      ...inheritedRemarks(plan.remarks, { parts }),
-      ...shortPartsRemarks({ parts }),
+      ...buildChosenRemark({ sections, chosen: chosenIndexes }),
+      ...buildInheritedRemarks(plan.remarks, { parts }),
+      ...buildShortPartsRemarks({ parts }),
     ],
     unspoken: plan.unspoken.map(asRemarkOnWholeText),
   };
@@ -54,7 +54,7 @@ function checkPlanned(
   if (missingSection === undefined) return;
   throw new AudioError(
     "invalid_request",
-    `This narration holds only some chapters of its text, and not ${shownChapter(sections, missingSection)}. Nothing was sent.`,
+    `This narration holds only some chapters of its text, and not ${describeChapter(sections, missingSection)}. Nothing was sent.`,
     { remedy: "Give the text or file again, with chapters." },
   );
 }

@@ -1,6 +1,6 @@
 /** Changes single passages of a planned text, so that only the parts that contain them are made again. */
 import { MAX_PROMPT_CODE_POINTS } from "../../contract/service-limits.ts";
-import { codePointLength } from "../../contract/unicode.ts";
+import { countCodePoints } from "../../contract/unicode.ts";
 import { AudioError } from "../../errors.ts";
 import type { Pronunciation } from "../../pronunciation.ts";
 import type { NarrationState, StoredPart, StoredPlan } from "../state/narration-state.ts";
@@ -9,8 +9,8 @@ import { hasWords } from "../text/characters.ts";
 import { splitIntoParts } from "../text/cutting/split.ts";
 import { PARAGRAPH_JOINT } from "../text/cutting/units.ts";
 import { readReplacement } from "../text/plan-narration.ts";
-import { shortPartsRemarks } from "./make-plan.ts";
-import { inheritedRemarks } from "./plan-remarks.ts";
+import { buildShortPartsRemarks } from "./make-plan.ts";
+import { buildInheritedRemarks } from "./plan-remarks.ts";
 import { applyPronunciations } from "./respelled-part.ts";
 
 export interface Edit {
@@ -144,11 +144,11 @@ function editedRemarks(
   const brackets = edits.flatMap(({ replacement }) => BRACKETS.exec(replacement)?.[0] ?? []);
   return [
     ...edits.slice(0, EDITS_SHOWN).flatMap(({ replacement }) => changedWords(parts, replacement)),
-    ...inheritedRemarks(
+    ...buildInheritedRemarks(
       remarks.filter((remark) => !remark.startsWith(CHANGED)),
       { parts },
     ),
-    ...shortPartsRemarks({ parts }),
+    ...buildShortPartsRemarks({ parts }),
     ...(brackets.length === 0
       ? []
       : [`Brackets in a replacement are spoken: ${JSON.stringify(brackets[0])}.`]),
@@ -162,7 +162,7 @@ function editedRemarks(
  * @param retakes the chosen retakes; an edited part keeps the speed of its retake
  * @throws AudioError `invalid_request` for a quote that does not occur exactly once, or if nothing is left to speak
  */
-export function editedPlan(
+export function applyEdits(
   plan: StoredPlan,
   edits: readonly Edit[],
   pronunciations: readonly Pronunciation[],
@@ -221,7 +221,7 @@ function divided(part: StoredPart, plan: StoredPlan, pronunciations: readonly Pr
   const { settings, pauseSeconds } = plan;
   const options = { settings, pronunciations };
   const { part: whole } = applyPronunciations(part, options);
-  if (whole.estimatedSeconds <= MAX_SECONDS && codePointLength(part.text) <= MAX_PROMPT_CODE_POINTS) {
+  if (whole.estimatedSeconds <= MAX_SECONDS && countCodePoints(part.text) <= MAX_PROMPT_CODE_POINTS) {
     return [whole];
   }
   const speed = part.settings?.speed ?? settings.speed ?? 1;

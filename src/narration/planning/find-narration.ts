@@ -6,7 +6,7 @@ import type { InputText } from "../../files/input-format.ts";
 import type { OutputFolder } from "../../files/output-folder.ts";
 import type { Pronunciation } from "../../pronunciation.ts";
 import { secretRefusedError } from "../../redaction.ts";
-import { checkRoomForNames, stemOf } from "../files/joined-files.ts";
+import { buildFileStem, checkRoomForNames } from "../files/joined-files.ts";
 import type { NarrateChanges } from "../state/changes.ts";
 import { findInheritedRetakes } from "../state/inherited-retakes.ts";
 import { deriveNarrationId, isNarrationId } from "../state/narration-id.ts";
@@ -75,11 +75,11 @@ async function planSource(
   const { remarks, unspoken } = state;
   const current = { ...plan, remarks, unspoken };
   if (source.kind === "chosen") {
-    const { chosenPlan } = await import("./chosen-plan.ts");
-    return chosenPlan(current, source.chapters);
+    const { keepChosenChapters } = await import("./chosen-plan.ts");
+    return keepChosenChapters(current, source.chapters);
   }
-  const { editedPlan } = await import("./edits.ts");
-  return editedPlan(current, source.edits, source.pronunciations, state.retakes);
+  const { applyEdits } = await import("./edits.ts");
+  return applyEdits(current, source.edits, source.pronunciations, state.retakes);
 }
 
 /**
@@ -88,7 +88,7 @@ async function planSource(
  */
 async function nameOfEdit(repository: NarrationRepository, narrationId: string): Promise<string | null> {
   const { plan, state } = await repository.get(narrationId);
-  return plan.fileLayout === "rows" ? state.fileName : stemOf(narrationId, plan, state);
+  return plan.fileLayout === "rows" ? state.fileName : buildFileStem(narrationId, plan, state);
 }
 
 /**

@@ -3,11 +3,11 @@ import { MINIMUM_CHARGE_CREDITS, MINIMUM_CHARGE_SECONDS } from "../../contract/b
 import { INVISIBLE_CHARACTERS } from "../../contract/unicode.ts";
 import { AudioError } from "../../errors.ts";
 import type { TextFormat } from "../../files/input-format.ts";
-import { type Pronunciation, respelledNotes } from "../../pronunciation.ts";
+import { describeRespelledWords, type Pronunciation } from "../../pronunciation.ts";
 import type { NarrationSettings, StoredPart, StoredPlan } from "../state/narration-state.ts";
 import type { ReadText, SkippedList } from "../text/blocks.ts";
 import { withChapters } from "../text/chapters/chosen-chapters.ts";
-import { narrationTitle } from "../text/narration-title.ts";
+import { chooseNarrationTitle } from "../text/narration-title.ts";
 import { isSubtitles } from "../text/plain/time-codes.ts";
 import {
   MAX_PARTS,
@@ -18,10 +18,10 @@ import {
 } from "../text/plan.ts";
 import { planDocument, planNarration } from "../text/plan-narration.ts";
 import { planTimeline } from "../timeline/plan-timeline.ts";
-import { chosenRemark, edgesRemark, planRemarks, titleOfChosen } from "./plan-remarks.ts";
+import { buildChosenRemark, buildEdgesRemark, planRemarks, titleOfChosen } from "./plan-remarks.ts";
 import { applyPronunciations, type RespelledPart } from "./respelled-part.ts";
-import { asRemarkOnWholeText, skippedRemark } from "./skipped-remarks.ts";
-import { unusedSettingsRemark } from "./unused-settings.ts";
+import { asRemarkOnWholeText, buildSkippedRemark } from "./skipped-remarks.ts";
+import { buildUnusedSettingsRemark } from "./unused-settings.ts";
 
 export interface PlanOptions {
   readonly settings: NarrationSettings;
@@ -31,7 +31,7 @@ export interface PlanOptions {
   /** Whether there is a pause of `pauseSeconds` after every paragraph. Such a plan has more parts, so it costs more. */
   readonly keepsPauses?: boolean;
   readonly files: "one" | "chapters";
-  /** The chapters to narrate, in the syntax of `chosenSections`; absent for all. */
+  /** The chapters to narrate, in the syntax of `chooseSections`; absent for all. */
   readonly chapters?: string | undefined;
 }
 
@@ -62,7 +62,7 @@ const MIN_REPORTED_SHORT_PARTS = 3;
 const MAX_VOICELESS = 5;
 
 /** Reports short parts, such as turns of a dialogue, because each costs the minimum charge. */
-export function shortPartsRemarks({
+export function buildShortPartsRemarks({
   parts,
 }: {
   readonly parts: ReadonlyArray<{ readonly estimatedSeconds: number }>;
@@ -153,7 +153,10 @@ function wholePlan(source: ProseText, options: PlanOptions): WholePlan {
   if (format === "srt" || format === "vtt" || isSubtitles(text)) {
     const kind = format === "srt" || format === "vtt" ? format : null;
     const { plan, remarks } = planTimeline({ text, kind, speed, voices });
-    return { plan, remarks: [...remarks, ...unusedSettingsRemark(options, "each cue has its own time")] };
+    return {
+      plan,
+      remarks: [...remarks, ...buildUnusedSettingsRemark(options, "each cue has its own time")],
+    };
   }
   checkHeadings(text, format);
   const plan = planNarration({ text, format, ...request, keepsPauses });
@@ -161,7 +164,9 @@ function wholePlan(source: ProseText, options: PlanOptions): WholePlan {
   return { plan, unbroken, remarks: [] };
 }
 
-export const storedRules = ({ pronunciations = [] }: PlanOptions): Pick<StoredPlan, "pronunciations"> =>
+export const keepMatchingRules = ({
+  pronunciations = [],
+}: PlanOptions): Pick<StoredPlan, "pronunciations"> =>
   pronunciations.length === 0 ? {} : { pronunciations: [...pronunciations] };
 
 /**
@@ -185,7 +190,7 @@ export function makePlan(source: ProseText, options: PlanOptions): StoredPlan {
       ({ name, count }) =>
         `${name} begins ${count} ${count === 1 ? "line" : "lines"} and has no voice in voices: the name will be spoken.`,
     );
-  const title = narrationTitle(plan).replaceAll(INVISIBLE_CHARACTERS, " ").trim();
+  const title = chooseNarrationTitle(plan).replaceAll(INVISIBLE_CHARACTERS, " ").trim();
   const storedParts = plan.parts.map((part) => storedPart(part, options));
   const parts = storedParts.map(({ part }) => part);
   return {
@@ -200,20 +205,20 @@ export function makePlan(source: ProseText, options: PlanOptions): StoredPlan {
       : { author: plan.author.replaceAll(INVISIBLE_CHARACTERS, " ").trim() }),
     sections: plan.sections.map(({ title, level }) => (level === null ? { title } : { title, level })),
     parts,
-    ...storedRules(options),
+    ...keepMatchingRules(options),
     remarks: [
       ...remarks,
-      ...chosenRemark(plan),
-      edgesRemark(plan),
+      ...buildChosenRemark(plan),
+      buildEdgesRemark(plan),
       ...pausesRemark(plan, unbroken, options.keepsPauses === true),
-      ...respelledNotes([...new Set(storedParts.flatMap(({ words }) => words))]),
+      ...describeRespelledWords([...new Set(storedParts.flatMap(({ words }) => words))]),
       ...planRemarks(plan, settings.voice),
       ...silent,
       ...voiceless,
-      ...shortPartsRemarks(plan),
+      ...buildShortPartsRemarks(plan),
     ],
     unspoken: plan.skipped
-      .map(skippedRemark)
+      .map(buildSkippedRemark)
       .map((sentence) => (plan.chosen === undefined ? sentence : asRemarkOnWholeText(sentence))),
   };
 }

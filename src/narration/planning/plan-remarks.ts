@@ -2,11 +2,11 @@
  * Builds the remarks that a person reads before paying for a plan: chosen chapters, language, and how much each speaker
  * says.
  */
-import { languageNotes } from "../../text-language.ts";
+import { describeLanguageMismatch } from "../../text-language.ts";
 import { shortenExcerpt } from "../text/blocks.ts";
-import { chapterNumbers } from "../text/chapters/chapter-number.ts";
-import { shownChapter } from "../text/chapters/chosen-chapters.ts";
-import { numberSpans } from "../text/number-spans.ts";
+import { numberChapters } from "../text/chapters/chapter-number.ts";
+import { describeChapter } from "../text/chapters/chosen-chapters.ts";
+import { findNumberSpans } from "../text/number-spans.ts";
 import type { NarrationPlan } from "../text/plan.ts";
 
 const VOICES_SHOWN = 10;
@@ -19,21 +19,26 @@ export function titleOfChosen(
   { sections, chosen }: Pick<NarrationPlan, "sections" | "chosen">,
 ): string {
   if (chosen === undefined) return title;
-  const all = chapterNumbers(sections);
+  const all = numberChapters(sections);
   const numbers = chosen.flatMap((index) => all[index] ?? []);
   const titles = chosen.flatMap((index) =>
     all[index] === null ? [shortenExcerpt(sections[index]?.title ?? "")] : [],
   );
   const chapterNames =
-    numbers.length === 0 ? [] : [`${numbers.length === 1 ? "chapter" : "chapters"} ${numberSpans(numbers)}`];
+    numbers.length === 0
+      ? []
+      : [`${numbers.length === 1 ? "chapter" : "chapters"} ${findNumberSpans(numbers)}`];
   return [title, ...titles.slice(0, MAX_NAMED_CHAPTERS), ...chapterNames].join(", ");
 }
 
 /** Names the chosen chapters by number and title. */
-export function chosenRemark({ sections, chosen }: Pick<NarrationPlan, "sections" | "chosen">): string[] {
+export function buildChosenRemark({
+  sections,
+  chosen,
+}: Pick<NarrationPlan, "sections" | "chosen">): string[] {
   if (chosen === undefined) return [];
   const count = sections.filter(({ title }) => title !== null).length;
-  const chapterNames = chosen.slice(0, MAX_NAMED_CHAPTERS).map((index) => shownChapter(sections, index));
+  const chapterNames = chosen.slice(0, MAX_NAMED_CHAPTERS).map((index) => describeChapter(sections, index));
   const rest = chosen.length - chapterNames.length;
   return [`Of ${count} chapters: ${chapterNames.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}.`];
 }
@@ -44,7 +49,7 @@ function languageRemarks({ parts }: NarrationPlan, voice: string | undefined): s
     const id = part.voice ?? voice ?? "";
     texts.set(id, `${texts.get(id) ?? ""}${part.text}\n`.slice(0, 20_000));
   }
-  return [...texts].flatMap(([id, text]) => languageNotes(text, id));
+  return [...texts].flatMap(([id, text]) => describeLanguageMismatch(text, id));
 }
 
 function voicesRemark({ parts }: NarrationPlan, voice: string | undefined): string[] {
@@ -62,11 +67,15 @@ function voicesRemark({ parts }: NarrationPlan, voice: string | undefined): stri
   return [`Spoken by ${shares.join(", ")}.`];
 }
 
-/** The beginning of every remark of {@link edgesRemark}. */
+/** The beginning of every remark of {@link buildEdgesRemark}. */
 const EDGES_BEGIN = "It begins ";
 
 /** Shows how the text begins and ends, so that a truncated or wrong file is noticed before it is paid for. */
-export function edgesRemark({ parts }: { readonly parts: readonly { readonly text: string }[] }): string {
+export function buildEdgesRemark({
+  parts,
+}: {
+  readonly parts: readonly { readonly text: string }[];
+}): string {
   const flat = parts.map(({ text }) => text.replace(/\s+/g, " "));
   const last = flat.at(-1) ?? "";
   const [end = last] = /(?<= |^).{1,60}$/u.exec(last) ?? [];
@@ -87,11 +96,11 @@ const WHOLE_TEXT_REMARKS =
  * Returns the remarks for a plan that was made from another plan: the remarks of the other plan that are true of both,
  * and one that shows how the text of the new plan begins and ends.
  */
-export function inheritedRemarks(
+export function buildInheritedRemarks(
   remarks: readonly string[],
   plan: { readonly parts: readonly { readonly text: string }[] },
 ): string[] {
-  const edges = edgesRemark(plan);
+  const edges = buildEdgesRemark(plan);
   return remarks
     .filter((remark) => !WHOLE_TEXT_REMARKS.test(remark))
     .map((remark) => (remark.startsWith(EDGES_BEGIN) ? edges : remark));

@@ -9,23 +9,23 @@ import { coerceArguments } from "../../contract/coerce-arguments.ts";
 import { REQUEST_FIELDS } from "../../contract/request-fields.ts";
 import { MAX_PROMPT_CODE_POINTS } from "../../contract/service-limits.ts";
 import { withThousands } from "../../contract/thousands.ts";
-import { codePointLength, INVISIBLE_CHARACTERS } from "../../contract/unicode.ts";
+import { countCodePoints, INVISIBLE_CHARACTERS } from "../../contract/unicode.ts";
 import { AudioError } from "../../errors.ts";
-import { findFileNameIssue, givenName } from "../../files/file-name.ts";
-import { respelledNotes } from "../../pronunciation.ts";
+import { buildGivenName, findFileNameIssue } from "../../files/file-name.ts";
+import { describeRespelledWords } from "../../pronunciation.ts";
 import { formatOfPlan, type StoredPlan } from "../state/narration-state.ts";
 import { shortenExcerpt } from "../text/blocks.ts";
 import { hasWords } from "../text/characters.ts";
-import { narrationTitle } from "../text/narration-title.ts";
+import { chooseNarrationTitle } from "../text/narration-title.ts";
 import { normaliseLines } from "../text/normalise.ts";
-import { numberSpans } from "../text/number-spans.ts";
+import { findNumberSpans } from "../text/number-spans.ts";
 import { type NarrationPlan, PLAN_VERSION, type PlannedPart, type Speaker } from "../text/plan.ts";
 import { checkText } from "../text/plan-narration.ts";
-import { type PlanOptions, shortPartsRemarks, storedRules } from "./make-plan.ts";
-import { edgesRemark, planRemarks } from "./plan-remarks.ts";
+import { buildShortPartsRemarks, keepMatchingRules, type PlanOptions } from "./make-plan.ts";
+import { buildEdgesRemark, planRemarks } from "./plan-remarks.ts";
 import { COLUMNS, readSheet, refusedSheetError, type Sheet, type SheetRow } from "./read-sheet.ts";
 import { applyPronunciations, type RespelledPart } from "./respelled-part.ts";
-import { unusedSettingsRemark } from "./unused-settings.ts";
+import { buildUnusedSettingsRemark } from "./unused-settings.ts";
 
 const ISSUES_SHOWN = 10;
 const SPANS_SHOWN = 10;
@@ -63,7 +63,7 @@ class RowIssues {
 }
 
 const listRows = (rows: readonly number[]): string =>
-  `${rows.length === 1 ? "Row" : "Rows"} ${numberSpans(rows, SPANS_SHOWN)}`;
+  `${rows.length === 1 ? "Row" : "Rows"} ${findNumberSpans(rows, SPANS_SHOWN)}`;
 
 /** Finds the speaker whose name is in the cell; `null` if `voices` has no such speaker. */
 function speakerNamed(cell: string, { voices }: PlanOptions): Partial<Speaker> | null {
@@ -99,7 +99,7 @@ function parseSettings({ number, cells }: SheetRow, options: PlanOptions, issues
  * both.
  */
 const sameFile = (name: string, format: OutputFormat): string =>
-  givenName(name, format).normalize("NFC").toLowerCase();
+  buildGivenName(name, format).normalize("NFC").toLowerCase();
 
 function checkFileNames(rows: readonly SheetRow[], format: OutputFormat, issues: RowIssues): void {
   const rowsByName = new Map<string, SheetRow[]>();
@@ -133,7 +133,7 @@ function plannedRow(row: SheetRow, section: number, options: PlanOptions, issues
     return [];
   }
   const text = textOf(row);
-  const length = codePointLength(text);
+  const length = countCodePoints(text);
   if (length > MAX_PROMPT_CODE_POINTS) {
     const max = withThousands(MAX_PROMPT_CODE_POINTS);
     issues.add(
@@ -267,26 +267,26 @@ export function planSheet(source: string, options: PlanOptions): StoredPlan {
     settings,
     pauseSeconds,
     fileLayout: "rows",
-    title: narrationTitle(plan).replaceAll(INVISIBLE_CHARACTERS, " ").trim(),
+    title: chooseNarrationTitle(plan).replaceAll(INVISIBLE_CHARACTERS, " ").trim(),
     sections: rows.map(({ cells, number }) => ({
       title: null,
       row: number,
       ...(cells.file === "" ? {} : { fileName: cells.file }),
     })),
     parts,
-    ...storedRules(options),
+    ...keepMatchingRules(options),
     remarks: [
       filesRemark(sheet, rows, voices),
-      edgesRemark(plan),
-      ...respelledNotes([...new Set(planned.flatMap(({ respelled }) => respelled.words))]),
+      buildEdgesRemark(plan),
+      ...describeRespelledWords([...new Set(planned.flatMap(({ respelled }) => respelled.words))]),
       ...planRemarks(plan, settings.voice),
       ...columnsRemark(sheet),
-      ...unusedSettingsRemark(options, "each row is a file"),
+      ...buildUnusedSettingsRemark(options, "each row is a file"),
       ...silentRemarks(rows, options),
       ...lineRemarks(rows),
       ...endingRemarks(rows, format),
       ...longRemarks(planned),
-      ...shortPartsRemarks(plan),
+      ...buildShortPartsRemarks(plan),
     ],
     unspoken:
       silent.length === 0

@@ -45,7 +45,7 @@ const SKIPPED: Readonly<Record<SkippedKind, readonly [one: string, many: string]
 const NOT_SPOKEN = "Not spoken: ";
 
 /** Builds the remark on one kind of skipped text: how often it occurs, with an example. */
-export function skippedRemark({ kind, count, excerpt }: Skipped): string {
+export function buildSkippedRemark({ kind, count, excerpt }: Skipped): string {
   const [one, many] = SKIPPED[kind];
   return `${NOT_SPOKEN}${count === 1 ? one : `${count} ${many}`} (${JSON.stringify(excerpt)}).`;
 }

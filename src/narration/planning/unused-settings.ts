@@ -6,7 +6,7 @@ import { DEFAULT_PAUSE_SECONDS } from "../text/plan.ts";
  *
  * @param reason why the settings have no effect, as a clause after "because"
  */
-export function unusedSettingsRemark(
+export function buildUnusedSettingsRemark(
   { pauseSeconds, files }: { readonly pauseSeconds: number; readonly files: "one" | "chapters" },
   reason: string,
 ): string[] {

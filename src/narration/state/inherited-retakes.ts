@@ -1,6 +1,6 @@
 /** Keeps chosen retakes when a text is edited, for the parts that the edit does not change. */
 import { canonicalizeInput } from "../../generation/canonical-input.ts";
-import { partInput } from "./narration-id.ts";
+import { buildPartInput } from "./narration-id.ts";
 import type { NarrationRepository } from "./narration-repository.ts";
 import type { NarrationState, StoredPart, StoredPlan } from "./narration-state.ts";
 
@@ -12,7 +12,7 @@ const MAX_SEARCHED_NARRATIONS = 20;
 
 /** Returns two strings by which equal parts are found: the input of the part, and the input with the start time. */
 function keysOf(plan: StoredPlan, part: StoredPart): readonly [input: string, timed: string] {
-  const input = canonicalizeInput(partInput(plan, part));
+  const input = canonicalizeInput(buildPartInput(plan, part));
   return [input, `${input} at ${part.startSeconds}`];
 }
 
@@ -22,7 +22,7 @@ export async function findInheritedRetakes(
   plan: StoredPlan,
 ): Promise<NarrationState["retakes"]> {
   const choicesByKey = new Map<string, Pick<NarrationState["retakes"][number], "take" | "speed">>();
-  for (const { narrationId, state } of await repository.newest(MAX_SEARCHED_NARRATIONS)) {
+  for (const { narrationId, state } of await repository.listNewest(MAX_SEARCHED_NARRATIONS)) {
     // Skip narrations that were only planned, because nobody agreed to their retakes.
     if (state.retakes.length === 0 || state.status === "planned") continue;
     const { plan: other } = await repository.get(narrationId);

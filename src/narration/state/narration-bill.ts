@@ -15,7 +15,7 @@ export interface NarrationBill {
  *
  * @param lines one line for each task
  */
-export function narrationBill(lines: readonly BillLine[]): NarrationBill {
+export function sumNarrationBill(lines: readonly BillLine[]): NarrationBill {
   const running = lines.filter(({ isInFlight }) => isInFlight).length;
   const chargedByWork = new Map(
     lines.map(({ workLookupKey, credits, isInFlight }) => [

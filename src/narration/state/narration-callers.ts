@@ -61,7 +61,7 @@ export interface RunEnd {
 }
 
 /** Ends the call handles of a narration that no longer runs. */
-export function endedByState(
+export function endByState(
   open: readonly CallHandle[],
   { status, problems, files }: NarrationState,
   { atMs, figures }: RunEnd,

@@ -12,7 +12,7 @@ const PATTERN = /^nar_[0-9a-f]{32}$/;
 export const isNarrationId = (text: string): boolean => PATTERN.test(text);
 
 /** Builds the input of one part's task. */
-export function partInput({ settings }: Pick<StoredPlan, "settings">, part: StoredPart): AudioInput {
+export function buildPartInput({ settings }: Pick<StoredPlan, "settings">, part: StoredPart): AudioInput {
   return {
     ...settings,
     ...part.settings,
@@ -29,7 +29,7 @@ export function deriveNarrationId(origin: string, plan: StoredPlan): string {
   add(`${PLAN_VERSION}`);
   add(plan.fileLayout);
   for (const part of plan.parts) {
-    add(canonicalizeInput(partInput(plan, part)));
+    add(canonicalizeInput(buildPartInput(plan, part)));
     add(`${part.pauseAfterSeconds} ${part.section}`);
     if (part.startSeconds !== undefined) add(`at ${part.startSeconds}`);
   }

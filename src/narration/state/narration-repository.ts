@@ -7,14 +7,14 @@ import type { CallHandle } from "../../ledger/rules/call-handle.ts";
 import type { NarrationStore, StoredNarration } from "../../ledger/store/narration-store.ts";
 import type { ProcessId } from "../../process-id.ts";
 import { isProcessDead } from "../../process-id.ts";
-import { type NarrationBill, narrationBill } from "./narration-bill.ts";
-import { endedByState, withoutCallers } from "./narration-callers.ts";
+import { type NarrationBill, sumNarrationBill } from "./narration-bill.ts";
+import { endByState, withoutCallers } from "./narration-callers.ts";
 import {
+  buildNewState,
   type NarrationFigures,
   type NarrationFile,
   type NarrationState,
   narrationStateSchema,
-  newState,
   parseStored,
   type StoredPlan,
   storedPlanSchema,
@@ -64,7 +64,7 @@ export class NarrationRepository {
     await this.#store.insert({
       narrationId,
       plan: JSON.stringify(plan),
-      state: JSON.stringify({ ...newState(plan, first.createdAtMs), ...first }),
+      state: JSON.stringify({ ...buildNewState(plan, first.createdAtMs), ...first }),
       createdAtMs: first.createdAtMs,
     });
   }
@@ -75,8 +75,8 @@ export class NarrationRepository {
 
   /** Reads a narration with its plan. @throws AudioError `not_found`, `store_unavailable` */
   async get(narrationId: string): Promise<NarrationWithPlan> {
-    const entry = await this.entry(narrationId);
-    return { ...entry, plan: await this.#plan(narrationId) };
+    const findEntry = await this.entry(narrationId);
+    return { ...findEntry, plan: await this.#plan(narrationId) };
   }
 
   /** Reads the lease owner and the state, without the plan. */
@@ -87,7 +87,7 @@ export class NarrationRepository {
   }
 
   /** Finds a saved file by its number, from 1. @throws AudioError `not_found`, `store_unavailable` */
-  async file(narrationId: string, number: number): Promise<NarrationFile> {
+  async findFile(narrationId: string, number: number): Promise<NarrationFile> {
     const file = (await this.entry(narrationId)).state.files[number - 1];
     if (file !== undefined) return file;
     throw new AudioError("not_found", "The narration has no such file.");
@@ -147,14 +147,14 @@ export class NarrationRepository {
   ): Promise<CallHandle[]> {
     if (state.status === "running" || open.length === 0) return [];
     const narration = { narrationId, plan: await this.#plan(narrationId), state, leaseOwner: null };
-    return endedByState(open, state, {
+    return endByState(open, state, {
       figures: await this.#computeFigures(narration),
       atMs: this.#wallMs(),
     });
   }
 
-  async bill(narrationId: string): Promise<NarrationBill> {
-    return narrationBill(await this.#store.getBill(narrationId));
+  async getBill(narrationId: string): Promise<NarrationBill> {
+    return sumNarrationBill(await this.#store.getBill(narrationId));
   }
 
   /** Acquires or renews the lease. @returns whether this process has the lease now */
@@ -170,7 +170,7 @@ export class NarrationRepository {
   }
 
   /** Lists narrations, newest first. Skips unreadable narrations, because they must not hide the others. */
-  async newest(limit: number): Promise<NarrationEntry[]> {
+  async listNewest(limit: number): Promise<NarrationEntry[]> {
     const entries: NarrationEntry[] = [];
     for (const stored of await this.#store.listNewest(limit)) {
       try {

@@ -1,7 +1,7 @@
 /** The stored form of a narration: the plan, which never changes, and the state, which does. */
 import { z } from "zod";
 import type { OutputFormat } from "../../contract/audio-format.ts";
-import { REQUEST_FIELDS, SETTING_NAMES, schemasOf } from "../../contract/request-fields.ts";
+import { pickSchemas, REQUEST_FIELDS, SETTING_NAMES } from "../../contract/request-fields.ts";
 import { LANGUAGES } from "../../contract/voices.ts";
 import { AudioError } from "../../errors.ts";
 
@@ -9,7 +9,7 @@ import { AudioError } from "../../errors.ts";
 const STORED_VERSION = 1;
 
 /** Settings that all parts share. Each part adds its text and its speaker's voice. */
-export const narrationSettingsSchema = z.object(schemasOf(SETTING_NAMES)).partial();
+export const narrationSettingsSchema = z.object(pickSchemas(SETTING_NAMES)).partial();
 export type NarrationSettings = z.infer<typeof narrationSettingsSchema>;
 
 const plannedPartSchema = z.object({
@@ -240,7 +240,7 @@ export const narrationStateSchema = z.object({
 });
 export type NarrationState = z.infer<typeof narrationStateSchema>;
 
-export const newState = (
+export const buildNewState = (
   { title, parts, remarks, unspoken }: StoredPlan,
   createdAtMs: number,
 ): NarrationState => ({

@@ -1,6 +1,6 @@
 /** The request for one part of a narration (text, settings and chosen take), and the part's file. */
 import type { PartRequest, SavedPart } from "../../generation/use-cases/generate-part.ts";
-import { partInput } from "./narration-id.ts";
+import { buildPartInput } from "./narration-id.ts";
 import type { NarrationState, StoredPlan } from "./narration-state.ts";
 
 /** A saved part, verified before it is joined. */
@@ -9,12 +9,15 @@ export interface VerifiedPart extends SavedPart {
   readonly index: number;
 }
 
-export function chosenTake({ retakes }: Pick<NarrationState, "retakes">, part: number): number {
+export function findChosenTake({ retakes }: Pick<NarrationState, "retakes">, part: number): number {
   return retakes.find((retake) => retake.part === part)?.take ?? 1;
 }
 
 /** Returns the speed that was chosen for a part; `undefined` if the part has the plan's speed. */
-export function chosenSpeed({ retakes }: Pick<NarrationState, "retakes">, part: number): number | undefined {
+export function findChosenSpeed(
+  { retakes }: Pick<NarrationState, "retakes">,
+  part: number,
+): number | undefined {
   return retakes.find((retake) => retake.part === part)?.speed;
 }
 
@@ -23,7 +26,7 @@ export function chosenSpeed({ retakes }: Pick<NarrationState, "retakes">, part: 
  *
  * @param part an index of the plan's parts
  */
-export function partRequest(
+export function buildPartRequest(
   plan: StoredPlan,
   state: Pick<NarrationState, "retakes">,
   part: number,
@@ -31,7 +34,7 @@ export function partRequest(
   const planned = plan.parts[part];
   if (planned === undefined) throw new RangeError(`a plan of ${plan.parts.length} parts has no part ${part}`);
   const written = planned.respelledText === undefined ? {} : { originalPrompt: planned.text };
-  const speed = chosenSpeed(state, part);
-  const input = { ...partInput(plan, planned), ...(speed === undefined ? {} : { speed }) };
-  return { input, ...written, take: chosenTake(state, part) };
+  const speed = findChosenSpeed(state, part);
+  const input = { ...buildPartInput(plan, planned), ...(speed === undefined ? {} : { speed }) };
+  return { input, ...written, take: findChosenTake(state, part) };
 }

@@ -1,11 +1,11 @@
 /** Summarizes the status of a narration's parts, which is read from their records and stored nowhere else. */
 import { chargeForSeconds, RESERVED_CREDITS } from "../../contract/billing.ts";
 import type { PartOperations } from "../../generation/use-cases/generate-part.ts";
-import { workLookupKey } from "../../ledger/identity.ts";
-import { inFlightStateOf, type TaskRecord } from "../../ledger/record.ts";
+import { toWorkLookupKey } from "../../ledger/identity.ts";
+import { deriveInFlightState, type TaskRecord } from "../../ledger/record.ts";
 import type { NarrationBill } from "./narration-bill.ts";
 import type { NarrationState, StoredPlan } from "./narration-state.ts";
-import { partRequest } from "./part-request.ts";
+import { buildPartRequest } from "./part-request.ts";
 
 export type PartStatus = "open" | "running" | "saved" | "failed";
 
@@ -59,18 +59,18 @@ function computeOwnCalibration(plan: StoredPlan, records: readonly (TaskRecord |
   return estimated === 0 ? null : Math.min(3, Math.max(1 / 3, actual / estimated));
 }
 
-export function partStatus(record: TaskRecord | null): PartStatus {
+export function derivePartStatus(record: TaskRecord | null): PartStatus {
   if (record === null) return "open";
   if (record.status === "succeeded" && record.files.some(({ matchesFormat }) => matchesFormat))
     return "saved";
   const isLost = record.isGone || record.isTooLarge || record.files.length > 0;
   if (record.status === "failed" || isLost) return "failed";
-  return inFlightStateOf(record) !== null || record.status === "succeeded" ? "running" : "open";
+  return deriveInFlightState(record) !== null || record.status === "succeeded" ? "running" : "open";
 }
 
 /** Returns the charge of a record. While the task runs, this is the charge of earlier attempts. */
 export const recordCharge = (record: TaskRecord): number =>
-  inFlightStateOf(record) === null ? (record.spend?.credits ?? 0) : record.earlierCredits;
+  deriveInFlightState(record) === null ? (record.spend?.credits ?? 0) : record.earlierCredits;
 
 async function readRecords(
   parts: PartOperations,
@@ -80,7 +80,7 @@ async function readRecords(
   const records: (TaskRecord | null)[] = [];
   for (let from = 0; from < plan.parts.length; from += MAX_CONCURRENT_READS) {
     const some = plan.parts.slice(from, from + MAX_CONCURRENT_READS);
-    const found = some.map((_, offset) => parts.find(partRequest(plan, state, from + offset)));
+    const found = some.map((_, offset) => parts.find(buildPartRequest(plan, state, from + offset)));
     records.push(...(await Promise.all(found)));
   }
   return records;
@@ -97,7 +97,7 @@ export async function summarizeParts(
   const partsWithProblems = new Set(state.problems.map(({ part }) => part));
   // A saved part with a problem counts as failed, because its audio cannot be used.
   const statuses = records.map((record, index) => {
-    const status = partStatus(record);
+    const status = derivePartStatus(record);
     return status === "saved" && partsWithProblems.has(index) ? "failed" : status;
   });
   const calibration =
@@ -121,9 +121,9 @@ export async function summarizeParts(
     const seconds = record?.audioSeconds ?? part.estimatedSeconds * calibration;
     partSummary.estimatedSeconds += seconds + part.pauseAfterSeconds;
     if (isSaved) partSummary.savedSeconds += record?.audioSeconds ?? 0;
-    if (isSaved && record !== null && !bill.chargedByWork.has(workLookupKey(record.workId)))
+    if (isSaved && record !== null && !bill.chargedByWork.has(toWorkLookupKey(record.workId)))
       partSummary.alreadyPaid += 1;
-    const task = JSON.stringify(partRequest(plan, state, index));
+    const task = JSON.stringify(buildPartRequest(plan, state, index));
     const isToPay = !isSaved && !tasks.has(task);
     const credits = isToPay ? chargeForSeconds(part.estimatedSeconds * calibration) : 0;
     estimates.push({ seconds: seconds + part.pauseAfterSeconds, credits });
@@ -133,8 +133,8 @@ export async function summarizeParts(
     partSummary.estimatedCredits += credits;
     if (
       record === null ||
-      inFlightStateOf(record) === null ||
-      !bill.chargedByWork.has(workLookupKey(record.workId))
+      deriveInFlightState(record) === null ||
+      !bill.chargedByWork.has(toWorkLookupKey(record.workId))
     )
       return;
     partSummary.pendingChargeCredits += credits;

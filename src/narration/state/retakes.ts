@@ -1,7 +1,7 @@
 /** Chooses another take of a part. A quote of the part's text identifies the part. */
 import { findPartsByQuote } from "../text/quotes.ts";
 import type { NarrationState, StoredPlan } from "./narration-state.ts";
-import { chosenSpeed, chosenTake } from "./part-request.ts";
+import { findChosenSpeed, findChosenTake } from "./part-request.ts";
 
 export interface Retake {
   /** Identifies the part: words that occur in no other part, `cue 12` for subtitles, or `row 5` for a sheet. */
@@ -37,7 +37,7 @@ export function applyRetakes(
     const numbered = numberedParts(plan, retake.quote);
     const parts = numbered.length === 0 ? findPartsByQuote(plan.parts, retake.quote) : numbered;
     for (const part of parts) {
-      const take = isUsualRetake(retake) ? USUAL_RETAKE : (retake.take ?? chosenTake(after, part));
+      const take = isUsualRetake(retake) ? USUAL_RETAKE : (retake.take ?? findChosenTake(after, part));
       after = withRetake(after, part, take, retake.speed);
     }
   }
@@ -64,7 +64,7 @@ function withRetake(
   take: number,
   speed: number | undefined,
 ): NarrationState {
-  if (chosenTake(before, part) === take && chosenSpeed(before, part) === speed) return before;
+  if (findChosenTake(before, part) === take && findChosenSpeed(before, part) === speed) return before;
   const otherRetakes = before.retakes.filter((retake) => retake.part !== part);
   return {
     ...before,

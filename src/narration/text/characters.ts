@@ -28,14 +28,14 @@ export function joinWithoutSpace(before: string, after: string): boolean {
 export const hasWords = (text: string): boolean => /[\p{L}\p{N}]/u.test(text);
 
 /** Returns the code point before an index. */
-export function characterBefore(text: string, index: number): string {
+export function getCharacterBefore(text: string, index: number): string {
   const unit = text.charCodeAt(index - 1);
   const isLow = unit >= 0xdc00 && unit <= 0xdfff && index > 1;
   return text.slice(isLow ? index - 2 : Math.max(index - 1, 0), index);
 }
 
 /** Returns the code point at an index; empty at the end. */
-export function characterAt(text: string, index: number): string {
+export function getCharacterAt(text: string, index: number): string {
   const codePoint = text.codePointAt(index);
   return codePoint === undefined ? "" : String.fromCodePoint(codePoint);
 }

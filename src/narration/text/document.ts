@@ -33,8 +33,8 @@ interface OpenParagraphRun extends ParagraphRun {
  * Joins the lines of a heading to one title, such as `CHAPTER I.` and `Down the Rabbit-Hole`. Adds a colon after a line
  * that ends without a mark.
  */
-const onOneLine = (heading: string): string =>
-  heading
+const onOneLine = (addHeading: string): string =>
+  addHeading
     .split("\n")
     .reduce((title, line) => (/\p{P}$/u.test(title) ? `${title} ${line}` : `${title}: ${line}`));
 
@@ -72,7 +72,7 @@ class Builder {
     this.#hasRule = false;
   }
 
-  paragraph(voice: Speaker | null, text: string): void {
+  addParagraph(voice: Speaker | null, text: string): void {
     if (this.sections.length === 0) this.sections.push({ title: null, level: null });
     const run = this.runs.at(-1);
     if (run === undefined || this.#hasRule) this.#open(voice, "rule", text);
@@ -86,7 +86,7 @@ class Builder {
     this.#pauseSeconds = (this.#pauseSeconds ?? 0) + seconds;
   }
 
-  rule(): void {
+  addRule(): void {
     this.#hasRule = true;
   }
 
@@ -129,7 +129,7 @@ export function buildDocument(
   speakers.collectLabels(blocks.flatMap((block) => (block.kind === "paragraph" ? [block.text] : [])));
   for (const block of blocks) {
     if (block.kind === "rule") {
-      builder.rule();
+      builder.addRule();
       continue;
     }
     if (block.kind === "pause") {
@@ -139,7 +139,7 @@ export function buildDocument(
     const isHeading = block.kind === "heading";
     const turns = isHeading
       ? [{ speaker: null, text: block.text, isLabelled: true }]
-      : speakers.turns(block.text, skipped);
+      : speakers.splitIntoTurns(block.text, skipped);
     for (const { speaker, text, isLabelled } of turns) {
       const flowing = flowParagraph(text.replaceAll(ITALIC_MARK, ""));
       if (isLabelled) current = speaker;
@@ -149,12 +149,12 @@ export function buildDocument(
       }
       if (!hasWords(flowing)) {
         skipped.add("no_words", flowing);
-        builder.rule();
+        builder.addRule();
       } else if (block.kind === "heading") builder.heading(block.level, flowing);
       else {
         const isContinued = block.kind === "paragraph" && block.continues === true && !isLabelled;
         last = speaker ?? announced ?? (isContinued ? last : speakers.turnsContinue ? current : null);
-        builder.paragraph(last, flowing);
+        builder.addParagraph(last, flowing);
       }
       announced = null;
     }

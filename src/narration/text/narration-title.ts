@@ -2,7 +2,7 @@
  * Finds the title of a narration: the title that the text states, otherwise the first heading, otherwise the first
  * words. Evidence: form. A heading with a chapter number names the book only if it is the only heading.
  */
-import { firstCodePoints } from "../../contract/unicode.ts";
+import { takeFirstCodePoints } from "../../contract/unicode.ts";
 import { parseChapterForm } from "./chapters/chapter-forms.ts";
 import type { NarrationPlan } from "./plan.ts";
 
@@ -14,14 +14,14 @@ const isChapter = (title: string): boolean => parseChapterForm(title.replace(/\s
 function firstWords(text: string): string {
   const [line = ""] = text.split(/\n\n/);
   const flat = line.replace(/\s+/g, " ").trim();
-  const head = firstCodePoints(flat, MAX_CODE_POINTS);
+  const head = takeFirstCodePoints(flat, MAX_CODE_POINTS);
   if (head === flat) return flat;
   const words = /^(.*[^\s,;:–—-])[\s,;:–—-]+\S*$/u.exec(head)?.[1];
   return words ?? head;
 }
 
 /** Returns one line of at most 80 code points; empty if the text has no usable beginning. */
-export function narrationTitle({ title, sections, parts }: NarrationPlan): string {
+export function chooseNarrationTitle({ title, sections, parts }: NarrationPlan): string {
   const headings = sections.flatMap(({ title: heading }) => (heading === null ? [] : [heading]));
   const [heading] = headings;
   if (title !== undefined) return firstWords(title);

@@ -68,7 +68,7 @@ export function planDocument(
       `The text holds nothing to speak: no letter and no digit${skippedRows.length === 0 ? "" : ` outside of what is skipped (${skippedRows.join(", ")})`}.`,
     );
   }
-  const voicelessNames = speakers.voicelessNames();
+  const voicelessNames = speakers.listVoicelessNames();
   return {
     version: PLAN_VERSION,
     ...(title === null ? {} : { title }),
@@ -77,7 +77,7 @@ export function planDocument(
     parts,
     skipped: skipped.rows(),
     ...(hasWrittenPauses ? { hasWrittenPauses } : {}),
-    silentSpeakers: speakers.silent(),
+    silentSpeakers: speakers.listSilentSpeakers(),
     ...(voicelessNames.length === 0 ? {} : { voicelessNames }),
   };
 }

@@ -81,7 +81,7 @@ function joinSpokenLines(text: string, skipped: SkippedList): string {
  *
  * @param isKnown whether `voices` has that name
  */
-export function cueWords(
+export function cleanCueWords(
   lines: readonly string[],
   isKnown: (name: string) => boolean,
   skipped: SkippedList,

@@ -5,9 +5,9 @@
 import type { Span } from "../../audio/join-request.ts";
 import type { PartOperations } from "../../generation/use-cases/generate-part.ts";
 import type { NarrationProblem, NarrationState, StoredPlan } from "../state/narration-state.ts";
-import { partRequest } from "../state/part-request.ts";
+import { buildPartRequest } from "../state/part-request.ts";
 import type { PartSummary } from "../state/part-summary.ts";
-import { findOverruns, lateRemarks, type TimedPart } from "./lateness.ts";
+import { buildLateRemarks, findOverruns, type TimedPart } from "./lateness.ts";
 
 type RetakesState = Pick<NarrationState, "retakes">;
 
@@ -18,7 +18,7 @@ const isTimeline = ({ parts }: StoredPlan): boolean =>
   parts.some(({ startSeconds }) => startSeconds !== undefined);
 
 const speedOf = (plan: StoredPlan, state: RetakesState, part: number): number =>
-  partRequest(plan, state, part).input.speed ?? 1;
+  buildPartRequest(plan, state, part).input.speed ?? 1;
 
 function timedPart(plan: StoredPlan, state: RetakesState, index: number, lengthSeconds: number): TimedPart {
   const { startSeconds, cue } = plan.parts[index] ?? {};
@@ -40,11 +40,11 @@ export async function estimateLateRemarks(
     const usualSpeed = speedOf(plan, { retakes: [] }, index);
     const speed = speedOf(plan, state, index);
     const usualRecord =
-      speed === usualSpeed ? null : await partOperations.find(partRequest(plan, { retakes: [] }, index));
+      speed === usualSpeed ? null : await partOperations.find(buildPartRequest(plan, { retakes: [] }, index));
     const estimated = ((usualRecord?.audioSeconds ?? estimatedSeconds) * usualSpeed) / speed;
     return timedPart(plan, state, index, records[index]?.audioSeconds ?? estimated);
   });
-  return lateRemarks(await Promise.all(parts));
+  return buildLateRemarks(await Promise.all(parts));
 }
 
 /** The measured time span of a part in a file. */

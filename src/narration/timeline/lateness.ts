@@ -101,7 +101,7 @@ function speedOver(speed: number): number | null {
 const PLAN_SHOWN = 5;
 
 /** Returns a remark on the parts that are estimated to run into the next cue; empty if there are none. */
-export function lateRemarks(parts: readonly TimedPart[]): string[] {
+export function buildLateRemarks(parts: readonly TimedPart[]): string[] {
   const lateCues = findOverruns(parts);
   if (lateCues.length === 0) return [];
   const cueOf = (part: number): string =>

@@ -6,7 +6,7 @@ import { chargeForSeconds } from "../../contract/billing.ts";
 import { AudioError } from "../../errors.ts";
 import { SkippedList } from "../text/blocks.ts";
 import { hasWords } from "../text/characters.ts";
-import { sentenceStarts } from "../text/cutting/sentences.ts";
+import { findSentenceStarts } from "../text/cutting/sentences.ts";
 import { splitIntoParts } from "../text/cutting/split.ts";
 import { flowParagraph, HARD_BREAK } from "../text/normalise.ts";
 import {
@@ -19,7 +19,7 @@ import {
 } from "../text/plan.ts";
 import { checkText } from "../text/plan-narration.ts";
 import { SpeakerLabels } from "../text/speakers/speaker-labels.ts";
-import { type CueWords, cueWords } from "./cue-words.ts";
+import { type CueWords, cleanCueWords } from "./cue-words.ts";
 import { type Cue, readCues } from "./read-cues.ts";
 
 export interface TimelineRequest {
@@ -94,13 +94,13 @@ export function planTimeline({ text, kind, speed, voices }: TimelineRequest): Ti
       `The subtitles come to ${parts.length} parts, and a narration has at most ${MAX_PARTS}. Nothing was sent.`,
     );
   }
-  const voiceless = speakers.voicelessNames();
+  const voiceless = speakers.listVoicelessNames();
   const plan = {
     version: PLAN_VERSION,
     sections: [{ title: null, level: null }],
     parts,
     skipped: skipped.rows(),
-    silentSpeakers: speakers.silent(),
+    silentSpeakers: speakers.listSilentSpeakers(),
     ...(voiceless.length === 0 ? {} : { voicelessNames: voiceless }),
   } as const;
   const endSeconds = sentences.reduce((end, sentence) => Math.max(end, sentence.endSeconds), 0);
@@ -165,7 +165,7 @@ function buildUtterances(cues: readonly Cue[], { voices, speakers, unknown, skip
   const isKnown = (name: string): boolean => names.has(name.toLowerCase());
   const words = withoutRepeats(
     cues.map((cue) => {
-      const words = cueWords(cue.lines, isKnown, skipped);
+      const words = cleanCueWords(cue.lines, isKnown, skipped);
       if (cue.lines.length === 0) skipped.add("empty_cue", `cue ${cue.name}`);
       return words;
     }),
@@ -180,7 +180,7 @@ function buildUtterances(cues: readonly Cue[], { voices, speakers, unknown, skip
       const hasVoice = name !== null && isKnown(name);
       if (name !== null && !hasVoice) unknown.set(name, (unknown.get(name) ?? 0) + 1);
       for (const [at, line] of text.split(HARD_BREAK).entries()) {
-        const turns = speakers.turns(hasVoice && at === 0 ? `${name}: ${line}` : line, skipped);
+        const turns = speakers.splitIntoTurns(hasVoice && at === 0 ? `${name}: ${line}` : line, skipped);
         for (const turn of turns) {
           const heard = flowParagraph(turn.text);
           const isOpen = !turn.isLabelled && name === null && at === 0;
@@ -250,7 +250,7 @@ function sentencesIn(utterances: readonly Utterance[], hasMarks: boolean): Sente
 function continuesSentence(last: Sentence, cue: Cue, text: string): boolean {
   if (cue.startSeconds - last.endSeconds >= SENTENCE_GAP_SECONDS) return false;
   if (cue.endSeconds - last.cue.startSeconds > MAX_SENTENCE_SECONDS) return false;
-  return !sentenceStarts(`${last.text} ${text}`).includes(last.text.length + 1);
+  return !findSentenceStarts(`${last.text} ${text}`).includes(last.text.length + 1);
 }
 
 /**

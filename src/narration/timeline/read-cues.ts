@@ -2,7 +2,7 @@
 import { AudioError } from "../../errors.ts";
 import { type SkippedList, shortenExcerpt } from "../text/blocks.ts";
 import { normaliseLines } from "../text/normalise.ts";
-import { type CueTimes, cueTimes } from "../text/plain/time-codes.ts";
+import { type CueTimes, parseCueTimes } from "../text/plain/time-codes.ts";
 
 export interface Cue extends CueTimes {
   /** The cue's number in the file if the cues have distinct numbers, otherwise its position. */
@@ -42,7 +42,7 @@ interface OpenCue extends CueTimes {
  * @param number of the line, from 1
  */
 function timesIn(line: string, number: number): CueTimes | null {
-  const times = cueTimes(line);
+  const times = parseCueTimes(line);
   if (times === null) {
     if (!ARROW.test(line)) return null;
     const shownLine = JSON.stringify(shortenExcerpt(line));
@@ -83,7 +83,7 @@ function readBlocks(lines: readonly string[], isVtt: boolean, skipped: SkippedLi
     const last = cues.at(-1);
     if (times !== null) {
       const above = lines[index - 1] ?? "";
-      const isId = above.trim() !== "" && cueTimes(above) === null;
+      const isId = above.trim() !== "" && parseCueTimes(above) === null;
       // If two cues have no blank line between them, the number of the second cue was read as text of the first cue.
       // Remove the number from the first cue.
       if (isId && NUMBER.test(above) && last?.lines.at(-1) === above) last.lines.pop();
@@ -93,7 +93,7 @@ function readBlocks(lines: readonly string[], isVtt: boolean, skipped: SkippedLi
       continue;
     }
     if (isSkipped || FENCE.test(line)) continue;
-    if (begins && cueTimes(lines[index + 1] ?? "") !== null) continue;
+    if (begins && parseCueTimes(lines[index + 1] ?? "") !== null) continue;
     if (begins && isVtt && (NO_CUE.test(line) || (last === undefined && HEADER.test(line)))) isSkipped = true;
     else if (last !== undefined) last.lines.push(line);
     else skipped.add("no_time", line);

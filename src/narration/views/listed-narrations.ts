@@ -1,6 +1,6 @@
 /** Describes narrations as rows of the list of tasks. */
 import { basename } from "node:path";
-import { newestExisting } from "../../generation/use-cases/assign-files.ts";
+import { findNewestExisting } from "../../generation/use-cases/assign-files.ts";
 import { containsWords } from "../../search-words.ts";
 import type {
   NarrationEntry,
@@ -8,11 +8,11 @@ import type {
   NarrationWithPlan,
 } from "../state/narration-repository.ts";
 import type { NarrationFile, StoredPlan } from "../state/narration-state.ts";
-import { narrationStatus } from "./narration-view.ts";
+import { deriveNarrationStatus } from "./narration-view.ts";
 
 export interface ListedNarration {
   readonly narrationId: string;
-  readonly status: ReturnType<typeof narrationStatus>;
+  readonly status: ReturnType<typeof deriveNarrationStatus>;
   readonly title: string;
   readonly createdAtMs: number;
   readonly credits: number;
@@ -36,22 +36,22 @@ type CountSaved = (known: NarrationWithPlan) => Promise<number>;
  *
  * @param root path of the output folder
  */
-export async function listedNarration(
-  repository: Pick<NarrationRepository, "bill">,
+export async function buildListedNarration(
+  repository: Pick<NarrationRepository, "getBill">,
   entry: NarrationEntry,
   root: string,
 ): Promise<ListedNarration> {
   const { narrationId, state } = entry;
-  const { chargedCredits } = await repository.bill(narrationId);
+  const { chargedCredits } = await repository.getBill(narrationId);
   const seconds = state.files.reduce((sum, { durationSeconds }) => sum + durationSeconds, 0);
   const exists = await Promise.all(
-    state.files.map(async (file) => (await newestExisting([file], root)) !== null),
+    state.files.map(async (file) => (await findNewestExisting([file], root)) !== null),
   );
   const pathsThat = (there: boolean): string[] =>
     state.files.flatMap(({ path }, index) => (exists[index] === there ? [path] : []));
   return {
     narrationId,
-    status: narrationStatus(entry),
+    status: deriveNarrationStatus(entry),
     title: state.title,
     createdAtMs: state.createdAtMs,
     credits: Math.round(chargedCredits),
@@ -59,7 +59,7 @@ export async function listedNarration(
     totalParts: state.totalParts,
     paths: pathsThat(true),
     files: state.files.filter((_, index) => exists[index]),
-    isInterrupted: narrationStatus(entry) !== state.status,
+    isInterrupted: deriveNarrationStatus(entry) !== state.status,
     missingPaths: pathsThat(false),
     audioSeconds: state.files.length === 0 ? null : Math.round(seconds * 1000) / 1000,
   };
@@ -69,21 +69,21 @@ export async function listedNarration(
 export const MAX_SEARCHED = 500;
 
 /** Lists narrations that contain every word of the query, newest first. */
-export async function listedNarrations(
+export async function listNarrations(
   repository: NarrationRepository,
   root: string,
   countSaved: CountSaved,
   { query, limit }: { readonly query: string | null; readonly limit: number },
 ): Promise<ListedNarration[]> {
   const found: ListedNarration[] = [];
-  for (const entry of await repository.newest(query === null ? limit : MAX_SEARCHED)) {
+  for (const entry of await repository.listNewest(query === null ? limit : MAX_SEARCHED)) {
     if (found.length === limit) break;
     if (
       query !== null &&
       !containsWords(searched(entry, (await repository.get(entry.narrationId)).plan), query)
     )
       continue;
-    const row = await listedNarration(repository, entry, root);
+    const row = await buildListedNarration(repository, entry, root);
     // Count the saved parts of a stopped narration again. Parts that were running when the narration stopped may have
     // been saved since. No driver adds them to the stored state.
     const isStopped = row.status === "stopped";

@@ -5,8 +5,8 @@ import { CREATES_PER_WINDOW, LIMIT_WINDOW_SECONDS } from "../../contract/service
 import type { NarrationHandleEnd, NarrationState } from "../state/narration-state.ts";
 import { USUAL_RETAKE } from "../state/retakes.ts";
 import { shortenExcerpt } from "../text/blocks.ts";
-import { numberSpans } from "../text/number-spans.ts";
-import { type NarrationView, secondsLeft } from "./narration-view.ts";
+import { findNumberSpans } from "../text/number-spans.ts";
+import { estimateSecondsLeft, type NarrationView } from "./narration-view.ts";
 
 const plural = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`;
 
@@ -22,7 +22,7 @@ export function formatDuration(seconds: number): string {
 
 /** Describes the progress of a running narration in one line. */
 export function describeProgress(state: NarrationState, chargedCredits: number, nowMs: number): string {
-  const remainingSeconds = secondsLeft(state, state.savedParts, nowMs);
+  const remainingSeconds = estimateSecondsLeft(state, state.savedParts, nowMs);
   const time = state.savedParts < state.totalParts ? `; about ${formatDuration(remainingSeconds)} left` : "";
   return `Part ${state.savedParts} of ${state.totalParts} saved; ${Math.round(chargedCredits)} credits${time}`;
 }
@@ -159,7 +159,7 @@ function announceJoinedFile({ isSheet, problems, files, parts, credits }: Narrat
 
 /** Names parts by their numbers, counted from 1: "part 3 of 9", "parts 1 to 3 and 7 of 9". */
 function partNumbers(indexes: readonly number[], total: number): string {
-  const list = numberSpans(indexes.map((index) => index + 1));
+  const list = findNumberSpans(indexes.map((index) => index + 1));
   return `${indexes.length === 1 ? "part" : "parts"} ${list} of ${total}`;
 }
 
@@ -262,7 +262,7 @@ function soFar({ parts, credits }: NarrationView): string {
  *
  * @param saved the sentence about saved files; shorter for the structured form, which lists the files in a field
  */
-export function narrationMessage(view: NarrationView, saved = describeFiles(view)): string {
+export function describeNarration(view: NarrationView, saved = describeFiles(view)): string {
   const { status, remarks, unspoken } = view;
   const ofText =
     status === "planned"
@@ -326,7 +326,7 @@ function describeCost({ isRepeat, hasUsualRetake, chargedByCall, credits, parts 
 }
 
 /** Names the next call to make, with its arguments. */
-export function narrationNextStep(view: NarrationView): string {
+export function describeNarrationNextStep(view: NarrationView): string {
   const call = `call narrate with narration_id ${view.narrationId}`;
   const sentence = describeNextStep(view, call);
   return capital(sentence);

@@ -2,10 +2,10 @@
 import { MIME_TYPES } from "../../contract/audio-format.ts";
 import { RESERVED_CREDITS } from "../../contract/billing.ts";
 import { CREATES_PER_WINDOW, LIMIT_WINDOW_SECONDS } from "../../contract/service-limits.ts";
-import { firstCodePoints } from "../../contract/unicode.ts";
-import { newestExisting } from "../../generation/use-cases/assign-files.ts";
-import { changedCompanions } from "../files/joined-files.ts";
-import { type ChapterEstimate, chapterSums } from "../planning/chapter-estimates.ts";
+import { takeFirstCodePoints } from "../../contract/unicode.ts";
+import { findNewestExisting } from "../../generation/use-cases/assign-files.ts";
+import { findChangedCompanions } from "../files/joined-files.ts";
+import { type ChapterEstimate, estimateChapters } from "../planning/chapter-estimates.ts";
 import type { NarrationEntry, NarrationWithPlan } from "../state/narration-repository.ts";
 import {
   formatOfPlan,
@@ -83,7 +83,7 @@ const MIN_SECONDS_PER_PART = LIMIT_WINDOW_SECONDS / CREATES_PER_WINDOW;
  * first part is saved, uses `MIN_SECONDS_PER_PART`. Until the next part is saved, the estimate falls as time passes,
  * but at most to half.
  */
-export function secondsLeft(state: NarrationState, saved: number, nowMs: number): number {
+export function estimateSecondsLeft(state: NarrationState, saved: number, nowMs: number): number {
   const { startedAtMs, lastSavedAtMs, savedPartsAtStart, totalParts } = state;
   const savedNow = saved - savedPartsAtStart;
   const begun = startedAtMs ?? nowMs;
@@ -103,7 +103,7 @@ export function secondsLeft(state: NarrationState, saved: number, nowMs: number)
  * Returns the stored status. If the narration is stored as running but has no driver, returns `stopped`, because its
  * process has ended.
  */
-export function narrationStatus({ state, leaseOwner }: NarrationEntry): NarrationStatus {
+export function deriveNarrationStatus({ state, leaseOwner }: NarrationEntry): NarrationStatus {
   return state.status === "running" && leaseOwner === null ? "stopped" : state.status;
 }
 
@@ -113,9 +113,9 @@ export function buildNarrationView(
   nowMs: number,
 ): NarrationView {
   const { plan } = narration;
-  const view = viewWith(narration, deriveFigures(narration, partSummary, nowMs));
+  const view = assembleNarrationView(narration, deriveFigures(narration, partSummary, nowMs));
   if (view.status !== "planned" || view.isSheet) return view;
-  return { ...view, chapters: chapterSums(plan.sections, plan.parts, partSummary.estimates) };
+  return { ...view, chapters: estimateChapters(plan.sections, plan.parts, partSummary.estimates) };
 }
 
 export function deriveFigures(
@@ -146,14 +146,15 @@ export function deriveFigures(
       suggestedMax: Math.max(
         suggestedMax(charged, partSummary.estimatedCredits - charged, partSummary.missingTasks) +
           partSummary.unneededReservedCredits,
-        narrationStatus(narration) === "stopped" ? (state.maxCredits ?? 0) : 0,
+        deriveNarrationStatus(narration) === "stopped" ? (state.maxCredits ?? 0) : 0,
       ),
       pendingCharge: partSummary.pendingChargeCredits,
     },
     seconds: {
       estimate: Math.round(partSummary.estimatedSeconds),
       saved: Math.round(partSummary.savedSeconds),
-      left: narrationStatus(narration) === "running" ? secondsLeft(state, savedParts, nowMs) : null,
+      left:
+        deriveNarrationStatus(narration) === "running" ? estimateSecondsLeft(state, savedParts, nowMs) : null,
     },
     retakenParts: state.retakes.length,
   };
@@ -164,9 +165,12 @@ export function deriveFigures(
  *
  * @param figures the current figures, or the figures that were stored when a handle ended
  */
-export function viewWith(narration: NarrationWithPlan, figures: NarrationFigures): NarrationView {
+export function assembleNarrationView(
+  narration: NarrationWithPlan,
+  figures: NarrationFigures,
+): NarrationView {
   const { narrationId, plan, state } = narration;
-  const status = narrationStatus(narration);
+  const status = deriveNarrationStatus(narration);
   const mimeType = MIME_TYPES[formatOfPlan(plan)];
   return {
     narrationId,
@@ -187,7 +191,7 @@ export function viewWith(narration: NarrationWithPlan, figures: NarrationFigures
         excerpt:
           problem.part === null
             ? null
-            : firstCodePoints(plan.parts[problem.part]?.text ?? "", EXCERPT_CODE_POINTS),
+            : takeFirstCodePoints(plan.parts[problem.part]?.text ?? "", EXCERPT_CODE_POINTS),
       }),
     ),
     remarks: state.remarks,
@@ -219,9 +223,9 @@ function unjoinedParts(plan: StoredPlan, { files }: NarrationState): number[] {
  * @param root path of the output folder
  */
 export async function withoutMissing(view: NarrationView, root: string): Promise<NarrationView> {
-  const paths = await Promise.all(view.files.map((file) => newestExisting([file], root)));
+  const paths = await Promise.all(view.files.map((file) => findNewestExisting([file], root)));
   const files = view.files.filter((_, index) => paths[index] !== null);
-  const changed = (await Promise.all(files.map((file) => changedCompanions(file, root)))).flat();
+  const changed = (await Promise.all(files.map((file) => findChangedCompanions(file, root)))).flat();
   const unchanged = <Saved extends { readonly path: string }>(saved: Saved | null): Saved | null =>
     saved === null || changed.includes(saved.path) ? null : saved;
   return {

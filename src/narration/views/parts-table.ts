@@ -1,8 +1,8 @@
 /** Renders the parts of a narration as a table for people and models. */
-import { firstCodePoints } from "../../contract/unicode.ts";
+import { takeFirstCodePoints } from "../../contract/unicode.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { PartStatus } from "../state/part-summary.ts";
-import { narrationMessage } from "./narration-messages.ts";
+import { describeNarration } from "./narration-messages.ts";
 import type { NarrationView } from "./narration-view.ts";
 
 /** One row of the table. */
@@ -23,7 +23,7 @@ const HEAD = ["part", "status", "take", "task_id", "credits", "seconds", "chapte
 const cell = (text: string): string => text.replaceAll(/\s+/g, " ").replaceAll("|", "\\|");
 
 function row({ number, status, take, record, chapter, text }: PartRow): string {
-  const excerpt = firstCodePoints(text, EXCERPT_CODE_POINTS);
+  const excerpt = takeFirstCodePoints(text, EXCERPT_CODE_POINTS);
   const cells = [
     `${number}`,
     status,
@@ -38,7 +38,7 @@ function row({ number, status, take, record, chapter, text }: PartRow): string {
 }
 
 /** Renders Markdown: the title, a line that begins with the status, then one row for each part. */
-export function partsTable(view: NarrationView, parts: readonly PartRow[]): string {
+export function renderPartsTable(view: NarrationView, parts: readonly PartRow[]): string {
   const table = [`| ${HEAD.join(" | ")} |`, `|${" --- |".repeat(HEAD.length)}`, ...parts.map(row)];
-  return `${cell(view.title)}\n\n${view.status}. ${cell(narrationMessage(view))}\n\n${table.join("\n")}\n`;
+  return `${cell(view.title)}\n\n${view.status}. ${cell(describeNarration(view))}\n\n${table.join("\n")}\n`;
 }

@@ -106,7 +106,7 @@ export async function readAccountsFile(path: string): Promise<ParsedAccounts> {
 }
 
 /** Builds one account that has the given key and one paid pack of credits. */
-export function defaultAccounts(apiKey: string): ParsedAccounts {
+export function buildDefaultAccounts(apiKey: string): ParsedAccounts {
   return {
     accounts: [
       {

@@ -28,7 +28,7 @@ export function hasUnlockingGrant(grants: readonly GrantTerms[], wallMs: number)
 const leftIn = (grant: Grant): number => Math.max(0, grant.credits - grant.reserved - grant.charged);
 
 /** Counts the credits that a new task could reserve now. */
-export function availableCredits(grants: readonly Grant[], wallMs: number): number {
+export function sumAvailableCredits(grants: readonly Grant[], wallMs: number): number {
   return grants.reduce((sum, grant) => sum + (isAlive(grant, wallMs) ? leftIn(grant) : 0), 0);
 }
 

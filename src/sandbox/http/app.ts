@@ -5,11 +5,11 @@ import fastify, {
   type FastifyReply,
   type FastifyRequest,
 } from "fastify";
-import { errorBody, invalidRequestError, notFoundError, ServiceError } from "../service-error.ts";
+import { buildErrorBody, invalidRequestError, notFoundError, ServiceError } from "../service-error.ts";
 import { authenticate, requireAccount } from "./authentication.ts";
 import { registerContentRoute } from "./content-route.ts";
 import { registerCreateRoute } from "./create-route.ts";
-import { faultsRoute } from "./faults-route.ts";
+import { registerFaultsRoute } from "./faults-route.ts";
 import { registerQueryRoute } from "./query-route.ts";
 import { readBodies } from "./request-body.ts";
 import type { RouteDeps } from "./route-deps.ts";
@@ -33,7 +33,7 @@ function asServiceError(error: FastifyError, deps: RouteDeps): ServiceError {
 }
 
 function refuse(error: ServiceError, reply: FastifyReply): FastifyReply {
-  return reply.code(error.status).headers(error.headers).send(errorBody(error.code, error.message));
+  return reply.code(error.status).headers(error.headers).send(buildErrorBody(error.code, error.message));
 }
 
 /** Builds the app. The caller makes it listen. */
@@ -53,7 +53,7 @@ export function buildHttpApp(deps: RouteDeps): FastifyInstance {
   readBodies(app);
   app.setErrorHandler<FastifyError>((error, _request, reply) => refuse(asServiceError(error, deps), reply));
   app.setNotFoundHandler((_request: FastifyRequest, reply: FastifyReply) => refuse(notFoundError(), reply));
-  faultsRoute(app, deps.faults);
+  registerFaultsRoute(app, deps.faults);
   app.register(async (api) => {
     authenticate(api, deps.directory, deps.faults);
     registerCreateRoute(api, deps);

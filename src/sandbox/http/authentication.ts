@@ -33,6 +33,6 @@ export function authenticate(app: FastifyInstance, directory: AccountDirectory, 
 }
 
 /** Returns the caller's account. Works only in routes that {@link authenticate} covers. */
-export function authenticatedAccount(request: FastifyRequest): Account {
+export function getAuthenticatedAccount(request: FastifyRequest): Account {
   return request.getDecorator<Account>(CALLER);
 }

@@ -1,9 +1,9 @@
 /** Serves GET and HEAD of a task's audio (docs/contract.md, Download). */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { GENERATIONS_PATH } from "../../contract/wire.ts";
-import { errorBody, ServiceError } from "../service-error.ts";
+import { buildErrorBody, ServiceError } from "../service-error.ts";
 import { readByteRange } from "./byte-range.ts";
-import { requestedTask } from "./query-route.ts";
+import { findRequestedTask } from "./query-route.ts";
 import type { RouteDeps } from "./route-deps.ts";
 
 /**
@@ -20,7 +20,7 @@ async function serveContent(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { state } = requestedTask(deps, request);
+  const { state } = findRequestedTask(deps, request);
   if (state.status !== "succeeded") {
     throw new ServiceError(
       "not_ready",
@@ -38,7 +38,7 @@ async function serveContent(
     return reply
       .code(416)
       .header("content-range", `bytes */${sizeBytes}`)
-      .send(errorBody("range_not_satisfiable", "The byte range is invalid or cannot be satisfied."));
+      .send(buildErrorBody("range_not_satisfiable", "The byte range is invalid or cannot be satisfied."));
   }
   const { start, end } = range === "whole" ? { start: 0, end: sizeBytes - 1 } : range;
   reply.type("application/octet-stream").header("content-length", end - start + 1);

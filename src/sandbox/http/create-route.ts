@@ -4,8 +4,8 @@ import { z } from "zod";
 import { type AudioInput, audioInputSchema, normalizeAudioInput } from "../../contract/audio-input.ts";
 import { GENERATIONS_PATH, IDEMPOTENCY_KEY_HEADER, IDEMPOTENCY_KEY_PATTERN } from "../../contract/wire.ts";
 import { invalidRequestError, rateLimitedError } from "../service-error.ts";
-import { taskView } from "../tasks/task.ts";
-import { authenticatedAccount } from "./authentication.ts";
+import { buildTaskBody } from "../tasks/task.ts";
+import { getAuthenticatedAccount } from "./authentication.ts";
 import { parseJsonBody, requireJsonContentType } from "./request-body.ts";
 import type { RouteDeps } from "./route-deps.ts";
 
@@ -40,13 +40,13 @@ function parseAudioInput(request: FastifyRequest): AudioInput {
  */
 export function registerCreateRoute(app: FastifyInstance, deps: RouteDeps): void {
   app.post(GENERATIONS_PATH, async (request, reply) => {
-    const account = authenticatedAccount(request);
+    const account = getAuthenticatedAccount(request);
     const idempotencyKey = parseIdempotencyKey(request);
     requireJsonContentType(request);
     const input = normalizeAudioInput(parseAudioInput(request));
     if (!deps.limits.admitCreate(account.id)) throw rateLimitedError();
     const { task, replayed } = deps.tasks.createOrReplay(account, idempotencyKey, input);
     if (!replayed) deps.generator.start(task);
-    return reply.code(202).send(taskView(task, deps.baseUrl()));
+    return reply.code(202).send(buildTaskBody(task, deps.baseUrl()));
   });
 }

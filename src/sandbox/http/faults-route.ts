@@ -9,7 +9,7 @@ import { parseJsonBody } from "./request-body.ts";
  * requests with an `Origin` header, because they come from a browser: every browser sends the header with a POST. A web
  * page in a browser on this machine could reach the server, although the server listens on loopback only.
  */
-export function faultsRoute(app: FastifyInstance, faults: Faults): void {
+export function registerFaultsRoute(app: FastifyInstance, faults: Faults): void {
   app.post("/sandbox/faults", async (request, reply) => {
     if (request.headers.origin !== undefined) throw invalidRequestError("Web pages may not set faults.");
     const settings = faultsSchema.safeParse(parseJsonBody(request));

@@ -3,8 +3,8 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { GENERATIONS_PATH } from "../../contract/wire.ts";
 import { notFoundError, rateLimitedError } from "../service-error.ts";
-import { type Task, taskView } from "../tasks/task.ts";
-import { authenticatedAccount } from "./authentication.ts";
+import { buildTaskBody, type Task } from "../tasks/task.ts";
+import { getAuthenticatedAccount } from "./authentication.ts";
 import type { RouteDeps } from "./route-deps.ts";
 
 const idParameter = z.object({ id: z.string() });
@@ -15,8 +15,8 @@ const idParameter = z.object({ id: z.string() });
  * @throws ServiceError rate_limit or not_found. Another account's task gets the same not_found as an id that does not
  *   exist (docs/contract.md, Query).
  */
-export function requestedTask(deps: RouteDeps, request: FastifyRequest): Task {
-  const account = authenticatedAccount(request);
+export function findRequestedTask(deps: RouteDeps, request: FastifyRequest): Task {
+  const account = getAuthenticatedAccount(request);
   if (!deps.limits.admitRead(account.id)) throw rateLimitedError();
   const task = deps.tasks.find(idParameter.parse(request.params).id);
   if (task === undefined || task.account !== account) throw notFoundError();
@@ -25,6 +25,6 @@ export function requestedTask(deps: RouteDeps, request: FastifyRequest): Task {
 
 export function registerQueryRoute(app: FastifyInstance, site: RouteDeps): void {
   app.get(`${GENERATIONS_PATH}/:id`, async (request, reply) =>
-    reply.send(taskView(requestedTask(site, request), site.baseUrl())),
+    reply.send(buildTaskBody(findRequestedTask(site, request), site.baseUrl())),
   );
 }

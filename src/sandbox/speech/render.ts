@@ -1,11 +1,11 @@
 /** Renders a speech request to an audio file, in the calling thread. */
 import { VOICES } from "../../contract/voices.ts";
-import { encode, encoderRateHz } from "./encode/encode.ts";
+import { chooseEncoderRateHz, encode } from "./encode/encode.ts";
 import { RATE_STEP_HZ, resample } from "./sound/resample.ts";
 import { amplify, brighten, fadeEnds, findPeak, withoutSilentEnds } from "./sound/shape.ts";
 import { type SpeechRequest, type SpokenAudio, UnspeakablePromptError } from "./speech-request.ts";
 import { FLITE_RATE_HZ, speakWithFlite } from "./synthesis/flite.ts";
-import { traitsOf, type VoiceTraits } from "./synthesis/voices.ts";
+import { deriveTraits, type VoiceTraits } from "./synthesis/voices.ts";
 import { type Breath, type Gap, splitBreaths } from "./text/breaths.ts";
 import { readPrompt } from "./text/prompt.ts";
 
@@ -26,7 +26,7 @@ const TAIL_SECONDS = 0.1;
 const semitonesOf = ({ pitch, rendition }: SpeechRequest): number => pitch + (rendition?.semitones ?? 0);
 
 function traitsFor({ voice, rendition }: SpeechRequest): VoiceTraits {
-  const traits = traitsOf(voice);
+  const traits = deriveTraits(voice);
   return { ...traits, tempo: traits.tempo * (rendition?.pace ?? 1) };
 }
 
@@ -86,7 +86,7 @@ async function renderSamples(request: SpeechRequest, rateHz: number): Promise<Fl
  * @throws {UnspeakablePromptError} if the prompt contains nothing that can be spoken
  */
 export async function renderSpeech(request: SpeechRequest): Promise<SpokenAudio> {
-  const samples = await renderSamples(request, encoderRateHz(request.outputFormat, request.sampleRate));
+  const samples = await renderSamples(request, chooseEncoderRateHz(request.outputFormat, request.sampleRate));
   if (samples === null) throw new UnspeakablePromptError();
   amplify(samples, (PEAK * request.volume) / findPeak(samples));
   return encode(samples, request.outputFormat, request.sampleRate);

@@ -7,7 +7,7 @@ import { type Draw, endReservation, hasUnlockingGrant, planDraws, reserve } from
 import type { SandboxClock } from "../clock.ts";
 import type { Faults } from "../faults.ts";
 import { ServiceError } from "../service-error.ts";
-import { newTaskId, type Task, type TaskEnding } from "./task.ts";
+import { createTaskId, type Task, type TaskEnding } from "./task.ts";
 
 /** Maximum number of unfinished tasks over all accounts. It bounds the queue of the speech engine. */
 const SITE_CAPACITY_TASKS = 256;
@@ -61,7 +61,7 @@ export class TaskRegistry {
     const draws = drawsFor(account, createdMs);
     this.#requireRoom(account);
     const mustFail = this.#options.faults.takeFailure();
-    const id = newTaskId();
+    const id = createTaskId();
     const task: Task = {
       id,
       account,

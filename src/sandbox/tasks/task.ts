@@ -31,7 +31,7 @@ export interface Task {
 }
 
 /** Generates an id from 96 random bits, so that it cannot be guessed and reveals nothing about other tasks. */
-export function newTaskId(): string {
+export function createTaskId(): string {
   return `aud_${randomBytes(12).toString("hex")}`;
 }
 
@@ -40,7 +40,7 @@ export function newTaskId(): string {
  * only. For other tasks, the sandbox uses null if any other value would be untrue. Before a task ends, all four are
  * null. For a failed task, `output` and `usage` are null, the charge is 0, and the refund is 150.
  */
-export function taskView({ id, input, state }: Task, baseUrl: string): AudioTask {
+export function buildTaskBody({ id, input, state }: Task, baseUrl: string): AudioTask {
   const succeeded = state.status === "succeeded" ? state : null;
   const charged = succeeded?.chargedCredits ?? (state.status === "failed" ? 0 : null);
   return {

@@ -10,10 +10,10 @@ import { renderNarration } from "../../tools/narrate.ts";
 import { renderTask } from "../../tools/task-output.ts";
 import type { ToolResult } from "../../tools/tool.ts";
 import type { Client } from "../client.ts";
-import { asAudioError, errorResult, remedyFor } from "../error-result.ts";
-import { type ServerDeps, toCallResult, traitsOfClient } from "../run-tool.ts";
+import { asAudioError, findRemedy, renderErrorResult } from "../error-result.ts";
+import { detectClientTraits, type ServerDeps, toCallResult } from "../run-tool.ts";
 import type { TaskMethod } from "./extension.ts";
-import { detailedTask } from "./task-result.ts";
+import { buildDetailedTask } from "./task-result.ts";
 import { requireTasks } from "./tasks-capability.ts";
 
 const namingTask = z.looseObject({ taskId: z.string() });
@@ -54,7 +54,7 @@ export async function answerTask(
     if (thrown instanceof ProtocolError) throw thrown;
     const error = asAudioError(thrown, params, []);
     deps.log.info(`${method} answered ${error.code}`);
-    const text = deps.redact(`${error.code}: ${error.message} What to do: ${remedyFor(error)}`);
+    const text = deps.redact(`${error.code}: ${error.message} What to do: ${findRemedy(error)}`);
     throw new ProtocolError(ProtocolErrorCode.InternalError, text, { code: error.code });
   }
 }
@@ -79,10 +79,10 @@ async function answer<View>(
   const status: CallHandleStatus<View> = (await operations.getStatus(handle)) ?? throwUnknown();
   // Tasks of this server never ask for input, so updates are ignored.
   if (method === "tasks/update") return {};
-  return await detailedTask(status, deps.redact, async () => {
-    if (status.kind === "error") return errorResult(status.error, deps.redact);
+  return await buildDetailedTask(status, deps.redact, async () => {
+    if (status.kind === "error") return renderErrorResult(status.error, deps.redact);
     if (status.kind === "done")
-      return await toCallResult(render(status.view), traitsOfClient(deps, context, client));
+      return await toCallResult(render(status.view), detectClientTraits(deps, context, client));
     throw new Error("a task that has not ended has no result");
   });
 }

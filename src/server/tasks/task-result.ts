@@ -42,7 +42,7 @@ export function createTaskResult(status: WorkingStatus, redact: Redact): CallToo
  *
  * @param render renders the result or the error that the call would have returned
  */
-export async function detailedTask(
+export async function buildDetailedTask(
   status: CallHandleStatus<unknown>,
   redact: Redact,
   render: () => Promise<CallToolResult>,

@@ -7,7 +7,7 @@ import { applyEvent, type TaskEvent } from "../../../src/ledger/lifecycle.ts";
 import { type TaskRecord, taskRecordSchema, toRow } from "../../../src/ledger/record.ts";
 import type { Admission } from "../../../src/ledger/rules/admission.ts";
 import type { SlotRelease } from "../../../src/ledger/rules/api-key-state.ts";
-import { durabilityOf } from "../../../src/ledger/rules/durability.ts";
+import { decideDurability } from "../../../src/ledger/rules/durability.ts";
 import { type SqlEngine, sql } from "../../../src/ledger/store/sql-engine.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import { sampleRecord } from "../sample-record.ts";
@@ -533,7 +533,7 @@ class Run {
           recordId,
           expectedRevision: known?.revision ?? null,
           after: after === null ? null : toRow(after),
-          durability: durabilityOf(known, after),
+          durability: decideDurability(known, after),
           slot,
           lease: releasesLease ? "release" : "renew",
         }),

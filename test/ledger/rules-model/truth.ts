@@ -3,7 +3,7 @@
  */
 import { MAX_TASK_LIFETIME_MS, SPEND_BUCKET_MS } from "../../../src/ledger/durations.ts";
 import type { LeaseResult, RecordWriteResult } from "../../../src/ledger/ledger-store.ts";
-import { type InFlightState, inFlightStateOf, type TaskRecord } from "../../../src/ledger/record.ts";
+import { deriveInFlightState, type InFlightState, type TaskRecord } from "../../../src/ledger/record.ts";
 import type { Admission } from "../../../src/ledger/rules/admission.ts";
 import type { SlotRelease } from "../../../src/ledger/rules/api-key-state.ts";
 
@@ -361,7 +361,7 @@ export class Truth {
   #store({ name, key }: Actor, record: TaskRecord): void {
     const { recordId } = record;
     const before = this.records.get(recordId);
-    const kind = inFlightStateOf(record);
+    const kind = deriveInFlightState(record);
     const isSame = kind !== null && before?.flight?.kind === kind;
     const begun = kind === null ? null : { kind, atMs: this.nowMs, owner: name };
     this.records.set(recordId, {

@@ -1,7 +1,7 @@
 /** What every store must do for records: compare and set, leases, and queries. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { pathLookupKey, taskLookupKey, workLookupKey } from "../../../src/ledger/identity.ts";
+import { toPathLookupKey, toTaskLookupKey, toWorkLookupKey } from "../../../src/ledger/identity.ts";
 import { toRow } from "../../../src/ledger/record.ts";
 import type { StoredRecord } from "../../../src/ledger/store/record-rows.ts";
 import type { ListQuery } from "../../../src/ledger/store/record-search.ts";
@@ -30,7 +30,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       expect(idsOf(await desk.store().recordSearch.list({ apiKeys: "all", ...open }))).toContain(
         part.recordId,
       );
-      expect(idsOf(await desk.store().recordSearch.findByLookupKey(workLookupKey(part.workId)))).toEqual([
+      expect(idsOf(await desk.store().recordSearch.findByLookupKey(toWorkLookupKey(part.workId)))).toEqual([
         part.recordId,
       ]);
       await desk.change(part, { isListed: true });
@@ -250,29 +250,29 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
     const ours = await desk.put(desk.record({ ...about, createdAtMs: 2 }));
     const both = [ours.recordId, theirs.recordId];
     const store = desk.store();
-    expect(idsOf(await store.recordSearch.findByLookupKey(workLookupKey(workId)))).toEqual(both);
-    expect(idsOf(await store.recordSearch.findByLookupKey(taskLookupKey(desk.origin, "t")))).toEqual(both);
-    expect(idsOf(await store.recordSearch.findByLookupKey(pathLookupKey(path)))).toEqual(both);
-    expect(idsOf(await neighbour.store().recordSearch.findByLookupKey(pathLookupKey(path)))).toEqual(
+    expect(idsOf(await store.recordSearch.findByLookupKey(toWorkLookupKey(workId)))).toEqual(both);
+    expect(idsOf(await store.recordSearch.findByLookupKey(toTaskLookupKey(desk.origin, "t")))).toEqual(both);
+    expect(idsOf(await store.recordSearch.findByLookupKey(toPathLookupKey(path)))).toEqual(both);
+    expect(idsOf(await neighbour.store().recordSearch.findByLookupKey(toPathLookupKey(path)))).toEqual(
       [...both].reverse(),
     );
-    expect(await store.recordSearch.findByLookupKey(taskLookupKey(desk.origin, "unknown"))).toEqual([]);
+    expect(await store.recordSearch.findByLookupKey(toTaskLookupKey(desk.origin, "unknown"))).toEqual([]);
     const stranger = newDesk();
-    expect(await stranger.store().recordSearch.findByLookupKey(taskLookupKey(stranger.origin, "t"))).toEqual(
-      [],
-    );
+    expect(
+      await stranger.store().recordSearch.findByLookupKey(toTaskLookupKey(stranger.origin, "t")),
+    ).toEqual([]);
 
     await desk.change(ours, { files: [savedAt(`${path}.2`)], taskId: "t2" });
-    expect(idsOf(await store.recordSearch.findByLookupKey(pathLookupKey(path)))).toEqual([theirs.recordId]);
-    expect(idsOf(await store.recordSearch.findByLookupKey(pathLookupKey(`${path}.2`)))).toEqual([
+    expect(idsOf(await store.recordSearch.findByLookupKey(toPathLookupKey(path)))).toEqual([theirs.recordId]);
+    expect(idsOf(await store.recordSearch.findByLookupKey(toPathLookupKey(`${path}.2`)))).toEqual([
       ours.recordId,
     ]);
-    expect(idsOf(await store.recordSearch.findByLookupKey(taskLookupKey(desk.origin, "t")))).toEqual([
+    expect(idsOf(await store.recordSearch.findByLookupKey(toTaskLookupKey(desk.origin, "t")))).toEqual([
       theirs.recordId,
     ]);
     await neighbour.remove(theirs);
-    expect(await store.recordSearch.findByLookupKey(pathLookupKey(path))).toEqual([]);
-    expect(idsOf(await store.recordSearch.findByLookupKey(workLookupKey(workId)))).toEqual([ours.recordId]);
+    expect(await store.recordSearch.findByLookupKey(toPathLookupKey(path))).toEqual([]);
+    expect(idsOf(await store.recordSearch.findByLookupKey(toWorkLookupKey(workId)))).toEqual([ours.recordId]);
   });
 
   it("contain records whose write is not finished", async () => {

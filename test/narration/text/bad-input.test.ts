@@ -1,6 +1,6 @@
 /** Texts that are refused before anything is paid, and odd texts that are spoken. */
 import { describe, expect, it } from "vitest";
-import { codePointLength } from "../../../src/contract/unicode.ts";
+import { countCodePoints } from "../../../src/contract/unicode.ts";
 import { AudioError } from "../../../src/errors.ts";
 import type { NarrationPlan, PlanRequest } from "../../../src/narration/text/plan.ts";
 import { planNarration } from "../../../src/narration/text/plan-narration.ts";
@@ -43,7 +43,7 @@ describe("a text", () => {
   it("may contain a grapheme that is longer than a part, which is cut", () => {
     const grapheme = `a${"\u0301".repeat(3_000)}`;
     const { parts, skipped } = plan(`Before ${grapheme} after.`);
-    for (const { text } of parts) expect(codePointLength(text)).toBeLessThanOrEqual(2048);
+    for (const { text } of parts) expect(countCodePoints(text)).toBeLessThanOrEqual(2048);
     expect(parts.map(({ text }) => text.replaceAll("\u0301", ""))).toEqual(["Before", "á", " after."]);
     expect(skipped).toEqual([]);
   });

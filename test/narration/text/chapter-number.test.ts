@@ -1,10 +1,10 @@
 /** Chapters keep the numbers of their headings, so that "chapters 3 to 5" means those. */
 import { describe, expect, it } from "vitest";
 import { planByKind } from "../../../src/narration/planning/plan-by-kind.ts";
-import { chapterNumbers } from "../../../src/narration/text/chapters/chapter-number.ts";
+import { numberChapters } from "../../../src/narration/text/chapters/chapter-number.ts";
 
 const numbersOf = (...titles: ReadonlyArray<string | null>) =>
-  chapterNumbers(titles.map((title) => ({ title })));
+  numberChapters(titles.map((title) => ({ title })));
 const prose = (name: string): string => `${name} begins here. ${"The river ran to the sea. ".repeat(20)}`;
 const book = (...titles: readonly string[]): string =>
   titles.map((title) => `# ${title}\n\n${prose(title)}`).join("\n\n");

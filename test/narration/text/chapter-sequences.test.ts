@@ -1,6 +1,6 @@
 /** Headings that only their sequence reveals, and lines that look like headings but are not. */
 import { describe, expect, it } from "vitest";
-import { narrationTitle } from "../../../src/narration/text/narration-title.ts";
+import { chooseNarrationTitle } from "../../../src/narration/text/narration-title.ts";
 import type { NarrationPlan } from "../../../src/narration/text/plan.ts";
 import { planNarration } from "../../../src/narration/text/plan-narration.ts";
 
@@ -220,10 +220,10 @@ describe("a paragraph that announces the next", () => {
 describe("the title of a narration", () => {
   it("is not a chapter's heading if there are several", () => {
     const chapters = book(["CHAPTER 43. Hark!", "CHAPTER 44. The Chart."]);
-    expect(narrationTitle(plan(`MOBY-DICK\n\n${chapters}`))).toBe("MOBY-DICK");
-    expect(narrationTitle(plan(chapters))).toBe(
+    expect(chooseNarrationTitle(plan(`MOBY-DICK\n\n${chapters}`))).toBe("MOBY-DICK");
+    expect(chooseNarrationTitle(plan(chapters))).toBe(
       "Call me Ishmael, he said, and went on for a long while about the sea. Call me",
     );
-    expect(narrationTitle(plan(`CHAPTER 43. Hark!\n\n${PROSE}`))).toBe("CHAPTER 43. Hark!");
+    expect(chooseNarrationTitle(plan(`CHAPTER 43. Hark!\n\n${PROSE}`))).toBe("CHAPTER 43. Hark!");
   });
 });

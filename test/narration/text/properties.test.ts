@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { estimateSeconds } from "../../../src/contract/estimate.ts";
-import { codePointLength } from "../../../src/contract/unicode.ts";
+import { countCodePoints } from "../../../src/contract/unicode.ts";
 import type { NarrationPlan, PlanRequest } from "../../../src/narration/text/plan.ts";
 import { planNarration } from "../../../src/narration/text/plan-narration.ts";
 
@@ -136,7 +136,7 @@ describe("every plan", () => {
     const format = seed % 2 === 0 ? "plain" : "markdown";
     const { parts, sections } = plan(chaos(seed), { speed, format, voices: { Anna: "felix_zh" } });
     for (const part of parts) {
-      expect(codePointLength(part.text)).toBeLessThanOrEqual(2048);
+      expect(countCodePoints(part.text)).toBeLessThanOrEqual(2048);
       expect(part.text).toBe(part.text.trim());
       expect(part.text).toBe(part.text.normalize("NFC"));
       expect(part.text).toMatch(/[\p{L}\p{N}]/u);

@@ -1,6 +1,6 @@
 /** Which part makes a cue late, by how much, and at which speed it would not. */
 import { expect, it } from "vitest";
-import { findOverruns, lateRemarks } from "../../../src/narration/timeline/lateness.ts";
+import { buildLateRemarks, findOverruns } from "../../../src/narration/timeline/lateness.ts";
 
 const timed = (startSeconds: number | undefined, lengthSeconds: number, cue?: string, speed = 1) => ({
   startSeconds,
@@ -52,11 +52,11 @@ it("the report ignores lateness within the error of the estimate", () => {
 });
 
 it("the report says in the plan which do not fit, and the speed for the whole only if there is one", () => {
-  const [words] = lateRemarks([timed(0, 3, "1"), timed(2.1, 1, "2")]);
+  const [words] = buildLateRemarks([timed(0, 3, "1"), timed(2.1, 1, "2")]);
   expect(words).toBe(
     "1 part is estimated to run into the next cue, which then begins late: cue 1 (speed 1.5). With speed 1.5 for the whole none is.",
   );
-  const [both] = lateRemarks([timed(0, 3, "1"), timed(0, 1, "2"), timed(9, 1, "3")]);
+  const [both] = buildLateRemarks([timed(0, 3, "1"), timed(0, 1, "2"), timed(9, 1, "3")]);
   expect(both).toBe(
     "1 part is estimated to run into the next cue, which then begins late: cue 1 (at no speed).",
   );

@@ -2,12 +2,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  availableCredits,
   endReservation,
   type Grant,
   hasUnlockingGrant,
   planDraws,
   reserve,
+  sumAvailableCredits,
 } from "../../../src/sandbox/accounts/grants.ts";
 
 const NOW = Date.parse("2026-06-01T00:00:00Z");
@@ -51,7 +51,7 @@ describe("grants", () => {
       grant({ state: "disputed" }),
       grant({ expires_at: PAST }),
     ];
-    expect(availableCredits(grants, NOW)).toBe(55);
+    expect(sumAvailableCredits(grants, NOW)).toBe(55);
   });
 
   it("draws the earliest expiry first, and grants without expiry last", () => {
@@ -94,16 +94,16 @@ describe("grants", () => {
       fc.property(anyGrants, fc.nat(150), (grants, charge) => {
         const sum = (field: "reserved" | "charged"): number =>
           grants.reduce((total, one) => total + one[field], 0);
-        const available = availableCredits(grants, NOW);
+        const available = sumAvailableCredits(grants, NOW);
         const draws = planDraws(grants, 150, NOW);
         expect(draws === undefined).toBe(available < 150);
         if (draws === undefined) return;
         reserve(draws);
-        expect([sum("reserved"), availableCredits(grants, NOW)]).toEqual([150, available - 150]);
+        expect([sum("reserved"), sumAvailableCredits(grants, NOW)]).toEqual([150, available - 150]);
         for (const one of grants) expect(one.reserved).toBeLessThanOrEqual(one.credits);
         endReservation(draws, charge);
         expect([sum("reserved"), sum("charged")]).toEqual([0, charge]);
-        expect(availableCredits(grants, NOW)).toBe(available - charge);
+        expect(sumAvailableCredits(grants, NOW)).toBe(available - charge);
         for (const { grant: drawn, credits } of draws) expect(drawn.charged).toBeLessThanOrEqual(credits);
       }),
     );

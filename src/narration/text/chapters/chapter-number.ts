@@ -47,7 +47,7 @@ function statedNumbers(sections: Sections): ReadonlyMap<number, number> | null {
  *
  * @returns one number or `null` for each section
  */
-export function chapterNumbers(sections: Sections): ReadonlyArray<number | null> {
+export function numberChapters(sections: Sections): ReadonlyArray<number | null> {
   const numbers = statedNumbers(sections);
   return sections.map(({ title }, index) => {
     if (title === null || numbers === null) return chapterPosition(sections, index);

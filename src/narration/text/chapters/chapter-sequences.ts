@@ -6,7 +6,7 @@
 import type { SourceBlock } from "../blocks.ts";
 import { isCjk } from "../characters.ts";
 import { collapseSpaces } from "../normalise.ts";
-import { type ChapterForm, chapterOpenedBy, isFirst, LEVEL, parseChapterForm } from "./chapter-forms.ts";
+import { type ChapterForm, isFirst, LEVEL, parseChapterForm, parseChapterOpening } from "./chapter-forms.ts";
 
 interface Member extends ChapterForm {
   /** Index of the block. */
@@ -250,7 +250,7 @@ export function findSequences(blocks: readonly SourceBlock[]): Sequences {
   for (const member of members) {
     const below = headings.get(member.at + 1);
     const isOpened =
-      below?.level === LEVEL.decimal && chapterOpenedBy(below.sortNumber) === member.sortNumber;
+      below?.level === LEVEL.decimal && parseChapterOpening(below.sortNumber) === member.sortNumber;
     if (member.kind === "bare" && isOpened) headings.set(member.at, member);
   }
   return { headings, contentsEntries, contents };

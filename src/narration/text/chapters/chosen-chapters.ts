@@ -4,9 +4,9 @@
  */
 import { AudioError } from "../../../errors.ts";
 import { shortenExcerpt } from "../blocks.ts";
-import { narrationTitle } from "../narration-title.ts";
+import { chooseNarrationTitle } from "../narration-title.ts";
 import type { NarrationPlan, PlannedSection } from "../plan.ts";
-import { chapterNumbers } from "./chapter-number.ts";
+import { numberChapters } from "./chapter-number.ts";
 import { CHOICE_WORDS } from "./chapter-words.ts";
 
 const MAX_NAMED = 5;
@@ -26,9 +26,9 @@ const comparable = (text: string): string =>
     .trim();
 
 /** Returns a chapter's number and quoted title. Leaves out what the chapter does not have. */
-export const shownChapter = (sections: Sections, index: number): string => {
+export const describeChapter = (sections: Sections, index: number): string => {
   const title = sections[index]?.title;
-  const number = chapterNumbers(sections)[index] ?? null;
+  const number = numberChapters(sections)[index] ?? null;
   const shownTitle = title === null || title === undefined ? [] : [JSON.stringify(shortenExcerpt(title))];
   return [...(number === null ? [] : [`${number}`]), ...shownTitle].join(" ");
 };
@@ -39,7 +39,7 @@ function refusedChoiceError(sections: Sections, wanted: string): AudioError {
   const existingChapters =
     count < 2
       ? "it has no chapters to choose from"
-      : `it has ${count}, from ${shownChapter(sections, first)} to ${shownChapter(sections, last)}`;
+      : `it has ${count}, from ${describeChapter(sections, first)} to ${describeChapter(sections, last)}`;
   return new AudioError(
     "invalid_request",
     `The text has no chapter ${JSON.stringify(shortenExcerpt(wanted))}; ${existingChapters}. Nothing was sent.`,
@@ -48,7 +48,7 @@ function refusedChoiceError(sections: Sections, wanted: string): AudioError {
 }
 
 function ambiguousChoiceError(sections: Sections, wanted: string, found: readonly number[]): AudioError {
-  const chapterNames = found.slice(0, MAX_NAMED).map((index) => shownChapter(sections, index));
+  const chapterNames = found.slice(0, MAX_NAMED).map((index) => describeChapter(sections, index));
   const more = found.length > MAX_NAMED ? ` and ${found.length - MAX_NAMED} more` : "";
   return new AudioError(
     "invalid_request",
@@ -82,7 +82,7 @@ function titled(sections: Sections, wanted: string): readonly number[] {
 function numbered(sections: Sections, wanted: string): readonly number[] | null {
   const match = RANGE.exec(wanted.replace(CHAPTER_WORD, ""));
   if (match === null) return null;
-  const numbers = chapterNumbers(sections);
+  const numbers = numberChapters(sections);
   const last = Math.max(...numbers.map((number) => number ?? 0));
   const parseChapterNumber = (word: string): number => (/^last$/i.test(word) ? last : Number(word));
   const [one, other] = [parseChapterNumber(match[1] ?? ""), parseChapterNumber(match[2] ?? match[1] ?? "")];
@@ -117,7 +117,7 @@ function withInner(sections: Sections, index: number): number[] {
  * @returns indexes, ascending
  * @throws AudioError `invalid_request` for a chapter that does not exist, or an ambiguous title
  */
-export function chosenSections(sections: Sections, wanted: string): number[] {
+export function chooseSections(sections: Sections, wanted: string): number[] {
   const titledSections = titled(sections, wanted);
   const pieces =
     titledSections.length === 1 ? [wanted] : wanted.split(/\s*[,;]\s*/).filter((piece) => piece !== "");
@@ -141,16 +141,16 @@ export function chosenSections(sections: Sections, wanted: string): number[] {
 /**
  * Returns the plan of the chosen chapters alone.
  *
- * @throws AudioError as {@link chosenSections} does; `invalid_request` if the chapters have nothing to speak
+ * @throws AudioError as {@link chooseSections} does; `invalid_request` if the chapters have nothing to speak
  */
 export function withChapters(plan: NarrationPlan, wanted: string): NarrationPlan {
-  const indexes = chosenSections(plan.sections, wanted);
+  const indexes = chooseSections(plan.sections, wanted);
   if (indexes.length === plan.sections.length) return plan;
   return {
     ...plan,
-    title: narrationTitle(plan),
+    title: chooseNarrationTitle(plan),
     chosen: indexes,
-    parts: partsOfSections(plan.parts, indexes),
+    parts: listPartsOfSections(plan.parts, indexes),
   };
 }
 
@@ -165,7 +165,7 @@ interface PartOfSection {
  *
  * @throws AudioError `invalid_request` if the chapters have nothing to speak
  */
-export function partsOfSections<Part extends PartOfSection>(
+export function listPartsOfSections<Part extends PartOfSection>(
   all: readonly Part[],
   chosen: readonly number[],
 ): Part[] {

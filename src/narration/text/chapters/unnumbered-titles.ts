@@ -123,7 +123,7 @@ export const NO_TITLES: UnnumberedTitles = { keys: new Set(), areInContents: fal
  *
  * @param text plain text with `\n` for line ends
  */
-export function unnumberedTitles(text: string): UnnumberedTitles {
+export function findUnnumberedTitles(text: string): UnnumberedTitles {
   const lines = shortLines(text);
   const inContents = listedTitles(lines, text.length);
   const spaced = spacedTitles(lines, text.length);

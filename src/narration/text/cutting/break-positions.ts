@@ -13,10 +13,10 @@ const startsAfter = (pattern: RegExp, text: string): number[] =>
     .filter((start) => start < text.length);
 
 /** Finds where the clauses of a sentence begin, except the first. */
-export const clauseStarts = (text: string): number[] => startsAfter(CLAUSE_END, text);
+export const findClauseStarts = (text: string): number[] => startsAfter(CLAUSE_END, text);
 
 /** Finds where the words of a clause begin, except the first. Text of a script without spaces counts as one word. */
-export const wordStarts = (text: string): number[] => startsAfter(/\s+/g, text);
+export const findWordStarts = (text: string): number[] => startsAfter(/\s+/g, text);
 
 /**
  * Matches code points that belong to the character before them: marks, joiners, variation selectors, skin tones, tags,
@@ -28,7 +28,7 @@ const JOINER = "\u200d";
 const isFlagLetter = (character: string): boolean => /^[\u{1f1e6}-\u{1f1ff}]$/u.test(character);
 
 /** Finds where visible characters begin, except the first. */
-export function graphemeStarts(text: string): number[] {
+export function findGraphemeStarts(text: string): number[] {
   const starts: number[] = [];
   let index = 0;
   let previous = "";
@@ -49,7 +49,7 @@ export function graphemeStarts(text: string): number[] {
 }
 
 /** Finds where groups of `max` code points begin, except the first. */
-export function codePointStarts(text: string, max: number): number[] {
+export function findCodePointStarts(text: string, max: number): number[] {
   const starts: number[] = [];
   let index = 0;
   let count = 0;

@@ -2,7 +2,7 @@
  * Finds the ends of sentences. The rules are fixed here: Node's own rules change between builds, and the ends must not
  * change.
  */
-import { CLOSERS, characterAt, characterBefore, hasWords, isCjk, OPENERS } from "../characters.ts";
+import { CLOSERS, getCharacterAt, getCharacterBefore, hasWords, isCjk, OPENERS } from "../characters.ts";
 import { isAbbreviation } from "./abbreviations.ts";
 
 /**
@@ -29,9 +29,9 @@ const continuesAfterQuotation = (closers: string, next: string): boolean =>
   closers !== "" && HIRAGANA.test(next);
 
 function endsSentence(text: string, { run, closers, at, after }: End): boolean {
-  const next = characterAt(text, after);
+  const next = getCharacterAt(text, after);
   if (CJK_TERMINATOR.test(run)) return !continuesAfterQuotation(closers, next);
-  const isAmongCjk = isCjk(next) || isCjk(characterBefore(text, at));
+  const isAmongCjk = isCjk(next) || isCjk(getCharacterBefore(text, at));
   // In Chinese and Japanese, an ellipsis alone is a pause, with two exceptions. Before an opening quotation mark, it
   // ends the sentence. At the end of a quotation, it ends the sentence, too, unless the sentence continues after the
   // quotation.
@@ -42,7 +42,7 @@ function endsSentence(text: string, { run, closers, at, after }: End): boolean {
   if (!hasSpace && !isCjk(next)) return false;
   SPACE_AND_OPENERS.lastIndex = after;
   SPACE_AND_OPENERS.test(text);
-  const first = characterAt(text, SPACE_AND_OPENERS.lastIndex);
+  const first = getCharacterAt(text, SPACE_AND_OPENERS.lastIndex);
   if (/\p{Ll}/u.test(first) || continuesAfterQuotation(closers, next)) return false;
   if (run === "." && !/[”’"'»]/.test(closers)) return !isAbbreviation(text, at, first);
   return true;
@@ -53,7 +53,7 @@ function endsSentence(text: string, { run, closers, at, after }: End): boolean {
  *
  * @returns indexes, ascending
  */
-export function sentenceStarts(text: string): number[] {
+export function findSentenceStarts(text: string): number[] {
   const starts: number[] = [];
   const lines = text.split("\n");
   let offset = 0;
@@ -77,7 +77,7 @@ export function sentenceStarts(text: string): number[] {
 
 /** Divides a part's text into sentences, for captions. */
 export function splitSentences(text: string): string[] {
-  const starts = sentenceStarts(text);
+  const starts = findSentenceStarts(text);
   return [0, ...starts]
     .map((start, index) => text.slice(start, starts[index]).trim())
     .filter((sentence) => sentence !== "");

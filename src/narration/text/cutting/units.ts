@@ -2,10 +2,15 @@
  * Divides paragraphs into units, of which parts are made. A paragraph that fits is one unit. A longer paragraph is
  * divided into sentences, a sentence that is too long into clauses, and so on.
  */
-import { type SpokenSize, spokenSize } from "../../../contract/estimate.ts";
+import { measureSpokenSize, type SpokenSize } from "../../../contract/estimate.ts";
 import { MAX_PROMPT_CODE_POINTS } from "../../../contract/service-limits.ts";
-import { clauseStarts, codePointStarts, graphemeStarts, wordStarts } from "./break-positions.ts";
-import { sentenceStarts } from "./sentences.ts";
+import {
+  findClauseStarts,
+  findCodePointStarts,
+  findGraphemeStarts,
+  findWordStarts,
+} from "./break-positions.ts";
+import { findSentenceStarts } from "./sentences.ts";
 
 /** Ranks a cut before a unit by what the cut separates. A smaller value is a better cut. */
 export const GAP = {
@@ -33,16 +38,16 @@ export interface Unit extends SpokenSize {
 export const PARAGRAPH_JOINT = "\n\n";
 
 export const measureSpoken = (text: string, start = 0, end = text.length): SpokenSize =>
-  spokenSize(text.slice(start, end));
+  measureSpokenSize(text.slice(start, end));
 
 /** Ways to divide a piece that is too long. The ways that leave the best gaps are tried first. */
 const BREAKERS: ReadonlyArray<readonly [gap: Gap, starts: (text: string) => number[]]> = [
-  [GAP.sentence, sentenceStarts],
-  [GAP.clause, clauseStarts],
-  [GAP.word, wordStarts],
-  [GAP.grapheme, graphemeStarts],
+  [GAP.sentence, findSentenceStarts],
+  [GAP.clause, findClauseStarts],
+  [GAP.word, findWordStarts],
+  [GAP.grapheme, findGraphemeStarts],
   // Divides a grapheme only if it alone is too long for a task.
-  [GAP.grapheme, (grapheme) => codePointStarts(grapheme, MAX_PROMPT_CODE_POINTS)],
+  [GAP.grapheme, (grapheme) => findCodePointStarts(grapheme, MAX_PROMPT_CODE_POINTS)],
 ];
 
 /** Returns the end of a range without its trailing white space. */

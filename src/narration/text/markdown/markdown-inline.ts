@@ -3,7 +3,7 @@ import type { MarkedToken, Token, Tokens } from "marked";
 import type { SkippedList } from "../blocks.ts";
 import { hasWords } from "../characters.ts";
 import { dropUnspoken, HARD_BREAK } from "../normalise.ts";
-import { hostOf, shortenAddresses } from "../plain/web-addresses.ts";
+import { extractHost, shortenAddresses } from "../plain/web-addresses.ts";
 import { ITALIC_MARK } from "../speakers/speaker-labels.ts";
 import { decodeEntities } from "./entities.ts";
 import { isWordsInBrackets } from "./html-elements.ts";
@@ -43,7 +43,7 @@ function speakToken(token: MarkedToken, skipped: SkippedList): string {
   switch (token.type) {
     case "text":
       // Use the raw text, because some references in `text` are already decoded.
-      return token.tokens === undefined ? spoken(token.raw) : inlineText(token.tokens, skipped);
+      return token.tokens === undefined ? spoken(token.raw) : renderInlineText(token.tokens, skipped);
     case "escape":
     case "codespan":
       return token.text;
@@ -59,23 +59,23 @@ function speakToken(token: MarkedToken, skipped: SkippedList): string {
       }
       return token.autolink === true
         ? linkAddress(token.href, token.text)
-        : inlineText(token.tokens, skipped);
+        : renderInlineText(token.tokens, skipped);
     case "image": {
       if (BADGE.test(token.href)) {
         skipped.add("badge", token.text || token.href);
         return "";
       }
-      const alternative = inlineText(token.tokens, skipped) || spoken(token.text);
+      const alternative = renderInlineText(token.tokens, skipped) || spoken(token.text);
       if (!hasWords(alternative)) skipped.add("image", token.href);
       return alternative;
     }
     case "em": {
-      const words = inlineText(token.tokens, skipped);
+      const words = renderInlineText(token.tokens, skipped);
       return /^\([^()\n]+\)$/.test(words) ? ITALIC_MARK + words : words;
     }
     case "strong":
     case "del":
-      return inlineText(token.tokens, skipped);
+      return renderInlineText(token.tokens, skipped);
     default:
       // Other tokens are not spoken, such as the check box in a list of tasks.
       return "";
@@ -83,14 +83,15 @@ function speakToken(token: MarkedToken, skipped: SkippedList): string {
 }
 
 /** Speaks a web address as its host, and a mail address unchanged. */
-const linkAddress = (href: string, text: string): string => (/^https?:/i.test(href) ? hostOf(href) : text);
+const linkAddress = (href: string, text: string): string =>
+  /^https?:/i.test(href) ? extractHost(href) : text;
 
 /**
  * Returns the words of inline tokens as they are spoken.
  *
  * @returns with `\n` for soft line breaks and {@link HARD_BREAK} for others
  */
-export function inlineText(tokens: readonly Token[], skipped: SkippedList): string {
+export function renderInlineText(tokens: readonly Token[], skipped: SkippedList): string {
   let text = "";
   for (const token of tokens) if (isLibraryToken(token)) text += speakToken(token, skipped);
   return text.normalize("NFC");

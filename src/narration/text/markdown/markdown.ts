@@ -5,7 +5,7 @@
 import type { MarkedToken, Token, Tokens } from "marked";
 import type { ReadText, SkippedList, SourceBlock } from "../blocks.ts";
 import { markChapters } from "../chapters/mark-chapters.ts";
-import { unnumberedTitles } from "../chapters/unnumbered-titles.ts";
+import { findUnnumberedTitles } from "../chapters/unnumbered-titles.ts";
 import { hasWords } from "../characters.ts";
 import { HARD_BREAK, normaliseLines } from "../normalise.ts";
 import { withoutMarks } from "../plain/bracket-marks.ts";
@@ -13,7 +13,7 @@ import { withoutEbookFrame } from "../plain/ebook-boilerplate.ts";
 import { isWrapped } from "../plain/kept-lines.ts";
 import { isWordsInBrackets } from "./html-elements.ts";
 import { isText } from "./indented-text.ts";
-import { inlineText } from "./markdown-inline.ts";
+import { renderInlineText } from "./markdown-inline.ts";
 import { isLibraryToken, lexMarkdown } from "./markdown-lexer.ts";
 import { dropUnspokenMarkup } from "./unspoken-markup.ts";
 
@@ -144,7 +144,7 @@ class MarkdownReader {
   }
 
   #inline(tokens: readonly Token[]): string {
-    return inlineText(tokens, this.#skipped);
+    return renderInlineText(tokens, this.#skipped);
   }
 }
 
@@ -185,5 +185,5 @@ export function readMarkdown(text: string, skipped: SkippedList): ReadText {
     return /\S/.test(words) ? [{ kind: "paragraph", text: words }] : [];
   });
   const hasHeadings = blocks.some(({ kind }) => kind === "heading");
-  return { ...fields, blocks: hasHeadings ? blocks : markChapters(blocks, unnumberedTitles(source)) };
+  return { ...fields, blocks: hasHeadings ? blocks : markChapters(blocks, findUnnumberedTitles(source)) };
 }

@@ -3,7 +3,7 @@
  * and repetition. One or two 《》 in a text without notes stay, because Chinese texts put titles in 《》.
  */
 import type { SkippedList } from "../blocks.ts";
-import { headingLine } from "../chapters/source-headings.ts";
+import { findHeadingLine } from "../chapters/source-headings.ts";
 
 const RUBY =
   /｜([^｜《》\n]{1,40})《[^《》\n]{1,40}》|([\p{Script=Han}々〆ヶ仝〇]{1,20})《[\u3041-\u30ff・ ]{1,30}》/gu;
@@ -24,7 +24,7 @@ const HEADER =
   /^\s*(?<title>[^\n［《]{1,80})\n(?<author>[^\n［《]{1,40})\n(?:[^\n]{0,80}\n){0,3}\s*(?=-{20,}\n[^\n]*記号について)/;
 
 /** Returns title and author from the first lines; `null` for a text without the legend of Aozora Bunko. */
-export function aozoraHeader(text: string): { readonly title: string; readonly author: string } | null {
+export function readAozoraHeader(text: string): { readonly title: string; readonly author: string } | null {
   const { title, author } = HEADER.exec(text)?.groups ?? {};
   return title === undefined || author === undefined ? null : { title: title.trim(), author: author.trim() };
 }
@@ -45,7 +45,7 @@ export function withoutAozora(text: string, skipped: SkippedList): string {
       return "";
     };
   const heading = (words: string, size: string): string =>
-    headingLine(LEVELS[size] ?? 2, words.replace(NOTE, "").trim());
+    findHeadingLine(LEVELS[size] ?? 2, words.replace(NOTE, "").trim());
   return text
     .replace(LEGEND, take("ebook_frame"))
     .replace(COLOPHON, take("ebook_frame"))

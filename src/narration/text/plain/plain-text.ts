@@ -5,10 +5,10 @@ import type { ReadText, SkippedList, SourceBlock } from "../blocks.ts";
 import { separateHeadings } from "../chapters/inner-headings.ts";
 import { markChapters } from "../chapters/mark-chapters.ts";
 import { markUnderlined, parseSourceHeading } from "../chapters/source-headings.ts";
-import { NO_TITLES, unnumberedTitles } from "../chapters/unnumbered-titles.ts";
+import { findUnnumberedTitles, NO_TITLES } from "../chapters/unnumbered-titles.ts";
 import { normaliseLines } from "../normalise.ts";
 import { ITALIC_MARK } from "../speakers/speaker-labels.ts";
-import { aozoraHeader, withoutAozora } from "./aozora.ts";
+import { readAozoraHeader, withoutAozora } from "./aozora.ts";
 import { withoutLongNotes, withoutMarks } from "./bracket-marks.ts";
 import { joinDividedWords } from "./divided-words.ts";
 import { withoutEbookFrame } from "./ebook-boilerplate.ts";
@@ -56,7 +56,7 @@ export function readPlainText(text: string, skipped: SkippedList): ReadText {
     title,
     author,
   } = withoutEbookFrame(withoutMailHeaders(normaliseLines(joinDividedWords(text)), skipped), skipped);
-  const header = aozoraHeader(book);
+  const header = readAozoraHeader(book);
   // Insert a blank line between title and author, so that they are two paragraphs, not one line.
   const opened = header === null ? book : book.replace(/^(\s*[^\n]+)\n/, "$1\n\n");
   const page = withoutPageFurniture(
@@ -67,7 +67,7 @@ export function readPlainText(text: string, skipped: SkippedList): ReadText {
   const paragraphs = withoutMarks(keepLines(splitParagraphs(apart)), skipped);
   const blocks = paragraphs.filter((paragraph) => /\S/.test(paragraph)).map(buildBlock);
   const hasHeadings = blocks.some(({ kind }) => kind === "heading");
-  const titles = hasHeadings ? NO_TITLES : unnumberedTitles(page.text);
+  const titles = hasHeadings ? NO_TITLES : findUnnumberedTitles(page.text);
   return {
     blocks: markChapters(blocks, titles),
     title: title ?? header?.title ?? page.title,

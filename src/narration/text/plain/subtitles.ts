@@ -5,7 +5,7 @@
  */
 import type { SkippedList } from "../blocks.ts";
 import { ENDS_SENTENCE } from "../characters.ts";
-import { containsCues, cueTimes } from "./time-codes.ts";
+import { containsCues, parseCueTimes } from "./time-codes.ts";
 
 const NUMBER = /^\s*\d{1,6}\s*$/;
 const HEADER = /^\s*(?:WEBVTT\b.*|NOTE\b.*|STYLE|REGION)\s*$/;
@@ -25,9 +25,9 @@ export function withoutCues(text: string, skipped: SkippedList): string {
   let last = "";
   for (let at = 0; at < lines.length; at += 1) {
     const line = lines[at] ?? "";
-    const times = cueTimes(line);
+    const times = parseCueTimes(line);
     if (times === null) {
-      const isBeforeTimes = cueTimes(lines[at + 1] ?? "") !== null;
+      const isBeforeTimes = parseCueTimes(lines[at + 1] ?? "") !== null;
       const isNumber = NUMBER.test(line) && isBeforeTimes;
       const isName = line.trim() !== "" && (lines[at - 1] ?? "").trim() === "" && isBeforeTimes;
       if (isNumber || isName) continue;

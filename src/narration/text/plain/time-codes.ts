@@ -16,7 +16,7 @@ const parseTimeCode = (time: string): number =>
     .reduce((sum, part) => 60 * sum + Number(part), 0);
 
 /** Parses a line of times; `null` for any other line. */
-export function cueTimes(line: string): CueTimes | null {
+export function parseCueTimes(line: string): CueTimes | null {
   const [, start, end] = TIMES.exec(line) ?? [];
   if (start === undefined || end === undefined) return null;
   return { startSeconds: parseTimeCode(start), endSeconds: parseTimeCode(end) };
@@ -30,7 +30,7 @@ export function containsCues(text: string): boolean {
   const lines = text.split(/\r\n?|\n/);
   let count = 0;
   for (const [index, line] of lines.entries()) {
-    if (cueTimes(line) === null || /^\s*$/.test(lines[index + 1] ?? "")) continue;
+    if (parseCueTimes(line) === null || /^\s*$/.test(lines[index + 1] ?? "")) continue;
     count += 1;
     if (count === MIN_CUES) return true;
   }
@@ -45,5 +45,5 @@ export function isSubtitles(text: string): boolean {
   if (!containsCues(text)) return false;
   const lines = text.replace(/^\ufeff/, "").split(/\r\n?|\n/);
   const first = lines.find((line) => line.trim() !== "") ?? "";
-  return cueTimes(first) !== null || BEFORE_FIRST.test(first);
+  return parseCueTimes(first) !== null || BEFORE_FIRST.test(first);
 }

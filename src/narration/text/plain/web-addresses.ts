@@ -5,7 +5,7 @@ const ADDRESS = /\b(?:https?:\/\/|www\.)[^\s<>"'“”‘’«»「」『』（�
 const TRAILING = /[.,;:!?…*_~]+$/;
 
 /** Returns the host of an address, without `www.`; any other text unchanged. */
-export function hostOf(address: string): string {
+export function extractHost(address: string): string {
   const host = /^(?:https?:\/\/)?(?:[^/?#@]*@)?([^/?#:]+)/i.exec(address)?.[1] ?? "";
   return host === "" ? address : host.replace(/^www\./i, "").toLowerCase();
 }
@@ -15,6 +15,6 @@ export function shortenAddresses(text: string): string {
   if (!/:\/\/|www\./i.test(text)) return text;
   return text.replace(ADDRESS, (found) => {
     const trailing = TRAILING.exec(found)?.[0] ?? "";
-    return hostOf(found.slice(0, found.length - trailing.length)) + trailing;
+    return extractHost(found.slice(0, found.length - trailing.length)) + trailing;
   });
 }

@@ -8,7 +8,7 @@ import type { SkippedList } from "../blocks.ts";
 import { hasWords } from "../characters.ts";
 import { collapseSpaces, HARD_BREAK, normaliseLines } from "../normalise.ts";
 import type { Speaker, SpeakersByName } from "../plan.ts";
-import { dialogueNames, type VoicelessName } from "./voiceless-names.ts";
+import { findDialogueNames, type VoicelessName } from "./voiceless-names.ts";
 
 const MAX_NAME_CODE_UNITS = 100;
 const COLON = /[:：]/;
@@ -148,7 +148,7 @@ export class SpeakerLabels {
   }
 
   /** Returns the names in `voices` with which no line has begun so far. */
-  silent(): string[] {
+  listSilentSpeakers(): string[] {
     return [...this.#voices].filter(([key]) => !this.#speaking.has(key)).map(([, { name }]) => name);
   }
 
@@ -161,7 +161,7 @@ export class SpeakerLabels {
    * Returns names that begin lines and have no voice. Such names are spoken. In a dialogue, a name counts even if it
    * begins only one line.
    */
-  voicelessNames(): VoicelessName[] {
+  listVoicelessNames(): VoicelessName[] {
     const found = [...this.#voiceless]
       .filter(([, count]) => this.#turnsContinue || count >= MIN_RECURRENCES)
       .map(([name, count]) => ({ name, count }));
@@ -176,7 +176,7 @@ export class SpeakerLabels {
    */
   collectLabels(paragraphs: readonly string[]): void {
     if (this.#voices.size === 0) {
-      this.#dialogue = dialogueNames(paragraphs);
+      this.#dialogue = findDialogueNames(paragraphs);
       return;
     }
     const counts = new Map<string, number>();
@@ -197,7 +197,7 @@ export class SpeakerLabels {
       if (number >= (isKnown ? MIN_RECURRENCES : MIN_OTHER_RECURRENCES)) this.#recurring.add(key);
     }
     this.#hasDotted = [...this.#recurring].some((key) => key.startsWith("dotted "));
-    this.#dialogue = dialogueNames(paragraphs).filter(({ name, count: lines }) => {
+    this.#dialogue = findDialogueNames(paragraphs).filter(({ name, count: lines }) => {
       return lines >= MIN_RECURRENCES && !this.#voices.has(this.#keyOf(name));
     });
     let labelled = 0;
@@ -218,7 +218,7 @@ export class SpeakerLabels {
    *
    * @param paragraph with its line breaks, soft and hard
    */
-  turns(paragraph: string, skipped: SkippedList): Turn[] {
+  splitIntoTurns(paragraph: string, skipped: SkippedList): Turn[] {
     if (this.#voices.size === 0) return [{ speaker: null, text: paragraph, isLabelled: false }];
     const turns: Array<{ speaker: Speaker | null; text: string; isLabelled: boolean }> = [];
     const whole = this.#labelOf(paragraph, true);

@@ -31,7 +31,7 @@ const MIN_CHANGES = 1 / 3;
  *
  * @param paragraphs with their line breaks, soft and hard
  */
-export function dialogueNames(paragraphs: readonly string[]): VoicelessName[] {
+export function findDialogueNames(paragraphs: readonly string[]): VoicelessName[] {
   const counts = new Map<string, number>();
   let lines = 0;
   let labelled = 0;

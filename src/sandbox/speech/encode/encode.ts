@@ -1,8 +1,8 @@
 /** Chooses the encoder of an output format and the sample rate of its input. */
 import type { OutputFormat, SampleRate } from "../../../contract/audio-format.ts";
 import { encodeMp3 } from "./mp3.ts";
-import { encodeOpus, opusRateHz } from "./opus.ts";
-import { pcm16Bytes } from "./pcm16.ts";
+import { chooseOpusRateHz, encodeOpus } from "./opus.ts";
+import { toPcm16Bytes } from "./pcm16.ts";
 import { encodeWav } from "./wav.ts";
 
 /** An encoded file, and its exact playing time in seconds. */
@@ -12,17 +12,17 @@ export interface EncodedAudio {
 }
 
 /** Returns the input rate in Hz that {@link encode} needs for a request with `sampleRate`. */
-export function encoderRateHz(format: OutputFormat, sampleRate: SampleRate): number {
-  return format === "ogg_opus" ? opusRateHz(sampleRate) : sampleRate;
+export function chooseEncoderRateHz(format: OutputFormat, sampleRate: SampleRate): number {
+  return format === "ogg_opus" ? chooseOpusRateHz(sampleRate) : sampleRate;
 }
 
-/** Encodes samples in the requested format. @param samples mono, -1 to 1, at {@link encoderRateHz} */
+/** Encodes samples in the requested format. @param samples mono, -1 to 1, at {@link chooseEncoderRateHz} */
 export async function encode(
   samples: Float32Array,
   format: OutputFormat,
   sampleRate: SampleRate,
 ): Promise<EncodedAudio> {
-  const audioSeconds = samples.length / encoderRateHz(format, sampleRate);
+  const audioSeconds = samples.length / chooseEncoderRateHz(format, sampleRate);
   switch (format) {
     case "mp3": {
       const { bytes, playedSamples } = await encodeMp3(samples, sampleRate);
@@ -31,7 +31,7 @@ export async function encode(
     case "wav":
       return { bytes: encodeWav(samples, sampleRate), audioSeconds };
     case "pcm":
-      return { bytes: pcm16Bytes(samples), audioSeconds };
+      return { bytes: toPcm16Bytes(samples), audioSeconds };
     case "ogg_opus":
       return { bytes: await encodeOpus(samples, sampleRate), audioSeconds };
   }

@@ -28,7 +28,7 @@ export interface InfoFrameFacts {
  * Builds the Info frame, which precedes the audio frames. It states no delay and no padding, because the audio
  * fills its frames completely and players have nothing to trim.
  */
-export function infoFrame(facts: InfoFrameFacts): Uint8Array {
+export function buildInfoFrame(facts: InfoFrameFacts): Uint8Array {
   const frame = new Uint8Array(facts.frameBytes);
   const view = new DataView(frame.buffer);
   frame.set(facts.firstAudioFrameHeader, 0);

@@ -5,7 +5,7 @@
 import type { WasmMediaEncoder } from "wasm-media-encoders";
 import type { SampleRate } from "../../../contract/audio-format.ts";
 import { joinBytes } from "./join-bytes.ts";
-import { infoFrame, samplesPerFrame } from "./mp3-info-frame.ts";
+import { buildInfoFrame, samplesPerFrame } from "./mp3-info-frame.ts";
 
 /** Bitrates in kbit/s by sample rate in Hz. Each gives a frame that is large enough for the Info tag. */
 const BITRATES_KBPS = {
@@ -88,7 +88,7 @@ export async function encodeMp3(
   const keptSamples = samples.subarray(replaceableSilence(samples));
   const frames = Math.ceil((DELAY_SAMPLES + keptSamples.length) / samplesPerFrame(sampleRate));
   const audio = firstFrames(await encodeFrames(keptSamples, sampleRate), frames, sampleRate);
-  const info = infoFrame({
+  const info = buildInfoFrame({
     firstAudioFrameHeader: audio.subarray(0, 4),
     frameBytes: frameBytesAt(Uint8Array.of(), 0, sampleRate),
     audioBytes: audio.length,

@@ -33,7 +33,7 @@ function lacing(packet: Uint8Array): number[] {
 }
 
 /** Counts the segment table entries that a packet needs. A page has room for {@link PAGE_SEGMENTS}. */
-export const segmentsOf = (packet: Uint8Array): number => Math.floor(packet.length / SEGMENT_BYTES) + 1;
+export const countSegments = (packet: Uint8Array): number => Math.floor(packet.length / SEGMENT_BYTES) + 1;
 export const PAGE_SEGMENTS = MAX_SEGMENTS;
 
 export interface OggPage {
@@ -46,7 +46,7 @@ export interface OggPage {
   readonly packets: readonly Uint8Array[];
 }
 
-export function oggPage(page: OggPage): Uint8Array {
+export function buildOggPage(page: OggPage): Uint8Array {
   const segments = page.packets.flatMap(lacing);
   if (segments.length > MAX_SEGMENTS) throw new RangeError("too many segments for one Ogg page");
   const header = new Uint8Array(HEADER_BYTES + segments.length);

@@ -1,7 +1,14 @@
 /** Encodes Opus in Ogg (RFC 7845): header packets, audio packets, pre-skip and end trimming. */
 import type { SampleRate } from "../../../contract/audio-format.ts";
 import { joinBytes } from "./join-bytes.ts";
-import { FIRST_PAGE, LAST_PAGE, MIDDLE_PAGE, oggPage, PAGE_SEGMENTS, segmentsOf } from "./ogg-pages.ts";
+import {
+  buildOggPage,
+  countSegments,
+  FIRST_PAGE,
+  LAST_PAGE,
+  MIDDLE_PAGE,
+  PAGE_SEGMENTS,
+} from "./ogg-pages.ts";
 
 type OpusRate = 8000 | 16000 | 24000 | 48000;
 
@@ -17,7 +24,7 @@ const COMPLEXITY = 5;
 const SERIAL = 0x5eecb00c;
 
 /** Returns the input rate that {@link encodeOpus} needs. libopus lacks 32,000 and 44,100 Hz, so these use 48,000. */
-export function opusRateHz(sampleRate: SampleRate): OpusRate {
+export function chooseOpusRateHz(sampleRate: SampleRate): OpusRate {
   return sampleRate === 32000 || sampleRate === 44100 ? 48000 : sampleRate;
 }
 
@@ -69,18 +76,18 @@ async function encodePackets(
 /**
  * Encodes samples as an Opus file in Ogg.
  *
- * @param samples mono, -1 to 1, at the rate that {@link opusRateHz} returns for `sampleRate`
+ * @param samples mono, -1 to 1, at the rate that {@link chooseOpusRateHz} returns for `sampleRate`
  * @param sampleRate the requested rate in Hz; the header states this rate as the input sample rate, which no decoder
  *   needs
  */
 export async function encodeOpus(samples: Float32Array, sampleRate: SampleRate): Promise<Uint8Array> {
-  const rateHz = opusRateHz(sampleRate);
+  const rateHz = chooseOpusRateHz(sampleRate);
   const { packets, preSkip } = await encodePackets(samples, rateHz);
   const packetGranules = FRAME_SECONDS * GRANULE_RATE_HZ;
   const endGranule = preSkip + (samples.length * GRANULE_RATE_HZ) / rateHz;
   const headers = [identificationHeader(preSkip, sampleRate), commentHeader()];
   const pages = headers.map((packet, sequence) =>
-    oggPage({
+    buildOggPage({
       kind: sequence === 0 ? FIRST_PAGE : MIDDLE_PAGE,
       granulePosition: 0,
       serial: SERIAL,
@@ -93,14 +100,14 @@ export async function encodeOpus(samples: Float32Array, sampleRate: SampleRate):
     const page: Uint8Array[] = [];
     let segments = 0;
     for (const packet of packets.slice(encodedPackets, encodedPackets + PACKETS_PER_PAGE)) {
-      segments += segmentsOf(packet);
+      segments += countSegments(packet);
       if (segments > PAGE_SEGMENTS) break;
       page.push(packet);
     }
     encodedPackets += page.length;
     const isLast = encodedPackets === packets.length;
     pages.push(
-      oggPage({
+      buildOggPage({
         kind: isLast ? LAST_PAGE : MIDDLE_PAGE,
         // If the final granule position lies before the end of the last packet, decoders drop the rest of that packet.
         granulePosition: isLast ? endGranule : encodedPackets * packetGranules,

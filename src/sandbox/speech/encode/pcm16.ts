@@ -3,7 +3,7 @@
 const FULL_SCALE = 32767;
 
 /** Converts samples to PCM bytes. @param samples mono, -1 to 1; values outside this range are clipped */
-export function pcm16Bytes(samples: Float32Array): Uint8Array {
+export function toPcm16Bytes(samples: Float32Array): Uint8Array {
   const bytes = new Uint8Array(samples.length * 2);
   const view = new DataView(bytes.buffer);
   // Use an index because an iterator takes ten times as long, and there can be tens of millions of samples.

@@ -1,6 +1,6 @@
 /** Writes WAV files of 16-bit mono samples. */
 import { joinBytes } from "./join-bytes.ts";
-import { pcm16Bytes } from "./pcm16.ts";
+import { toPcm16Bytes } from "./pcm16.ts";
 
 const HEADER_BYTES = 44;
 const BYTES_PER_SAMPLE = 2;
@@ -11,7 +11,7 @@ const FORMAT_PCM = 1;
  *
  * @param dataBytes length in bytes of the samples that follow the header
  */
-export function wavHeader(sampleRateHz: number, dataBytes: number): Uint8Array {
+export function buildWavHeader(sampleRateHz: number, dataBytes: number): Uint8Array {
   const header = new Uint8Array(HEADER_BYTES);
   const view = new DataView(header.buffer);
   const ascii = new TextEncoder();
@@ -32,6 +32,6 @@ export function wavHeader(sampleRateHz: number, dataBytes: number): Uint8Array {
 
 /** Encodes samples as a WAV file. @param samples mono, -1 to 1 */
 export function encodeWav(samples: Float32Array, sampleRateHz: number): Uint8Array {
-  const data = pcm16Bytes(samples);
-  return joinBytes([wavHeader(sampleRateHz, data.length), data]);
+  const data = toPcm16Bytes(samples);
+  return joinBytes([buildWavHeader(sampleRateHz, data.length), data]);
 }

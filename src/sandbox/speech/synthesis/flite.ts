@@ -1,6 +1,6 @@
 /** Runs the Flite engine on one breath of tokens and reads the audio it produces. */
 import { readFile } from "node:fs/promises";
-import { wavHeader } from "../encode/wav.ts";
+import { buildWavHeader } from "../encode/wav.ts";
 import type { SpeechToken } from "../text/tokens.ts";
 import { Program } from "./wasi-host.ts";
 
@@ -106,9 +106,9 @@ export async function speakWithFlite(request: FliteRequest): Promise<Float32Arra
       "/speech.wav",
     ],
     // With -ssml the engine appends its audio to the output file, which must therefore exist.
-    file: wavHeader(FLITE_RATE_HZ, 0),
+    file: buildWavHeader(FLITE_RATE_HZ, 0),
   });
-  const data = wav.subarray(wavHeader(FLITE_RATE_HZ, 0).length);
+  const data = wav.subarray(buildWavHeader(FLITE_RATE_HZ, 0).length);
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
   const samples = new Float32Array(Math.floor(data.length / 2));
   for (let index = 0; index < samples.length; index++)

@@ -56,6 +56,6 @@ const VOICES: Readonly<Record<VoiceId, VoiceTraits>> = {
 
 const DEFAULT_VOICE = traits("slt", 178, 0.98, 1, 0.1);
 
-export function traitsOf(voice: VoiceId | undefined): VoiceTraits {
+export function deriveTraits(voice: VoiceId | undefined): VoiceTraits {
   return voice === undefined ? DEFAULT_VOICE : VOICES[voice];
 }

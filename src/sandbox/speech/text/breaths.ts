@@ -1,5 +1,5 @@
 /** Divides tokens into breaths: sequences that the engine renders in one call. */
-import { type SpeechToken, syllableCount } from "./tokens.ts";
+import { countSyllables, type SpeechToken } from "./tokens.ts";
 
 /** The pause after a breath. */
 export type Gap = "none" | "short" | "long";
@@ -42,7 +42,7 @@ export function splitBreaths(tokens: readonly SpeechToken[]): Breath[] {
     }
     if (syllables >= MAX_SYLLABLES) finish("none");
     current.push(token);
-    syllables += syllableCount(token);
+    syllables += countSyllables(token);
   }
   finish("none");
   return breaths;

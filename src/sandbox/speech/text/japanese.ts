@@ -1,8 +1,8 @@
 /** Reads kana. The sandbox has no Japanese readings of kanji, so mandarin.ts reads them as Mandarin. */
-import { spellingReader } from "./spelling-rules.ts";
-import { phoneTokens, type SpeechToken } from "./tokens.ts";
+import { createSpellingReader } from "./spelling-rules.ts";
+import { type SpeechToken, toPhoneTokens } from "./tokens.ts";
 
-const romaji = spellingReader([
+const romaji = createSpellingReader([
   // Drop the first of two equal consonants, because the engine cannot lengthen a consonant.
   ["([kstpgzdbhfmrjwc])(?=\\1)", ""],
   ["t(?=ch)", ""],
@@ -39,12 +39,12 @@ export async function readKana(text: string): Promise<SpeechToken[]> {
   return toRomaji(text)
     .toLowerCase()
     .split(/\s+/)
-    .flatMap((word) => phoneTokens(romaji(word), "penultimate"));
+    .flatMap((word) => toPhoneTokens(romaji(word), "penultimate"));
 }
 
 const DIGIT_WORDS = "zero ichi ni san yon go roku nana hachi kyuu".split(" ");
 
 /** Reads a digit in Japanese. @param digit 0 to 9 */
 export function readJapaneseDigit(digit: number): SpeechToken[] {
-  return phoneTokens(romaji(DIGIT_WORDS[digit] ?? ""), "penultimate");
+  return toPhoneTokens(romaji(DIGIT_WORDS[digit] ?? ""), "penultimate");
 }

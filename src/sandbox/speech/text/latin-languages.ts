@@ -1,6 +1,6 @@
 /** Reads words and digits of Spanish, Portuguese and Indonesian. */
-import { type SpellingRule, spellingReader } from "./spelling-rules.ts";
-import { phoneTokens, type SpeechToken } from "./tokens.ts";
+import { createSpellingReader, type SpellingRule } from "./spelling-rules.ts";
+import { type SpeechToken, toPhoneTokens } from "./tokens.ts";
 
 export type SpelledLanguage = "es" | "pt" | "id";
 
@@ -21,7 +21,7 @@ const PLAIN_CONSONANTS: readonly SpellingRule[] = [
   ["y", "y"],
 ];
 
-const spanish = spellingReader([
+const spanish = createSpellingReader([
   ["ch", "ch"],
   ["ll", "y"],
   ["rr", "r"],
@@ -46,7 +46,7 @@ const spanish = spellingReader([
   ...PLAIN_CONSONANTS,
 ]);
 
-const portuguese = spellingReader([
+const portuguese = createSpellingReader([
   ["lh", "l y"],
   ["nh", "n y"],
   ["ch", "sh"],
@@ -80,7 +80,7 @@ const portuguese = spellingReader([
   ...PLAIN_CONSONANTS,
 ]);
 
-const indonesian = spellingReader([
+const indonesian = createSpellingReader([
   ["ng(?=g)|ng", "ng"],
   ["ny", "n y"],
   ["sy", "sh"],
@@ -119,7 +119,7 @@ const STRESSED_AT_END = /(?:[^aeiouáéíóúâêôãõnsm]|[áéíóúâêôã]
 /** Reads a word by its language's rules. @param word in lower case and composed form, with its accents */
 export function readSpelledWord(word: string, language: SpelledLanguage): SpeechToken[] {
   const stress = language !== "id" && STRESSED_AT_END.test(word) ? "last" : "penultimate";
-  return phoneTokens(READERS[language](word), stress);
+  return toPhoneTokens(READERS[language](word), stress);
 }
 
 /** Reads a digit in the given language. @param digit 0 to 9 */

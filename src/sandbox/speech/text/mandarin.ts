@@ -1,5 +1,5 @@
 /** Reads Han characters as Mandarin. Tones are left out because the engine cannot speak them. */
-import { phoneTokens, type SpeechToken } from "./tokens.ts";
+import { type SpeechToken, toPhoneTokens } from "./tokens.ts";
 
 const INITIALS: Readonly<Record<string, string>> = {
   b: "b",
@@ -110,12 +110,12 @@ const UNKNOWN_CHARACTER = "ah";
 export async function readHan(text: string): Promise<SpeechToken[]> {
   const { pinyin } = await import("pinyin-pro");
   const syllables = pinyin(text, { toneType: "none", type: "array", v: true });
-  return syllables.flatMap((syllable) => phoneTokens(pinyinPhones(syllable) || UNKNOWN_CHARACTER));
+  return syllables.flatMap((syllable) => toPhoneTokens(pinyinPhones(syllable) || UNKNOWN_CHARACTER));
 }
 
 const DIGIT_SYLLABLES = "ling yi er san si wu liu qi ba jiu".split(" ");
 
 /** Reads a digit in Mandarin. @param digit 0 to 9 */
 export function readMandarinDigit(digit: number): SpeechToken[] {
-  return phoneTokens(pinyinPhones(DIGIT_SYLLABLES[digit] ?? ""));
+  return toPhoneTokens(pinyinPhones(DIGIT_SYLLABLES[digit] ?? ""));
 }

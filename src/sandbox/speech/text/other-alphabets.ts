@@ -2,7 +2,7 @@
  * Approximates scripts that the service's six languages do not use, so that every letter is audible. Cyrillic,
  * Greek and Hangul are read by their letters; any other character becomes a made-up syllable.
  */
-import { phoneTokens, type SpeechToken } from "./tokens.ts";
+import { type SpeechToken, toPhoneTokens } from "./tokens.ts";
 
 const CYRILLIC =
   "аaa бb вv гg дd еy-eh ёy-ow жzh зz иiy йy кk лl мm нn оao пp рr сs тt уuw фf хhh цt-s чch шsh щsh ыih эeh юy-uw яy-aa іiy їy-iy єy-eh ґg ўw јy љl-y њn-y џjh ћch ђjh ѓg ќk ѕd-z";
@@ -53,5 +53,5 @@ export function readOtherScript(word: string): SpeechToken[] {
     // Hard and soft signs have no sound of their own.
     return letter === "ъ" || letter === "ь" ? "" : madeUpSyllable(codePoint);
   });
-  return phoneTokens(phones.join(" "), "penultimate");
+  return toPhoneTokens(phones.join(" "), "penultimate");
 }

@@ -4,7 +4,7 @@
 export type SpellingRule = readonly [pattern: string, phones: string];
 
 /** Builds a function that converts a word to phones. Letters that no rule matches are silent. */
-export function spellingReader(rules: readonly SpellingRule[]): (word: string) => string {
+export function createSpellingReader(rules: readonly SpellingRule[]): (word: string) => string {
   const compiled = rules.map(([pattern, phones]) => ({ pattern: new RegExp(pattern, "yu"), phones }));
   return (word) => {
     const spoken: string[] = [];

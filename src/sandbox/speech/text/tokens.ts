@@ -27,7 +27,7 @@ const MAX_PHONES = 24;
  * @param spelling phones of the CMU dictionary in lower case, separated by spaces, without stress: `n iy hh aw`
  * @throws Error for a phone that the engine lacks, which means that the language's table has a mistake
  */
-export function phoneTokens(spelling: string, stress: Stress = "last"): SpeechToken[] {
+export function toPhoneTokens(spelling: string, stress: Stress = "last"): SpeechToken[] {
   const phones = spelling.split(" ").filter((phone) => phone !== "");
   const strange = phones.find((phone) => !VOWELS.has(phone) && !CONSONANTS.has(phone));
   if (strange !== undefined) throw new Error(`the speech engine has no phone ${strange}`);
@@ -44,7 +44,7 @@ export function phoneTokens(spelling: string, stress: Stress = "last"): SpeechTo
 }
 
 /** Estimates the number of syllables of a token; 0 for a pause. */
-export function syllableCount(token: SpeechToken): number {
+export function countSyllables(token: SpeechToken): number {
   switch (token.kind) {
     case "pause":
       return 0;
