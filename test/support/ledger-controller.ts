@@ -27,7 +27,7 @@ const WRITES = {
   "the end of a task":
     "UPDATE ON agm_records WHEN old.in_flight_state = 'accepted' AND new.in_flight_state IS NULL",
   "a saved file": `UPDATE ON agm_records
-    WHEN json_array_length(new.value, '$.files') > json_array_length(old.value, '$.files')`,
+    WHEN json_array_length(new.record_json, '$.files') > json_array_length(old.record_json, '$.files')`,
 } as const;
 type ObstructedWrite = keyof typeof WRITES;
 
