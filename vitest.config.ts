@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./test/support/longest-first.ts";
-import { SkipList } from "./test/support/skip-list.ts";
+import { SkipList } from "./test/support/skip-reporter.ts";
 
 /** They change or measure what belongs to the whole process: its environment, its umask, a module of Node's, its memory. */
 const APART = [

@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import tls from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { wasNeverSent } from "../../src/api/retry.ts";
-import { missing, skipFor } from "../support/skipping.ts";
+import { missing, skipBecause } from "../support/skip-because.ts";
 import { failureOf } from "./failure.ts";
 import {
   API_KEY,
@@ -24,7 +24,7 @@ const misnamed = makeCertificate("other.example", "DNS:other.example");
 
 afterEach(closeAll);
 
-describe("https", skipFor(missing("openssl")), () => {
+describe("https", skipBecause(missing("openssl")), () => {
   const bundled = tls.getCACertificates("default");
   const must = <T>(value: T | null): T => {
     if (value === null) throw new Error("no certificate");

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { test } from "vitest";
-import { missing, skipFor } from "../support/skipping.ts";
+import { missing, skipBecause } from "../support/skip-because.ts";
 
 const MAX_OUTPUT = 256 * 1024 * 1024;
 
@@ -105,5 +105,5 @@ export function outputOf(program: string, args: readonly string[], audio: Uint8A
 
 /** Like `test`, but skipped if a program that analyses files is missing. */
 export function testWith(program: string, name: string, body: () => Promise<void>): void {
-  test(name, skipFor(missing(program)), body);
+  test(name, skipBecause(missing(program)), body);
 }

@@ -1,10 +1,11 @@
 /** The interface of a client program under test, and its inputs. */
+
+import type { ClientEnvironment, Ended } from "./client-environment.ts";
 import type { Scene } from "./conversation.ts";
-import type { Desk, Ended } from "./desk.ts";
 import type { Sandbox } from "./sandbox.ts";
 
-export interface Scenery {
-  readonly desk: Desk;
+export interface ClientSetup {
+  readonly environment: ClientEnvironment;
   readonly sandbox: Sandbox;
   /** Replaces `/absolute/path/to`. */
   readonly root: string;
@@ -31,16 +32,16 @@ interface Pinned {
 export interface ModelClient extends Pinned {
   readonly kind: "model";
   /** Plays the conversation with the client, set up by the block as written. */
-  converse(scenery: Scenery, modelUrl: string): Promise<Ended>;
+  converse(setup: ClientSetup, modelUrl: string): Promise<Ended>;
 }
 
 /** A program driven by a person or a script, who see only its output. */
 export interface CommandClient extends Pinned {
   readonly kind: "command";
   /** Runs the block as written. */
-  prepare(scenery: Scenery): Promise<Ended>;
+  prepare(setup: ClientSetup): Promise<Ended>;
   /** Makes one call and resolves with its output. */
-  call(scenery: Scenery, tool: string, args: Record<string, unknown>): Promise<Ended>;
+  call(setup: ClientSetup, tool: string, args: Record<string, unknown>): Promise<Ended>;
 }
 
 export type Client = ModelClient | CommandClient;

@@ -2,9 +2,9 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { blockOf, fillIn } from "../support/client-blocks.ts";
-import type { Client, CommandClient, ModelClient, Scenery } from "./client.ts";
+import type { Client, ClientSetup, CommandClient, ModelClient } from "./client.ts";
+import { ClientEnvironment, type Ended } from "./client-environment.ts";
 import { type Scene, type Sight, STEPS, savedIn, sightOf, wordsOf } from "./conversation.ts";
-import { Desk, type Ended } from "./desk.ts";
 import { ScriptedModel } from "./model/scripted-model.ts";
 import { startSandbox } from "./sandbox.ts";
 
@@ -39,14 +39,14 @@ function faultOf(what: string, ended: Ended): string[] {
   return [`${what} ${ended.isTimedOut ? "took too long" : `ended with ${ended.code}`}: ${lineOf(ended)}`];
 }
 
-async function talk(client: ModelClient, scenery: Scenery, folder: string): Promise<Talk> {
+async function talk(client: ModelClient, setup: ClientSetup, folder: string): Promise<Talk> {
   const model = await ScriptedModel.start({
     onStep: async ({ fault }) => {
-      if (fault !== undefined) await scenery.sandbox.cause(fault);
+      if (fault !== undefined) await setup.sandbox.cause(fault);
     },
   });
   try {
-    const ended = await client.converse(scenery, model.url);
+    const ended = await client.converse(setup, model.url);
     writeFileSync(join(folder, "model.json"), JSON.stringify(model.log, null, 1));
     writeFileSync(join(folder, "client.txt"), `${ended.stdout}\n---\n${ended.stderr}`);
     const faults = faultOf("it", ended);
@@ -65,14 +65,14 @@ async function talk(client: ModelClient, scenery: Scenery, folder: string): Prom
   }
 }
 
-async function command(client: CommandClient, scenery: Scenery, folder: string): Promise<Talk> {
-  const prepared = await client.prepare(scenery);
+async function command(client: CommandClient, setup: ClientSetup, folder: string): Promise<Talk> {
+  const prepared = await client.prepare(setup);
   const faults = faultOf("the block", prepared);
   if (!prepared.stdout.includes(".mp3")) faults.push("the block did not make audio");
   const shown: string[] = [];
   for (const { tool, args, fault } of STEPS) {
-    if (fault !== undefined) await scenery.sandbox.cause(fault);
-    const { stdout, stderr } = await client.call(scenery, tool, args(shown.join("\n")));
+    if (fault !== undefined) await setup.sandbox.cause(fault);
+    const { stdout, stderr } = await client.call(setup, tool, args(shown.join("\n")));
     shown.push(`${stdout}\n${stderr}`);
   }
   writeFileSync(join(folder, "client.txt"), shown.join("\n---\n"));
@@ -88,19 +88,19 @@ export async function driveClient(
   client: Client,
   { root, modules, folder }: { root: string; modules: string; folder: string },
 ): Promise<Outcome> {
-  const desk = new Desk(folder);
+  const environment = new ClientEnvironment(folder);
   const sandboxHome = join(folder, "sandbox");
   mkdirSync(sandboxHome);
   const sandbox = await startSandbox(join(root, "dist", "main.js"), sandboxHome);
   // The block does not name this folder, so a server that saves there got the client's own environment.
-  const elsewhere = join(desk.home, "elsewhere");
-  desk.setEnv({ AUDIO_OUTPUT_DIR: elsewhere });
-  const block: Scenery["block"] = (language, which) =>
+  const elsewhere = join(environment.home, "elsewhere");
+  environment.setEnv({ AUDIO_OUTPUT_DIR: elsewhere });
+  const block: ClientSetup["block"] = (language, which) =>
     fillIn(blockOf(client.name, language, which), root, sandbox);
-  const scenery: Scenery = { desk, sandbox, root, modules, block };
+  const setup: ClientSetup = { environment, sandbox, root, modules, block };
   try {
     const said =
-      client.kind === "model" ? await talk(client, scenery, folder) : await command(client, scenery, folder);
+      client.kind === "model" ? await talk(client, setup, folder) : await command(client, setup, folder);
     const faults = [...said.faults];
     const sights = new Map<Scene, Sight>();
     for (const [index, { scene }] of STEPS.entries()) {
@@ -114,14 +114,14 @@ export async function driveClient(
       }
     }
     const handsOnEnvironment = existsSync(savedIn(elsewhere));
-    if (!handsOnEnvironment && !existsSync(savedIn(join(desk.home, "audio-generation")))) {
+    if (!handsOnEnvironment && !existsSync(savedIn(join(environment.home, "audio-generation")))) {
       faults.push("no audio was saved");
     }
-    const left = await desk.endRest();
+    const left = await environment.endRest();
     if (left > 0) faults.push(`${left} servers outlived it`);
     return { client, dialect: said.dialect, toolName: said.toolName, sights, handsOnEnvironment, faults };
   } finally {
-    await desk.endRest();
+    await environment.endRest();
     await sandbox.stop();
   }
 }

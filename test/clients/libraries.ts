@@ -15,10 +15,10 @@ function library(
     name,
     packages,
     refusesItself,
-    converse({ desk, modules, block }, modelUrl) {
-      symlinkSync(modules, join(desk.work, "node_modules"));
-      desk.putWork("script.mjs", block("js"));
-      desk.setEnv({
+    converse({ environment, modules, block }, modelUrl) {
+      symlinkSync(modules, join(environment.work, "node_modules"));
+      environment.putWork("script.mjs", block("js"));
+      environment.setEnv({
         OPENAI_API_KEY: "scripted",
         OPENAI_BASE_URL: `${modelUrl}/v1`,
         GEMINI_API_KEY: "scripted",
@@ -27,7 +27,7 @@ function library(
         MASTRA_TELEMETRY_DISABLED: "1",
         LANGSMITH_TRACING: "false",
       });
-      return desk.run(process.execPath, ["script.mjs"]);
+      return environment.run(process.execPath, ["script.mjs"]);
     },
   };
 }

@@ -8,8 +8,8 @@ import { z } from "zod";
 import { PLUGIN_PARTS } from "../../scripts/bundle-contents.ts";
 import { readJson } from "../../scripts/publication-files.ts";
 import { startRegistry } from "../support/loopback-registry.ts";
-import type { ModelClient, Scenery } from "./client.ts";
-import type { Ended } from "./desk.ts";
+import type { ClientSetup, ModelClient } from "./client.ts";
+import type { Ended } from "./client-environment.ts";
 import {
   ASK,
   askCodex,
@@ -35,22 +35,22 @@ function npxOfThisMachine(): string {
   throw new Error("npx is not on the PATH");
 }
 
-/** Runs a client with `npx` on its desk. `plugin` contains the plugin's files, as a release's archive unpacks. */
-async function withPlugin(scenery: Scenery, run: (plugin: string) => Promise<Ended>): Promise<Ended> {
-  const { desk, root } = scenery;
-  const [plugin, packages] = [join(desk.home, "plugin"), join(desk.home, "packed")];
+/** Runs a client with `npx` on its environment. `plugin` contains the plugin's files, as a release's archive unpacks. */
+async function withPlugin(setup: ClientSetup, run: (plugin: string) => Promise<Ended>): Promise<Ended> {
+  const { environment, root } = setup;
+  const [plugin, packages] = [join(environment.home, "plugin"), join(environment.home, "packed")];
   for (const folder of [plugin, packages]) mkdirSync(folder);
   const archive = execFileSync("tar", ["-cf", "-", ...PLUGIN_PARTS], { cwd: root, maxBuffer: 2 ** 26 });
   execFileSync("tar", ["-xf", "-", "-C", plugin], { input: archive });
-  desk.addCommand("npx", npxOfThisMachine());
+  environment.addCommand("npx", npxOfThisMachine());
   // npm starts a fetched program through a shell that it finds on the PATH.
-  desk.addCommand("sh", "/bin/sh");
+  environment.addCommand("sh", "/bin/sh");
   const registry = await startRegistry(root, packages);
-  desk.putHome(".npmrc", `registry=${registry.url}\naudit=false\nfund=false\nupdate-notifier=false\n`);
+  environment.putHome(".npmrc", `registry=${registry.url}\naudit=false\nfund=false\nupdate-notifier=false\n`);
   try {
     // npx fetches the package here, because some clients give a server five seconds to start.
     const version = z.object({ version: z.string() }).parse(readJson("package.json")).version;
-    const fetched = await desk.run("npx", ["-y", `${PLUGIN}@${version}`, "--version"]);
+    const fetched = await environment.run("npx", ["-y", `${PLUGIN}@${version}`, "--version"]);
     return fetched.code === 0 ? await run(plugin) : fetched;
   } finally {
     await registry.stop();
@@ -72,14 +72,14 @@ const claudePlugin: ModelClient = {
   name: "Claude Code",
   variant: VARIANT,
   packages: CLAUDE_CODE,
-  converse(scenery, modelUrl) {
-    const { desk, sandbox } = scenery;
-    openClaude(scenery, modelUrl);
+  converse(setup, modelUrl) {
+    const { environment, sandbox } = setup;
+    openClaude(setup, modelUrl);
     // npx must have started the server before the first question of a script.
-    desk.setEnv({ MCP_CONNECTION_NONBLOCKING: "false" });
-    const claude = (...args: string[]): Promise<Ended> => desk.run("claude", args);
+    environment.setEnv({ MCP_CONNECTION_NONBLOCKING: "false" });
+    const claude = (...args: string[]): Promise<Ended> => environment.run("claude", args);
     const settings = ["--config", `base_url=${sandbox.baseUrl}`, "--config", `api_key=${sandbox.apiKey}`];
-    return withPlugin(scenery, (plugin) =>
+    return withPlugin(setup, (plugin) =>
       inTurn(
         () => claude("plugin", "validate", plugin, "--profile", "directory", "--strict"),
         // The line of the README.
@@ -98,19 +98,19 @@ const geminiExtension: ModelClient = {
   variant: VARIANT,
   packages: GEMINI_CLI,
   refusesItself: ["null"],
-  converse(scenery, modelUrl) {
-    const { desk, sandbox } = scenery;
-    openGemini(scenery, modelUrl);
+  converse(setup, modelUrl) {
+    const { environment, sandbox } = setup;
+    openGemini(setup, modelUrl);
     const answers = [
       [/Service address/, `${sandbox.baseUrl}\r`],
       [/API key/, `${sandbox.apiKey}\r`],
     ] as const;
-    return withPlugin(scenery, (plugin) =>
+    return withPlugin(setup, (plugin) =>
       inTurn(
-        () => desk.run("gemini", ["extensions", "install", plugin, "--consent"], answers),
-        () => shows(desk.run("gemini", ["mcp", "list"]), /audio-generation.*Connected/),
-        () => shows(desk.run("gemini", ["extensions", "list"]), /Agent skills:\s+narration/),
-        () => desk.run("gemini", ["-p", ASK, "-m", "gemini-2.5-pro", "--yolo"]),
+        () => environment.run("gemini", ["extensions", "install", plugin, "--consent"], answers),
+        () => shows(environment.run("gemini", ["mcp", "list"]), /audio-generation.*Connected/),
+        () => shows(environment.run("gemini", ["extensions", "list"]), /Agent skills:\s+narration/),
+        () => environment.run("gemini", ["-p", ASK, "-m", "gemini-2.5-pro", "--yolo"]),
       ),
     );
   },
@@ -121,18 +121,18 @@ const codexPlugin: ModelClient = {
   name: "Codex",
   variant: `${VARIANT}, gpt-5-codex`,
   packages: CODEX,
-  converse(scenery, modelUrl) {
-    const { desk, sandbox } = scenery;
-    openCodex(scenery);
+  converse(setup, modelUrl) {
+    const { environment, sandbox } = setup;
+    openCodex(setup);
     // Codex has no form. It passes on the variables of its own environment that the plugin names.
-    desk.setEnv({ AUDIO_BASE_URL: sandbox.baseUrl, AUDIO_API_KEY: sandbox.apiKey });
-    return withPlugin(scenery, (plugin) =>
+    environment.setEnv({ AUDIO_BASE_URL: sandbox.baseUrl, AUDIO_API_KEY: sandbox.apiKey });
+    return withPlugin(setup, (plugin) =>
       inTurn(
-        () => desk.run("codex", ["plugin", "marketplace", "add", plugin]),
-        () => desk.run("codex", ["plugin", "add", `${PLUGIN}@${PLUGIN}`]),
-        () => shows(desk.run("codex", ["mcp", "list"]), /audio-generation.*enabled/),
+        () => environment.run("codex", ["plugin", "marketplace", "add", plugin]),
+        () => environment.run("codex", ["plugin", "add", `${PLUGIN}@${PLUGIN}`]),
+        () => shows(environment.run("codex", ["mcp", "list"]), /audio-generation.*enabled/),
         () =>
-          askCodex(scenery, modelUrl, [
+          askCodex(setup, modelUrl, [
             "-m",
             "gpt-5-codex",
             "--dangerously-bypass-approvals-and-sandbox",

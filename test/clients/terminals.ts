@@ -1,7 +1,7 @@
 /** Terminal assistants, each configured with its block and the address of the scripted model. */
 import { join } from "node:path";
-import type { ModelClient, Scenery } from "./client.ts";
-import type { Ended } from "./desk.ts";
+import type { ClientSetup, ModelClient } from "./client.ts";
+import type { Ended } from "./client-environment.ts";
 
 export const ASK = "Read this aloud: Good morning, and welcome.";
 
@@ -21,9 +21,9 @@ export async function inTurn(...runs: ReadonlyArray<() => Promise<Ended>>): Prom
 
 export const CLAUDE_CODE = ["@anthropic-ai/claude-code@2.1.330"];
 
-export function openClaude({ desk, modules }: Scenery, modelUrl: string): void {
-  desk.addCommand("claude", join(modules, "@anthropic-ai", `claude-code-${MACHINE}`, "claude"));
-  desk.setEnv({
+export function openClaude({ environment, modules }: ClientSetup, modelUrl: string): void {
+  environment.addCommand("claude", join(modules, "@anthropic-ai", `claude-code-${MACHINE}`, "claude"));
+  environment.setEnv({
     ANTHROPIC_BASE_URL: modelUrl,
     ANTHROPIC_API_KEY: "scripted",
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
@@ -35,27 +35,27 @@ const claudeCode: ModelClient = {
   kind: "model",
   name: "Claude Code",
   packages: CLAUDE_CODE,
-  converse(scenery, modelUrl) {
-    const { desk, block } = scenery;
-    openClaude(scenery, modelUrl);
+  converse(setup, modelUrl) {
+    const { environment, block } = setup;
+    openClaude(setup, modelUrl);
     return inTurn(
-      () => desk.shell(block("sh", 0)),
-      () => desk.shell(block("sh", 1)),
+      () => environment.shell(block("sh", 0)),
+      () => environment.shell(block("sh", 1)),
     );
   },
 };
 
 export const GEMINI_CLI = ["@google/gemini-cli@0.61.0"];
 
-export function openGemini({ desk, modules }: Scenery, modelUrl: string): void {
-  desk.addCommand("gemini", join(modules, ".bin", "gemini"));
-  desk.setEnv({
+export function openGemini({ environment, modules }: ClientSetup, modelUrl: string): void {
+  environment.addCommand("gemini", join(modules, ".bin", "gemini"));
+  environment.setEnv({
     GEMINI_API_KEY: "scripted",
     GOOGLE_GEMINI_BASE_URL: modelUrl,
     // A folder that nobody has trusted is refused where nobody can be asked.
     GEMINI_CLI_TRUST_WORKSPACE: "true",
   });
-  desk.putHome(
+  environment.putHome(
     ".gemini/settings.json",
     JSON.stringify({ security: { auth: { selectedType: "gemini-api-key" } } }),
   );
@@ -66,12 +66,12 @@ const geminiCli: ModelClient = {
   name: "Gemini CLI",
   packages: GEMINI_CLI,
   refusesItself: ["null"],
-  converse(scenery, modelUrl) {
-    const { desk, block } = scenery;
-    openGemini(scenery, modelUrl);
+  converse(setup, modelUrl) {
+    const { environment, block } = setup;
+    openGemini(setup, modelUrl);
     return inTurn(
-      () => desk.shell(block("sh")),
-      () => desk.run("gemini", ["-p", ASK, "-m", "gemini-2.5-pro"]),
+      () => environment.shell(block("sh")),
+      () => environment.run("gemini", ["-p", ASK, "-m", "gemini-2.5-pro"]),
     );
   },
 };
@@ -84,13 +84,17 @@ const codexModel = (modelUrl: string): string[] =>
     "analytics.enabled=false",
   ].flatMap((setting) => ["-c", setting]);
 
-export function openCodex({ desk, modules }: Scenery): void {
-  desk.addCommand("codex", join(modules, ".bin", "codex"));
-  desk.setEnv({ SCRIPTED_KEY: "scripted" });
+export function openCodex({ environment, modules }: ClientSetup): void {
+  environment.addCommand("codex", join(modules, ".bin", "codex"));
+  environment.setEnv({ SCRIPTED_KEY: "scripted" });
 }
 
-export const askCodex = ({ desk }: Scenery, modelUrl: string, more: readonly string[] = []): Promise<Ended> =>
-  desk.run("codex", ["exec", "--skip-git-repo-check", ...more, ...codexModel(modelUrl), ASK]);
+export const askCodex = (
+  { environment }: ClientSetup,
+  modelUrl: string,
+  more: readonly string[] = [],
+): Promise<Ended> =>
+  environment.run("codex", ["exec", "--skip-git-repo-check", ...more, ...codexModel(modelUrl), ASK]);
 
 export const CODEX = ["@openai/codex@0.169.0"];
 
@@ -99,10 +103,10 @@ const codex: ModelClient = {
   name: "Codex",
   variant: "its own model, which calls tools from a script",
   packages: CODEX,
-  converse(scenery, modelUrl) {
-    openCodex(scenery);
-    scenery.desk.putHome(".codex/config.toml", scenery.block("toml"));
-    return askCodex(scenery, modelUrl);
+  converse(setup, modelUrl) {
+    openCodex(setup);
+    setup.environment.putHome(".codex/config.toml", setup.block("toml"));
+    return askCodex(setup, modelUrl);
   },
 };
 
@@ -115,14 +119,14 @@ const codexByCommand: ModelClient = {
   name: "Codex",
   variant: "`codex mcp add`, single tools approved, gpt-5-codex",
   packages: CODEX,
-  converse(scenery, modelUrl) {
-    const { desk, block } = scenery;
-    openCodex(scenery);
+  converse(setup, modelUrl) {
+    const { environment, block } = setup;
+    openCodex(setup);
     return inTurn(
-      () => desk.shell(block("sh")),
+      () => environment.shell(block("sh")),
       async () => {
-        desk.appendHome(".codex/config.toml", `\n${block("toml", 1)}`);
-        return await askCodex(scenery, modelUrl, ["-m", "gpt-5-codex"]);
+        environment.appendHome(".codex/config.toml", `\n${block("toml", 1)}`);
+        return await askCodex(setup, modelUrl, ["-m", "gpt-5-codex"]);
       },
     );
   },
@@ -151,18 +155,18 @@ const opencode: ModelClient = {
   kind: "model",
   name: "opencode",
   packages: ["opencode-ai@1.18.33"],
-  converse({ desk, modules, block }, modelUrl) {
-    desk.addCommand("opencode", join(modules, `opencode-${MACHINE}`, "bin", "opencode"));
-    desk.putHome(".config/opencode/opencode.json", block("json"));
-    desk.putHome("model.json", opencodeModel(modelUrl));
-    desk.setEnv({
-      OPENCODE_CONFIG: join(desk.home, "model.json"),
+  converse({ environment, modules, block }, modelUrl) {
+    environment.addCommand("opencode", join(modules, `opencode-${MACHINE}`, "bin", "opencode"));
+    environment.putHome(".config/opencode/opencode.json", block("json"));
+    environment.putHome("model.json", opencodeModel(modelUrl));
+    environment.setEnv({
+      OPENCODE_CONFIG: join(environment.home, "model.json"),
       OPENCODE_DISABLE_AUTOUPDATE: "1",
       OPENCODE_DISABLE_MODELS_FETCH: "1",
       OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
       OPENCODE_DISABLE_DEFAULT_PLUGINS: "1",
     });
-    return desk.shell(block("sh"));
+    return environment.shell(block("sh"));
   },
 };
 
@@ -170,17 +174,17 @@ const kilo: ModelClient = {
   kind: "model",
   name: "Kilo",
   packages: ["@kilocode/cli@7.7.7"],
-  converse({ desk, modules, block }, modelUrl) {
-    desk.addCommand("kilo", join(modules, "@kilocode", `cli-${MACHINE}`, "bin", "kilo"));
-    desk.putHome(".config/kilo/kilo.json", block("json"));
-    desk.putHome("model.json", opencodeModel(modelUrl));
-    desk.setEnv({
-      KILO_CONFIG: join(desk.home, "model.json"),
+  converse({ environment, modules, block }, modelUrl) {
+    environment.addCommand("kilo", join(modules, "@kilocode", `cli-${MACHINE}`, "bin", "kilo"));
+    environment.putHome(".config/kilo/kilo.json", block("json"));
+    environment.putHome("model.json", opencodeModel(modelUrl));
+    environment.setEnv({
+      KILO_CONFIG: join(environment.home, "model.json"),
       KILO_DISABLE_MODELS_FETCH: "1",
       KILO_DISABLE_DEFAULT_PLUGINS: "1",
       KILO_DISABLE_SESSION_INGEST: "1",
     });
-    return desk.shell(block("sh"));
+    return environment.shell(block("sh"));
   },
 };
 
@@ -188,8 +192,8 @@ const continueCli: ModelClient = {
   kind: "model",
   name: "Continue",
   packages: ["@continuedev/cli@1.5.47"],
-  converse({ desk, modules, block }, modelUrl) {
-    desk.addCommand("cn", join(modules, ".bin", "cn"));
+  converse({ environment, modules, block }, modelUrl) {
+    environment.addCommand("cn", join(modules, ".bin", "cn"));
     const model = `name: Scripted
 version: 1.0.0
 schema: v1
@@ -202,9 +206,9 @@ models:
     roles: [chat]
     capabilities: [tool_use]
 `;
-    desk.putHome(".continue/config.yaml", `${model}${block("yaml")}`);
-    desk.setEnv({ CONTINUE_TELEMETRY_ENABLED: "0", CONTINUE_METRICS_ENABLED: "0" });
-    return desk.shell(block("sh"));
+    environment.putHome(".continue/config.yaml", `${model}${block("yaml")}`);
+    environment.setEnv({ CONTINUE_TELEMETRY_ENABLED: "0", CONTINUE_METRICS_ENABLED: "0" });
+    return environment.shell(block("sh"));
   },
 };
 
@@ -213,10 +217,14 @@ const qwenCode: ModelClient = {
   name: "Qwen Code",
   packages: ["@qwen-code/qwen-code@0.24.4"],
   refusesItself: ["null"],
-  converse({ desk, modules, block }, modelUrl) {
-    desk.addCommand("qwen", join(modules, ".bin", "qwen"));
-    desk.setEnv({ OPENAI_API_KEY: "scripted", OPENAI_BASE_URL: `${modelUrl}/v1`, OPENAI_MODEL: "scripted" });
-    desk.putHome(
+  converse({ environment, modules, block }, modelUrl) {
+    environment.addCommand("qwen", join(modules, ".bin", "qwen"));
+    environment.setEnv({
+      OPENAI_API_KEY: "scripted",
+      OPENAI_BASE_URL: `${modelUrl}/v1`,
+      OPENAI_MODEL: "scripted",
+    });
+    environment.putHome(
       ".qwen/settings.json",
       JSON.stringify({
         security: { auth: { selectedType: "openai" } },
@@ -225,8 +233,8 @@ const qwenCode: ModelClient = {
       }),
     );
     return inTurn(
-      () => desk.shell(block("sh", 0)),
-      () => desk.shell(block("sh", 1)),
+      () => environment.shell(block("sh", 0)),
+      () => environment.shell(block("sh", 1)),
     );
   },
 };
@@ -235,9 +243,9 @@ const copilotCli: ModelClient = {
   kind: "model",
   name: "Copilot CLI",
   packages: ["@github/copilot@1.0.102"],
-  converse({ desk, modules, block }, modelUrl) {
-    desk.addCommand("copilot", join(modules, ".bin", "copilot"));
-    desk.setEnv({
+  converse({ environment, modules, block }, modelUrl) {
+    environment.addCommand("copilot", join(modules, ".bin", "copilot"));
+    environment.setEnv({
       COPILOT_PROVIDER_BASE_URL: `${modelUrl}/v1`,
       COPILOT_PROVIDER_API_KEY: "scripted",
       COPILOT_MODEL: "scripted",
@@ -245,8 +253,8 @@ const copilotCli: ModelClient = {
       COPILOT_AUTO_UPDATE: "false",
     });
     return inTurn(
-      () => desk.shell(block("sh", 0)),
-      () => desk.shell(block("sh", 1)),
+      () => environment.shell(block("sh", 0)),
+      () => environment.shell(block("sh", 1)),
     );
   },
 };
@@ -255,13 +263,13 @@ const cline: ModelClient = {
   kind: "model",
   name: "Cline",
   packages: ["cline@3.0.65"],
-  converse({ desk, modules, block }, modelUrl) {
-    desk.addCommand("cline", join(modules, ".bin", "cline"));
+  converse({ environment, modules, block }, modelUrl) {
+    environment.addCommand("cline", join(modules, ".bin", "cline"));
     const provider = ["-p", "openai", "-k", "scripted", "-m", "scripted", "-b", `${modelUrl}/v1`];
-    desk.putHome(".cline/data/settings/cline_mcp_settings.json", block("json"));
+    environment.putHome(".cline/data/settings/cline_mcp_settings.json", block("json"));
     return inTurn(
-      () => desk.run("cline", ["auth", ...provider]),
-      () => desk.shell(block("sh")),
+      () => environment.run("cline", ["auth", ...provider]),
+      () => environment.shell(block("sh")),
     );
   },
 };

@@ -1,6 +1,6 @@
 /** Turns rules of the contract into named tests, and skips rules that the target cannot show. Contains no rule. */
 import { it, type TestContext } from "vitest";
-import { skipFor } from "../support/skipping.ts";
+import { skipBecause } from "../support/skip-because.ts";
 
 /** One registered test. */
 export interface RegisteredRule {
@@ -30,13 +30,13 @@ export class RuleBook {
       return;
     }
     this.registered.push({ rule, title });
-    it(`${rule} ${title} (needs ${need})`, skipFor(`the target has not got ${need}`), () => undefined);
+    it(`${rule} ${title} (needs ${need})`, skipBecause(`the target has not got ${need}`), () => undefined);
   }
 
   /** A numbered rule that no request can show. It is listed so that no rule is forgotten. */
   unobservable(rule: string, reason: string): void {
     const title = `not observable: ${reason}`;
     this.registered.push({ rule, title });
-    it(`${rule} ${title}`, skipFor("no request can show it"), () => undefined);
+    it(`${rule} ${title}`, skipBecause("no request can show it"), () => undefined);
   }
 }

@@ -7,22 +7,22 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import { BIN, FAST, NODE, taskOf } from "../support/workplace.ts";
+import { CrashSetup } from "./crash-setup.ts";
 import { KILL_POINTS } from "./kill-points.ts";
-import { Scene } from "./scene.ts";
 
 const CALL = { prompt: "Ended in the middle" };
 const A_WHILE_MS = 250;
 
-let scene: Scene;
+let setup: CrashSetup;
 const children: ChildProcess[] = [];
 afterEach(async () => {
   for (const child of children.splice(0)) child.kill("SIGKILL");
-  await scene.strike();
+  await setup.strike();
 });
 
 /** The bin with a stdin that the test controls, and one running call. */
 function callByHand(): ChildProcess {
-  const env = scene.workplace.env(scene.service, { ...FAST });
+  const env = setup.workplace.env(setup.service, { ...FAST });
   const child = spawn(NODE, [BIN], { env, stdio: ["pipe", "pipe", "ignore"] });
   children.push(child);
   child.stdout?.resume();
@@ -60,14 +60,14 @@ describe("a process that ends", () => {
   it.each(CASES)(
     "by $how, $when, exits with 0 and leaves a ledger that the next process continues",
     async (given) => {
-      scene = await Scene.set();
-      const first = await scene.start();
+      setup = await CrashSetup.set();
+      const first = await setup.start();
       await first.call("list_tasks", {});
       await first.close();
-      const reached = given.point.reach(scene);
+      const reached = given.point.reach(setup);
       const child = callByHand();
       await reached;
-      scene.service.intercept = undefined;
+      setup.service.intercept = undefined;
       const ended = once(child, "exit");
       given.end(child);
       // Only the next message reveals the end, so there must be one.
@@ -75,17 +75,17 @@ describe("a process that ends", () => {
         child.stdin?.write(`${JSON.stringify({ jsonrpc: "2.0", id: 3, method: "ping" })}\n`);
       }
       expect((await ended)[0]).toBe(0);
-      await scene.expectOnlyWholeFiles();
-      const heir = await scene.start();
-      await scene.judge(await heir.call("generate_audio", CALL));
+      await setup.expectOnlyWholeFiles();
+      const heir = await setup.start();
+      await setup.judge(await heir.call("generate_audio", CALL));
     },
   );
 });
 
 /** Two tasks are in flight until the service may finish them, so the next job waits. */
 async function startHeldBack() {
-  scene = await Scene.set({ processingMs: 600_000, limitScale: 0.01 });
-  const driver = await scene.start();
+  setup = await CrashSetup.set({ processingMs: 600_000, limitScale: 0.01 });
+  const driver = await setup.start();
   for (const prompt of ["First of two", "Second of two"]) {
     await driver.call("generate_audio", { prompt, wait_seconds: 0 });
   }
@@ -97,27 +97,27 @@ describe("a job that waits for a slot", () => {
     const driver = await startHeldBack();
     const held = taskOf(await driver.call("generate_audio", { ...CALL, wait_seconds: 0.05 }));
     expect(held).toMatchObject({ status: "waiting", task_id: expect.stringMatching(/^req-/), billing: null });
-    expect(scene.service.count("create")).toBe(2);
-    scene.service.processingMs = 0;
-    await expect.poll(() => scene.finalNames(), { timeout: 60_000 }).toHaveLength(3);
-    expect(scene.service.count("create")).toBe(3);
-    expect(scene.service.rateLimitedCount).toBe(0);
-    const before = scene.service.exchanges.length;
+    expect(setup.service.count("create")).toBe(2);
+    setup.service.processingMs = 0;
+    await expect.poll(() => setup.finalNames(), { timeout: 60_000 }).toHaveLength(3);
+    expect(setup.service.count("create")).toBe(3);
+    expect(setup.service.rateLimitedCount).toBe(0);
+    const before = setup.service.exchanges.length;
     expect(taskOf(await driver.call("generate_audio", CALL))).toMatchObject({ replayed: true });
-    expect(scene.service.exchanges.length).toBe(before);
+    expect(setup.service.exchanges.length).toBe(before);
   });
 
   it("is dropped when its only caller cancels", async () => {
     const driver = await startHeldBack();
     const cancelled = new AbortController();
     const call = driver.call("generate_audio", CALL, { signal: cancelled.signal }).catch(() => "cancelled");
-    await (await scene.peek()).until((records) => records.length === 3);
+    await (await setup.peek()).until((records) => records.length === 3);
     cancelled.abort();
     expect(await call).toBe("cancelled");
-    scene.service.processingMs = 0;
-    await expect.poll(() => scene.finalNames(), { timeout: 60_000 }).toHaveLength(2);
+    setup.service.processingMs = 0;
+    await expect.poll(() => setup.finalNames(), { timeout: 60_000 }).toHaveLength(2);
     await sleep(A_WHILE_MS);
-    expect(scene.service.count("create")).toBe(2);
+    expect(setup.service.count("create")).toBe(2);
     const waiting = await driver.call("list_tasks", { status: "waiting" });
     expect(waiting.structuredContent).toMatchObject({ count: 1 });
   });
@@ -129,12 +129,12 @@ describe("a job that waits for a slot", () => {
       .call("generate_audio", CALL, { signal: cancelled.signal })
       .catch(() => "cancelled");
     const staying = driver.call("generate_audio", CALL);
-    await (await scene.peek()).until((records) => records.length === 3);
+    await (await setup.peek()).until((records) => records.length === 3);
     cancelled.abort();
     expect(await leaving).toBe("cancelled");
-    scene.service.processingMs = 0;
+    setup.service.processingMs = 0;
     expect(taskOf(await staying).status).toBe("succeeded");
-    expect(scene.service.count("create")).toBe(3);
+    expect(setup.service.count("create")).toBe(3);
   });
 });
 
@@ -142,21 +142,21 @@ describe("a job whose create was sent", () => {
   it.each([/took without answering/, /while watching/])(
     "is completed and saved if its caller cancels: %s",
     async (when) => {
-      scene = await Scene.set();
-      const driver = await scene.start();
+      setup = await CrashSetup.set();
+      const driver = await setup.start();
       await driver.call("list_tasks", {});
       const point = KILL_POINTS.find((candidate) => when.test(candidate.when));
       const cancelled = new AbortController();
-      const reached = point?.reach(scene);
+      const reached = point?.reach(setup);
       const call = driver.call("generate_audio", CALL, { signal: cancelled.signal }).catch(() => "cancelled");
       await reached;
       cancelled.abort();
       expect(await call).toBe("cancelled");
       // The unanswered connections break now, and the requests are repeated.
-      scene.service.intercept = undefined;
-      scene.service.dropConnections();
-      await expect.poll(() => scene.finalNames(), { timeout: 60_000 }).toHaveLength(1);
-      await scene.judge(await driver.call("generate_audio", CALL));
+      setup.service.intercept = undefined;
+      setup.service.dropConnections();
+      await expect.poll(() => setup.finalNames(), { timeout: 60_000 }).toHaveLength(1);
+      await setup.judge(await driver.call("generate_audio", CALL));
     },
   );
 });

@@ -7,23 +7,23 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { TaskRecord } from "../../src/ledger/record.ts";
 import type { Exchange, ExchangeKind } from "../support/counting-service.ts";
-import type { Scene } from "./scene.ts";
+import type { CrashSetup } from "./crash-setup.ts";
 
 export interface KillPoint {
   readonly when: string;
   /** Resolves when the process that makes the call has reached the point. */
-  readonly reach: (scene: Scene) => Promise<void>;
+  readonly reach: (setup: CrashSetup) => Promise<void>;
   /** What the ledger must contain then, which proves that the point was reached. */
-  readonly leaves: (record: TaskRecord | undefined, scene: Scene) => boolean;
+  readonly leaves: (record: TaskRecord | undefined, setup: CrashSetup) => boolean;
 }
 
 /** Enough time to read a response on loopback. */
 const READ_MS = 40;
 
 /** Returns the first exchange of its kind, which is never answered. */
-function unanswered(scene: Scene, kind: ExchangeKind): Promise<Exchange> {
+function unanswered(setup: CrashSetup, kind: ExchangeKind): Promise<Exchange> {
   return new Promise((resolve) => {
-    scene.service.intercept = (exchange) => {
+    setup.service.intercept = (exchange) => {
       if (exchange.kind !== kind || exchange.ordinal > 1) return false;
       resolve(exchange);
       return true;
@@ -31,13 +31,13 @@ function unanswered(scene: Scene, kind: ExchangeKind): Promise<Exchange> {
   });
 }
 
-async function inLedger(scene: Scene, reached: (record: TaskRecord) => boolean): Promise<void> {
-  const peek = await scene.peek();
+async function inLedger(setup: CrashSetup, reached: (record: TaskRecord) => boolean): Promise<void> {
+  const peek = await setup.peek();
   await peek.freezeWhen((records) => records.some(reached));
 }
 
-function folder(scene: Scene): Array<{ name: string; bytes: number }> {
-  const { outputDir } = scene.workplace;
+function folder(setup: CrashSetup): Array<{ name: string; bytes: number }> {
+  const { outputDir } = setup.workplace;
   if (!existsSync(outputDir)) return [];
   return readdirSync(outputDir).flatMap((name) => {
     const bytes = statSync(join(outputDir, name), { throwIfNoEntry: false })?.size;
@@ -45,61 +45,61 @@ function folder(scene: Scene): Array<{ name: string; bytes: number }> {
   });
 }
 
-async function inFolder(scene: Scene, reached: (name: string, bytes: number) => boolean): Promise<void> {
+async function inFolder(setup: CrashSetup, reached: (name: string, bytes: number) => boolean): Promise<void> {
   const giveUpAtMs = performance.now() + 10_000;
-  while (!folder(scene).some(({ name, bytes }) => reached(name, bytes))) {
+  while (!folder(setup).some(({ name, bytes }) => reached(name, bytes))) {
     if (performance.now() > giveUpAtMs) throw new Error("the folder never came to the awaited point");
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
 
-const audioBytes = (scene: Scene): number => [...scene.service.tasks.values()][0]?.audio.length ?? -1;
+const audioBytes = (setup: CrashSetup): number => [...setup.service.tasks.values()][0]?.audio.length ?? -1;
 
 export const KILL_POINTS: readonly KillPoint[] = [
   {
     when: "after the claim, before anything was sent",
-    reach: async (scene) => {
-      const peek = await scene.peek();
+    reach: async (setup) => {
+      const peek = await setup.peek();
       peek.slowDown("an admission");
       await peek.until((records) => records.some(({ status }) => status === "waiting"));
     },
-    leaves: (record, scene) => record?.status === "waiting" && scene.service.tasks.size === 0,
+    leaves: (record, setup) => record?.status === "waiting" && setup.service.tasks.size === 0,
   },
   {
     when: "as the ledger says that it is about to send",
-    reach: (scene) => inLedger(scene, ({ status }) => status === "unresolved"),
+    reach: (setup) => inLedger(setup, ({ status }) => status === "unresolved"),
     leaves: (record) => record?.status === "unresolved",
   },
   {
     when: "after the send, which the service did not take",
-    reach: async (scene) => void (await unanswered(scene, "create")),
-    leaves: (record, scene) => record?.status === "unresolved" && scene.service.tasks.size === 0,
+    reach: async (setup) => void (await unanswered(setup, "create")),
+    leaves: (record, setup) => record?.status === "unresolved" && setup.service.tasks.size === 0,
   },
   {
     when: "after the send, which the service took without answering",
-    reach: async (scene) => void scene.service.accept(await unanswered(scene, "create")),
-    leaves: (record, scene) => record?.status === "unresolved" && scene.service.tasks.size === 1,
+    reach: async (setup) => void setup.service.accept(await unanswered(setup, "create")),
+    leaves: (record, setup) => record?.status === "unresolved" && setup.service.tasks.size === 1,
   },
   {
     when: "in the middle of the 202",
-    reach: (scene) =>
+    reach: (setup) =>
       new Promise((resolve) => {
-        scene.service.intercept = (exchange, response) => {
+        setup.service.intercept = (exchange, response) => {
           if (exchange.kind !== "create" || exchange.ordinal > 1) return false;
-          scene.service.accept(exchange);
+          setup.service.accept(exchange);
           response.writeHead(202, { "content-type": "application/json", "content-length": 400 });
           response.write('{"id":"task-', () => resolve());
           return true;
         };
       }),
-    leaves: (record, scene) => record?.status === "unresolved" && scene.service.tasks.size === 1,
+    leaves: (record, setup) => record?.status === "unresolved" && setup.service.tasks.size === 1,
   },
   {
     when: "after the 202, before it was recorded",
-    reach: async (scene) => {
-      const peek = await scene.peek();
+    reach: async (setup) => {
+      const peek = await setup.peek();
       await new Promise<void>((resolve) => {
-        scene.service.intercept = (exchange, response) => {
+        setup.service.intercept = (exchange, response) => {
           if (exchange.kind !== "create") return false;
           // The ledger is locked: the response can be read, but not recorded.
           peek.hold();
@@ -109,25 +109,25 @@ export const KILL_POINTS: readonly KillPoint[] = [
       });
       await sleep(READ_MS);
     },
-    leaves: (record, scene) => record?.status === "unresolved" && scene.service.tasks.size === 1,
+    leaves: (record, setup) => record?.status === "unresolved" && setup.service.tasks.size === 1,
   },
   {
     when: "when the task id was recorded",
-    reach: (scene) => inLedger(scene, ({ taskId }) => taskId !== null),
+    reach: (setup) => inLedger(setup, ({ taskId }) => taskId !== null),
     leaves: (record) => record?.status === "queued",
   },
   {
     when: "while watching",
-    reach: async (scene) => void (await unanswered(scene, "query")),
+    reach: async (setup) => void (await unanswered(setup, "query")),
     leaves: (record) => record?.status === "queued" || record?.status === "processing",
   },
   {
     when: "after the end was seen, while it is recorded",
-    reach: async (scene) => {
-      const peek = await scene.peek();
+    reach: async (setup) => {
+      const peek = await setup.peek();
       peek.slowDown("the end of a task");
       await new Promise<void>((resolve) => {
-        scene.service.intercept = (exchange, response, service) => {
+        setup.service.intercept = (exchange, response, service) => {
           const isLast = exchange.kind === "query" && service.inFlight === 0;
           if (isLast) response.once("finish", () => resolve());
           return false;
@@ -135,18 +135,18 @@ export const KILL_POINTS: readonly KillPoint[] = [
       });
       await sleep(READ_MS);
     },
-    leaves: (record, scene) => record?.finishedAtMs === null && scene.service.count("content") === 0,
+    leaves: (record, setup) => record?.finishedAtMs === null && setup.service.count("content") === 0,
   },
   {
     when: "before the download is answered",
-    reach: async (scene) => void (await unanswered(scene, "content")),
+    reach: async (setup) => void (await unanswered(setup, "content")),
     leaves: (record) => record?.status === "succeeded" && record.files.length === 0,
   },
   {
     when: "in the middle of the download",
-    reach: async (scene) => {
+    reach: async (setup) => {
       await new Promise<void>((resolve) => {
-        scene.service.intercept = (exchange, response, service) => {
+        setup.service.intercept = (exchange, response, service) => {
           if (exchange.kind !== "content" || exchange.ordinal > 1) return false;
           const audio = service.tasks.get(exchange.taskId ?? "")?.audio ?? Buffer.alloc(0);
           response.writeHead(200, {
@@ -157,37 +157,37 @@ export const KILL_POINTS: readonly KillPoint[] = [
           return true;
         };
       });
-      await inFolder(scene, (name, bytes) => name.endsWith(".part") && bytes > 0);
+      await inFolder(setup, (name, bytes) => name.endsWith(".part") && bytes > 0);
     },
-    leaves: (record, scene) =>
-      record?.files.length === 0 && folder(scene).every(({ bytes }) => bytes < audioBytes(scene)),
+    leaves: (record, setup) =>
+      record?.files.length === 0 && folder(setup).every(({ bytes }) => bytes < audioBytes(setup)),
   },
   {
     when: "when every byte has been written, before it has its name",
-    reach: async (scene) => {
-      scene.service.intercept = (exchange, response, service) => {
+    reach: async (setup) => {
+      setup.service.intercept = (exchange, response, service) => {
         if (exchange.kind !== "content" || exchange.ordinal > 1) return false;
         // Without a length, and never ended, so nobody can know whether it is complete.
         response.writeHead(200, { "content-type": "application/octet-stream" });
         response.write(service.tasks.get(exchange.taskId ?? "")?.audio);
         return true;
       };
-      await inFolder(scene, (name, bytes) => name.endsWith(".part") && bytes === audioBytes(scene));
+      await inFolder(setup, (name, bytes) => name.endsWith(".part") && bytes === audioBytes(setup));
     },
     leaves: (record) => record?.files.length === 0,
   },
   {
     when: "when the file has its name, before it was recorded",
-    reach: async (scene) => {
-      (await scene.peek()).slowDown("a saved file");
-      await inFolder(scene, (name, bytes) => name.endsWith(".mp3") && bytes === audioBytes(scene));
+    reach: async (setup) => {
+      (await setup.peek()).slowDown("a saved file");
+      await inFolder(setup, (name, bytes) => name.endsWith(".mp3") && bytes === audioBytes(setup));
     },
-    leaves: (record, scene) =>
-      record?.files.length === 0 && folder(scene).some(({ name }) => name.endsWith(".mp3")),
+    leaves: (record, setup) =>
+      record?.files.length === 0 && folder(setup).some(({ name }) => name.endsWith(".mp3")),
   },
   {
     when: "when the file was recorded, before anybody was informed",
-    reach: (scene) => inLedger(scene, ({ files }) => files.length === 1),
+    reach: (setup) => inLedger(setup, ({ files }) => files.length === 1),
     leaves: (record) => record?.files.length === 1,
   },
 ];

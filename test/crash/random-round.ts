@@ -6,7 +6,7 @@ import { chargeForSeconds } from "../../src/contract/billing.ts";
 import { LedgerView } from "../support/ledger-view.ts";
 import { killHard } from "../support/processes.ts";
 import type { ToolOutcome } from "../support/workplace.ts";
-import { Scene } from "./scene.ts";
+import { CrashSetup } from "./crash-setup.ts";
 
 /** Numbers in [0, 1) that the seed determines (mulberry32). */
 export function randomFrom(seed: number): () => number {
@@ -50,9 +50,9 @@ export function drawPlan(round: number, random: () => number): RoundPlan {
 const CALL = { prompt: "Killed at some moment", speed: 1.5 };
 
 /** Responses arrive in two pieces, so that a process can die between them. */
-function dawdle(scene: Scene, answerMs: number): void {
+function dawdle(setup: CrashSetup, answerMs: number): void {
   if (answerMs === 0) return;
-  scene.service.intercept = async (_exchange, response) => {
+  setup.service.intercept = async (_exchange, response) => {
     await sleep(answerMs);
     const end = response.end.bind(response);
     const late = (body: unknown): typeof response => {
@@ -75,38 +75,38 @@ function dawdle(scene: Scene, answerMs: number): void {
 export async function runRound(plan: RoundPlan, storeUrl: string | null): Promise<void> {
   const { processingMs, audioBytes } = plan;
   const store: Record<string, string> = storeUrl === null ? {} : { AUDIO_STORE_URL: storeUrl };
-  const scene = await Scene.set({ processingMs, audioBytes }, store);
+  const setup = await CrashSetup.set({ processingMs, audioBytes }, store);
   try {
-    dawdle(scene, plan.answerMs);
-    const witness = plan.hasWitness ? await scene.start() : undefined;
+    dawdle(setup, plan.answerMs);
+    const witness = plan.hasWitness ? await setup.start() : undefined;
     const seen = witness?.call("generate_audio", CALL);
     for (const deathAtMs of plan.deathsAtMs) {
-      const doomed = await scene.start();
+      const doomed = await setup.start();
       void doomed.call("generate_audio", CALL).catch(() => undefined);
       await sleep(deathAtMs);
       await killHard(doomed.pid);
-      await scene.expectOnlyWholeFiles();
+      await setup.expectOnlyWholeFiles();
     }
     await seen;
-    scene.service.intercept = undefined;
-    await scene.ageLeftovers();
-    const heir = await scene.start();
+    setup.service.intercept = undefined;
+    await setup.ageLeftovers();
+    const heir = await setup.start();
     const outcome = await heir.call("generate_audio", CALL);
-    const { stateDir } = scene.workplace;
-    const { baseUrl, apiKey } = scene.service;
+    const { stateDir } = setup.workplace;
+    const { baseUrl, apiKey } = setup.service;
     const view = await LedgerView.open({ stateDir, storeUrl, baseUrl, apiKeys: [apiKey] });
-    const faults = await faultsAfter(scene, outcome, view).finally(() => view.close());
+    const faults = await faultsAfter(setup, outcome, view).finally(() => view.close());
     if (faults.length > 0) throw new Error(faults.join("; "));
   } finally {
-    await scene.strike();
+    await setup.strike();
   }
 }
 
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
 /** Returns every difference from a run in which no process died. */
-async function faultsAfter(scene: Scene, outcome: ToolOutcome, view: LedgerView): Promise<string[]> {
-  const { service } = scene;
+async function faultsAfter(setup: CrashSetup, outcome: ToolOutcome, view: LedgerView): Promise<string[]> {
+  const { service } = setup;
   const faults: string[] = [];
   const expectSame = (what: string, actual: unknown, expected: unknown): void => {
     if (actual !== expected) faults.push(`${what}: ${String(actual)} instead of ${String(expected)}`);
@@ -118,8 +118,8 @@ async function faultsAfter(scene: Scene, outcome: ToolOutcome, view: LedgerView)
   const path: unknown = Object(outcome.structuredContent?.["audio"]).path;
   const bytes = typeof path === "string" ? await readFile(path) : Buffer.alloc(0);
   expectSame("audio", sha256(bytes), accepted && sha256(accepted.audio));
-  expectSame("files", (await scene.finalNames()).length, 1);
-  expectSame("temporary files", (await scene.temporaryNames()).length, 0);
+  expectSame("files", (await setup.finalNames()).length, 1);
+  expectSame("temporary files", (await setup.temporaryNames()).length, 0);
   const [record, ...others] = await view.records();
   expectSame("other records", others.length, 0);
   expectSame("recorded task", record?.taskId, accepted?.id);

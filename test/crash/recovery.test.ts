@@ -6,28 +6,28 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import { errorOf, taskOf } from "../support/workplace.ts";
+import { CrashSetup } from "./crash-setup.ts";
 import { KILL_POINTS } from "./kill-points.ts";
-import { Scene } from "./scene.ts";
 
 const CALL = { prompt: "Taken up by another call" };
 
-let scene: Scene;
-afterEach(() => scene.strike());
+let setup: CrashSetup;
+afterEach(() => setup.strike());
 
 /** Several times as long as a task takes at this scale: enough time for something unwanted to happen. */
 const A_WHILE_MS = 250;
 
 async function killedWhen(when: RegExp): Promise<void> {
-  scene = await Scene.set();
-  const doomed = await scene.start();
+  setup = await CrashSetup.set();
+  const doomed = await setup.start();
   await doomed.call("list_tasks", {});
   const point = KILL_POINTS.find((candidate) => when.test(candidate.when));
   if (point === undefined) throw new Error(`no kill point is called ${when}`);
-  const reached = point.reach(scene);
+  const reached = point.reach(setup);
   void doomed.call("generate_audio", CALL).catch(() => undefined);
-  await scene.killAt(doomed, reached);
-  scene.service.intercept = undefined;
-  await scene.ageLeftovers();
+  await setup.killAt(doomed, reached);
+  setup.service.intercept = undefined;
+  await setup.ageLeftovers();
 }
 
 describe.each([/^while watching/, /middle of the download/, /before it has its name/, /file has its name/])(
@@ -35,21 +35,21 @@ describe.each([/^while watching/, /middle of the download/, /before it has its n
   (when) => {
     it("list_tasks has the audio saved in the background", async () => {
       await killedWhen(when);
-      const heir = await scene.start();
+      const heir = await setup.start();
       await heir.call("list_tasks", {});
-      const peek = await scene.peek();
+      const peek = await setup.peek();
       await peek.until((records) => records.every(({ files }) => files.length === 1));
-      const outcome = await heir.call("get_task", { task_id: [...scene.service.tasks.keys()][0] });
-      await scene.judge(outcome);
-      expect(scene.service.count("create")).toBe(1);
+      const outcome = await heir.call("get_task", { task_id: [...setup.service.tasks.keys()][0] });
+      await setup.judge(outcome);
+      expect(setup.service.count("create")).toBe(1);
     });
 
     it("get_task waits for the file to be saved", async () => {
       await killedWhen(when);
-      const heir = await scene.start();
-      const [taskId] = scene.service.tasks.keys();
-      await scene.judge(await heir.call("get_task", { task_id: taskId, wait_seconds: 10 }));
-      expect(scene.service.count("create")).toBe(1);
+      const heir = await setup.start();
+      const [taskId] = setup.service.tasks.keys();
+      await setup.judge(await heir.call("get_task", { task_id: taskId, wait_seconds: 10 }));
+      expect(setup.service.count("create")).toBe(1);
     });
   },
 );
@@ -59,11 +59,11 @@ describe("after a crash in which the ledger was lost", () => {
     "the same call still finds the same task: %s",
     async (when) => {
       await killedWhen(when);
-      const heir = await scene.start({ AUDIO_STATE_DIR: join(scene.workplace.root, "new-state") });
+      const heir = await setup.start({ AUDIO_STATE_DIR: join(setup.workplace.root, "new-state") });
       const task = taskOf(await heir.call("generate_audio", CALL));
-      expect([...scene.service.tasks.keys()]).toEqual([task.task_id]);
-      await scene.expectOnlyWholeFiles();
-      expect(await scene.finalNames()).toHaveLength(1);
+      expect([...setup.service.tasks.keys()]).toEqual([task.task_id]);
+      await setup.expectOnlyWholeFiles();
+      expect(await setup.finalNames()).toHaveLength(1);
     },
   );
 });
@@ -71,7 +71,7 @@ describe("after a crash in which the ledger was lost", () => {
 describe("nothing is created without a call", () => {
   it("if a create was sent and its response was lost", async () => {
     await killedWhen(/took without answering/);
-    const heir = await scene.start();
+    const heir = await setup.start();
     const listed = await heir.call("list_tasks", { status: "unresolved" });
     expect(listed.structuredContent).toMatchObject({
       count: 1,
@@ -86,33 +86,33 @@ describe("nothing is created without a call", () => {
     const facts = errorOf(await heir.call("get_task", { task_id: "task-of-nobody" }));
     expect(facts.code).toBe("not_found");
     await sleep(A_WHILE_MS);
-    expect(scene.service.count("create")).toBe(1);
-    await scene.judge(await heir.call("generate_audio", CALL));
-    expect(scene.service.count("create")).toBe(2);
+    expect(setup.service.count("create")).toBe(1);
+    await setup.judge(await heir.call("generate_audio", CALL));
+    expect(setup.service.count("create")).toBe(2);
   });
 
   it("if a job was killed while it waited for a slot, which ended tasks of killed processes release", async () => {
-    scene = await Scene.set({ processingMs: 700, limitScale: 0.01 });
-    const doomed = await scene.start();
+    setup = await CrashSetup.set({ processingMs: 700, limitScale: 0.01 });
+    const doomed = await setup.start();
     for (const prompt of ["First of two", "Second of two"]) {
       await doomed.call("generate_audio", { prompt, wait_seconds: 0 });
     }
     const held = taskOf(await doomed.call("generate_audio", { ...CALL, wait_seconds: 0.05 }));
     expect(held).toMatchObject({ status: "waiting", task_id: expect.stringMatching(/^req-/) });
-    await scene.killAt(doomed, Promise.resolve());
-    expect(scene.service.count("create")).toBe(2);
+    await setup.killAt(doomed, Promise.resolve());
+    expect(setup.service.count("create")).toBe(2);
 
-    const heir = await scene.start();
+    const heir = await setup.start();
     const rows = await heir.call("list_tasks", { status: "waiting" });
     expect(rows.structuredContent).toMatchObject({ count: 1 });
-    const peek = await scene.peek();
+    const peek = await setup.peek();
     await peek.until((records) => records.filter(({ files }) => files.length === 1).length === 2);
     await sleep(A_WHILE_MS);
-    expect(scene.service.count("create")).toBe(2);
+    expect(setup.service.count("create")).toBe(2);
     expect(taskOf(await heir.call("generate_audio", CALL)).status).toBe("succeeded");
-    expect(scene.service.tasks.size).toBe(3);
-    expect(scene.service.rateLimitedCount).toBe(0);
+    expect(setup.service.tasks.size).toBe(3);
+    expect(setup.service.rateLimitedCount).toBe(0);
     expect(await peek.inFlight()).toBe(0);
-    expect(await scene.finalNames()).toHaveLength(3);
+    expect(await setup.finalNames()).toHaveLength(3);
   });
 });

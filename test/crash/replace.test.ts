@@ -6,10 +6,10 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { preload } from "../platforms/scene.ts";
+import { preload } from "../platforms/run-bin.ts";
 import { waitForExit } from "../support/processes.ts";
 import { BIN, driveCommand, FAST, NODE, taskOf } from "../support/workplace.ts";
-import { Scene } from "./scene.ts";
+import { CrashSetup } from "./crash-setup.ts";
 
 const FIRST = { prompt: "The first bridge", file_name: "bridge" };
 const SECOND = { prompt: "The second bridge", file_name: "bridge", replace: true };
@@ -57,13 +57,13 @@ const cases = [
 
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
-let scene: Scene;
-afterEach(() => scene.strike());
+let setup: CrashSetup;
+afterEach(() => setup.strike());
 
 async function found(): Promise<Record<string, string>> {
-  const entries = (await scene.finalNames()).map(async (name) => {
-    const bytes = await readFile(join(scene.workplace.outputDir, name));
-    const task = [...scene.service.tasks.values()].find(({ audio }) => sha256(audio) === sha256(bytes));
+  const entries = (await setup.finalNames()).map(async (name) => {
+    const bytes = await readFile(join(setup.workplace.outputDir, name));
+    const task = [...setup.service.tasks.values()].find(({ audio }) => sha256(audio) === sha256(bytes));
     return [name, task === undefined ? "damaged" : task.body.includes("first") ? "old" : "new"];
   });
   return Object.fromEntries(await Promise.all(entries));
@@ -71,8 +71,8 @@ async function found(): Promise<Record<string, string>> {
 
 describe("a process killed while it replaces a file", () => {
   it.each(cases)("$how, $at", async ({ faults, wasSaved, kill, leaves }) => {
-    scene = await Scene.set();
-    const before = await scene.start();
+    setup = await CrashSetup.set();
+    const before = await setup.start();
     await before.call("generate_audio", FIRST);
     const other = wasSaved ? { "tunnel.mp3": "new" } : {};
     if (wasSaved) {
@@ -83,7 +83,7 @@ describe("a process killed while it replaces a file", () => {
     const doomed = await driveCommand({
       command: NODE,
       args: [...preload("fs-faults"), ...preload("kill-at"), BIN],
-      env: scene.workplace.env(scene.service, {
+      env: setup.workplace.env(setup.service, {
         ...FAST,
         TEST_FS_FAULTS: JSON.stringify(faults),
         TEST_KILL_AT: JSON.stringify(kill),
@@ -93,10 +93,10 @@ describe("a process killed while it replaces a file", () => {
     await waitForExit(doomed.pid);
     expect(await found()).toEqual({ ...other, ...leaves });
 
-    const heir = await scene.start();
+    const heir = await setup.start();
     const task = taskOf(await heir.call("generate_audio", SECOND));
-    expect(task.audio?.path).toBe(join(scene.workplace.outputDir, NAME));
+    expect(task.audio?.path).toBe(join(setup.workplace.outputDir, NAME));
     expect(await found()).toEqual({ ...other, [NAME]: "new" });
-    expect(scene.service.tasks.size).toBe(2);
+    expect(setup.service.tasks.size).toBe(2);
   });
 });

@@ -11,7 +11,7 @@ import { GENERATIONS_PATH } from "../../src/contract/wire.ts";
 import { CountingService } from "../support/counting-service.ts";
 import { findOldNode } from "../support/old-node.ts";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
-import { NOT_LINUX, skipFor } from "../support/skipping.ts";
+import { NOT_LINUX, skipBecause } from "../support/skip-because.ts";
 import { BIN, COMPILED, createWorkplace, NODE, type Workplace } from "../support/workplace.ts";
 
 const report = z.strictObject({
@@ -315,7 +315,7 @@ describe.concurrent("doctor", () => {
     },
   );
 
-  it("store in a home that is a file: says so", skipFor(NOT_LINUX), async () => {
+  it("store in a home that is a file: says so", skipBecause(NOT_LINUX), async () => {
     const place = await workplace();
     const file = join(place.root, "home-file");
     await writeFile(file, "");

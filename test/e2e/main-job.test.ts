@@ -4,8 +4,8 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { VOICE_IDS } from "../../src/contract/voices.ts";
 import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
+import { countVoices } from "../support/count-voices.ts";
 import { CountingService } from "../support/counting-service.ts";
-import { countOf } from "../support/voices-of.ts";
 import {
   type ClientKind,
   createWorkplace,
@@ -109,7 +109,7 @@ describe.each<ClientKind>(["v1", "v2"])("with the official %s client and the san
     expect(all.structuredContent).toMatchObject({ count: VOICE_IDS.length });
     const portuguese = await driver.call("list_voices", { language: "pt" });
     expect(portuguese.structuredContent).toMatchObject({
-      count: countOf("pt"),
+      count: countVoices("pt"),
       voices: expect.arrayContaining([expect.objectContaining({ id: "mindy_en_es_id_pt_zh" })]),
     });
     const mixed = await driver.call("list_voices", { language: "es", query: "mixed sandy" });

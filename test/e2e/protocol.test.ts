@@ -11,9 +11,9 @@ import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { SKILLS_EXTENSION } from "../../src/server/skills-extension.ts";
 import { TOOLS } from "../../src/tools/catalog.ts";
+import { countVoices } from "../support/count-voices.ts";
 import { findOldNode } from "../support/old-node.ts";
 import { MAX_TOOL_LIST_BYTES } from "../support/tool-list-ceilings.ts";
-import { countOf } from "../support/voices-of.ts";
 import { withoutPlayer } from "../support/without-player.ts";
 import { BIN, createWorkplace, NODE } from "../support/workplace.ts";
 
@@ -171,7 +171,7 @@ describe("the handshake", () => {
       arguments: { language: "pt" },
       _meta: envelope,
     });
-    expect(voices.result?.["structuredContent"]).toMatchObject({ count: countOf("pt") });
+    expect(voices.result?.["structuredContent"]).toMatchObject({ count: countVoices("pt") });
     await place.remove();
   });
 });

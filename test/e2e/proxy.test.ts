@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { API_KEY, CountingService } from "../support/counting-service.ts";
-import { missing } from "../support/skipping.ts";
+import { missing } from "../support/skip-because.ts";
 import {
   type Authority,
   type CountingProxy,

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
 import { makeCertificate } from "../api/loopback.ts";
 import { CountingService, type Exchange } from "../support/counting-service.ts";
-import { missing, skipFor } from "../support/skipping.ts";
+import { missing, skipBecause } from "../support/skip-because.ts";
 import { errorOf, taskOf, textOf } from "../support/workplace.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup, shareFaultSetup } from "./fault-setup.ts";
 import {
@@ -216,7 +216,7 @@ describe("a service that cannot be reached", () => {
   const certificate = makeCertificate("elsewhere.example", "DNS:elsewhere.example");
   it(
     "because its certificate is not valid is reported at once, and not retried",
-    skipFor(missing("openssl")),
+    skipBecause(missing("openssl")),
     async () => {
       let connections = 0;
       const impostor = createSecureServer(certificate ?? {}, (_request, response) => response.end());

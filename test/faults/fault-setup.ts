@@ -5,7 +5,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
 import { type CountingOptions, CountingService, type Interceptor } from "../support/counting-service.ts";
 import { COMPILED, createWorkplace, type Workplace } from "../support/workplace.ts";
-import { filesBelow, spellingsOf } from "./promises.ts";
+import { filesBelow, spellingsOf } from "./find-leaks.ts";
 import { RawServer, type StartOptions } from "./raw-server.ts";
 
 /** Limits, polls and backoffs are a thousand times shorter; the recovery window becomes 3.9 s. */

@@ -5,8 +5,8 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { NOT_LINUX, skipFor } from "../support/skipping.ts";
-import { countOf } from "../support/voices-of.ts";
+import { countVoices } from "../support/count-voices.ts";
+import { NOT_LINUX, skipBecause } from "../support/skip-because.ts";
 import { closeAfterEach, openFaultSetup, shareFaultSetup } from "./fault-setup.ts";
 import type { RawServer } from "./raw-server.ts";
 
@@ -164,7 +164,7 @@ describe("many lines that are not a request", () => {
     const server = await setup.another({ AUDIO_LOG_LEVEL: "warn" });
     server.child.stdin.write("no JSON\n".repeat(20_000));
     expect((await server.call("list_voices", { language: "pt" })).structuredContent).toMatchObject({
-      count: countOf("pt"),
+      count: countVoices("pt"),
     });
     const warnings = server.stderr.trim().split("\n");
     expect(warnings).toHaveLength(5);
@@ -172,7 +172,7 @@ describe("many lines that are not a request", () => {
     expect(warnings.at(-1)).toMatch(/debug/);
   });
 
-  it("do not fill the memory while nobody reads the answers", skipFor(NOT_LINUX), async () => {
+  it("do not fill the memory while nobody reads the answers", skipBecause(NOT_LINUX), async () => {
     const setup = await openFaultSetup();
     const server = await setup.another({ AUDIO_LOG_LEVEL: "warn" }, { isRead: false, isGreeted: false });
     const lines = "no JSON\n".repeat(300_000);

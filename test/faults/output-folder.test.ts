@@ -3,7 +3,7 @@ import { lstat, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { mountedFolder, NO_MOUNT, removeFolders } from "../files/folders.ts";
-import { skipFor } from "../support/skipping.ts";
+import { skipBecause } from "../support/skip-because.ts";
 import { errorOf, taskOf, textOf } from "../support/workplace.ts";
 import { closeAfterEach, openFaultSetup } from "./fault-setup.ts";
 
@@ -21,7 +21,7 @@ function beforeDownload(action: () => Promise<void>) {
 describe("a full disk", () => {
   it(
     "is reported as disk_full, leaves no partial file, and costs nothing when there is room again",
-    skipFor(NO_MOUNT),
+    skipBecause(NO_MOUNT),
     async () => {
       const folder = mountedFolder("size=128k");
       const setup = await openFaultSetup({
@@ -41,7 +41,7 @@ describe("a full disk", () => {
     },
   );
 
-  it("from the start means that nothing is sent", skipFor(NO_MOUNT), async () => {
+  it("from the start means that nothing is sent", skipBecause(NO_MOUNT), async () => {
     const folder = mountedFolder("size=64k");
     await writeFile(join(folder, "ballast"), Buffer.alloc(64 * 1024)).catch(() => undefined);
     const setup = await openFaultSetup({ env: { AUDIO_OUTPUT_DIR: folder } });

@@ -1,7 +1,7 @@
 /** A client sends lines that are not requests: the server goes on, and writes nothing but protocol. */
 import { describe, expect, it } from "vitest";
 import { VOICE_IDS } from "../../src/contract/voices.ts";
-import { countOf } from "../support/voices-of.ts";
+import { countVoices } from "../support/count-voices.ts";
 import { errorOf, taskOf, textOf } from "../support/workplace.ts";
 import { closeAfterEach, openFaultSetup, shareFaultSetup } from "./fault-setup.ts";
 
@@ -38,7 +38,7 @@ describe("a line that is not a request", () => {
       const { server } = shared();
       server.send(line);
       expect((await server.call("list_voices", { language: "pt" })).structuredContent).toMatchObject({
-        count: countOf("pt"),
+        count: countVoices("pt"),
       });
       expect(server.strays).toEqual([]);
     },

@@ -4,11 +4,11 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { newFolder, removeFolders } from "../files/folders.ts";
-import { runBin } from "../platforms/scene.ts";
+import { runBin } from "../platforms/run-bin.ts";
 import { API_KEY } from "../support/counting-service.ts";
 import { COMPILED, errorOf, taskOf, textOf } from "../support/workplace.ts";
 import { closeAfterEach, openFaultSetup, shareFaultSetup } from "./fault-setup.ts";
-import { filesBelow } from "./promises.ts";
+import { filesBelow } from "./find-leaks.ts";
 import { accepted, always, answerText, type Misbehaviour, next, rawAnswer, sayAndHangUp } from "./wire.ts";
 
 // Every setup is searched for the key when it closes: all output at level debug, all file names, all bytes on disk.

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { CountingService } from "../support/counting-service.ts";
-import { NOT_LINUX, skipFor } from "../support/skipping.ts";
+import { NOT_LINUX, skipBecause } from "../support/skip-because.ts";
 import { errorOf, taskOf, textOf } from "../support/workplace.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup, shareFaultSetup } from "./fault-setup.ts";
 import { always, answerGzip, answerText, type Misbehaviour, next, rawAnswer, sayAndHangUp } from "./wire.ts";
@@ -78,7 +78,7 @@ describe("polling continues, and the audio is saved, when an answer to a query",
   });
 });
 
-describe("an answer of one MiB in chunks of one byte", skipFor(NOT_LINUX), () => {
+describe("an answer of one MiB in chunks of one byte", skipBecause(NOT_LINUX), () => {
   it("needs no more memory than in one piece", async () => {
     // Reading it takes longer than the fastest time scale allows.
     const setup = await openFaultSetup({ env: { AUDIO_TIME_SCALE: "0.01" } });

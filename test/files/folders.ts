@@ -5,7 +5,7 @@ import { readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type OutputFolder, openOutputFolder } from "../../src/files/output-folder.ts";
-import { NOT_LINUX } from "../support/skipping.ts";
+import { NOT_LINUX } from "../support/skip-because.ts";
 
 const cleanups: (() => void)[] = [];
 

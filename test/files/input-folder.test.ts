@@ -19,7 +19,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import { AudioError } from "../../src/errors.ts";
 import { readInputFile } from "../../src/files/input-folder.ts";
-import { skipFor } from "../support/skipping.ts";
+import { skipBecause } from "../support/skip-because.ts";
 import { asOrdinaryUser, newFolder, removeFolders } from "./folders.ts";
 
 afterEach(removeFolders);
@@ -198,7 +198,7 @@ describe("the limit to the folder", () => {
 
   it(
     "refuses a device",
-    skipFor(process.geteuid?.() === 0 ? null : "only root makes device files"),
+    skipBecause(process.geteuid?.() === 0 ? null : "only root makes device files"),
     async () => {
       const { inside } = scene();
       execFileSync("mknod", [join(inside, "zero.txt"), "c", "1", "5"]);
@@ -238,42 +238,46 @@ describe("the limit to the folder", () => {
   const noPaths = existsSync("/proc/self/fd")
     ? null
     : "the system does not tell what was opened (/proc/self/fd)";
-  it("reads no file outside, however folders are swapped for links meanwhile", skipFor(noPaths), async () => {
-    const { inside, outside } = scene();
-    linkSync(join(outside, "secret.txt"), join(outside, "page.txt"));
-    mkdirSync(join(inside, "swap"));
-    writeFileSync(join(inside, "swap", "page.txt"), "A page.");
-    symlinkSync(outside, join(inside, "link"));
-    const [swap, link, away] = ["swap", "link", "away"].map((name) => join(inside, name));
-    let isOver = false;
-    let step = 1;
-    // Pauses of every length, so that some swap happens between any two checks.
-    const pause = async (): Promise<void> => {
-      step = (step * 48271) % 2147483647;
-      for (let turns = step % 24; turns > 0; turns -= 1) await turn();
-    };
-    const swapping = (async () => {
-      while (!isOver) {
-        renameSync(swap ?? "", away ?? "");
-        renameSync(link ?? "", swap ?? "");
-        await pause();
-        renameSync(swap ?? "", link ?? "");
-        renameSync(away ?? "", swap ?? "");
-        await pause();
+  it(
+    "reads no file outside, however folders are swapped for links meanwhile",
+    skipBecause(noPaths),
+    async () => {
+      const { inside, outside } = scene();
+      linkSync(join(outside, "secret.txt"), join(outside, "page.txt"));
+      mkdirSync(join(inside, "swap"));
+      writeFileSync(join(inside, "swap", "page.txt"), "A page.");
+      symlinkSync(outside, join(inside, "link"));
+      const [swap, link, away] = ["swap", "link", "away"].map((name) => join(inside, name));
+      let isOver = false;
+      let step = 1;
+      // Pauses of every length, so that some swap happens between any two checks.
+      const pause = async (): Promise<void> => {
+        step = (step * 48271) % 2147483647;
+        for (let turns = step % 24; turns > 0; turns -= 1) await turn();
+      };
+      const swapping = (async () => {
+        while (!isOver) {
+          renameSync(swap ?? "", away ?? "");
+          renameSync(link ?? "", swap ?? "");
+          await pause();
+          renameSync(swap ?? "", link ?? "");
+          renameSync(away ?? "", swap ?? "");
+          await pause();
+        }
+      })();
+      const seen = new Map<string, number>();
+      for (let round = 0; round < 1_500; round += 1) {
+        const outcome = await readInputFile(inside, "swap/page.txt").then(
+          (read) => ("text" in read ? read.text : ""),
+          ({ message }: AudioError) => message.replaceAll(/.*(is outside|does not exist).*/g, "$1"),
+        );
+        seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
       }
-    })();
-    const seen = new Map<string, number>();
-    for (let round = 0; round < 1_500; round += 1) {
-      const outcome = await readInputFile(inside, "swap/page.txt").then(
-        (read) => ("text" in read ? read.text : ""),
-        ({ message }: AudioError) => message.replaceAll(/.*(is outside|does not exist).*/g, "$1"),
-      );
-      seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
-    }
-    isOver = true;
-    await swapping;
-    expect([...seen.keys()]).not.toContain(SECRET);
-    expect(seen.get("A page.")).toBeGreaterThan(10);
-    expect(seen.get("is outside")).toBeGreaterThan(10);
-  });
+      isOver = true;
+      await swapping;
+      expect([...seen.keys()]).not.toContain(SECRET);
+      expect(seen.get("A page.")).toBeGreaterThan(10);
+      expect(seen.get("is outside")).toBeGreaterThan(10);
+    },
+  );
 });

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { openOutputFolder } from "../../src/files/output-folder.ts";
 import { failureOf } from "../api/failure.ts";
-import { NOT_LINUX, skipFor } from "../support/skipping.ts";
+import { NOT_LINUX, skipBecause } from "../support/skip-because.ts";
 import {
   asOrdinaryUser,
   listing,
@@ -100,22 +100,26 @@ describe("a folder that cannot be used is output_not_writable, with the reason",
     await reasonOf(join(base, "loop"));
   });
 
-  it("when it is in /proc, without hanging", skipFor(NOT_LINUX), async () => {
+  it("when it is in /proc, without hanging", skipBecause(NOT_LINUX), async () => {
     await reasonOf("/proc/no/such/folder");
   });
 
-  it("when its file system is read-only", skipFor(NO_MOUNT), async () => {
+  it("when its file system is read-only", skipBecause(NO_MOUNT), async () => {
     expect(await reasonOf(mountedFolder("ro,size=64k"))).toContain("read-only");
   });
 });
 
-it("an output folder is disk_full on a full disk, and leaves nothing behind", skipFor(NO_MOUNT), async () => {
-  const path = mountedFolder("size=64k");
-  writeFileSync(join(path, "filler"), Buffer.alloc(64 * 1024));
-  const failure = await failureOf((await openOutputFolder(path)).ensureWritable());
-  expect(failure.code).toBe("disk_full");
-  expect(await listing(path)).toEqual(["filler"]);
-});
+it(
+  "an output folder is disk_full on a full disk, and leaves nothing behind",
+  skipBecause(NO_MOUNT),
+  async () => {
+    const path = mountedFolder("size=64k");
+    writeFileSync(join(path, "filler"), Buffer.alloc(64 * 1024));
+    const failure = await failureOf((await openOutputFolder(path)).ensureWritable());
+    expect(failure.code).toBe("disk_full");
+    expect(await listing(path)).toEqual(["filler"]);
+  },
+);
 
 describe("cleaning up", () => {
   it("removes our old temporary files and nothing else", async () => {

@@ -21,7 +21,7 @@ import type { OutputFolder } from "../../src/files/output-folder.ts";
 import { openOutputFolder } from "../../src/files/output-folder.ts";
 import { type SaveRequest, saveAudio } from "../../src/files/save-audio.ts";
 import { failureOf } from "../api/failure.ts";
-import { ON_WINDOWS, skipFor } from "../support/skipping.ts";
+import { ON_WINDOWS, skipBecause } from "../support/skip-because.ts";
 import {
   asOrdinaryUser,
   listing,
@@ -364,7 +364,7 @@ describe("a failure", () => {
     expect(readFileSync(outside, "utf8")).toBe("ID3 secret");
   });
 
-  it("from a full disk is disk_full, and leaves nothing", skipFor(NO_MOUNT), async () => {
+  it("from a full disk is disk_full, and leaves nothing", skipBecause(NO_MOUNT), async () => {
     const folder = await openOutputFolder(mountedFolder("size=64k"));
     const failure = await failureOf(saveAudio(request(folder)));
     expect(failure).toMatchObject({ code: "disk_full", retryable: false });
@@ -404,7 +404,7 @@ const childArguments = (folder: string, mode: string): string[] => [
   mode,
 ];
 
-it("a save is disk_full at a limit on file sizes, and leaves nothing", skipFor(ON_WINDOWS), async () => {
+it("a save is disk_full at a limit on file sizes, and leaves nothing", skipBecause(ON_WINDOWS), async () => {
   const folder = newFolder();
   const command = ['ulimit -f 32; exec "$0" "$@"', process.execPath, ...childArguments(folder, "write")];
   const { stdout } = await promisify(execFile)("/bin/bash", ["-c", ...command]);

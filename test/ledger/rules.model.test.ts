@@ -8,11 +8,11 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SqliteEngine } from "../../src/ledger/sqlite/sqlite-engine.ts";
-import { CourseClock, type CourseOptions, course, run } from "./rules-model/course.ts";
+import { Violation } from "./rules-model/ledger-oracle.ts";
+import { run, ScenarioClock, type ScenarioOptions, scenario } from "./rules-model/ledger-scenario.ts";
 import { plantedFaults } from "./rules-model/planted-faults.ts";
-import { Violation } from "./rules-model/truth.ts";
 
-const clock = new CourseClock();
+const clock = new ScenarioClock();
 let stateDir: string;
 let sound: SqliteEngine;
 beforeAll(() => {
@@ -24,7 +24,7 @@ afterAll(async () => {
   rmSync(stateDir, { recursive: true });
 });
 
-const keepsRules = (options: CourseOptions) => fc.asyncProperty(course, (one) => run(one, options));
+const keepsRules = (options: ScenarioOptions) => fc.asyncProperty(scenario, (one) => run(one, options));
 
 describe("the rules of admission", () => {
   it.each([

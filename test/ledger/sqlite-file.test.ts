@@ -23,7 +23,7 @@ import type { Rows, Statement } from "../../src/ledger/store/sql-engine.ts";
 import { failureOf } from "../api/failure.ts";
 import { asOrdinaryUser } from "../files/folders.ts";
 import { scratchFolder } from "../support/scratch.ts";
-import { NOT_LINUX, ON_WINDOWS, skipFor } from "../support/skipping.ts";
+import { NOT_LINUX, ON_WINDOWS, skipBecause } from "../support/skip-because.ts";
 import { openSqliteStore } from "../support/sqlite-ledger.ts";
 import { sampleRecord } from "./sample-record.ts";
 
@@ -94,7 +94,7 @@ describe("the ledger's folder", () => {
     expect(statSync(stateDir, { throwIfNoEntry: false })).toBeUndefined();
   });
 
-  it("is accessible to its owner alone, whatever the umask", skipFor(ON_WINDOWS), async () => {
+  it("is accessible to its owner alone, whatever the umask", skipBecause(ON_WINDOWS), async () => {
     const stateDir = join(scratchFolder(), "deep", "state");
     const before = process.umask(0o000);
     onTestFinished(() => void process.umask(before));
@@ -106,7 +106,7 @@ describe("the ledger's folder", () => {
     for (const name of names) expect([name, modeOf(join(stateDir, name))]).toEqual([name, 0o600]);
   });
 
-  it("is closed to others if it was open", skipFor(ON_WINDOWS), async () => {
+  it("is closed to others if it was open", skipBecause(ON_WINDOWS), async () => {
     const { stateDir, file } = await written();
     chmodSync(stateDir, 0o755);
     chmodSync(file, 0o644);
@@ -115,7 +115,7 @@ describe("the ledger's folder", () => {
     expect(modeOf(file)).toBe(0o600);
   });
 
-  it("keeps its mode if it contains other files", skipFor(ON_WINDOWS), async () => {
+  it("keeps its mode if it contains other files", skipBecause(ON_WINDOWS), async () => {
     const stateDir = scratchFolder();
     writeFileSync(join(stateDir, "something"), "");
     chmodSync(stateDir, 0o755);
@@ -134,12 +134,12 @@ describe("the ledger's folder", () => {
     expect(failure.remedy).toContain("AUDIO_STATE_DIR");
   });
 
-  it("on a file system without folders fails at once", skipFor(NOT_LINUX), async () => {
+  it("on a file system without folders fails at once", skipBecause(NOT_LINUX), async () => {
     const failure = await failureOf(open("/proc/audio-generation/state").check());
     expect(failure.code).toBe("store_unavailable");
   });
 
-  it("that is read-only is reported", skipFor(ON_WINDOWS), async () => {
+  it("that is read-only is reported", skipBecause(ON_WINDOWS), async () => {
     const stateDir = scratchFolder();
     chmodSync(stateDir, 0o555);
     const failure = await asOrdinaryUser(() => failureOf(open(stateDir).check()));

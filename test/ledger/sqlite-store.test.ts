@@ -7,7 +7,14 @@ import { toPathLookupKey } from "../../src/ledger/identity.ts";
 import type { LedgerStore } from "../../src/ledger/ledger-store.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { openSqliteStore } from "../support/sqlite-ledger.ts";
-import { DAY_MS, Desk, HOUR_MS, reasonOf, type StoreBench, savedAt } from "./store-suite/desk.ts";
+import {
+  DAY_MS,
+  HOUR_MS,
+  reasonOf,
+  type StoreBench,
+  StoreSetup,
+  savedAt,
+} from "./store-suite/store-setup.ts";
 import { storeSuite } from "./store-suite.ts";
 
 interface SqliteBench extends StoreBench {
@@ -45,32 +52,34 @@ describe("on one machine", () => {
   afterAll(() => bench.close());
 
   it("a wall clock set by a day affects no limit window, and makes a budget count more, not less", async () => {
-    const desk = new Desk(bench);
+    const setup = new StoreSetup(bench);
     const limits = { maxCreates: 1, budget: { credits: 300, windowMs: DAY_MS } };
-    await desk.create("accepted", limits);
+    await setup.create("accepted", limits);
     bench.clock.moveWall(20 * HOUR_MS);
-    expect(reasonOf(await desk.ask(limits))).toBe("rate");
+    expect(reasonOf(await setup.ask(limits))).toBe("rate");
     bench.advance(60_001);
-    await desk.create("accepted", limits);
+    await setup.create("accepted", limits);
     bench.clock.moveWall(-48 * HOUR_MS);
     bench.advance(60_001);
-    expect((await desk.ask(limits)).admission).toEqual({ kind: "over_budget", countedCredits: 300 });
+    expect((await setup.ask(limits)).admission).toEqual({ kind: "over_budget", countedCredits: 300 });
   });
 
   it("a file is found whichever service made it", async () => {
-    const desk = new Desk(bench);
-    const path = `/audio/${desk.keyId}.mp3`;
-    await desk.put(desk.record({ status: "succeeded", taskId: "t", files: [savedAt(path)] }));
-    expect(await new Desk(bench).store().recordSearch.findByLookupKey(toPathLookupKey(path))).toHaveLength(1);
+    const setup = new StoreSetup(bench);
+    const path = `/audio/${setup.keyId}.mp3`;
+    await setup.put(setup.record({ status: "succeeded", taskId: "t", files: [savedAt(path)] }));
+    expect(
+      await new StoreSetup(bench).store().recordSearch.findByLookupKey(toPathLookupKey(path)),
+    ).toHaveLength(1);
   });
 
   it("the cost of a record remains when the sums of two days ago are dropped", async () => {
-    const desk = new Desk(bench);
-    const record = await desk.create("accepted");
+    const setup = new StoreSetup(bench);
+    const record = await setup.create("accepted");
     bench.advance(3 * DAY_MS);
-    await desk.create("accepted");
+    await setup.create("accepted");
     // Its sum has expired, so nothing is subtracted from another one.
-    await desk.end(record, 10);
-    expect(await desk.store().admissions.sumSpentCredits(DAY_MS)).toBe(160);
+    await setup.end(record, 10);
+    expect(await setup.store().admissions.sumSpentCredits(DAY_MS)).toBe(160);
   });
 });

@@ -2,13 +2,13 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import { budgetSuite } from "./store-suite/budget.ts";
 import { createsSuite } from "./store-suite/creates.ts";
-import { Desk, type StoreBench } from "./store-suite/desk.ts";
 import { flightsSuite } from "./store-suite/flights.ts";
 import { handlesSuite } from "./store-suite/handles.ts";
 import { narrationsSuite } from "./store-suite/narrations.ts";
 import { recordsSuite } from "./store-suite/records.ts";
+import { type StoreBench, StoreSetup } from "./store-suite/store-setup.ts";
 
-export type { StoreBench } from "./store-suite/desk.ts";
+export type { StoreBench } from "./store-suite/store-setup.ts";
 
 /** @param open called once for all tests; each test has its own origin and accounts */
 export function storeSuite(name: string, open: () => Promise<StoreBench>): void {
@@ -19,7 +19,7 @@ export function storeSuite(name: string, open: () => Promise<StoreBench>): void 
     });
     afterAll(() => bench.close());
     const theBench = (): StoreBench => bench;
-    const newDesk = (): Desk => new Desk(bench);
+    const newDesk = (): StoreSetup => new StoreSetup(bench);
     for (const suite of [
       recordsSuite,
       narrationsSuite,

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, expect, it } from "vitest";
 import { NO_MOUNT } from "../files/folders.ts";
 import { mountSmallDisk, type SmallDisk } from "../platforms/mounts.ts";
-import { skipFor } from "../support/skipping.ts";
+import { skipBecause } from "../support/skip-because.ts";
 import { Narrator, PART_BYTES, textOf } from "./narrator.ts";
 
 const root = mkdtempSync(join(tmpdir(), "agm-mount-"));
@@ -28,7 +28,7 @@ const PART_KIB = PART_BYTES / 1024;
 it.each([
   ["while a part is saved", 2.5 * PART_KIB, 2],
   ["while the parts are joined", 5 * PART_KIB, 4],
-])("a disk that is full %s", skipFor(NO_MOUNT), async (_, sizeKiB, savedParts) => {
+])("a disk that is full %s", skipBecause(NO_MOUNT), async (_, sizeKiB, savedParts) => {
   mounted = mountSmallDisk(join(root, `disk-${savedParts}`), Math.ceil(sizeKiB));
   const folder = mounted?.folder ?? "";
   narrator = await Narrator.start({ AUDIO_OUTPUT_DIR: folder });

@@ -120,7 +120,7 @@ export async function runKillRound(plan: KillPlan, storeUrl: string | null = nul
   const store: Record<string, string> = storeUrl === null ? {} : { AUDIO_STORE_URL: storeUrl };
   const start = (): Promise<ToolClient> => startToolClient(workplace.env(service, { ...FAST, ...store }));
   const names = Array.from({ length: parts }, (_, index) => `Part ${index}`);
-  const scene: Scene = { service, workplace, start, text: textOf(...names) };
+  const setup: Scene = { service, workplace, start, text: textOf(...names) };
   let lost = plan.lostAnswers;
   service.intercept = (exchange, response, self) => {
     if (exchange.kind !== "create" || lost === 0 || exchange.ordinal < 2) return false;
@@ -130,8 +130,8 @@ export async function runKillRound(plan: KillPlan, storeUrl: string | null = nul
     return true;
   };
   try {
-    await Promise.all(plan.livesMs.map((livesMs) => live(scene, livesMs)));
-    const faults = await failedChecks(scene, plan, await finish(scene));
+    await Promise.all(plan.livesMs.map((livesMs) => live(setup, livesMs)));
+    const faults = await failedChecks(setup, plan, await finish(setup));
     if (faults.length > 0) throw new Error(faults.join("; "));
   } finally {
     await service.stop();

@@ -2,7 +2,7 @@
 import { readdir } from "node:fs/promises";
 import { basename } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { preload } from "../platforms/scene.ts";
+import { preload } from "../platforms/run-bin.ts";
 import { errorOf, taskOf } from "../support/workplace.ts";
 import { Narrator, paragraph } from "./narrator.ts";
 

@@ -2,12 +2,17 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { decideNextStep } from "../../src/narration/driving/next-step.ts";
-import { course, type DriverFaults, type Next, run } from "./next-step-model/course.ts";
+import { Violation } from "./next-step-model/check-step.ts";
+import {
+  type DriverFaults,
+  type Next,
+  narrationScenario,
+  run,
+} from "./next-step-model/narration-scenario.ts";
 import { plantedFaults } from "./next-step-model/planted-faults.ts";
-import { Violation } from "./next-step-model/promises.ts";
 
 const keepsPromises = (next: Next, faults?: DriverFaults) =>
-  fc.property(course, (one) => run(one, next, faults));
+  fc.property(narrationScenario, (one) => run(one, next, faults));
 
 describe("the next steps of a narration", () => {
   it.each([

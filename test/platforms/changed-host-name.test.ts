@@ -9,9 +9,9 @@ import { describe, expect, it } from "vitest";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../faults/fault-setup.ts";
 import type { RawServer, StartOptions } from "../faults/raw-server.ts";
 import { killHard } from "../support/processes.ts";
-import { skipFor } from "../support/skipping.ts";
+import { skipBecause } from "../support/skip-because.ts";
 import { BIN, driveCommand, NODE, taskOf } from "../support/workplace.ts";
-import { preload, works } from "./scene.ts";
+import { preload, works } from "./run-bin.ts";
 
 closeAfterEach();
 
@@ -79,7 +79,7 @@ describe("on Linux under another host name", () => {
   const canUnshare = process.platform === "linux" && works("unshare", "-u", "hostname", "agm-other-name");
   const lack = canUnshare ? null : "no name of the host can be changed here (unshare -u)";
 
-  it("saved audio is found", skipFor(lack), async () => {
+  it("saved audio is found", skipBecause(lack), async () => {
     const setup = await openFaultSetup();
     const saved = { prompt: "Saved before", file_name: "before" };
     expect(taskOf(await setup.server.call("generate_audio", saved)).replayed).toBe(false);
@@ -96,7 +96,7 @@ describe("on Linux under another host name", () => {
 
   it(
     "leftovers of a dead process under the old name are removed at the next start",
-    skipFor(lack),
+    skipBecause(lack),
     async () => {
       const setup = await openFaultSetup();
       await killInDownload(setup, setup.server);

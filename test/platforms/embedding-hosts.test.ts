@@ -8,7 +8,7 @@ import { describe, expect, it } from "vitest";
 import { closeAfterEach, openFaultSetup } from "../faults/fault-setup.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { BIN, taskOf } from "../support/workplace.ts";
-import { runBin } from "./scene.ts";
+import { runBin } from "./run-bin.ts";
 
 closeAfterEach();
 

@@ -7,13 +7,13 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { closeAfterEach, openFaultSetup } from "../faults/fault-setup.ts";
 import { NO_MOUNT } from "../files/folders.ts";
-import { skipFor } from "../support/skipping.ts";
+import { skipBecause } from "../support/skip-because.ts";
 import { taskOf } from "../support/workplace.ts";
 import { mountSmallDisk } from "./mounts.ts";
 
 closeAfterEach();
 
-it.each([120, 180, 220])("%d KiB", skipFor(NO_MOUNT), async (sizeKiB) => {
+it.each([120, 180, 220])("%d KiB", skipBecause(NO_MOUNT), async (sizeKiB) => {
   const folder = mkdtempSync(join(tmpdir(), "agm-mount-"));
   const disk = mountSmallDisk(join(folder, "state"), sizeKiB);
   onTestFinished(() => {

@@ -4,7 +4,7 @@
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { works } from "./scene.ts";
+import { works } from "./run-bin.ts";
 
 export interface Mount {
   readonly folder: string;

@@ -9,7 +9,7 @@ import { describe, expect, it } from "vitest";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../faults/fault-setup.ts";
 import type { RawServer } from "../faults/raw-server.ts";
 import { errorOf, taskOf, textOf } from "../support/workplace.ts";
-import { preload } from "./scene.ts";
+import { preload } from "./run-bin.ts";
 
 closeAfterEach();
 
@@ -23,9 +23,9 @@ const bytesAt = async (server: RawServer, uri: string): Promise<number> => {
 /** A server whose output folder is given in some spelling, on a disk that uses another. */
 async function onOddDisk(setup: FaultSetup, name: string): Promise<RawServer> {
   const disk = await realpath(setup.workplace.root);
-  const env = { TEST_ODD_DISK: join(disk, "out"), AUDIO_OUTPUT_DIR: join(disk, "out", name) };
+  const env = { TEST_CASE_INSENSITIVE_DISK: join(disk, "out"), AUDIO_OUTPUT_DIR: join(disk, "out", name) };
   await mkdir(join(disk, "out"), { recursive: true });
-  return await setup.another(env, { nodeArgs: preload("odd-disk") });
+  return await setup.another(env, { nodeArgs: preload("case-insensitive-disk") });
 }
 
 describe("a folder whose name the disk normalises", () => {

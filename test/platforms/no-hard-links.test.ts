@@ -5,7 +5,7 @@
 import { describe, expect, it } from "vitest";
 import { closeAfterEach, openFaultSetup } from "../faults/fault-setup.ts";
 import { errorOf, taskOf, textOf } from "../support/workplace.ts";
-import { doctor, preload } from "./scene.ts";
+import { doctor, preload } from "./run-bin.ts";
 
 closeAfterEach();
 

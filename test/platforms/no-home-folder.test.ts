@@ -9,7 +9,7 @@ import { readConfig } from "../../src/config/config.ts";
 import { RawServer } from "../faults/raw-server.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { errorOf } from "../support/workplace.ts";
-import { doctor, preload, runBin } from "./scene.ts";
+import { doctor, preload, runBin } from "./run-bin.ts";
 
 const PATH = process.env["PATH"] ?? "";
 const nodeArgs = preload("other-machine");

@@ -7,7 +7,7 @@ import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../faults/fault-setup.ts";
 import { BIN, driveCommand, errorOf, NODE, type ToolClient, taskOf, textOf } from "../support/workplace.ts";
-import { doctor, preload, works } from "./scene.ts";
+import { doctor, preload, works } from "./run-bin.ts";
 
 closeAfterEach();
 

@@ -7,10 +7,10 @@ import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../faults/fault-setup.ts";
-import { missing, NOT_LINUX, skipFor } from "../support/skipping.ts";
+import { missing, NOT_LINUX, skipBecause } from "../support/skip-because.ts";
 import { taskOf } from "../support/workplace.ts";
 import { type Mount, mountExfat, mountRclone } from "./mounts.ts";
-import { doctor } from "./scene.ts";
+import { doctor } from "./run-bin.ts";
 
 closeAfterEach();
 
@@ -45,7 +45,7 @@ const onDisk = (folder: string): Promise<FaultSetup> =>
   });
 
 describe.each(DISKS)("%s", (name, mount, lack) => {
-  const skipped = skipFor(mount === null ? lack : null);
+  const skipped = skipBecause(mount === null ? lack : null);
   const folder = mount?.folder ?? "";
 
   it("has no hard links, as the following tests require", skipped, () => {
@@ -91,7 +91,7 @@ describe.each(DISKS)("%s", (name, mount, lack) => {
 describe("exFAT, which ignores the case of names", () => {
   it(
     "a resource is found under another spelling, and another case is the same name",
-    skipFor(exfat === null ? DISKS[0][2] : null),
+    skipBecause(exfat === null ? DISKS[0][2] : null),
     async () => {
       const outputDir = join(exfat?.folder ?? "", "cases");
       const setup = await openFaultSetup({ env: { AUDIO_OUTPUT_DIR: outputDir } });

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { closeAfterEach, openFaultSetup } from "../faults/fault-setup.ts";
 import { errorOf, taskOf } from "../support/workplace.ts";
-import { preload } from "./scene.ts";
+import { preload } from "./run-bin.ts";
 
 closeAfterEach();
 

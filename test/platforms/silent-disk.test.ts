@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { closeAfterEach, openFaultSetup } from "../faults/fault-setup.ts";
 import { scratchFolder } from "../support/scratch.ts";
-import { ON_WINDOWS, skipFor } from "../support/skipping.ts";
+import { ON_WINDOWS, skipBecause } from "../support/skip-because.ts";
 import { errorOf, taskOf } from "../support/workplace.ts";
-import { preload } from "./scene.ts";
+import { preload } from "./run-bin.ts";
 
 closeAfterEach();
 
@@ -26,7 +26,7 @@ function silentDisk(): { env: Record<string, string>; start: { nodeArgs: string[
 }
 
 it("a call is answered although the disk hangs, and is not charged twice when the disk works again", {
-  ...skipFor(ON_WINDOWS),
+  ...skipBecause(ON_WINDOWS),
   timeout: 60_000,
 }, async () => {
   const setup = await openFaultSetup(silentDisk());
@@ -40,7 +40,7 @@ it("a call is answered although the disk hangs, and is not charged twice when th
   expect(setup.service.tasks.size).toBe(1);
 });
 
-it("the server exits although its disk hangs", skipFor(ON_WINDOWS), async () => {
+it("the server exits although its disk hangs", skipBecause(ON_WINDOWS), async () => {
   const setup = await openFaultSetup(silentDisk());
   const outcome = await setup.server.call("generate_audio", { prompt: "Frozen", wait_seconds: 0 });
   expect(outcome.content[0]?.text).toContain("disk");

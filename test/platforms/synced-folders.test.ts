@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { closeAfterEach, openFaultSetup } from "../faults/fault-setup.ts";
-import { doctor } from "./scene.ts";
+import { doctor } from "./run-bin.ts";
 
 closeAfterEach();
 

@@ -4,7 +4,7 @@ import type { CallToolResult } from "@modelcontextprotocol/client";
 import { type Browser, chromium, type Frame, type Page } from "playwright-core";
 import { build } from "rolldown";
 import { describe } from "vitest";
-import { missing, skipFor } from "../support/skipping.ts";
+import { missing, skipBecause } from "../support/skip-because.ts";
 import type { ChatOptions, ChatWindow, HostAnswer } from "./chat/chat-window.ts";
 
 const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
@@ -12,7 +12,7 @@ const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 /** `describe` for tests in a browser. */
 export function describeWithBrowser(name: string, tests: () => void): void {
   // Browsers are slow on a machine that is busy with other tests.
-  describe(name, { timeout: 240_000, ...skipFor(missing(CHROMIUM)) }, tests);
+  describe(name, { timeout: 240_000, ...skipBecause(missing(CHROMIUM)) }, tests);
 }
 
 /**

@@ -3,7 +3,7 @@ import type { CallToolResult } from "@modelcontextprotocol/client";
 import { expect, it } from "vitest";
 import { type Chat, type ChatSettings, describeWithBrowser, Refusal } from "./chat-host.ts";
 import { PATH, saved, serving, tone } from "./made-up-sound.ts";
-import { playerStage } from "./player-stage.ts";
+import { playerStage } from "./player-setup.ts";
 import { isRead, playButton, said } from "./player-view.ts";
 
 const asked = (chat: Chat, method: string): unknown[] => chat.asked.filter((one) => one.method === method);

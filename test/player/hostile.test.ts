@@ -3,7 +3,7 @@ import { expect, it, type TestContext } from "vitest";
 import { z } from "zod";
 import { type Chat, type ChatSettings, describeWithBrowser, Refusal } from "./chat-host.ts";
 import { HERTZ, PATH, saved, serving, tone } from "./made-up-sound.ts";
-import { playerStage } from "./player-stage.ts";
+import { playerStage } from "./player-setup.ts";
 import { playButton, positionOf, said, startsSounding } from "./player-view.ts";
 
 const never = (): Promise<never> => new Promise(() => undefined);

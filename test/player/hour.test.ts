@@ -4,7 +4,7 @@ import type { Browser } from "playwright-core";
 import { expect, it } from "vitest";
 import { DEFAULT_POLICY, describeWithBrowser, NO_MEDIA } from "./chat-host.ts";
 import { asNarration, joinLong } from "./long-narration.ts";
-import { playerStage } from "./player-stage.ts";
+import { playerStage } from "./player-setup.ts";
 import { playButton, startsSounding } from "./player-view.ts";
 
 const HOUR_SECONDS = 3600;

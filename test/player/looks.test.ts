@@ -15,7 +15,7 @@ import { startSandbox } from "../../src/sandbox/sandbox.ts";
 import { BIN, createWorkplace, FAST, NODE, startToolClient } from "../support/workplace.ts";
 import { type Chat, describeWithBrowser, launch } from "./chat-host.ts";
 import { asNarration, joinLong } from "./long-narration.ts";
-import { playerStage } from "./player-stage.ts";
+import { playerStage } from "./player-setup.ts";
 import { isRead, playButton, positionOf, startsSounding } from "./player-view.ts";
 
 const ASSETS = join(import.meta.dirname, "..", "..", "assets");

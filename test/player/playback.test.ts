@@ -5,7 +5,7 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import { beforeAll, describe, expect, it } from "vitest";
 import { DEFAULT_POLICY, describeWithBrowser, NO_MEDIA } from "./chat-host.ts";
-import { playerStage } from "./player-stage.ts";
+import { playerStage } from "./player-setup.ts";
 import { drawnColours, playButton, positionOf, startsSounding } from "./player-view.ts";
 
 const FORMATS = ["mp3", "wav", "ogg_opus", "pcm"] as const;

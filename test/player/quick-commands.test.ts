@@ -6,7 +6,7 @@ import type { Frame } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { DEFAULT_POLICY, describeWithBrowser, NO_MEDIA } from "./chat-host.ts";
 import { saved, serving, tone } from "./made-up-sound.ts";
-import { playerStage } from "./player-stage.ts";
+import { playerStage } from "./player-setup.ts";
 import { isRead, playButton, startsSounding } from "./player-view.ts";
 
 const POLICIES = [

@@ -6,7 +6,7 @@ import { expect, it } from "vitest";
 import { z } from "zod";
 import { describeWithBrowser } from "./chat-host.ts";
 import { asNarration, joinLong } from "./long-narration.ts";
-import { playerStage } from "./player-stage.ts";
+import { playerStage } from "./player-setup.ts";
 import { isRead, playButton, positionOf, said, startsSounding } from "./player-view.ts";
 
 const saved = z.object({ task_id: z.string(), audio: z.object({ path: z.string(), size_bytes: z.int() }) });

@@ -1,13 +1,13 @@
 /** AUDIO_CREDIT_BUDGET under a race: exact, and nothing is sent that could pass it. */
 import { expect, it } from "vitest";
 import { errorOf, FAST, taskOf, textOf } from "../support/workplace.ts";
-import { makeWorkplace, startService, startTeam } from "./team.ts";
+import { makeWorkplace, startProcesses, startService } from "./server-processes.ts";
 
 it("four processes racing for a budget of three make three tasks, and send nothing for the fourth", async () => {
   const service = await startService({ processingMs: 100, audioSeconds: 120, limitScale: 0.01 });
   const workplace = await makeWorkplace();
   const settings = { ...FAST, AUDIO_CREDIT_BUDGET: "450" };
-  const team = await startTeam([workplace, workplace, workplace, workplace], service, settings);
+  const team = await startProcesses([workplace, workplace, workplace, workplace], service, settings);
   const outcomes = await Promise.all(
     team.map((driver, index) => driver.call("generate_audio", { prompt: `Two minutes, part ${index}` })),
   );
@@ -23,7 +23,7 @@ it("four processes racing for a budget of three make three tasks, and send nothi
   expect(service.tasks.size).toBe(3);
 
   // Also not by a new process, and paid audio is still returned.
-  const [later] = await startTeam([workplace], service, settings);
+  const [later] = await startProcesses([workplace], service, settings);
   expect(errorOf((await later?.call("generate_audio", { prompt: "A fifth" })) ?? { content: [] }).code).toBe(
     "budget_exceeded",
   );
@@ -35,7 +35,7 @@ it("four processes racing for a budget of three make three tasks, and send nothi
 it("a budget counts a finished task by its charge, so that a budget of 160 allows two short ones in turn", async () => {
   const service = await startService({ audioSeconds: 4 });
   const workplace = await makeWorkplace();
-  const [driver] = await startTeam([workplace], service, { ...FAST, AUDIO_CREDIT_BUDGET: "160" });
+  const [driver] = await startProcesses([workplace], service, { ...FAST, AUDIO_CREDIT_BUDGET: "160" });
   if (driver === undefined) throw new Error("nobody to ask");
   for (const prompt of ["Short one", "Short two"]) {
     expect(taskOf(await driver.call("generate_audio", { prompt })).billing?.charged_credits).toBe(10);

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { CountingService } from "../support/counting-service.ts";
 import { killHard } from "../support/processes.ts";
 import { FAST, type ToolClient, taskOf, textOf, type Workplace } from "../support/workplace.ts";
-import { makeWorkplace, openPeek, startProcess, startService } from "./team.ts";
+import { makeWorkplace, openPeek, startProcess, startService } from "./server-processes.ts";
 
 const KEYS = ["sk-first-0123456789abcdef", "sk-second-0123456789abcdef"] as const;
 const CALL = { prompt: "Under one key, then another" };

@@ -7,7 +7,14 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { freePort, PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
 import { errorOf, FAST, taskOf, textOf } from "../support/workplace.ts";
-import { hashAtService, hashOnDisk, makeWorkplace, openPeek, startProcess, startService } from "./team.ts";
+import {
+  hashAtService,
+  hashOnDisk,
+  makeWorkplace,
+  openPeek,
+  startProcess,
+  startService,
+} from "./server-processes.ts";
 
 async function setUp(settings: Record<string, string> = {}) {
   const service = await startService();

@@ -5,7 +5,13 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
 import { COMPILED, type ToolClient, taskOf, type Workplace } from "../support/workplace.ts";
-import { hashAtService, hashOnDisk, makeWorkplace, startService, startTeam } from "./team.ts";
+import {
+  hashAtService,
+  hashOnDisk,
+  makeWorkplace,
+  startProcesses,
+  startService,
+} from "./server-processes.ts";
 
 /** A minute takes 1.2 s, on both sides. */
 const SCALE = 0.02;
@@ -45,7 +51,7 @@ for (const { where, set, machines, skip } of sites) {
     it("make one task of the same input requested at once, and all return it", async () => {
       const service = await startService({ processingMs: 150, limitScale: SCALE });
       const { workplaces, settings } = await set();
-      const team = await startTeam(workplaces, service, settings);
+      const team = await startProcesses(workplaces, service, settings);
       const call = { prompt: "The same in four windows", voice: "sophie_en_zh" };
       const tasks = (await Promise.all(team.map((driver) => driver.call("generate_audio", call)))).map(
         taskOf,
@@ -65,7 +71,7 @@ for (const { where, set, machines, skip } of sites) {
     it("complete 20 inputs without a single 429", async () => {
       const service = await startService({ processingMs: 150, limitScale: SCALE });
       const { workplaces, settings } = await set();
-      const team = await startTeam(workplaces, service, settings);
+      const team = await startProcesses(workplaces, service, settings);
       const ask = (driver: ToolClient, index: number) =>
         driver.call("generate_audio", { prompt: `Input number ${index}` });
       const outcomes = await Promise.all(

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { narrationOf, PART_BYTES, textOf } from "../narration/narrator.ts";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
 import { killHard } from "../support/processes.ts";
-import { skipFor } from "../support/skipping.ts";
+import { skipBecause } from "../support/skip-because.ts";
 import {
   BIN,
   driveCommand,
@@ -15,8 +15,8 @@ import {
   type ToolClient,
   type Workplace,
 } from "../support/workplace.ts";
-import { ELSEWHERE, whyNotElsewhere } from "../tasks/team.ts";
-import { makeWorkplace, startProcess, startService } from "./team.ts";
+import { ELSEWHERE, whyNotElsewhere } from "../tasks/task-processes.ts";
+import { makeWorkplace, startProcess, startService } from "./server-processes.ts";
 
 const CALL = { text: textOf("One", "Two", "Three", "Four"), output_format: "pcm", max_credits: 5000 };
 
@@ -31,7 +31,7 @@ async function narrate(driver: ToolClient, more: Record<string, unknown> = {}) {
 
 describe(
   "two machines that share a PostgreSQL",
-  skipFor(whyNoPostgres() ?? whyNotElsewhere() ?? null),
+  skipBecause(whyNoPostgres() ?? whyNotElsewhere() ?? null),
   () => {
     /** A service whose tasks take the given time, and a process on each machine. */
     async function machines(processingMs: number) {

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { selfSigned } from "../support/certificates.ts";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
 import { errorOf, FAST, taskOf, textOf } from "../support/workplace.ts";
-import { makeWorkplace, startProcess, startService } from "./team.ts";
+import { makeWorkplace, startProcess, startService } from "./server-processes.ts";
 
 const CALL = { prompt: "Shared by two machines" };
 

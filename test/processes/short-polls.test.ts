@@ -1,7 +1,7 @@
 /** With a poll interval far below what 60 reads a minute allow, the audio is saved when it is ready and not a minute later. */
 import { expect, it } from "vitest";
 import { COMPILED, taskOf } from "../support/workplace.ts";
-import { makeWorkplace, startProcess, startService } from "./team.ts";
+import { makeWorkplace, startProcess, startService } from "./server-processes.ts";
 
 /** A minute takes 6 s, on both sides. */
 const SCALE = 0.1;

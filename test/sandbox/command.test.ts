@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { readdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { ON_WINDOWS, skipFor } from "../support/skipping.ts";
+import { ON_WINDOWS, skipBecause } from "../support/skip-because.ts";
 import { temporaryFolder } from "./box.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
@@ -29,7 +29,7 @@ async function startCommand() {
   return { child, ended };
 }
 
-describe("the sandbox command", skipFor(ON_WINDOWS), () => {
+describe("the sandbox command", skipBecause(ON_WINDOWS), () => {
   it.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)("ends by %s and leaves nothing", async (signal) => {
     const { child, ended } = await startCommand();
     await once(child.stdout, "data");

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { describe } from "vitest";
 import { z } from "zod";
 import type { OutputFormat } from "../../src/contract/audio-format.ts";
-import { missing, skipFor } from "./skipping.ts";
+import { missing, skipBecause } from "./skip-because.ts";
 
 /** The measured properties of a file. */
 export interface ProbedAudio {
@@ -105,5 +105,5 @@ export async function decodeAudio(
 
 /** `describe` for tests that need ffprobe. */
 export function describeWithFfprobe(name: string, tests: () => void): void {
-  describe(name, skipFor(missing("ffprobe", "ffmpeg")), tests);
+  describe(name, skipBecause(missing("ffprobe", "ffmpeg")), tests);
 }

@@ -1,9 +1,9 @@
 /** Cancelling a task: not paid if nothing was sent, otherwise paid and saved; a cancelled task stays cancelled. */
 import { describe, expect, it } from "vitest";
-import { startService } from "../processes/team.ts";
+import { startService } from "../processes/server-processes.ts";
 import { databasesOfFile, whyNoPostgres } from "../support/postgres-server.ts";
 import { resultOf, type TaskClient } from "../support/task-client.ts";
-import { holdCreates, machinesOn, pause, type Store } from "./team.ts";
+import { holdCreates, machinesOn, pause, type Store } from "./task-processes.ts";
 
 const CALL = { prompt: "Taken back" };
 const stores: Store[] = whyNoPostgres() === undefined ? ["sqlite", "postgres"] : ["sqlite"];

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { CountingService } from "../support/counting-service.ts";
 import { resultOf, TASKS, TaskClient } from "../support/task-client.ts";
 import { createWorkplace, FAST, taskOutput, type Workplace } from "../support/workplace.ts";
-import { holdCreates, pause } from "./team.ts";
+import { holdCreates, pause } from "./task-processes.ts";
 
 let service: CountingService;
 let workplace: Workplace;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { makeWorkplace, startService } from "../processes/team.ts";
+import { makeWorkplace, startService } from "../processes/server-processes.ts";
 import { GENERATE_WORDS, inspect } from "../support/inspector.ts";
 import { FAST, taskOutput } from "../support/workplace.ts";
 

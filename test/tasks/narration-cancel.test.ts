@@ -1,12 +1,12 @@
 /** Cancelling a narration's task while parts are in progress: what is reported, and that no further part is created. */
 import { describe, expect, it } from "vitest";
 import { PART_BYTES, textOf } from "../narration/narrator.ts";
-import { makeWorkplace, startService } from "../processes/team.ts";
+import { makeWorkplace, startService } from "../processes/server-processes.ts";
 import type { CountingService } from "../support/counting-service.ts";
 import { databasesOfFile, whyNoPostgres } from "../support/postgres-server.ts";
-import { skipFor } from "../support/skipping.ts";
+import { skipBecause } from "../support/skip-because.ts";
 import type { TaskClient } from "../support/task-client.ts";
-import { ELSEWHERE, machinesOn, pause, type Store, startClient, whyNotElsewhere } from "./team.ts";
+import { ELSEWHERE, machinesOn, pause, type Store, startClient, whyNotElsewhere } from "./task-processes.ts";
 
 const stores: Store[] = whyNoPostgres() === undefined ? ["sqlite", "postgres"] : ["sqlite"];
 const newDatabase = databasesOfFile();
@@ -119,7 +119,7 @@ describe.each(stores)("on %s", (store) => {
   });
 });
 
-describe("on another machine", skipFor(whyNoPostgres() ?? whyNotElsewhere() ?? null), () => {
+describe("on another machine", skipBecause(whyNoPostgres() ?? whyNotElsewhere() ?? null), () => {
   it("stops, even if a process there with an expired lease had requested it", async () => {
     const settings = { AUDIO_STORE_URL: await newDatabase() };
     const service = await startService({ ...SPOKEN, processingMs: 300 });

@@ -3,10 +3,10 @@ import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { narrationOutput, PART_BYTES, textOf } from "../narration/narrator.ts";
-import { makeWorkplace, startService } from "../processes/team.ts";
+import { makeWorkplace, startService } from "../processes/server-processes.ts";
 import { databasesOfFile, whyNoPostgres } from "../support/postgres-server.ts";
 import { resultOf, TASKS, type TaskNow } from "../support/task-client.ts";
-import { holdCreates, machinesOn, pause, type Store, startClient } from "./team.ts";
+import { holdCreates, machinesOn, pause, type Store, startClient } from "./task-processes.ts";
 
 const stores: Store[] = whyNoPostgres() === undefined ? ["sqlite", "postgres"] : ["sqlite"];
 const newDatabase = databasesOfFile();

@@ -2,12 +2,19 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { makeWorkplace, startService } from "../processes/team.ts";
+import { makeWorkplace, startService } from "../processes/server-processes.ts";
 import { databasesOfFile, whyNoPostgres } from "../support/postgres-server.ts";
-import { skipFor } from "../support/skipping.ts";
+import { skipBecause } from "../support/skip-because.ts";
 import { resultOf } from "../support/task-client.ts";
 import { taskOutput } from "../support/workplace.ts";
-import { ELSEWHERE, holdCreates, machinesOn, type Store, startClient, whyNotElsewhere } from "./team.ts";
+import {
+  ELSEWHERE,
+  holdCreates,
+  machinesOn,
+  type Store,
+  startClient,
+  whyNotElsewhere,
+} from "./task-processes.ts";
 
 const CALL = { prompt: "A task that outlives its process", file_name: "outlives" };
 
@@ -141,7 +148,7 @@ describe.each(stores)("on %s", (store) => {
   );
 });
 
-describe("on another machine", skipFor(whyNoPostgres() ?? whyNotElsewhere() ?? null), () => {
+describe("on another machine", skipBecause(whyNoPostgres() ?? whyNotElsewhere() ?? null), () => {
   it.each([
     ["accepted", "query"],
     ["not sent", null],

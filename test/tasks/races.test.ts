@@ -1,9 +1,9 @@
 /** Concurrent requests, cancellations and calls for one task: one task at the service, and the same end for every process. */
 import { describe, expect, it } from "vitest";
-import { startService } from "../processes/team.ts";
+import { startService } from "../processes/server-processes.ts";
 import { databasesOfFile, whyNoPostgres } from "../support/postgres-server.ts";
 import { resultOf } from "../support/task-client.ts";
-import { holdCreates, machinesOn, pause, type Store } from "./team.ts";
+import { holdCreates, machinesOn, pause, type Store } from "./task-processes.ts";
 
 const CALL = { prompt: "All at once" };
 const stores: Store[] = whyNoPostgres() === undefined ? ["sqlite", "postgres"] : ["sqlite"];

@@ -2,10 +2,10 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it, onTestFinished } from "vitest";
-import { makeWorkplace, startService } from "../processes/team.ts";
+import { makeWorkplace, startService } from "../processes/server-processes.ts";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
 import { resultOf } from "../support/task-client.ts";
-import { startClient } from "./team.ts";
+import { startClient } from "./task-processes.ts";
 
 const CALL = { prompt: "While the store is away" };
 

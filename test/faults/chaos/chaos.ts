@@ -1,6 +1,7 @@
 /** Runs rounds of chaos in worlds that are small enough to check completely, and counts what happened. */
+
+import { ChaosRun } from "./chaos-run.ts";
 import type { StoreKind } from "./ledger-place.ts";
-import { World } from "./world.ts";
 
 /** Every round compares the whole world, so a new world keeps the comparison quick. */
 const ROUNDS_A_WORLD = 40;
@@ -37,7 +38,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       begun += its;
       const worldSeed = nextSeed;
       nextSeed += 1;
-      const world = await World.open({ seed: worldSeed, store });
+      const world = await ChaosRun.open({ seed: worldSeed, store });
       try {
         for (let round = 1; round <= its && !world.isWrong; round += 1) {
           await world.round(round);

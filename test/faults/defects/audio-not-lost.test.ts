@@ -14,7 +14,7 @@ import {
   savedNames,
   taskOf,
   textOf,
-} from "./outside.ts";
+} from "./read-from-outside.ts";
 
 closeAfterEach();
 

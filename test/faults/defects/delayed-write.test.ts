@@ -6,7 +6,7 @@ import { expect, it } from "vitest";
 import { PostgresServer, whyNoPostgres } from "../../support/postgres-server.ts";
 import { closeAfterEach, openFaultSetup } from "../fault-setup.ts";
 import type { RawServer } from "../raw-server.ts";
-import { onlyRow, pause, taskOf, wireTo } from "./outside.ts";
+import { onlyRow, pause, taskOf, wireTo } from "./read-from-outside.ts";
 
 closeAfterEach();
 

@@ -17,7 +17,7 @@ import {
   savedByItself,
   taskOf,
   textOf,
-} from "./outside.ts";
+} from "./read-from-outside.ts";
 
 closeAfterEach();
 

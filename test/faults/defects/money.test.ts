@@ -13,7 +13,7 @@ import {
   savedByItself,
   savedNames,
   taskOf,
-} from "./outside.ts";
+} from "./read-from-outside.ts";
 
 closeAfterEach();
 

@@ -1,7 +1,7 @@
 /** The advice when the recovery window ends before the service has accepted a request. */
 import { expect, it } from "vitest";
 import { closeAfterEach, openFaultSetup } from "../fault-setup.ts";
-import { codeOf, textOf } from "./outside.ts";
+import { codeOf, textOf } from "./read-from-outside.ts";
 
 closeAfterEach();
 

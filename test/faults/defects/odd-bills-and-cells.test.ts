@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import { openPeek } from "../../processes/team.ts";
+import { openPeek } from "../../processes/server-processes.ts";
 import { errorOf, taskOf, textOf } from "../../support/workplace.ts";
 import { closeAfterEach, openFaultSetup } from "../fault-setup.ts";
 import { sayAndHangUp } from "../wire.ts";

@@ -16,7 +16,7 @@ import {
   taskOf,
   type Wire,
   wireTo,
-} from "./outside.ts";
+} from "./read-from-outside.ts";
 
 closeAfterEach();
 

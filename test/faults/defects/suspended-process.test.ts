@@ -7,7 +7,15 @@ import type { Exchange } from "../../support/counting-service.ts";
 import { suspend } from "../../support/suspend.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";
 import type { Outcome } from "../raw-server.ts";
-import { exchanged, onlyRow, pause, savedByItself, type TaskRow, taskOf, textOf } from "./outside.ts";
+import {
+  exchanged,
+  onlyRow,
+  pause,
+  savedByItself,
+  type TaskRow,
+  taskOf,
+  textOf,
+} from "./read-from-outside.ts";
 
 closeAfterEach();
 

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { PART_BYTES } from "../../narration/narrator.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";
 import type { RawServer } from "../raw-server.ts";
-import { codeOf, eventually, exchanged, onlyRow, pause, taskOf } from "./outside.ts";
+import { codeOf, eventually, exchanged, onlyRow, pause, taskOf } from "./read-from-outside.ts";
 
 closeAfterEach();
 

@@ -8,14 +8,14 @@ import {
   type Transaction,
   type TransactionReads,
 } from "../../../src/ledger/store/sql-engine.ts";
-import type { CourseClock, CourseOptions } from "./course.ts";
-import type { Rule } from "./truth.ts";
+import type { Rule } from "./ledger-oracle.ts";
+import type { ScenarioClock, ScenarioOptions } from "./ledger-scenario.ts";
 
 export interface PlantedFault {
   readonly name: string;
   /** The violations that a course may find first. */
   readonly rules: readonly Rule[];
-  plant(sound: SqlEngine, clock: CourseClock): CourseOptions;
+  plant(sound: SqlEngine, clock: ScenarioClock): ScenarioOptions;
 }
 
 interface Meddling {

@@ -1,140 +1,140 @@
 /** What every store must do for places in flight: who takes one, for how long, and what never renews one. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { type Desk, LAPSE_MS, MINUTE_MS, reasonOf, type StoreBench, waitOf } from "./desk.ts";
+import { LAPSE_MS, MINUTE_MS, reasonOf, type StoreBench, type StoreSetup, waitOf } from "./store-setup.ts";
 
-export function flightsSuite(bench: () => StoreBench, newDesk: () => Desk): void {
+export function flightsSuite(bench: () => StoreBench, newDesk: () => StoreSetup): void {
   const one = { maxInFlight: 1 };
 
   describe("tasks in flight", () => {
     it("keep their place until their end is written", async () => {
-      const desk = newDesk();
-      const first = await desk.create("accepted", { maxInFlight: 2 });
-      await desk.create("accepted", { maxInFlight: 2 });
+      const setup = newDesk();
+      const first = await setup.create("accepted", { maxInFlight: 2 });
+      await setup.create("accepted", { maxInFlight: 2 });
       bench().advance(10 * MINUTE_MS);
-      expect(reasonOf(await desk.ask({ maxInFlight: 2 }))).toBe("in_flight");
-      await desk.end(first, 12);
-      expect(reasonOf(await desk.ask({ maxInFlight: 2 }))).toBe("admitted");
-      expect(reasonOf(await desk.ask({ maxInFlight: 2 }))).toBe("in_flight");
+      expect(reasonOf(await setup.ask({ maxInFlight: 2 }))).toBe("in_flight");
+      await setup.end(first, 12);
+      expect(reasonOf(await setup.ask({ maxInFlight: 2 }))).toBe("admitted");
+      expect(reasonOf(await setup.ask({ maxInFlight: 2 }))).toBe("in_flight");
     });
 
     it("release the place when refused or unsent", async () => {
-      const desk = newDesk();
-      await desk.create("refused", one);
-      await desk.create("unsent", one);
-      expect(reasonOf(await desk.ask(one))).toBe("admitted");
+      const setup = newDesk();
+      await setup.create("refused", one);
+      await setup.create("unsent", one);
+      expect(reasonOf(await setup.ask(one))).toBe("admitted");
     });
 
     it("reuse the record's own place", async () => {
-      const desk = newDesk();
-      const record = await desk.create("unanswered", one);
-      expect(reasonOf(await desk.ask(one))).toBe("in_flight");
-      const accepted = await desk.create("accepted", one, { record });
-      expect(reasonOf(await desk.ask(one))).toBe("in_flight");
-      await desk.end(accepted, 10);
-      expect(reasonOf(await desk.ask(one))).toBe("admitted");
+      const setup = newDesk();
+      const record = await setup.create("unanswered", one);
+      expect(reasonOf(await setup.ask(one))).toBe("in_flight");
+      const accepted = await setup.create("accepted", one, { record });
+      expect(reasonOf(await setup.ask(one))).toBe("in_flight");
+      await setup.end(accepted, 10);
+      expect(reasonOf(await setup.ask(one))).toBe("admitted");
     });
 
     it("release the place some time after the process of an unanswered create has died", async () => {
-      const desk = newDesk();
+      const setup = newDesk();
       const processId = randomUUID();
-      await desk.ask(one, { processId });
+      await setup.ask(one, { processId });
       bench().advance(20_000);
-      await desk.store(processId).heartbeat([]);
+      await setup.store(processId).heartbeat([]);
       bench().advance(20_000);
-      const held = await desk.ask(one);
+      const held = await setup.ask(one);
       expect(reasonOf(held)).toBe("in_flight");
       expect(waitOf(held)).toBeGreaterThan(0);
       expect(waitOf(held)).toBeLessThanOrEqual(10_000);
       bench().advance(11_000);
-      expect(reasonOf(await desk.ask(one))).toBe("admitted");
+      expect(reasonOf(await setup.ask(one))).toBe("admitted");
     });
 
     it("release the place, too, if a living process never sends an unanswered create again", async () => {
-      const desk = newDesk();
+      const setup = newDesk();
       const processId = randomUUID();
-      await desk.create("unanswered", one, { processId });
+      await setup.create("unanswered", one, { processId });
       for (let beat = 0; beat < 4; beat += 1) {
         bench().advance(20_000);
-        await desk.store(processId).heartbeat([]);
+        await setup.store(processId).heartbeat([]);
       }
-      expect(reasonOf(await desk.ask(one))).toBe("in_flight");
+      expect(reasonOf(await setup.ask(one))).toBe("in_flight");
       bench().advance(11_000);
-      await desk.store(processId).heartbeat([]);
-      expect(reasonOf(await desk.ask(one))).toBe("admitted");
+      await setup.store(processId).heartbeat([]);
+      expect(reasonOf(await setup.ask(one))).toBe("admitted");
     });
 
     it("renew the place with a new send, and with no other write", async () => {
-      const desk = newDesk();
-      const record = await desk.create("unanswered", one);
+      const setup = newDesk();
+      const record = await setup.create("unanswered", one);
       bench().advance(LAPSE_MS - 5_000);
-      const again = await desk.create("unanswered", one, { record });
+      const again = await setup.create("unanswered", one, { record });
       bench().advance(LAPSE_MS - 5_000);
-      expect(reasonOf(await desk.ask(one))).toBe("in_flight");
-      await desk.change(again, { fileName: "b.mp3" });
+      expect(reasonOf(await setup.ask(one))).toBe("in_flight");
+      await setup.change(again, { fileName: "b.mp3" });
       bench().advance(6_000);
-      expect(reasonOf(await desk.ask(one))).toBe("admitted");
+      expect(reasonOf(await setup.ask(one))).toBe("admitted");
     });
 
     it("keep their date from queued to processing", async () => {
-      const desk = newDesk();
-      const record = await desk.create("accepted", one);
+      const setup = newDesk();
+      const record = await setup.create("accepted", one);
       bench().advance(50 * MINUTE_MS);
-      await desk.change(record, { status: "processing", polledAtMs: 1 });
+      await setup.change(record, { status: "processing", polledAtMs: 1 });
       bench().advance(14 * MINUTE_MS);
-      expect(reasonOf(await desk.ask(one))).toBe("in_flight");
+      expect(reasonOf(await setup.ask(one))).toBe("in_flight");
       bench().advance(2 * MINUTE_MS);
-      expect(reasonOf(await desk.ask(one))).toBe("admitted");
+      expect(reasonOf(await setup.ask(one))).toBe("admitted");
     });
 
     it("take a place when found running, and release the place if their end is never reported", async () => {
-      const desk = newDesk();
-      await desk.put(desk.record({ status: "processing", taskId: "found" }));
-      expect(reasonOf(await desk.ask(one))).toBe("in_flight");
+      const setup = newDesk();
+      await setup.put(setup.record({ status: "processing", taskId: "found" }));
+      expect(reasonOf(await setup.ask(one))).toBe("in_flight");
       bench().advance(64 * MINUTE_MS);
-      expect(reasonOf(await desk.ask(one))).toBe("in_flight");
+      expect(reasonOf(await setup.ask(one))).toBe("in_flight");
       bench().advance(2 * MINUTE_MS);
-      expect(reasonOf(await desk.ask(one))).toBe("admitted");
+      expect(reasonOf(await setup.ask(one))).toBe("admitted");
     });
 
     it("that ended long ago get no place from a write that does not change them", async () => {
-      const desk = newDesk();
-      const record = await desk.create("unanswered", one);
+      const setup = newDesk();
+      const record = await setup.create("unanswered", one);
       bench().advance(3 * 60 * MINUTE_MS);
       // The first admission after that time deletes it.
-      await desk.create("refused", one);
-      await desk.change(record, { fileName: "c.mp3" });
-      expect(reasonOf(await desk.ask(one))).toBe("admitted");
+      await setup.create("refused", one);
+      await setup.change(record, { fileName: "c.mp3" });
+      expect(reasonOf(await setup.ask(one))).toBe("admitted");
     });
 
     it("release the place when the task is given up, and take it again when the task is known again", async () => {
-      const desk = newDesk();
-      const record = await desk.create("accepted", one);
-      const gone = await desk.change(record, { isGone: true });
-      await desk.create("refused", one);
-      await desk.change(gone, { isGone: false });
-      expect(reasonOf(await desk.ask(one))).toBe("in_flight");
+      const setup = newDesk();
+      const record = await setup.create("accepted", one);
+      const gone = await setup.change(record, { isGone: true });
+      await setup.create("refused", one);
+      await setup.change(gone, { isGone: false });
+      expect(reasonOf(await setup.ask(one))).toBe("in_flight");
     });
 
     it("release the place with their record", async () => {
-      const desk = newDesk();
-      await desk.remove(await desk.create("accepted", one));
-      expect(reasonOf(await desk.ask(one))).toBe("admitted");
+      const setup = newDesk();
+      await setup.remove(await setup.create("accepted", one));
+      expect(reasonOf(await setup.ask(one))).toBe("admitted");
     });
 
     it("from before a restart of the clock keep the place for one full duration from now", async () => {
-      const desk = newDesk();
-      await desk.create("unanswered", one);
+      const setup = newDesk();
+      await setup.create("unanswered", one);
       bench().putBack();
-      expect(reasonOf(await desk.ask(one))).toBe("in_flight");
+      expect(reasonOf(await setup.ask(one))).toBe("in_flight");
       bench().advance(LAPSE_MS + 1000);
-      expect(reasonOf(await desk.ask(one))).toBe("admitted");
+      expect(reasonOf(await setup.ask(one))).toBe("admitted");
     });
 
     it("are separate for each account", async () => {
-      const desk = newDesk();
-      await desk.create("accepted", one);
-      expect(reasonOf(await desk.neighbour().ask(one))).toBe("admitted");
+      const setup = newDesk();
+      await setup.create("accepted", one);
+      expect(reasonOf(await setup.neighbour().ask(one))).toBe("admitted");
     });
   });
 }

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { type Desk, LEASE_MS, type StoreBench } from "./desk.ts";
+import { LEASE_MS, type StoreBench, type StoreSetup } from "./store-setup.ts";
 
 const newNarration = (createdAtMs = 1) => ({
   narrationId: `nar_${randomUUID()}`,
@@ -13,7 +13,7 @@ const newNarration = (createdAtMs = 1) => ({
   createdAtMs,
 });
 
-export function narrationsSuite(bench: () => StoreBench, newDesk: () => Desk): void {
+export function narrationsSuite(bench: () => StoreBench, newDesk: () => StoreSetup): void {
   describe("a narration", () => {
     it("keeps its first plan, however often it is begun", async () => {
       const { narrations } = newDesk().store();
@@ -44,9 +44,9 @@ export function narrationsSuite(bench: () => StoreBench, newDesk: () => Desk): v
     });
 
     it("has one driver at a time, until that releases its lease, dies or sends no heartbeat", async () => {
-      const desk = newDesk();
-      const one = desk.store("one").narrations;
-      const other = desk.store("other").narrations;
+      const setup = newDesk();
+      const one = setup.store("one").narrations;
+      const other = setup.store("other").narrations;
       const narration = newNarration();
       const claim = { narrationId: narration.narrationId, leaseTtlMs: LEASE_MS };
       expect(await one.acquireLease(claim)).toBeNull();
@@ -69,20 +69,20 @@ export function narrationsSuite(bench: () => StoreBench, newDesk: () => Desk): v
     });
 
     it("keeps a lease from before a restart of the clock for one more duration, not forever", async () => {
-      const desk = newDesk();
+      const setup = newDesk();
       const narration = newNarration();
       const claim = { narrationId: narration.narrationId, leaseTtlMs: LEASE_MS };
-      await desk.store("one").narrations.insert(narration);
-      await desk.store("one").narrations.acquireLease(claim);
+      await setup.store("one").narrations.insert(narration);
+      await setup.store("one").narrations.acquireLease(claim);
       bench().putBack();
-      expect(await desk.store("other").narrations.acquireLease(claim)).toBe("one");
+      expect(await setup.store("other").narrations.acquireLease(claim)).toBe("one");
       bench().advance(LEASE_MS + 1000);
-      expect(await desk.store("other").narrations.acquireLease(claim)).toBe("other");
+      expect(await setup.store("other").narrations.acquireLease(claim)).toBe("other");
     });
 
     it("is listed, newest first, only for its own origin", async () => {
-      const desk = newDesk();
-      const { narrations } = desk.store();
+      const setup = newDesk();
+      const { narrations } = setup.store();
       const all = [newNarration(10), newNarration(30), newNarration(20)];
       for (const narration of all) await narrations.insert(narration);
       await newDesk().store().narrations.insert(newNarration(40));

@@ -5,202 +5,202 @@ import { toPathLookupKey, toTaskLookupKey, toWorkLookupKey } from "../../../src/
 import { toRow } from "../../../src/ledger/record.ts";
 import type { StoredRecord } from "../../../src/ledger/store/record-rows.ts";
 import type { ListQuery } from "../../../src/ledger/store/record-search.ts";
-import { type Desk, LEASE_MS, MINUTE_MS, reasonOf, type StoreBench, savedAt } from "./desk.ts";
+import { LEASE_MS, MINUTE_MS, reasonOf, type StoreBench, type StoreSetup, savedAt } from "./store-setup.ts";
 
 const idsOf = (found: readonly StoredRecord[]): string[] => found.map(({ recordId }) => recordId);
 
-export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void {
+export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup): void {
   describe("a part of a narration", () => {
     it("is in no list of requests until it is requested separately", async () => {
-      const desk = newDesk();
-      const shown = await desk.put(desk.record({ createdAtMs: 1 }));
-      const part = await desk.put(
-        desk.record({ createdAtMs: 2, isListed: false, status: "queued", files: [] }),
+      const setup = newDesk();
+      const shown = await setup.put(setup.record({ createdAtMs: 1 }));
+      const part = await setup.put(
+        setup.record({ createdAtMs: 2, isListed: false, status: "queued", files: [] }),
       );
       const all = async (): Promise<string[]> => [
-        ...idsOf(await desk.store().recordSearch.list({ apiKeys: "all", limit: 10 })),
-        ...idsOf(await desk.store().recordSearch.list({ apiKeys: "all", status: "queued", limit: 10 })),
+        ...idsOf(await setup.store().recordSearch.list({ apiKeys: "all", limit: 10 })),
+        ...idsOf(await setup.store().recordSearch.list({ apiKeys: "all", status: "queued", limit: 10 })),
       ];
       expect(await all()).not.toContain(part.recordId);
       expect(await all()).toContain(shown.recordId);
       const open = { openOnly: true, limit: 10 } as const;
-      expect(idsOf(await desk.store().recordSearch.list({ apiKeys: "own", ...open }))).toContain(
+      expect(idsOf(await setup.store().recordSearch.list({ apiKeys: "own", ...open }))).toContain(
         part.recordId,
       );
-      expect(idsOf(await desk.store().recordSearch.list({ apiKeys: "all", ...open }))).toContain(
+      expect(idsOf(await setup.store().recordSearch.list({ apiKeys: "all", ...open }))).toContain(
         part.recordId,
       );
-      expect(idsOf(await desk.store().recordSearch.findByLookupKey(toWorkLookupKey(part.workId)))).toEqual([
+      expect(idsOf(await setup.store().recordSearch.findByLookupKey(toWorkLookupKey(part.workId)))).toEqual([
         part.recordId,
       ]);
-      await desk.change(part, { isListed: true });
+      await setup.change(part, { isListed: true });
       expect(await all()).toContain(part.recordId);
     });
   });
 
   describe("a write", () => {
     it("takes effect only on the revision that it expects", async () => {
-      const desk = newDesk();
-      const record = await desk.put(desk.record());
-      const next = await desk.change(record, { fileName: "first.mp3" });
-      const late = await desk.write(record, { fileName: "late.mp3" });
+      const setup = newDesk();
+      const record = await setup.put(setup.record());
+      const next = await setup.change(record, { fileName: "first.mp3" });
+      const late = await setup.write(record, { fileName: "late.mp3" });
       expect(late).toEqual({ written: false, recordJson: toRow(next).recordJson });
-      expect(await desk.stored(record)).toEqual(next);
+      expect(await setup.stored(record)).toEqual(next);
     });
 
     it("to create a record is refused if it exists, and to change one if it is gone", async () => {
-      const desk = newDesk();
-      const record = await desk.put(desk.record());
+      const setup = newDesk();
+      const record = await setup.put(setup.record());
       const { keyId, recordId } = record;
       const anew = {
         keyId,
         recordId,
         expectedRevision: null,
-        after: toRow(desk.record({ recordId })),
+        after: toRow(setup.record({ recordId })),
         durability: "power_cut" as const,
       };
-      expect(await desk.store().write(anew)).toEqual({
+      expect(await setup.store().write(anew)).toEqual({
         written: false,
         recordJson: toRow(record).recordJson,
       });
-      expect(await desk.remove(record)).toEqual({ written: true });
-      expect(await desk.stored(record)).toBeUndefined();
+      expect(await setup.remove(record)).toEqual({ written: true });
+      expect(await setup.stored(record)).toBeUndefined();
       // A deletion is repeated if its answer is lost.
-      expect(await desk.remove(record)).toEqual({ written: true });
-      expect(await desk.write(record, {})).toEqual({ written: false, recordJson: undefined });
-      expect(await desk.store().write(anew)).toEqual({ written: true });
+      expect(await setup.remove(record)).toEqual({ written: true });
+      expect(await setup.write(record, {})).toEqual({ written: false, recordJson: undefined });
+      expect(await setup.store().write(anew)).toEqual({ written: true });
     });
 
     it("releases a slot whether it takes effect or not", async () => {
-      const desk = newDesk();
+      const setup = newDesk();
       const two = { maxCreates: 2 };
-      const first = await desk.ask(two);
-      const second = await desk.ask(two);
+      const first = await setup.ask(two);
+      const second = await setup.ask(two);
       bench().advance(40_000);
-      await desk.write(first.record, {}, { slot: { sendId: first.sendId, outcome: "counts" } });
+      await setup.write(first.record, {}, { slot: { sendId: first.sendId, outcome: "counts" } });
       const stale = { ...second.record, revision: 1, fileName: "stale.mp3" };
-      const lost = await desk.write(stale, {}, { slot: { sendId: second.sendId, outcome: "unsent" } });
+      const lost = await setup.write(stale, {}, { slot: { sendId: second.sendId, outcome: "unsent" } });
       expect(lost.written).toBe(false);
-      expect(reasonOf(await desk.ask({ maxCreates: 1 }))).toBe("rate");
+      expect(reasonOf(await setup.ask({ maxCreates: 1 }))).toBe("rate");
       bench().advance(50_000);
-      expect(reasonOf(await desk.ask({ maxCreates: 1 }))).toBe("rate");
+      expect(reasonOf(await setup.ask({ maxCreates: 1 }))).toBe("rate");
       bench().advance(11_000);
-      expect(reasonOf(await desk.ask({ maxCreates: 1 }))).toBe("admitted");
+      expect(reasonOf(await setup.ask({ maxCreates: 1 }))).toBe("admitted");
     });
 
     it("is read as it was written", async () => {
-      const desk = newDesk();
-      const first = await desk.put(desk.record({ input: '{"prompt":"Grüße, 世界 🎧 \\u2028 :base64:"}' }));
-      const second = await desk.put({ ...desk.record(), tomorrow: { kept: [1] } });
-      expect(await desk.stored(first)).toEqual(first);
-      expect(await desk.stored(second)).toEqual(second);
-      expect(await desk.stored({ recordId: "none" })).toBeUndefined();
+      const setup = newDesk();
+      const first = await setup.put(setup.record({ input: '{"prompt":"Grüße, 世界 🎧 \\u2028 :base64:"}' }));
+      const second = await setup.put({ ...setup.record(), tomorrow: { kept: [1] } });
+      expect(await setup.stored(first)).toEqual(first);
+      expect(await setup.stored(second)).toEqual(second);
+      expect(await setup.stored({ recordId: "none" })).toBeUndefined();
     });
   });
 
   describe("leases", () => {
     it("belong to one process until released", async () => {
-      const desk = newDesk();
-      const record = desk.record();
+      const setup = newDesk();
+      const record = setup.record();
       const recordJson = toRow(record).recordJson;
-      expect(await desk.claim(record, "a")).toEqual({ leaseOwner: "a", recordJson });
-      expect(await desk.claim({ ...record, fileName: "theirs" }, "b")).toEqual({
+      expect(await setup.claim(record, "a")).toEqual({ leaseOwner: "a", recordJson });
+      expect(await setup.claim({ ...record, fileName: "theirs" }, "b")).toEqual({
         leaseOwner: "a",
         recordJson,
       });
-      await desk.store("b").releaseLease(record.recordId);
-      expect((await desk.claim(record, "b")).leaseOwner).toBe("a");
-      await desk.store("a").releaseLease(record.recordId);
-      expect(await desk.claim(record, "b")).toEqual({ leaseOwner: "b", recordJson });
+      await setup.store("b").releaseLease(record.recordId);
+      expect((await setup.claim(record, "b")).leaseOwner).toBe("a");
+      await setup.store("a").releaseLease(record.recordId);
+      expect(await setup.claim(record, "b")).toEqual({ leaseOwner: "b", recordJson });
     });
 
     it("lapse, unless they are renewed", async () => {
-      const desk = newDesk();
-      const record = desk.record();
-      await desk.claim(record, "a");
+      const setup = newDesk();
+      const record = setup.record();
+      await setup.claim(record, "a");
       bench().advance(40_000);
-      expect(await desk.store("a").heartbeat([record.recordId])).toEqual([]);
+      expect(await setup.store("a").heartbeat([record.recordId])).toEqual([]);
       bench().advance(40_000);
-      expect((await desk.claim(record, "b")).leaseOwner).toBe("a");
+      expect((await setup.claim(record, "b")).leaseOwner).toBe("a");
       bench().advance(21_000);
-      expect((await desk.claim(record, "b")).leaseOwner).toBe("b");
+      expect((await setup.claim(record, "b")).leaseOwner).toBe("b");
     });
 
     it("are renewed by a write of their owner, and by no other write", async () => {
-      const desk = newDesk();
-      const record = desk.record();
-      await desk.claim(record, "a");
+      const setup = newDesk();
+      const record = setup.record();
+      await setup.claim(record, "a");
       bench().advance(50_000);
-      const next = await desk.change(record, { fileName: "a.mp3" }, undefined, "a");
+      const next = await setup.change(record, { fileName: "a.mp3" }, undefined, "a");
       bench().advance(50_000);
-      expect((await desk.claim(record, "b")).leaseOwner).toBe("a");
-      await desk.write(next, {}, {}, "b");
+      expect((await setup.claim(record, "b")).leaseOwner).toBe("a");
+      await setup.write(next, {}, {}, "b");
       bench().advance(11_000);
-      expect((await desk.claim(record, "b")).leaseOwner).toBe("b");
+      expect((await setup.claim(record, "b")).leaseOwner).toBe("b");
     });
 
     it("can be released with a write, by each process only its own", async () => {
-      const desk = newDesk();
-      const record = desk.record();
-      await desk.claim(record, "a");
-      const next = await desk.change(record, {});
-      await desk.write(next, {}, { lease: "release" }, "b");
-      expect((await desk.claim(record, "b")).leaseOwner).toBe("a");
-      await desk.write({ ...next, revision: next.revision + 1 }, {}, { lease: "release" }, "a");
-      expect((await desk.claim(record, "b")).leaseOwner).toBe("b");
+      const setup = newDesk();
+      const record = setup.record();
+      await setup.claim(record, "a");
+      const next = await setup.change(record, {});
+      await setup.write(next, {}, { lease: "release" }, "b");
+      expect((await setup.claim(record, "b")).leaseOwner).toBe("a");
+      await setup.write({ ...next, revision: next.revision + 1 }, {}, { lease: "release" }, "a");
+      expect((await setup.claim(record, "b")).leaseOwner).toBe("b");
     });
 
     it("that are lost are reported, and not acquired again by a heartbeat", async () => {
-      const desk = newDesk();
-      const [kept, lost, released] = [desk.record(), desk.record(), desk.record()];
-      for (const record of [kept, lost, released]) await desk.claim(record, "a");
+      const setup = newDesk();
+      const [kept, lost, released] = [setup.record(), setup.record(), setup.record()];
+      for (const record of [kept, lost, released]) await setup.claim(record, "a");
       bench().advance(LEASE_MS + 1);
-      await desk.claim(lost, "b");
-      await desk.store("a").releaseLease(released.recordId);
+      await setup.claim(lost, "b");
+      await setup.store("a").releaseLease(released.recordId);
       const ids = [kept.recordId, lost.recordId, released.recordId, "none"];
-      expect(await desk.store("a").heartbeat(ids)).toEqual(ids.slice(1));
-      expect((await desk.claim(kept, "b")).leaseOwner).toBe("a");
-      expect((await desk.claim(released, "b")).leaseOwner).toBe("b");
+      expect(await setup.store("a").heartbeat(ids)).toEqual(ids.slice(1));
+      expect((await setup.claim(kept, "b")).leaseOwner).toBe("a");
+      expect((await setup.claim(released, "b")).leaseOwner).toBe("b");
     });
 
     it("can be taken over only from the process that is known to be dead", async () => {
-      const desk = newDesk();
-      const record = desk.record();
-      await desk.claim(record, "a");
-      expect((await desk.claim(record, "b", "c")).leaseOwner).toBe("a");
-      expect((await desk.claim(record, "b", "a")).leaseOwner).toBe("b");
-      expect((await desk.claim(record, "c", "a")).leaseOwner).toBe("b");
+      const setup = newDesk();
+      const record = setup.record();
+      await setup.claim(record, "a");
+      expect((await setup.claim(record, "b", "c")).leaseOwner).toBe("a");
+      expect((await setup.claim(record, "b", "a")).leaseOwner).toBe("b");
+      expect((await setup.claim(record, "c", "a")).leaseOwner).toBe("b");
     });
 
     it("from before a restart of the clock last one more duration, not forever", async () => {
-      const desk = newDesk();
-      const record = desk.record();
-      await desk.claim(record, "a");
+      const setup = newDesk();
+      const record = setup.record();
+      await setup.claim(record, "a");
       bench().putBack();
-      expect((await desk.claim(record, "b")).leaseOwner).toBe("a");
+      expect((await setup.claim(record, "b")).leaseOwner).toBe("a");
       bench().advance(MINUTE_MS + 1000);
-      expect((await desk.claim(record, "b")).leaseOwner).toBe("b");
+      expect((await setup.claim(record, "b")).leaseOwner).toBe("b");
     });
   });
 
   describe("lists", () => {
     it("contain the newest first, by account, status and open work, of one origin", async () => {
-      const desk = newDesk();
-      const neighbour = desk.neighbour();
+      const setup = newDesk();
+      const neighbour = setup.neighbour();
       const at = (ms: number) => ({
-        recordId: `${desk.keyId} ${ms}`,
+        recordId: `${setup.keyId} ${ms}`,
         createdAtMs: 1_800_000_000_000 + ms,
       });
-      await desk.put(desk.record({ ...at(1), status: "failed" }));
-      await desk.put(desk.record({ ...at(4), status: "succeeded", taskId: "t4" }));
-      await desk.put(desk.record({ ...at(3), status: "succeeded", taskId: "t3", files: [savedAt("/a")] }));
+      await setup.put(setup.record({ ...at(1), status: "failed" }));
+      await setup.put(setup.record({ ...at(4), status: "succeeded", taskId: "t4" }));
+      await setup.put(setup.record({ ...at(3), status: "succeeded", taskId: "t3", files: [savedAt("/a")] }));
       await neighbour.put(neighbour.record({ ...at(2), status: "queued", taskId: "t2" }));
       await neighbour.put(neighbour.record({ ...at(5), status: "processing", taskId: "t5" }));
       const stranger = newDesk();
       await stranger.put(stranger.record());
 
       const ids = async (query: Partial<ListQuery>): Promise<string> =>
-        idsOf(await desk.store().recordSearch.list({ apiKeys: "all", limit: 10, ...query }))
+        idsOf(await setup.store().recordSearch.list({ apiKeys: "all", limit: 10, ...query }))
           .map((id) => id.slice(-1))
           .join("");
       expect(await ids({})).toBe("54321");
@@ -217,27 +217,27 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
     });
 
     it("reflect each write, with the current value", async () => {
-      const desk = newDesk();
-      const record = await desk.put(desk.record({ status: "queued", taskId: "t" }));
-      const ended = await desk.change(record, { status: "failed" });
+      const setup = newDesk();
+      const record = await setup.put(setup.record({ status: "queued", taskId: "t" }));
+      const ended = await setup.change(record, { status: "failed" });
       const { keyId, recordId } = record;
       const listed = { keyId, recordId, recordJson: toRow(ended).recordJson };
-      expect(await desk.store().recordSearch.list({ apiKeys: "own", limit: 9 })).toEqual([listed]);
-      expect(await desk.store().recordSearch.list({ apiKeys: "own", status: "queued", limit: 9 })).toEqual(
+      expect(await setup.store().recordSearch.list({ apiKeys: "own", limit: 9 })).toEqual([listed]);
+      expect(await setup.store().recordSearch.list({ apiKeys: "own", status: "queued", limit: 9 })).toEqual(
         [],
       );
-      expect(await desk.store().recordSearch.list({ apiKeys: "own", status: "failed", limit: 9 })).toEqual([
+      expect(await setup.store().recordSearch.list({ apiKeys: "own", status: "failed", limit: 9 })).toEqual([
         listed,
       ]);
-      expect(await desk.store().recordSearch.list({ apiKeys: "own", openOnly: true, limit: 9 })).toEqual([]);
-      await desk.remove(ended);
-      expect(await desk.store().recordSearch.list({ apiKeys: "own", limit: 9 })).toEqual([]);
+      expect(await setup.store().recordSearch.list({ apiKeys: "own", openOnly: true, limit: 9 })).toEqual([]);
+      await setup.remove(ended);
+      expect(await setup.store().recordSearch.list({ apiKeys: "own", limit: 9 })).toEqual([]);
     });
   });
 
   it("find records by work, task and file, this account's first, and none that are deleted", async () => {
-    const desk = newDesk();
-    const neighbour = desk.neighbour();
+    const setup = newDesk();
+    const neighbour = setup.neighbour();
     const workId = randomUUID();
     const path = `/audio/${workId}.mp3`;
     const about = {
@@ -247,27 +247,27 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       files: [savedAt(path), savedAt(path)],
     };
     const theirs = await neighbour.put(neighbour.record({ ...about, createdAtMs: 1 }));
-    const ours = await desk.put(desk.record({ ...about, createdAtMs: 2 }));
+    const ours = await setup.put(setup.record({ ...about, createdAtMs: 2 }));
     const both = [ours.recordId, theirs.recordId];
-    const store = desk.store();
+    const store = setup.store();
     expect(idsOf(await store.recordSearch.findByLookupKey(toWorkLookupKey(workId)))).toEqual(both);
-    expect(idsOf(await store.recordSearch.findByLookupKey(toTaskLookupKey(desk.origin, "t")))).toEqual(both);
+    expect(idsOf(await store.recordSearch.findByLookupKey(toTaskLookupKey(setup.origin, "t")))).toEqual(both);
     expect(idsOf(await store.recordSearch.findByLookupKey(toPathLookupKey(path)))).toEqual(both);
     expect(idsOf(await neighbour.store().recordSearch.findByLookupKey(toPathLookupKey(path)))).toEqual(
       [...both].reverse(),
     );
-    expect(await store.recordSearch.findByLookupKey(toTaskLookupKey(desk.origin, "unknown"))).toEqual([]);
+    expect(await store.recordSearch.findByLookupKey(toTaskLookupKey(setup.origin, "unknown"))).toEqual([]);
     const stranger = newDesk();
     expect(
       await stranger.store().recordSearch.findByLookupKey(toTaskLookupKey(stranger.origin, "t")),
     ).toEqual([]);
 
-    await desk.change(ours, { files: [savedAt(`${path}.2`)], taskId: "t2" });
+    await setup.change(ours, { files: [savedAt(`${path}.2`)], taskId: "t2" });
     expect(idsOf(await store.recordSearch.findByLookupKey(toPathLookupKey(path)))).toEqual([theirs.recordId]);
     expect(idsOf(await store.recordSearch.findByLookupKey(toPathLookupKey(`${path}.2`)))).toEqual([
       ours.recordId,
     ]);
-    expect(idsOf(await store.recordSearch.findByLookupKey(toTaskLookupKey(desk.origin, "t")))).toEqual([
+    expect(idsOf(await store.recordSearch.findByLookupKey(toTaskLookupKey(setup.origin, "t")))).toEqual([
       theirs.recordId,
     ]);
     await neighbour.remove(theirs);

@@ -5,7 +5,7 @@ import {
   type NarrationProgress,
   type PartState,
 } from "../../../src/narration/driving/next-step.ts";
-import type { DriverFaults, Next } from "./course.ts";
+import type { DriverFaults, Next } from "./narration-scenario.ts";
 
 interface PlantedFault {
   readonly name: string;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readAccountsFile } from "../../../src/sandbox/accounts/accounts-file.ts";
 import { SandboxUsageError } from "../../../src/sandbox/usage-error.ts";
-import { ON_WINDOWS, skipFor } from "../../support/skipping.ts";
+import { ON_WINDOWS, skipBecause } from "../../support/skip-because.ts";
 import { temporaryFolder } from "../box.ts";
 
 const account = { id: "studio", keys: [{ key: "sk-1", active: true }], grants: [] };
@@ -86,7 +86,7 @@ describe("accounts file", () => {
     expect(fault).not.toContain("\n");
   });
 
-  it("refuses a pipe at once", skipFor(ON_WINDOWS), async () => {
+  it("refuses a pipe at once", skipBecause(ON_WINDOWS), async () => {
     const pipe = join(await temporaryFolder(), "pipe");
     execFileSync("mkfifo", [pipe]);
     await expect(readAccountsFile(pipe)).rejects.toThrow(/is not a regular file and cannot be read\.$/);

@@ -1,15 +1,15 @@
 /** Runs conversations: a user's wish, and the number of calls that fulfil it, in both protocol eras. */
 import { describe, it } from "vitest";
-import { ERAS, type Era, type Stage } from "./stage.ts";
+import { type ConversationSetup, ERAS, type Era } from "./conversation-setup.ts";
 
-export interface Conversation<S extends Stage> {
+export interface Conversation<S extends ConversationSetup> {
   /** What the user says or has experienced. */
   readonly when: string;
   /** Number of calls of the assistant after the user's wish. */
   readonly fewestCalls: number;
-  readonly stage: (era: Era) => Promise<S>;
-  /** Runs the conversation and checks each answer. {@link Stage.forget} ends its preparation. */
-  readonly play: (stage: S) => Promise<void>;
+  readonly setup: (era: Era) => Promise<S>;
+  /** Runs the conversation and checks each answer. {@link ConversationSetup.forget} ends its preparation. */
+  readonly play: (setup: S) => Promise<void>;
 }
 
 /**
@@ -17,14 +17,14 @@ export interface Conversation<S extends Stage> {
  *
  * @param atOnce runs conversations in parallel, for those that mostly wait
  */
-export function hold<S extends Stage>(
+export function hold<S extends ConversationSetup>(
   about: string,
   conversations: readonly Conversation<S>[],
   { atOnce = false } = {},
 ): void {
   describe.each(ERAS)(`${about}, in the era of %s`, (era) => {
-    (atOnce ? it.concurrent : it).each(conversations)("$when", async ({ stage, play, fewestCalls }) => {
-      const set = await stage(era);
+    (atOnce ? it.concurrent : it).each(conversations)("$when", async ({ setup, play, fewestCalls }) => {
+      const set = await setup(era);
       try {
         await play(set);
         set.expectCalls(fewestCalls);

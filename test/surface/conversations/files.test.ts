@@ -2,8 +2,8 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
+import { stageWithSandbox } from "./conversation-setup.ts";
 import { hold } from "./conversations.ts";
-import { stageWithSandbox } from "./stage.ts";
 
 const BRIDGE = { prompt: "Over the bridge", file_name: "bridge" };
 const OTHER = { prompt: "Under the bridge", file_name: "bridge" };
@@ -12,11 +12,11 @@ hold("Files", [
   {
     when: "a file name that another request has: a number is added, and the owner is named",
     fewestCalls: 1,
-    stage: stageWithSandbox,
-    play: async (stage) => {
-      const assistant = await stage.enter();
+    setup: stageWithSandbox,
+    play: async (setup) => {
+      const assistant = await setup.enter();
       await assistant.generate(BRIDGE);
-      stage.forget();
+      setup.forget();
       const saved = await assistant.generate(OTHER);
       saved.says(/bridge-2\.mp3/, /of the text "Over the bridge", so a number was added/, /replace true/);
     },
@@ -24,25 +24,25 @@ hold("Files", [
   {
     when: "save it as bridge again: one call, and the old file is removed once the new one is saved",
     fewestCalls: 1,
-    stage: stageWithSandbox,
-    play: async (stage) => {
-      const assistant = await stage.enter();
+    setup: stageWithSandbox,
+    play: async (setup) => {
+      const assistant = await setup.enter();
       await assistant.generate(BRIDGE);
-      stage.forget();
+      setup.forget();
       const replaced = await assistant.generate({ ...OTHER, replace: true });
-      expect(replaced.path).toBe(join(stage.workplace.outputDir, "bridge.mp3"));
-      expect(await stage.workplace.outputNames()).toEqual(["bridge.mp3"]);
+      expect(replaced.path).toBe(join(setup.workplace.outputDir, "bridge.mp3"));
+      expect(await setup.workplace.outputNames()).toEqual(["bridge.mp3"]);
     },
   },
   {
     when: "save it as bridge again, which the person has edited since: it stays, and this is reported",
     fewestCalls: 1,
-    stage: stageWithSandbox,
-    play: async (stage) => {
-      const assistant = await stage.enter();
+    setup: stageWithSandbox,
+    play: async (setup) => {
+      const assistant = await setup.enter();
       const { path } = await assistant.generate(BRIDGE);
       await writeFile(path, "edited");
-      stage.forget();
+      setup.forget();
       const saved = await assistant.generate({ ...OTHER, replace: true });
       saved.says(
         /bridge-2\.mp3/,
@@ -54,13 +54,13 @@ hold("Files", [
   {
     when: "I cannot find the file any more: the list says that it is gone, and which call fetches it free of charge",
     fewestCalls: 2,
-    stage: stageWithSandbox,
-    play: async (stage) => {
-      const earlier = await stage.enter();
+    setup: stageWithSandbox,
+    play: async (setup) => {
+      const earlier = await setup.enter();
       const { path } = await earlier.generate(BRIDGE);
       await rm(path);
-      stage.forget();
-      const assistant = await stage.enter();
+      setup.forget();
+      const assistant = await setup.enter();
       const listed = await assistant.call("list_tasks", { query: "bridge" });
       listed.says(
         /Over the bridge/,

@@ -1,8 +1,8 @@
 /** Conversations about credits: too few, reserved by other tasks, and a task that fails. */
 import { expect } from "vitest";
 import type { CountingService } from "../../support/counting-service.ts";
+import { type CountedConversation, type Era, stageWithFaults } from "./conversation-setup.ts";
 import { hold } from "./conversations.ts";
-import { type CountedStage, type Era, stageWithFaults } from "./stage.ts";
 
 const TEXT = {
   prompt: "It was a bright cold day in April, and the clocks were striking thirteen. ".repeat(10),
@@ -17,7 +17,7 @@ function refuseCreates(service: CountingService, isRefused: () => boolean): void
 }
 
 /** No task ends before it is queried, because otherwise a repeated create would reveal the end. */
-const asked = (era: Era): Promise<CountedStage> => stageWithFaults(era, { processingMs: 60_000 });
+const asked = (era: Era): Promise<CountedConversation> => stageWithFaults(era, { processingMs: 60_000 });
 
 /** The next tasks fail at their first query, and those after them succeed. */
 function failTasks(service: CountingService, most: number): void {
@@ -39,11 +39,11 @@ hold("Money", [
   {
     when: "402: what is held, what this text would cost, and what does not help; after the top-up the same call",
     fewestCalls: 2,
-    stage: stageWithFaults,
-    play: async (stage) => {
-      const assistant = await stage.enter();
+    setup: stageWithFaults,
+    play: async (setup) => {
+      const assistant = await setup.enter();
       let isEmpty = true;
-      refuseCreates(stage.service, () => isEmpty);
+      refuseCreates(setup.service, () => isEmpty);
       const refused = await assistant.generate(TEXT);
       refused.says(
         /^insufficient_credits/,
@@ -61,10 +61,10 @@ hold("Money", [
   {
     when: "402 while a task runs: the second waits for its credits by itself",
     fewestCalls: 2,
-    stage: (era) => stageWithFaults(era, { processingMs: 400 }),
-    play: async (stage) => {
-      const assistant = await stage.enter();
-      refuseCreates(stage.service, () => stage.service.inFlight > 0);
+    setup: (era) => stageWithFaults(era, { processingMs: 400 }),
+    play: async (setup) => {
+      const assistant = await setup.enter();
+      refuseCreates(setup.service, () => setup.service.inFlight > 0);
       const both = [TEXT, { prompt: "The second text" }].map((args) =>
         assistant.begin("generate_audio", args),
       );
@@ -74,21 +74,21 @@ hold("Money", [
   {
     when: "a task fails once: it is retried automatically, free of charge, without a report",
     fewestCalls: 1,
-    stage: asked,
-    play: async (stage) => {
-      failTasks(stage.service, 1);
-      const assistant = await stage.enter();
+    setup: asked,
+    play: async (setup) => {
+      failTasks(setup.service, 1);
+      const assistant = await setup.enter();
       (await assistant.generate(TEXT)).says(/Cost 10 credits/).hides(/fail/);
-      expect(stage.service.tasks.size).toBe(2);
+      expect(setup.service.tasks.size).toBe(2);
     },
   },
   {
     when: "a task fails twice: the failure is reported and the person is asked; the same call then tries again",
     fewestCalls: 2,
-    stage: asked,
-    play: async (stage) => {
-      failTasks(stage.service, 2);
-      const assistant = await stage.enter();
+    setup: asked,
+    play: async (setup) => {
+      failTasks(setup.service, 2);
+      const assistant = await setup.enter();
       const failed = await assistant.generate(TEXT);
       failed.says(
         /^task_failed/,
@@ -98,7 +98,7 @@ hold("Money", [
         /Tell the user, and ask: the same call makes a fresh attempt/,
       );
       (await assistant.repeat()).says(/Cost 10 credits/);
-      expect(stage.service.tasks.size).toBe(3);
+      expect(setup.service.tasks.size).toBe(3);
     },
   },
 ]);

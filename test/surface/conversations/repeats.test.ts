@@ -1,7 +1,7 @@
 /** Conversations about repeats: what is the same task, what is a new one, and how to find a lost one. */
 import { expect } from "vitest";
+import { stageWithFaults, stageWithSandbox } from "./conversation-setup.ts";
 import { hold } from "./conversations.ts";
-import { stageWithFaults, stageWithSandbox } from "./stage.ts";
 
 const TEXT = { prompt: "The harbour at dawn" };
 
@@ -9,9 +9,9 @@ hold("Asking again", [
   {
     when: "what may change free of charge: the wait and the file name make no new task",
     fewestCalls: 2,
-    stage: stageWithSandbox,
-    play: async (stage) => {
-      const assistant = await stage.enter();
+    setup: stageWithSandbox,
+    play: async (setup) => {
+      const assistant = await setup.enter();
       const first = await assistant.generate(TEXT);
       const again = await assistant.repeat({ wait_seconds: 50, file_name: "harbour" });
       expect(again.says(/Nothing new was charged/, /replayed: true|Nothing new/).path).toMatch(
@@ -23,13 +23,13 @@ hold("Asking again", [
   {
     when: "where is what I had made yesterday? One look at the list, with the path and what it cost",
     fewestCalls: 1,
-    stage: stageWithSandbox,
-    play: async (stage) => {
-      const earlier = await stage.enter();
+    setup: stageWithSandbox,
+    play: async (setup) => {
+      const earlier = await setup.enter();
       const { path } = await earlier.generate(TEXT);
       await earlier.leave();
-      stage.forget();
-      const assistant = await stage.enter();
+      setup.forget();
+      const assistant = await setup.enter();
       const listed = await assistant.call("list_tasks", { query: "harbour" });
       listed.says(
         /succeeded/,
@@ -46,38 +46,38 @@ hold("Asking again, where it counts", [
   {
     when: "an edit: another text is another task, and paid for",
     fewestCalls: 2,
-    stage: stageWithFaults,
-    play: async (stage) => {
-      const assistant = await stage.enter();
+    setup: stageWithFaults,
+    play: async (setup) => {
+      const assistant = await setup.enter();
       await assistant.generate(TEXT);
       const edited = await assistant.generate({ prompt: "The harbour at dusk" });
       edited.says(/Cost 10 credits/).hides(/Nothing new/);
-      expect(stage.service.tasks.size).toBe(2);
+      expect(setup.service.tasks.size).toBe(2);
     },
   },
   {
     when: "the id of a running task is lost with its window: the list names the call that waits",
     fewestCalls: 2,
-    stage: (era) => stageWithFaults(era, { processingMs: 600_000 }),
-    play: async (stage) => {
-      const earlier = await stage.enter();
+    setup: (era) => stageWithFaults(era, { processingMs: 600_000 }),
+    play: async (setup) => {
+      const earlier = await setup.enter();
       await earlier.generate({ ...TEXT, wait_seconds: 0 });
       await earlier.leave();
-      stage.forget();
-      const assistant = await stage.enter();
+      setup.forget();
+      const assistant = await setup.enter();
       const listed = await assistant.call("list_tasks");
       listed.says(/queued|processing/, /150 credits|credits: 150/);
-      stage.service.processingMs = 0;
+      setup.service.processingMs = 0;
       expect((await assistant.follow(listed)).path).toMatch(/The-harbour-at-dawn/);
-      expect(stage.service.count("create")).toBe(1);
+      expect(setup.service.count("create")).toBe(1);
     },
   },
   {
     when: "no request exists yet: the list says so, and is not an error",
     fewestCalls: 1,
-    stage: stageWithFaults,
-    play: async (stage) => {
-      const seen = await (await stage.enter()).call("list_tasks");
+    setup: stageWithFaults,
+    play: async (setup) => {
+      const seen = await (await setup.enter()).call("list_tasks");
       expect(seen.says(/No requests recorded yet/).isError).toBe(false);
     },
   },

@@ -3,13 +3,13 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { PART_BYTES, paragraph, textOf } from "../../narration/narrator.ts";
+import { type CountedConversation, type Era, stageWithFaults } from "./conversation-setup.ts";
 import { hold } from "./conversations.ts";
-import { type CountedStage, type Era, stageWithFaults } from "./stage.ts";
 
 const SOUNDING = { audioBytes: PART_BYTES, audioSeconds: 4, hasDistinctSounds: true } as const;
 const sounding =
   (more: Parameters<typeof stageWithFaults>[1] = {}) =>
-  (era: Era): Promise<CountedStage> =>
+  (era: Era): Promise<CountedConversation> =>
     stageWithFaults(era, { ...SOUNDING, ...more });
 
 /** Raw sound, because the service of these conversations has no encoder. */
@@ -23,9 +23,9 @@ hold("A longer wish", [
   {
     when: "read me this article, for 600 credits at most: the price first, then within that ceiling",
     fewestCalls: 2,
-    stage: sounding(),
-    play: async (stage) => {
-      const assistant = await stage.enter();
+    setup: sounding(),
+    play: async (setup) => {
+      const assistant = await setup.enter();
       expect(assistant.instructions).toMatch(
         /narrate, first without max_credits .*also if a budget is named/,
       );
@@ -34,28 +34,28 @@ hold("A longer wish", [
       const { args } = plan.nextCall;
       const done = await assistant.call("narrate", { ...args, max_credits: 600, ...PATIENT });
       done.says(/Cost 30 credits/, /\.pcm/);
-      expect(stage.service.tasks.size).toBe(3);
+      expect(setup.service.tasks.size).toBe(3);
     },
   },
   {
     when: "a text of 2,048 characters fits, and is one call",
     fewestCalls: 1,
-    stage: sounding(),
-    play: async (stage) => {
-      const assistant = await stage.enter();
+    setup: sounding(),
+    play: async (setup) => {
+      const assistant = await setup.enter();
       expect((await assistant.generate({ ...RAW, prompt: JUST_FITS })).path).toContain(".pcm");
     },
   },
   {
     when: "change one sentence of it: one call by its id and a quote, and one part is paid",
     fewestCalls: 1,
-    stage: sounding(),
-    play: async (stage) => {
-      const assistant = await stage.enter();
+    setup: sounding(),
+    play: async (setup) => {
+      const assistant = await setup.enter();
       const plan = await assistant.call("narrate", { ...ARTICLE, max_credits: 900, ...PATIENT });
       plan.says(/Cost 30 credits/);
       const id = /nar_[0-9a-f]{32}/.exec(plan.text)?.[0];
-      stage.forget();
+      setup.forget();
       const edits = [{ quote: "So ends Two.", replacement: "That was Two." }];
       const edited = await assistant.call("narrate", {
         narration_id: id,
@@ -64,15 +64,15 @@ hold("A longer wish", [
         ...PATIENT,
       });
       edited.says(/Cost 10 credits/, /\.pcm/);
-      expect(stage.service.tasks.size).toBe(4);
+      expect(setup.service.tasks.size).toBe(4);
     },
   },
   {
     when: "two speakers: a speaker without a voice or without a line is reported before anything is paid",
     fewestCalls: 3,
-    stage: sounding(),
-    play: async (stage) => {
-      const assistant = await stage.enter();
+    setup: sounding(),
+    play: async (setup) => {
+      const assistant = await setup.enter();
       const text = "ANNA: Where were you?\n\nBEN: At the mill.\n\nANNA: And?\n\nBEN: It burned.";
       const first = await assistant.call("narrate", { ...RAW, text, voices: ["ANNA: sophie_en_zh"] });
       first.says(/BEN begins 2 lines and has no voice/);
@@ -85,9 +85,9 @@ hold("A longer wish", [
   {
     when: "with captions, please: they are saved beside the file, and named",
     fewestCalls: 2,
-    stage: sounding(),
-    play: async (stage) => {
-      const assistant = await stage.enter();
+    setup: sounding(),
+    play: async (setup) => {
+      const assistant = await setup.enter();
       const plan = await assistant.call("narrate", ARTICLE);
       (await assistant.call("narrate", { ...plan.nextCall.args, ...PATIENT })).says(/\.vtt/);
     },
@@ -95,12 +95,12 @@ hold("A longer wish", [
   {
     when: "read chapter.md: the folder is named, and its file read without its text in the chat",
     fewestCalls: 2,
-    stage: sounding(),
-    play: async (stage) => {
-      const inputDir = join(stage.workplace.root, "texts");
+    setup: sounding(),
+    play: async (setup) => {
+      const inputDir = join(setup.workplace.root, "texts");
       await mkdir(inputDir);
       await writeFile(join(inputDir, "chapter.md"), `# A chapter\n\n${paragraph("It")}`);
-      const assistant = await stage.enter({ AUDIO_INPUT_DIR: inputDir });
+      const assistant = await setup.enter({ AUDIO_INPUT_DIR: inputDir });
       expect(assistant.instructions).toContain(
         `narrate reads files of ${inputDir} (setting AUDIO_INPUT_DIR)`,
       );
@@ -111,112 +111,112 @@ hold("A longer wish", [
   {
     when: "read chapter.md, with no folder set: which setting opens one, and that the text itself will do",
     fewestCalls: 1,
-    stage: sounding(),
-    play: async (stage) => {
-      const assistant = await stage.enter();
+    setup: sounding(),
+    play: async (setup) => {
+      const assistant = await setup.enter();
       const refused = await assistant.call("narrate", { file: "chapter.md" });
       refused.says(/AUDIO_INPUT_DIR/, /text/);
-      expect(stage.service.exchanges).toEqual([]);
+      expect(setup.service.exchanges).toEqual([]);
     },
   },
   {
     when: "is it done? asked in a new chat: the list names it, and the call that waits for it",
     fewestCalls: 2,
-    stage: sounding({ processingMs: 600_000 }),
-    play: async (stage) => {
-      const first = await stage.enter();
+    setup: sounding({ processingMs: 600_000 }),
+    play: async (setup) => {
+      const first = await setup.enter();
       await first.call("narrate", { ...ARTICLE, max_credits: 900, wait_seconds: 0 });
-      stage.forget();
-      const assistant = await stage.enter();
+      setup.forget();
+      const assistant = await setup.enter();
       const listed = await assistant.call("list_tasks");
       listed.says(/running/, /of 3/);
-      stage.service.processingMs = 0;
+      setup.service.processingMs = 0;
       (await assistant.call("narrate", { ...listed.nextCall.args, ...PATIENT })).says(/Cost 30 credits/);
-      expect(stage.service.tasks.size).toBe(3);
+      expect(setup.service.tasks.size).toBe(3);
     },
   },
   {
     when: "two takes, so that I can choose: two calls, two files, both paid",
     fewestCalls: 2,
-    stage: sounding(),
-    play: async (stage) => {
-      const assistant = await stage.enter();
+    setup: sounding(),
+    play: async (setup) => {
+      const assistant = await setup.enter();
       const first = await assistant.generate({ ...RAW, prompt: "Twice.", file_name: "twice" });
       const second = await assistant.repeat({ take: 2 });
       expect(second.path).not.toBe(first.path);
       second.says(/Cost 10 credits/);
-      expect(stage.service.tasks.size).toBe(2);
+      expect(setup.service.tasks.size).toBe(2);
     },
   },
   {
     when: "a Spanish text with an English voice: reported before anything is sent",
     fewestCalls: 1,
-    stage: sounding(),
-    play: async (stage) => {
-      const assistant = await stage.enter();
+    setup: sounding(),
+    play: async (setup) => {
+      const assistant = await setup.enter();
       expect(assistant.instructions).toMatch(/Take a voice that speaks the text's language/);
       const text =
         "El viejo molino de la ribera no tenía ya nada que moler, y los niños lo sabían muy bien. ";
       const plan = await assistant.call("narrate", { ...RAW, text: text.repeat(10), voice: "stokie_en" });
       plan.says(/Spanish/, /stokie_en/);
-      expect(stage.service.exchanges).toEqual([]);
+      expect(setup.service.exchanges).toEqual([]);
     },
   },
   {
     when: "a 402 in between: what is missing, and after the top-up the same id continues",
     fewestCalls: 2,
-    stage: sounding(),
-    play: async (stage) => {
+    setup: sounding(),
+    play: async (setup) => {
       let isEmpty = true;
-      stage.service.intercept = ({ kind }, response, service) => {
+      setup.service.intercept = ({ kind }, response, service) => {
         if (kind !== "create" || !isEmpty || service.tasks.size === 0) return false;
         service.refuse(response, 402, "insufficient_credits");
         return true;
       };
-      const assistant = await stage.enter();
+      const assistant = await setup.enter();
       const stopped = await assistant.call("narrate", { ...ARTICLE, max_credits: 900, ...PATIENT });
       stopped.says(/150 credits must be available/, /incomplete/);
       isEmpty = false;
       (await assistant.call("narrate", { ...stopped.nextCall.args, ...PATIENT })).says(/Cost 30 credits/);
-      expect(stage.service.tasks.size).toBe(3);
+      expect(setup.service.tasks.size).toBe(3);
     },
   },
   {
     when: "a wrong key, which the person replaces: where it is set, that a restart is needed, and the same call",
     fewestCalls: 2,
-    stage: sounding(),
-    play: async (stage) => {
-      const wrong = await stage.enter({ AUDIO_API_KEY: "sk-wrong-0123456789abcdef" });
+    setup: sounding(),
+    play: async (setup) => {
+      const wrong = await setup.enter({ AUDIO_API_KEY: "sk-wrong-0123456789abcdef" });
       const refused = await wrong.generate({ ...RAW, prompt: "Keyed." });
       refused.says(/AUDIO_API_KEY/, /restart/i);
-      const assistant = await stage.enter();
+      const assistant = await setup.enter();
       expect((await assistant.generate({ ...RAW, prompt: "Keyed." })).path).toContain(".pcm");
     },
   },
   {
     when: "stop, and later go on: what is still charged, what is kept, and the call that goes on",
     fewestCalls: 2,
-    stage: sounding({ processingMs: 300 }),
-    play: async (stage) => {
-      const assistant = await stage.enter();
+    setup: sounding({ processingMs: 300 }),
+    play: async (setup) => {
+      const assistant = await setup.enter();
       const begun = await assistant.call("narrate", { ...ARTICLE, max_credits: 900, wait_seconds: 0 });
-      await expect.poll(() => stage.service.tasks.size, { timeout: 60_000 }).toBeGreaterThan(0);
+      await expect.poll(() => setup.service.tasks.size, { timeout: 60_000 }).toBeGreaterThan(0);
       const id = /nar_[0-9a-f]{32}/.exec(begun.text)?.[0];
-      stage.forget();
+      setup.forget();
       const stopped = await assistant.call("narrate", { narration_id: id, stop: true, ...PATIENT });
       stopped.says(/[Ss]topped/, /goes on where it stopped/);
       (await assistant.call("narrate", { ...stopped.nextCall.args, ...PATIENT })).says(/Cost 30 credits/);
-      expect(stage.service.tasks.size).toBe(3);
+      expect(setup.service.tasks.size).toBe(3);
     },
   },
   {
     when: "louder and faster: another request, paid, and the first file stays",
     fewestCalls: 1,
-    stage: sounding(),
-    play: async (stage) => {
-      const assistant = await stage.enter();
+    setup: sounding(),
+    play: async (setup) => {
+      const assistant = await setup.enter();
       const first = await assistant.generate({ ...RAW, prompt: "Softly." });
-      stage.forget();
+      setup.forget();
       const louder = await assistant.repeat({ volume: 1.5, speed: 1.2 });
       louder.says(/Cost 10 credits/);
       expect(louder.path).not.toBe(first.path);
@@ -225,9 +225,9 @@ hold("A longer wish", [
   {
     when: "how is Nguyen said? one argument, and it says what it respelled",
     fewestCalls: 1,
-    stage: sounding(),
-    play: async (stage) => {
-      const assistant = await stage.enter();
+    setup: sounding(),
+    play: async (setup) => {
+      const assistant = await setup.enter();
       const said = await assistant.generate({ ...RAW, prompt: "Ask Nguyen.", pronounce: ["Nguyen=Win"] });
       said.says(/Respelled: Nguyen/);
       expect(said.path).toContain("Nguyen");
@@ -236,11 +236,11 @@ hold("A longer wish", [
   {
     when: "what did all that cost? one look at the list",
     fewestCalls: 1,
-    stage: sounding(),
-    play: async (stage) => {
-      const assistant = await stage.enter();
+    setup: sounding(),
+    play: async (setup) => {
+      const assistant = await setup.enter();
       await assistant.generate({ ...RAW, prompt: "One." });
-      stage.forget();
+      setup.forget();
       (await assistant.call("list_tasks")).says(/10 credits today/);
     },
   },

@@ -1,15 +1,15 @@
 /** Conversations before the setup is complete: no key yet, and a folder that no call can choose. */
 import { expect } from "vitest";
+import { stageWithoutSettings, stageWithSandbox } from "./conversation-setup.ts";
 import { hold } from "./conversations.ts";
-import { stageWithoutSettings, stageWithSandbox } from "./stage.ts";
 
 hold("Setting up", [
   {
     when: "no key is set: the instructions say so before anything is called",
     fewestCalls: 0,
-    stage: stageWithoutSettings,
-    play: async (stage) => {
-      const { instructions } = await stage.enter();
+    setup: stageWithoutSettings,
+    play: async (setup) => {
+      const { instructions } = await setup.enter();
       expect(instructions).toMatch(
         /^NOT SET UP YET: the user must set AUDIO_BASE_URL, AUDIO_API_KEY in this server's env/,
       );
@@ -18,9 +18,9 @@ hold("Setting up", [
   {
     when: "no key is set, and a call is made nevertheless: what to set, and where; voices can be listed meanwhile",
     fewestCalls: 2,
-    stage: stageWithoutSettings,
-    play: async (stage) => {
-      const assistant = await stage.enter();
+    setup: stageWithoutSettings,
+    play: async (setup) => {
+      const assistant = await setup.enter();
       const refused = await assistant.generate({ prompt: "Good morning" });
       expect(refused.isError).toBe(true);
       refused.says(
@@ -36,20 +36,20 @@ hold("Setting up", [
   {
     when: "save it on my desktop: the instructions name the folder, and the setting that changes it",
     fewestCalls: 0,
-    stage: stageWithSandbox,
-    play: async (stage) => {
-      const { instructions } = await stage.enter();
+    setup: stageWithSandbox,
+    play: async (setup) => {
+      const { instructions } = await setup.enter();
       expect(instructions).toContain(
-        `Files go to ${stage.workplace.outputDir} (setting AUDIO_OUTPUT_DIR); no call can choose another folder.`,
+        `Files go to ${setup.workplace.outputDir} (setting AUDIO_OUTPUT_DIR); no call can choose another folder.`,
       );
     },
   },
   {
     when: "a file name with a folder in it is refused, with the setting that names the folder",
     fewestCalls: 2,
-    stage: stageWithSandbox,
-    play: async (stage) => {
-      const assistant = await stage.enter();
+    setup: stageWithSandbox,
+    play: async (setup) => {
+      const assistant = await setup.enter();
       const refused = await assistant.generate({ prompt: "Good morning", file_name: "Desktop/morning" });
       refused.says(/^invalid_file_name/, /the folder is AUDIO_OUTPUT_DIR/);
       expect((await assistant.repeat({ file_name: "morning" })).path).toMatch(/\/morning\.mp3$/);

@@ -3,8 +3,8 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { noiseSpeech } from "../../support/noise-speech.ts";
+import { type ConversationSetup, type Era, stageWithSandbox } from "./conversation-setup.ts";
 import { hold } from "./conversations.ts";
-import { type Era, type Stage, stageWithSandbox } from "./stage.ts";
 
 const LONG = { timeout: 25_000 };
 
@@ -13,23 +13,24 @@ const FORTY = Array.from(
   (_, index) => `line_${index + 1},"Line ${index + 1}, of the guard.",opal_en_zh`,
 );
 
-async function stageWithSheet(era: Era, rows: readonly string[]): Promise<Stage> {
-  const stage = await stageWithSandbox(era, { speech: noiseSpeech });
-  const texts = join(stage.workplace.root, "texts");
+async function stageWithSheet(era: Era, rows: readonly string[]): Promise<ConversationSetup> {
+  const setup = await stageWithSandbox(era, { speech: noiseSpeech });
+  const texts = join(setup.workplace.root, "texts");
   await mkdir(texts);
   await writeFile(join(texts, "lines.csv"), ["file,text,voice", ...rows].join("\n"));
-  return stage;
+  return setup;
 }
 
-const enter = (stage: Stage) => stage.enter({ AUDIO_INPUT_DIR: join(stage.workplace.root, "texts") });
+const enter = (setup: ConversationSetup) =>
+  setup.enter({ AUDIO_INPUT_DIR: join(setup.workplace.root, "texts") });
 
 hold("The lines of a game", [
   {
     when: "make a file of each of these 40 lines: a plan with their price, and the call that pays for all",
     fewestCalls: 2,
-    stage: (era) => stageWithSheet(era, FORTY),
-    play: async (stage) => {
-      const assistant = await enter(stage);
+    setup: (era) => stageWithSheet(era, FORTY),
+    play: async (setup) => {
+      const assistant = await enter(setup);
       const plan = await assistant.call("narrate", { file: "lines.csv" });
       plan.says(
         /40 files, one for each row/,
@@ -42,21 +43,21 @@ hold("The lines of a game", [
       // more.
       (await assistant.call(name, { ...args, wait_seconds: 0 })).says(/goes on by itself/);
       const count = async (): Promise<number> =>
-        (await stage.workplace.outputNames()).filter((each) => each.endsWith(".mp3")).length;
+        (await setup.workplace.outputNames()).filter((each) => each.endsWith(".mp3")).length;
       await expect.poll(count, LONG).toBe(40);
     },
   },
   {
     when: "one row names an unknown voice: the row is refused by its number, and the corrected sheet is planned",
     fewestCalls: 2,
-    stage: (era) => stageWithSheet(era, FORTY.with(16, "line_17,Halt!,opel")),
-    play: async (stage) => {
-      const assistant = await enter(stage);
+    setup: (era) => stageWithSheet(era, FORTY.with(16, "line_17,Halt!,opel")),
+    play: async (setup) => {
+      const assistant = await enter(setup);
       const refused = await assistant.call("narrate", { file: "lines.csv" });
       refused.says(/Row 18: voice "opel" must be the id or the name of a voice; nearest: opal_en_zh/);
       const rows = FORTY.with(16, "line_17,Halt!,opal_en_zh");
       await writeFile(
-        join(stage.workplace.root, "texts", "lines.csv"),
+        join(setup.workplace.root, "texts", "lines.csv"),
         ["file,text,voice", ...rows].join("\n"),
       );
       (await assistant.call("narrate", { file: "lines.csv" })).says(/40 files, one for each row/);

@@ -3,8 +3,8 @@
  * is identical.
  */
 import { expect } from "vitest";
+import { stageWithFaults, stageWithSandbox } from "./conversation-setup.ts";
 import { hold } from "./conversations.ts";
-import { stageWithFaults, stageWithSandbox } from "./stage.ts";
 
 const BRIDGE = { prompt: "Over the bridge, and a little further.", file_name: "bridge" };
 
@@ -12,25 +12,25 @@ hold("Takes", [
   {
     when: "once more, please, with more life: another take, beside the first, and its price",
     fewestCalls: 1,
-    stage: stageWithSandbox,
-    play: async (stage) => {
-      const assistant = await stage.enter();
+    setup: stageWithSandbox,
+    play: async (setup) => {
+      const assistant = await setup.enter();
       await assistant.generate(BRIDGE);
-      stage.forget();
+      setup.forget();
       const second = await assistant.repeat({ take: 2 });
       second.says(/take:? 2/, /Cost 10 credits/).hides(/identical/);
       expect(second.path).toMatch(/\/bridge-2\.mp3$/);
-      expect(await stage.workplace.outputNames()).toEqual(["bridge-2.mp3", "bridge.mp3"]);
+      expect(await setup.workplace.outputNames()).toEqual(["bridge-2.mp3", "bridge.mp3"]);
     },
   },
   {
     when: "two takes are the same bytes: this is reported at once, so that nobody pays for a third",
     fewestCalls: 1,
-    stage: stageWithFaults,
-    play: async (stage) => {
-      const assistant = await stage.enter();
+    setup: stageWithFaults,
+    play: async (setup) => {
+      const assistant = await setup.enter();
       await assistant.generate(BRIDGE);
-      stage.forget();
+      setup.forget();
       const second = await assistant.repeat({ take: 2 });
       second.says(/identical to take 1, byte for byte/, /cost credits again/);
     },

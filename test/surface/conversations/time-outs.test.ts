@@ -1,8 +1,8 @@
 /** Conversations with a client that gives up before its server does: with a cancellation, or without notice. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
+import { type Assistant, type CountedConversation, type Era, stageWithFaults } from "./conversation-setup.ts";
 import { hold } from "./conversations.ts";
-import { type Assistant, type CountedStage, type Era, stageWithFaults } from "./stage.ts";
 
 const TEXT = { prompt: "Longer than the client waits" };
 
@@ -10,14 +10,14 @@ const TEXT = { prompt: "Longer than the client waits" };
 const SILENCE_MS = 2100;
 
 /** The task runs for as long as the conversation needs it to. */
-const lasting = (era: Era): Promise<CountedStage> => stageWithFaults(era, { processingMs: 600_000 });
+const lasting = (era: Era): Promise<CountedConversation> => stageWithFaults(era, { processingMs: 600_000 });
 
 /** The repeat is answered while the task runs; how soon is measured in test/e2e/asked-again.test.ts. */
-async function repeats(stage: CountedStage, first: Assistant): Promise<void> {
+async function repeats(setup: CountedConversation, first: Assistant): Promise<void> {
   const handle = await first.repeat();
   handle.says(/150 credits are reserved/, /The server saves the file by itself/);
-  stage.service.processingMs = 0;
-  expect((await first.follow(handle)).path).toContain(stage.workplace.outputDir);
+  setup.service.processingMs = 0;
+  expect((await first.follow(handle)).path).toContain(setup.workplace.outputDir);
 }
 
 hold(
@@ -26,47 +26,47 @@ hold(
     {
       when: "the client cancels: the repeat has a handle within 2 s, and the call that it names has the file",
       fewestCalls: 3,
-      stage: lasting,
-      play: async (stage) => {
-        const assistant = await stage.enter();
+      setup: lasting,
+      play: async (setup) => {
+        const assistant = await setup.enter();
         expect(assistant.instructions).toMatch(
           /After a time-out or a cancelled call, send the very same arguments again .*or ask list_tasks/,
         );
         const id = assistant.begin("generate_audio", TEXT);
-        await expect.poll(() => stage.service.tasks.size, { timeout: 60_000 }).toBe(1);
+        await expect.poll(() => setup.service.tasks.size, { timeout: 60_000 }).toBe(1);
         assistant.cancel(id);
-        await repeats(stage, assistant);
-        expect(stage.service.count("create")).toBe(1);
+        await repeats(setup, assistant);
+        expect(setup.service.count("create")).toBe(1);
       },
     },
     {
       when: "the client gives up without a cancellation: the repeat is answered within 2 s nevertheless",
       fewestCalls: 3,
-      stage: lasting,
-      play: async (stage) => {
-        const assistant = await stage.enter();
+      setup: lasting,
+      play: async (setup) => {
+        const assistant = await setup.enter();
         assistant.begin("generate_audio", TEXT);
-        await expect.poll(() => stage.service.tasks.size, { timeout: 60_000 }).toBe(1);
+        await expect.poll(() => setup.service.tasks.size, { timeout: 60_000 }).toBe(1);
         await sleep(SILENCE_MS);
-        await repeats(stage, assistant);
-        expect(stage.service.count("create")).toBe(1);
+        await repeats(setup, assistant);
+        expect(setup.service.count("create")).toBe(1);
       },
     },
     {
       when: "the repeat is given up, too: the list answers at once, and names the call that waits",
       fewestCalls: 4,
-      stage: lasting,
-      play: async (stage) => {
-        const assistant = await stage.enter();
+      setup: lasting,
+      play: async (setup) => {
+        const assistant = await setup.enter();
         for (let tries = 1; tries <= 2; tries += 1) {
           const id = assistant.begin("generate_audio", TEXT);
-          await expect.poll(() => stage.service.tasks.size, { timeout: 60_000 }).toBe(1);
+          await expect.poll(() => setup.service.tasks.size, { timeout: 60_000 }).toBe(1);
           assistant.cancel(id);
         }
         const listed = await assistant.call("list_tasks");
-        stage.service.processingMs = 0;
-        expect((await assistant.follow(listed)).path).toContain(stage.workplace.outputDir);
-        expect(stage.service.count("create")).toBe(1);
+        setup.service.processingMs = 0;
+        expect((await assistant.follow(listed)).path).toContain(setup.workplace.outputDir);
+        expect(setup.service.count("create")).toBe(1);
       },
     },
   ],

@@ -1,15 +1,15 @@
 /** Conversations in which the service makes users wait: a pause, a restart before acceptance, many texts at once. */
 import { expect } from "vitest";
 import type { CountingService } from "../../support/counting-service.ts";
+import { type CountedConversation, type Era, stageWithFaults } from "./conversation-setup.ts";
 import { hold } from "./conversations.ts";
-import { type CountedStage, type Era, stageWithFaults } from "./stage.ts";
 
 const TEXT = { prompt: "Put off for a while" };
 /**
  * The minute that the service asks for lasts 6 s here. This call ends within it, and outlasts the first answer of a
  * busy machine.
  */
-const patient = (era: Era): Promise<CountedStage> =>
+const patient = (era: Era): Promise<CountedConversation> =>
   stageWithFaults(era, { env: { AUDIO_TIME_SCALE: "0.1" } });
 const SHORT = { wait_seconds: 1 };
 const PATIENT = { wait_seconds: 15 };
@@ -37,12 +37,12 @@ hold(
     {
       when: "429: how long, that the server continues by itself, and the call that waits for the file",
       fewestCalls: 2,
-      stage: patient,
-      play: async (stage) => {
-        const release = putOff(stage.service);
-        const assistant = await stage.enter();
+      setup: patient,
+      play: async (setup) => {
+        const release = putOff(setup.service);
+        const assistant = await setup.enter();
         await warm(assistant);
-        stage.forget();
+        setup.forget();
         const waiting = await assistant.generate({ ...TEXT, ...PATIENT });
         waiting.says(
           /Not accepted by the service yet/,
@@ -54,30 +54,30 @@ hold(
         release();
         const saved = await assistant.follow(waiting);
         expect(saved.path).toMatch(/Put-off-for-a-while/);
-        expect(stage.service.tasks.size).toBe(1);
+        expect(setup.service.tasks.size).toBe(1);
       },
     },
     {
       when: "the window is closed before the service has accepted: the handle is known, and says what starts it again",
       fewestCalls: 3,
-      stage: stageWithFaults,
-      play: async (stage) => {
-        stage.service.processingMs = 60_000;
-        const earlier = await stage.enter();
+      setup: stageWithFaults,
+      play: async (setup) => {
+        setup.service.processingMs = 60_000;
+        const earlier = await setup.enter();
         for (const prompt of ["The first that runs", "The second that runs"]) {
           await earlier.generate({ prompt, wait_seconds: 0 });
         }
-        stage.forget();
+        setup.forget();
         const waiting = await earlier.generate({ ...TEXT, ...SHORT });
         waiting.says(/Waiting for one of the account's two running tasks to end/, /Nothing is reserved yet/);
         await earlier.leave();
-        stage.service.processingMs = 0;
-        const assistant = await stage.enter();
+        setup.service.processingMs = 0;
+        const assistant = await setup.enter();
         const looked = await assistant.call("get_task", { task_id: waiting.nextCall.args["task_id"] });
         looked.says(/Never sent; nothing is working on it now/, /Nothing is reserved yet/);
         expect(looked.nextCall.name).toBe("generate_audio");
         expect((await assistant.generate(TEXT)).path).toMatch(/Put-off/);
-        expect(stage.service.tasks.size).toBe(3);
+        expect(setup.service.tasks.size).toBe(3);
       },
     },
   ],
@@ -88,30 +88,30 @@ hold("Taking turns", [
   {
     when: "503 within the window of a call: no report",
     fewestCalls: 1,
-    stage: stageWithFaults,
-    play: async (stage) => {
-      stage.service.intercept = ({ kind, ordinal }, response, service) => {
+    setup: stageWithFaults,
+    play: async (setup) => {
+      setup.service.intercept = ({ kind, ordinal }, response, service) => {
         if (kind !== "create" || ordinal > 2) return false;
         service.refuse(response, 503, "temporarily_unavailable");
         return true;
       };
-      const assistant = await stage.enter();
+      const assistant = await setup.enter();
       expect((await assistant.generate(TEXT)).path).toMatch(/Put-off/);
     },
   },
   {
     when: "many texts at once: as many calls as texts, and the server takes turns",
     fewestCalls: 8,
-    stage: (era) => stageWithFaults(era, { processingMs: 20, limitScale: 0.01 }),
-    play: async (stage) => {
-      const assistant = await stage.enter();
+    setup: (era) => stageWithFaults(era, { processingMs: 20, limitScale: 0.01 }),
+    play: async (setup) => {
+      const assistant = await setup.enter();
       expect(assistant.instructions).toMatch(/takes turns: send any number of calls/);
       const ids = Array.from({ length: 8 }, (_, index) =>
         assistant.begin("generate_audio", { prompt: `Text number ${index + 1}` }),
       );
       const answers = await Promise.all(ids.map((id) => assistant.answerTo(id)));
       expect(new Set(answers.map(({ path }) => path)).size).toBe(8);
-      expect(stage.service.tasks.size).toBe(8);
+      expect(setup.service.tasks.size).toBe(8);
     },
   },
 ]);

@@ -26,7 +26,7 @@ const GRACE_MS = 4_000;
 /** A server is gone within this time after its client (docs/reference-requests.md, Stopping). */
 export const SERVER_ENDS_WITHIN_MS = 2_000;
 
-export class Desk {
+export class ClientEnvironment {
   readonly home: string;
   readonly work: string;
   readonly #bin: string;
@@ -48,7 +48,7 @@ export class Desk {
   }
 
   /**
-   * Puts a command on this desk's PATH, which otherwise contains only Node.
+   * Puts a command on this environment's PATH, which otherwise contains only Node.
    *
    * @param before arguments in front of the given ones
    * @param dropped number of given arguments to remove, such as the package name behind `npx`

@@ -85,7 +85,7 @@ const textOf = (record: TaskRecord | undefined | null): string | undefined =>
  * An answer may be too generous or too strict. If the ledger cannot know the exact moment (a restart of the steady
  * clock, a process that slept), the strictest reading may explain a refusal, and the most generous one an admission.
  */
-export class Truth {
+export class LedgerOracle {
   nowMs = 0;
   wallMs = 0;
   readonly records = new Map<string, Held>();

@@ -55,7 +55,7 @@ export function savedAt(path: string): SavedFile {
 }
 
 /** The origin and account of one test, so that tests can share a store. */
-export class Desk {
+export class StoreSetup {
   readonly bench: StoreBench;
   readonly keyId: string;
   readonly origin: string;
@@ -67,9 +67,9 @@ export class Desk {
     this.keyId = randomUUID();
   }
 
-  /** The desk of another key at the same origin. */
-  neighbour(): Desk {
-    return new Desk(this.bench, this.origin);
+  /** The setup of another key at the same origin. */
+  neighbour(): StoreSetup {
+    return new StoreSetup(this.bench, this.origin);
   }
 
   /** The store as opened by the process `processId`. */

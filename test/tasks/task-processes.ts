@@ -1,7 +1,7 @@
 /** Starts server processes with the tasks extension, on one or several machines, and stops them cleanly. */
 import { spawnSync } from "node:child_process";
 import { onTestFinished } from "vitest";
-import { makeWorkplace } from "../processes/team.ts";
+import { makeWorkplace } from "../processes/server-processes.ts";
 import type { CountingService } from "../support/counting-service.ts";
 import { TaskClient } from "../support/task-client.ts";
 import { FAST, type Workplace } from "../support/workplace.ts";

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import type { CountingService } from "../../support/counting-service.ts";
 import type { LedgerLocation } from "../../support/ledger-view.ts";
 import type { Workplace } from "../../support/workplace.ts";
-import { filesBelow, spellingsOf } from "../promises.ts";
+import { filesBelow, spellingsOf } from "../find-leaks.ts";
 import type { RawServer } from "../raw-server.ts";
-import { compareLedger } from "./ledger-books.ts";
+import { compareLedger } from "./compare-ledger.ts";
 import { type Asked, keyOf } from "./requests.ts";
 
 /** No request's task fails so often in a row. */
@@ -108,7 +108,7 @@ async function compareDisk(
 export const creditsOver = (budget: number, service: CountingService): number =>
   Math.max(0, service.mostCommittedCredits - budget);
 
-export interface Books {
+export interface ComparedSources {
   /** AUDIO_CREDIT_BUDGET. */
   readonly budget: number;
   readonly asked: readonly Asked[];
@@ -120,7 +120,7 @@ export interface Books {
 }
 
 /** Returns every disagreement between ledger, tools, service and disk. */
-export async function compareAll(books: Books): Promise<string[]> {
+export async function compareAllSources(books: ComparedSources): Promise<string[]> {
   const { budget, asked, service, workplace, ledgerPlace, wasKilled } = books;
   const unsent = asked.filter(({ isOverBudget }) => isOverBudget).flatMap((one) => keysOf(one, service));
   const ledger = compareLedger(service, ledgerPlace, new Set(unsent));

@@ -1,5 +1,5 @@
 /**
- * Preloaded into the server: everything below TEST_ODD_DISK ignores case, the forms of accents and dots at the end of
+ * Preloaded into the server: everything below TEST_CASE_INSENSITIVE_DISK ignores case, the forms of accents and dots at the end of
  * names, like Windows and macOS.
  */
 import fs from "node:fs";
@@ -7,7 +7,7 @@ import promises from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 
-const root = process.env["TEST_ODD_DISK"] ?? "";
+const root = process.env["TEST_CASE_INSENSITIVE_DISK"] ?? "";
 const { readdirSync } = fs;
 
 const withoutDots = (name: string): string => name.replace(/[. ]+$/, "");

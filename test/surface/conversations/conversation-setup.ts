@@ -1,5 +1,5 @@
 /**
- * The stage of one conversation: a service, folders, the built bin in one protocol era, and an assistant that counts
+ * The setup of one conversation: a service, folders, the built bin in one protocol era, and an assistant that counts
  * its calls.
  */
 import { expect } from "vitest";
@@ -9,7 +9,7 @@ import { createSpeechEngine, type SpeechEngine } from "../../../src/sandbox/spee
 import { RawServer } from "../../faults/raw-server.ts";
 import { type CountingOptions, CountingService } from "../../support/counting-service.ts";
 import { createWorkplace, FAST, type Workplace } from "../../support/workplace.ts";
-import { Seen } from "./seen.ts";
+import { SeenAnswer } from "./seen-answer.ts";
 
 export const ERAS = ["2025-11-25", "2026-07-28"] as const;
 export type Era = (typeof ERAS)[number];
@@ -57,26 +57,26 @@ export class Assistant {
     return this.#server.begin(name, args, meta);
   }
 
-  async answerTo(id: number): Promise<Seen> {
-    return new Seen(await this.#server.outcomeOf(id));
+  async answerTo(id: number): Promise<SeenAnswer> {
+    return new SeenAnswer(await this.#server.outcomeOf(id));
   }
 
-  async call(name: string, args: Readonly<Record<string, unknown>> = {}): Promise<Seen> {
+  async call(name: string, args: Readonly<Record<string, unknown>> = {}): Promise<SeenAnswer> {
     return await this.answerTo(this.begin(name, args));
   }
 
   /** Generates a text with the user's settings. */
-  async generate(args: Readonly<Record<string, unknown>>): Promise<Seen> {
+  async generate(args: Readonly<Record<string, unknown>>): Promise<SeenAnswer> {
     return await this.call("generate_audio", args);
   }
 
   /** Repeats the call with given changes. */
-  async repeat(changes: Readonly<Record<string, unknown>> = {}): Promise<Seen> {
+  async repeat(changes: Readonly<Record<string, unknown>> = {}): Promise<SeenAnswer> {
     return await this.generate({ ...this.#lastWish, ...changes });
   }
 
   /** Makes the call that an answer names. */
-  async follow(answer: Seen): Promise<Seen> {
+  async follow(answer: SeenAnswer): Promise<SeenAnswer> {
     const { name, args } = answer.nextCall;
     return name === "generate_audio" ? await this.repeat() : await this.call(name, args);
   }
@@ -98,11 +98,11 @@ interface Address {
   readonly apiKey: string;
 }
 
-export interface StageOptions {
+export interface ConversationOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-export class Stage {
+export class ConversationSetup {
   readonly workplace: Workplace;
   readonly #era: Era;
   readonly #address: Address | null;
@@ -114,7 +114,10 @@ export class Stage {
     workplace: Workplace,
     era: Era,
     address: Address | null,
-    { env = {}, close = () => Promise.resolve() }: StageOptions & { readonly close?: () => Promise<void> },
+    {
+      env = {},
+      close = () => Promise.resolve(),
+    }: ConversationOptions & { readonly close?: () => Promise<void> },
   ) {
     this.workplace = workplace;
     this.#closers = [() => workplace.remove(), close];
@@ -153,16 +156,19 @@ export class Stage {
   }
 }
 
-export type CountedStage = Stage & { readonly service: CountingService };
+export type CountedConversation = ConversationSetup & { readonly service: CountingService };
 
-/** Creates a stage with the counting service, which can be made to misbehave. */
+/** Creates a setup with the counting service, which can be made to misbehave. */
 export async function stageWithFaults(
   era: Era,
-  { env = {}, ...service }: StageOptions & CountingOptions = {},
-): Promise<CountedStage> {
+  { env = {}, ...service }: ConversationOptions & CountingOptions = {},
+): Promise<CountedConversation> {
   const counting = await CountingService.start(service);
-  const stage = new Stage(await createWorkplace(), era, counting, { env, close: () => counting.stop() });
-  return Object.assign(stage, { service: counting });
+  const setup = new ConversationSetup(await createWorkplace(), era, counting, {
+    env,
+    close: () => counting.stop(),
+  });
+  return Object.assign(setup, { service: counting });
 }
 
 /** One engine for all sandboxes of a file, because its threads take longer to start than to speak. */
@@ -170,19 +176,22 @@ const voices = createSpeechEngine();
 const spoken: SpeechEngine = { speak: voices.speak.bind(voices), close: () => Promise.resolve() };
 
 /**
- * A stage with the sandbox and real speech.
+ * A setup with the sandbox and real speech.
  *
  * @param speech replaces the real one if there is too much text
  */
 export async function stageWithSandbox(
   era: Era,
-  { speech = spoken, ...more }: StageOptions & { readonly speech?: SpeechEngine } = {},
-): Promise<Stage> {
+  { speech = spoken, ...more }: ConversationOptions & { readonly speech?: SpeechEngine } = {},
+): Promise<ConversationSetup> {
   const sandbox = await startSandbox({ speech, processingSeconds: 0, timeScale: 0.01 });
-  return new Stage(await createWorkplace(), era, sandbox, { ...more, close: () => sandbox.stop() });
+  return new ConversationSetup(await createWorkplace(), era, sandbox, {
+    ...more,
+    close: () => sandbox.stop(),
+  });
 }
 
-/** Creates a stage without any settings. */
-export async function stageWithoutSettings(era: Era): Promise<Stage> {
-  return new Stage(await createWorkplace(), era, null, {});
+/** Creates a setup without any settings. */
+export async function stageWithoutSettings(era: Era): Promise<ConversationSetup> {
+  return new ConversationSetup(await createWorkplace(), era, null, {});
 }

@@ -9,7 +9,7 @@ import type {
   NarrationProgress,
   PartState,
 } from "../../../src/narration/driving/next-step.ts";
-import { checkStep, Violation } from "./promises.ts";
+import { checkStep, Violation } from "./check-step.ts";
 
 export type Next = (progress: NarrationProgress) => DriverStep;
 
@@ -47,7 +47,7 @@ const event: fc.Arbitrary<Event> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("join fails" as const), isDamaged: fc.boolean() }) },
 );
 
-export interface Course {
+export interface NarrationScenario {
   /** The text of each part. Parts with the same text are one task. */
   readonly texts: readonly number[];
   /** The status of each part at the beginning. Parts with the same text have the same status. */
@@ -61,7 +61,7 @@ export interface Course {
 const MAX_PARTS = 8;
 const STATES: readonly PartState[] = ["open", "open", "open", "sent", "saved"];
 
-export const course: fc.Arbitrary<Course> = fc.record({
+export const narrationScenario: fc.Arbitrary<NarrationScenario> = fc.record({
   texts: fc.array(fc.nat(5), { minLength: 1, maxLength: MAX_PARTS }),
   states: fc.array(fc.constantFrom(...STATES), { minLength: MAX_PARTS, maxLength: MAX_PARTS }),
   chapters: fc.uniqueArray(fc.integer({ min: 1, max: MAX_PARTS - 1 }), { maxLength: 2 }),
@@ -74,7 +74,7 @@ const MAX_STEPS = 600;
 const MAX_TRIES = 2;
 
 class Narration {
-  readonly #course: Course;
+  readonly #course: NarrationScenario;
   readonly #faults: DriverFaults;
   readonly #texts: number[];
   #parts: PartState[];
@@ -86,7 +86,7 @@ class Narration {
   readonly #tries = new Map<number, number>();
   readonly #events: Event[];
 
-  constructor(one: Course, faults: DriverFaults) {
+  constructor(one: NarrationScenario, faults: DriverFaults) {
     this.#course = one;
     this.#faults = faults;
     this.#events = [...one.events];
@@ -236,7 +236,7 @@ class Narration {
 }
 
 /** @throws Violation if a promise is broken on the way, or the narration never ends */
-export function run(one: Course, next: Next, faults: DriverFaults = {}): void {
+export function run(one: NarrationScenario, next: Next, faults: DriverFaults = {}): void {
   const narration = new Narration(one, faults);
   for (let steps = 0; steps < MAX_STEPS; steps += 1) {
     const { progress } = narration;

@@ -38,7 +38,7 @@ export async function startProcess(
 }
 
 /** Starts a process in each workplace, all at once. */
-export function startTeam(
+export function startProcesses(
   workplaces: readonly Workplace[],
   service: { baseUrl: string; apiKey: string },
   settings: Settings = {},

@@ -5,7 +5,7 @@ import type { CountingService } from "../../support/counting-service.ts";
 import { type LedgerLocation, LedgerView } from "../../support/ledger-view.ts";
 import { createWorkplace, type Workplace } from "../../support/workplace.ts";
 import type { Outcome, RawServer } from "../raw-server.ts";
-import { compareAll, creditsOver, findKeysInOutput, findKeysOnDisk } from "./books.ts";
+import { compareAllSources, creditsOver, findKeysInOutput, findKeysOnDisk } from "./compare-sources.ts";
 import { type LedgerPlace, openLedgerPlace, type StoreKind } from "./ledger-place.ts";
 import { Random } from "./random.ts";
 import { type Asked, argumentsOf, chooseRequest, loseAFile, reportOf } from "./requests.ts";
@@ -23,12 +23,12 @@ const BUDGETS = [1_000_000, 1_000_000, 1_000_000, 450] as const;
 /** A process writes delayed changes with its heartbeats, and a job continues when no call waits for it. */
 const ENDS_WITHIN_MS = 8000;
 
-export interface WorldOptions {
+export interface ChaosRunOptions {
   readonly seed: number;
   readonly store: StoreKind;
 }
 
-export class World {
+export class ChaosRun {
   readonly #random: Random;
   readonly #trouble: Trouble;
   readonly #workplace: Workplace;
@@ -72,14 +72,14 @@ export class World {
     });
   }
 
-  static async open({ seed, store }: WorldOptions): Promise<World> {
+  static async open({ seed, store }: ChaosRunOptions): Promise<ChaosRun> {
     const random = new Random(seed);
     const trouble = { faults: 0, failures: 0, count: 0, strayed: new Set<string>() };
     const workplace = await createWorkplace();
     const service = await startTroubledService(random, trouble, API_KEYS);
     service.processingMs = random.pick([10, 10, 200]);
     const place = await openLedgerPlace(store, workplace.stateDir);
-    const world = new World(random, trouble, workplace, service, place, random.chance(0.3));
+    const world = new ChaosRun(random, trouble, workplace, service, place, random.chance(0.3));
     await world.#servers.start();
     return world;
   }
@@ -225,7 +225,7 @@ export class World {
   }
 
   async #disagreements(): Promise<string[]> {
-    return await compareAll({
+    return await compareAllSources({
       ledgerPlace: this.#ledgerPlace,
       budget: this.#budget,
       asked: this.#asked,

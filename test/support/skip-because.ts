@@ -1,4 +1,4 @@
-/** Skips tests that cannot run on this machine, with a reason that the end of the run lists (`skip-list.ts`). */
+/** Skips tests that cannot run on this machine, with a reason that the end of the run lists (`skip-reporter.ts`). */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { isAbsolute } from "node:path";
@@ -10,7 +10,7 @@ declare module "vitest" {
 }
 
 /** Options of `it` and `describe`. @param reason why it cannot run here; `null` runs it */
-export const skipFor = (reason: string | null): { skip?: boolean; meta?: { whySkipped: string } } =>
+export const skipBecause = (reason: string | null): { skip?: boolean; meta?: { whySkipped: string } } =>
   reason === null ? {} : { skip: true, meta: { whySkipped: reason } };
 
 const isInstalled = (program: string): boolean =>

@@ -29,7 +29,7 @@ const isTemporary = (name: string): boolean => name.startsWith(".audio-generatio
 
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
-export class Scene {
+export class CrashSetup {
   readonly service: CountingService;
   readonly workplace: Workplace;
   readonly #drivers: ToolClient[] = [];
@@ -42,9 +42,9 @@ export class Scene {
     this.#more = more;
   }
 
-  static async set(options: CountingOptions = {}, more: Record<string, string> = {}): Promise<Scene> {
+  static async set(options: CountingOptions = {}, more: Record<string, string> = {}): Promise<CrashSetup> {
     const service = await CountingService.start({ processingMs: 60, audioBytes: AUDIO_BYTES, ...options });
-    return new Scene(service, await createWorkplace(), { ...FAST, ...more });
+    return new CrashSetup(service, await createWorkplace(), { ...FAST, ...more });
   }
 
   /** Starts another process with the same ledger and folder. */

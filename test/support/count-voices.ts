@@ -2,5 +2,5 @@
 import { type Language, VOICES } from "../../src/contract/voices.ts";
 
 /** Number of voices that speak a language. */
-export const countOf = (language: Language): number =>
+export const countVoices = (language: Language): number =>
   VOICES.filter(({ languages }) => languages.includes(language)).length;

@@ -37,7 +37,7 @@ function callNamedIn(half: string): NextCall {
   return { name: "generate_audio", args: {} };
 }
 
-export class Seen {
+export class SeenAnswer {
   readonly isError: boolean;
   /** Some clients pass on only this form. */
   readonly text: string;

@@ -16,12 +16,12 @@ import {
   BUDGET_WINDOW_MS,
   LAPSE_MS,
   LEASE_MS,
+  LedgerOracle,
   MAX_CREATES,
   MAX_IN_FLIGHT,
-  Truth,
   Violation,
   WINDOW_MS,
-} from "./truth.ts";
+} from "./ledger-oracle.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -123,7 +123,7 @@ const command = fc.oneof(
 );
 type Command = typeof command extends fc.Arbitrary<infer T> ? T : never;
 
-export const course = fc.record({
+export const scenario = fc.record({
   budget: fc.constantFrom(null, null, 600, 1500),
   steps: fc.array(
     fc.record({
@@ -135,7 +135,7 @@ export const course = fc.record({
     { minLength: 1, maxLength: 100, size: "max" },
   ),
 });
-export type Course = typeof course extends fc.Arbitrary<infer T> ? T : never;
+export type Scenario = typeof scenario extends fc.Arbitrary<infer T> ? T : never;
 
 class Died extends Error {}
 
@@ -166,34 +166,34 @@ function taskOf(recordId: string, status: ObservedTask["status"], charged: numbe
 let courses = 0;
 
 /** Lets each course set the engine's clock. */
-export class CourseClock {
+export class ScenarioClock {
   hand = new ManualClock();
   steadyMs(): number {
     return this.hand.steadyMs();
   }
 }
 
-export interface CourseOptions {
+export interface ScenarioOptions {
   /** The real state of the ledger. */
   readonly sound: SqlEngine;
   /** The ledger's interface that the processes use. */
   readonly engine: SqlEngine;
-  readonly clock: CourseClock;
+  readonly clock: ScenarioClock;
 }
 
 /** @throws Violation */
-export async function run({ budget, steps }: Course, options: CourseOptions): Promise<void> {
+export async function run({ budget, steps }: Scenario, options: ScenarioOptions): Promise<void> {
   options.clock.hand = new ManualClock();
   await new Run(budget, steps, options).play();
 }
 
 class Run {
   readonly #budget: number | null;
-  readonly #steps: Course["steps"];
-  readonly #options: CourseOptions;
+  readonly #steps: Scenario["steps"];
+  readonly #options: ScenarioOptions;
   readonly #clock: ManualClock;
   readonly #origin: string;
-  readonly #truth = new Truth();
+  readonly #truth = new LedgerOracle();
   readonly #processes: Process[] = [];
   readonly #observer: LedgerStore;
   readonly #recordIds: [string[], string[]] = [[], []];
@@ -203,7 +203,7 @@ class Run {
   #lostAnswer: number | null = null;
   readonly #wallStartMs: number;
 
-  constructor(budget: number | null, steps: Course["steps"], options: CourseOptions) {
+  constructor(budget: number | null, steps: Scenario["steps"], options: ScenarioOptions) {
     this.#budget = budget;
     this.#steps = steps;
     this.#options = options;

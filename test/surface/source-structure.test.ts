@@ -5,8 +5,8 @@ import { describe, expect, it } from "vitest";
 
 const SRC = join(import.meta.dirname, "..", "..", "src");
 
-/** The floors from top to bottom; a file may import only from its own floor and those after it. */
-const FLOORS: readonly string[] = [
+/** The layers from top to bottom; a file may import only from its own layer and those after it. */
+const LAYERS: readonly string[] = [
   "main",
   "commands",
   "server",
@@ -24,7 +24,7 @@ const FLOORS: readonly string[] = [
 ];
 
 /** The folders of `narration` from top to bottom, with the same rule; `entry` are the files directly in it. */
-const NARRATION_FLOORS: readonly string[] = [
+const NARRATION_LAYERS: readonly string[] = [
   "entry",
   "driving",
   "views",
@@ -55,17 +55,17 @@ function sources(): Source[] {
     });
 }
 
-/** Folders outside the floors: `sandbox`, and `player`, which runs in a browser. */
+/** Folders outside the layers: `sandbox`, and `player`, which runs in a browser. */
 const BESIDE: readonly string[] = ["sandbox", "player"];
 
-function floorOf(path: string): string {
+function layerOf(path: string): string {
   if (!path.includes("/")) return path === "main.ts" ? "main" : "shared files";
   return path.split("/")[0] ?? "";
 }
 
 const all = sources();
 
-describe("the house", () => {
+describe("the structure of the sources", () => {
   it("finds the sources", () => {
     expect(all.length).toBeGreaterThan(80);
     expect(all.flatMap(({ imports }) => imports).length).toBeGreaterThan(200);
@@ -73,17 +73,17 @@ describe("the house", () => {
 
   it("imports only downwards", () => {
     const wrong = all.flatMap(({ path, imports }) => {
-      const from = floorOf(path);
+      const from = layerOf(path);
       return imports
         .filter((target) => !target.startsWith(".."))
         .filter((target) => {
-          const to = floorOf(target);
+          const to = layerOf(target);
           if (from === "sandbox") return to !== "sandbox" && to !== "contract";
           // The player runs in a browser, so it imports nothing from the program, and the program nothing from it.
           if (from === "player" || to === "player") return from !== to;
           // Only two commands and the package's entry may import the sandbox.
           if (to === "sandbox") return !/^commands\/(?:private-)?sandbox(?:-loader|-entry)?\.ts$/.test(path);
-          return FLOORS.indexOf(from) > FLOORS.indexOf(to);
+          return LAYERS.indexOf(from) > LAYERS.indexOf(to);
         })
         .map((target) => `${path} -> ${target}`);
     });
@@ -91,17 +91,17 @@ describe("the house", () => {
   });
 
   it("imports only downwards inside narration/", () => {
-    const floorIn = (path: string): string =>
+    const layerIn = (path: string): string =>
       path.split("/").length > 2 ? (path.split("/")[1] ?? "") : "entry";
     const inside = all.filter(({ path }) => path.startsWith("narration/"));
-    expect([...new Set(inside.map(({ path }) => floorIn(path)))].sort()).toEqual(
-      [...NARRATION_FLOORS].sort(),
+    expect([...new Set(inside.map(({ path }) => layerIn(path)))].sort()).toEqual(
+      [...NARRATION_LAYERS].sort(),
     );
     const wrong = inside.flatMap(({ path, imports }) =>
       imports
         .filter((target) => target.startsWith("narration/"))
         .filter(
-          (target) => NARRATION_FLOORS.indexOf(floorIn(path)) > NARRATION_FLOORS.indexOf(floorIn(target)),
+          (target) => NARRATION_LAYERS.indexOf(layerIn(path)) > NARRATION_LAYERS.indexOf(layerIn(target)),
         )
         .map((target) => `${path} -> ${target}`),
     );
@@ -130,15 +130,15 @@ describe("the house", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("knows every floor by name", () => {
-    const floors = new Set(all.map(({ path }) => floorOf(path)));
-    expect([...floors].filter((floor) => ![...FLOORS, ...BESIDE].includes(floor))).toEqual([]);
+  it("knows every layer by name", () => {
+    const layers = new Set(all.map(({ path }) => layerOf(path)));
+    expect([...layers].filter((layer) => ![...LAYERS, ...BESIDE].includes(layer))).toEqual([]);
   });
 
-  it("has the same floors as the map, in the same order", () => {
+  it("has the same layers as the map, in the same order", () => {
     const map = readFileSync(join(SRC, "..", "AGENTS.md"), "utf8");
     const rows = [...map.matchAll(/^\| `src\/([\w*]+)(?:\/|\.ts)` \|/gm)].map((match) => match[1] ?? "");
-    expect(rows.map((row) => (row === "*" ? "shared files" : row))).toEqual(FLOORS);
+    expect(rows.map((row) => (row === "*" ? "shared files" : row))).toEqual(LAYERS);
   });
 
   it("opens every file with one sentence on what it does", () => {
@@ -156,14 +156,14 @@ describe("the house", () => {
 
   it("gives every file a unique base name, except in sandbox and player", () => {
     const names = all
-      .filter(({ path }) => !BESIDE.includes(floorOf(path)))
+      .filter(({ path }) => !BESIDE.includes(layerOf(path)))
       .map(({ path }) => path.split("/").at(-1) ?? "");
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
   });
 
   it("gives every exported name one meaning, except in sandbox and player", () => {
     const names = all
-      .filter(({ path }) => !BESIDE.includes(floorOf(path)))
+      .filter(({ path }) => !BESIDE.includes(layerOf(path)))
       .flatMap(({ text }) => {
         const declared = text.matchAll(
           /^export (?:async )?(?:function\*?|class|interface|type|const) (\w+)/gm,
