@@ -25,26 +25,26 @@ const engine = await openEngine({
 });
 const [oldest] = await engine.read([
   sql(
-    "SELECT key_id, record_id FROM agm_records WHERE spend_bucket IS NOT NULL ORDER BY created_at_ms LIMIT 1",
+    "SELECT api_key_id, record_id FROM agm_records WHERE spend_bucket IS NOT NULL ORDER BY created_at_ms LIMIT 1",
   ),
 ]);
-const [{ key_id, record_id }] = z
-  .tuple([z.object({ key_id: z.string(), record_id: z.string() })])
+const [{ api_key_id, record_id }] = z
+  .tuple([z.object({ api_key_id: z.string(), record_id: z.string() })])
   .parse(oldest);
 
 for (let first = 1; first <= copies; first += COPIES_A_TRANSACTION) {
   const last = Math.min(copies, first + COPIES_A_TRANSACTION - 1);
   const numbers = `WITH RECURSIVE numbers(n) AS (SELECT ${first} UNION ALL SELECT n + 1 FROM numbers WHERE n < ${last})`;
-  const ofOldest = "WHERE real.key_id = ? AND real.record_id = ?";
+  const ofOldest = "WHERE real.api_key_id = ? AND real.record_id = ?";
   const bucket = `real.spend_bucket - n * ${BUCKETS_A_DAY} / ${copies}`;
   const statements = [
-    `${numbers} INSERT INTO agm_records (key_id, record_id, origin, status, is_open, is_listed, created_at_ms, revision,
+    `${numbers} INSERT INTO agm_records (api_key_id, record_id, origin, status, is_open, is_listed, created_at_ms, revision,
          spend_bucket, spend_credits, record_json)
-       SELECT key_id, 'copy-' || n, origin, status, is_open, is_listed, created_at_ms - n * ${DAY_MS / copies}, revision,
+       SELECT api_key_id, 'copy-' || n, origin, status, is_open, is_listed, created_at_ms - n * ${DAY_MS / copies}, revision,
          ${bucket}, spend_credits, replace(record_json, record_id, 'copy-' || n)
        FROM numbers CROSS JOIN agm_records AS real ${ofOldest}`,
-    `${numbers} INSERT INTO agm_lookup_keys (lookup_key, key_id, record_id)
-       SELECT lookup_key || '-' || n, key_id, 'copy-' || n FROM numbers CROSS JOIN agm_lookup_keys AS real ${ofOldest}`,
+    `${numbers} INSERT INTO agm_lookup_keys (lookup_key, api_key_id, record_id)
+       SELECT lookup_key || '-' || n, api_key_id, 'copy-' || n FROM numbers CROSS JOIN agm_lookup_keys AS real ${ofOldest}`,
     `${numbers} INSERT INTO agm_spend (origin, bucket, credits)
        SELECT origin, ${bucket}, sum(spend_credits) FROM numbers CROSS JOIN agm_records AS real ${ofOldest} GROUP BY 1, 2
        ON CONFLICT (origin, bucket) DO UPDATE SET credits = agm_spend.credits + excluded.credits`,
@@ -53,10 +53,12 @@ for (let first = 1; first <= copies; first += COPIES_A_TRANSACTION) {
     durability: "process_kill",
     locks: [],
     // The engine may repeat a transaction whose answer was lost, so look whether it was already done.
-    load: [sql("SELECT 1 FROM agm_records WHERE key_id = ? AND record_id = ?", key_id, `copy-${first}`)],
+    load: [
+      sql("SELECT 1 FROM agm_records WHERE api_key_id = ? AND record_id = ?", api_key_id, `copy-${first}`),
+    ],
     decide: ({ loaded: [done = []] }) => ({
       result: undefined,
-      save: done.length > 0 ? [] : statements.map((text) => sql(text, key_id, record_id)),
+      save: done.length > 0 ? [] : statements.map((text) => sql(text, api_key_id, record_id)),
     }),
   });
 }

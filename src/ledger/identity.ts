@@ -4,8 +4,8 @@
  */
 import { createHash, createHmac } from "node:crypto";
 
-/** A hash of origin and API key, which reveals neither. Limits are counted for each key id. */
-export type KeyId = string;
+/** A hash of origin and API key, which reveals neither. Limits are counted for each API key id. */
+export type ApiKeyId = string;
 
 /**
  * The prefix of idempotency keys. It changes only if the canonical form of inputs changes, because every installation
@@ -46,8 +46,8 @@ export function deriveExternalWorkId(origin: string, taskId: string): string {
 }
 
 /** Returns the id of the record that a work has under one API key. */
-export function deriveRecordId(workId: string, deriveKeyId: KeyId): string {
-  return hash("record", workId, deriveKeyId).slice(0, RECORD_ID_DIGITS);
+export function deriveRecordId(workId: string, deriveApiKeyId: ApiKeyId): string {
+  return hash("record", workId, deriveApiKeyId).slice(0, RECORD_ID_DIGITS);
 }
 
 /** The lookup key of a work. All lookup keys are hashed, because an index entry cannot contain a long text. */
@@ -68,7 +68,7 @@ export function deriveApiKeyFingerprint(apiKey: string): string {
   return createHmac("sha256", apiKey).update(FINGERPRINT_LABEL).digest("hex");
 }
 
-/** Returns the key id for an origin and the fingerprint of an API key. Limits are counted for each key id. */
-export function deriveKeyId(origin: string, fingerprint: string): KeyId {
+/** Returns the API key id for an origin and the fingerprint of an API key. Limits are counted for each API key id. */
+export function deriveApiKeyId(origin: string, fingerprint: string): ApiKeyId {
   return hash("account", origin, fingerprint);
 }

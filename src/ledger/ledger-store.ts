@@ -2,7 +2,7 @@
 import Keyv from "keyv";
 import type { AudioError } from "../errors.ts";
 import type { ProcessId } from "../process-id.ts";
-import { isTaskLookupKey, type KeyId } from "./identity.ts";
+import { type ApiKeyId, isTaskLookupKey } from "./identity.ts";
 import type { RecordRow } from "./record.ts";
 import { type SlotRelease, withHeartbeat, withReleasedSlot } from "./rules/api-key-state.ts";
 import { callHandlesEndedByWaiting, type FailedAttempt } from "./rules/call-handle.ts";
@@ -36,7 +36,7 @@ import type { Viewer } from "./store/viewer.ts";
  */
 export interface LedgerIdentity {
   readonly origin: string;
-  readonly keyId: KeyId;
+  readonly apiKeyId: ApiKeyId;
   readonly processId: ProcessId;
 }
 
@@ -107,8 +107,8 @@ export class LedgerStore {
   readonly #transactions: LedgerTransactions;
 
   constructor({ engine, identity, machineId, wallMs }: LedgerStoreOptions) {
-    const { origin, keyId, processId } = identity;
-    const viewer = { origin, keyId, machineId };
+    const { origin, apiKeyId, processId } = identity;
+    const viewer = { origin, apiKeyId, machineId };
     const documents = new Keyv<unknown>(new KeyvDocuments(engine), DOCUMENT_KEYV_OPTIONS);
     const transactions = new LedgerTransactions(engine, viewer);
     this.#engine = engine;
@@ -133,11 +133,11 @@ export class LedgerStore {
 
   /** Returns the JSON of this key's record; `undefined` if there is no such record. */
   async get(recordId: string): Promise<string | undefined> {
-    const { keyId } = this.#identity;
+    const { apiKeyId } = this.#identity;
     const [rows = []] = await this.#engine.read([
       sql(
-        "SELECT key_id, record_id, record_json FROM agm_records WHERE key_id = ? AND record_id = ?",
-        keyId,
+        "SELECT api_key_id, record_id, record_json FROM agm_records WHERE api_key_id = ? AND record_id = ?",
+        apiKeyId,
         recordId,
       ),
     ]);
@@ -172,8 +172,8 @@ export class LedgerStore {
 
   /** Releases this process's lease of a record. */
   releaseLease(recordId: string): Promise<void> {
-    const { keyId, processId } = this.#identity;
-    const recordKey = { keyId, recordId };
+    const { apiKeyId, processId } = this.#identity;
+    const recordKey = { apiKeyId, recordId };
     return this.#transactions.run({
       durability: "process_kill",
       load: selectRow(recordKey),
@@ -241,13 +241,13 @@ export class LedgerStore {
    * @returns the records whose lease this process has lost
    */
   heartbeat(recordIds: readonly string[]): Promise<string[]> {
-    const { keyId, processId } = this.#identity;
+    const { apiKeyId, processId } = this.#identity;
     return this.#transactions.run({
       durability: "process_kill",
       load: recordIds.map((recordId) =>
         sql(
-          "SELECT lease_owner, lease_renewed_steady_ms, lease_ttl_ms FROM agm_records WHERE key_id = ? AND record_id = ?",
-          keyId,
+          "SELECT lease_owner, lease_renewed_steady_ms, lease_ttl_ms FROM agm_records WHERE api_key_id = ? AND record_id = ?",
+          apiKeyId,
           recordId,
         ),
       ),
@@ -257,7 +257,7 @@ export class LedgerStore {
         return {
           state: withHeartbeat(before, processId, nowSteadyMs),
           save: owned.map(({ recordId, lease }) =>
-            saveLease({ keyId, recordId }, renewLease(lease, processId, nowSteadyMs)),
+            saveLease({ apiKeyId, recordId }, renewLease(lease, processId, nowSteadyMs)),
           ),
           result: leases.filter(({ lease }) => lease?.owner !== processId).map(({ recordId }) => recordId),
         };

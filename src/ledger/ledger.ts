@@ -75,7 +75,7 @@ export class Ledger {
   async get(recordId: string): Promise<TaskRecord | null> {
     const recordJson = await this.store.get(recordId);
     if (recordJson === undefined) return null;
-    return await this.#stored.read({ keyId: this.identity.keyId, recordId, recordJson });
+    return await this.#stored.read({ apiKeyId: this.identity.apiKeyId, recordId, recordJson });
   }
 
   /** Returns the records of a work under all keys that this machine has used. This key's record comes first. */
@@ -111,7 +111,7 @@ export class Ledger {
     for (let { limit } = query; ; limit *= 2) {
       const stored = await this.store.recordSearch.list({ ...query, limit });
       const records = stored.flatMap((storedJson) => this.#stored.readLeniently(storedJson) ?? []);
-      const eachTask = keepEachTaskOnce(records, this.identity.keyId);
+      const eachTask = keepEachTaskOnce(records, this.identity.apiKeyId);
       if (eachTask.length >= query.limit || stored.length < limit) return eachTask.slice(0, query.limit);
     }
   }
@@ -123,7 +123,7 @@ export class Ledger {
   async #findByLookupKey(lookupKey: string): Promise<TaskRecord[]> {
     const records: TaskRecord[] = [];
     for (const stored of await this.store.recordSearch.findByLookupKey(lookupKey)) {
-      const isOwn = stored.keyId === this.identity.keyId;
+      const isOwn = stored.apiKeyId === this.identity.apiKeyId;
       const record = isOwn ? await this.#stored.read(stored) : this.#stored.readLeniently(stored);
       if (record !== null) records.push(record);
     }
@@ -163,7 +163,7 @@ export class Ledger {
     event: TaskEvent,
     { slot, lease }: ChangeOptions = {},
   ): Promise<TaskRecord | null> {
-    const { keyId, recordId } = knownRecord;
+    const { apiKeyId, recordId } = knownRecord;
     let current = knownRecord;
     let expectedRevision: number | null = knownRecord.revision;
     for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {
@@ -177,7 +177,7 @@ export class Ledger {
       const error = event.kind === "attemptBegun" && next !== current ? event.error : undefined;
       const { attempt, finishedAtMs, createdAtMs } = current;
       const answer = await this.store.write({
-        keyId,
+        apiKeyId,
         recordId,
         expectedRevision,
         after: toRow(after),
@@ -189,7 +189,7 @@ export class Ledger {
       });
       if (answer.written) return after;
       const found =
-        answer.recordJson === undefined ? null : { keyId, recordId, recordJson: answer.recordJson };
+        answer.recordJson === undefined ? null : { apiKeyId, recordId, recordJson: answer.recordJson };
       const stored = found === null ? null : await this.#stored.read(found);
       if (stored === null && next.taskId === null) return null;
       // A write that was refused although the revision matches means that the columns are damaged.

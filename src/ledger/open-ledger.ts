@@ -5,7 +5,7 @@ import type { ServiceAddress } from "../config/service-address.ts";
 import { AudioError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { ProcessId } from "../process-id.ts";
-import { deriveApiKeyFingerprint, deriveKeyId } from "./identity.ts";
+import { deriveApiKeyFingerprint, deriveApiKeyId } from "./identity.ts";
 import { Ledger } from "./ledger.ts";
 import { LedgerStore } from "./ledger-store.ts";
 import { loadOrCreateMachineId } from "./machine-id.ts";
@@ -30,7 +30,11 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const { config, address, processId, clock, log } = options;
   const { stateDir, storeUrl, timeScale } = config;
   const origin = address.baseUrl;
-  const identity = { origin, keyId: deriveKeyId(origin, deriveApiKeyFingerprint(address.apiKey)), processId };
+  const identity = {
+    origin,
+    apiKeyId: deriveApiKeyId(origin, deriveApiKeyFingerprint(address.apiKey)),
+    processId,
+  };
   const store = new LedgerStore({
     engine: await openEngine(options),
     identity,

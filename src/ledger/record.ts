@@ -47,7 +47,7 @@ export const taskRecordSchema = z.looseObject({
   recordId: z.string(),
   /** Hash of input, take and origin. Equal for all API keys. */
   workId: z.string(),
-  keyId: z.string(),
+  apiKeyId: z.string(),
   origin: z.string(),
   /** Canonical AudioInput, the exact bytes that are hashed and sent; `null` for a task created elsewhere. */
   input: z.string().nullable(),
@@ -137,7 +137,7 @@ export function deriveInFlightState(record: TaskRecord): InFlightState | null {
 
 /** A record as stored: its JSON value and the columns derived from it. Both are written together. */
 export interface RecordRow {
-  readonly keyId: string;
+  readonly apiKeyId: string;
   readonly recordId: string;
   readonly workId: string;
   readonly origin: string;
@@ -173,9 +173,10 @@ function originalWorkLookupKeys({ origin, input, originalPrompt, take }: TaskRec
 }
 
 export function toRow(record: TaskRecord): RecordRow {
-  const { keyId, recordId, workId, origin, taskId, status, spend, createdAtMs, revision, isListed } = record;
+  const { apiKeyId, recordId, workId, origin, taskId, status, spend, createdAtMs, revision, isListed } =
+    record;
   return {
-    keyId,
+    apiKeyId,
     recordId,
     workId,
     origin,

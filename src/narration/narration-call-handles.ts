@@ -14,14 +14,14 @@ import type { CallHandleStore } from "../ledger/store/call-handle-store.ts";
 import type { ProcessId } from "../process-id.ts";
 import type { NarrationDrivers } from "./driving/narration-drivers.ts";
 import { withCancelledHandle, withoutEndedProcesses } from "./state/narration-callers.ts";
-import type { ComputeFigures, NarrationRepository } from "./state/narration-repository.ts";
+import type { ComputeTotals, NarrationRepository } from "./state/narration-repository.ts";
 import { type NarrationState, narrationHandleEndSchema } from "./state/narration-state.ts";
 import { describeCancelled, describeProgress } from "./views/narration-messages.ts";
 import { assembleNarrationView, type NarrationView } from "./views/narration-view.ts";
 
 export interface NarrationCallHandlesDeps {
   readonly repository: NarrationRepository;
-  readonly computeFigures: ComputeFigures;
+  readonly computeTotals: ComputeTotals;
   readonly clock: Pick<Clock, "wallMs">;
   readonly callHandles: Pick<CallHandleStore, "find">;
   readonly processId: ProcessId;
@@ -57,19 +57,19 @@ export class NarrationCallHandles implements CallHandleOperations<NarrationView>
     const end = narrationHandleEndSchema.parse(handle.end);
     if (end.kind === "cancelled")
       return callHandleStatus(handle, { kind: "cancelled", message: describeCancelled(end) });
-    const { status, problems, files, figures } = end;
+    const { status, problems, files, totals } = end;
     const view = assembleNarrationView(
       { ...narration, state: { ...state, status, problems, files } },
-      figures,
+      totals,
     );
     return callHandleStatus(handle, { kind: "done", view });
   }
 
   async cancel({ handleId, targetId }: CallHandle): Promise<void> {
-    const { repository, clock, computeFigures, drivers } = this.#deps;
-    const figures = await computeFigures(await repository.get(targetId));
+    const { repository, clock, computeTotals, drivers } = this.#deps;
+    const totals = await computeTotals(await repository.get(targetId));
     const { state } = await repository.changeWithHandle(targetId, (before, open) =>
-      withCancelledHandle(before, open, handleId, { figures, atMs: clock.wallMs() }),
+      withCancelledHandle(before, open, handleId, { totals, atMs: clock.wallMs() }),
     );
     drivers.refresh(targetId, state);
   }

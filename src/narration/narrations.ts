@@ -41,7 +41,7 @@ import {
   withoutEndedProcesses,
 } from "./state/narration-callers.ts";
 import {
-  type ComputeFigures,
+  type ComputeTotals,
   NarrationRepository,
   type NarrationWithPlan,
 } from "./state/narration-repository.ts";
@@ -53,8 +53,8 @@ import { estimateLateRemarks } from "./timeline/late-cues.ts";
 import { type ListedNarration, listNarrations, MAX_SEARCHED } from "./views/listed-narrations.ts";
 import {
   buildNarrationView,
-  deriveFigures,
   deriveNarrationStatus,
+  deriveTotals,
   type NarrationView,
   withoutMissing,
 } from "./views/narration-view.ts";
@@ -110,9 +110,9 @@ export class NarrationService implements Narrations {
   constructor(deps: NarrationsDeps) {
     const { ledger, folder, clock, log, partOperations, captionFiles, containsSecret } = deps;
     const { origin, processId } = ledger.identity;
-    const computeFigures: ComputeFigures = async (known) =>
-      deriveFigures(known, await this.#partSummaryOf(known), clock.wallMs());
-    const repository = new NarrationRepository(ledger.store.narrations, () => clock.wallMs(), computeFigures);
+    const computeTotals: ComputeTotals = async (known) =>
+      deriveTotals(known, await this.#partSummaryOf(known), clock.wallMs());
+    const repository = new NarrationRepository(ledger.store.narrations, () => clock.wallMs(), computeTotals);
     const findOwnFile = async (name: string): Promise<OwnFile | null> => await this.#ownerOf(name);
     const fileJoiner = createFileJoiner({ folder, ownerOf: findOwnFile, clock, captionFiles });
     const { leaseTtlMs } = ledger;
@@ -132,7 +132,7 @@ export class NarrationService implements Narrations {
     this.callHandleOperations = new NarrationCallHandles({
       repository,
       drivers,
-      computeFigures,
+      computeTotals,
       clock,
       callHandles: ledger.store.callHandles,
       processId,
@@ -184,8 +184,8 @@ export class NarrationService implements Narrations {
     }
     const { narrationId: targetId, plan } = narration;
     const { clock, ledger } = this.#deps;
-    const { keyId } = ledger.identity;
-    const draft = { handleId: randomUUID(), keyId, targetId, openedAtMs: clock.wallMs() };
+    const { apiKeyId } = ledger.identity;
+    const draft = { handleId: randomUUID(), apiKeyId, targetId, openedAtMs: clock.wallMs() };
     const { state, handle } = await this.#storeAndDrive(
       narration,
       (before) => withRequest(before, changes, plan),

@@ -26,7 +26,7 @@ function open(
     saveOptions = SAVE_OPTIONS,
   }: { handle?: string; target?: CallHandleTarget; saveOptions?: SaveOptions } = {},
 ): CallHandle {
-  const draft = { handleId: handle, keyId: "account", targetId: "record", openedAtMs: 10 };
+  const draft = { handleId: handle, apiKeyId: "account", targetId: "record", openedAtMs: 10 };
   return findOrCreateCallHandle(handles, target, draft, saveOptions);
 }
 

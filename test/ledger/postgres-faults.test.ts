@@ -204,7 +204,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a lost answer", () => {
     const ask = { ...limits, after, budget, expectedRevision: 1, sendId };
     expect(await losing(() => store.admissions.admit(ask))).toEqual({ kind: "admitted" });
     const accepted = toRow({ ...waiting, status: "queued", taskId: "t", revision: 3, spend });
-    const write = { keyId: "account", recordId: "lost", expectedRevision: 2, after: accepted };
+    const write = { apiKeyId: "account", recordId: "lost", expectedRevision: 2, after: accepted };
     const slot = { sendId, outcome: "counts" } as const;
     expect(await losing(() => store.write({ ...write, durability: "power_cut", slot }))).toEqual({
       written: true,
@@ -219,10 +219,10 @@ describe.skipIf(whyNoPostgres() !== undefined)("a lost answer", () => {
 
   it("of another statement is requested again", async () => {
     const { proxy, url } = await proxyTo(server);
-    const keyId = randomUUID();
+    const apiKeyId = randomUUID();
     for (let lost = 1; lost <= 4; lost += 1) {
       proxy.loseAnswers(lost);
-      expect(await admit(openShared(url, { keyId }), keyId)).toEqual({ kind: "admitted" });
+      expect(await admit(openShared(url, { apiKeyId }), apiKeyId)).toEqual({ kind: "admitted" });
     }
   });
 
@@ -290,10 +290,11 @@ describe.skipIf(whyNoPostgres() !== undefined)("a database", () => {
     const logged: string[] = [];
     const keys = Array.from({ length: 6 }, (_, at) => `key ${at}`);
     await Promise.all(
-      keys.map(async (keyId) => {
-        const store = openShared(url, { keyId, logged });
-        const doctor = openShared(url, { keyId, logged });
-        for (let round = 0; round < 10; round += 1) await Promise.all([admit(store, keyId), doctor.check()]);
+      keys.map(async (apiKeyId) => {
+        const store = openShared(url, { apiKeyId, logged });
+        const doctor = openShared(url, { apiKeyId, logged });
+        for (let round = 0; round < 10; round += 1)
+          await Promise.all([admit(store, apiKeyId), doctor.check()]);
       }),
     );
     expect(await openShared(url).admissions.sumSpentCredits(DAY_MS)).toBe(60 * 150);
@@ -563,8 +564,8 @@ describe.skipIf(whyNoPostgres() !== undefined || whyNoPgBouncer() !== undefined)
       const bouncer = await PgBouncer.start(server, 2);
       onTestFinished(() => bouncer.remove());
       const keys = Array.from({ length: 6 }, (_, at) => `key ${at}`);
-      const stores = keys.map((keyId) => ({ keyId, store: openShared(bouncer.url, { keyId }) }));
-      const round = () => Promise.all(stores.map(({ keyId, store }) => admit(store, keyId)));
+      const stores = keys.map((apiKeyId) => ({ apiKeyId, store: openShared(bouncer.url, { apiKeyId }) }));
+      const round = () => Promise.all(stores.map(({ apiKeyId, store }) => admit(store, apiKeyId)));
       for (let at = 0; at < 5; at += 1) await round();
       expect(await openShared(server.url).admissions.sumSpentCredits(DAY_MS)).toBe(30 * 150);
       expect(await stores[0]?.store.check()).toEqual([]);

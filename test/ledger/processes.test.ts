@@ -172,8 +172,8 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       expect(doomed.facts).toEqual([]);
       const { ledger } = await openHere(place, baseUrl);
       const found = await ledger.get("a-0");
-      const { origin, keyId } = ledger.identity;
-      const names = { recordId: "next", workId: "next work", origin, keyId };
+      const { origin, apiKeyId } = ledger.identity;
+      const names = { recordId: "next", workId: "next work", origin, apiKeyId };
       const next = (await ledger.acquireLease(sampleRecord({ ...NO_TASK_YET, ...names, revision: 0 })))
         .record;
       const budget = { credits: 150, windowMs: DAY_MS };
@@ -206,8 +206,8 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       ];
       await Promise.all(children.map((child) => child.reported(1)));
       const { ledger, limits } = await openHere(place);
-      const { origin, keyId } = ledger.identity;
-      const names = { recordId: "mine", workId: "my work", origin, keyId };
+      const { origin, apiKeyId } = ledger.identity;
+      const names = { recordId: "mine", workId: "my work", origin, apiKeyId };
       const { record } = await ledger.acquireLease(sampleRecord({ ...NO_TASK_YET, ...names, revision: 0 }));
       // Living processes have both places, for longer than a dead process would.
       const tooEarly = AbortSignal.timeout(1400);

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { ObservedTask } from "../../src/api/read-task.ts";
 import { systemClock } from "../../src/clock.ts";
-import { deriveKeyId, deriveRecordId, toWorkLookupKey } from "../../src/ledger/identity.ts";
+import { deriveApiKeyId, deriveRecordId, toWorkLookupKey } from "../../src/ledger/identity.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
 import type { LedgerIdentity, LedgerStore } from "../../src/ledger/ledger-store.ts";
 import { NO_TASK_YET, type TaskEvent } from "../../src/ledger/lifecycle.ts";
@@ -45,7 +45,7 @@ class Bench {
       (text) => text,
       (line) => this.logged.push(line),
     );
-    const identity = { origin: this.origin, keyId: deriveKeyId(this.origin, account), processId };
+    const identity = { origin: this.origin, apiKeyId: deriveApiKeyId(this.origin, account), processId };
     const store = this.#open(identity);
     onTestFinished(() => store.close());
     return new Ledger(store, identity, { wallMs: () => WALL_MS }, log);
@@ -54,9 +54,9 @@ class Bench {
 
 /** A draft of a record for this ledger's account. */
 function draft(ledger: Ledger, changes: Partial<TaskRecord> = {}): TaskRecord {
-  const { origin, keyId } = ledger.identity;
+  const { origin, apiKeyId } = ledger.identity;
   const workId = changes.workId ?? randomUUID();
-  const names = { workId, recordId: deriveRecordId(workId, keyId), origin, keyId };
+  const names = { workId, recordId: deriveRecordId(workId, apiKeyId), origin, apiKeyId };
   return sampleRecord({ ...NO_TASK_YET, revision: 0, createdAtMs: WALL_MS, ...names, ...changes });
 }
 
@@ -79,10 +79,10 @@ const seen = (status: ObservedTask["status"], taskId = "task-1", attempt = 1): T
 
 /** Replaces the text of a record, and leaves its columns unchanged. */
 async function damage(ledger: Ledger, record: TaskRecord, recordJson: string): Promise<void> {
-  const { keyId, recordId: id, revision } = record;
+  const { apiKeyId, recordId: id, revision } = record;
   const after = { ...toRow(record), revision: revision + 1, recordJson };
   const answer = await ledger.store.write({
-    keyId,
+    apiKeyId,
     recordId: id,
     expectedRevision: revision,
     after,
@@ -239,9 +239,9 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       const bench = newBench();
       const [first, other] = [bench.ledger(), bench.ledger()];
       const record = await sent(first, await claimed(first), "send-1");
-      const { keyId, recordId: id, revision: expectedRevision } = record;
+      const { apiKeyId, recordId: id, revision: expectedRevision } = record;
       const removal = {
-        keyId,
+        apiKeyId,
         recordId: id,
         expectedRevision,
         after: null,

@@ -6,7 +6,7 @@ export function sampleRecord(changes: Partial<TaskRecord> = {}): TaskRecord {
     revision: 1,
     recordId: "record-1",
     workId: "work-1",
-    keyId: "account",
+    apiKeyId: "account",
     origin: "https://service.example",
     input: '{"prompt":"Grüße, 世界 🎧 \\u2028 :base64:"}',
     originalPrompt: null,

@@ -28,24 +28,24 @@ export function openEngine(storeUrl: string, logged: string[] = []): PostgresEng
 /** A store of one API key and one process. */
 export function openShared(
   storeUrl: string,
-  { logged = [], keyId = "account" }: SharedOptions = {},
+  { logged = [], apiKeyId = "account" }: SharedOptions = {},
 ): LedgerStore {
   const engine = openEngine(storeUrl, logged);
-  const identity = { origin: ORIGIN, keyId, processId: "holder" };
+  const identity = { origin: ORIGIN, apiKeyId, processId: "holder" };
   return new LedgerStore({ engine, identity, machineId: "machine", wallMs: () => systemClock.wallMs() });
 }
 
 interface SharedOptions {
   readonly logged?: string[];
-  readonly keyId?: string;
+  readonly apiKeyId?: string;
 }
 
 export const claim = (store: LedgerStore, changes: Parameters<typeof sampleRecord>[0] = {}) =>
   store.acquireLease({ row: toRow(sampleRecord(changes)), leaseTtlMs: 15_000 });
 
 /** Requests the admission of a create of a new record, within wide limits. */
-export async function admit(store: LedgerStore, keyId = "account") {
-  const waiting = sampleRecord({ recordId: randomUUID(), keyId, status: "waiting", taskId: null });
+export async function admit(store: LedgerStore, apiKeyId = "account") {
+  const waiting = sampleRecord({ recordId: randomUUID(), apiKeyId, status: "waiting", taskId: null });
   await claim(store, waiting);
   const spend = { credits: 150, atMs: systemClock.wallMs() };
   const after = toRow({ ...waiting, status: "unresolved", revision: waiting.revision + 1, spend });

@@ -29,7 +29,7 @@ import { sampleRecord } from "./sample-record.ts";
 
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
-const identity = { origin: sampleRecord().origin, keyId: sampleRecord().keyId, processId: "holder" };
+const identity = { origin: sampleRecord().origin, apiKeyId: sampleRecord().apiKeyId, processId: "holder" };
 
 function open(stateDir: string): LedgerStore {
   const store = openSqliteStore({ stateDir, clock: systemClock, identity });
@@ -38,9 +38,9 @@ function open(stateDir: string): LedgerStore {
 }
 
 async function put(store: LedgerStore, record: TaskRecord = sampleRecord()): Promise<void> {
-  const { keyId, recordId } = record;
+  const { apiKeyId, recordId } = record;
   await store.write({
-    keyId,
+    apiKeyId,
     recordId,
     expectedRevision: null,
     after: toRow(record),

@@ -66,7 +66,7 @@ describe("on one machine", () => {
 
   it("a file is found whichever service made it", async () => {
     const setup = new StoreSetup(bench);
-    const path = `/audio/${setup.keyId}.mp3`;
+    const path = `/audio/${setup.apiKeyId}.mp3`;
     await setup.put(setup.record({ status: "succeeded", taskId: "t", files: [savedAt(path)] }));
     expect(
       await new StoreSetup(bench).store().recordSearch.findByLookupKey(toPathLookupKey(path)),

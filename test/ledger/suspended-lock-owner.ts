@@ -3,12 +3,12 @@ import { PostgresEngine } from "../../src/ledger/postgres/postgres-engine.ts";
 import { sql } from "../../src/ledger/store/sql-engine.ts";
 import { createLog } from "../../src/log.ts";
 
-const [storeUrl = "", keyId = ""] = process.argv.slice(2);
+const [storeUrl = "", apiKeyId = ""] = process.argv.slice(2);
 const engine = new PostgresEngine({ storeUrl, log: createLog("silent", (text) => text) });
 let runs = 0;
 await engine.transact({
   durability: "power_cut",
-  locks: [sql("SELECT state FROM agm_api_keys WHERE key_id = ? FOR UPDATE", keyId)],
+  locks: [sql("SELECT state FROM agm_api_keys WHERE api_key_id = ? FOR UPDATE", apiKeyId)],
   load: [],
   decide: () => {
     runs += 1;

@@ -50,9 +50,9 @@ const limits = new Limits({ ...job, ledger, clock: systemClock, log });
 const signal = new AbortController().signal;
 
 async function claim(at: number): Promise<TaskRecord> {
-  const { origin, keyId } = ledger.identity;
+  const { origin, apiKeyId } = ledger.identity;
   const recordId = `${job.name}-${at}`;
-  const names = { recordId, workId: `work of ${recordId}`, origin, keyId };
+  const names = { recordId, workId: `work of ${recordId}`, origin, apiKeyId };
   const draft = sampleRecord({ ...NO_TASK_YET, ...names, revision: 0, createdAtMs: systemClock.wallMs() });
   return (await ledger.acquireLease(draft)).record;
 }

@@ -78,8 +78,8 @@ export class Process {
 
   /** A record for its own work, claimed by this process. */
   async claim(name: string, changes: Partial<TaskRecord> = {}): Promise<TaskRecord> {
-    const { origin, keyId } = this.ledger.identity;
-    const names = { recordId: name, workId: `work of ${name}`, origin, keyId };
+    const { origin, apiKeyId } = this.ledger.identity;
+    const names = { recordId: name, workId: `work of ${name}`, origin, apiKeyId };
     const draft = sampleRecord({ ...names, status: "waiting", taskId: null, revision: 0, ...changes });
     return (await this.ledger.acquireLease(draft)).record;
   }
@@ -170,16 +170,16 @@ export class Process {
 export interface LimitsUnderTest extends Process {
   readonly clock: ManualClock;
   /** Another process on the same ledger, with the same account unless given. */
-  another(changes?: Changes, keyId?: string): Process;
+  another(changes?: Changes, apiKeyId?: string): Process;
 }
 
 export function startLimits(changes: Changes = {}): LimitsUnderTest {
   const clock = new ManualClock();
   const stateDir = scratchFolder();
   let processes = 0;
-  const another = (more: Changes = {}, keyId = "account"): Process => {
+  const another = (more: Changes = {}, apiKeyId = "account"): Process => {
     processes += 1;
-    const identity = { origin: ORIGIN, keyId, processId: `process ${processes}` };
+    const identity = { origin: ORIGIN, apiKeyId, processId: `process ${processes}` };
     const store = openSqliteStore({ stateDir, clock, identity });
     const process = new Process(store, identity, clock, { ...changes, ...more });
     onTestFinished(async () => {

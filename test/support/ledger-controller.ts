@@ -57,7 +57,7 @@ export class LedgerController {
       await turn();
     }
     const log = createLog("silent", (text) => text);
-    const identity = { origin, keyId: "nobody", processId: createProcessId() };
+    const identity = { origin, apiKeyId: "nobody", processId: createProcessId() };
     const store = openSqliteStore({ stateDir, clock: systemClock, identity });
     const ledger = new Ledger(store, identity, systemClock, log);
     await ledger.list({ apiKeys: "all", limit: 1 });

@@ -60,7 +60,7 @@ async function rawPageAt(file: PartFile, offset: number): Promise<RawPage | unde
 
 /** Collects the bytes of a packet that spans several pages. */
 class OpenPacket {
-  #pieces: Uint8Array[] = [];
+  #fragments: Uint8Array[] = [];
   #bytes = 0;
   isOpen = false;
 
@@ -68,15 +68,16 @@ class OpenPacket {
    * Adds the packet's bytes from one page. Keeps only the beginning of a packet that is too long for audio. Such a
    * packet may be a comment packet with large pictures.
    */
-  add(piece: Uint8Array): void {
+  add(fragment: Uint8Array): void {
     this.isOpen = true;
-    this.#bytes += piece.byteLength;
-    if (this.#bytes <= MAX_PACKET_BYTES + SEGMENT_BYTES * MAX_SEGMENTS) this.#pieces.push(piece.slice());
+    this.#bytes += fragment.byteLength;
+    if (this.#bytes <= MAX_PACKET_BYTES + SEGMENT_BYTES * MAX_SEGMENTS)
+      this.#fragments.push(fragment.slice());
   }
 
   close(last: Uint8Array): Uint8Array {
-    const wholePacket = Buffer.concat([...this.#pieces, last]);
-    this.#pieces = [];
+    const wholePacket = Buffer.concat([...this.#fragments, last]);
+    this.#fragments = [];
     this.#bytes = 0;
     this.isOpen = false;
     return wholePacket;
@@ -90,8 +91,8 @@ function splitPackets(page: RawPage, open: OpenPacket): Uint8Array[] {
   for (const value of page.lacing) {
     end += value;
     if (value === SEGMENT_BYTES) continue;
-    const piece = page.payload.subarray(start, end);
-    packets.push(open.isOpen ? open.close(piece) : piece);
+    const fragment = page.payload.subarray(start, end);
+    packets.push(open.isOpen ? open.close(fragment) : fragment);
     start = end;
   }
   if (start < end) open.add(page.payload.subarray(start, end));

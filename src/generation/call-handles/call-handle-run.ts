@@ -97,8 +97,8 @@ export class CallHandleRun implements CallHandlePreparation {
     if (isSavedSomewhere) throw new CallHandleNotNeededError("nothing has to be made");
     // Acquire the lease before opening the call handle, so that no other process sends the request in between.
     const { record } = await ledger.acquireLease(draftRecord);
-    const { keyId, recordId: targetId } = record;
-    const draft = { handleId: randomUUID(), keyId, targetId, openedAtMs: clock.wallMs() };
+    const { apiKeyId, recordId: targetId } = record;
+    const draft = { handleId: randomUUID(), apiKeyId, targetId, openedAtMs: clock.wallMs() };
     this.#handle = await ledger.store.callHandles.open(draft, this.#saveOptions);
     if (this.#handle === null) throw new CallHandleNotNeededError("the ledger has lost the record");
     this.#onOpened({ handle: this.#handle, record });

@@ -25,10 +25,10 @@ export type LeaseOutcome =
  */
 export async function acquireOrFollow(job: Job, deps: GenerationDeps): Promise<LeaseOutcome> {
   const { ledger, clock, timing } = deps;
-  const { attempt, status, keyId } = job.record;
+  const { attempt, status, apiKeyId } = job.record;
   // Drive only records of this API key. The record of another API key gets here if its audio was on this machine and
   // the file has just disappeared.
-  if (keyId !== ledger.identity.keyId) return { kind: "end", end: { kind: "no_result" } };
+  if (apiKeyId !== ledger.identity.apiKeyId) return { kind: "end", end: { kind: "no_result" } };
   let ownerDeadline: Deadline | null = null;
   for (;;) {
     const { record, isOurs } = await ledger.acquireLease(job.record);

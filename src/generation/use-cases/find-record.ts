@@ -40,11 +40,11 @@ export function buildEmptyRecord(
     "workId" | "input" | "originalPrompt" | "take" | "idempotencyKey" | "fileName" | "isListed"
   >,
 ): TaskRecord {
-  const { origin, keyId } = ledger.identity;
+  const { origin, apiKeyId } = ledger.identity;
   return {
     revision: 0,
-    recordId: deriveRecordId(facts.workId, keyId),
-    keyId,
+    recordId: deriveRecordId(facts.workId, apiKeyId),
+    apiKeyId,
     origin,
     attempt: 1,
     ...NO_TASK_YET,
@@ -92,7 +92,7 @@ export async function findOrDraft(
 ): Promise<FoundRecord> {
   const fresh = buildNewRecord(deps, identified);
   const records = await deps.ledger.findByWork(fresh.workId);
-  const ownRecord = records.find(({ keyId }) => keyId === fresh.keyId);
+  const ownRecord = records.find(({ apiKeyId }) => apiKeyId === fresh.apiKeyId);
   const isInFlight = ownRecord !== undefined && deriveInFlightState(ownRecord) !== null;
   const savedAudio = isInFlight ? null : await findSavedAmong(deps, records, identified.fileName);
   if (savedAudio !== null) return { ...savedAudio, notes: [] };
@@ -157,8 +157,8 @@ async function adopt(
   const options = deadline === undefined ? {} : { deadline };
   const task = await queryService(deps, taskId, signal, options);
   const observed = { kind: "observed", attempt: other.attempt, task, atMs: clock.wallMs() } as const;
-  const { keyId } = ledger.identity;
-  const copy = { ...other, keyId, recordId: deriveRecordId(other.workId, keyId), revision: 0 };
+  const { apiKeyId } = ledger.identity;
+  const copy = { ...other, apiKeyId, recordId: deriveRecordId(other.workId, apiKeyId), revision: 0 };
   const ownRecord = await ledger.get(copy.recordId);
   return ownRecord === null
     ? applyEvent(copy, observed)
@@ -230,7 +230,7 @@ export async function findRecordOfTask(
     });
   }
   const records = await deps.ledger.findByTask(taskIdOrHandle);
-  const ownRecord = records.find(({ keyId }) => keyId === deps.ledger.identity.keyId);
+  const ownRecord = records.find(({ apiKeyId }) => apiKeyId === deps.ledger.identity.apiKeyId);
   if (ownRecord !== undefined) return ownRecord;
   const savedAudio = await findSavedAmong(deps, records, null);
   if (savedAudio !== null) return savedAudio.record;

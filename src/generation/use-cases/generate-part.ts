@@ -110,9 +110,9 @@ export async function findPart(
   { ledger, folder }: GenerationDeps,
   { input, take }: PartRequest,
 ): Promise<TaskRecord | null> {
-  const { origin, keyId } = ledger.identity;
+  const { origin, apiKeyId } = ledger.identity;
   const records = await ledger.findByWork(deriveWorkId(origin, canonicalizeInput(input), take));
-  const ownRecord = records.find((record) => record.keyId === keyId);
+  const ownRecord = records.find((record) => record.apiKeyId === apiKeyId);
   if (ownRecord?.status === "succeeded") return ownRecord;
   for (const record of records) {
     const matchingFiles = record.files.filter(({ matchesFormat }) => matchesFormat);

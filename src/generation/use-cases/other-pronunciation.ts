@@ -23,12 +23,12 @@ export async function findOtherPronunciation(
 ): Promise<FoundRecord | null> {
   const { record, file, notes } = found;
   if (file !== null || mayBeCharged(record)) return null;
-  const { origin, keyId } = deps.ledger.identity;
+  const { origin, apiKeyId } = deps.ledger.identity;
   const work = deriveWorkId(origin, restoreOriginalInput(input, originalPrompt), take);
   for (const other of await deps.ledger.findByOriginalWork(work)) {
     if (other.input === input || !mayBeCharged(other)) continue;
     const savedFile = await findSaved(deps, other, null);
-    if (savedFile === null && other.keyId !== keyId) continue;
+    if (savedFile === null && other.apiKeyId !== apiKeyId) continue;
     return {
       record: other,
       file: savedFile?.matchesFormat === true ? savedFile : null,

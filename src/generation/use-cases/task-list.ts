@@ -74,7 +74,7 @@ async function toListedTask(
   record: TaskRecord,
   own: readonly SavedFile[],
   root: string,
-  keyId: string,
+  apiKeyId: string,
 ): Promise<ListedTask> {
   const input = parseStoredInput(record);
   const excerpt = input === null ? null : takeFirstCodePoints(input.prompt, EXCERPT_CODE_POINTS);
@@ -99,7 +99,7 @@ async function toListedTask(
       own.filter((file) => !isInItsFormat(file)),
       root,
     ),
-    isOtherKey: record.keyId !== keyId,
+    isOtherKey: record.apiKeyId !== apiKeyId,
     refusal: record.refusal === null ? null : fromStoredError(record.refusal.error),
     isGone: record.isGone,
     isTooLarge: record.isTooLarge,
@@ -118,7 +118,7 @@ export async function listRecordedTasks(
   ).slice(0, limit);
   const ownedFiles = createFileOwnerFilter(all);
   return await Promise.all(
-    records.map((record) => toListedTask(record, ownedFiles(record), folder.root, ledger.identity.keyId)),
+    records.map((record) => toListedTask(record, ownedFiles(record), folder.root, ledger.identity.apiKeyId)),
   );
 }
 

@@ -5,7 +5,7 @@ import { MAXIMUM_CHARGE_CREDITS } from "../../contract/billing.ts";
 export interface BillLine {
   /** The lookup key of the task's work; see `workLookupKey` in ledger/identity.ts. */
   readonly workLookupKey: string;
-  readonly keyId: string;
+  readonly apiKeyId: string;
   /** Reserved credits while the task runs, then charged credits; 0 if nothing was charged. */
   readonly credits: number;
   /** Whether the credits are still a reservation. */
@@ -31,10 +31,10 @@ function keepOnePerWork(lines: readonly BillLine[], rankOf: (line: BillLine) => 
  * Picks one line to show for each work. Prefers an answered create of this key, then an answered create of another key,
  * then an unanswered create, then a line without credits.
  */
-export const groupBillByWork = (lines: readonly BillLine[], keyId: string): BillLine[] =>
-  keepOnePerWork(lines, ({ keyId: lineKeyId, credits, isUnanswered }) => {
+export const groupBillByWork = (lines: readonly BillLine[], apiKeyId: string): BillLine[] =>
+  keepOnePerWork(lines, ({ apiKeyId: lineApiKeyId, credits, isUnanswered }) => {
     if (credits === 0 || isUnanswered) return credits;
-    return lineKeyId === keyId ? Infinity : MAXIMUM_CHARGE_CREDITS + credits;
+    return lineApiKeyId === apiKeyId ? Infinity : MAXIMUM_CHARGE_CREDITS + credits;
   });
 
 /**
@@ -45,7 +45,7 @@ export const groupBillByWork = (lines: readonly BillLine[], keyId: string): Bill
  * @param exceptWork the lookup key of the work whose create asks for admission. The sum leaves out this work, because
  *   the caller adds the work's reservation
  */
-export const sumBilledCredits = (lines: readonly BillLine[], keyId: string, exceptWork: string): number =>
-  keepOnePerWork(lines, (line) => (line.keyId === keyId && line.credits > 0 ? Infinity : line.credits))
+export const sumBilledCredits = (lines: readonly BillLine[], apiKeyId: string, exceptWork: string): number =>
+  keepOnePerWork(lines, (line) => (line.apiKeyId === apiKeyId && line.credits > 0 ? Infinity : line.credits))
     .filter(({ workLookupKey }) => workLookupKey !== exceptWork)
     .reduce((sum, { credits }) => sum + credits, 0);

@@ -3,7 +3,7 @@
  * have call handles. Pure.
  */
 import { z } from "zod";
-import type { KeyId } from "../identity.ts";
+import type { ApiKeyId } from "../identity.ts";
 import { RECORD_STATUSES } from "../record.ts";
 import { type StoredError, storedErrorSchema } from "../stored-error.ts";
 
@@ -31,7 +31,7 @@ export interface CallHandle {
   /** Random, so that it cannot be guessed. */
   readonly handleId: string;
   readonly kind: "request" | "narration";
-  readonly keyId: KeyId;
+  readonly apiKeyId: ApiKeyId;
   /** The id of the record or the narration. */
   readonly targetId: string;
   readonly openedAtMs: number;
@@ -77,7 +77,7 @@ export const isCallHandleWanted = ({ endedAtMs, cancelRequestedAtMs }: CallHandl
   endedAtMs === null && cancelRequestedAtMs === null;
 
 /** A new call handle, without the fields that depend on the state of its record or narration. */
-export type CallHandleDraft = Pick<CallHandle, "handleId" | "keyId" | "targetId" | "openedAtMs">;
+export type CallHandleDraft = Pick<CallHandle, "handleId" | "apiKeyId" | "targetId" | "openedAtMs">;
 
 /** Returns the open call handle with the same options. If there is none, returns a new call handle. */
 export function findOrCreateCallHandle(

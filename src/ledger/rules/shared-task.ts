@@ -21,16 +21,16 @@ export function countSpendOnce(records: readonly TaskShare[]): SpendShare | null
 }
 
 interface NamedTask {
-  readonly keyId: string;
+  readonly apiKeyId: string;
   readonly taskId: string | null;
 }
 
 /** Lists each task once. Keeps this key's record of a task or, if there is none, the first record. */
-export function keepEachTaskOnce<T extends NamedTask>(records: readonly T[], keyId: string): T[] {
+export function keepEachTaskOnce<T extends NamedTask>(records: readonly T[], apiKeyId: string): T[] {
   const recordByTask = new Map<string, T>();
   for (const record of records) {
     const { taskId } = record;
-    if (taskId !== null && (!recordByTask.has(taskId) || record.keyId === keyId))
+    if (taskId !== null && (!recordByTask.has(taskId) || record.apiKeyId === apiKeyId))
       recordByTask.set(taskId, record);
   }
   return records.filter((record) => record.taskId === null || recordByTask.get(record.taskId) === record);

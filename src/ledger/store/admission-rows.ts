@@ -34,15 +34,15 @@ export interface LoadedAdmission {
  */
 export const selectAdmission = (
   viewer: Viewer,
-  { keyId, recordId, lookupKeys }: RecordRow,
+  { apiKeyId, recordId, lookupKeys }: RecordRow,
   narrationId: string | null,
   lastBucket: number,
 ): Statement[] => [
-  ...selectRow({ keyId, recordId }, lookupKeys),
+  ...selectRow({ apiKeyId, recordId }, lookupKeys),
   sql(
     `SELECT record_id, in_flight_state, in_flight_since_steady_ms, in_flight_owner FROM agm_records
-     WHERE key_id = ? AND in_flight_state IS NOT NULL`,
-    keyId,
+     WHERE api_key_id = ? AND in_flight_state IS NOT NULL`,
+    apiKeyId,
   ),
   selectSpentCredits(viewer.origin, lastBucket),
   selectOpenHandles(viewer, recordId),
@@ -96,17 +96,21 @@ export const dropSpend = (origin: string, lastBucket: number): Statement =>
  * Frees a place in flight whose time is over. Keeps the date of the place. The date prevents later writes of the record
  * from taking the place again while its status is the same.
  */
-export const freePlace = (keyId: string, recordId: string): Statement =>
-  sql("UPDATE agm_records SET in_flight_state = NULL WHERE key_id = ? AND record_id = ?", keyId, recordId);
+export const freePlace = (apiKeyId: string, recordId: string): Statement =>
+  sql(
+    "UPDATE agm_records SET in_flight_state = NULL WHERE api_key_id = ? AND record_id = ?",
+    apiKeyId,
+    recordId,
+  );
 
 /**
  * Sets the date of a place in flight to now. Used for dates in the future, which must have been written before the
  * steady clock restarted.
  */
-export const clampPlace = (keyId: string, recordId: string, nowSteadyMs: number): Statement =>
+export const clampPlace = (apiKeyId: string, recordId: string, nowSteadyMs: number): Statement =>
   sql(
-    "UPDATE agm_records SET in_flight_since_steady_ms = ? WHERE key_id = ? AND record_id = ?",
+    "UPDATE agm_records SET in_flight_since_steady_ms = ? WHERE api_key_id = ? AND record_id = ?",
     nowSteadyMs,
-    keyId,
+    apiKeyId,
     recordId,
   );

@@ -86,7 +86,7 @@ export class AdmissionStore {
       narrationId,
       isForHandles = false,
     } = request;
-    const { keyId, recordId, workId } = after;
+    const { apiKeyId, recordId, workId } = after;
     const wallMs = this.#options.wallMs();
     const lastBucket = lastBucketBefore(wallMs, budget?.windowMs ?? 0);
     return transactions.run<Admission>({
@@ -115,7 +115,7 @@ export class AdmissionStore {
               : {
                   ...parseAdmissionFields(narration?.state ?? ""),
                   lease: narration?.lease ?? null,
-                  billedCredits: sumBilledCredits(bill, keyId, toWorkLookupKey(workId)),
+                  billedCredits: sumBilledCredits(bill, apiKeyId, toWorkLookupKey(workId)),
                 },
         };
         const requested = {
@@ -128,7 +128,7 @@ export class AdmissionStore {
         const result = decideAdmission(requested, facts, nowSteadyMs);
         const clamped = otherPlaces
           .filter(({ place }) => (place.sinceSteadyMs ?? 0) > nowSteadyMs)
-          .map((otherPlace) => clampPlace(keyId, otherPlace.recordId, nowSteadyMs));
+          .map((otherPlace) => clampPlace(apiKeyId, otherPlace.recordId, nowSteadyMs));
         if (result.kind !== "admitted" || isRepeatedAdmission(requested, facts)) {
           return { result, save: clamped };
         }
@@ -144,8 +144,8 @@ export class AdmissionStore {
             }),
             ...(narrationId === null ? [] : [addToBill(viewer, narrationId, toWorkLookupKey(workId))]),
             ...clamped,
-            ...dropRefused(keyId, wallMs - REFUSAL_RETENTION_MS),
-            ...lapsed.map((otherPlace) => freePlace(keyId, otherPlace.recordId)),
+            ...dropRefused(apiKeyId, wallMs - REFUSAL_RETENTION_MS),
+            ...lapsed.map((otherPlace) => freePlace(apiKeyId, otherPlace.recordId)),
             dropSpend(viewer.origin, lastBucketBefore(wallMs, SPEND_RETENTION_MS)),
           ],
         };

@@ -17,7 +17,7 @@ const handleRow = z
   .object({
     handle_id: z.string(),
     kind: z.enum(["request", "narration"]),
-    key_id: z.string(),
+    api_key_id: z.string(),
     target_id: z.string(),
     opened_at_ms: z.number(),
     attempt: z.int(),
@@ -30,7 +30,7 @@ const handleRow = z
     (row): CallHandle => ({
       handleId: row.handle_id,
       kind: row.kind,
-      keyId: row.key_id,
+      apiKeyId: row.api_key_id,
       targetId: row.target_id,
       openedAtMs: row.opened_at_ms,
       attempt: row.attempt,
@@ -44,23 +44,23 @@ const handleRow = z
 export const parseHandleRows = (rows: Rows = []): CallHandle[] => parseReadableRows(handleRow, rows);
 
 /** Selects a call handle of this API key. */
-export const selectHandle = ({ keyId }: Pick<Viewer, "keyId">, handleId: string): Statement =>
-  sql("SELECT * FROM agm_call_handles WHERE handle_id = ? AND key_id = ?", handleId, keyId);
+export const selectHandle = ({ apiKeyId }: Pick<Viewer, "apiKeyId">, handleId: string): Statement =>
+  sql("SELECT * FROM agm_call_handles WHERE handle_id = ? AND api_key_id = ?", handleId, apiKeyId);
 
 /** Selects all call handles of one record or narration, oldest first, except those that have ended. */
-export const selectOpenHandles = ({ keyId, machineId }: Viewer, targetId: string): Statement =>
+export const selectOpenHandles = ({ apiKeyId, machineId }: Viewer, targetId: string): Statement =>
   sql(
     `SELECT * FROM agm_call_handles WHERE target_id = ? AND ended_at_ms IS NULL AND ${buildVisibleCondition("agm_call_handles")}
      ORDER BY opened_at_ms, handle_id`,
     targetId,
-    keyId,
+    apiKeyId,
     machineId,
   );
 
 /** Writes a call handle. A stored call handle that has ended stays unchanged, so the write can be repeated safely. */
 export const saveHandle = (row: CallHandle): Statement =>
   sql(
-    `INSERT INTO agm_call_handles (handle_id, kind, key_id, target_id, opened_at_ms, attempt, save_options, cancel_requested_at_ms,
+    `INSERT INTO agm_call_handles (handle_id, kind, api_key_id, target_id, opened_at_ms, attempt, save_options, cancel_requested_at_ms,
        ended_at_ms, end_json)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (handle_id) DO UPDATE SET cancel_requested_at_ms = excluded.cancel_requested_at_ms,
@@ -68,7 +68,7 @@ export const saveHandle = (row: CallHandle): Statement =>
      WHERE agm_call_handles.ended_at_ms IS NULL`,
     row.handleId,
     row.kind,
-    row.keyId,
+    row.apiKeyId,
     row.targetId,
     row.openedAtMs,
     row.attempt,

@@ -48,10 +48,10 @@ export class CallHandleStore {
    */
   open(draft: CallHandleDraft, saveOptions: SaveOptions): Promise<CallHandle | null> {
     const { transactions, viewer } = this.#options;
-    const { keyId, targetId } = draft;
+    const { apiKeyId, targetId } = draft;
     return transactions.run<CallHandle | null>({
       durability: "power_cut",
-      load: [...selectRow({ keyId, recordId: targetId }), selectOpenHandles(viewer, targetId)],
+      load: [...selectRow({ apiKeyId, recordId: targetId }), selectOpenHandles(viewer, targetId)],
       decide: (rows) => {
         const target = parseCallHandleTarget(parseLoadedRow(rows).stored?.recordJson);
         if (target === null) return { result: null };
@@ -67,8 +67,8 @@ export class CallHandleStore {
    * @returns the call handle as stored now
    */
   cancel(handle: CallHandle, atMs: number): Promise<CallHandle> {
-    const { keyId, targetId } = handle;
-    return this.#change(handle, selectRow({ keyId, recordId: targetId }), (stored, rows) =>
+    const { apiKeyId, targetId } = handle;
+    return this.#change(handle, selectRow({ apiKeyId, recordId: targetId }), (stored, rows) =>
       cancelCallHandle(stored, parseCallHandleTarget(parseLoadedRow(rows).stored?.recordJson), atMs),
     );
   }

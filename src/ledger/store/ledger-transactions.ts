@@ -64,9 +64,9 @@ export class LedgerTransactions {
     decide,
   }: LedgerTransaction<T>): Promise<T | typeof NOT_REGISTERED> {
     const { forUpdate } = this.#engine;
-    const { origin, keyId } = this.#viewer;
+    const { origin, apiKeyId } = this.#viewer;
     const originLock = sql(`SELECT origin FROM agm_origins WHERE origin = ?${forUpdate}`, origin);
-    const keyLock = sql(`SELECT state FROM agm_api_keys WHERE key_id = ?${forUpdate}`, keyId);
+    const keyLock = sql(`SELECT state FROM agm_api_keys WHERE api_key_id = ?${forUpdate}`, apiKeyId);
     return this.#engine.transact<T | typeof NOT_REGISTERED>({
       durability,
       locks: [
@@ -89,14 +89,14 @@ export class LedgerTransactions {
         } = decide(loaded, before, steadyMs, narration === undefined ? null : toNarrationRow(narration));
         const after = JSON.stringify(state);
         if (after === text) return { result, save };
-        const saveState = sql("UPDATE agm_api_keys SET state = ? WHERE key_id = ?", after, keyId);
+        const saveState = sql("UPDATE agm_api_keys SET state = ? WHERE api_key_id = ?", after, apiKeyId);
         return { result, save: [...save, saveState] };
       },
     });
   }
 
   async #register(): Promise<void> {
-    const { origin, keyId } = this.#viewer;
+    const { origin, apiKeyId } = this.#viewer;
     await this.#engine.transact({
       durability: "process_kill",
       locks: [],
@@ -106,8 +106,8 @@ export class LedgerTransactions {
         save: [
           sql("INSERT INTO agm_origins (origin) VALUES (?) ON CONFLICT DO NOTHING", origin),
           sql(
-            "INSERT INTO agm_api_keys (key_id, origin, state) VALUES (?, ?, '') ON CONFLICT DO NOTHING",
-            keyId,
+            "INSERT INTO agm_api_keys (api_key_id, origin, state) VALUES (?, ?, '') ON CONFLICT DO NOTHING",
+            apiKeyId,
             origin,
           ),
           saveMachineKey(this.#viewer),

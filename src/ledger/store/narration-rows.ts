@@ -8,13 +8,13 @@ import { buildVisibleCondition, type Viewer } from "./viewer.ts";
 
 const rowSchema = z
   .object({
-    key_id: z.string(),
+    api_key_id: z.string(),
     narration_id: z.string(),
     revision: z.int(),
     state: z.string(),
   })
   .transform((row) => ({
-    keyId: row.key_id,
+    apiKeyId: row.api_key_id,
     narrationId: row.narration_id,
     revision: row.revision,
     state: row.state,
@@ -51,26 +51,26 @@ export function parseAdmissionFields(state: string): {
  * one of the other keys.
  */
 export const selectNarration = (
-  { origin, keyId, machineId }: Viewer,
+  { origin, apiKeyId, machineId }: Viewer,
   narrationId: string,
   lock: "" | " FOR UPDATE",
 ): Statement =>
   sql(
     `SELECT * FROM agm_narrations WHERE narration_id = ? AND origin = ? AND ${buildVisibleCondition("agm_narrations")}
-     ORDER BY CASE WHEN key_id = ? THEN 0 ELSE 1 END, created_at_ms, key_id LIMIT 1${lock}`,
+     ORDER BY CASE WHEN api_key_id = ? THEN 0 ELSE 1 END, created_at_ms, api_key_id LIMIT 1${lock}`,
     narrationId,
     origin,
-    keyId,
+    apiKeyId,
     machineId,
-    keyId,
+    apiKeyId,
   );
 
-export const selectNewestNarrations = ({ origin, keyId, machineId }: Viewer, limit: number): Statement =>
+export const selectNewestNarrations = ({ origin, apiKeyId, machineId }: Viewer, limit: number): Statement =>
   sql(
     `SELECT * FROM agm_narrations WHERE origin = ? AND ${buildVisibleCondition("agm_narrations")}
      ORDER BY created_at_ms DESC, narration_id LIMIT ?`,
     origin,
-    keyId,
+    apiKeyId,
     machineId,
     limit,
   );
@@ -79,32 +79,32 @@ export const selectNewestNarrations = ({ origin, keyId, machineId }: Viewer, lim
  * Selects all visible records of the requests on the bill. One task may have several of these records, under different
  * API keys.
  */
-export const selectBill = ({ origin, keyId, machineId }: Viewer, narrationId: string): Statement =>
+export const selectBill = ({ origin, apiKeyId, machineId }: Viewer, narrationId: string): Statement =>
   sql(
-    `SELECT t.work_lookup_key, r.key_id, r.spend_credits, r.in_flight_state
+    `SELECT t.work_lookup_key, r.api_key_id, r.spend_credits, r.in_flight_state
      FROM agm_narration_works t
      JOIN agm_lookup_keys k ON k.lookup_key = t.work_lookup_key
-     JOIN agm_records r ON r.key_id = k.key_id AND r.record_id = k.record_id
+     JOIN agm_records r ON r.api_key_id = k.api_key_id AND r.record_id = k.record_id
      WHERE t.narration_id = ? AND t.origin = ? AND ${buildVisibleCondition("t")} AND ${buildVisibleCondition("r")}`,
     narrationId,
     origin,
-    keyId,
+    apiKeyId,
     machineId,
-    keyId,
+    apiKeyId,
     machineId,
   );
 
 const billRow = z
   .object({
     work_lookup_key: z.string(),
-    key_id: z.string(),
+    api_key_id: z.string(),
     spend_credits: z.number().nullable().catch(null),
     in_flight_state: z.string().nullable().catch(null),
   })
   .transform(
     (row): BillLine => ({
       workLookupKey: row.work_lookup_key,
-      keyId: row.key_id,
+      apiKeyId: row.api_key_id,
       credits: row.spend_credits ?? 0,
       isInFlight: row.in_flight_state !== null,
       isUnanswered: row.in_flight_state === "sent",
@@ -114,23 +114,27 @@ const billRow = z
 export const parseBillLines = (rows: Rows): BillLine[] => parseReadableRows(billRow, rows);
 
 /** Adds a request to the bill of a narration. */
-export const addToBill = ({ origin, keyId }: Viewer, narrationId: string, workLookupKey: string): Statement =>
+export const addToBill = (
+  { origin, apiKeyId }: Viewer,
+  narrationId: string,
+  workLookupKey: string,
+): Statement =>
   sql(
-    `INSERT INTO agm_narration_works (origin, narration_id, key_id, work_lookup_key)
+    `INSERT INTO agm_narration_works (origin, narration_id, api_key_id, work_lookup_key)
      VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
     origin,
     narrationId,
-    keyId,
+    apiKeyId,
     workLookupKey,
   );
 
 export const saveNarrationLease = (
-  { keyId, narrationId }: Pick<NarrationRow, "keyId" | "narrationId">,
+  { apiKeyId, narrationId }: Pick<NarrationRow, "apiKeyId" | "narrationId">,
   lease: Lease | null,
 ): Statement =>
   sql(
-    "UPDATE agm_narrations SET lease_owner = ?, lease_renewed_steady_ms = ?, lease_ttl_ms = ? WHERE key_id = ? AND narration_id = ?",
+    "UPDATE agm_narrations SET lease_owner = ?, lease_renewed_steady_ms = ?, lease_ttl_ms = ? WHERE api_key_id = ? AND narration_id = ?",
     ...toLeaseValues(lease),
-    keyId,
+    apiKeyId,
     narrationId,
   );

@@ -57,7 +57,7 @@ export interface NarrationStoreOptions {
   readonly processId: ProcessId;
 }
 
-const planName = (keyId: string, narrationId: string): string => `plan:${keyId}/${narrationId}`;
+const planName = (apiKeyId: string, narrationId: string): string => `plan:${apiKeyId}/${narrationId}`;
 
 /** Stores no progress of parts, because the records of the parts have it. */
 export class NarrationStore {
@@ -72,11 +72,11 @@ export class NarrationStore {
     const { engine, documents, viewer } = this.#options;
     if ((await this.#find(narrationId)) !== undefined) return;
     // Store the plan first, so that every visible narration has one.
-    await documents.set(planName(viewer.keyId, narrationId), plan);
+    await documents.set(planName(viewer.apiKeyId, narrationId), plan);
     const insert = sql(
-      `INSERT INTO agm_narrations (key_id, narration_id, origin, created_at_ms, revision, state)
+      `INSERT INTO agm_narrations (api_key_id, narration_id, origin, created_at_ms, revision, state)
        VALUES (?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING`,
-      viewer.keyId,
+      viewer.apiKeyId,
       narrationId,
       viewer.origin,
       createdAtMs,
@@ -93,7 +93,7 @@ export class NarrationStore {
   async getPlan(narrationId: string): Promise<string | undefined> {
     const found = await this.#find(narrationId);
     if (found === undefined) return undefined;
-    const plan = await this.#options.documents.get(planName(found.keyId, narrationId));
+    const plan = await this.#options.documents.get(planName(found.apiKeyId, narrationId));
     return plan === undefined ? undefined : z.string().parse(plan);
   }
 
@@ -124,10 +124,10 @@ export class NarrationStore {
       if (isRepeated) return { result: true, save: handleStatements };
       if (row?.revision !== expectedRevision) return { result: false };
       const update = sql(
-        "UPDATE agm_narrations SET state = ?, revision = ? WHERE key_id = ? AND narration_id = ?",
+        "UPDATE agm_narrations SET state = ?, revision = ? WHERE api_key_id = ? AND narration_id = ?",
         state,
         expectedRevision + 1,
-        row.keyId,
+        row.apiKeyId,
         narrationId,
       );
       return { result: true, save: [update, ...handleStatements] };
@@ -169,7 +169,7 @@ export class NarrationStore {
   async getBill(narrationId: string): Promise<BillLine[]> {
     const { engine, viewer } = this.#options;
     const [rows = []] = await engine.read([selectBill(viewer, narrationId)]);
-    return groupBillByWork(parseBillLines(rows), viewer.keyId);
+    return groupBillByWork(parseBillLines(rows), viewer.apiKeyId);
   }
 
   /** Lists narrations, newest first. */

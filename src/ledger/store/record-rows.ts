@@ -9,7 +9,7 @@ import { computeSpendChanges, type SpendShare, toSpendShare } from "../rules/spe
 import { type Rows, type Statement, sql } from "./sql-engine.ts";
 
 export interface RecordKey {
-  readonly keyId: string;
+  readonly apiKeyId: string;
   readonly recordId: string;
 }
 
@@ -77,8 +77,8 @@ const storedSchema = z
   }));
 const lookupKeyRow = z.object({ lookup_key: z.string() }).transform((row) => row.lookup_key);
 const storedRecordRow = z
-  .object({ key_id: z.string(), record_id: z.string(), record_json: z.string() })
-  .transform((row) => ({ keyId: row.key_id, recordId: row.record_id, recordJson: row.record_json }));
+  .object({ api_key_id: z.string(), record_id: z.string(), record_json: z.string() })
+  .transform((row) => ({ apiKeyId: row.api_key_id, recordId: row.record_id, recordJson: row.record_json }));
 const otherPlaceRow = z
   .object({ record_id: z.string(), ...placeColumns })
   .transform((row) => ({ recordId: row.record_id, place: toPlace(row) }));
@@ -118,21 +118,24 @@ export const ROW_RESULTS = 3;
  *
  * @param lookupKeys the lookup keys that the record will have. They are used to find other records of the same task
  */
-export function selectRow({ keyId, recordId }: RecordKey, lookupKeys: readonly string[] = []): Statement[] {
+export function selectRow(
+  { apiKeyId, recordId }: RecordKey,
+  lookupKeys: readonly string[] = [],
+): Statement[] {
   const task = lookupKeys.find(isTaskLookupKey) ?? "";
   return [
-    sql("SELECT * FROM agm_records WHERE key_id = ? AND record_id = ?", keyId, recordId),
-    sql("SELECT lookup_key FROM agm_lookup_keys WHERE key_id = ? AND record_id = ?", keyId, recordId),
+    sql("SELECT * FROM agm_records WHERE api_key_id = ? AND record_id = ?", apiKeyId, recordId),
+    sql("SELECT lookup_key FROM agm_lookup_keys WHERE api_key_id = ? AND record_id = ?", apiKeyId, recordId),
     sql(
       `SELECT k.lookup_key, r.status, r.spend_bucket, r.spend_credits FROM agm_lookup_keys k
-       JOIN agm_records r ON r.key_id = k.key_id AND r.record_id = k.record_id
+       JOIN agm_records r ON r.api_key_id = k.api_key_id AND r.record_id = k.record_id
        WHERE k.lookup_key IN (?, (SELECT min(own.lookup_key) FROM agm_lookup_keys own
-           WHERE own.key_id = ? AND own.record_id = ? AND own.lookup_key LIKE 'task:%'))
-         AND NOT (k.key_id = ? AND k.record_id = ?)`,
+           WHERE own.api_key_id = ? AND own.record_id = ? AND own.lookup_key LIKE 'task:%'))
+         AND NOT (k.api_key_id = ? AND k.record_id = ?)`,
       task,
-      keyId,
+      apiKeyId,
       recordId,
-      keyId,
+      apiKeyId,
       recordId,
     ),
   ];
@@ -172,18 +175,18 @@ export function saveRow(
     row.recordJson,
   ];
   const upsert = sql(
-    `INSERT INTO agm_records (key_id, record_id, origin, status, is_open, is_listed, created_at_ms, revision, in_flight_state,
+    `INSERT INTO agm_records (api_key_id, record_id, origin, status, is_open, is_listed, created_at_ms, revision, in_flight_state,
        in_flight_since_steady_ms, in_flight_owner, spend_bucket, spend_credits, refused_at_ms, lease_owner, lease_renewed_steady_ms, lease_ttl_ms,
        record_json)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (key_id, record_id) DO UPDATE SET origin = excluded.origin, status = excluded.status,
+     ON CONFLICT (api_key_id, record_id) DO UPDATE SET origin = excluded.origin, status = excluded.status,
        is_open = excluded.is_open, is_listed = excluded.is_listed, created_at_ms = excluded.created_at_ms,
        revision = excluded.revision, in_flight_state = excluded.in_flight_state,
        in_flight_since_steady_ms = excluded.in_flight_since_steady_ms,
        in_flight_owner = excluded.in_flight_owner, spend_bucket = excluded.spend_bucket,
        spend_credits = excluded.spend_credits, refused_at_ms = excluded.refused_at_ms, lease_owner = excluded.lease_owner,
        lease_renewed_steady_ms = excluded.lease_renewed_steady_ms, lease_ttl_ms = excluded.lease_ttl_ms, record_json = excluded.record_json`,
-    row.keyId,
+    row.apiKeyId,
     row.recordId,
     ...columns,
   );
@@ -203,7 +206,7 @@ export function dropRow(key: RecordKey, loaded: LoadedRow, keepsSpend: boolean):
   const { stored } = loaded;
   if (stored === undefined) return [];
   return [
-    sql("DELETE FROM agm_records WHERE key_id = ? AND record_id = ?", key.keyId, key.recordId),
+    sql("DELETE FROM agm_records WHERE api_key_id = ? AND record_id = ?", key.apiKeyId, key.recordId),
     ...saveLookupKeys(key, stored.lookupKeys, []),
     // Leave the sums unchanged to keep the spend. But if another record names the same task, the spend of that record
     // counts for the task from now on.
@@ -212,25 +215,30 @@ export function dropRow(key: RecordKey, loaded: LoadedRow, keepsSpend: boolean):
 }
 
 /** Removes a key's requests that were refused before a wall-clock time, with their lookup keys and handles. */
-export function dropRefused(keyId: string, beforeMs: number): Statement[] {
-  const refused = "SELECT record_id FROM agm_records WHERE key_id = ? AND refused_at_ms < ?";
+export function dropRefused(apiKeyId: string, beforeMs: number): Statement[] {
+  const refused = "SELECT record_id FROM agm_records WHERE api_key_id = ? AND refused_at_ms < ?";
   return [
-    sql(`DELETE FROM agm_lookup_keys WHERE key_id = ? AND record_id IN (${refused})`, keyId, keyId, beforeMs),
-    sql(`DELETE FROM agm_call_handles WHERE target_id IN (${refused})`, keyId, beforeMs),
-    sql("DELETE FROM agm_records WHERE key_id = ? AND refused_at_ms < ?", keyId, beforeMs),
+    sql(
+      `DELETE FROM agm_lookup_keys WHERE api_key_id = ? AND record_id IN (${refused})`,
+      apiKeyId,
+      apiKeyId,
+      beforeMs,
+    ),
+    sql(`DELETE FROM agm_call_handles WHERE target_id IN (${refused})`, apiKeyId, beforeMs),
+    sql("DELETE FROM agm_records WHERE api_key_id = ? AND refused_at_ms < ?", apiKeyId, beforeMs),
   ];
 }
 
-export const saveLease = ({ keyId, recordId }: RecordKey, lease: Lease | null): Statement =>
+export const saveLease = ({ apiKeyId, recordId }: RecordKey, lease: Lease | null): Statement =>
   sql(
-    "UPDATE agm_records SET lease_owner = ?, lease_renewed_steady_ms = ?, lease_ttl_ms = ? WHERE key_id = ? AND record_id = ?",
+    "UPDATE agm_records SET lease_owner = ?, lease_renewed_steady_ms = ?, lease_ttl_ms = ? WHERE api_key_id = ? AND record_id = ?",
     ...toLeaseValues(lease),
-    keyId,
+    apiKeyId,
     recordId,
   );
 
 function saveLookupKeys(
-  { keyId, recordId }: RecordKey,
+  { apiKeyId, recordId }: RecordKey,
   before: readonly string[],
   after: readonly string[],
 ): Statement[] {
@@ -239,9 +247,9 @@ function saveLookupKeys(
       .filter((lookupKey) => !after.includes(lookupKey))
       .map((lookupKey) =>
         sql(
-          "DELETE FROM agm_lookup_keys WHERE lookup_key = ? AND key_id = ? AND record_id = ?",
+          "DELETE FROM agm_lookup_keys WHERE lookup_key = ? AND api_key_id = ? AND record_id = ?",
           lookupKey,
-          keyId,
+          apiKeyId,
           recordId,
         ),
       ),
@@ -249,9 +257,9 @@ function saveLookupKeys(
       .filter((lookupKey) => !before.includes(lookupKey))
       .map((lookupKey) =>
         sql(
-          "INSERT INTO agm_lookup_keys (lookup_key, key_id, record_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+          "INSERT INTO agm_lookup_keys (lookup_key, api_key_id, record_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
           lookupKey,
-          keyId,
+          apiKeyId,
           recordId,
         ),
       ),

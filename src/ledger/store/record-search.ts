@@ -18,8 +18,8 @@ export interface ListQuery {
   readonly limit: number;
 }
 
-const listedRow = z.object({ created_at_ms: z.number(), key_id: z.string(), record_id: z.string() });
-const keyRow = z.object({ key_id: z.string() });
+const listedRow = z.object({ created_at_ms: z.number(), api_key_id: z.string(), record_id: z.string() });
+const keyRow = z.object({ api_key_id: z.string() });
 const originRow = z.object({ origin: z.string() });
 
 const MAX_OTHER_ORIGINS = 5;
@@ -36,18 +36,18 @@ export class RecordSearch {
   /** Lists records, newest first. */
   async list(query: ListQuery): Promise<StoredRecord[]> {
     const { apiKeys, status, openOnly = false, includesParts = false, limit } = query;
-    const keyIds = apiKeys === "own" ? [this.#viewer.keyId] : await this.#findVisibleKeyIds();
+    const keyIds = apiKeys === "own" ? [this.#viewer.apiKeyId] : await this.#findVisibleKeyIds();
     const statuses =
       status !== undefined ? [status] : RECORD_STATUSES.filter((known) => !openOnly || isOpenStatus(known));
     const kinds = openOnly ? ["is_open = 1"] : ["is_listed = 1", ...(includesParts ? ["is_listed = 0"] : [])];
-    const statements = keyIds.flatMap((keyId) =>
+    const statements = keyIds.flatMap((apiKeyId) =>
       statuses.flatMap((listedStatus) =>
         kinds.map((kind) =>
           sql(
-            `SELECT key_id, record_id, created_at_ms, record_json FROM agm_records
-               WHERE key_id = ? AND ${kind} AND status = ?
+            `SELECT api_key_id, record_id, created_at_ms, record_json FROM agm_records
+               WHERE api_key_id = ? AND ${kind} AND status = ?
                ORDER BY created_at_ms DESC, record_id DESC LIMIT ?`,
-            keyId,
+            apiKeyId,
             listedStatus,
             limit,
           ),
@@ -61,17 +61,17 @@ export class RecordSearch {
 
   /** Finds every visible record that has the lookup key. This API key's records come first. */
   async findByLookupKey(lookupKey: string): Promise<StoredRecord[]> {
-    const { keyId, machineId } = this.#viewer;
+    const { apiKeyId, machineId } = this.#viewer;
     const [rows = []] = await this.#engine.read([
       sql(
-        `SELECT r.key_id, r.record_id, r.record_json FROM agm_lookup_keys k
-         JOIN agm_records r ON r.key_id = k.key_id AND r.record_id = k.record_id
+        `SELECT r.api_key_id, r.record_id, r.record_json FROM agm_lookup_keys k
+         JOIN agm_records r ON r.api_key_id = k.api_key_id AND r.record_id = k.record_id
          WHERE k.lookup_key = ? AND ${buildVisibleCondition("k")}
-         ORDER BY CASE WHEN k.key_id = ? THEN 0 ELSE 1 END, r.created_at_ms, r.record_id`,
+         ORDER BY CASE WHEN k.api_key_id = ? THEN 0 ELSE 1 END, r.created_at_ms, r.record_id`,
         lookupKey,
-        keyId,
+        apiKeyId,
         machineId,
-        keyId,
+        apiKeyId,
       ),
     ]);
     return parseStoredRecords(rows);
@@ -82,7 +82,7 @@ export class RecordSearch {
     const { origin, machineId } = this.#viewer;
     const [rows = []] = await this.#engine.read([
       sql(
-        `SELECT DISTINCT k.origin FROM agm_api_keys k JOIN agm_machine_keys m ON m.key_id = k.key_id
+        `SELECT DISTINCT k.origin FROM agm_api_keys k JOIN agm_machine_keys m ON m.api_key_id = k.api_key_id
          WHERE m.machine_id = ? AND k.origin <> ? ORDER BY k.origin LIMIT ${MAX_OTHER_ORIGINS}`,
         machineId,
         origin,
@@ -98,7 +98,7 @@ export class RecordSearch {
     const { origin, machineId } = this.#viewer;
     const [rows = []] = await this.#engine.read([
       sql(
-        `SELECT k.key_id FROM agm_api_keys k JOIN agm_machine_keys m ON m.key_id = k.key_id
+        `SELECT k.api_key_id FROM agm_api_keys k JOIN agm_machine_keys m ON m.api_key_id = k.api_key_id
          WHERE m.machine_id = ? AND k.origin = ?`,
         machineId,
         origin,
@@ -107,7 +107,7 @@ export class RecordSearch {
     return keyRow
       .array()
       .parse(rows)
-      .map((row) => row.key_id);
+      .map((row) => row.api_key_id);
   }
 }
 

@@ -16,11 +16,11 @@ export const SCHEMA_VERSION = 8;
  */
 export const SCHEMA_STATEMENTS: readonly string[] = [
   `CREATE TABLE agm_origins (origin TEXT NOT NULL PRIMARY KEY)`,
-  `CREATE TABLE agm_api_keys (key_id TEXT NOT NULL PRIMARY KEY, origin TEXT NOT NULL, state TEXT NOT NULL)`,
+  `CREATE TABLE agm_api_keys (api_key_id TEXT NOT NULL PRIMARY KEY, origin TEXT NOT NULL, state TEXT NOT NULL)`,
   `CREATE TABLE agm_machine_keys (
-    machine_id TEXT NOT NULL, key_id TEXT NOT NULL, PRIMARY KEY (machine_id, key_id))`,
+    machine_id TEXT NOT NULL, api_key_id TEXT NOT NULL, PRIMARY KEY (machine_id, api_key_id))`,
   `CREATE TABLE agm_records (
-    key_id TEXT NOT NULL,
+    api_key_id TEXT NOT NULL,
     record_id TEXT NOT NULL,
     origin TEXT NOT NULL,
     status TEXT NOT NULL,
@@ -38,24 +38,24 @@ export const SCHEMA_STATEMENTS: readonly string[] = [
     lease_renewed_steady_ms DOUBLE PRECISION,
     lease_ttl_ms DOUBLE PRECISION,
     record_json TEXT NOT NULL,
-    PRIMARY KEY (key_id, record_id))`,
+    PRIMARY KEY (api_key_id, record_id))`,
   `CREATE INDEX agm_records_listed
-    ON agm_records (key_id, is_listed, status, created_at_ms DESC, record_id DESC)`,
+    ON agm_records (api_key_id, is_listed, status, created_at_ms DESC, record_id DESC)`,
   `CREATE INDEX agm_records_open
-    ON agm_records (key_id, status, created_at_ms DESC, record_id DESC) WHERE is_open = 1`,
-  `CREATE INDEX agm_records_refused ON agm_records (key_id, refused_at_ms) WHERE refused_at_ms IS NOT NULL`,
-  `CREATE INDEX agm_records_in_flight ON agm_records (key_id) WHERE in_flight_state IS NOT NULL`,
+    ON agm_records (api_key_id, status, created_at_ms DESC, record_id DESC) WHERE is_open = 1`,
+  `CREATE INDEX agm_records_refused ON agm_records (api_key_id, refused_at_ms) WHERE refused_at_ms IS NOT NULL`,
+  `CREATE INDEX agm_records_in_flight ON agm_records (api_key_id) WHERE in_flight_state IS NOT NULL`,
   `CREATE TABLE agm_lookup_keys (
-    lookup_key TEXT NOT NULL, key_id TEXT NOT NULL, record_id TEXT NOT NULL,
-    PRIMARY KEY (lookup_key, key_id, record_id))`,
-  `CREATE INDEX agm_lookup_keys_record ON agm_lookup_keys (key_id, record_id)`,
+    lookup_key TEXT NOT NULL, api_key_id TEXT NOT NULL, record_id TEXT NOT NULL,
+    PRIMARY KEY (lookup_key, api_key_id, record_id))`,
+  `CREATE INDEX agm_lookup_keys_record ON agm_lookup_keys (api_key_id, record_id)`,
   `CREATE TABLE agm_spend (
     origin TEXT NOT NULL,
     bucket INTEGER NOT NULL,
     credits DOUBLE PRECISION NOT NULL,
     PRIMARY KEY (origin, bucket))`,
   `CREATE TABLE agm_narrations (
-    key_id TEXT NOT NULL,
+    api_key_id TEXT NOT NULL,
     narration_id TEXT NOT NULL,
     origin TEXT NOT NULL,
     created_at_ms DOUBLE PRECISION NOT NULL,
@@ -64,18 +64,18 @@ export const SCHEMA_STATEMENTS: readonly string[] = [
     lease_renewed_steady_ms DOUBLE PRECISION,
     lease_ttl_ms DOUBLE PRECISION,
     state TEXT NOT NULL,
-    PRIMARY KEY (key_id, narration_id))`,
-  `CREATE INDEX agm_narrations_newest ON agm_narrations (key_id, created_at_ms DESC, narration_id)`,
+    PRIMARY KEY (api_key_id, narration_id))`,
+  `CREATE INDEX agm_narrations_newest ON agm_narrations (api_key_id, created_at_ms DESC, narration_id)`,
   `CREATE TABLE agm_narration_works (
     origin TEXT NOT NULL,
     narration_id TEXT NOT NULL,
-    key_id TEXT NOT NULL,
+    api_key_id TEXT NOT NULL,
     work_lookup_key TEXT NOT NULL,
-    PRIMARY KEY (narration_id, key_id, work_lookup_key))`,
+    PRIMARY KEY (narration_id, api_key_id, work_lookup_key))`,
   `CREATE TABLE agm_call_handles (
     handle_id TEXT NOT NULL PRIMARY KEY,
     kind TEXT NOT NULL,
-    key_id TEXT NOT NULL,
+    api_key_id TEXT NOT NULL,
     target_id TEXT NOT NULL,
     opened_at_ms DOUBLE PRECISION NOT NULL,
     attempt INTEGER NOT NULL,

@@ -1,5 +1,5 @@
 /** Defines which rows of the ledger an API key sees on a machine. */
-import type { KeyId } from "../identity.ts";
+import type { ApiKeyId } from "../identity.ts";
 import { type Statement, sql } from "./sql-engine.ts";
 
 /**
@@ -8,26 +8,26 @@ import { type Statement, sql } from "./sql-engine.ts";
  */
 export interface Viewer {
   readonly origin: string;
-  readonly keyId: KeyId;
+  readonly apiKeyId: ApiKeyId;
   readonly machineId: string;
 }
 
 /**
  * Returns the SQL condition for visible rows: those of the current API key and of all other API keys that this machine
- * has used. The condition has two parameters: key id and machine id.
+ * has used. The condition has two parameters: API key id and machine id.
  */
 export const buildVisibleCondition = (
   table: string,
-): string => `(${table}.key_id = ? OR EXISTS (SELECT 1 FROM agm_machine_keys m
-  WHERE m.machine_id = ? AND m.key_id = ${table}.key_id))`;
+): string => `(${table}.api_key_id = ? OR EXISTS (SELECT 1 FROM agm_machine_keys m
+  WHERE m.machine_id = ? AND m.api_key_id = ${table}.api_key_id))`;
 
 /**
  * Records that this machine has used an API key. The records and narrations of this API key then stay visible after the
  * settings change to another one.
  */
-export const saveMachineKey = ({ keyId, machineId }: Viewer): Statement =>
+export const saveMachineKey = ({ apiKeyId, machineId }: Viewer): Statement =>
   sql(
-    "INSERT INTO agm_machine_keys (machine_id, key_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
+    "INSERT INTO agm_machine_keys (machine_id, api_key_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
     machineId,
-    keyId,
+    apiKeyId,
   );

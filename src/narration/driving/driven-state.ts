@@ -62,8 +62,8 @@ export class DrivenState {
 
   /** Stores the number of saved parts, for lists and other processes. */
   async storeSavedCount(savedParts: number): Promise<NarrationState> {
-    const figures = { savedParts, lastSavedAtMs: this.#deps.clock.wallMs() };
-    return await this.#change((before) => ({ ...before, ...figures }));
+    const totals = { savedParts, lastSavedAtMs: this.#deps.clock.wallMs() };
+    return await this.#change((before) => ({ ...before, ...totals }));
   }
 
   async addProblem(problem: NarrationProblem): Promise<NarrationState> {

@@ -6,7 +6,7 @@ import {
   isCallHandleWanted,
 } from "../../ledger/rules/call-handle.ts";
 import { isProcessDead, isProcessHere, type ProcessId } from "../../process-id.ts";
-import type { NarrationFigures, NarrationHandleEnd, NarrationState } from "./narration-state.ts";
+import type { NarrationHandleEnd, NarrationState, NarrationTotals } from "./narration-state.ts";
 
 const CANCELLED = {
   part: null,
@@ -19,7 +19,7 @@ const CANCELLED = {
  * narration runs. If the key has no open call handle, returns a new one.
  */
 export function reuseOrCreateCallHandle(open: readonly CallHandle[], draft: CallHandleDraft): CallHandle {
-  const shared = open.find((handle) => isCallHandleWanted(handle) && handle.keyId === draft.keyId);
+  const shared = open.find((handle) => isCallHandleWanted(handle) && handle.apiKeyId === draft.apiKeyId);
   if (shared !== undefined) return shared;
   const saveOptions = { fileName: null, mayReplace: false, replayed: false };
   return {
@@ -57,17 +57,17 @@ export const withoutCallers = (state: NarrationState): NarrationState =>
 /** The status of the narration when a call handle ends. It is the final answer for that call handle. */
 export interface RunEnd {
   readonly atMs: number;
-  readonly figures: NarrationFigures;
+  readonly totals: NarrationTotals;
 }
 
 /** Ends the call handles of a narration that no longer runs. */
 export function endByState(
   open: readonly CallHandle[],
   { status, problems, files }: NarrationState,
-  { atMs, figures }: RunEnd,
+  { atMs, totals }: RunEnd,
 ): CallHandle[] {
   if (status === "running") return [];
-  const end: NarrationHandleEnd = { kind: "ended", status, problems, files, figures };
+  const end: NarrationHandleEnd = { kind: "ended", status, problems, files, totals };
   return open.map((handle) => endCallHandle(handle, end, atMs));
 }
 
@@ -76,12 +76,12 @@ export function withCancelledHandle(
   state: NarrationState,
   open: readonly CallHandle[],
   cancelled: string,
-  { atMs, figures }: RunEnd,
+  { atMs, totals }: RunEnd,
 ): { readonly state: NarrationState; readonly handle: CallHandle | null } {
   const handle = open.find((other) => other.handleId === cancelled);
   if (handle === undefined) return { state, handle: null };
   const isLeftRunning = state.callerProcesses.some(isAlive) || open.length > 1;
-  const end: NarrationHandleEnd = { kind: "cancelled", figures, isLeftRunning };
+  const end: NarrationHandleEnd = { kind: "cancelled", totals, isLeftRunning };
   return { state: isLeftRunning ? state : stopped(state), handle: endCallHandle(handle, end, atMs) };
 }
 

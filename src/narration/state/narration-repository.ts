@@ -11,9 +11,9 @@ import { type NarrationBill, sumNarrationBill } from "./narration-bill.ts";
 import { endByState, withoutCallers } from "./narration-callers.ts";
 import {
   buildNewState,
-  type NarrationFigures,
   type NarrationFile,
   type NarrationState,
+  type NarrationTotals,
   narrationStateSchema,
   parseStored,
   type StoredPlan,
@@ -37,22 +37,22 @@ export interface NarrationWithPlan extends NarrationEntry {
   readonly plan: StoredPlan;
 }
 
-export type ComputeFigures = (known: NarrationWithPlan) => Promise<NarrationFigures>;
+export type ComputeTotals = (known: NarrationWithPlan) => Promise<NarrationTotals>;
 
-const readOnly: ComputeFigures = () => Promise.reject(new Error("this repository is read-only"));
+const readOnly: ComputeTotals = () => Promise.reject(new Error("this repository is read-only"));
 
 export class NarrationRepository {
   readonly #store: NarrationStore;
   readonly #wallMs: () => number;
-  readonly #computeFigures: ComputeFigures;
+  readonly #computeTotals: ComputeTotals;
   /** A cache of plans, which never change and may be long. */
   readonly #plans = new Map<string, StoredPlan>();
 
-  /** @param computeFigures computes the figures that are stored when a call handle ends; absent for read-only use */
-  constructor(store: NarrationStore, wallMs: () => number, computeFigures: ComputeFigures = readOnly) {
+  /** @param computeTotals computes the totals that are stored when a call handle ends; absent for read-only use */
+  constructor(store: NarrationStore, wallMs: () => number, computeTotals: ComputeTotals = readOnly) {
     this.#store = store;
     this.#wallMs = wallMs;
-    this.#computeFigures = computeFigures;
+    this.#computeTotals = computeTotals;
   }
 
   /** Stores a new narration with its plan. If the narration is known, changes nothing. */
@@ -148,7 +148,7 @@ export class NarrationRepository {
     if (state.status === "running" || open.length === 0) return [];
     const narration = { narrationId, plan: await this.#plan(narrationId), state, leaseOwner: null };
     return endByState(open, state, {
-      figures: await this.#computeFigures(narration),
+      totals: await this.#computeTotals(narration),
       atMs: this.#wallMs(),
     });
   }

@@ -136,8 +136,8 @@ export type NarrationFile = z.infer<typeof narrationFileSchema>;
 
 const count = z.int().nonnegative();
 const amount = z.number().nonnegative();
-/** The figures that callers get about a narration. */
-const figuresSchema = z.object({
+/** The totals that callers get about a narration. */
+const totalsSchema = z.object({
   parts: z.object({ total: count, saved: count, running: count, failed: count, alreadyPaid: count }),
   credits: z.object({
     estimate: amount,
@@ -159,13 +159,13 @@ const figuresSchema = z.object({
   /** Number of parts with another take than the first, or with their own speed. */
   retakenParts: count,
 });
-export type NarrationFigures = Readonly<z.infer<typeof figuresSchema>>;
+export type NarrationTotals = Readonly<z.infer<typeof totalsSchema>>;
 
 /** How the call handle of a narration ended. */
 export const narrationHandleEndSchema = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("cancelled"),
-    figures: figuresSchema,
+    totals: totalsSchema,
     /** Whether the narration continued after the cancellation, because other calls want it. */
     isLeftRunning: z.boolean(),
   }),
@@ -178,7 +178,7 @@ export const narrationHandleEndSchema = z.discriminatedUnion("kind", [
     status: z.enum(["planned", "stopped", "finished"]),
     problems: z.array(problemSchema),
     files: z.array(narrationFileSchema),
-    figures: figuresSchema,
+    totals: totalsSchema,
   }),
 ]);
 export type NarrationHandleEnd = z.infer<typeof narrationHandleEndSchema>;

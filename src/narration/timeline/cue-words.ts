@@ -87,12 +87,12 @@ export function cleanCueWords(
   skipped: SkippedList,
 ): CueWords[] {
   const text = lines.join("\n").replace(BREAKS, "\n").replace(READING, "");
-  const pieces = text.split(VOICE);
-  const names: ReadonlyArray<string | null> = [null, ...pieces.filter((_, index) => index % 2 === 1)];
-  return pieces
+  const chunks = text.split(VOICE);
+  const names: ReadonlyArray<string | null> = [null, ...chunks.filter((_, index) => index % 2 === 1)];
+  return chunks
     .filter((_, index) => index % 2 === 0)
-    .flatMap((piece, index) => {
-      const plain = decodeEntities(piece.replace(TAGS, "")).replaceAll("\\h", " ");
+    .flatMap((chunk, index) => {
+      const plain = decodeEntities(chunk.replace(TAGS, "")).replaceAll("\\h", " ");
       const [, dash = "", inBrackets = ""] = NAME_FIRST.exec(plain) ?? [];
       const speaker = isKnown(inBrackets.trim()) ? inBrackets.trim() : null;
       const words = speaker === null ? plain : `${dash}${plain.replace(NAME_FIRST, "")}`;

@@ -28,8 +28,8 @@ export function describeProgress(state: NarrationState, chargedCredits: number, 
 }
 
 /** Returns the final answer for a cancelled handle. */
-export function describeCancelled({ figures, isLeftRunning }: CancelledEnd): string {
-  const { parts, credits } = figures;
+export function describeCancelled({ totals, isLeftRunning }: CancelledEnd): string {
+  const { parts, credits } = totals;
   const stood = `By then ${parts.saved} of ${plural(parts.total, "part")} ${parts.saved === 1 ? "was" : "were"} saved and ${credits.charged} credits charged`;
   const repeat =
     "The same call begins a new task, which goes on from what is saved and pays for nothing twice.";

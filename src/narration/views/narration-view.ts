@@ -1,4 +1,4 @@
-/** Builds what a caller gets about a narration (`NarrationView`): figures, files and problems. */
+/** Builds what a caller gets about a narration (`NarrationView`): totals, files and problems. */
 import { MIME_TYPES } from "../../contract/audio-format.ts";
 import { RESERVED_CREDITS } from "../../contract/billing.ts";
 import { CREATES_PER_WINDOW, LIMIT_WINDOW_SECONDS } from "../../contract/service-limits.ts";
@@ -9,17 +9,17 @@ import { type ChapterEstimate, estimateChapters } from "../planning/chapter-esti
 import type { NarrationEntry, NarrationWithPlan } from "../state/narration-repository.ts";
 import {
   formatOfPlan,
-  type NarrationFigures,
   type NarrationFile,
   type NarrationProblem,
   type NarrationState,
+  type NarrationTotals,
   type StoredPlan,
 } from "../state/narration-state.ts";
 import type { PartSummary } from "../state/part-summary.ts";
 
 export type NarrationStatus = NarrationState["status"];
 
-export interface NarrationView extends NarrationFigures {
+export interface NarrationView extends NarrationTotals {
   readonly narrationId: string;
   readonly status: NarrationStatus;
   readonly title: string;
@@ -113,16 +113,16 @@ export function buildNarrationView(
   nowMs: number,
 ): NarrationView {
   const { plan } = narration;
-  const view = assembleNarrationView(narration, deriveFigures(narration, partSummary, nowMs));
+  const view = assembleNarrationView(narration, deriveTotals(narration, partSummary, nowMs));
   if (view.status !== "planned" || view.isSheet) return view;
   return { ...view, chapters: estimateChapters(plan.sections, plan.parts, partSummary.estimates) };
 }
 
-export function deriveFigures(
+export function deriveTotals(
   narration: NarrationWithPlan,
   partSummary: PartSummary,
   nowMs: number,
-): NarrationFigures {
+): NarrationTotals {
   const { state } = narration;
   const count = (status: PartSummary["statuses"][number]): number =>
     partSummary.statuses.filter((other) => other === status).length;
@@ -161,14 +161,11 @@ export function deriveFigures(
 }
 
 /**
- * Builds the `NarrationView` of a narration from its figures.
+ * Builds the `NarrationView` of a narration from its totals.
  *
- * @param figures the current figures, or the figures that were stored when a handle ended
+ * @param totals the current totals, or the totals that were stored when a handle ended
  */
-export function assembleNarrationView(
-  narration: NarrationWithPlan,
-  figures: NarrationFigures,
-): NarrationView {
+export function assembleNarrationView(narration: NarrationWithPlan, totals: NarrationTotals): NarrationView {
   const { narrationId, plan, state } = narration;
   const status = deriveNarrationStatus(narration);
   const mimeType = MIME_TYPES[formatOfPlan(plan)];
@@ -178,7 +175,7 @@ export function assembleNarrationView(
     title: state.title,
     isSheet: plan.fileLayout === "rows",
     chapters: [],
-    ...figures,
+    ...totals,
     files: state.files.map((file) => ({
       ...file,
       mimeType,

@@ -213,7 +213,7 @@ class Run {
     this.#wallStartMs = this.#clock.wallMs();
     this.#truth.wallMs = this.#wallStartMs;
     for (const [at] of KEY_OF_PROCESS.entries()) this.#processes.push(this.#process(at));
-    const identity = { origin: this.#origin, keyId: "observer", processId: "observer" };
+    const identity = { origin: this.#origin, apiKeyId: "observer", processId: "observer" };
     this.#observer = this.#storeOf(options.sound, identity);
   }
 
@@ -347,7 +347,7 @@ class Run {
         if (recordId === undefined) return;
         return await this.#operate(
           process,
-          () => process.store.discard({ keyId: process.key, recordId }),
+          () => process.store.discard({ apiKeyId: process.key, recordId }),
           () => this.#truth.discarded(recordId),
         );
       }
@@ -529,7 +529,7 @@ class Run {
       process,
       () =>
         process.store.write({
-          keyId: process.key,
+          apiKeyId: process.key,
           recordId,
           expectedRevision: known?.revision ?? null,
           after: after === null ? null : toRow(after),
@@ -578,8 +578,8 @@ class Run {
   async #empty(key: string, text: string | null): Promise<void> {
     const save =
       text === null
-        ? sql("DELETE FROM agm_api_keys WHERE key_id = ?", key)
-        : sql("UPDATE agm_api_keys SET state = ? WHERE key_id = ?", text, key);
+        ? sql("DELETE FROM agm_api_keys WHERE api_key_id = ?", key)
+        : sql("UPDATE agm_api_keys SET state = ? WHERE api_key_id = ?", text, key);
     await this.#options.sound.transact({
       durability: "process_kill",
       locks: [],
@@ -650,7 +650,11 @@ class Run {
     this.#names += 1;
     const name = `process-${this.#names}`;
     const key = this.#keyOf(this.#keyAt(at));
-    const store = this.#storeOf(this.#options.engine, { origin: this.#origin, keyId: key, processId: name });
+    const store = this.#storeOf(this.#options.engine, {
+      origin: this.#origin,
+      apiKeyId: key,
+      processId: name,
+    });
     const memory = {
       known: new Map(),
       leased: new Set<string>(),
@@ -665,7 +669,7 @@ class Run {
   }
 
   #draft(key: string, recordId: string): TaskRecord {
-    const names = { recordId, workId: recordId, origin: this.#origin, keyId: key };
+    const names = { recordId, workId: recordId, origin: this.#origin, apiKeyId: key };
     // Parsed, so that the text is the same when it is read back.
     return taskRecordSchema.parse(sampleRecord({ ...names, status: "waiting", taskId: null, revision: 0 }));
   }

@@ -146,7 +146,7 @@ export const plantedFaults: readonly PlantedFault[] = [
       load.map((statement) =>
         statement.sql.includes(SUM)
           ? sql(
-              "SELECT sum(spend_credits) AS credits FROM agm_records WHERE key_id = ? AND spend_bucket > ?",
+              "SELECT sum(spend_credits) AS credits FROM agm_records WHERE api_key_id = ? AND spend_bucket > ?",
               locks.at(-1)?.values[0] ?? null,
               statement.values[1] ?? null,
             )

@@ -90,9 +90,9 @@ export function budgetSuite(bench: () => StoreBench, newDesk: () => StoreSetup):
 
     it("remains after a damaged row is deleted, and after copies are set aside", async () => {
       const setup = newDesk();
-      const { keyId, recordId } = await setup.create("accepted", one);
+      const { apiKeyId, recordId } = await setup.create("accepted", one);
       await setup.store().documents.set(`set-aside:${recordId}:1`, "what was left of it");
-      await setup.store().discard({ keyId, recordId });
+      await setup.store().discard({ apiKeyId, recordId });
       expect(reasonOf(await setup.ask(one))).toBe("over_budget");
       expect(reasonOf(await setup.ask({ maxInFlight: 1 }))).toBe("admitted");
       expect(await setup.store().documents.get(`set-aside:${recordId}:1`)).toBe("what was left of it");

@@ -18,10 +18,10 @@ async function waiting(setup: StoreSetup): Promise<TaskRecord> {
 
 async function opened(
   setup: StoreSetup,
-  { keyId, recordId: targetId }: TaskRecord,
+  { apiKeyId, recordId: targetId }: TaskRecord,
   saveOptions = SAVE_OPTIONS,
 ): Promise<CallHandle> {
-  const draft = { handleId: randomUUID(), keyId, targetId, openedAtMs: 10 };
+  const draft = { handleId: randomUUID(), apiKeyId, targetId, openedAtMs: 10 };
   const handle = await setup.store().callHandles.open(draft, saveOptions);
   if (handle === null) throw new Error("not opened");
   return handle;
@@ -41,8 +41,8 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => StoreSetup
     });
 
     it("is not opened for a missing record", async () => {
-      const { keyId, ...setup } = newDesk().record();
-      const draft = { handleId: randomUUID(), keyId, targetId: setup.recordId, openedAtMs: 10 };
+      const { apiKeyId, ...setup } = newDesk().record();
+      const draft = { handleId: randomUUID(), apiKeyId, targetId: setup.recordId, openedAtMs: 10 };
       expect(await newDesk().store().callHandles.open(draft, SAVE_OPTIONS)).toBeNull();
     });
 
@@ -118,7 +118,7 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => StoreSetup
       const handle: CallHandle = {
         handleId: randomUUID(),
         kind: "narration",
-        keyId: setup.keyId,
+        apiKeyId: setup.apiKeyId,
         targetId: narrationId,
         openedAtMs: 10,
         attempt: 1,

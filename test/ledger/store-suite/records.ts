@@ -51,9 +51,9 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
     it("to create a record is refused if it exists, and to change one if it is gone", async () => {
       const setup = newDesk();
       const record = await setup.put(setup.record());
-      const { keyId, recordId } = record;
+      const { apiKeyId, recordId } = record;
       const anew = {
-        keyId,
+        apiKeyId,
         recordId,
         expectedRevision: null,
         after: toRow(setup.record({ recordId })),
@@ -188,7 +188,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
       const setup = newDesk();
       const neighbour = setup.neighbour();
       const at = (ms: number) => ({
-        recordId: `${setup.keyId} ${ms}`,
+        recordId: `${setup.apiKeyId} ${ms}`,
         createdAtMs: 1_800_000_000_000 + ms,
       });
       await setup.put(setup.record({ ...at(1), status: "failed" }));
@@ -220,8 +220,8 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
       const setup = newDesk();
       const record = await setup.put(setup.record({ status: "queued", taskId: "t" }));
       const ended = await setup.change(record, { status: "failed" });
-      const { keyId, recordId } = record;
-      const listed = { keyId, recordId, recordJson: toRow(ended).recordJson };
+      const { apiKeyId, recordId } = record;
+      const listed = { apiKeyId, recordId, recordJson: toRow(ended).recordJson };
       expect(await setup.store().recordSearch.list({ apiKeys: "own", limit: 9 })).toEqual([listed]);
       expect(await setup.store().recordSearch.list({ apiKeys: "own", status: "queued", limit: 9 })).toEqual(
         [],

@@ -57,14 +57,14 @@ export function savedAt(path: string): SavedFile {
 /** The origin and account of one test, so that tests can share a store. */
 export class StoreSetup {
   readonly bench: StoreBench;
-  readonly keyId: string;
+  readonly apiKeyId: string;
   readonly origin: string;
   readonly #stores = new Map<string, LedgerStore>();
 
   constructor(bench: StoreBench, origin = `https://${randomUUID()}`) {
     this.bench = bench;
     this.origin = origin;
-    this.keyId = randomUUID();
+    this.apiKeyId = randomUUID();
   }
 
   /** The setup of another key at the same origin. */
@@ -76,20 +76,20 @@ export class StoreSetup {
   store(processId = "holder"): LedgerStore {
     const known = this.#stores.get(processId);
     if (known !== undefined) return known;
-    const { origin, keyId } = this;
-    const store = this.bench.open({ origin, keyId, processId });
+    const { origin, apiKeyId } = this;
+    const store = this.bench.open({ origin, apiKeyId, processId });
     this.#stores.set(processId, store);
     return store;
   }
 
   /** Builds a record of this account that is not stored yet, for its own work unless given. */
   record(changes: Partial<TaskRecord> = {}): TaskRecord {
-    const { origin, keyId } = this;
+    const { origin, apiKeyId } = this;
     return sampleRecord({
       recordId: randomUUID(),
       workId: randomUUID(),
       origin,
-      keyId,
+      apiKeyId,
       status: "waiting",
       taskId: null,
       ...changes,
@@ -105,12 +105,12 @@ export class StoreSetup {
 
   /** Stores a record, whatever was stored before. */
   async put(record: TaskRecord): Promise<TaskRecord> {
-    const { keyId, recordId } = record;
+    const { apiKeyId, recordId } = record;
     const stored = await this.stored(record);
     const expectedRevision = stored?.revision ?? null;
     const after = toRow(record);
     const durability = "process_kill";
-    const answer = await this.store().write({ keyId, recordId, expectedRevision, after, durability });
+    const answer = await this.store().write({ apiKeyId, recordId, expectedRevision, after, durability });
     if (!answer.written) throw new Error("not written");
     return record;
   }
@@ -121,8 +121,8 @@ export class StoreSetup {
   }
 
   /** Deletes a record, with its spend. */
-  async remove({ keyId, recordId, revision }: TaskRecord): Promise<RecordWriteResult> {
-    const write = { keyId, recordId, expectedRevision: revision, after: null } as const;
+  async remove({ apiKeyId, recordId, revision }: TaskRecord): Promise<RecordWriteResult> {
+    const write = { apiKeyId, recordId, expectedRevision: revision, after: null } as const;
     return await this.store().write({ ...write, durability: "power_cut" });
   }
 
@@ -133,10 +133,10 @@ export class StoreSetup {
     more: Pick<RecordWrite, "slot" | "lease" | "failed"> = {},
     processId = "holder",
   ): Promise<RecordWriteResult> {
-    const { keyId, recordId, revision } = record;
+    const { apiKeyId, recordId, revision } = record;
     const after = toRow({ ...record, ...changes, revision: revision + 1 });
     return this.store(processId).write({
-      keyId,
+      apiKeyId,
       recordId,
       expectedRevision: revision,
       after,

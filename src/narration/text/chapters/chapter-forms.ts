@@ -131,7 +131,7 @@ function decimalForm(line: string): ChapterForm | null {
     sortNumber: Number(part) * CHAPTER_FACTOR + Number(number),
     level: LEVEL.decimal,
     kind: "bare",
-    style: "figures",
+    style: "digits",
     isNumberFirst: false,
     hasTitle: true,
     markedTitle: title,

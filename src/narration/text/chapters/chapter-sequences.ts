@@ -92,7 +92,7 @@ function findMembers(
     else {
       const [, number = "", mark = ""] = LONG_NUMBERED.exec(block.text.slice(0, 20)) ?? [];
       if (number === "") continue;
-      const key = `${/\d/.test(number) ? "figures" : "roman"} ${mark} title`;
+      const key = `${/\d/.test(number) ? "digits" : "roman"} ${mark} title`;
       long.set(key, (long.get(key) ?? 0) + 1);
     }
   }
@@ -265,7 +265,7 @@ function isSequence(run: readonly Member[], gaps: readonly number[]): boolean {
   if (first.level === LEVEL.decimal) return isFirst(first.sortNumber) && mean >= UNKNOWN_WORD_CODE_UNITS;
   const min = !isFirst(first.sortNumber)
     ? MIN_NOT_FROM_ONE
-    : first.style === "figures" || first.hasTitle
+    : first.style === "digits" || first.hasTitle
       ? MIN_FIGURES
       : MIN_ROMAN_OR_WORDS;
   return run.length >= min && mean >= BARE_CODE_UNITS;

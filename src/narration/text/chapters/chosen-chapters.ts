@@ -119,19 +119,19 @@ function withInner(sections: Sections, index: number): number[] {
  */
 export function chooseSections(sections: Sections, wanted: string): number[] {
   const titledSections = titled(sections, wanted);
-  const pieces =
-    titledSections.length === 1 ? [wanted] : wanted.split(/\s*[,;]\s*/).filter((piece) => piece !== "");
-  if (sections.length < 2 || pieces.length === 0) throw refusedChoiceError(sections, wanted);
-  const indexes = pieces.flatMap((piece) => {
-    const byTitle = titled(sections, piece);
-    const isNumber = RANGE.test(piece.trim());
-    const isRange = RANGE.test(piece.trim().replace(CHAPTER_WORD, ""));
+  const choices =
+    titledSections.length === 1 ? [wanted] : wanted.split(/\s*[,;]\s*/).filter((choice) => choice !== "");
+  if (sections.length < 2 || choices.length === 0) throw refusedChoiceError(sections, wanted);
+  const indexes = choices.flatMap((choice) => {
+    const byTitle = titled(sections, choice);
+    const isNumber = RANGE.test(choice.trim());
+    const isRange = RANGE.test(choice.trim().replace(CHAPTER_WORD, ""));
     // A number matches a title only if the number is the whole title, such as "1984".
-    const isWhole = byTitle.every((index) => comparable(sections[index]?.title ?? "") === comparable(piece));
+    const isWhole = byTitle.every((index) => comparable(sections[index]?.title ?? "") === comparable(choice));
     const titles = isNumber && !isWhole ? [] : byTitle;
-    const found = isNumber || byTitle.length !== 1 ? (numbered(sections, piece.trim()) ?? titles) : titles;
-    if (found.length === 0 || HALF_RANGE.test(piece)) throw refusedChoiceError(sections, piece);
-    if (found.length > 1 && !isRange) throw ambiguousChoiceError(sections, piece, found);
+    const found = isNumber || byTitle.length !== 1 ? (numbered(sections, choice.trim()) ?? titles) : titles;
+    if (found.length === 0 || HALF_RANGE.test(choice)) throw refusedChoiceError(sections, choice);
+    if (found.length > 1 && !isRange) throw ambiguousChoiceError(sections, choice, found);
     // A range already contains all sections up to its last chapter. Add the sections below that chapter.
     return [...found, ...found.slice(-1).flatMap((index) => withInner(sections, index))];
   });

@@ -63,7 +63,7 @@ function cjkValue(text: string): number | null {
   return value + digit;
 }
 
-export type NumeralStyle = "figures" | "roman" | "words" | "cjk";
+export type NumeralStyle = "digits" | "roman" | "words" | "cjk";
 
 export interface Numeral {
   readonly style: NumeralStyle;
@@ -76,9 +76,9 @@ export interface Numeral {
  * @returns `null` if the text is not a number
  */
 export function parseNumeral(text: string): Numeral | null {
-  const figures = text.replace(/[０-９]/g, (digit) => String.fromCharCode(digit.charCodeAt(0) - 0xfee0));
-  if (/^\d{1,4}(?:st|nd|rd|th|[ºª°])?$/i.test(figures))
-    return { style: "figures", value: Number.parseInt(figures, 10) };
+  const asciiDigits = text.replace(/[０-９]/g, (digit) => String.fromCharCode(digit.charCodeAt(0) - 0xfee0));
+  if (/^\d{1,4}(?:st|nd|rd|th|[ºª°])?$/i.test(asciiDigits))
+    return { style: "digits", value: Number.parseInt(asciiDigits, 10) };
   const roman = romanValue(text);
   if (roman !== null) return { style: "roman", value: roman };
   const cjk = cjkValue(text);

@@ -5,7 +5,7 @@
 import { MINIMUM_CHARGE_SECONDS } from "../../../contract/billing.ts";
 import { MAX_PROMPT_CODE_POINTS } from "../../../contract/service-limits.ts";
 import { Ranks } from "./unit-ranks.ts";
-import { GAP, measureSpoken, PARAGRAPH_JOINT, splitUnits, type Unit } from "./units.ts";
+import { CUT_RANK, measureSpoken, PARAGRAPH_JOINT, splitUnits, type Unit } from "./units.ts";
 
 /**
  * Maximum length of a part. Longer parts would cost hardly less (under two per cent), and the service may cut off parts
@@ -104,7 +104,7 @@ function chooseCut(
   const first = firstWhere(from + 1, to, (cut) => sequence.speechMs(from, cut) >= minMs);
   const end = firstWhere(first, to, (cut) => sequence.speechMs(cut, to) < minMs);
   let gap = Number.POSITIVE_INFINITY;
-  for (let cut = first; cut < end && gap > GAP.paragraph; cut += 1) {
+  for (let cut = first; cut < end && gap > CUT_RANK.paragraph; cut += 1) {
     gap = Math.min(gap, sequence.gaps[cut] ?? Number.POSITIVE_INFINITY);
   }
   const imbalance = (cut: number): number =>

@@ -13,7 +13,7 @@ import {
 import { findSentenceStarts } from "./sentences.ts";
 
 /** Ranks a cut before a unit by what the cut separates. A smaller value is a better cut. */
-export const GAP = {
+export const CUT_RANK = {
   paragraph: 1,
   sentence: 2,
   sentenceInQuotation: 3,
@@ -23,15 +23,15 @@ export const GAP = {
   /** The gap between two paragraphs, if the first announces the second, as a title does. */
   announced: 7,
 } as const;
-export type Gap = (typeof GAP)[keyof typeof GAP];
+export type CutRank = (typeof CUT_RANK)[keyof typeof CUT_RANK];
 
-/** A piece of a paragraph, without trailing white space. */
+/** A stretch of a paragraph, without trailing white space. */
 export interface Unit extends SpokenSize {
   /** Index of its paragraph. */
   readonly paragraph: number;
   readonly start: number;
   readonly end: number;
-  readonly gapBefore: Gap;
+  readonly gapBefore: CutRank;
 }
 
 /** Paragraphs of one part are sent with a blank line between them. */
@@ -40,14 +40,14 @@ export const PARAGRAPH_JOINT = "\n\n";
 export const measureSpoken = (text: string, start = 0, end = text.length): SpokenSize =>
   measureSpokenSize(text.slice(start, end));
 
-/** Ways to divide a piece that is too long. The ways that leave the best gaps are tried first. */
-const BREAKERS: ReadonlyArray<readonly [gap: Gap, starts: (text: string) => number[]]> = [
-  [GAP.sentence, findSentenceStarts],
-  [GAP.clause, findClauseStarts],
-  [GAP.word, findWordStarts],
-  [GAP.grapheme, findGraphemeStarts],
+/** Ways to divide a stretch that is too long. The ways that leave the best gaps are tried first. */
+const BREAKERS: ReadonlyArray<readonly [gap: CutRank, starts: (text: string) => number[]]> = [
+  [CUT_RANK.sentence, findSentenceStarts],
+  [CUT_RANK.clause, findClauseStarts],
+  [CUT_RANK.word, findWordStarts],
+  [CUT_RANK.grapheme, findGraphemeStarts],
   // Divides a grapheme only if it alone is too long for a task.
-  [GAP.grapheme, (grapheme) => findCodePointStarts(grapheme, MAX_PROMPT_CODE_POINTS)],
+  [CUT_RANK.grapheme, (grapheme) => findCodePointStarts(grapheme, MAX_PROMPT_CODE_POINTS)],
 ];
 
 /** Returns the end of a range without its trailing white space. */
@@ -66,7 +66,7 @@ function openQuotations(sentence: string): number {
   return depth;
 }
 
-/** Breaks paragraphs into ever smaller pieces until each fits. */
+/** Breaks paragraphs into ever smaller stretches until each fits. */
 class Breaker {
   readonly units: Unit[] = [];
   readonly #paragraphs: readonly string[];
@@ -78,7 +78,7 @@ class Breaker {
   }
 
   /** @param level the next way to divide, as an index of {@link BREAKERS} */
-  break(paragraph: number, start: number, end: number, gapBefore: Gap, level: number): void {
+  break(paragraph: number, start: number, end: number, gapBefore: CutRank, level: number): void {
     const text = this.#paragraphs[paragraph] ?? "";
     const { speechMs, codePoints } = measureSpoken(text, start, end);
     const breaker = BREAKERS[level];
@@ -94,9 +94,9 @@ class Breaker {
     for (const next of starts) {
       const to = start + next;
       const last = trimmedEnd(text, from, to);
-      const inner = gap === GAP.sentence && depth > 0 ? GAP.sentenceInQuotation : gap;
+      const inner = gap === CUT_RANK.sentence && depth > 0 ? CUT_RANK.sentenceInQuotation : gap;
       if (last > from) this.break(paragraph, from, last, from === start ? gapBefore : inner, level + 1);
-      if (gap === GAP.sentence) depth = Math.max(0, depth + openQuotations(text.slice(from, to)));
+      if (gap === CUT_RANK.sentence) depth = Math.max(0, depth + openQuotations(text.slice(from, to)));
       from = to;
     }
   }
@@ -143,7 +143,13 @@ export function splitUnits(paragraphs: readonly string[], max: SpokenSize): Unit
   const breaker = new Breaker(paragraphs, max);
   const flags = announcing(paragraphs);
   for (const [index, text] of paragraphs.entries()) {
-    breaker.break(index, 0, text.length, flags[index - 1] === true ? GAP.announced : GAP.paragraph, 0);
+    breaker.break(
+      index,
+      0,
+      text.length,
+      flags[index - 1] === true ? CUT_RANK.announced : CUT_RANK.paragraph,
+      0,
+    );
   }
   return breaker.units;
 }

@@ -29,31 +29,35 @@ const MARKER = "[ \\t]*(?:>|[-*+](?=[ \\t])|\\d{1,9}[.)](?=[ \\t]))";
 const DEEP_MARKERS = new RegExp(`^((?:${MARKER}){${MAX_NESTING}})(?:${MARKER})+`, "gm");
 const DEEP_INDENTATION = /^([ \t]{72})[ \t]+/gm;
 
-/** Maximum length of a piece that is parsed at once. It is limited because unclosed marks take quadratic time. */
+/** Maximum length of a chunk that is parsed at once. It is limited because unclosed marks take quadratic time. */
 const MAX_INLINE_CODE_UNITS = 2000;
 /**
- * Each pattern matches a piece up to one kind of end. The best kind comes first: the end of a line, of a sentence, of a
- * word. If no pattern matches, a piece ends anywhere.
+ * Each pattern matches a chunk up to one kind of end. The best kind comes first: the end of a line, of a sentence, of a
+ * word. If no pattern matches, a chunk ends anywhere.
  */
-const PIECE_ENDS = [/^[\s\S]*\n/, /^[\s\S]*[.!?。！？]["”’)]*\s?/, /^[\s\S]*\s/];
+const CHUNK_ENDS = [/^[\s\S]*\n/, /^[\s\S]*[.!?。！？]["”’)]*\s?/, /^[\s\S]*\s/];
 
 /** First characters of inline markup, addresses and hard breaks. A paragraph without them is one text token. */
 const MARKS = /[\\<[\]*_`~@]| {2}\n|:\/\/|www\./i;
 
-function* piecesOf(source: string, max: number, ends: readonly RegExp[] = PIECE_ENDS): Generator<string> {
+function* splitIntoChunks(
+  source: string,
+  max: number,
+  ends: readonly RegExp[] = CHUNK_ENDS,
+): Generator<string> {
   let rest = source;
   while (rest.length > max) {
     const window = rest.slice(0, max).replace(/[\ud800-\udbff]$/, "");
-    const piece = ends.map((end) => end.exec(window)?.[0]).find((found) => found !== undefined) ?? window;
-    yield piece;
-    rest = rest.slice(piece.length);
+    const chunk = ends.map((end) => end.exec(window)?.[0]).find((found) => found !== undefined) ?? window;
+    yield chunk;
+    rest = rest.slice(chunk.length);
   }
   yield rest;
 }
 
 /** Maximum length of a block. In longer blocks, the library overflows the stack or fills the memory. */
 const MAX_BLOCK_CODE_UNITS = 100_000;
-const BLOCK_ENDS = [/^[\s\S]*\n(?=\S)/, ...PIECE_ENDS];
+const BLOCK_ENDS = [/^[\s\S]*\n(?=\S)/, ...CHUNK_ENDS];
 /** Blocks that lose their meaning when they are divided: fenced code, HTML, tables. */
 const WHOLE = /^ {0,3}(?:`{3}|~{3}|<)|^ {0,3}\|?[ :]*-[-: ]*\|/m;
 
@@ -67,15 +71,15 @@ function splitStretches(source: string): string[] {
   let open: string[] = [];
   for (const block of source.split("\n\n")) {
     const isWhole = block.length <= MAX_BLOCK_CODE_UNITS || WHOLE.test(block);
-    for (const [index, piece] of (isWhole
+    for (const [index, chunk] of (isWhole
       ? [block]
-      : [...piecesOf(block, MAX_BLOCK_CODE_UNITS, BLOCK_ENDS)]
+      : [...splitIntoChunks(block, MAX_BLOCK_CODE_UNITS, BLOCK_ENDS)]
     ).entries()) {
       if (index > 0) {
         stretches.push(open.join("\n\n"));
         open = [];
       }
-      open.push(piece);
+      open.push(chunk);
     }
   }
   return [...stretches, open.join("\n\n")];
@@ -98,7 +102,7 @@ function lexTokens(source: string): readonly Token[] {
     lexer.blockTokens(source, lexer.tokens);
     for (const { src, tokens } of lexer.inlineQueue) {
       if (src === "" || MARKS.test(src))
-        for (const piece of piecesOf(src, MAX_INLINE_CODE_UNITS)) lexer.inlineTokens(piece, tokens);
+        for (const chunk of splitIntoChunks(src, MAX_INLINE_CODE_UNITS)) lexer.inlineTokens(chunk, tokens);
       // Skip the library for paragraphs without markup. Most paragraphs have none.
       else tokens.push({ type: "text", raw: src, text: src, escaped: false });
     }

@@ -85,12 +85,12 @@ const FENCE = /^ {0,3}(`{3,}|~{3,})/;
  */
 export function dropUnspokenMarkup(source: string, skipped: SkippedList): string {
   if (!ANY.test(source)) return source;
-  const pieces: string[] = [];
+  const chunks: string[] = [];
   let openLines: string[] = [];
   let fence = "";
   const close = (isText: boolean): void => {
     const text = openLines.join("\n");
-    if (openLines.length > 0) pieces.push(isText ? speakable(text, skipped) : text);
+    if (openLines.length > 0) chunks.push(isText ? speakable(text, skipped) : text);
     openLines = [];
   };
   for (const line of source.split("\n")) {
@@ -106,5 +106,5 @@ export function dropUnspokenMarkup(source: string, skipped: SkippedList): string
     } else openLines.push(line);
   }
   close(fence === "");
-  return pieces.join("\n");
+  return chunks.join("\n");
 }

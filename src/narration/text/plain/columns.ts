@@ -11,7 +11,7 @@ const WIDE_GAP_CODE_UNITS = 4;
 const TAB_UNITS = 8;
 /** Maximum length of a table's line. No page is wider. */
 const MAX_LINE_CODE_UNITS = 400;
-const GAP = /(?<=\S)(?: {2,}|[ \t]*\t[ \t]*)(?=\S)/g;
+const COLUMN_GAP = /(?<=\S)(?: {2,}|[ \t]*\t[ \t]*)(?=\S)/g;
 const RULER_MARKS = /^[ \t]*[-=+]{2}[-=+ \t]*$/;
 const STROKE_BOUNDS = /[ \t+]+|(?<==)-(?==)/;
 /** A list item, which is not a row of a table. */
@@ -36,7 +36,7 @@ function findGaps(line: string): Map<number, number> {
       (start, cell) => start.padEnd(Math.ceil((start.length + 1) / TAB_UNITS) * TAB_UNITS, "\t") + cell,
     );
   return new Map(
-    [...widenedLine.matchAll(GAP)].map(({ index, 0: gap }) => [
+    [...widenedLine.matchAll(COLUMN_GAP)].map(({ index, 0: gap }) => [
       index + gap.length,
       gap.includes("\t") ? WIDE_GAP_CODE_UNITS : gap.length,
     ]),
@@ -73,7 +73,8 @@ export function readColumns(text: string, skipped: SkippedList): string {
     .split(/(\n[^\S\n]*\n\s*)/)
     .map((block) => {
       const lines = block.split("\n");
-      const hasRuler = lines.some(isRuler) && lines.some((line) => !isRuler(line) && line.search(GAP) >= 0);
+      const hasRuler =
+        lines.some(isRuler) && lines.some((line) => !isRuler(line) && line.search(COLUMN_GAP) >= 0);
       if (!hasRuler && !isAligned(lines)) return block;
       return lines
         .flatMap((line) => {
@@ -82,7 +83,7 @@ export function readColumns(text: string, skipped: SkippedList): string {
             return [];
           }
           return [
-            `${(hasRuler ? line.replace(LEGEND, "") : line).trim().replace(GAP, separator)}${HARD_BREAK}`,
+            `${(hasRuler ? line.replace(LEGEND, "") : line).trim().replace(COLUMN_GAP, separator)}${HARD_BREAK}`,
           ];
         })
         .join("\n");
