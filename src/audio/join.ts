@@ -24,8 +24,8 @@ function oneLine(title: string | undefined): string | undefined {
 }
 
 /**
- * Describes what is wrong with a request; undefined if the request is valid. Only a bug of this program builds an invalid
- * one.
+ * Describes what is wrong with a request; undefined if the request is valid. Only a bug of this program builds an
+ * invalid one.
  */
 function findRequestBug({ parts, chapters }: JoinRequest): string | undefined {
   if (parts.length === 0) return "there is no part to join";

@@ -1,4 +1,7 @@
-/** Validates a setting that names a folder or a file, and explains its issue to a person (docs/reference.md, Configuration). */
+/**
+ * Validates a setting that names a folder or a file, and explains its issue to a person (docs/reference.md,
+ * Configuration).
+ */
 import { type Environment, isFullyQualifiedPath, readVariable, resolveAbsolutePath } from "../environment.ts";
 import type { ConfigIssue, ConfigSource } from "./config-source.ts";
 

@@ -50,7 +50,9 @@ async function readBytes(handle: FileHandle, { offset, length }: Piece): Promise
 }
 
 export function createPieceReader(): PieceReader {
-  /** Maps the hash and path of each verified file to the version of the file that was hashed (see {@link readStamp}). */
+  /**
+   * Maps the hash and path of each verified file to the version of the file that was hashed (see {@link readStamp}).
+   */
   const verified = new Map<string, string>();
   return {
     async read(file, root, piece) {

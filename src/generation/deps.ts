@@ -9,7 +9,9 @@ import type { Ledger } from "../ledger/ledger.ts";
 import type { Limits } from "../limits/limits.ts";
 import type { Log } from "../log.ts";
 
-/** Durations of the workflow. All but `followIntervalMs` and `transferWaitMs` are already multiplied by the time scale. */
+/**
+ * Durations of the workflow. All but `followIntervalMs` and `transferWaitMs` are already multiplied by the time scale.
+ */
 export interface Timing {
   readonly pollIntervalMs: number;
   /**

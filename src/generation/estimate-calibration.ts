@@ -14,8 +14,8 @@ const MIN_TASKS = 5;
  */
 const MIN_ESTIMATE_SECONDS = 3;
 /**
- * Maximum of the factor that {@link computeCalibration} returns; its inverse is the minimum. A ratio beyond these bounds has
- * another cause than the voice, so the bound is used instead.
+ * Maximum of the factor that {@link computeCalibration} returns; its inverse is the minimum. A ratio beyond these
+ * bounds has another cause than the voice, so the bound is used instead.
  */
 const MAX_FACTOR = 2;
 

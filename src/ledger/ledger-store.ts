@@ -72,8 +72,8 @@ export interface RecordWrite extends RecordKey {
 }
 
 /**
- * `written`: whether the record was written. `recordJson`: if not, the record as stored now, or `undefined` if no record is
- * stored.
+ * `written`: whether the record was written. `recordJson`: if not, the record as stored now, or `undefined` if no
+ * record is stored.
  */
 export type RecordWriteResult =
   | { readonly written: true }

@@ -87,7 +87,9 @@ export async function connectToHost(): Promise<Fields> {
   return readFields(answer["hostContext"]);
 }
 
-/** Calls a tool of the server. Returns a result even if it has `isError`. @throws HostError as {@link requestHost} does */
+/**
+ * Calls a tool of the server. Returns a result even if it has `isError`. @throws HostError as {@link requestHost} does
+ */
 export async function callTool(name: string, args: Fields, patienceMs?: number): Promise<Fields> {
   return await requestHost("tools/call", { name, arguments: args }, patienceMs);
 }
@@ -98,7 +100,8 @@ const toHostError = ({ code, message }: Fields): HostError =>
 /**
  * Handles messages of the host.
  *
- * @param handlers the handlers of notifications and requests, by method; every request with a handler gets an empty result
+ * @param handlers the handlers of notifications and requests, by method; every request with a handler gets an empty
+ *   result
  */
 export function listen(handlers: Readonly<Record<string, (params: Fields) => void>>): void {
   window.addEventListener("message", (event) => {

@@ -1,4 +1,7 @@
-/** The tool `narrate`: plans a long text, and speaks it only within `max_credits`. Its arguments are in narrate-input.ts. */
+/**
+ * The tool `narrate`: plans a long text, and speaks it only within `max_credits`. Its arguments are in
+ * narrate-input.ts.
+ */
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";

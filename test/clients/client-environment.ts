@@ -138,7 +138,10 @@ export class ClientEnvironment {
     });
   }
 
-  /** Waits until all servers with this home have ended; kills all processes, and counts the servers. Works only on Linux. */
+  /**
+   * Waits until all servers with this home have ended; kills all processes, and counts the servers. Works only on
+   * Linux.
+   */
   async endRest(): Promise<number> {
     const beganAtMs = performance.now();
     while (this.#servers().length > 0 && performance.now() - beganAtMs < SERVER_ENDS_WITHIN_MS) {

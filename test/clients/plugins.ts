@@ -35,7 +35,9 @@ function npxOfThisMachine(): string {
   throw new Error("npx is not on the PATH");
 }
 
-/** Runs a client with `npx` on its environment. `plugin` contains the plugin's files, as a release's archive unpacks. */
+/**
+ * Runs a client with `npx` on its environment. `plugin` contains the plugin's files, as a release's archive unpacks.
+ */
 async function withPlugin(setup: ClientSetup, run: (plugin: string) => Promise<Ended>): Promise<Ended> {
   const { environment, root } = setup;
   const [plugin, packages] = [join(environment.home, "plugin"), join(environment.home, "packed")];

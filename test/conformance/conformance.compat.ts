@@ -1,4 +1,7 @@
-/** Runs the official conformance suite against the built bin behind a bridge. README.md beside this file has the results. */
+/**
+ * Runs the official conformance suite against the built bin behind a bridge. README.md beside this file has the
+ * results.
+ */
 import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

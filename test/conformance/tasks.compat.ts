@@ -1,4 +1,7 @@
-/** Runs the official suite's scenarios of the tasks extension against the built bin. README.md beside this file has the results. */
+/**
+ * Runs the official suite's scenarios of the tasks extension against the built bin. README.md beside this file has the
+ * results.
+ */
 import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

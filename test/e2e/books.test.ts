@@ -1,4 +1,7 @@
-/** A book through the built bin and the sandbox: its chapters with prices, some of them narrated, and never paid for twice. */
+/**
+ * A book through the built bin and the sandbox: its chapters with prices, some of them narrated, and never paid for
+ * twice.
+ */
 import { execFile } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";

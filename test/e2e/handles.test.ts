@@ -1,4 +1,7 @@
-/** The handle of a request that the service has not accepted yet: get_task waits, reports progress, and sends nothing itself. */
+/**
+ * The handle of a request that the service has not accepted yet: get_task waits, reports progress, and sends nothing
+ * itself.
+ */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { CountingService } from "../support/counting-service.ts";
 import {

@@ -1,4 +1,7 @@
-/** Lists that clients request on their own: resources, prompts, completion, cache hints. In both eras and without side effects. */
+/**
+ * Lists that clients request on their own: resources, prompts, completion, cache hints. In both eras and without side
+ * effects.
+ */
 import { existsSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,7 @@
-/** A narration of a file with the built bin: which files the input folder allows, and which answers name `AUDIO_INPUT_DIR`. */
+/**
+ * A narration of a file with the built bin: which files the input folder allows, and which answers name
+ * `AUDIO_INPUT_DIR`.
+ */
 import { execFile } from "node:child_process";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,6 @@
-/** What is published: files with the same publisher and version, and an npm package that runs without other packages. */
+/**
+ * What is published: files with the same publisher and version, and an npm package that runs without other packages.
+ */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";

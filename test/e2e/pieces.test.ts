@@ -1,4 +1,7 @@
-/** Reads of hosts for the player: the page, and pieces of audio, captions and chapters; invalid numbers and changed files. */
+/**
+ * Reads of hosts for the player: the page, and pieces of audio, captions and chapters; invalid numbers and changed
+ * files.
+ */
 import { createHash } from "node:crypto";
 import { appendFileSync, readFileSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

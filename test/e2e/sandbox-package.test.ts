@@ -1,4 +1,7 @@
-/** What somebody without an account starts: the packed sandbox package, fetched by npx from a registry, in an empty home. */
+/**
+ * What somebody without an account starts: the packed sandbox package, fetched by npx from a registry, in an empty
+ * home.
+ */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";

@@ -1,4 +1,7 @@
-/** Forty lines of a game through the built bin and the sandbox with its limits: a plan, one confirmation, forty files as the sheet says. */
+/**
+ * Forty lines of a game through the built bin and the sandbox with its limits: a plan, one confirmation, forty files as
+ * the sheet says.
+ */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";

@@ -1,4 +1,7 @@
-/** A film's subtitles, through the built bin: each part is heard at its cue's time, and a late one is corrected by a retake. */
+/**
+ * A film's subtitles, through the built bin: each part is heard at its cue's time, and a late one is corrected by a
+ * retake.
+ */
 import { execFile } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";

@@ -1,4 +1,7 @@
-/** The dependencies of the workflow in a test: the real ledger, limits and folder, a manual clock, and the test's own service. */
+/**
+ * The dependencies of the workflow in a test: the real ledger, limits and folder, a manual clock, and the test's own
+ * service.
+ */
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import type { ServiceClient } from "../../src/api/service.ts";

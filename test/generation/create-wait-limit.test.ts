@@ -1,4 +1,7 @@
-/** How long a job waits for a slot that never becomes free (docs/reference-requests.md, A call's wait: up to 65 minutes). */
+/**
+ * How long a job waits for a slot that never becomes free (docs/reference-requests.md, A call's wait: up to 65
+ * minutes).
+ */
 import { expect, it, onTestFinished, vi } from "vitest";
 import type { AudioError } from "../../src/errors.ts";
 import { createGeneration } from "../../src/generation/generation.ts";

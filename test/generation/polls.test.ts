@@ -1,4 +1,7 @@
-/** An accepted task is polled once per interval from its acceptance until its end (docs/reference-requests.md, Watching). */
+/**
+ * An accepted task is polled once per interval from its acceptance until its end (docs/reference-requests.md,
+ * Watching).
+ */
 import { expect, it, onTestFinished } from "vitest";
 import type { ObservedTask } from "../../src/api/read-task.ts";
 import { createGeneration } from "../../src/generation/generation.ts";

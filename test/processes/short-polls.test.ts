@@ -1,11 +1,17 @@
-/** With a poll interval far below what 60 reads a minute allow, the audio is saved when it is ready and not a minute later. */
+/**
+ * With a poll interval far below what 60 reads a minute allow, the audio is saved when it is ready and not a minute
+ * later.
+ */
 import { expect, it } from "vitest";
 import { COMPILED, taskOf } from "../support/workplace.ts";
 import { makeWorkplace, startProcess, startService } from "./server-processes.ts";
 
 /** A minute takes 6 s, on both sides. */
 const SCALE = 0.1;
-/** The service answers 60 reads a minute. Polls without a pace use them up, and then nothing is read until the minute is over. */
+/**
+ * The service answers 60 reads a minute. Polls without a pace use them up, and then nothing is read until the minute is
+ * over.
+ */
 const READS = 60;
 const SETTINGS = { ...COMPILED, AUDIO_TIME_SCALE: String(SCALE), AUDIO_POLL_INTERVAL_SECONDS: "0.1" };
 

@@ -11,7 +11,10 @@ const DOCUMENTS = [
   read(join("docs", "clients.md")),
 ];
 
-/** Extracts the section of a client: from the line that starts with its name in bold and ends with a colon, to the next such line. */
+/**
+ * Extracts the section of a client: from the line that starts with its name in bold and ends with a colon, to the next
+ * such line.
+ */
 function sectionOf(client: string): string {
   const heading = /^\*\*[^*]+\*\*.*:$/gm;
   for (const document of DOCUMENTS) {

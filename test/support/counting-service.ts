@@ -1,4 +1,7 @@
-/** A small service for tests that records every exchange and can be made to misbehave in any of them. Its audio is a few bytes. */
+/**
+ * A small service for tests that records every exchange and can be made to misbehave in any of them. Its audio is a few
+ * bytes.
+ */
 import { createHash, randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

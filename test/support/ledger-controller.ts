@@ -100,7 +100,9 @@ export class LedgerController {
     }
   }
 
-  /** Makes one kind of write take seconds from now on, like a slow disk, so that a test can kill the process during it. */
+  /**
+   * Makes one kind of write take seconds from now on, like a slow disk, so that a test can kill the process during it.
+   */
   slowDown(write: ObstructedWrite): void {
     this.#obstruct(write, SLOWLY);
   }

@@ -1,4 +1,6 @@
-/** Begins with the files that take longest, so that no worker is left with one of them at the end while the others idle. */
+/**
+ * Begins with the files that take longest, so that no worker is left with one of them at the end while the others idle.
+ */
 import { relative } from "node:path";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 

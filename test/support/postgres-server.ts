@@ -58,7 +58,10 @@ interface User {
   readonly gid: number;
 }
 
-/** The user that runs servers, because PostgreSQL and PgBouncer refuse to run as root. Empty if the tests run as an ordinary user. */
+/**
+ * The user that runs servers, because PostgreSQL and PgBouncer refuse to run as root. Empty if the tests run as an
+ * ordinary user.
+ */
 export function serverUser(): Partial<User> {
   if (process.getuid?.() !== 0) return {};
   const id = (flag: string): number => Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }));

@@ -1,4 +1,7 @@
-/** Ends a run with the list of tests that were skipped, and why; in continuous integration a skip without a reason fails it. */
+/**
+ * Ends a run with the list of tests that were skipped, and why; in continuous integration a skip without a reason fails
+ * it.
+ */
 import { relative } from "node:path";
 import type { Reporter, TestCase, TestModule, Vitest } from "vitest/node";
 

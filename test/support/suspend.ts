@@ -1,4 +1,6 @@
-/** Suspends a process at a moment when it does not lock the ledger's file, because nobody could write until it wakes. */
+/**
+ * Suspends a process at a moment when it does not lock the ledger's file, because nobody could write until it wakes.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";

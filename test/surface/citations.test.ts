@@ -102,7 +102,9 @@ const missingNames = (text: string, words: ReadonlySet<string>): string[] =>
     .map((match) => match[1] ?? "")
     .filter((name) => !words.has(name));
 
-/** Returns the names that a page ascribes to a file, such as `ledger.ts` (`apply`), and that the file does not contain. */
+/**
+ * Returns the names that a page ascribes to a file, such as `ledger.ts` (`apply`), and that the file does not contain.
+ */
 const missingFromFile = (text: string, sources: ReadonlyMap<string, string>): string[] =>
   [...text.matchAll(/`(?:[\w-]+\/)*([\w-]+\.ts)` \(`(\w+)`\)/g)]
     .filter(([, file = "", name = ""]) => !new RegExp(`\\b${name}\\b`).test(sources.get(file) ?? ""))

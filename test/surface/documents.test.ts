@@ -1,4 +1,7 @@
-/** The documents agree with the repository: the files that they name exist, each term has one meaning, and the first pages stay short. */
+/**
+ * The documents agree with the repository: the files that they name exist, each term has one meaning, and the first
+ * pages stay short.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -29,7 +32,10 @@ const FILES: readonly string[] = [
   ]),
 ];
 
-/** Names of files and, in code marks, of folders. A name may leave out the folders above it, because base names are unique. */
+/**
+ * Names of files and, in code marks, of folders. A name may leave out the folders above it, because base names are
+ * unique.
+ */
 function missingPaths(text: string): string[] {
   const files = [...text.matchAll(/(?<![\w./*>-])[\w./-]*\w\.(?:ts|md)\b/g)].map(([path]) => path);
   const folders = [...text.matchAll(/`((?:[\w-]+\/)+)`/g)].map((match) => match[1] ?? "");

@@ -93,7 +93,10 @@ function findUnknownProperties(root: string, projects: readonly string[]): strin
   }
 }
 
-/** A project of one file, in which two properties were renamed: `endSeconds` to `toSeconds`, `startSeconds` to `fromSeconds`. */
+/**
+ * A project of one file, in which two properties were renamed: `endSeconds` to `toSeconds`, `startSeconds` to
+ * `fromSeconds`.
+ */
 const STALE_SOURCE = `interface Stretch { fromSeconds: number; toSeconds: number }
   export const shorten = (stretch: Stretch): Stretch => ({ ...stretch, endSeconds: 1 });
   export const widen = (stretch: Stretch): Stretch => ({ ...stretch, toSeconds: 9 });

@@ -1,4 +1,7 @@
-/** A narration as a task: continues within its limit in any process that gets a request for it, and never after its cancellation. */
+/**
+ * A narration as a task: continues within its limit in any process that gets a request for it, and never after its
+ * cancellation.
+ */
 import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";

@@ -1,4 +1,7 @@
-/** Concurrent requests, cancellations and calls for one task: one task at the service, and the same end for every process. */
+/**
+ * Concurrent requests, cancellations and calls for one task: one task at the service, and the same end for every
+ * process.
+ */
 import { describe, expect, it } from "vitest";
 import { startService } from "../processes/server-processes.ts";
 import { databasesOfFile, whyNoPostgres } from "../support/postgres-server.ts";
@@ -13,7 +16,8 @@ const times = <T>(count: number, make: (index: number) => T): T[] =>
 
 describe.each(stores)("on %s", (store) => {
   it("a plain call and tasks of the same text are one task at the service", async () => {
-    // The task ends only after all calls have arrived, even on a slow machine, because a late call would get the result at once.
+    // The task ends only after all calls have arrived, even on a slow machine, because a late call would get the result
+    // at once.
     const service = await startService({ processingMs: 60_000 });
     const start = await machinesOn(store, service, newDatabase);
     const [{ client: one }, { client: two }] = await Promise.all([start(), start()]);
@@ -67,7 +71,8 @@ describe.each(stores)("on %s", (store) => {
   });
 
   it("two processes share the free repeat of one task", async () => {
-    // The first task fails only after both calls have arrived, because a late call would get the finished audio at once.
+    // The first task fails only after both calls have arrived, because a late call would get the finished audio at
+    // once.
     const service = await startService({ processingMs: 60_000 });
     let haveBegun = false;
     service.intercept = ({ kind }) => {

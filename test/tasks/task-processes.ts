@@ -52,7 +52,10 @@ export function holdCreates(service: CountingService): () => void {
 
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Another host name and other process ids, so that the ledger sees another machine and cannot tell whether its processes live. */
+/**
+ * Another host name and other process ids, so that the ledger sees another machine and cannot tell whether its
+ * processes live.
+ */
 export const ELSEWHERE: readonly string[] = [
   ...["unshare", "--user", "--map-root-user", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc"],
   ...["sh", "-c", 'hostname agm-other-machine && exec "$@"', "sh"],

@@ -10,7 +10,8 @@ import { describeIdenticalTake } from "./identical-takes.ts";
 /**
  * Builds the view of the record, with notes about the file.
  *
- * @param saveOptions the name that this call requests. If it requests none, the name that an earlier call requested applies
+ * @param saveOptions the name that this call requests. If it requests none, the name that an earlier call requested
+ *   applies
  */
 export async function buildSavedView(
   deps: Pick<GenerationDeps, "clock" | "folder" | "ledger">,

@@ -1,4 +1,6 @@
-/** Creates the ledger's tables in a database that has none. Refuses tables of another schema version or another program. */
+/**
+ * Creates the ledger's tables in a database that has none. Refuses tables of another schema version or another program.
+ */
 import { z } from "zod";
 import { SCHEMA_STATEMENTS, SCHEMA_VERSION } from "../store/schema.ts";
 import { sql } from "../store/sql-engine.ts";

@@ -5,8 +5,9 @@ import type { InFlightState, RecordStatus } from "../record.ts";
 import type { ApiKeyState } from "./api-key-state.ts";
 
 /**
- * A place in flight. If the place was freed because its time was over, `state` is `null`, but `sinceSteadyMs` is kept. As long
- * as the record's status does not change, `sinceSteadyMs` keeps later writes of the record from occupying the place again.
+ * A place in flight. If the place was freed because its time was over, `state` is `null`, but `sinceSteadyMs` is kept.
+ * As long as the record's status does not change, `sinceSteadyMs` keeps later writes of the record from occupying the
+ * place again.
  */
 export interface InFlightPlace {
   readonly state: InFlightState | null;

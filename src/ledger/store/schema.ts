@@ -9,7 +9,8 @@ export const SCHEMA_VERSION = 8;
  * - `agm_api_keys.state` holds the pause, slots and heartbeats of a key (see rules/api-key-state.ts). The row is also
  *   the key's lock.
  * - `agm_narration_works` is a narration's bill: the works that were sent for it, each with the key that sent it.
- * - `agm_call_handles` holds the calls that were answered as tasks of the protocol's extension (see rules/call-handle.ts).
+ * - `agm_call_handles` holds the calls that were answered as tasks of the protocol's extension (see
+ *   rules/call-handle.ts).
  * - `agm_lookup_keys` finds records by work, task and path. Lookup keys are hashed, because an index entry cannot
  *   contain a long text.
  * - `record_json` is the last column, so that SQLite reads the other columns without reading through a long text.

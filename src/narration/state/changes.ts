@@ -72,8 +72,8 @@ export function choosesOtherFiles(state: NarrationState, changes: NarrateChanges
 }
 
 /**
- * Whether a call has changed the narration between the states `seen` and `now`. Changes are other retakes, another name,
- * another choice for failed parts, and a request to continue.
+ * Whether a call has changed the narration between the states `seen` and `now`. Changes are other retakes, another
+ * name, another choice for failed parts, and a request to continue.
  */
 export function hasChangedChoice(seen: NarrationState, now: NarrationState): boolean {
   const choice = ({ retakes, shouldSkipFailed, fileName, startCount }: NarrationState): string =>

@@ -1,6 +1,6 @@
 /**
- * Preloaded into the server: everything below TEST_CASE_INSENSITIVE_DISK ignores case, the forms of accents and dots at the end of
- * names, like Windows and macOS.
+ * Preloaded into the server: everything below TEST_CASE_INSENSITIVE_DISK ignores case, the forms of accents and dots at
+ * the end of names, like Windows and macOS.
  */
 import fs from "node:fs";
 import promises from "node:fs/promises";

@@ -1,4 +1,7 @@
-/** The parts of an answer that reach a model: only its text, or only its structured form. Checks find facts only if both contain them. */
+/**
+ * The parts of an answer that reach a model: only its text, or only its structured form. Checks find facts only if both
+ * contain them.
+ */
 import { expect } from "vitest";
 import { z } from "zod";
 import type { Outcome } from "../../faults/raw-server.ts";
