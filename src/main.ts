@@ -1,6 +1,6 @@
 /**
- * The entry point of the bin: checks the Node version, enables the compile cache, runs the command. Loads
- * everything else later, so that an old Node can report its version.
+ * The entry point of the bin: checks the Node version, enables the compile cache, runs the command. Loads everything
+ * else after the version check, so that the check also runs on an old Node.
  */
 import { mkdirSync, realpathSync } from "node:fs";
 import module from "node:module";
@@ -54,7 +54,7 @@ function cacheCompiledCode(): void {
     for (const folder of [state, cache]) makeFolder(folder);
     module.enableCompileCache(cache);
   } catch {
-    // A start without the cache is only slower.
+    // Ignore the error, because a start without the cache is only slower.
   }
 }
 

@@ -28,8 +28,8 @@ function machineIdentifiers(): string[] {
       return [randomBytes(16).toString("hex")];
     }
   }
-  // This id does not identify the boot. So a process of an earlier boot counts as alive if another process now has its
-  // number, and its lease lasts until it expires.
+  // This id does not identify the boot. So a process of an earlier boot counts as alive if another process now has the
+  // same number. The lease of the earlier process then lasts until it expires.
   return [givenMachineId ?? randomBytes(16).toString("hex")];
 }
 

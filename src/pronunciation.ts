@@ -108,7 +108,7 @@ export function mergeRules(
   return [...byWord.values()].filter((rule) => later.includes(rule) || !laterWords.has(rule.word));
 }
 
-/** The notes of a result about respelled words. */
+/** Returns a list with one note that names the respelled words; an empty list if there are none. */
 export const describeRespelledWords = (replacedWords: readonly string[]): string[] =>
   replacedWords.length === 0
     ? []

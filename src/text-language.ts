@@ -99,7 +99,7 @@ export function guessTextLanguage(text: string): TextLanguage | null {
 
 const NOTE_BEGINS = "The text seems to be in ";
 
-/** Whether a sentence is one of {@link describeLanguageMismatch}. */
+/** Whether {@link describeLanguageMismatch} wrote the sentence. */
 export const isLanguageNote = (sentence: string): boolean => sentence.startsWith(NOTE_BEGINS);
 
 /**

@@ -83,7 +83,7 @@ function isNetworkError(error: unknown, codes: readonly string[]): boolean {
  *
  * @param host the configured host, for the message
  * @param isSent whether a byte of the request can have been written
- * @returns an error that does not come from the network unchanged; otherwise AudioError `network_error`, `timeout` or
+ * @returns the same error if it does not come from the network; otherwise AudioError `network_error`, `timeout` or
  *   `unexpected_response`. The AudioError is retryable, unless the certificate is invalid, the proxy demands a
  *   password, or the host is an example such as `example.com`.
  */

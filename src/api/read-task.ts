@@ -21,8 +21,8 @@ export interface ObservedTask {
   readonly taskId: string;
   readonly status: TaskStatus;
   /**
-   * A status that the contract does not define, cleaned; absent for the statuses that it defines. `""` if the status
-   * must not be shown or is not a string.
+   * The cleaned text of a status that the contract does not define. Absent if the contract defines the status. `""` if
+   * the status is not a string or must not be shown.
    */
   readonly unknownStatus?: string;
   /** `null` if the answer has no readable `billing`. */

@@ -26,7 +26,8 @@ const QUOTES = /["\u201c-\u201f\u00ab\u00bb\u2033\u2036\u275d\u275e\u300c-\u300f
  * because quotation marks alone do not reliably stop an assistant from obeying the text.
  */
 const INJECTION_PATTERNS: readonly RegExp[] = [
-  // Addresses and links, but not the words "must start with https://".
+  // Addresses and links. Does not match the words "must start with https://", because a real description of an error
+  // may contain them.
   /\b[a-z][a-z0-9+.-]*:\/\/[^\s"',;.)]|\bwww\.|\]\(|\b(?:mailto|javascript):\S|\b[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}\/\S/i,
   // Role names, tags and code fences as they occur in prompts.
   /\b(?:system|assistant|developer|human|user)\b\s*[:>\]]|<\/?[a-z|!][^>]*>|\[\/?inst\]|```|<\|/i,
@@ -66,7 +67,7 @@ export function cleanServiceText(text: string, limit: number = MAX_SERVICE_TEXT_
 
 /**
  * Returns the service's reason, cleaned; `""` if it is missing or withheld. Looks for a prompt injection in the first
- * {@link MAX_READ_CODE_POINTS} code points, which is more of the text than it returns.
+ * {@link MAX_READ_CODE_POINTS} code points, but returns fewer code points.
  */
 export function sanitizeReason(text: string): string {
   return isSafeReason(cleanServiceText(text, MAX_READ_CODE_POINTS)) ? cleanServiceText(text) : "";

@@ -219,7 +219,8 @@ class HttpService implements ServiceClient {
   }
 
   /**
-   * Returns the task id in an answer whose 2xx status the operation does not allow, because a task id must not be lost.
+   * Returns the task id in an answer that has a 2xx status, even though the operation does not allow this status. A
+   * task id must never be lost.
    */
   #strayId({ status }: HttpResponse, body: unknown): string | undefined {
     if (status < 200 || status >= 300) return undefined;

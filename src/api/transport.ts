@@ -63,7 +63,8 @@ export interface HttpResponse {
 export interface Transport {
   /**
    * Sends a request and passes its answer to `read` within the request's deadline. If `read` leaves the body unread,
-   * the caller may read the body after the deadline. Then only the wait for the next bytes is limited.
+   * the caller may read the body after the deadline. While the caller reads, only the wait for the next bytes is
+   * limited.
    *
    * @throws AudioError `network_error`, `timeout` or `unexpected_response`; the signal's reason when it aborts; what
    *   `read` throws

@@ -17,7 +17,10 @@ export interface Loudness {
 /** The level of silence: below the smallest amplitude of 16-bit samples. */
 export const SILENT_DB = -100;
 
-/** Measures the loudness of a part of one format. A format without a meter cannot be measured. */
+/**
+ * Measures the loudness of a part. Each format needs a meter of its own; the loudness of a format without a meter
+ * cannot be measured.
+ */
 export type LoudnessMeter = (
   file: PartFile,
   part: { durationSeconds: number; sampleRateHz: number },

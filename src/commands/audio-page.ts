@@ -91,7 +91,8 @@ const MAX_CHART_VOICES = 20;
 
 /**
  * Computes what each entry adds to the totals. If several entries share a task, the charge of the task counts for one
- * entry only: the entry that states the highest charge, or the oldest of them if several state it.
+ * entry only: the entry that states the highest charge. If several entries state the highest charge, it counts for the
+ * oldest of these entries.
  */
 function countedOnce(entries: readonly PageEntry[]): Map<PageEntry, number> {
   const byWork = new Map<string, { readonly entry: PageEntry; readonly credits: number }>();

@@ -128,8 +128,8 @@ async function dispatch(args: readonly string[]): Promise<void> {
 }
 
 /**
- * Ignores the error when the reader of the output closes it early, as in `doctor | head -1`. The exit code remains that
- * of the command.
+ * Ignores the error that occurs if the reader closes the output early, as in `doctor | head -1`. The exit code remains
+ * that of the command.
  */
 function ignoreClosedReader(error: Error): void {
   if (!("code" in error && error.code === "EPIPE")) throw error;
@@ -140,7 +140,7 @@ function ignoreClosedReader(error: Error): void {
  * sentence is printed.
  */
 export async function run(args: readonly string[]): Promise<void> {
-  // The server handles a closed stdout itself, so only the other commands get this listener.
+  // Listen for a closed stdout in every command except the server, which handles a closed stdout itself.
   const isServing = args.length === 0 || args[0] === "--sandbox";
   if (!isServing) process.stdout.on("error", ignoreClosedReader);
   try {

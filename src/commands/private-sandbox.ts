@@ -1,4 +1,7 @@
-/** The sandbox of `--sandbox`: runs inside this process with a new ledger, and both end with the process. */
+/**
+ * The sandbox of `--sandbox`: runs inside this process with a new ledger. The sandbox and its ledger end with the
+ * process.
+ */
 import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { systemClock } from "../clock.ts";

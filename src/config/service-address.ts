@@ -13,7 +13,10 @@ export function isLoopbackHost(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }
 
-/** The placeholder for the key in the README's commands. It is an issue, because people copy the commands unchanged. */
+/**
+ * The placeholder for the key in the README's commands. A key that is still this placeholder is an issue, because
+ * people copy the commands unchanged.
+ */
 const EXAMPLE_KEY = "your-api-key";
 
 /**

@@ -32,8 +32,8 @@ export function readSettings(reader: SettingsReader, { storeUrl, isLoopback }: E
   return {
     timeScale: readTimeScale(reader, isLoopback),
     /**
-     * The output folder. An invalid setting is an issue and gives null. So does a missing setting if there is no home
-     * folder, because the default is a folder in it.
+     * The output folder; null, with an issue, if the setting is invalid. A missing setting also gives null and an issue
+     * if there is no home folder, because the default is inside the home folder.
      */
     outputDir: reader.readPath("AUDIO_OUTPUT_DIR", home === null ? null : join(home, "audio-generation")),
     /**

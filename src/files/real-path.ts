@@ -67,8 +67,8 @@ export async function isInFolder(file: string, folder: string): Promise<boolean>
   const parent = dirname(file);
   const [a, b] = await Promise.all([stat(parent, { bigint: true }), stat(folder, { bigint: true })]);
   if (a.ino !== 0n && a.ino === b.ino && a.dev === b.dev) return true;
-  // On FUSE, two spellings of one folder have different inodes. So compare the spellings, and check that the file is
-  // there under both.
+  // On FUSE, one folder has a different inode under each spelling of its path. Inodes then prove nothing, so check that
+  // the paths differ only in spelling, and that the file exists under both.
   if (!(await isOtherSpelling(parent, folder))) return false;
   return (await lstat(join(folder, basename(file)))).isFile();
 }

@@ -2,7 +2,7 @@
 import { RECOVERY_WINDOW_SECONDS } from "../contract/service-limits.ts";
 
 /**
- * Time after which a task counts as ended and charged, because the service tries to finish a task for at most 60
+ * How long a task may run before it counts as ended and charged. The service tries to finish a task for at most 60
  * minutes. Without this limit, a record that is lost while its task runs would keep a place in flight forever.
  */
 export const MAX_TASK_LIFETIME_MS = (RECOVERY_WINDOW_SECONDS + 5 * 60) * 1000;
@@ -11,8 +11,8 @@ export const MAX_TASK_LIFETIME_MS = (RECOVERY_WINDOW_SECONDS + 5 * 60) * 1000;
 export const SPEND_BUCKET_MS = 15 * 60 * 1000;
 
 /**
- * How long a lease lasts after its last renewal, before this time is multiplied by the time scale of tests. A living
- * process renews its leases three times within this time.
+ * How long a lease lasts after its last renewal. Tests multiply this time by their time scale. A living process renews
+ * its leases three times within this time.
  */
 const LEASE_TTL_MS = 15_000;
 /**

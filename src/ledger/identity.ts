@@ -46,8 +46,8 @@ export function deriveExternalWorkId(origin: string, taskId: string): string {
 }
 
 /** Returns the id of the record that a work has under one API key. */
-export function deriveRecordId(workId: string, deriveApiKeyId: ApiKeyId): string {
-  return hash("record", workId, deriveApiKeyId).slice(0, RECORD_ID_DIGITS);
+export function deriveRecordId(workId: string, apiKeyId: ApiKeyId): string {
+  return hash("record", workId, apiKeyId).slice(0, RECORD_ID_DIGITS);
 }
 
 /** The lookup key of a work. All lookup keys are hashed, because an index entry cannot contain a long text. */

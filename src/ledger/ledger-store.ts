@@ -1,4 +1,4 @@
-/** Stores records and their leases, and holds the stores of all else in the ledger. */
+/** Stores records and their leases. Gives access to the stores of everything else in the ledger. */
 import Keyv from "keyv";
 import type { AudioError } from "../errors.ts";
 import type { ProcessId } from "../process-id.ts";
@@ -72,8 +72,8 @@ export interface RecordWrite extends RecordKey {
 }
 
 /**
- * `written`: whether the record was written. `recordJson`: if not, the record as stored now, or `undefined` if no
- * record is stored.
+ * `written`: whether the record was written. `recordJson`: if the record was not written, its JSON as stored now;
+ * `undefined` if no record is stored.
  */
 export type RecordWriteResult =
   | { readonly written: true }
@@ -293,7 +293,7 @@ export class LedgerStore {
   }
 }
 
-/** Saves the lease of another process if its date was changed. A date in the future was set to now. */
+/** Saves the lease of another process if the date of the lease was in the future and was therefore set to now. */
 const saveClampedLease = (recordKey: RecordKey, stored: Lease | null, lease: Lease): Statement[] =>
   stored?.renewedSteadyMs === lease.renewedSteadyMs ? [] : [saveLease(recordKey, lease)];
 

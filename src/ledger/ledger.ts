@@ -24,7 +24,7 @@ import type { ListQuery } from "./store/record-search.ts";
 import { RecordReader } from "./stored-records.ts";
 
 /**
- * Number of consecutive conflicts after which an operation fails. That many indicate a bug, because concurrent
+ * Number of consecutive conflicts after which an operation fails. So many conflicts indicate a bug, because concurrent
  * changes of one record are rare.
  */
 const MAX_CONFLICTS = 20;
@@ -46,8 +46,8 @@ export type AdmissionResult =
 
 export class Ledger {
   /**
-   * Offers what needs no parsed record, such as pauses, call handles and narrations. Records are read and changed by
-   * the methods of this class alone, because the store does not parse them.
+   * Offers the operations that need no parsed record, such as those on pauses, call handles and narrations. To read and
+   * change records, use the methods of `Ledger`, because the store does not parse records.
    */
   readonly store: LedgerStore;
   readonly identity: LedgerIdentity;
@@ -117,8 +117,8 @@ export class Ledger {
   }
 
   /**
-   * Finds records by a lookup key. Throws for a damaged record of this key. Skips damaged records of other keys,
-   * because they are only hints.
+   * Finds records by a lookup key. Throws for a damaged record of this API key. Skips damaged records of other API
+   * keys, because they are only hints.
    */
   async #findByLookupKey(lookupKey: string): Promise<TaskRecord[]> {
     const records: TaskRecord[] = [];
@@ -192,7 +192,7 @@ export class Ledger {
         answer.recordJson === undefined ? null : { apiKeyId, recordId, recordJson: answer.recordJson };
       const stored = found === null ? null : await this.#stored.read(found);
       if (stored === null && next.taskId === null) return null;
-      // A write that was refused although the revision matches means that the columns are damaged.
+      // If the revision matches although the write was refused, the columns are damaged.
       const columnsDisagree: boolean = stored?.revision === expectedRevision;
       if (found !== null && columnsDisagree)
         await this.#stored.quarantine(found, "its columns say something else");

@@ -1,4 +1,4 @@
-/** Computes every duration of the limits. Tests scale them down. */
+/** Computes all durations that the limits use. Tests scale these durations down. */
 import { LIMIT_WINDOW_SECONDS } from "../contract/service-limits.ts";
 
 /** Durations in milliseconds of this process's steady clock. */

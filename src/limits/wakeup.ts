@@ -16,7 +16,10 @@ export class Wakeup {
     this.#sleeper?.abort();
   }
 
-  /** Clears earlier signals. Call this only directly before a check that sees everything they announced. */
+  /**
+   * Clears earlier signals. Call this only directly before a check that covers everything that the cleared signals
+   * announced.
+   */
   reset(): void {
     this.#isSignalled = false;
   }

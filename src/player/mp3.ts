@@ -71,7 +71,7 @@ export function createMp3Cutter(head: Uint8Array, sizeBytes: number): Cutter {
     // A frame may need up to 511 bytes of audio data that lie in earlier frames.
     bytesBefore: 4096,
     bytesAfter: 8192,
-    startSeconds(bytes, offset, begin, end, from) {
+    cut(bytes, offset, begin, end, from) {
       const first = firstFrame(bytes, 0);
       let [at, lead, seconds] = [first, 0, 0];
       for (;;) {

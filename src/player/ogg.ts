@@ -56,7 +56,7 @@ export function createOggCutter(head: Uint8Array, sizeBytes: number, statedSecon
   const skipped = toDataView(head).getUint16(opus + 10, true);
   const timeOf = (granule: number): number => Math.max(0, granule - skipped) / HERTZ;
   const headers = head.slice(0, start);
-  // Segments have a pre-skip of 0, because `lead` already states how much must not be heard.
+  // Segments have a pre-skip of 0, because `leadInSeconds` already states how much must not be heard.
   toDataView(headers).setUint16(opus + 10, 0, true);
   writeChecksum(headers.subarray(0, first.length));
 
@@ -70,7 +70,7 @@ export function createOggCutter(head: Uint8Array, sizeBytes: number, statedSecon
     // from its beginning.
     bytesBefore: 132_000,
     bytesAfter: 66_000,
-    startSeconds(bytes, offset, begin, end) {
+    cut(bytes, offset, begin, end) {
       const pages = splitPages(bytes);
       const isCut = ({ at, isContinued }: Page, edge: number): boolean => at + offset >= edge && !isContinued;
       const body = pages.findIndex((page) => isCut(page, begin));

@@ -1,11 +1,11 @@
-/** Divides a sound into segments. A browser can decode each segment by itself. */
+/** Divides a sound into segments that a browser can decode separately. */
 import type { Pieces } from "./pieces.ts";
 
 export interface Segment {
   /** Start of the segment, in seconds of the whole sound. */
   readonly startSeconds: number;
   readonly endSeconds: number;
-  /** Seconds of sound before `from`. The decoder needs this sound, but it must not be heard. */
+  /** Seconds of sound before `startSeconds`. The decoder needs this sound, but it must not be heard. */
   readonly leadInSeconds: number;
   readonly isLast: boolean;
   readonly bytes: Uint8Array<ArrayBuffer>;
@@ -73,7 +73,7 @@ export interface Cutter {
    * @param bytes the bytes of the file from `offset` on, at least as many as the segment needs
    * @param from start time of the segment in seconds, known from the previous segment or estimated
    */
-  startSeconds(bytes: Uint8Array<ArrayBuffer>, offset: number, begin: number, end: number, from: number): Cut;
+  cut(bytes: Uint8Array<ArrayBuffer>, offset: number, begin: number, end: number, from: number): Cut;
 }
 
 /**
@@ -99,7 +99,7 @@ export function createSegmentReader(
     const end = index === count - 1 ? cutter.endOffset : begin + segmentBytes;
     const first = Math.max(cutter.startOffset, begin - cutter.bytesBefore);
     const bytes = await pieces.read(first, Math.min(cutter.endOffset, end + cutter.bytesAfter) - first);
-    const cut = cutter.startSeconds(bytes, first, begin, end, startOf(index));
+    const cut = cutter.cut(bytes, first, begin, end, startOf(index));
     const segment = { ...cut, isLast: index === count - 1 };
     starts.set(index, segment.startSeconds);
     starts.set(index + 1, segment.endSeconds);

@@ -83,7 +83,8 @@ function parseSound(
   const sizeBytes = readNumber(file["size_bytes"]);
   if (format === undefined || sizeBytes === null || sizeBytes === 0) return null;
   const seconds = readNumber(secondsTold, MAX_SECONDS) || null;
-  // Results of narrations state no sample rate. It is computed for 16-bit samples of one channel, as in speech.
+  // Results of narrations state no sample rate. Compute it from size and duration, assuming speech: 16-bit samples, one
+  // channel.
   const rate =
     readNumber(file["sample_rate"], 200_000) || Math.round(sizeBytes / 2 / (seconds || 1)) || 24_000;
   const chapter = readText(file["chapter"], 200);

@@ -52,7 +52,7 @@ export class SoundPlayer {
   }
 
   /**
-   * Replaces the current sound. Plays the new sound if the current one was playing.
+   * Replaces the current sound. If that sound was playing, plays the new one.
    *
    * @param position where to start, in seconds
    */
@@ -157,8 +157,9 @@ export class SoundPlayer {
       try {
         return await createElementPlayback(segment);
       } catch {
-        // Either the content policy forbids `media-src data:`, or the bytes are damaged. If the samples can be decoded
-        // below, the content policy is the cause, so no more elements are used.
+        // This error means that the content policy forbids `media-src data:`, or that the bytes are damaged. If the
+        // samples can be decoded below, the bytes are undamaged. The cause is therefore the content policy, and later
+        // segments are played without elements.
         const playback = await createSamplesPlayback(segment);
         this.#canUseElements = false;
         return playback;
@@ -203,8 +204,8 @@ export class SoundPlayer {
     this.#ending = playback;
     try {
       if (this.#ready === null) {
-        // The next segment has not arrived. Pause at the end of the current segment. Its bytes also contain the first
-        // words of the next segment, which would be heard twice.
+        // The next segment has not arrived. Pause at the end of the current segment. Otherwise the first words of the
+        // next segment would be heard twice, because the bytes of the current segment contain them too.
         await new Promise((resolve) => setTimeout(resolve, left * 1000));
         if (turn === this.#commandCount) playback.pause();
       }

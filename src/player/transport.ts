@@ -75,7 +75,7 @@ export function connectTransport(engine: SoundPlayer): void {
     };
     const to = steps[key];
     if (key === " " && !isControl) toggle(engine);
-    // Keys such as Up, Down and Home scroll the page, unless the slider has the focus.
+    // Outside the slider, only the Left and Right keys seek, because keys such as Up, Down and Home scroll the page.
     else if (to !== undefined && (target === slider || (!isControl && /^Arrow[LR]/.test(key))))
       void engine.seek(to);
     else return;

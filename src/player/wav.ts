@@ -33,7 +33,7 @@ export function buildWav(layout: Uint8Array, samples: Uint8Array): Uint8Array<Ar
   return concatBytes(head, layout, data, samples);
 }
 
-/** Creates the cutter of a file of samples. @param start offset of the samples in the file */
+/** Creates the cutter for uncompressed samples in a file. @param start offset of the samples in the file */
 export function createSamplesCutter(layout: Uint8Array, start: number, end: number): Cutter {
   const view = toDataView(layout);
   const [bytesPerSecond, frame] = [view.getUint32(8, true), view.getUint16(12, true)];
@@ -47,7 +47,7 @@ export function createSamplesCutter(layout: Uint8Array, start: number, end: numb
     segmentBytes: 1024 * 1024,
     bytesBefore: frame,
     bytesAfter: wholeFrames(bytesPerSecond * TAIL_SECONDS) + frame,
-    startSeconds(bytes, offset, begin, finish) {
+    cut(bytes, offset, begin, finish) {
       // Round to whole frames, because the edges of a segment may lie inside a frame.
       const [first, last] = [wholeFrames(begin - start), wholeFrames(finish - start)];
       const samples = bytes.subarray(start + first - offset);

@@ -29,7 +29,7 @@ export class Waveform {
   async add({ bytes, startSeconds, endSeconds, leadInSeconds }: Segment, secondsTold: number): Promise<void> {
     const bars = this.#bars;
     const count = bars.length;
-    // In some browsers and privacy modes, a page has no decoder.
+    // Draw nothing if the page has no decoder, as in some browsers and privacy modes.
     if (!("OfflineAudioContext" in globalThis)) return;
     const decoder = new OfflineAudioContext(1, 1, DRAWING_HERTZ);
     const buffer = await decoder.decodeAudioData(bytes.slice().buffer).catch(() => null);

@@ -33,7 +33,7 @@ function canAsk(context: ServerContext, initialized: ClientCapabilities | undefi
 
 /**
  * With `ask`, `result` must be returned to the client, which then asks the person. With `answered`, `value` is the
- * person's number. `null` means that there is no number.
+ * person's number. The whole result is `null` if there is no number.
  */
 export type AskResult =
   | { readonly kind: "ask"; readonly result: InputRequiredResult }

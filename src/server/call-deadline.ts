@@ -19,14 +19,14 @@ const withWait = z.object({ wait_seconds: z.number().nonnegative() });
 export const parseWaitSeconds = (args: unknown, defaultWaitSeconds: number): number =>
   withWait.safeParse(args).data?.wait_seconds ?? defaultWaitSeconds;
 
-/** Returns the time after which a call with these arguments fails, in seconds. */
+/** Returns the time limit of a call with these arguments, in seconds. */
 export const maxCallSeconds = (args: unknown, defaultWaitSeconds: number): number =>
   Math.max(MIN_SECONDS, parseWaitSeconds(args, defaultWaitSeconds) + GRACE_SECONDS);
 
 /**
- * Runs the work of a call with a time limit.
+ * Runs a call with a time limit.
  *
- * @param run receives a signal that aborts with the caller's signal or when the time is over
+ * @param run makes the call; the signal passed to it aborts when `signal` aborts or the time is over
  * @throws AudioError `timeout` when the time is over
  */
 export async function withCallTimeout<T>(

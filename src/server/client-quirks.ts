@@ -1,7 +1,4 @@
-/**
- * Treats some client programs in ways that the protocol does not define. Each entry names the source for what it says
- * of its client.
- */
+/** Treats some client programs in ways that the protocol does not define. Each entry cites its source. */
 import type { ResourceLinks } from "../config/settings.ts";
 
 /** An argument that a client adds to every tool's schema and sends to the server. */

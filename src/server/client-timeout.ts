@@ -1,8 +1,11 @@
-/** Estimates how long a client waits for a response, from the shortest time after which the client gave up a call. */
+/**
+ * Estimates how long a client waits for a response. Uses the shortest time that the client waited before it gave up a
+ * call.
+ */
 
 /**
- * A call may take this share of the time after which the client gave up an earlier call. The rest of that time is for
- * transmitting the response.
+ * The client gave up an earlier call after a certain time. Later calls may take this share of that time. The rest is
+ * for transmitting the response.
  */
 const SHARE = 2 / 3;
 

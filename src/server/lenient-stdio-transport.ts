@@ -33,7 +33,7 @@ export class LenientStdioTransport implements Transport {
   readonly #input: NodeJS.ReadStream;
   readonly #output: NodeJS.WriteStream;
   readonly #onRefusal: (sentence: string) => void;
-  /** The received start of an incomplete line. */
+  /** The beginning of a line whose end has not been received. */
   #pieces: Buffer[] = [];
   #pieceBytes = 0;
   #isClosed = false;

@@ -33,7 +33,7 @@ import { declaresTasks } from "./tasks/tasks-capability.ts";
 export interface ServerDeps {
   readonly tools: ToolDeps;
   /**
-   * Returns the workflow for lists that clients request although no user has asked for one. Returns `null` if the
+   * Returns the workflow for lists that clients request on their own, without a user's request. Returns `null` if the
    * workflow would have to create a folder, connect to another machine or start a sandbox.
    */
   localGeneration(): Promise<Generation | null>;

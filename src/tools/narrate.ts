@@ -92,8 +92,8 @@ export function toStructured(view: NarrationView): Record<string, unknown> {
         row: file.row,
         path: file.path,
         duration_seconds: Math.round(file.durationSeconds * 1000) / 1000,
-        // The player needs the size, so every file has it. For sheets, omit the facts below, because a sheet may have a
-        // thousand files.
+        // State the size of every file, because the player needs the size. For sheets, omit the facts below, because a
+        // sheet may have a thousand files.
         size_bytes: file.sizeBytes,
         ...(view.isSheet ? {} : fileFacts(file)),
       }),

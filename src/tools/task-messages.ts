@@ -68,7 +68,7 @@ function describeWaiting(view: TaskView): string {
 }
 
 function describeFailed(view: TaskView): string {
-  // Check the reason again, because the record may have been stored before this check existed.
+  // Check the stored reason again, because an earlier version of the server may have stored it unchecked.
   const statedReason = sanitizeReason(view.error?.message ?? "");
   const reason =
     statedReason === ""

@@ -79,7 +79,7 @@ export interface RenderOptions {
   /** Whether to add fields that are rarely needed: the idempotency key and the hash of the file. */
   readonly isFull?: boolean;
   /**
-   * True for the first saved file of the process. Only for this file does the text ask the assistant to tell the user
+   * Returns true only for the first saved file of the process. If true, the text asks the assistant to tell the user
    * the path.
    */
   readonly claimFirstSuccess: () => boolean;

@@ -19,7 +19,7 @@ export interface Annotations {
 
 /** The dependencies of handlers. */
 export interface ToolDeps {
-  /** Throws `configuration_error` if settings are invalid, and names each issue. Loads nothing. */
+  /** Throws `configuration_error`, which names each issue, if settings are invalid. Does not load the workflow. */
   assertConfigured(): void;
   /** Loads and opens the workflow on first use; throws `configuration_error` while settings are invalid. */
   generation(): Promise<Generation>;

@@ -9,8 +9,8 @@ import { LOUDNESS_METERS } from "./captions.ts";
 import { measureLeadingSilence } from "./silences.ts";
 
 /**
- * Maximum silence to report. A longer silence is reported as this maximum, because a longer silence is intended or is
- * not a silence at all.
+ * Maximum silence to report. A longer silence is reported as this maximum, because a longer silence is either intended,
+ * or is soft sound that was measured as silence.
  */
 const MAX_SECONDS = 0.5;
 

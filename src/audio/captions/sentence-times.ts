@@ -1,6 +1,7 @@
 /**
- * Decides when each sentence of a part is spoken. Where a silence matches, one sentence ends and the next begins at
- * that silence. All other times follow from the weights of the sentences.
+ * Decides when each sentence of a part is spoken. Where a silence matches the edge between two sentences, the first
+ * ends when the silence begins, and the second begins when the silence ends. All other times follow from the weights of
+ * the sentences.
  */
 import { matchSilences } from "./match-silences.ts";
 import type { Silence } from "./silences.ts";
@@ -42,7 +43,8 @@ export function timeSentences(
   const times: SentenceTime[] = [];
   let first = 0;
   let startSeconds = 0;
-  // Compute the time of a sentence edge without a silence from the nearest edges with a silence, before and after it.
+  // If no silence matches an edge between sentences, compute the time of the edge from the nearest earlier and later
+  // edges that have a silence.
   for (let edge = 0; edge < weights.length; edge += 1) {
     const silence = edge < found.length ? found[edge] : undefined;
     if (edge < found.length && silence === undefined) continue;

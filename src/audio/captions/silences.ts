@@ -10,8 +10,8 @@ export interface Silence {
 /** Position of the threshold for silence, as a share of the range from the quietest to the loudest level. */
 const THRESHOLD_SHARE = 0.35;
 /**
- * The largest dynamic range of speech. If a part has quieter sound than this range allows, such as digital silence,
- * that sound does not lower the threshold further.
+ * The largest range from the quietest to the loudest level of speech, in decibels. A quieter level, such as digital
+ * silence, does not lower the threshold.
  */
 const RANGE_DB = 60;
 const QUIET_PERCENTILE = 0.05;
@@ -26,7 +26,10 @@ function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
 }
 
-/** Minimum level difference between loud sound and a leading silence. It is large, because a voice may begin softly. */
+/**
+ * Minimum level difference between loud sound and a leading silence. The difference is large, so that a soft beginning
+ * of the voice does not count as silence.
+ */
 const SOFT_DB = 40;
 
 /** Returns how long a part is silent before its first sound, in seconds. */

@@ -13,7 +13,10 @@ const TAG_BYTES = 4 + 4 + 4 + 4 + SEEK_TABLE_ENTRIES;
 /** Distance in bytes from the encoder's name, which follows the tag, to the encoder's delay and padding. */
 const DELAY_OFFSET = 21;
 const ENCODERS = /^(?:LAME|Lavf|Lavc)/;
-/** Delay that every decoder adds before the sound. The stated padding after the sound becomes shorter by this delay. */
+/**
+ * Delay that every decoder adds before the sound. The delay moves the sound into the stated padding, so the silence
+ * after the sound is shorter than the padding by this delay.
+ */
 const DECODER_DELAY_SAMPLES = 529;
 
 /** Silence that encoder and decoder add around the sound of a part. */

@@ -9,7 +9,10 @@ import { HEADER_BYTES } from "./frame-header.ts";
 import type { Frame } from "./frames.ts";
 import { isBroken, readMainDataBegin } from "./side-information.ts";
 
-/** Maximum number of bytes that a frame can point back: 9 bits in MPEG-1, 8 bits in MPEG-2 and 2.5. */
+/**
+ * Maximum number of bytes that a frame can point back. The field for this number has 9 bits in MPEG-1, and 8 bits in
+ * MPEG-2 and 2.5.
+ */
 const MAX_BACK_BYTES = { long: 511, short: 255 };
 const CRC_POLYNOMIAL = 0x8005;
 

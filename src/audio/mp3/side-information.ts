@@ -31,7 +31,7 @@ export function readMainDataBegin({ header, bytes }: Frame): number {
   return bitsAt(bytes, header.sideOffset * 8, header.version === "1" ? 9 : 8);
 }
 
-/** Returns the number of granules in a frame times its channels. */
+/** Returns the number of granules in a frame, multiplied by the number of channels. */
 const granuleChannelCount = ({ samples, channels }: FrameHeader): number => (samples / 576) * channels;
 
 /**

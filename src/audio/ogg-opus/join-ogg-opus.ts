@@ -13,9 +13,9 @@ const RATE_HZ = 48_000;
 const SILENCE_SAMPLES = 960;
 /**
  * Minimum number of silent packets between two parts. The first silent packet has the mode (SILK or CELT) in which the
- * previous part ends, so that the previous part fades out normally. The last silent packet has the mode in which the
- * next part does not begin. The change of mode resets the decoder, so that the decoder's state does not affect the next
- * part.
+ * previous part ends, so that the previous part fades out normally. The last silent packet has another mode than the
+ * beginning of the next part. This change of mode resets the decoder, so that the decoder's state does not affect the
+ * next part.
  */
 const MIN_SILENT_PACKETS = 2;
 const CELT_SILENCE = Uint8Array.of(0xf8, 0xff, 0xfe);

@@ -52,7 +52,8 @@ function fillsWithEqualFrames(_: Uint8Array, offset: number, end: number, count:
 }
 
 /**
- * Returns whether `count` frames fill the bytes from `offset` to `end`. All frames but the last state their lengths.
+ * Returns whether `count` frames fill the bytes from `offset` to `end`. The packet states the length of each frame
+ * except the last.
  */
 function fillsWithStatedFrames(packet: Uint8Array, offset: number, end: number, count: number): boolean {
   let at = offset;

@@ -78,8 +78,8 @@ class Positions {
     this.samples += packets.reduce((sum, { samples }) => sum + samples, 0);
     if (granule === undefined) return undefined;
     if (this.#pages === 0) this.#ahead = granule - this.samples;
-    // The position of the first page may be less than the page's number of samples. If the stream has only this page,
-    // the end of the sound is not played. If another page follows, the position is wrong.
+    // If the stream has only one page, the position of this page may be less than its number of samples: the samples
+    // after the position are not played. If another page follows, such a position is wrong.
     if (this.#pages === 1 && this.#ahead < 0) return "its first position lies before its beginning";
     if (granule < this.#last) return "its positions run backwards";
     this.#pages += 1;

@@ -12,12 +12,12 @@ import type { GenerationDeps } from "../deps.ts";
 const MAX_PER_STATUS = IN_FLIGHT_TASKS + 1;
 
 /**
- * Lists the other requests of this API key that hold credits after a create was refused.
+ * After a create was refused, lists the other requests of this API key that hold credits.
  *
  * @param refused the record of the refused create, with the time it was sent
- * @returns the ids of the records that hold credits, whose end is worth waiting for. Empty: try again now, because a
- *   request has ended since the create was sent and may have freed credits. `null`: waiting is pointless, because no
- *   other request holds credits
+ * @returns the ids of the records that hold credits; the caller should wait until one of them ends. Empty: try again
+ *   now, because a request has ended since the create was sent and may have freed credits. `null`: waiting is
+ *   pointless, because no other request holds credits
  */
 export async function findCreditHolders(refused: TaskRecord, deps: GenerationDeps): Promise<string[] | null> {
   const otherRecords = await otherRequests(refused, deps);

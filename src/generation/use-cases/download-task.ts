@@ -81,7 +81,10 @@ function notReadyError(record: Pick<TaskRecord, "taskId" | "status" | "recordId"
   });
 }
 
-/** Sends a request again if its send got no response. A request that was never sent needs a generate_audio call. */
+/**
+ * Sends a request again if its send got no response. Throws if the request was never sent, because only generate_audio
+ * sends it.
+ */
 async function resendUnresolved(jobs: Jobs, record: TaskRecord, call: CallWithDeadline): Promise<TaskRecord> {
   if (record.status !== "unresolved") {
     if (jobs.findRunning(record.recordId) !== undefined) throw notReadyError(record);

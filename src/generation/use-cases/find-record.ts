@@ -235,7 +235,7 @@ export async function findRecordOfTask(
   const savedAudio = await findSavedAmong(deps, records, null);
   if (savedAudio !== null) return savedAudio.record;
   for (const other of records) {
-    // Skip a record without a task. The requested task id then belongs to an earlier attempt.
+    // Skip a record that has no task now: the requested task id is that of a failed earlier attempt.
     if (other.taskId !== null) return await adopt(deps, other, other.taskId, signal, deadline);
   }
   return null;

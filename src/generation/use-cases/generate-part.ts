@@ -20,7 +20,7 @@ import { findOrDraft } from "./find-record.ts";
 
 export interface PartRequest {
   readonly input: AudioInput;
-  /** The text as given, if words of it are respelled in the input. */
+  /** The text as given, if words of it are respelled in the input; otherwise `null` or unset. */
   readonly originalPrompt?: string | null;
   readonly take: number;
 }

@@ -148,7 +148,7 @@ async function runRecord(
     mayRetryFailedAttempt: call.handlePreparation?.isResumed !== true,
   });
   const isEnough = call.waitMs > 0 ? () => false : () => isAnswered(job, deps.clock);
-  // A call that repeats one which the client probably gave up returns a handle soon, because the client may give up
+  // Return a handle soon if this call repeats a call that the client probably gave up, because the client may give up
   // again after the same time.
   const isRepeat = call.handlePreparation === undefined && !isNew && job.consumeLikelyRetry();
   const waitingCall = isRepeat ? withShorterWait(call, REPEAT_WAIT_MS, deps.clock) : call;

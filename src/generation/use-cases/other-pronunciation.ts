@@ -1,4 +1,7 @@
-/** Finds audio of the same text with other pronunciations, because changed rules alone must not cause a payment. */
+/**
+ * Finds audio of the same text with other pronunciations, because a change of pronunciation rules alone must not cause
+ * a payment.
+ */
 import { deriveWorkId } from "../../ledger/identity.ts";
 import { restoreOriginalInput, type TaskRecord } from "../../ledger/record.ts";
 import { canonicalizeInput } from "../canonical-input.ts";

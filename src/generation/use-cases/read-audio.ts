@@ -67,7 +67,7 @@ async function locatePath(deps: GenerationDeps, path: string): Promise<Located |
       recorded = { record, file };
     }
   }
-  // Return a file that is gone or changed, too. The read that follows reports the problem.
+  // Return the file even if it is gone or changed, because the read that follows reports the problem.
   return recorded;
 }
 

@@ -29,7 +29,7 @@ export interface ListRequest {
 
 export interface ListedTask {
   readonly taskId: string | null;
-  /** Names the record even without a task id. */
+  /** The request handle, which names the record even if the record has no task id. */
   readonly handle: string;
   readonly status: RecordStatus;
   readonly promptExcerpt: string | null;
@@ -106,7 +106,10 @@ async function toListedTask(
   };
 }
 
-/** Lists the ledger's tasks at this service, newest first. `unresolved`: sent, but the response was never received. */
+/**
+ * Lists the ledger's tasks at this service, newest first. The status `unresolved` means that the create was sent and no
+ * response was received.
+ */
 export async function listRecordedTasks(
   { ledger, folder }: Pick<GenerationDeps, "ledger" | "folder">,
   { status, query, limit }: ListRequest,

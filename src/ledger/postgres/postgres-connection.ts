@@ -17,8 +17,8 @@ import { LostConnectionError, NoAnswerError, NotCommittedError } from "./postgre
 const SERVER_WAIT_MS = 2_000;
 const STATEMENT_MS = 2_200;
 /**
- * Maximum wait for an answer of the server. It is longer than the server's own waits, and half as long as the engine
- * retries. The engine can therefore try twice.
+ * Maximum wait for an answer of the server. It is longer than the server's own waits. It is half of the time for which
+ * the engine tries again, so the engine can try twice.
  */
 const ANSWER_MS = 2_500;
 const CONNECT_MS = 2_000;

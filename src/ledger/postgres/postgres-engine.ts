@@ -25,8 +25,8 @@ const RETRY_MS = 5_000;
  */
 const MIN_TRY_MS = 250;
 /**
- * Time after a reported outage in which each call makes only one short try. A tool call asks the ledger several times,
- * and would otherwise wait each time.
+ * For this time after a reported outage, each call makes only one short try. A tool call asks the ledger several times,
+ * and would otherwise wait long each time.
  */
 const OUTAGE_KNOWN_MS = 10_000;
 const SINGLE_TRY_MS = 2_000;

@@ -30,7 +30,7 @@ const CALL_AGAIN = "Call again: nothing is paid twice.";
 const CHECK_SERVER = `Check that the PostgreSQL server of AUDIO_STORE_URL runs and can be reached. ${CALL_AGAIN}`;
 
 interface ErrorDescription {
-  /** Text for the message, after the name of the database. */
+  /** The words of the message that follow the name of the database. */
   readonly what: string;
   readonly remedy: string;
   /** Whether the cause may pass within seconds, as a restart does. */

@@ -19,7 +19,7 @@ export interface InFlightPlace {
 const NO_PLACE: InFlightPlace = { state: null, sinceSteadyMs: null, owner: null };
 
 export interface PlaceDurations {
-  /** How long an unanswered create keeps its place after its process was last seen alive. */
+  /** How long an unanswered create keeps its place in flight after its process was last seen alive. */
   readonly unansweredPlaceTtlMs: number;
   readonly limitWindowMs: number;
 }
@@ -35,8 +35,8 @@ function placeExpiryMs(
   const startMs = Math.min(sinceSteadyMs ?? nowSteadyMs, nowSteadyMs);
   if (inFlightState === "accepted") return startMs + MAX_TASK_LIFETIME_MS;
   const seenAtMs = Math.max(startMs, owner === null ? startMs : (heartbeats[owner] ?? startMs));
-  // Free the place after a maximum time even if heartbeats continue, because a living process may have given up on the
-  // create.
+  // Free the place in flight after a maximum time even if heartbeats continue, because a living process may have given
+  // up on the create.
   return Math.min(seenAtMs + unansweredPlaceTtlMs, startMs + limitWindowMs + unansweredPlaceTtlMs);
 }
 

@@ -80,9 +80,9 @@ function tightenFile(file: string): void {
 }
 
 /**
- * Writes an empty ledger to a temporary file, and links the complete file to its path. A file at the path that is empty
- * or truncated has therefore been damaged, and is not still being written. Two processes that start together use the
- * same file.
+ * Writes an empty ledger to a temporary file, and links the complete file to its path. If the file at the path is empty
+ * or truncated, it is therefore damaged, not unfinished. If two processes start together, both use the file that was
+ * linked first.
  */
 function createFile(sqlite: typeof NodeSqlite, file: string): void {
   const temporaryPath = `${file}.${process.pid}-${Math.random().toString(36).slice(2)}.new`;

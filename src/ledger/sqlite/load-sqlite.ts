@@ -3,8 +3,8 @@ import type * as NodeSqlite from "node:sqlite";
 
 /**
  * Returns Node's SQLite module. Node 22 prints a warning on stderr when the module is first loaded, and users take the
- * warning for a bug of this program. Only this warning is dropped. Loading is synchronous, so nothing else runs while
- * the filter is in place.
+ * warning for a bug of this program. Only this warning is dropped. Loading is synchronous, so no other code runs while
+ * warnings are filtered.
  *
  * @throws Error if this Node was built without SQLite
  */

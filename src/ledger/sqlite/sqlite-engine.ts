@@ -22,8 +22,8 @@ const BLOCKING_WAIT_MS = 100;
 const LOCK_WAIT_MS = 5_000;
 
 /**
- * Duration above which a transaction is slow. Transactions block the process. After a slow one, timers and other work
- * may run before each further transaction.
+ * How long a transaction may take before it counts as slow. Transactions block the process, so once one was slow,
+ * timers and other work may run before each further transaction.
  */
 const SLOW_MS = 100;
 /**

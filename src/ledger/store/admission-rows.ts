@@ -88,7 +88,7 @@ function withoutOwnSpend(
     : spentCredits;
 }
 
-/** Deletes the sums up to a quarter of an hour. */
+/** Deletes the sums of the given quarter of an hour and of all earlier ones. */
 export const dropSpend = (origin: string, lastBucket: number): Statement =>
   sql("DELETE FROM agm_spend WHERE origin = ? AND bucket <= ?", origin, lastBucket);
 

@@ -62,8 +62,8 @@ export interface AdmissionStoreOptions {
 }
 
 /**
- * Time after which the records of refused requests are deleted, because they contain nothing but the reason of the
- * refusal.
+ * How long the records of refused requests are kept. They need not be kept longer, because they contain nothing but the
+ * reason of the refusal.
  */
 const REFUSAL_RETENTION_MS = 30 * 24 * 60 * 60 * 1000;
 

@@ -1,4 +1,4 @@
-/** Finds every call handle, and opens, cancels and ends those of requests. */
+/** Finds call handles of requests and narrations. Opens, cancels and ends call handles of requests only. */
 import {
   type CallHandle,
   type CallHandleDraft,

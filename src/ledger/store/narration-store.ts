@@ -107,7 +107,7 @@ export class NarrationStore {
    * Writes the state if the stored revision is the expected one.
    *
    * @param handles call handles that are opened or ended together with the state
-   * @returns `false` if another process has written or deleted the narration since
+   * @returns `false` if the stored revision is another one, or if the narration was deleted
    */
   write(
     narrationId: string,

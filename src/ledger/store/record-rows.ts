@@ -83,7 +83,7 @@ const otherPlaceRow = z
   .object({ record_id: z.string(), ...placeColumns })
   .transform((row) => ({ recordId: row.record_id, place: toPlace(row) }));
 
-/** The JSON of a record with the key of its row. */
+/** The JSON of a record, with the API key id and the record id of its row. */
 export type StoredRecord = z.infer<typeof storedRecordRow>;
 export type OtherPlace = z.infer<typeof otherPlaceRow>;
 export type StoredRow = z.infer<typeof storedSchema> & { readonly lookupKeys: readonly string[] };
@@ -200,7 +200,8 @@ export function saveRow(
 /**
  * Removes a row with its lease, its place in flight and its lookup keys.
  *
- * @param keepsSpend whether the sums still count the spend, because removing a record does not return its credits
+ * @param keepsSpend whether the sums still count the spend of the removed record; true for a damaged record, because
+ *   its removal does not return its credits
  */
 export function dropRow(key: RecordKey, loaded: LoadedRow, keepsSpend: boolean): Statement[] {
   const { stored } = loaded;

@@ -183,7 +183,7 @@ export function readPackage(archive: BookArchive): BookPackage {
       else if (name === "itemref") {
         spine.push({ id: attributes["idref"] ?? "", isLinear: attributes["linear"] !== "no" });
       } else if (name === "reference" && /^(?:toc|cover|index|loi|lot)$/.test(attributes["type"] ?? "")) {
-        // Ignore a reference with a fragment, because the page that it points into may contain the whole book.
+        // Ignore a reference to a position inside a page, because that page may contain the whole book.
         const { file, id } = splitHref(href ?? "");
         if (id === null) matter.add(file);
       }

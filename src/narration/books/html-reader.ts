@@ -21,8 +21,8 @@ export interface PageBlock {
   readonly isInMain: boolean;
   readonly isInArticle: boolean;
   /**
-   * The `id` of the block, and the `id`s of the enclosing elements whose first block it is. Tables of contents refer to
-   * these `id`s.
+   * The `id` of the block, and the `id` of each element that begins with this block. Tables of contents refer to these
+   * `id`s.
    */
   readonly ids: readonly string[];
 }
@@ -203,8 +203,8 @@ class HtmlReader {
   }
 
   /**
-   * Whether an element is a footer of the site. On web pages, every footer counts as one, even in an article. The
-   * exception is a footer in a quotation, which names the source of the quotation.
+   * Whether an element is a footer of the site. On web pages, every footer is a footer of the site, even in an article.
+   * The exception is a footer in a quotation, because such a footer names the source of the quotation.
    */
   #isSiteFooter(name: string): boolean {
     return name === "footer" && !this.#isBook && !this.#open.includes("blockquote");
@@ -363,8 +363,8 @@ class HtmlReader {
 
   #image(attributes: Attributes): void {
     const alternative = attributes["alt"]?.trim() ?? "";
-    // If the alternative text is a single letter, add it without spaces. The image may be the first letter of a
-    // chapter, and then belongs to the word after it.
+    // If the alternative text is a single letter, add the letter without spaces. The image may show the first letter of
+    // a chapter, and the rest of the word follows the image.
     if (/^\p{L}$/u.test(alternative)) this.#text += alternative;
     else if (hasWords(alternative) && !this.#isBook && !this.#open.includes("figure")) {
       this.#text += ` ${alternative} `;

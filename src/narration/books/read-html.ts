@@ -12,7 +12,7 @@ const blockText = (block: SourceBlock): string =>
 
 /**
  * Selects the text inside `main`. Without `main`, selects the text inside articles, and without articles, all text.
- * Reports text that is left out, which belongs to the site and not to the page.
+ * Reports the text that is not selected. Such text belongs to the site and not to the page.
  */
 function mainBlocks(blocks: readonly PageBlock[], skipped: SkippedList): SourceBlock[] {
   const isMain = [({ isInMain }: PageBlock) => isInMain, ({ isInArticle }: PageBlock) => isInArticle].find(

@@ -45,7 +45,7 @@ export async function makePart(
   }
 }
 
-/** Waits until a part is saved whose create was sent. Sends no create. */
+/** Waits for a part whose create was already sent, until the part is saved. Sends no create. */
 export async function finishSentPart(
   partOperations: PartOperations,
   request: PartRequest,

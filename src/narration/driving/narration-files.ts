@@ -37,7 +37,10 @@ export type JoinOutcome =
   | UnavailablePart
   /** The error concerns the whole narration. */
   | { readonly kind: "failed"; readonly error: unknown }
-  /** The file can be joined again, because a damaged part was downloaded again; or the signal has aborted. */
+  /**
+   * Nothing was joined. Either a damaged part was downloaded again, so that the file can now be joined, or the signal
+   * has aborted.
+   */
   | { readonly kind: "unchanged" };
 
 export class NarrationFiles {
@@ -98,8 +101,8 @@ export class NarrationFiles {
         isWhole,
         signal: this.#signal,
       });
-      // Record the joined file even if a call has changed the narration during the joining. A file that is joined later
-      // may then replace the recorded one.
+      // Record the joined file even if a call has changed the narration during the joining, so that a file that is
+      // joined later may replace this one.
       const newState = await this.#deps.repository.change(this.#narrationId, (before) => ({
         ...before,
         files: withFile(before.files, joinedFile),

@@ -47,7 +47,7 @@ export class PartTable {
     return this.#states.filter((state) => state === "saved").length;
   }
 
-  /** The problems of single parts in reading order, with one for each part that was left out. */
+  /** The problems of single parts in reading order, including one problem for each part that was left out. */
   get problems(): NarrationProblem[] {
     return this.#states.flatMap((state, part) => {
       const leftOut = state === "skipped" ? [buildLeftOutProblem(part)] : [];

@@ -51,7 +51,7 @@ export class RunningParts {
   }
 
   /**
-   * Aborts and drops the parts that were aborted before or whose request has changed.
+   * Aborts and drops the parts whose request has changed. Also drops the parts that were aborted before.
    *
    * @param requests for each part of the plan, its present request as JSON
    */

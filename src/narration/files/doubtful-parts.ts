@@ -35,8 +35,8 @@ function lengthProblem(said: number, playedSeconds: number): string | null {
 }
 
 /**
- * Reports a part that may be cut off: its audio is much shorter than its text suggests, or as long as one task can make
- * it.
+ * Reports a part that may be cut off: its audio is much shorter than its text suggests, or has the maximum length of
+ * one task.
  */
 function cutProblem(seconds: number, pace: number, usualPace: number): string | null {
   const isCut = Math.abs(seconds - MAXIMUM_CHARGE_SECONDS) <= NEAR_SECONDS || pace < SHORT_SHARE * usualPace;

@@ -178,8 +178,8 @@ async function isFreeInOtherFormats(folder: OutputFolder, name: string): Promise
 }
 
 /**
- * Whether the sheet gives this name to another row. This can happen after a number was added to a name that already
- * exists.
+ * Whether the sheet gives this name to another row. This can happen if a number was added to this name, because a file
+ * already had the name without the number.
  */
 function isNameOfOtherRow({ plan, file }: FileJoinRequest, name: string): boolean {
   const folded = (text: string): string => text.normalize("NFC").toLowerCase();

@@ -110,8 +110,8 @@ export async function findOrPlanNarration(
   if (await repository.exists(narrationId)) {
     await repository.change(narrationId, (state) => {
       const current = withRemarks(state, plan);
-      // Nobody has agreed to a narration that is only planned, so give it the takes that other narrations now have for
-      // the same parts.
+      // If the narration is only planned, nobody has agreed to its takes yet, so replace these takes by those that
+      // other narrations now have for the same parts.
       const isOpen = state.status === "planned" && JSON.stringify(state.retakes) !== JSON.stringify(retakes);
       return isOpen ? { ...current, retakes } : current;
     });

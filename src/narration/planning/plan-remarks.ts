@@ -86,7 +86,7 @@ export function buildEdgesRemark({
 const FRONT_BEGIN = "Before the first chapter, ";
 
 /**
- * Matches remarks that are true of the whole text only, because they state amounts such as credits or the number of
+ * Matches remarks that are true only of the whole text, because they state amounts such as credits or the number of
  * parts. A plan that is derived from the plan of the whole text does not keep these remarks.
  */
 const WHOLE_TEXT_REMARKS =

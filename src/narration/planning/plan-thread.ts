@@ -8,7 +8,7 @@ import { planAnswerSchema } from "./plan-answer.ts";
 
 /**
  * Maximum time for planning. Five novels take 3 s, and the rest is a reserve for busy machines. The limit is below 20
- * s, because every call may take at least 20 s.
+ * s, the minimum time limit of a call.
  */
 const PLAN_TIMEOUT_MS = 15_000;
 const MEMORY_MIB = 1024;
@@ -34,7 +34,8 @@ const codeOf = (error: unknown): unknown =>
 function startWorker(workerData: unknown): Worker {
   return new Worker(workerUrl(), {
     workerData,
-    // Start the worker without the command-line flags of this process, such as a test runner's loader.
+    // Start the worker without the command-line flags of this process, such as the flag for the loader of a test
+    // runner.
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: MEMORY_MIB },
   });

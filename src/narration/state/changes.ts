@@ -1,4 +1,4 @@
-/** Applies the changes of a call to a narration's state, or previews them for a call that only asks. */
+/** Applies the changes of a call to a narration's state, or previews the chosen retakes without storing anything. */
 import type { NarrationState, StoredPlan } from "./narration-state.ts";
 import { applyRetakes, type Retake } from "./retakes.ts";
 

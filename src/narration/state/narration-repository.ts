@@ -23,7 +23,10 @@ import {
 /** Maximum number of cached plans. Each plan may be as long as a book. */
 const MAX_PLANS = 4;
 
-/** Number of consecutive write conflicts after which a change fails. Concurrent changes alone cause fewer conflicts. */
+/**
+ * Number of consecutive write conflicts after which a change fails. The number is so high that concurrent changes alone
+ * do not reach it.
+ */
 const MAX_CONFLICTS = 20;
 
 export interface NarrationEntry {

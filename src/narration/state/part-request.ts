@@ -24,7 +24,7 @@ export function findChosenSpeed(
 /**
  * Builds the request for one part: its text, settings and chosen take.
  *
- * @param part an index of the plan's parts
+ * @param part index of the part in the plan
  */
 export function buildPartRequest(
   plan: StoredPlan,

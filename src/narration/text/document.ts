@@ -57,8 +57,8 @@ class Builder {
 
   heading(level: number, text: string): void {
     const section = this.sections.at(-1);
-    // If a heading directly follows a higher heading, as `CHAPTER I` follows `BOOK I`, join the two. A separate higher
-    // heading would become a part of the narration that lasts one second.
+    // If a heading directly follows a higher heading, as `CHAPTER I` follows `BOOK I`, join the two. Otherwise, the
+    // higher heading alone would become a part, only one second long.
     const isBelow = this.#openHeadingLevel > 0 && level > this.#openHeadingLevel;
     if (isBelow && this.#pauseSeconds === null && section !== undefined) {
       this.sections.push({ title: joinTitles(section.title ?? "", onOneLine(text)), level: section.level });

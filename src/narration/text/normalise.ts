@@ -24,7 +24,7 @@ export function collapseSpaces(line: string): string {
   return /[^\S ]| {2}|^ | $/.test(line) ? line.replace(/\s+/g, " ").trim() : line;
 }
 
-/** Joins wrapped lines, with a space unless the script needs none. */
+/** Joins wrapped lines with spaces. Between Chinese or Japanese characters, no space is added. */
 function joinSoftLines(text: string): string {
   if (!text.includes("\n")) return collapseSpaces(text);
   let joined = "";

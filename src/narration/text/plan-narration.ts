@@ -45,9 +45,9 @@ export function planNarration(request: PlanRequest): NarrationPlan {
 }
 
 /**
- * Plans the text of any kind of file from the blocks that its reader returns.
+ * Plans a text in any file format from the blocks that `read` returns.
  *
- * @param read returns the blocks. It adds what it leaves out to the list that it gets
+ * @param read returns the blocks, and adds what it leaves out to `skipped`
  * @throws AudioError as {@link planNarration} does
  */
 export function planDocument(
@@ -102,7 +102,10 @@ export function checkText(text: string): void {
   );
 }
 
-/** Reads a text without signs of Markdown as plain, because chats label every text as Markdown. */
+/**
+ * Reads a text as Markdown only if it is labelled as Markdown and has signs of Markdown. The label alone is not enough,
+ * because chats label every text as Markdown.
+ */
 function readText({ text, format }: Pick<PlanRequest, "text" | "format">, skipped: SkippedList): ReadText {
   return format === "markdown" && hasMarkdown(normaliseLines(text))
     ? readMarkdown(text, skipped)

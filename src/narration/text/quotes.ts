@@ -4,7 +4,7 @@ import { shortenExcerpt } from "./blocks.ts";
 import { hasWords } from "./characters.ts";
 import { flowParagraph, normaliseLines } from "./normalise.ts";
 
-/** Number of ambiguous matches to show. */
+/** Maximum number of matches that the message about an ambiguous quote shows. */
 const SHOWN_MATCHES = 3;
 const CONTEXT_CODE_UNITS = 30;
 const SHOWN_QUOTE_CODE_UNITS = 60;

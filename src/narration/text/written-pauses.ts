@@ -57,7 +57,7 @@ function isAtEdge(text: string, mark: RegExpMatchArray): boolean {
 /**
  * Divides paragraphs at pause marks. The same speaker speaks before and after a mark, unless a label follows the mark.
  *
- * @throws AudioError `invalid_request` for a pause that is too long, or for pauses that are too long together
+ * @throws AudioError `invalid_request` if a pause, or the total of all pauses, is too long
  */
 export function withPauses(blocks: readonly SourceBlock[]): SourceBlock[] {
   const divided = dividedByPauses(blocks);

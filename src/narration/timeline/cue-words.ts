@@ -79,7 +79,7 @@ function joinSpokenLines(text: string, skipped: SkippedList): string {
 /**
  * Returns what is spoken in a cue, by speaker.
  *
- * @param isKnown whether `voices` has that name
+ * @param isKnown whether `voices` contains the given name
  */
 export function cleanCueWords(
   lines: readonly string[],

@@ -89,7 +89,7 @@ export function findOverruns(parts: readonly TimedPart[], begins?: readonly numb
 }
 
 const MAX_SPEED = 2;
-/** Difference between two offered speeds. */
+/** Difference between one offered speed and the next. */
 const STEP = 0.05;
 
 /** Rounds up to the next offered speed; `null` above the limit of the service. */

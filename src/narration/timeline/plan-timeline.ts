@@ -36,7 +36,7 @@ export interface TimelinePlan {
   readonly remarks: readonly string[];
 }
 
-/** Minimum silence between two cues that ends a sentence. */
+/** Minimum silence between two cues after which the second cue begins a new sentence. */
 const SENTENCE_GAP_SECONDS = 1.5;
 /** Maximum length of a sentence. It is short, so that voice and picture stay together. */
 const MAX_SENTENCE_SECONDS = 20;

@@ -64,8 +64,8 @@ function timesIn(line: string, number: number): CueTimes | null {
 }
 
 /**
- * Reads the cues in the order of the file. Text below a blank line belongs to the cue above, because people edit files
- * by hand. Text before the first cue is skipped.
+ * Reads the cues in the order of the file. Text below a blank line still belongs to the cue above, because people who
+ * edit files by hand put blank lines into cues. Text before the first cue is skipped.
  */
 function readBlocks(lines: readonly string[], isVtt: boolean, skipped: SkippedList): OpenCue[] {
   const cues: OpenCue[] = [];

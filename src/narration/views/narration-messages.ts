@@ -52,7 +52,10 @@ function describeProblems({ problems, parts }: NarrationView): string[] {
 
 const MAX_PROBLEMS = 5;
 
-/** States the folder of a sheet's files and the names of the first files. There may be a thousand files. */
+/**
+ * States the folder of a sheet's files and the names of the first files. Does not name all files, because there may be
+ * a thousand.
+ */
 function describeSheetFiles({ files }: Pick<NarrationView, "files">): string {
   const [first] = files;
   if (first === undefined) return "";
@@ -181,7 +184,10 @@ function describePlan(view: NarrationView): string {
   return `A plan of ${plural(parts.total, "part")}: about ${formatDuration(seconds.estimate)} of audio for about ${credits.estimate} credits.${paid}${takes}${describeMakingTime(parts.total - parts.saved)} Nothing was sent or charged.`;
 }
 
-/** States the minimum time that the service's rate limit imposes, if it is longer than a person expects. */
+/**
+ * States the minimum time that the service's rate limit imposes. Returns an empty text for a time that a person expects
+ * anyway.
+ */
 function describeMakingTime(missing: number): string {
   const seconds = missing * (LIMIT_WINDOW_SECONDS / CREATES_PER_WINDOW);
   if (seconds < LONG_WORK_SECONDS) return "";

@@ -40,11 +40,11 @@ export interface NarrationView extends NarrationTotals {
   readonly unjoinedParts: readonly number[];
   /** True if the narration was already finished before this call and this call cost nothing. */
   readonly isRepeat: boolean;
-  /** Arguments that the next call must repeat. This call had no `max_credits`, so it has stored nothing. */
+  /** Arguments that the next call must repeat, because this call stored nothing: it had no `max_credits`. */
   readonly argumentsToRepeat: readonly string[];
   /** Whether the narration's files replace older files of the same names. */
   readonly mayReplace: boolean;
-  /** Whether the call requests a retake without a take and without a speed. */
+  /** Whether the call requests a retake that states neither a take nor a speed. */
   readonly hasUsualRetake: boolean;
   /** The charge of this call, if the narration was finished before and the call cost something; otherwise `null`. */
   readonly chargedByCall: number | null;
@@ -52,13 +52,16 @@ export interface NarrationView extends NarrationTotals {
   readonly missingPaths: readonly string[];
   /** Paths of companions that were changed or deleted since they were saved. */
   readonly changedPaths: readonly string[];
-  /** A limit that was refused because it is below the suggested one; `null` if no limit was refused. */
+  /** A credit limit that was refused because it is below the suggested limit; `null` if no limit was refused. */
   readonly refusedLimit: number | null;
 }
 
 const EXCERPT_CODE_POINTS = 60;
 
-/** Factor for parts that become longer than estimated. */
+/**
+ * The suggested credit limit contains the estimated charge times this factor, because parts may become longer than
+ * estimated.
+ */
 const ESTIMATE_MARGIN = 1.2;
 
 /**
@@ -73,15 +76,15 @@ function suggestedMax(charged: number, toCome: number, missingTasks: number): nu
 }
 
 /**
- * Minimum average seconds per part that the service's limit on creates allows. The first few parts of a narration may
- * be created at once.
+ * Minimum seconds per part, on average, because the service limits the creates in a minute. The first few parts take
+ * less time, because their creates may be sent at once.
  */
 const MIN_SECONDS_PER_PART = LIMIT_WINDOW_SECONDS / CREATES_PER_WINDOW;
 
 /**
- * Estimates the remaining seconds from the average time per part, measured until the last part was saved. Before the
- * first part is saved, uses `MIN_SECONDS_PER_PART`. Until the next part is saved, the estimate falls as time passes,
- * but at most to half.
+ * Estimates the remaining seconds from the average time per saved part. Before the first part is saved, uses
+ * `MIN_SECONDS_PER_PART`. The time since the latest part was saved does not change the average. It is subtracted from
+ * the estimate, but the estimate falls at most to half.
  */
 export function estimateSecondsLeft(state: NarrationState, saved: number, nowMs: number): number {
   const { startedAtMs, lastSavedAtMs, savedPartsAtStart, totalParts } = state;
@@ -141,8 +144,8 @@ export function deriveTotals(
       charged,
       reserved: partSummary.reservedCredits,
       max: state.maxCredits,
-      // Suggest at least the earlier credit limit of a stopped narration. A caller who followed a lower suggestion
-      // would lower the limit.
+      // Suggest at least the earlier credit limit of a stopped narration. A lower suggestion would make the caller
+      // lower the limit.
       suggestedMax: Math.max(
         suggestedMax(charged, partSummary.estimatedCredits - charged, partSummary.missingTasks) +
           partSummary.unneededReservedCredits,

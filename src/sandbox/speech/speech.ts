@@ -12,7 +12,7 @@ export interface SpeechEngine {
   /**
    * Speaks a prompt. Requests wait in a queue while all threads are busy.
    *
-   * @param signal cancels the request while it waits; a request that a thread has started is finished
+   * @param signal cancels the request while it waits in the queue, but not after a thread has started it
    * @throws {UnspeakablePromptError} (as a rejection) if the prompt contains nothing that can be spoken
    */
   speak(request: SpeechRequest, signal?: AbortSignal): Promise<SpokenAudio>;

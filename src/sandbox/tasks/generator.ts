@@ -10,7 +10,7 @@ import type { TaskRegistry } from "./task-registry.ts";
 /** The share of the processing time during which a task is queued. */
 const QUEUED_SHARE = 0.25;
 
-/** A failure whose message clients may read, because it reveals nothing about internals. */
+/** A failure with a message that clients may read. The message reveals no internals. */
 class GenerationFailure extends Error {
   readonly code: string;
 

@@ -15,7 +15,9 @@ const SITE_CAPACITY_TASKS = 256;
 export interface TaskRegistryOptions {
   readonly clock: SandboxClock;
   readonly faults: Faults;
-  /** Whether each account has its in-flight limit. The limit of all accounts together always applies. */
+  /**
+   * Whether the limit of tasks in flight applies to each account. The limit of all accounts together always applies.
+   */
   readonly enforceLimits: boolean;
 }
 

@@ -37,8 +37,8 @@ export function createTaskId(): string {
 
 /**
  * Builds the AudioTask of a task. The contract states `output`, `usage`, the charge and the refund for succeeded tasks
- * only. For other tasks, the sandbox uses null if any other value would be untrue. Before a task ends, all four are
- * null. For a failed task, `output` and `usage` are null, the charge is 0, and the refund is 150.
+ * only. Before a task ends, the sandbox makes all four null, because any other value would be untrue. For a failed
+ * task, `output` and `usage` are null, the charge is 0, and the refund is 150.
  */
 export function buildTaskBody({ id, input, state }: Task, baseUrl: string): AudioTask {
   const succeeded = state.status === "succeeded" ? state : null;

@@ -46,7 +46,8 @@ export async function answerTask(
     if (handle.kind === "narration") {
       return await answer(taskRequest, (await deps.tools.narrations()).callHandleOperations, renderNarration);
     }
-    // `claimFirstSuccess` returns true for every request, so that repeated requests get the same result.
+    // Let `claimFirstSuccess` always return true, so that repeated requests get the same result. Otherwise only the
+    // first result would ask the assistant to tell the user the path.
     return await answer(taskRequest, callHandleOperations, (view) =>
       renderTask(view, { claimFirstSuccess: () => true }),
     );

@@ -49,7 +49,7 @@ const MIN_ROMAN_OR_WORDS = 2;
 const MIN_FIGURES = 3;
 const MIN_NOT_FROM_ONE = 4;
 /**
- * Minimum share of the paragraphs of one form that must belong to a sequence. With a smaller share, no paragraph of
+ * Of all paragraphs of one form, at least this share must belong to a sequence. With a smaller share, no paragraph of
  * this form is a heading.
  */
 const MEMBERS_SHARE = 0.6;
@@ -120,7 +120,7 @@ function splitRuns(members: readonly Member[]): Member[][] {
   return runs;
 }
 
-/** Marks that can end a sentence, but never end a title in a table of contents. */
+/** Punctuation marks that can end a sentence, but never end a title in a table of contents. */
 const ENDS_SENTENCE_OR_COLON = /[.!?…。！？:：][”’"'»」』)）]*\s*$/;
 
 /**
@@ -150,19 +150,19 @@ interface Judgement {
   /** Sequences whose members are headings. */
   readonly accepted: Member[][];
   /**
-   * Total number of members of all sequences, except of those that are a table of contents or a list. A sequence of one
-   * member is always included.
+   * Counts the members of all sequences. Leaves out a sequence that is a table of contents or a list, unless it has
+   * only one member.
    */
   readonly unlistedCount: number;
 }
 
 /**
- * Decides which of the given sequences are headings. All of them have the same form. Adds the entries of a table of
- * contents or a list to `contentsEntries`.
+ * Decides which of the given sequences are headings. All given sequences have the same form. Adds the entries of a
+ * table of contents or a list to `contentsEntries`.
  *
  * @param proseBetween length of the prose from one block to another
- * @param isBelowChapters whether the sequences number something smaller than chapters. They do if they are bare
- *   numbers, and the chapters of the text have a word such as "Chapter"
+ * @param isBelowChapters whether the numbers count something smaller than chapters. This is so if the numbers are bare,
+ *   and the chapters of the text have a word such as "Chapter"
  */
 function judgeRuns(
   runs: ReadonlyArray<Member[]>,
@@ -197,8 +197,8 @@ function judgeRuns(
     const end = runs[index + 1]?.[0]?.at ?? endOfText;
     const gaps = run.map(({ at }, member) => proseBetween(at, run[member + 1]?.at ?? end));
     const usualGap = median(gaps.slice(0, -1));
-    // Headings whose numbers stand beside a word for chapters need only some prose between them. If a later sequence
-    // begins with the same number, they need as much prose as other headings.
+    // Some headings have a word such as "Chapter" beside their number. Such headings need only a little prose between
+    // them. If a later sequence begins with the same number, they need as much prose as all other headings.
     const isKnown = run[0]?.kind === "known" && !isRepeatedLater;
     if (usualGap < (isKnown ? 1 : LISTED_CODE_UNITS)) {
       for (const { at } of run) contentsEntries.add(at);

@@ -92,7 +92,7 @@ function numbered(sections: Sections, wanted: string): readonly number[] | null 
   );
   const [first, end] = [indexes[0], indexes.at(-1)];
   if (first === undefined || end === undefined || indexes.length !== to - from + 1) return null;
-  // An interlude between two numbered chapters has no number, and belongs to the range.
+  // Include sections without a number, such as an interlude between two chapters of the range.
   return numbers.flatMap((_, index) => (index >= first && index <= end ? [index] : []));
 }
 

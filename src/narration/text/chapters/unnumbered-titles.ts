@@ -1,6 +1,7 @@
 /**
  * Finds titles without a number in plain text. Evidence: sequence. Either a table of contents lists the titles, or
- * several short lines have more blank lines above them than paragraphs have. Much text follows each title.
+ * several short lines have more blank lines above them than paragraphs have. In both cases, most titles have much text
+ * below them.
  */
 import { hasWords } from "../characters.ts";
 import { collapseSpaces } from "../normalise.ts";

@@ -49,7 +49,7 @@ const MAX_ENUMERATOR_CODE_UNITS = 16;
  * Whether a single full stop belongs to an abbreviation, and therefore does not end a sentence.
  *
  * @param text one paragraph
- * @param stop index of the full stop, which white space follows
+ * @param stop index of the full stop; white space follows it
  * @param next the first letter, digit or mark after the white space
  */
 export function isAbbreviation(text: string, stop: number, next: string): boolean {

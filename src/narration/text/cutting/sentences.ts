@@ -67,7 +67,7 @@ export function findSentenceStarts(text: string): number[] {
       if (!endsSentence(line, { run, closers, at: match.index, after })) continue;
       const start = after + (/^\s*/.exec(line.slice(after))?.[0].length ?? 0);
       const begun = starts.length > first ? (starts.at(-1) ?? 0) - offset : 0;
-      // Text without a word joins the sentence after it.
+      // Join text without words to the sentence after it.
       if (hasWords(line.slice(begun, start))) starts.push(offset + start);
     }
     offset += line.length + 1;

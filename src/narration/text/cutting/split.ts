@@ -8,8 +8,8 @@ import { Ranks } from "./unit-ranks.ts";
 import { CUT_RANK, measureSpoken, PARAGRAPH_JOINT, splitUnits, type Unit } from "./units.ts";
 
 /**
- * Maximum length of a part. Longer parts would cost hardly less (under two per cent), and the service may cut off parts
- * that take two minutes.
+ * Maximum length of a part. Longer parts would save less than two per cent of the cost, and the service may cut off
+ * speech of two minutes.
  */
 const MAX_SECONDS = 90;
 /** Maximum length of a unit. A unit as long as a part would leave no room for the heading above it. */
@@ -18,8 +18,8 @@ const MAX_UNIT_SECONDS = 70;
 const MIN_SECONDS = 20;
 
 /**
- * Number of characters at the beginning of a unit by which the unit is ranked. An edit in the rest of the unit does not
- * move a cut.
+ * A unit is ranked by this number of its first characters. Therefore, an edit in the rest of the unit does not move a
+ * cut.
  */
 const RANKED_CHARACTERS = 32;
 
@@ -119,8 +119,8 @@ function chooseCut(
 }
 
 /**
- * Chooses a cut with at least 20 seconds of speech on both sides. If there is none, each side needs only as many
- * seconds of speech as the minimum charge pays for. If there is still none, accepts any length.
+ * Chooses a cut with at least 20 seconds of speech on both sides. If there is no such cut, requires only the seconds
+ * that the minimum charge pays for. If there is still no cut, accepts any length.
  */
 function firstCut(
   sequence: UnitSequence,

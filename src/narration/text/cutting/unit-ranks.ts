@@ -8,12 +8,15 @@ import { hash } from "node:crypto";
 const LOOK_AHEAD = 4;
 
 /**
- * Number of bytes of a hash that form a rank. 6 is the largest number of bytes whose integers a JavaScript number
- * represents exactly. It suffices, because 6 bytes have more values than any book has units.
+ * Number of bytes of a hash that form a rank. A JavaScript number represents every integer of 6 bytes exactly, but not
+ * every integer of 7 bytes. 6 bytes suffice, because they have more values than any book has units.
  */
 const RANK_BYTES = 6;
 
-/** Ranks of units. The rank of a unit is a hash of its text. It is computed on first use, and once for equal units. */
+/**
+ * Ranks of units. The rank of a unit is a hash of its text. A rank is computed on first use, and only once for equal
+ * units.
+ */
 export class Ranks {
   readonly #texts: (index: number) => string;
   readonly #count: number;

@@ -77,7 +77,7 @@ function speakToken(token: MarkedToken, skipped: SkippedList): string {
     case "del":
       return renderInlineText(token.tokens, skipped);
     default:
-      // Other tokens are not spoken, such as the check box in a list of tasks.
+      // Other tokens are not spoken, such as the check box of a list item.
       return "";
   }
 }

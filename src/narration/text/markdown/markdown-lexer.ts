@@ -89,7 +89,7 @@ function splitStretches(source: string): string[] {
  * Yields the tokens of a text, stretch by stretch.
  *
  * @param source with `\n` for line ends
- * @throws AudioError `invalid_request` for a block that is nested deeper, or longer, than the library can parse
+ * @throws AudioError `invalid_request` for a block that is too long or too deeply nested for the library
  */
 export function* lexMarkdown(source: string): Generator<readonly Token[]> {
   const text = source.replace(DEEP_INDENTATION, "$1").replace(DEEP_MARKERS, "$1");

@@ -1,5 +1,5 @@
 /**
- * Reads Markdown: what a listener should hear of it, and what is left out (docs/reference-narrations.md, Plan of a
+ * Reads Markdown into blocks of text to speak, and collects what is not spoken (docs/reference-narrations.md, Plan of a
  * narration).
  */
 import type { MarkedToken, Token, Tokens } from "marked";

@@ -17,7 +17,7 @@ const POWER: Readonly<Record<Language, string>> = {
 };
 
 const NUMBER = /^[-−+]?[\p{N}.,]+$/u;
-/** The letters of a formula after an operator, as in `E = mc`. */
+/** Matches letters that follow an operator in a formula, such as `mc` in `E = mc`. */
 const PRODUCT = /^\p{L}{2,3}$/u;
 const OPERATOR = /[=+*/×·−±]\s*$/u;
 const UNIT = /^(?:[kcmdnµμ]?m|ft|in|yd|mi|s)$/;

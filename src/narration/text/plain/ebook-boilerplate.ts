@@ -78,7 +78,7 @@ function withoutSiteNotice(text: string, skipped: SkippedList): Ebook {
 }
 
 /**
- * Removes the frames of the books in a text.
+ * Removes what Project Gutenberg or a site put around each book in a text.
  *
  * @param text with `\n` for line ends; may contain several books
  */

@@ -20,12 +20,15 @@ const EAST_ASIAN = /[\u3000-\u30ff\u4e00-\u9fff\uff00-\uff60]/g;
 const lineWidth = (line: string): number => line.length + (line.match(EAST_ASIAN)?.length ?? 0);
 
 /**
- * Returns how much longer the line above would be with the first word of this line, in columns. The space before the
- * word is included. For Chinese and Japanese this is 4, the width of two characters.
+ * Returns by how many columns the first word of a line would lengthen the line above, including the space before the
+ * word. For a line in Chinese or Japanese, returns 4, the width of two characters.
  */
 const firstWordWidth = (line: string): number => (isCjk(line.charAt(0)) ? 4 : 1 + firstWordLength(line));
 
-/** Counts the line breaks that no wrapping caused: the line above had room for the next word, or matches `ends`. */
+/**
+ * Counts the line breaks that do not come from wrapping. At such a break, the line above had room for the next word, or
+ * it matches `ends`.
+ */
 function freeBreaks(lines: readonly string[], ends?: RegExp): number {
   const widths = lines.map(lineWidth);
   const widest = widths.reduce((max, width) => Math.max(max, width), 0);

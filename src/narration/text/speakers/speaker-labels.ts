@@ -45,8 +45,8 @@ const IN_BRACKETS = /^\s*\[[^[\]]+\][.]?\s*$/;
 const IN_PARENTHESES = /^\s*\([^()]+\)[.]?\s*$/;
 
 /**
- * A control character that stands before parentheses in italics. Normalisation removes it from every text, so it has no
- * other meaning.
+ * A control character that this program puts before parentheses in italics. No text contains this character, because
+ * normalisation removes control characters.
  */
 export const ITALIC_MARK = "\x02";
 
@@ -118,7 +118,7 @@ export class SpeakerLabels {
   readonly #recurring = new Set<string>();
   #hasDotted = false;
   readonly #voiceless = new Map<string, number>();
-  /** Names in any case (not only capitals) that begin lines of a dialogue but have no voice. */
+  /** Names that begin lines of a dialogue but have no voice. The names need not be in capitals. */
   #dialogue: readonly VoicelessName[] = [];
   #turnsContinue = false;
 

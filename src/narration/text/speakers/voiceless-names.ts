@@ -1,6 +1,6 @@
 /**
- * Finds the speakers of a dialogue. If the call has no `voices`, their names are spoken. Evidence: share of lines with
- * a label, and names that recur.
+ * Finds the speakers' names in a dialogue. Names that have no voice in `voices` are spoken, and a remark says so.
+ * Evidence: share of lines with a label, and names that recur.
  */
 import { HARD_BREAK } from "../normalise.ts";
 

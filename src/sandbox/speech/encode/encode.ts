@@ -1,4 +1,4 @@
-/** Chooses the encoder of an output format and the sample rate of its input. */
+/** Encodes samples: chooses the encoder for an output format, and the sample rate that the encoder needs. */
 import type { OutputFormat, SampleRate } from "../../../contract/audio-format.ts";
 import { encodeMp3 } from "./mp3.ts";
 import { chooseOpusRateHz, encodeOpus } from "./opus.ts";

@@ -1,13 +1,13 @@
 /**
  * Encodes MP3 at a constant bitrate. The sound fills whole frames, so all players agree on its length. Players play the
- * encoder's delay as silence, so the encoder gets less leading silence.
+ * encoder's delay as leading silence. In exchange, up to as much silence is cut from the beginning of the samples.
  */
 import type { WasmMediaEncoder } from "wasm-media-encoders";
 import type { SampleRate } from "../../../contract/audio-format.ts";
 import { joinBytes } from "./join-bytes.ts";
 import { buildInfoFrame, samplesPerFrame } from "./mp3-info-frame.ts";
 
-/** Bitrates in kbit/s by sample rate in Hz. Each gives a frame that is large enough for the Info tag. */
+/** Bitrates in kbit/s by sample rate in Hz. Each makes frames that are long enough for the data of the Info frame. */
 const BITRATES_KBPS = {
   8000: 32,
   16000: 64,

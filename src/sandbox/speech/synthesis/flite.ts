@@ -16,8 +16,8 @@ export const FLITE_RATE_HZ = 16000;
 const INTONATION_SPREAD: Readonly<Record<FliteVoice, number>> = { kal16: 0.12, awb: 0.13, slt: 0.12 };
 
 /**
- * The pitch from which the voice `kal16` speaks higher than requested. The spoken pitch follows a power law, measured
- * up to 380 Hz.
+ * Above this pitch, the voice `kal16` speaks higher than requested. In that range the spoken pitch follows a power law,
+ * which was measured up to 380 Hz.
  */
 const OVERSHOOT_FROM_HZ = 130;
 const OVERSHOOT_POWER = 1.15;

@@ -70,8 +70,8 @@ const FINALS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Vowels for the letter i, by the initial before it. After these initials the i of pinyin is a syllabic consonant,
- * which the vowel approximates.
+ * Vowels that approximate the i of pinyin, by the initial before it. After these initials, the i is spoken as a
+ * syllabic consonant.
  */
 const HELD_I: Readonly<Record<string, string>> = {
   zh: "er",

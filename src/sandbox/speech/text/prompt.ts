@@ -15,7 +15,8 @@ const EMOJI =
   /\p{RGI_Emoji}|[0-9#*]\uFE0F?\u20E3|\p{Extended_Pictographic}|\p{Regional_Indicator}|[\uFE00-\uFE0F\u200D]/gv;
 
 /**
- * The English words by which signs such as `%` are read. A prompt that contains only signs still counts as unspeakable.
+ * The English words by which signs such as `%` are read. Signs are read only in a prompt that also contains a letter or
+ * a digit. Any other prompt counts as unspeakable.
  */
 const SIGN_NAMES: Readonly<Record<string, string>> = {
   "&": "and",
