@@ -43,7 +43,7 @@ const idleMiB = process.memoryUsage().rss / 2 ** 20;
 const [characters = "", work = ""] = process.argv.slice(2);
 const text = novel(Number(characters));
 const plan = (format: TextFormat = "plain"): unknown =>
-  planNarration({ text, format, speed: 1, pauseSeconds: 0.6, voices: {} });
+  planNarration({ text, format, speed: 1, pauseSeconds: 0.6, speakers: {} });
 
 const CUES = 5000;
 
@@ -84,7 +84,7 @@ function epub(): Uint8Array {
 }
 
 function planEpub(bytes: Uint8Array): void {
-  planDocument((skipped) => readEpub(bytes, skipped), { speed: 1, pauseSeconds: 0.6, voices: {} });
+  planDocument((skipped) => readEpub(bytes, skipped), { speed: 1, pauseSeconds: 0.6, speakers: {} });
 }
 
 function elapsedMs(): number {

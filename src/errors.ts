@@ -77,7 +77,7 @@ export class AudioError extends Error {
   }
 }
 
-/** The error for a bug of this program, which neither arguments nor settings can fix. */
+/** Returns the error for a bug of this program. Neither arguments nor settings can fix such a bug. */
 export function internalError(cause: unknown): AudioError {
   return new AudioError("unexpected_response", "Something unexpected went wrong inside this server.", {
     retryable: true,

@@ -7,7 +7,7 @@ import { withTimeout } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import type { ContentResponse } from "./content.ts";
 import { findStaleBytesError } from "./error-causes.ts";
-import { decideRead, pauseAfterBreakMs } from "./retry.ts";
+import { decideAfterFailedRead, pauseAfterBreakMs } from "./retry.ts";
 
 /** The destination of the bytes. */
 export interface ByteSink {
@@ -246,7 +246,7 @@ class Transfer {
       if (sizeBytes > 0) await this.#startOver();
       return error;
     }
-    const decision = decideRead(error, 1, Math.random);
+    const decision = decideAfterFailedRead(error, 1, Math.random);
     if (decision.kind === "retry" || decision.kind === "unavailable") return error;
     throw error;
   }

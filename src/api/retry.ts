@@ -70,7 +70,7 @@ export function backoffMs(failures: number, random: () => number): number {
  * Decides whether to repeat a failed create, and when. A create is repeated with the same idempotency key and body if
  * its answer can change (docs/contract.md, Idempotency).
  */
-export function decideCreate(
+export function decideAfterFailedCreate(
   error: AudioError,
   failures: number,
   random: () => number,
@@ -101,8 +101,14 @@ export function decideCreate(
  * Decides whether to repeat a failed query or download, and when. Both are always safe to repeat. Some errors, such as
  * a 401 or 404, are final.
  */
-export function decideRead(error: AudioError, failures: number, random: () => number): FailedReadDecision {
-  return error.code === "not_ready" ? { kind: "not_ready" } : decideCreate(error, failures, random);
+export function decideAfterFailedRead(
+  error: AudioError,
+  failures: number,
+  random: () => number,
+): FailedReadDecision {
+  return error.code === "not_ready"
+    ? { kind: "not_ready" }
+    : decideAfterFailedCreate(error, failures, random);
 }
 
 /**
@@ -112,7 +118,7 @@ export function decideRead(error: AudioError, failures: number, random: () => nu
  * @param random in [0, 1)
  */
 export function pauseAfterBreakMs(error: AudioError, failures: number, random: () => number): number {
-  const decision = decideRead(error, failures, random);
+  const decision = decideAfterFailedRead(error, failures, random);
   return "delayMs" in decision ? decision.delayMs : backoffMs(failures, random);
 }
 

@@ -49,7 +49,7 @@ export interface ServiceOptions {
   readonly proxy: ProxySettings;
   /** The clock with which dates in `Retry-After` are compared. */
   readonly clock?: Pick<Clock, "wallMs">;
-  readonly deadlines?: Partial<RequestTimeouts>;
+  readonly timeouts?: Partial<RequestTimeouts>;
 }
 
 /** Statuses of an accepted create. The contract allows only 202. */
@@ -60,7 +60,7 @@ const CREATED: ReadonlySet<number> = new Set([200, 201, 202]);
  * host and opens no connection.
  */
 export function createServiceClient(address: ServiceAddress, options: ServiceOptions): ServiceClient {
-  const deadlines = { ...REQUEST_TIMEOUTS, ...options.deadlines };
+  const deadlines = { ...REQUEST_TIMEOUTS, ...options.timeouts };
   return new HttpService(
     address,
     createTransport(address, options.proxy, deadlines),

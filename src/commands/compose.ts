@@ -38,7 +38,7 @@ export async function composeWorkflow(
   const partsFolder = openPartsFolder(folder, clock);
   void folder.sweepStaleTemporaryFiles().then(() => partsFolder.sweepStaleTemporaryFiles());
   const generation = createGeneration({
-    service: createServiceClient(address, { proxy: config.proxy, deadlines }),
+    service: createServiceClient(address, { proxy: config.proxy, timeouts: deadlines }),
     limits,
     ledger,
     folder,

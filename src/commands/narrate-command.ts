@@ -78,8 +78,8 @@ function report(view: NarrationView, asJson: boolean): void {
     return;
   }
   const paths = view.status === "finished" ? view.files.map(({ path }) => path) : [];
-  const beside = view.files.flatMap(({ captions, srt = null, chapters }) =>
-    [captions, srt, chapters].flatMap((saved) => (saved === null ? [] : [saved.path])),
+  const beside = view.files.flatMap(({ captionsFile, srtFile = null, chaptersFile }) =>
+    [captionsFile, srtFile, chaptersFile].flatMap((saved) => (saved === null ? [] : [saved.path])),
   );
   const head = view.status === "finished" ? describeFinished(view) : describeNarration(view);
   const next = nextStepInTerminal(view);

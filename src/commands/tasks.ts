@@ -5,7 +5,7 @@ import type { ServiceAddress } from "../config/service-address.ts";
 import { AudioError } from "../errors.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
 import { writeGeneratedPage } from "../files/write-generated-page.ts";
-import { type ListedTask, listRecordedTasks } from "../generation/use-cases/task-list.ts";
+import { type ListedRequest, listRecordedTasks } from "../generation/use-cases/task-list.ts";
 import { initMachineId } from "../ledger/machine-id.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import { createLog } from "../log.ts";
@@ -64,7 +64,7 @@ function describeNarration(row: ListedNarration): string {
   return lines.map(printable).join("\n");
 }
 
-function pageEntry(task: ListedTask): PageEntry {
+function pageEntry(task: ListedRequest): PageEntry {
   const row = buildTaskRow(task);
   return {
     description: row.prompt_excerpt,

@@ -9,7 +9,10 @@ import { NO_PRONUNCIATIONS, readPronunciations } from "./pronunciations-file.ts"
 import { isBetween, type SettingsReader } from "./settings-reader.ts";
 import { NO_VOICE_NOTES, readVoiceNotes } from "./voice-notes.ts";
 
-/** When clients get links to saved files in addition to the paths. `auto`: if the client is known to show links. */
+/**
+ * Whether clients get links to saved files in addition to the paths. With `auto`, only a client that is known to show
+ * links gets links.
+ */
 const RESOURCE_LINKS = ["auto", "always", "never"] as const;
 export type ResourceLinks = (typeof RESOURCE_LINKS)[number];
 
@@ -59,8 +62,8 @@ export function readSettings(reader: SettingsReader, { storeUrl, isLoopback }: E
 function readTimeScale(reader: SettingsReader, isLoopback: boolean | null): number {
   const name = "AUDIO_TIME_SCALE";
   const timeScale = reader.readNumber(name, 1, isBetween(0.001, 1), "a number from 0.001 to 1");
-  // If the address of the service is unknown (null), accept any time scale here. The address itself is reported as a
-  // issue.
+  // If the address of the service is unknown (null), accept any time scale here, because the address itself is reported
+  // as an issue.
   if (timeScale !== 1 && isLoopback === false) {
     reader.addIssue(name, `${name} is for tests against this machine only.`, `Unset ${name}.`);
   }

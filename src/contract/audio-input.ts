@@ -39,6 +39,7 @@ export type NormalizedAudioInput = AudioInput & { [Name in Defaulted]-?: NonNull
 /** Fills in the defaults of {@link REQUEST_FIELDS}. Changes no value; absent fields without a default stay absent. */
 export function normalizeAudioInput(input: AudioInput): NormalizedAudioInput {
   const values = FIELD_NAMES.map((name) => [name, input[name] ?? requestField(name).keyDefault] as const);
-  // The assertion is needed because `Object.fromEntries` loses which value belongs to which name.
+  // The assertion is needed because the type that `Object.fromEntries` returns does not say which value belongs to
+  // which name.
   return Object.fromEntries(values.filter(([, value]) => value !== undefined)) as NormalizedAudioInput;
 }

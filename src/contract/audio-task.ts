@@ -21,7 +21,10 @@ const credits = z.int().min(0).max(MAXIMUM_CHARGE_CREDITS);
 
 const stated = z.number().nonnegative();
 
-/** The bill that the service states. Keeps numbers that break the contract, because they are what was charged. */
+/**
+ * The billing of a task as the service states it. Keeps numbers that break the contract, because the service charged
+ * these numbers.
+ */
 export const billingSchema = z.object({
   reserved_credits: stated.catch(RESERVED_CREDITS),
   charged_credits: stated.nullable(),
@@ -53,9 +56,9 @@ const taskFields = z.object({
 
 /**
  * A task as the contract states it. All fields are present. For a succeeded task, checks that the output and usage are
- * there, that there is no error, and that charge and refund add up to the reservation. Does not check this for other
- * tasks, because the contract does not state it for them. Unknown fields are dropped instead of refused, so that audio
- * stays available when the service adds a field.
+ * there, that there is no error, and that charge and refund add up to the reservation. Checks no other tasks, because
+ * the contract states these rules for succeeded tasks only. Unknown fields are dropped instead of refused, so that
+ * audio stays available when the service adds a field.
  */
 export const audioTaskSchema = taskFields.superRefine((task, context) => {
   if (task.status !== "succeeded") return;

@@ -3,8 +3,8 @@ import { editDistance } from "./edit-distance.ts";
 import { VOICES, type Voice, type VoiceId } from "./voices.ts";
 
 /**
- * Names that begin with this many common letters are similar. If fewer first letters are common, the edit distance of
- * the whole names decides. If even the first letter differs, the names are not similar.
+ * Two names are similar if at least this many letters at their beginnings are equal. If fewer letters are equal, the
+ * edit distance of the whole names decides. If even the first letter differs, the names are not similar.
  */
 const MIN_SHARED_LETTERS = 3;
 

@@ -26,8 +26,8 @@ interface RequestField {
    */
   readonly tools?: readonly "generate_audio"[];
   /**
-   * Value in the canonical input if a request omits the field. A new field must have no such value. The value would
-   * change every idempotency key, so that all audio would be paid for again.
+   * Value in the canonical input if a request omits the field. A new field must have no such value, because the value
+   * would change every idempotency key. All audio would then be paid for again.
    */
   readonly keyDefault?: unknown;
 }
@@ -139,6 +139,7 @@ export const SETTING_NAMES = FIELD_NAMES.filter(
 /** Returns the schemas of these fields by name. */
 export function pickSchemas<Name extends FieldName>(names: readonly Name[]) {
   const schemas = names.map((name) => [name, REQUEST_FIELDS[name].schema]);
-  // The assertion is needed because `Object.fromEntries` loses which schema belongs to which name.
+  // The assertion is needed because the type that `Object.fromEntries` returns does not say which schema belongs to
+  // which name.
   return Object.fromEntries(schemas) as { [Each in Name]: Fields[Each]["schema"] };
 }

@@ -22,7 +22,7 @@ const INVISIBLE = /[\p{Cf}\p{Zl}\p{Zp}[\p{Default_Ignorable_Code_Point}--[\ufe00
 
 const ALL_EXTENSIONS = Object.values(FILE_EXTENSIONS);
 
-/** The rules for names. An error message consists of "it" and the words of the first rule that the name breaks. */
+/** The rules for names. An error message puts the word "it" before the first rule that the name breaks. */
 const RULES: ReadonlyArray<readonly [breaks: (name: string) => boolean, rule: string]> = [
   [(name) => name === "", "must not be empty"],
   [(name) => !name.isWellFormed(), "must be well-formed Unicode (it holds half of a surrogate pair)"],

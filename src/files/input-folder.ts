@@ -122,8 +122,8 @@ async function pathOfOpen(handle: FileHandle): Promise<string | null> {
 }
 
 /**
- * Number of times that the location of an open file is checked on systems that cannot return the path of an open file.
- * To pass, an attacker would have to swap the file at the right moment every time.
+ * How many times the location of an open file is checked if the system cannot return the path of the file. An attacker
+ * would have to swap the file at the right moment in every check.
  */
 const ATTEMPTS = 5;
 
@@ -141,8 +141,8 @@ async function isOpenedInside(handle: FileHandle, path: string, root: string): P
 }
 
 /**
- * Opens the file at a path. Between check and opening somebody may swap a folder for a link, so the kind and the
- * location of the open file are checked again.
+ * Opens the file at a path. Checks the kind and the location of the file before opening it. Checks both again
+ * afterwards, because somebody may swap a folder for a link in between.
  */
 async function openInside(path: string, root: string, name: string): Promise<FileHandle> {
   const real = await resolveRealPath(path);

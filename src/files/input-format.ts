@@ -47,7 +47,7 @@ export const maxBytesForFile = (format: InputText["format"]): number =>
   format === "epub" ? MAX_EPUB_BYTES : MAX_TEXT_FILE_BYTES;
 
 /**
- * Reads a stream by its kind: the bytes of an archive, or the decoded text.
+ * Reads a stream. Returns the bytes of an EPUB, and the decoded text of any other kind of file.
  *
  * @param name the name of the input, with which error messages begin
  * @throws AudioError `invalid_request` if the input is too large or not text

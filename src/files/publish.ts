@@ -19,8 +19,8 @@ export type Publication = "published" | "adopted" | "taken";
 export type LinkMaker = (existing: string, added: string) => Promise<void>;
 
 /**
- * Time after which a marker is removed. A process needs its marker for milliseconds, so a marker that stays longer
- * belongs to a dead process.
+ * How long to wait for the marker of another process before removing it. A process needs its marker for milliseconds,
+ * so a marker that stays this long belongs to a dead process.
  */
 const MARKER_TIMEOUT_MS = 5000;
 const MARKER_POLL_MS = 20;

@@ -11,14 +11,14 @@ const walkPath = promisify(realpathByNode);
 const PATH_ERROR_CODES = new Set(["ENOENT", "ENOTDIR", "ELOOP", "EACCES", "EPERM", "ENAMETOOLONG"]);
 
 /**
- * Returns the real path as the system reports it. If the system cannot report it, Node resolves the path itself.
- * Windows reports none (EISDIR) for drives that its mount manager does not know, such as RAM disks and some virtual
- * drives.
+ * Returns the real path as the system reports it. If the system cannot report the real path, Node resolves the path
+ * itself. Windows cannot report it (EISDIR) for drives that its mount manager does not know, such as RAM disks and some
+ * virtual drives.
  */
 export async function resolveRealPath(path: string): Promise<string> {
   try {
     const real = await realpath(path);
-    // Check that the reported path exists, because Windows reports a path without the dots at its end.
+    // Check that the reported path exists, because Windows omits the dots at the end of a path that it reports.
     if (real === path || (await pathExists(real))) return real;
   } catch (error) {
     if (PATH_ERROR_CODES.has(getSystemCode(error) ?? "ENOENT")) throw error;

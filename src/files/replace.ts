@@ -11,8 +11,8 @@ import { removeIfPresent } from "./temporary-file.ts";
 /**
  * Publishes a finished temporary file under `name`, in place of the `replaced` file: moves the replaced file from
  * `name` to `movedTo`, publishes the new file, and then removes the replaced file. Also completes a replacement that a
- * crash interrupted after the move. If a third file, equal to neither, has the name `name`, that file stays and the
- * result is `taken`.
+ * crash interrupted after the move. If the file at `name` equals neither the replaced file nor the new file, that file
+ * stays and the result is `taken`.
  *
  * @param replaced the file to replace. If it is `null` or its name is not `name`, nothing is replaced, and the result
  *   is that of {@link publish}

@@ -18,14 +18,14 @@ const MARKER_STALE_AFTER_MS = 60_000;
 export const buildMarkerName = (tag: string): string => `${PREFIX}${tag}.name`;
 
 /**
- * Age at which a temporary file is removed although its process may be alive, for example on another machine. No
- * download goes two hours without writing.
+ * Time since the last write at which a temporary file is removed although its process may be alive, for example on
+ * another machine. No download goes two hours without writing, so such a file is abandoned.
  */
 const STALE_AFTER_MS = 2 * 60 * 60 * 1000;
 
 /**
- * Flag with which opening a symbolic link fails; 0 on platforms without such a flag. There, new files are still safe,
- * because they are created exclusively.
+ * Flag that makes it an error to open a symbolic link; 0 on platforms without such a flag. New files are safe on these
+ * platforms, too, because they are created exclusively.
  */
 export const NO_FOLLOW: number = constants.O_NOFOLLOW ?? 0;
 

@@ -1,7 +1,7 @@
 /** One tool call: its wait, its progress and its cancellation. */
 import type { Clock } from "../clock.ts";
 import { Deadline } from "../deadline.ts";
-import type { TaskRecord } from "../ledger/record.ts";
+import type { RequestRecord } from "../ledger/record.ts";
 
 export interface ProgressCount {
   readonly done: number;
@@ -26,8 +26,8 @@ export interface Call {
 /** The first step of a call that has a call handle. It runs before the job of the call starts. */
 export interface CallHandlePreparation {
   /**
-   * Whether this call resumes a call handle that was opened earlier. If so, a failed attempt was an attempt for this
-   * call handle, so no new attempt replaces it.
+   * Whether this call resumes a call handle that was opened earlier. If so, an attempt that has already failed was made
+   * for this call handle, so no new attempt replaces the failed one.
    */
   readonly isResumed: boolean;
   /**
@@ -36,7 +36,7 @@ export interface CallHandlePreparation {
    * @returns the record with which the job starts
    * @throws if the call handle has ended, or if nothing may be created for it any more
    */
-  prepare(record: TaskRecord): Promise<TaskRecord>;
+  prepare(record: RequestRecord): Promise<RequestRecord>;
 }
 
 /** Longest time that a call waits for the response to a create if the call does not wait for audio. */

@@ -23,7 +23,10 @@ export interface Timing {
   readonly timeScale: number;
   /** Interval at which a job reads the ledger while another process drives its record. */
   readonly followIntervalMs: number;
-  /** Time after which a download call throws `timeout` (`AUDIO_WAIT_SECONDS`); the transfer continues. */
+  /**
+   * How long a download call waits for the transfer (`AUDIO_WAIT_SECONDS`). The call then throws `timeout`, but the
+   * transfer continues.
+   */
   readonly transferWaitMs: number;
 }
 

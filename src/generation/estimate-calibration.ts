@@ -1,12 +1,12 @@
 /** Calibrates length estimates by the actual length of earlier tasks. */
 import { estimateSeconds } from "../contract/estimate.ts";
-import type { TaskRecord } from "../ledger/record.ts";
+import type { RequestRecord } from "../ledger/record.ts";
 import type { GenerationDeps } from "./deps.ts";
 import { parseStoredInput, type StoredInput } from "./stored-input.ts";
 
 /** Maximum number of tasks that are compared. The newest come first. */
 const MAX_TASKS = 60;
-/** Minimum number of tasks. With fewer, the pace is 1, because the sample is too small. */
+/** Minimum number of tasks. With fewer tasks, the factor is 1, because the sample is too small. */
 const MIN_TASKS = 5;
 /**
  * Minimum estimated length of the texts that are compared. The audio of shorter texts is mostly leading and trailing
@@ -25,7 +25,7 @@ interface MeasuredRatio {
   readonly ratio: number;
 }
 
-function measureRatio(record: TaskRecord): MeasuredRatio[] {
+function measureRatio(record: RequestRecord): MeasuredRatio[] {
   const input = parseStoredInput(record);
   if (input === null || record.audioSeconds === null) return [];
   const estimated = estimateSeconds(input.sentPrompt) / input.speed;
@@ -48,7 +48,7 @@ function median(numbers: readonly number[]): number {
  * @param records of finished tasks, in any order
  * @returns 0.5 to 2; 1 if there are too few tasks
  */
-export function computeCalibration(records: readonly TaskRecord[], voice: string | null): number {
+export function computeCalibration(records: readonly RequestRecord[], voice: string | null): number {
   const all = records.flatMap(measureRatio);
   const ofVoice = all.filter((one) => one.voice === voice);
   const ratios = (ofVoice.length >= MIN_TASKS ? ofVoice : all).map(({ ratio }) => ratio);
@@ -56,7 +56,10 @@ export function computeCalibration(records: readonly TaskRecord[], voice: string
   return Math.min(MAX_FACTOR, Math.max(1 / MAX_FACTOR, median(ratios)));
 }
 
-/** Computes the pace from the ledger. Returns 1 if the ledger fails, because an estimate is not worth an error. */
+/**
+ * Computes the factor from the tasks in the ledger. Returns 1 if the ledger fails, because an estimate is not worth an
+ * error.
+ */
 export async function readCalibration(
   { ledger, log }: Pick<GenerationDeps, "ledger" | "log">,
   voice: string | null,

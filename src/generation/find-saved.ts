@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { AudioError } from "../errors.ts";
 import { isIntact } from "../files/saved-copies.ts";
 import type { SavedFile } from "../files/saved-file.ts";
-import type { TaskRecord } from "../ledger/record.ts";
+import type { RequestRecord } from "../ledger/record.ts";
 import type { GenerationDeps } from "./deps.ts";
 import { parseStoredFormat } from "./stored-input.ts";
 import { chooseWantedName } from "./wanted-name.ts";
@@ -16,7 +16,7 @@ import { chooseWantedName } from "./wanted-name.ts";
  */
 export async function findSaved(
   deps: Pick<GenerationDeps, "folder">,
-  record: TaskRecord,
+  record: RequestRecord,
   fileName: string | null,
 ): Promise<SavedFile | null> {
   const preferredName = fileName === null ? null : chooseWantedName(record, fileName);
@@ -30,7 +30,7 @@ export async function findSaved(
 }
 
 /** The error for bytes that do not match their format. Such bytes are paid for and kept, but not returned as audio. */
-export function wrongFormatError(record: TaskRecord, file: SavedFile): AudioError {
+export function wrongFormatError(record: RequestRecord, file: SavedFile): AudioError {
   return new AudioError(
     "unexpected_response",
     `The service delivered bytes that are not ${parseStoredFormat(record).format}; they are kept as ${file.path}.`,

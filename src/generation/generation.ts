@@ -13,7 +13,7 @@ import { readCalibration } from "./estimate-calibration.ts";
 import { Jobs } from "./job/jobs.ts";
 import { requestHandleOf } from "./request-handle.ts";
 import { Resumer } from "./resume.ts";
-import type { SavedAudio, TaskView } from "./task-view.ts";
+import type { RequestView, SavedAudio } from "./task-view.ts";
 import { type DownloadRequest, downloadTask } from "./use-cases/download-task.ts";
 import { type GenerateRequest, identifyRequest, runRequest } from "./use-cases/generate.ts";
 import {
@@ -28,7 +28,7 @@ import { hasOtherPronunciation } from "./use-cases/other-pronunciation.ts";
 import { queryTask } from "./use-cases/query-task.ts";
 import { type AudioBytes, readAudio, readFile, readPieceOfFile } from "./use-cases/read-audio.ts";
 import { readPiece } from "./use-cases/read-task-piece.ts";
-import { type ListedTask, type ListRequest, listRecordedTasks } from "./use-cases/task-list.ts";
+import { type ListedRequest, type ListRequest, listRecordedTasks } from "./use-cases/task-list.ts";
 import { findNearDuplicate } from "./use-cases/unanswered-duplicate.ts";
 
 /**
@@ -36,20 +36,20 @@ import { findNearDuplicate } from "./use-cases/unanswered-duplicate.ts";
  * unfinished tasks.
  */
 export interface Generation {
-  generate(request: GenerateRequest, call: Call): Promise<TaskView>;
+  generate(request: GenerateRequest, call: Call): Promise<RequestView>;
   /**
    * Returns the operations on call handles, for clients that accept a task of the protocol's extension as an answer.
    * The module with these operations is loaded on first use.
    */
   loadCallHandles(): Promise<{
-    start(request: GenerateRequest, call: Call): Promise<CallHandleOrView<TaskView>>;
+    start(request: GenerateRequest, call: Call): Promise<CallHandleOrView<RequestView>>;
     /** Finds a call handle of this API key, whether of a request or of a narration; `null` if there is none. */
     findCallHandle(handleId: string): Promise<CallHandle | null>;
-    readonly callHandleOperations: CallHandleOperations<TaskView>;
+    readonly callHandleOperations: CallHandleOperations<RequestView>;
   }>;
-  getTask(taskId: string, call: Call): Promise<TaskView>;
-  download(request: DownloadRequest, call: Call): Promise<TaskView>;
-  listTasks(query: ListRequest): Promise<ListedTask[]>;
+  getTask(taskId: string, call: Call): Promise<RequestView>;
+  download(request: DownloadRequest, call: Call): Promise<RequestView>;
+  listTasks(query: ListRequest): Promise<ListedRequest[]>;
   /** Returns the credits that were spent according to the ledger. Does not ask the service. */
   spending(): Promise<Spending>;
   readonly partOperations: PartOperations;
@@ -60,7 +60,7 @@ export interface Generation {
   newestSaved(limit: number): Promise<ListedFile[]>;
   newestTaskIds(limit: number): Promise<string[]>;
   readAudio(uri: string): Promise<AudioBytes>;
-  /** Reads and verifies a file of a narration. The extension of the file names the format. */
+  /** Reads and verifies a file of a narration. Derives the format from the extension of the file. */
   readFile(file: SavedFile): Promise<AudioBytes>;
   /** Reads a piece of a task's saved audio; verifies the file once, not for each piece. */
   readPiece(taskId: string, piece: Piece): Promise<AudioBytes>;

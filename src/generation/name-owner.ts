@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { findOtherSpellings } from "../files/real-path.ts";
 import { isIntact } from "../files/saved-copies.ts";
 import type { SavedFile } from "../files/saved-file.ts";
-import type { TaskRecord } from "../ledger/record.ts";
+import type { RequestRecord } from "../ledger/record.ts";
 import type { GenerationDeps } from "./deps.ts";
 
 type OwnerDeps = Pick<GenerationDeps, "folder" | "ledger">;
 
 export interface NameOwner {
-  readonly record: TaskRecord;
+  readonly record: RequestRecord;
   readonly file: SavedFile;
 }
 
@@ -30,13 +30,13 @@ export async function findNameOwner({ ledger, folder }: OwnerDeps, name: string)
 }
 
 /**
- * Whether no record of another request or take has an intact file of this name. Two takes never share a file, even with
- * equal bytes. Files that the ledger does not know are ignored here, because they are checked when the audio gets its
- * name.
+ * Whether no record of another request or take has an intact file of this name. Returns false even if the bytes are
+ * equal, because two takes never share a file. Ignores files that the ledger does not know, because they are checked
+ * when the audio gets its name.
  */
 export async function isNameFreeOfOtherRecords(
   deps: OwnerDeps,
-  { workId, replacedFile, files }: TaskRecord,
+  { workId, replacedFile, files }: RequestRecord,
   name: string,
 ): Promise<boolean> {
   const path = join(deps.folder.root, name);

@@ -18,8 +18,9 @@ export class Resumer {
   }
 
   /**
-   * Starts a round of resuming tasks in the background, unless a round started within the minimum interval. Failures
-   * are only logged. The call that starts the round uses the same ledger, so this call reports failures of the ledger.
+   * Starts a round of resuming tasks in the background, unless a round started within the minimum interval. Only logs
+   * failures. A failure of the ledger is also reported by the call that starts the round, because that call uses the
+   * same ledger.
    */
   schedule(): void {
     const nowMs = this.#deps.clock.steadyMs();
@@ -32,7 +33,7 @@ export class Resumer {
 
   async #run(): Promise<void> {
     const { ledger } = this.#deps;
-    for (const record of await ledger.list({ apiKeys: "own", openOnly: true, limit: MAX_PER_ROUND })) {
+    for (const record of await ledger.list({ apiKeys: "own", resumableOnly: true, limit: MAX_PER_ROUND })) {
       this.#jobs.start(record, "finish");
     }
   }

@@ -1,7 +1,7 @@
 /** Parses the request that a record stores, and says in which format its audio is. */
 import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "../contract/audio-format.ts";
-import type { TaskRecord } from "../ledger/record.ts";
+import type { RequestRecord } from "../ledger/record.ts";
 
 function voiceWithoutName(hasReferences: boolean, hasImage: boolean): string {
   if (hasImage) return "from image_url";
@@ -37,7 +37,7 @@ export type StoredInput = z.infer<typeof storedInputSchema> & {
 };
 
 /** Parses the request of a record; `null` for a task made elsewhere or an unreadable request. */
-export function parseStoredInput(record: TaskRecord): StoredInput | null {
+export function parseStoredInput(record: RequestRecord): StoredInput | null {
   if (record.input === null) return null;
   try {
     const input = storedInputSchema.parse(JSON.parse(record.input));
@@ -48,7 +48,7 @@ export function parseStoredInput(record: TaskRecord): StoredInput | null {
 }
 
 /** Returns format and sample rate as reported by the service, or as requested if it reported none. */
-export function parseStoredFormat(record: TaskRecord): {
+export function parseStoredFormat(record: RequestRecord): {
   format: (typeof OUTPUT_FORMATS)[number];
   sampleRateHz: number;
 } {

@@ -2,20 +2,20 @@
 import { quoteServiceText, sanitizeReason } from "../api/service-text.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { AudioError } from "../errors.ts";
-import { isRefunded, type TaskRecord } from "../ledger/record.ts";
+import { isRefunded, type RequestRecord } from "../ledger/record.ts";
 
 /**
  * Quotes the service's reason, because it is data and not an instruction. Cleans the reason again, because an old
  * record may contain a reason that was not cleaned.
  */
-function failureReason({ taskError }: TaskRecord): string {
+function failureReason({ taskError }: RequestRecord): string {
   const words = sanitizeReason(taskError?.message ?? "");
   return words === ""
     ? "; the service gave no usable reason."
     : `. The service says: ${quoteServiceText(words)}`;
 }
 
-export function taskFailedError(record: TaskRecord): AudioError {
+export function taskFailedError(record: RequestRecord): AudioError {
   const cost =
     record.billing === null
       ? `The service stated no bill that can be read, so up to ${RESERVED_CREDITS} credits may be charged for it.`

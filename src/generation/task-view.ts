@@ -2,7 +2,7 @@
 import type { OutputFormat } from "../contract/audio-format.ts";
 import type { Billing, TaskStatus } from "../contract/audio-task.ts";
 import type { SavedFile } from "../files/saved-file.ts";
-import type { TaskRecord } from "../ledger/record.ts";
+import type { RequestRecord } from "../ledger/record.ts";
 import { requestHandleOf } from "./request-handle.ts";
 import { parseStoredFormat, parseStoredInput } from "./stored-input.ts";
 
@@ -16,7 +16,7 @@ export interface SavedAudio {
   readonly sha256: string;
 }
 
-export interface TaskView {
+export interface RequestView {
   readonly taskId: string | null;
   /** Id of the record, which exists even before there is a task id; `null` for a task that is not in this ledger. */
   readonly requestHandle: string | null;
@@ -39,7 +39,7 @@ export interface TaskView {
   readonly notes: readonly string[];
 }
 
-export function buildSavedAudio(record: TaskRecord, file: SavedFile): SavedAudio {
+export function buildSavedAudio(record: RequestRecord, file: SavedFile): SavedAudio {
   const { format, sampleRateHz } = parseStoredFormat(record);
   return {
     path: file.path,
@@ -59,7 +59,7 @@ export interface ViewFacts {
 }
 
 /** Builds the view of a record. Reports `unresolved` as `waiting`. */
-export function buildTaskView(record: TaskRecord, facts: ViewFacts): TaskView {
+export function buildRequestView(record: RequestRecord, facts: ViewFacts): RequestView {
   return {
     taskId: record.taskId,
     requestHandle: requestHandleOf(record),

@@ -8,7 +8,7 @@ import { type SlotRelease, withHeartbeat, withReleasedSlot } from "./rules/api-k
 import { callHandlesEndedByWaiting, type FailedAttempt } from "./rules/call-handle.ts";
 import type { Durability } from "./rules/durability.ts";
 import { acquireLease, type Lease, releaseLease, renewLease } from "./rules/lease.ts";
-import { placeAfterWrite } from "./rules/places.ts";
+import { inFlightAfterWrite } from "./rules/places.ts";
 import { AdmissionStore } from "./store/admission-store.ts";
 import { parseHandleRows, saveHandle, selectOpenHandles } from "./store/call-handle-rows.ts";
 import { CallHandleStore } from "./store/call-handle-store.ts";
@@ -28,7 +28,7 @@ import {
 } from "./store/record-rows.ts";
 import { RecordSearch } from "./store/record-search.ts";
 import { type Rows, type SqlEngine, type Statement, sql } from "./store/sql-engine.ts";
-import type { Viewer } from "./store/viewer.ts";
+import type { LedgerScope } from "./store/viewer.ts";
 
 /**
  * The API key whose ledger is opened, and the process that opens it. The store counts limits and takes leases for
@@ -103,7 +103,7 @@ export class LedgerStore {
   readonly recordSearch: RecordSearch;
   readonly #engine: SqlEngine;
   readonly #identity: LedgerIdentity;
-  readonly #viewer: Viewer;
+  readonly #viewer: LedgerScope;
   readonly #transactions: LedgerTransactions;
 
   constructor({ engine, identity, machineId, wallMs }: LedgerStoreOptions) {
@@ -164,7 +164,7 @@ export class LedgerStore {
         if (lease.owner !== processId)
           return { result, save: saveClampedLease(row, stored?.lease ?? null, lease) };
         if (stored !== undefined) return { result, save: [saveLease(row, lease)] };
-        const place = placeAfterWrite(undefined, row, { steadyMs: nowSteadyMs, owner: processId });
+        const place = inFlightAfterWrite(undefined, row, { steadyMs: nowSteadyMs, owner: processId });
         return { result, save: saveRow(loaded, row, { place, lease }) };
       },
     });
@@ -224,7 +224,7 @@ export class LedgerStore {
           lease === "release"
             ? releaseLease(current, processId)
             : renewLease(current, processId, nowSteadyMs);
-        const place = placeAfterWrite(stored, after, { steadyMs: nowSteadyMs, owner: processId });
+        const place = inFlightAfterWrite(stored, after, { steadyMs: nowSteadyMs, owner: processId });
         const ended = isWaiting ? callHandlesEndedByWaiting(parseHandleRows(rows[ROW_RESULTS]), failed) : [];
         return {
           state,

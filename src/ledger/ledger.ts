@@ -13,9 +13,9 @@ import {
   toWorkLookupKey,
 } from "./identity.ts";
 import type { LedgerIdentity, LedgerStore } from "./ledger-store.ts";
-import { applyEvent, type TaskEvent, withoutSend } from "./lifecycle.ts";
-import { type TaskRecord, toRow } from "./record.ts";
-import type { Admission, AdmissionLimits } from "./rules/admission.ts";
+import { applyEvent, type RequestEvent, withoutSend } from "./lifecycle.ts";
+import { type RequestRecord, toRow } from "./record.ts";
+import type { AdmissionDecision, AdmissionLimits } from "./rules/admission.ts";
 import type { SlotRelease } from "./rules/api-key-state.ts";
 import { decideDurability } from "./rules/durability.ts";
 import { keepEachTaskOnce } from "./rules/shared-task.ts";
@@ -38,11 +38,11 @@ export interface ChangeOptions {
   readonly lease?: "renew" | "release";
 }
 
-export type AdmissionResult =
-  | { readonly kind: "admitted"; readonly record: TaskRecord }
+export type AdmissionOutcome =
+  | { readonly kind: "admitted"; readonly record: RequestRecord }
   /** Another process has changed or removed the record, or drives it now. */
-  | { readonly kind: "changed"; readonly record: TaskRecord | null; readonly isLeaseLost: boolean }
-  | Exclude<Admission, { readonly kind: "admitted" | "conflict" }>;
+  | { readonly kind: "changed"; readonly record: RequestRecord | null; readonly isLeaseLost: boolean }
+  | Exclude<AdmissionDecision, { readonly kind: "admitted" | "conflict" }>;
 
 export class Ledger {
   /**
@@ -72,19 +72,19 @@ export class Ledger {
   /**
    * Returns this API key's record; `null` if there is none. Throws for a damaged record, which never counts as missing.
    */
-  async get(recordId: string): Promise<TaskRecord | null> {
+  async get(recordId: string): Promise<RequestRecord | null> {
     const recordJson = await this.store.get(recordId);
     if (recordJson === undefined) return null;
     return await this.#stored.read({ apiKeyId: this.identity.apiKeyId, recordId, recordJson });
   }
 
   /** Returns the records of a work under all keys that this machine has used. This key's record comes first. */
-  async findByWork(workId: string): Promise<TaskRecord[]> {
+  async findByWork(workId: string): Promise<RequestRecord[]> {
     return await this.#findByLookupKey(toWorkLookupKey(workId));
   }
 
   /** Returns the records of a work, and the records whose input is a respelling of the work's text. */
-  async findByOriginalWork(workId: string): Promise<TaskRecord[]> {
+  async findByOriginalWork(workId: string): Promise<RequestRecord[]> {
     return [
       ...(await this.findByWork(workId)),
       ...(await this.#findByLookupKey(toOriginalWorkLookupKey(workId))),
@@ -92,14 +92,14 @@ export class Ledger {
   }
 
   /** Finds records by their current task. If there are none, finds records by the task of a failed attempt. */
-  async findByTask(taskId: string): Promise<TaskRecord[]> {
+  async findByTask(taskId: string): Promise<RequestRecord[]> {
     const { origin } = this.identity;
     const records = await this.#findByLookupKey(toTaskLookupKey(origin, taskId));
     return records.length > 0 ? records : await this.#findByLookupKey(toEarlierTaskLookupKey(origin, taskId));
   }
 
   /** Finds the records of a file. Searches every origin, because the file is here whichever service created it. */
-  async findByPath(path: string): Promise<TaskRecord[]> {
+  async findByPath(path: string): Promise<RequestRecord[]> {
     return await this.#findByLookupKey(toPathLookupKey(path));
   }
 
@@ -107,7 +107,7 @@ export class Ledger {
    * Returns records newest first, each task once. Skips and logs unreadable ones, because one damaged record must not
    * hide all others.
    */
-  async list(query: ListQuery): Promise<TaskRecord[]> {
+  async list(query: ListQuery): Promise<RequestRecord[]> {
     for (let { limit } = query; ; limit *= 2) {
       const stored = await this.store.recordSearch.list({ ...query, limit });
       const records = stored.flatMap((storedJson) => this.#stored.readLeniently(storedJson) ?? []);
@@ -120,8 +120,8 @@ export class Ledger {
    * Finds records by a lookup key. Throws for a damaged record of this API key. Skips damaged records of other API
    * keys, because they are only hints.
    */
-  async #findByLookupKey(lookupKey: string): Promise<TaskRecord[]> {
-    const records: TaskRecord[] = [];
+  async #findByLookupKey(lookupKey: string): Promise<RequestRecord[]> {
+    const records: RequestRecord[] = [];
     for (const stored of await this.store.recordSearch.findByLookupKey(lookupKey)) {
       const isOwn = stored.apiKeyId === this.identity.apiKeyId;
       const record = isOwn ? await this.#stored.read(stored) : this.#stored.readLeniently(stored);
@@ -138,7 +138,7 @@ export class Ledger {
    *   refusal. The draft is then written as a new record, without its earlier sends
    * @returns the stored record, and whether this process has the lease
    */
-  async acquireLease(draft: TaskRecord): Promise<{ record: TaskRecord; isOurs: boolean }> {
+  async acquireLease(draft: RequestRecord): Promise<{ record: RequestRecord; isOurs: boolean }> {
     const row = toRow(draft.taskId === null ? { ...withoutSend(draft), revision: 0 } : draft);
     const request = { row, leaseTtlMs: this.leaseTtlMs };
     const first = await this.store.acquireLease(request);
@@ -159,10 +159,10 @@ export class Ledger {
    * @throws AudioError `store_unavailable`
    */
   async apply(
-    knownRecord: TaskRecord,
-    event: TaskEvent,
+    knownRecord: RequestRecord,
+    event: RequestEvent,
     { slot, lease }: ChangeOptions = {},
-  ): Promise<TaskRecord | null> {
+  ): Promise<RequestRecord | null> {
     const { apiKeyId, recordId } = knownRecord;
     let current = knownRecord;
     let expectedRevision: number | null = knownRecord.revision;
@@ -174,7 +174,7 @@ export class Ledger {
         return current;
       }
       const after = { ...next, revision: nextRevision(current) };
-      const error = event.kind === "attemptBegun" && next !== current ? event.error : undefined;
+      const error = event.kind === "attempt_begun" && next !== current ? event.error : undefined;
       const { attempt, finishedAtMs, createdAtMs } = current;
       const answer = await this.store.write({
         apiKeyId,
@@ -207,15 +207,15 @@ export class Ledger {
    * `unresolved`, in one transaction.
    *
    * @param sendId a new id for this send; see {@link releaseAdmission}
-   * @param wantedBy `narrationId`: the narration that pays for the create; `null` for a direct request. `isForHandles`:
+   * @param wantedBy `narrationId`: the narration that pays for the create; `null` for a direct request. `isForCallHandles`:
    *   whether all callers have call handles
    */
   async requestAdmission(
-    knownRecord: TaskRecord,
+    knownRecord: RequestRecord,
     sendId: string,
     limits: AdmissionLimits,
-    wantedBy: Pick<AdmitRequest, "narrationId" | "isForHandles"> = { narrationId: null },
-  ): Promise<AdmissionResult> {
+    wantedBy: Pick<AdmitRequest, "narrationId" | "isForCallHandles"> = { narrationId: null },
+  ): Promise<AdmissionOutcome> {
     let current = knownRecord;
     for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {
       const { attempt } = current;
@@ -247,14 +247,14 @@ export class Ledger {
    * Releases the place in flight, the slot and the reservation of an admission that was not used or whose answer
    * was lost.
    */
-  async releaseAdmission(record: TaskRecord, sendId: string): Promise<TaskRecord | null> {
+  async releaseAdmission(record: RequestRecord, sendId: string): Promise<RequestRecord | null> {
     const stored = await this.get(record.recordId);
     const slot: SlotRelease = { sendId, outcome: "unsent" };
     if (stored === null) {
       await this.store.admissions.releaseSlot(slot);
       return null;
     }
-    return await this.apply(stored, { kind: "notAccepted", sendId }, { slot });
+    return await this.apply(stored, { kind: "not_accepted", sendId }, { slot });
   }
 }
 
@@ -263,10 +263,10 @@ export class Ledger {
  * write picks a random revision, and each later write adds 1. The revision is random because a record may be removed
  * and created again. A late write to the removed record must not match the revision of the new one.
  */
-const nextRevision = ({ revision }: TaskRecord): number =>
+const nextRevision = ({ revision }: RequestRecord): number =>
   revision === 0 ? randomInt(1, MAX_FIRST_REVISION) : revision + 1;
 
-const keepsSpend = (before: TaskRecord, after: TaskRecord): boolean =>
+const keepsSpend = (before: RequestRecord, after: RequestRecord): boolean =>
   before.status === after.status && before.taskId === after.taskId && before.spend === after.spend;
 
 const unavailableError = (message: string): AudioError =>

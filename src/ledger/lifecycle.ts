@@ -5,21 +5,21 @@ import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { ReplacedFile, SavedFile } from "../files/saved-file.ts";
 import { MAX_TASK_LIFETIME_MS } from "./durations.ts";
 import { deriveIdempotencyKey } from "./identity.ts";
-import { isRefunded, type TaskRecord } from "./record.ts";
+import { isRefunded, type RequestRecord } from "./record.ts";
 import type { StoredError } from "./stored-error.ts";
 
 /**
  * The events of a record. Each names its attempt, send or task, so that a late event from a suspended process does not
  * change later states.
  */
-export type TaskEvent =
+export type RequestEvent =
   /**
    * A create is about to be sent. The event is written before the send. If the process crashes, the record therefore
    * shows that the answer is unknown.
    */
   | { readonly kind: "sending"; readonly attempt: number; readonly sendId: string; readonly atMs: number }
   /** The send certainly created no task. */
-  | { readonly kind: "notAccepted"; readonly sendId: string }
+  | { readonly kind: "not_accepted"; readonly sendId: string }
   /**
    * The request was not sent, or not accepted. It is not sent again automatically, and calls get this error as
    * the reason.
@@ -35,26 +35,26 @@ export type TaskEvent =
   /** The service no longer knows the task. */
   | { readonly kind: "gone"; readonly taskId: string }
   /** The service first reported success, and then reported that the audio is not ready. */
-  | { readonly kind: "resultRevoked"; readonly taskId: string; readonly atMs: number }
+  | { readonly kind: "result_revoked"; readonly taskId: string; readonly atMs: number }
   | { readonly kind: "saved"; readonly file: SavedFile }
-  | { readonly kind: "tooLarge"; readonly taskId: string }
+  | { readonly kind: "too_large"; readonly taskId: string }
   /**
    * The attempt's task failed, and the request gets a new attempt. The call handles of the failed attempt end with
    * `error`.
    */
   | {
-      readonly kind: "attemptBegun";
+      readonly kind: "attempt_begun";
       readonly failedAttempt: number;
       readonly error?: StoredError | undefined;
     }
   /** Sets the name of audio that is not saved yet, and the file that this audio replaces. */
   | {
-      readonly kind: "fileNamed";
+      readonly kind: "file_named";
       readonly fileName: string | null;
       readonly replacedFile: ReplacedFile | null;
     }
   /** Saved audio is about to get another name and to replace the file that now has that name. */
-  | { readonly kind: "replacementPlanned"; readonly replacedFile: ReplacedFile }
+  | { readonly kind: "replacement_planned"; readonly replacedFile: ReplacedFile }
   /** A user requested a narration's part directly, so lists show it from now on. */
   | { readonly kind: "listed" };
 
@@ -75,10 +75,10 @@ export const NO_TASK_YET = {
   acceptedAtMs: null,
   finishedAtMs: null,
   polledAtMs: null,
-} as const satisfies Partial<TaskRecord>;
+} as const satisfies Partial<RequestRecord>;
 
 /** Returns the record as if its attempt had never been sent. */
-export function withoutSend(record: TaskRecord): TaskRecord {
+export function withoutSend(record: RequestRecord): RequestRecord {
   const spend = deriveEarlierSpend(record, record.spend?.atMs ?? record.createdAtMs);
   return { ...record, ...NO_TASK_YET, spend };
 }
@@ -86,11 +86,11 @@ export function withoutSend(record: TaskRecord): TaskRecord {
 const ORDER = { queued: 0, processing: 1, succeeded: 2, failed: 2 } as const;
 
 /** Returns the record after an event, or the same object if the event changes nothing. */
-export function applyEvent(record: TaskRecord, event: TaskEvent): TaskRecord {
+export function applyEvent(record: RequestRecord, event: RequestEvent): RequestRecord {
   switch (event.kind) {
     case "sending":
       return applySending(record, event);
-    case "notAccepted":
+    case "not_accepted":
       return applyNotAccepted(record, event);
     case "refused":
       return record.status === "waiting"
@@ -100,7 +100,7 @@ export function applyEvent(record: TaskRecord, event: TaskEvent): TaskRecord {
       return applyObserved(record, event);
     case "gone":
       return record.taskId === event.taskId && !record.isGone ? { ...record, isGone: true } : record;
-    case "resultRevoked": {
+    case "result_revoked": {
       const isRevocable = record.taskId === event.taskId && record.status === "succeeded";
       if (!isRevocable || record.files.length > 0) return record;
       const reopened = { ...record, status: "processing" as const, finishedAtMs: null };
@@ -112,15 +112,15 @@ export function applyEvent(record: TaskRecord, event: TaskEvent): TaskRecord {
     }
     case "saved":
       return applySaved(record, event.file);
-    case "tooLarge":
+    case "too_large":
       return record.taskId === event.taskId && !record.isTooLarge ? { ...record, isTooLarge: true } : record;
-    case "attemptBegun":
+    case "attempt_begun":
       return applyAttemptBegun(record, event);
     case "listed":
       return record.isListed ? record : { ...record, isListed: true };
-    case "fileNamed":
+    case "file_named":
       return withFileName(record, event);
-    case "replacementPlanned":
+    case "replacement_planned":
       return { ...record, replacedFile: event.replacedFile };
   }
 }
@@ -129,11 +129,11 @@ export function applyEvent(record: TaskRecord, event: TaskEvent): TaskRecord {
  * Returns the spend of a running or unanswered attempt; `null` for a task created elsewhere, because this ledger
  * did not cause its cost.
  */
-function deriveReservation(record: TaskRecord, atMs: number): TaskRecord["spend"] {
+function deriveReservation(record: RequestRecord, atMs: number): RequestRecord["spend"] {
   return record.input === null ? null : { credits: RESERVED_CREDITS + record.earlierCredits, atMs };
 }
 
-function applySending(record: TaskRecord, event: TaskEvent & { kind: "sending" }): TaskRecord {
+function applySending(record: RequestRecord, event: RequestEvent & { kind: "sending" }): RequestRecord {
   const mayBeSent = record.status === "waiting" || record.status === "unresolved";
   if (!mayBeSent || record.attempt !== event.attempt || record.sendId === event.sendId) return record;
   return {
@@ -149,16 +149,21 @@ function applySending(record: TaskRecord, event: TaskEvent & { kind: "sending" }
   };
 }
 
-function applyNotAccepted(record: TaskRecord, event: TaskEvent & { kind: "notAccepted" }): TaskRecord {
+function applyNotAccepted(
+  record: RequestRecord,
+  event: RequestEvent & { kind: "not_accepted" },
+): RequestRecord {
   if (record.status !== "unresolved" || record.sendId !== event.sendId || record.earlierSendMayHaveArrived)
     return record;
   return withoutSend(record);
 }
 
-const deriveEarlierSpend = ({ earlierCredits: credits }: TaskRecord, atMs: number): TaskRecord["spend"] =>
-  credits === 0 ? null : { credits, atMs };
+const deriveEarlierSpend = (
+  { earlierCredits: credits }: RequestRecord,
+  atMs: number,
+): RequestRecord["spend"] => (credits === 0 ? null : { credits, atMs });
 
-function applyObserved(record: TaskRecord, event: TaskEvent & { kind: "observed" }): TaskRecord {
+function applyObserved(record: RequestRecord, event: RequestEvent & { kind: "observed" }): RequestRecord {
   const { task, atMs } = event;
   const isOther = record.taskId !== null && record.taskId !== task.taskId;
   if (record.attempt !== event.attempt || isOther) return record;
@@ -195,7 +200,7 @@ function deriveChargedCredits(task: ObservedTask): number {
   return task.billing?.charged_credits ?? RESERVED_CREDITS;
 }
 
-function deriveCharge(record: TaskRecord, task: ObservedTask, nowWallMs: number): TaskRecord["spend"] {
+function deriveCharge(record: RequestRecord, task: ObservedTask, nowWallMs: number): RequestRecord["spend"] {
   if (record.input === null) return null;
   const credits = deriveChargedCredits(task) + record.earlierCredits;
   if (credits === 0) return null;
@@ -203,15 +208,15 @@ function deriveCharge(record: TaskRecord, task: ObservedTask, nowWallMs: number)
   return { credits, atMs: Math.max(reservedAtMs, Math.min(nowWallMs, reservedAtMs + MAX_TASK_LIFETIME_MS)) };
 }
 
-function applySaved(record: TaskRecord, file: SavedFile): TaskRecord {
+function applySaved(record: RequestRecord, file: SavedFile): RequestRecord {
   const otherFiles = record.files.filter(({ path, sha256 }) => path !== file.path || sha256 !== file.sha256);
   return { ...record, files: [...otherFiles, file], replacedFile: null };
 }
 
 function withFileName(
-  record: TaskRecord,
-  { fileName, replacedFile }: TaskEvent & { kind: "fileNamed" },
-): TaskRecord {
+  record: RequestRecord,
+  { fileName, replacedFile }: RequestEvent & { kind: "file_named" },
+): RequestRecord {
   const isChanged =
     record.fileName !== fileName ||
     record.replacedFile?.movedTo !== replacedFile?.movedTo ||
@@ -219,7 +224,10 @@ function withFileName(
   return record.files.length === 0 && isChanged ? { ...record, fileName, replacedFile } : record;
 }
 
-function applyAttemptBegun(record: TaskRecord, event: TaskEvent & { kind: "attemptBegun" }): TaskRecord {
+function applyAttemptBegun(
+  record: RequestRecord,
+  event: RequestEvent & { kind: "attempt_begun" },
+): RequestRecord {
   const { input, take, attempt, status, taskId, earlierTaskIds } = record;
   if (input === null || take === null || status !== "failed" || attempt !== event.failedAttempt)
     return record;

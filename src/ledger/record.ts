@@ -41,7 +41,7 @@ const replacedSchema: z.ZodType<ReplacedFile> = z.looseObject({
   movedTo: z.string(),
 });
 
-export const taskRecordSchema = z.looseObject({
+export const requestRecordSchema = z.looseObject({
   /** Grows with every write. A write based on an older revision is refused. */
   revision: z.int().nonnegative(),
   recordId: z.string(),
@@ -97,10 +97,10 @@ export const taskRecordSchema = z.looseObject({
   finishedAtMs: z.number().nullable(),
   polledAtMs: z.number().nullable(),
 });
-export type TaskRecord = z.infer<typeof taskRecordSchema>;
+export type RequestRecord = z.infer<typeof requestRecordSchema>;
 
 /** Whether any process may still do something for a record: watch an accepted task, or save audio. */
-export function isOpen(record: TaskRecord): boolean {
+export function isResumable(record: RequestRecord): boolean {
   if (record.isGone || record.isTooLarge) return false;
   switch (record.status) {
     case "queued":
@@ -117,21 +117,21 @@ export function isOpen(record: TaskRecord): boolean {
 }
 
 /** Whether a failed task was refunded. An unreadable bill does not count as a refund. */
-export const isRefunded = ({ billing }: Pick<TaskRecord, "billing">): boolean =>
+export const isRefunded = ({ billing }: Pick<RequestRecord, "billing">): boolean =>
   billing !== null && (billing.charged_credits ?? 0) === 0;
 
-/** Whether a record with this status may be open; see {@link isOpen}. */
-export const isOpenStatus = (status: RecordStatus): boolean =>
+/** Whether a record with this status may be open; see {@link isResumable}. */
+export const isResumableStatus = (status: RecordStatus): boolean =>
   isRunningStatus(status) || status === "succeeded";
 
 /**
- * Why a record holds one of the account's two places in flight. `sent`: its create is unanswered. `accepted`: its task
+ * Why a record holds one of the account's two places in flight. `unanswered`: its create got no response yet. `accepted`: its task
  * runs.
  */
-export type InFlightState = "sent" | "accepted";
+export type InFlightState = "unanswered" | "accepted";
 
-export function deriveInFlightState(record: TaskRecord): InFlightState | null {
-  if (record.status === "unresolved") return "sent";
+export function deriveInFlightState(record: RequestRecord): InFlightState | null {
+  if (record.status === "unresolved") return "unanswered";
   return isRunningStatus(record.status) && !record.isGone ? "accepted" : null;
 }
 
@@ -142,7 +142,7 @@ export interface RecordRow {
   readonly workId: string;
   readonly origin: string;
   readonly status: RecordStatus;
-  readonly isOpen: boolean;
+  readonly isResumable: boolean;
   readonly isListed: boolean;
   readonly inFlightState: InFlightState | null;
   readonly spend: { readonly credits: number; readonly atMs: number } | null;
@@ -167,12 +167,12 @@ export const restoreOriginalInput = (input: string, originalPrompt: string | nul
  * If words of the text were respelled, returns the lookup key of the work with the original text. The request is then
  * also found by the text as the user gave it.
  */
-function originalWorkLookupKeys({ origin, input, originalPrompt, take }: TaskRecord): string[] {
+function originalWorkLookupKeys({ origin, input, originalPrompt, take }: RequestRecord): string[] {
   if (input === null || originalPrompt === null || take === null) return [];
   return [toOriginalWorkLookupKey(deriveWorkId(origin, restoreOriginalInput(input, originalPrompt), take))];
 }
 
-export function toRow(record: TaskRecord): RecordRow {
+export function toRow(record: RequestRecord): RecordRow {
   const { apiKeyId, recordId, workId, origin, taskId, status, spend, createdAtMs, revision, isListed } =
     record;
   return {
@@ -181,7 +181,7 @@ export function toRow(record: TaskRecord): RecordRow {
     workId,
     origin,
     status,
-    isOpen: isOpen(record),
+    isResumable: isResumable(record),
     isListed,
     inFlightState: deriveInFlightState(record),
     spend,

@@ -5,7 +5,7 @@ import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { LedgerStore } from "./ledger-store.ts";
-import { type TaskRecord, taskRecordSchema } from "./record.ts";
+import { type RequestRecord, requestRecordSchema } from "./record.ts";
 import type { StoredRecord } from "./store/record-rows.ts";
 
 export class RecordReader {
@@ -24,7 +24,7 @@ export class RecordReader {
    *
    * @throws AudioError `store_unavailable` for a damaged record, which is set aside
    */
-  async read(stored: StoredRecord): Promise<TaskRecord> {
+  async read(stored: StoredRecord): Promise<RequestRecord> {
     const record = parseRecord(stored.recordJson);
     if (record?.recordId === stored.recordId) return record;
     await this.quarantine(stored, record === undefined ? "it is not a record" : "it names another record");
@@ -40,7 +40,7 @@ export class RecordReader {
   }
 
   /** Parses the JSON of a record. If it is unreadable, leaves it in place, logs a line and returns `null`. */
-  readLeniently({ recordId, recordJson }: StoredRecord): TaskRecord | null {
+  readLeniently({ recordId, recordJson }: StoredRecord): RequestRecord | null {
     const record = parseRecord(recordJson);
     if (record?.recordId === recordId) return record;
     this.#log.warn(`the ledger's record ${recordId} is damaged and was passed over`);
@@ -59,9 +59,9 @@ export class RecordReader {
   }
 }
 
-function parseRecord(text: string): TaskRecord | undefined {
+function parseRecord(text: string): RequestRecord | undefined {
   try {
-    return taskRecordSchema.safeParse(JSON.parse(text)).data;
+    return requestRecordSchema.safeParse(JSON.parse(text)).data;
   } catch {
     return undefined;
   }

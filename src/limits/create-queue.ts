@@ -8,16 +8,16 @@ import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { CREATES_PER_WINDOW, IN_FLIGHT_TASKS } from "../contract/service-limits.ts";
 import { AudioError } from "../errors.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import type { TaskRecord } from "../ledger/record.ts";
+import type { RequestRecord } from "../ledger/record.ts";
 import type { AdmissionHold } from "../ledger/rules/admission.ts";
 import type { BackgroundWrites } from "./background-writes.ts";
 import type { LocalPauses } from "./local-pauses.ts";
-import { PriorityQueue, type QueueAnswer } from "./priority-queue.ts";
+import { PriorityQueue, type QueueDecision } from "./priority-queue.ts";
 import { BUDGET_WINDOW_MS, type LimitTiming } from "./timing.ts";
 
 export interface QueuedCreate {
   /** The record as last read. Its status is `waiting`, or `unresolved` if an earlier create is to be sent again. */
-  readonly record: TaskRecord;
+  readonly record: RequestRecord;
   /**
    * Returns the narration that the create is sent for; `null` for a direct request. The returned value can change while
    * the create waits. Direct requests go before narrations. The ledger checks the narration's `max_credits` when it
@@ -28,7 +28,7 @@ export interface QueuedCreate {
    * Whether all callers of the create have call handles. Such a create is not sent if all these call handles are
    * cancelled.
    */
-  isForHandles?(): boolean;
+  isForCallHandles?(): boolean;
   onWaiting(reason: AdmissionHold, waitMs: number): void;
 }
 
@@ -37,10 +37,10 @@ export interface QueuedCreate {
  * changed the record.
  */
 export type CreateOutcome =
-  | { readonly kind: "admitted"; readonly record: TaskRecord; readonly sendId: string }
+  | { readonly kind: "admitted"; readonly record: RequestRecord; readonly sendId: string }
   /** Every caller has cancelled, or another process drives the narration. */
   | { readonly kind: "not_wanted" }
-  | { readonly kind: "changed"; readonly record: TaskRecord | null; readonly isLeaseLost: boolean };
+  | { readonly kind: "changed"; readonly record: RequestRecord | null; readonly isLeaseLost: boolean };
 
 export interface CreateQueueOptions {
   readonly ledger: Ledger;
@@ -110,7 +110,7 @@ export class CreateQueue {
     if (outcome.kind === "admitted") await this.#releaseAdmission(outcome.record, outcome.sendId);
   }
 
-  async #releaseAdmission(record: TaskRecord, sendId: string): Promise<void> {
+  async #releaseAdmission(record: RequestRecord, sendId: string): Promise<void> {
     const { background, ledger } = this.#options;
     background.clearPending(sendId);
     await background.writeNowOrLater("an unused admission", () => ledger.releaseAdmission(record, sendId));
@@ -131,8 +131,8 @@ export class CreateQueue {
   async #tryAdmit({
     record,
     narrationId,
-    isForHandles,
-  }: QueuedCreate): Promise<QueueAnswer<CreateOutcome, AdmissionHold>> {
+    isForCallHandles,
+  }: QueuedCreate): Promise<QueueDecision<CreateOutcome, AdmissionHold>> {
     const { ledger, creditBudget, timing, pauses, background } = this.#options;
     const pausedMs = pauses.remainingMs("creates");
     if (pausedMs > 0) return { waitFor: "paused", waitMs: Math.ceil(pausedMs) };
@@ -145,10 +145,10 @@ export class CreateQueue {
           maxCreates: CREATES_PER_WINDOW,
           limitWindowMs: timing.limitWindowMs,
           maxInFlight: IN_FLIGHT_TASKS,
-          unansweredPlaceTtlMs: timing.unansweredPlaceTtlMs,
+          unansweredInFlightTtlMs: timing.unansweredInFlightTtlMs,
           budget: creditBudget === null ? null : { credits: creditBudget, windowMs: BUDGET_WINDOW_MS },
         },
-        { narrationId: narrationId?.() ?? null, isForHandles: isForHandles?.() ?? false },
+        { narrationId: narrationId?.() ?? null, isForCallHandles: isForCallHandles?.() ?? false },
       )
       .catch((error: unknown) => {
         // Release the admission, because the store may have committed it although the answer was lost. An unused

@@ -97,7 +97,7 @@ export class Limits {
     const closing = new AudioError("store_unavailable", "The server is stopping; nothing was sent.", {
       retryable: true,
     });
-    this.reads.dismiss(closing);
+    this.reads.close(closing);
     await this.creates.close(closing);
     await this.background.close();
   }

@@ -17,7 +17,7 @@ export const MAX_POLLS = READS_PER_WINDOW - RESERVED_READS;
  *
  * @param used number of reads that count in the limit window
  */
-export function pollGapMs(used: number, limitWindowMs: number): number {
+export function pollSpacingMs(used: number, limitWindowMs: number): number {
   if (used <= FREE_READS) return 0;
   return limitWindowMs / Math.max(RESERVED_READS, Math.min(MAX_POLLS - used, MAX_SLOWED_POLLS));
 }

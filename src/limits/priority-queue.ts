@@ -5,7 +5,7 @@ import type { Clock } from "../clock.ts";
 import { Wakeup } from "./wakeup.ts";
 
 /** The answer to a request: its outcome, or why it has to wait and when to ask again. */
-export type QueueAnswer<Outcome, Reason> =
+export type QueueDecision<Outcome, Reason> =
   | { readonly outcome: Outcome }
   | { readonly waitFor: Reason; readonly waitMs: number };
 
@@ -15,7 +15,7 @@ export interface PriorityQueueOptions<Request, Outcome, Reason> {
    * Asks whether the request at the head may go on. A rejection fails that request. If `failsAll` returns true for the
    * error, all other requests in the queue fail, too.
    */
-  tryAdmit(request: Request): Promise<QueueAnswer<Outcome, Reason>>;
+  tryAdmit(request: Request): Promise<QueueDecision<Outcome, Reason>>;
   failsAll(error: unknown): boolean;
   /** Releases an outcome whose caller has left the queue in the meantime. */
   releaseUnused(outcome: Outcome): Promise<void>;

@@ -2,8 +2,8 @@
 import type { Clock } from "../clock.ts";
 import { READS_PER_WINDOW } from "../contract/service-limits.ts";
 import type { LocalPauses } from "./local-pauses.ts";
-import { MAX_POLLS, pollGapMs } from "./poll-pace.ts";
-import { PriorityQueue, type QueueAnswer } from "./priority-queue.ts";
+import { MAX_POLLS, pollSpacingMs } from "./poll-pace.ts";
+import { PriorityQueue, type QueueDecision } from "./priority-queue.ts";
 import type { LimitTiming } from "./timing.ts";
 
 export interface ReadQueueOptions {
@@ -63,12 +63,12 @@ export class ReadQueue {
     }
   }
 
-  dismiss(error: unknown): void {
+  close(error: unknown): void {
     this.#queue.rejectAll(error);
     this.#pollQueue.rejectAll(error);
   }
 
-  #newQueue(ask: () => QueueAnswer<Read, Reason>): Queue {
+  #newQueue(ask: () => QueueDecision<Read, Reason>): Queue {
     return new PriorityQueue({
       clock: this.#options.clock,
       tryAdmit: async () => ask(),
@@ -82,9 +82,9 @@ export class ReadQueue {
     });
   }
 
-  #tryPoll(): QueueAnswer<Read, Reason> {
+  #tryPoll(): QueueDecision<Read, Reason> {
     const { clock, timing } = this.#options;
-    const gapMs = pollGapMs(this.#used(), timing.limitWindowMs);
+    const gapMs = pollSpacingMs(this.#used(), timing.limitWindowMs);
     const waitMs = this.#lastPollMs + gapMs - clock.steadyMs();
     if (waitMs > 0) return { waitFor: "pace", waitMs: Math.ceil(waitMs) };
     const answer = this.#tryRead(MAX_POLLS);
@@ -92,7 +92,7 @@ export class ReadQueue {
     return answer;
   }
 
-  #tryRead(maxReads: number): QueueAnswer<Read, ReadWaitReason> {
+  #tryRead(maxReads: number): QueueDecision<Read, ReadWaitReason> {
     const { clock, timing, pauses } = this.#options;
     const pausedMs = pauses.remainingMs("reads");
     if (pausedMs > 0) return { waitFor: "paused", waitMs: Math.ceil(pausedMs) };

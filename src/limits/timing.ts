@@ -5,13 +5,13 @@ import { LIMIT_WINDOW_SECONDS } from "../contract/service-limits.ts";
 export interface LimitTiming {
   readonly limitWindowMs: number;
   /** How long an unanswered create keeps its place in flight after the last heartbeat of its process. */
-  readonly unansweredPlaceTtlMs: number;
+  readonly unansweredInFlightTtlMs: number;
   readonly heartbeatMs: number;
   /** The interval at which a job asks whether another process's task has ended. */
   readonly inFlightPollMs: number;
 }
 
-const UNANSWERED_PLACE_TTL_SECONDS = 30;
+const UNANSWERED_IN_FLIGHT_TTL_SECONDS = 30;
 const HEARTBEAT_MS = 5_000;
 const IN_FLIGHT_POLL_MS = 250;
 /** Added to every window, because client and service round their clocks to milliseconds differently. */
@@ -26,7 +26,7 @@ export function limitTiming(timeScale: number): LimitTiming {
   const heartbeatMs = Math.max(50, HEARTBEAT_MS * timeScale);
   return {
     limitWindowMs: LIMIT_WINDOW_SECONDS * 1000 * timeScale + Math.max(3, MARGIN_MS * timeScale),
-    unansweredPlaceTtlMs: Math.max(UNANSWERED_PLACE_TTL_SECONDS * 1000 * timeScale, 6 * heartbeatMs),
+    unansweredInFlightTtlMs: Math.max(UNANSWERED_IN_FLIGHT_TTL_SECONDS * 1000 * timeScale, 6 * heartbeatMs),
     heartbeatMs,
     inFlightPollMs: Math.max(20, IN_FLIGHT_POLL_MS * timeScale),
   };

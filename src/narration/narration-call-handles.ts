@@ -15,7 +15,7 @@ import type { ProcessId } from "../process-id.ts";
 import type { NarrationDrivers } from "./driving/narration-drivers.ts";
 import { withCancelledHandle, withoutEndedProcesses } from "./state/narration-callers.ts";
 import type { ComputeTotals, NarrationRepository } from "./state/narration-repository.ts";
-import { type NarrationState, narrationHandleEndSchema } from "./state/narration-state.ts";
+import { type NarrationState, narrationCallHandleEndSchema } from "./state/narration-state.ts";
 import { describeCancelled, describeProgress } from "./views/narration-messages.ts";
 import { assembleNarrationView, type NarrationView } from "./views/narration-view.ts";
 
@@ -52,9 +52,9 @@ export class NarrationCallHandles implements CallHandleOperations<NarrationView>
         await repository.change(narrationId, (before) => withoutEndedProcesses(before, processId));
         drivers.start(narrationId);
       }
-      return await this.working(handle, state);
+      return await this.describeWorking(handle, state);
     }
-    const end = narrationHandleEndSchema.parse(handle.end);
+    const end = narrationCallHandleEndSchema.parse(handle.end);
     if (end.kind === "cancelled")
       return callHandleStatus(handle, { kind: "cancelled", message: describeCancelled(end) });
     const { status, problems, files, totals } = end;
@@ -75,7 +75,7 @@ export class NarrationCallHandles implements CallHandleOperations<NarrationView>
   }
 
   /** Returns the status of a call handle whose narration still runs. */
-  async working(handle: CallHandle, state: NarrationState): Promise<WorkingStatus> {
+  async describeWorking(handle: CallHandle, state: NarrationState): Promise<WorkingStatus> {
     const { repository, clock } = this.#deps;
     const { chargedCredits } = await repository.getBill(handle.targetId);
     const message = describeProgress(state, chargedCredits, clock.wallMs());

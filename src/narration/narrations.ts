@@ -192,7 +192,7 @@ export class NarrationService implements Narrations {
       draft,
     );
     if (handle === null) throw new Error("a handle was asked for, and not opened");
-    return { working: await this.callHandleOperations.working(handle, state) };
+    return { working: await this.callHandleOperations.describeWorking(handle, state) };
   }
 
   async list(query: string | null, limit: number): Promise<ListedNarration[]> {
@@ -212,7 +212,7 @@ export class NarrationService implements Narrations {
         text,
         chapter: plan.sections[section]?.title ?? null,
         take: findChosenTake(state, index),
-        status: partSummary.statuses[index] ?? "open",
+        status: partSummary.statuses[index] ?? "not_started",
         record: partSummary.records[index] ?? null,
       })),
     };

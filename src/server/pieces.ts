@@ -64,7 +64,7 @@ async function readNarrationFile(
   if (kind !== "captions" && kind !== "chapters") {
     return await (piece === null ? generation.readFile(file) : generation.readPieceOfFile(file, piece));
   }
-  const companion = file[kind];
+  const companion = kind === "captions" ? file.captionsFile : file.chaptersFile;
   if (companion === null) throw new AudioError("not_found", `The file has no ${kind}.`);
   const { path, sizeBytes } = companion;
   if (piece === null && sizeBytes > MAX_PIECE_BYTES) {

@@ -59,10 +59,10 @@ async function newestFiles(deps: ServerDeps): Promise<ListedFile[]> {
   if (generation === null) return [];
   const rows = await (await deps.tools.narrations()).list(null, MAX_LISTED);
   const joined = rows.flatMap(({ title, files }) =>
-    files.map(({ path, sizeBytes, savedAtMs, chapter }) => ({
+    files.map(({ path, sizeBytes, savedAtMs, chapterTitle }) => ({
       path,
       name: basename(path),
-      title: chapter ?? title,
+      title: chapterTitle ?? title,
       mimeType: mimeTypeForPath(path),
       sizeBytes,
       savedAtMs,

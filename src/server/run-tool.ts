@@ -15,7 +15,13 @@ import type { AudioError } from "../errors.ts";
 import type { Generation } from "../generation/generation.ts";
 import { describeCause, type Log } from "../log.ts";
 import { type Redact, secretRefusedError } from "../redaction.ts";
-import { publishArguments, type Tool, type ToolCall, type ToolDeps, type ToolResult } from "../tools/tool.ts";
+import {
+  listPublishedArguments,
+  type Tool,
+  type ToolCall,
+  type ToolDeps,
+  type ToolResult,
+} from "../tools/tool.ts";
 import { askPerson } from "./ask-person.ts";
 import { maxCallSeconds, parseWaitSeconds, withCallTimeout } from "./call-deadline.ts";
 import type { Client } from "./client.ts";
@@ -197,7 +203,7 @@ export async function runTool(
       ? await toCallResult(withNote(started.view, note()), detectClientTraits(deps, context, client))
       : createTaskResult(started.working, deps.redact);
   } catch (thrown) {
-    const error = asAudioError(thrown, args, publishArguments(tool));
+    const error = asAudioError(thrown, args, listPublishedArguments(tool));
     if (!signal.aborted) logFailure(tool, error, deps.log);
     return renderErrorResult(error, deps.redact);
   } finally {

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { RUNNING_STATUSES } from "../contract/audio-task.ts";
 import { boundedIntegerSchema } from "../contract/bounded-number.ts";
 import { withThousands } from "../contract/thousands.ts";
-import type { ListedTask, ListRequest } from "../generation/use-cases/task-list.ts";
+import type { ListedRequest, ListRequest } from "../generation/use-cases/task-list.ts";
 import { RECORD_STATUSES, type RecordStatus } from "../ledger/record.ts";
 import type { Spending } from "../limits/limits.ts";
 import { type ListedNarration, MAX_SEARCHED } from "../narration/views/listed-narrations.ts";
@@ -46,7 +46,7 @@ const output = z.strictObject({
 
 const NOTHING_TO_DO = "None; it is saved.";
 
-function nextStep(task: ListedTask): string {
+function nextStep(task: ListedRequest): string {
   const { taskId, handle } = task;
   if (task.isGone) {
     return `The service did not know it any more. get_task with task_id ${taskId} asks once more, free; only another take would make it again, for credits.`;
@@ -84,7 +84,7 @@ function nextStep(task: ListedTask): string {
  * Returns the next step for a request of another API key. If the task id is known, suggests a call with the task id,
  * because such a call is free, whichever account owns the task.
  */
-function nextStepOfOtherKey({ status, taskId }: ListedTask): string {
+function nextStepOfOtherKey({ status, taskId }: ListedRequest): string {
   switch (status) {
     case "waiting":
       return "Asked for under an earlier API key, not sent yet. The same generate_audio call makes it with this one.";
@@ -98,7 +98,7 @@ function nextStepOfOtherKey({ status, taskId }: ListedTask): string {
 }
 
 /** Builds the row of a task for `list_tasks` and the `tasks` command; omits empty fields. */
-export function buildTaskRow(task: ListedTask): Row {
+export function buildTaskRow(task: ListedRequest): Row {
   return row.parse(
     omitEmpty({
       task_id: task.taskId ?? task.handle,
@@ -122,7 +122,7 @@ function describeFile({ audio_path: path, missing_path: missing }: Row): string 
 }
 
 /** Renders the whole row as text, for clients that show only the text. */
-function renderLine(task: ListedTask): string {
+function renderLine(task: ListedRequest): string {
   const row = buildTaskRow(task);
   const facts = [
     row.status,
@@ -192,7 +192,7 @@ interface ListEntry {
   readonly inputHashes: readonly (readonly [string, string])[];
 }
 
-const inputHashesOf = ({ taskId, inputHash }: ListedTask): ListEntry["inputHashes"] =>
+const inputHashesOf = ({ taskId, inputHash }: ListedRequest): ListEntry["inputHashes"] =>
   taskId === null || inputHash === null ? [] : [[taskId, inputHash]];
 
 /** Lists requests and narrations together, newest first. */

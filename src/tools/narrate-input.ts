@@ -263,7 +263,7 @@ export async function parsePlanArguments(
       pronunciations,
       pauseSeconds,
       keepsPauses: pauseSeconds >= KEPT_PAUSE_SECONDS,
-      files: args.files ?? "one",
+      fileLayout: args.files ?? "one",
       ...(args.chapters === undefined ? {} : { chapters: args.chapters }),
     },
   };

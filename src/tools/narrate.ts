@@ -50,12 +50,18 @@ const output = z.strictObject({
 const listedFiles = ({ isSheet, status, files }: NarrationView): NarrationView["files"] =>
   isSheet && status === "running" ? [] : files;
 
-const fileFacts = ({ sha256, chapter, captions, srt, chapters }: NarrationView["files"][number]) => ({
+const fileFacts = ({
   sha256,
-  chapter,
-  captions_path: captions?.path,
-  srt_path: srt?.path,
-  chapters_path: chapters?.path,
+  chapterTitle,
+  captionsFile,
+  srtFile,
+  chaptersFile,
+}: NarrationView["files"][number]) => ({
+  sha256,
+  chapter: chapterTitle,
+  captions_path: captionsFile?.path,
+  srt_path: srtFile?.path,
+  chapters_path: chaptersFile?.path,
 });
 
 /** The structured fields of a result; omits empty ones. */
@@ -98,8 +104,8 @@ export function toStructured(view: NarrationView): Record<string, unknown> {
         ...(view.isSheet ? {} : fileFacts(file)),
       }),
     ),
-    problems: problems.map(({ part, excerpt, code, message }) =>
-      omitEmpty({ part: part === null ? null : part + 1, excerpt, code, message }),
+    problems: problems.map(({ partIndex, excerpt, code, message }) =>
+      omitEmpty({ part: partIndex === null ? null : partIndex + 1, excerpt, code, message }),
     ),
     next_step: describeNarrationNextStep(view),
   };

@@ -61,10 +61,10 @@ export const parsePronunciations = (
   );
 
 /** The character U+FFFD, which decoders insert in place of bytes that they cannot decode. */
-const LOST_CHARACTER = "\ufffd";
+const REPLACEMENT_CHARACTER = "\ufffd";
 
 /**
- * Refuses arguments of a paid request that contain {@link LOST_CHARACTER}. The service would speak the character, or
+ * Refuses arguments of a paid request that contain {@link REPLACEMENT_CHARACTER}. The service would speak the character, or
  * fetch an address that contains it, and charge for the task.
  */
 export function checkCharacters<Name extends string>(
@@ -72,11 +72,11 @@ export function checkCharacters<Name extends string>(
   args: Readonly<Partial<Record<Name, unknown>>>,
   context: z.RefinementCtx<unknown>,
 ): void {
-  const message = `holds U+FFFD (${LOST_CHARACTER}), which stands for a character that was lost on the way here; send the text again as UTF-8, with the character meant`;
+  const message = `holds U+FFFD (${REPLACEMENT_CHARACTER}), which stands for a character that was lost on the way here; send the text again as UTF-8, with the character meant`;
   const check = (value: unknown, path: PropertyKey[]): void => {
     if (typeof value === "object" && value !== null)
       for (const [key, each] of Object.entries(value)) check(each, [...path, key]);
-    if (typeof value !== "string" || !value.includes(LOST_CHARACTER)) return;
+    if (typeof value !== "string" || !value.includes(REPLACEMENT_CHARACTER)) return;
     context.addIssue({ code: "custom", path, message, input: args });
   };
   for (const name of names) check(args[name], [name]);

@@ -1,7 +1,7 @@
 /** The sentences of a task's result: what happened, what it cost, what to call next. */
 import { quoteServiceText, sanitizeReason } from "../api/service-text.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
-import type { SavedAudio, TaskView } from "../generation/task-view.ts";
+import type { RequestView, SavedAudio } from "../generation/task-view.ts";
 
 /** The next step once the audio is saved. No further call is necessary. */
 export const TELL_THE_PATH = "Tell the user the path.";
@@ -9,14 +9,14 @@ export const TELL_THE_PATH = "Tell the user the path.";
 const roundToMilliseconds = (seconds: number): number => Math.round(seconds * 1000) / 1000;
 
 /** Returns the task id. Until the service has assigned one, returns the request handle. */
-export function getPublicId(view: TaskView): string {
+export function taskIdOrRequestHandle(view: RequestView): string {
   const id = view.taskId ?? view.requestHandle;
   if (id === null) throw new Error("a task without an id and without a record");
   return id;
 }
 
 /** The reported length: the charged seconds, or the duration of the file if no charge is known. */
-export function getAudioSeconds(view: TaskView): number | null {
+export function getAudioSeconds(view: RequestView): number | null {
   const seconds = view.audioSeconds ?? view.audio?.durationSeconds ?? null;
   return seconds === null ? null : roundToMilliseconds(seconds);
 }
@@ -24,8 +24,8 @@ export function getAudioSeconds(view: TaskView): number | null {
 const describeWaitingCall = (id: string): string => `Call get_task with task_id ${id} and wait_seconds 45`;
 
 /** Returns the next call. It is complete on its own, because a model may see only this field. */
-export function describeTaskNextStep(view: TaskView): string {
-  const id = getPublicId(view);
+export function describeTaskNextStep(view: RequestView): string {
+  const id = taskIdOrRequestHandle(view);
   switch (view.status) {
     case "waiting":
       if (view.activity !== null) return `${describeWaitingCall(id)}: it waits for the file.`;
@@ -45,7 +45,7 @@ export function describeTaskNextStep(view: TaskView): string {
 }
 
 /** Describes the cost. A failed task costs nothing, unless the service breaks its own rules and charges it. */
-export function describeCost(view: TaskView): string {
+export function describeCost(view: RequestView): string {
   if (view.billing === null) return "The service did not state the cost.";
   if (view.status === "failed" && (view.billing.charged_credits ?? 0) === 0) {
     return `Cost 0 credits: the ${RESERVED_CREDITS} reserved were returned.`;
@@ -56,7 +56,7 @@ export function describeCost(view: TaskView): string {
   return `Cost ${charged} credits (${refunded ?? 0} of ${RESERVED_CREDITS} returned).`;
 }
 
-function describeWaiting(view: TaskView): string {
+function describeWaiting(view: RequestView): string {
   const money = view.wasSent
     ? ` ${RESERVED_CREDITS} credits may be reserved for it.`
     : " Nothing is reserved yet.";
@@ -67,7 +67,7 @@ function describeWaiting(view: TaskView): string {
   return `Never sent; nothing is working on it now.${money}`;
 }
 
-function describeFailed(view: TaskView): string {
+function describeFailed(view: RequestView): string {
   // Check the stored reason again, because an earlier version of the server may have stored it unchecked.
   const statedReason = sanitizeReason(view.error?.message ?? "");
   const reason =
@@ -77,7 +77,7 @@ function describeFailed(view: TaskView): string {
   return `The task failed${reason}. ${describeCost(view)}`;
 }
 
-function describeSaved(view: TaskView, audio: SavedAudio, path: string): string {
+function describeSaved(view: RequestView, audio: SavedAudio, path: string): string {
   const { format, sampleRateHz } = audio;
   const seconds = getAudioSeconds(view);
   const facts = [
@@ -90,7 +90,7 @@ function describeSaved(view: TaskView, audio: SavedAudio, path: string): string 
   return `Saved${path} (${facts.join(", ")}). ${describeCost(view)}`;
 }
 
-function describeStatus(view: TaskView, path: string): string {
+function describeStatus(view: RequestView, path: string): string {
   if (view.audio !== null) return describeSaved(view, view.audio, path);
   if (view.status === "waiting") return describeWaiting(view);
   if (view.status === "failed") return describeFailed(view);
@@ -104,14 +104,14 @@ function describeStatus(view: TaskView, path: string): string {
 }
 
 /** Returns the message of the structured form, which omits everything that has a field of its own. */
-export function describeTask(view: TaskView): string {
+export function describeTask(view: RequestView): string {
   const head = view.audio === null ? describeStatus(view, "") : `Saved. ${describeCost(view)}`;
   return [head, ...view.notes].join(" ");
 }
 
 /** Returns the text form. It is complete, because some clients show nothing else. */
-export function renderText(view: TaskView, next: string | null): string {
+export function renderText(view: RequestView, next: string | null): string {
   const path = view.audio === null ? "" : ` ${view.audio.path}`;
-  const lines = [`${describeStatus(view, path)} task_id ${getPublicId(view)}`, ...view.notes];
+  const lines = [`${describeStatus(view, path)} task_id ${taskIdOrRequestHandle(view)}`, ...view.notes];
   return [...lines, ...(next === null ? [] : [`Next: ${next}`])].join("\n");
 }

@@ -5,14 +5,14 @@ import { z } from "zod";
 import { sanitizeReason } from "../api/service-text.ts";
 import { MIME_TYPES } from "../contract/audio-format.ts";
 import { type Billing, TASK_STATUSES } from "../contract/audio-task.ts";
-import type { TaskView } from "../generation/task-view.ts";
+import type { RequestView } from "../generation/task-view.ts";
 import {
   describeTask,
   describeTaskNextStep,
   getAudioSeconds,
-  getPublicId,
   renderText,
   TELL_THE_PATH,
+  taskIdOrRequestHandle,
 } from "./task-messages.ts";
 import type { AudioLink, ToolResult } from "./tool.ts";
 
@@ -49,7 +49,7 @@ function billingOutput(billing: Billing | null): Record<string, unknown> | null 
   return billing === null ? null : omitEmpty(billing);
 }
 
-function audioOutput({ audio }: TaskView, isFull: boolean): Record<string, unknown> | null {
+function audioOutput({ audio }: RequestView, isFull: boolean): Record<string, unknown> | null {
   if (audio === null) return null;
   const { path, format, sampleRateHz, sizeBytes, sha256 } = audio;
   return {
@@ -63,13 +63,13 @@ function audioOutput({ audio }: TaskView, isFull: boolean): Record<string, unkno
 }
 
 /** Omits the service's message if it does not look like a reason. */
-function errorOutput({ error }: TaskView): Record<string, unknown> | null {
+function errorOutput({ error }: RequestView): Record<string, unknown> | null {
   if (error === null) return null;
   const reason = sanitizeReason(error.message);
   return { code: error.code, ...(reason === "" ? {} : { message: reason }) };
 }
 
-function linkTo({ audio }: TaskView): AudioLink | undefined {
+function linkTo({ audio }: RequestView): AudioLink | undefined {
   if (audio === null) return undefined;
   const { path, format, sizeBytes } = audio;
   return { uri: pathToFileURL(path).href, name: basename(path), mimeType: MIME_TYPES[format], sizeBytes };
@@ -86,13 +86,16 @@ export interface RenderOptions {
 }
 
 /** Renders a task as a tool result: fields, a short text, and a link if the audio is saved. */
-export function renderTask(view: TaskView, { isFull = false, claimFirstSuccess }: RenderOptions): ToolResult {
+export function renderTask(
+  view: RequestView,
+  { isFull = false, claimFirstSuccess }: RenderOptions,
+): ToolResult {
   const next = describeTaskNextStep(view);
   const saysNext = next !== TELL_THE_PATH || claimFirstSuccess();
   const link = linkTo(view);
   return {
     structured: omitEmpty({
-      task_id: getPublicId(view),
+      task_id: taskIdOrRequestHandle(view),
       status: view.status,
       message: describeTask(view),
       take: view.take,

@@ -124,7 +124,10 @@ export interface Tool {
 }
 
 /** The names of the published arguments, in order. */
-export function publishArguments({ input, unpublished = [] }: Pick<Tool, "input" | "unpublished">): string[] {
+export function listPublishedArguments({
+  input,
+  unpublished = [],
+}: Pick<Tool, "input" | "unpublished">): string[] {
   return Object.keys(input.shape).filter((name) => !unpublished.includes(name));
 }
 

@@ -106,7 +106,7 @@ describe("a connection that breaks", () => {
       socket.write(connection === 1 ? AUDIO.subarray(0, 1000) : AUDIO.subarray(from));
     });
     const sink = new MemorySink();
-    await download(clientOf(url, { deadlines: { idleBodyMs: 150 } }), sink);
+    await download(clientOf(url, { timeouts: { idleBodyMs: 150 } }), sink);
     expect(sha256(sink.bytes)).toBe(sha256(AUDIO));
     expect(sink.restarts).toBe(0);
   });
@@ -321,7 +321,7 @@ describe("too much or too slow", () => {
       socket.write(headFor(rangeOf(head)));
       drip(socket, AUDIO.subarray(rangeOf(head)), 1, 10);
     });
-    const service = clientOf(url, { deadlines: { idleBodyMs: 1000 } });
+    const service = clientOf(url, { timeouts: { idleBodyMs: 1000 } });
     const minProgress = { bytes: 1000, withinMs: 50 };
     const failure = await failureOf(download(service, new MemorySink(), { minProgress }));
     expect(failure).toMatchObject({ code: "timeout", retryable: true });

@@ -77,7 +77,7 @@ describe("a request that never reached the service", () => {
 
   it("says so when no TLS connection is made in time", async () => {
     const { url } = await silentServer("https");
-    const failure = await failureOf(clientOf(url, { deadlines: SHORT }).create("{}", "k", never()));
+    const failure = await failureOf(clientOf(url, { timeouts: SHORT }).create("{}", "k", never()));
     expect(failure).toMatchObject({ code: "timeout", retryable: true });
     expect(wasNeverSent(failure)).toBe(true);
   });
@@ -168,7 +168,7 @@ describe("a request that may have reached the service", () => {
 
   it("times out without headers", async () => {
     const { url } = await rawServer(() => {});
-    const failure = await failureOf(clientOf(url, { deadlines: SHORT }).create("{}", "k", never()));
+    const failure = await failureOf(clientOf(url, { timeouts: SHORT }).create("{}", "k", never()));
     expect(failure).toMatchObject({ code: "timeout", retryable: true });
     expect(wasNeverSent(failure)).toBe(false);
   });
@@ -180,7 +180,7 @@ describe("a request that may have reached the service", () => {
       socket.on("close", () => clearInterval(drip));
     });
     const startedAt = performance.now();
-    const failure = await failureOf(clientOf(url, { deadlines: SHORT }).create("{}", "k", never()));
+    const failure = await failureOf(clientOf(url, { timeouts: SHORT }).create("{}", "k", never()));
     expect(failure.code).toBe("timeout");
     expect(performance.now() - startedAt).toBeLessThan(1500);
   });
@@ -211,7 +211,7 @@ describe("a request that may have reached the service", () => {
     const { url } = await rawServer((socket, _head, n) => socket.write(texts[n - 1] ?? "", "latin1"));
     for (const _ of texts) {
       // A 100 is not a final response, so the client waits for what follows it.
-      const failure = await failureOf(clientOf(url, { deadlines: SHORT }).create("{}", "k", never()));
+      const failure = await failureOf(clientOf(url, { timeouts: SHORT }).create("{}", "k", never()));
       expect(failure.retryable).toBe(true);
     }
   });
@@ -287,7 +287,7 @@ describe("a body of audio", () => {
         wire("200 OK", { "content-type": "application/octet-stream", "content-length": "100" }, "some"),
       );
     });
-    const { body } = await clientOf(url, { deadlines: SHORT_BODY }).openContent("task-1", 0, never());
+    const { body } = await clientOf(url, { timeouts: SHORT_BODY }).openContent("task-1", 0, never());
     const failure = await failureOf(readAll(body));
     expect(failure).toMatchObject({ code: "timeout", retryable: true });
   });
@@ -301,7 +301,7 @@ describe("a body of audio", () => {
 
   it("fails when no byte arrives for too long, even if its reader has paused for longer than that", async () => {
     const { url } = await stopping();
-    const { body } = await clientOf(url, { deadlines: SHORT_BODY }).openContent("task-1", 0, never());
+    const { body } = await clientOf(url, { timeouts: SHORT_BODY }).openContent("task-1", 0, never());
     const chunks = body[Symbol.asyncIterator]();
     await chunks.next();
     await new Promise((resolve) => setTimeout(resolve, 3 * SHORT.idleBodyMs));
@@ -316,7 +316,7 @@ describe("a body of audio", () => {
       socket.write(wire("200 OK", head, "so"));
       setTimeout(() => socket.write("far"), 3000);
     });
-    const { body } = await clientOf(url, { deadlines: { ...SHORT_BODY, idleBodyMs } }).openContent(
+    const { body } = await clientOf(url, { timeouts: { ...SHORT_BODY, idleBodyMs } }).openContent(
       "task-1",
       0,
       never(),
@@ -339,13 +339,13 @@ describe("a body of audio", () => {
       }, 120);
     });
     const deadlines = { ...SHORT, contentHeadersMs: 800, idleBodyMs: 800 };
-    const { body } = await clientOf(url, { deadlines }).openContent("task-1", 0, never());
+    const { body } = await clientOf(url, { timeouts: deadlines }).openContent("task-1", 0, never());
     expect(Buffer.concat(await readAll(body)).toString()).toBe("xxxxxxxx");
   });
 
   it("times out if its headers do not arrive", async () => {
     const { url } = await rawServer(() => {});
-    const service = clientOf(url, { deadlines: SHORT });
+    const service = clientOf(url, { timeouts: SHORT });
     expect((await failureOf(service.openContent("task-1", 0, never()))).code).toBe("timeout");
   });
 

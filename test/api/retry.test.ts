@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { UnsentRequestError } from "../../src/api/error-causes.ts";
 import {
   backoffMs,
-  decideCreate,
-  decideRead,
+  decideAfterFailedCreate,
+  decideAfterFailedRead,
   mayHaveCreatedTask,
   parseRetryAfter,
   pauseAfterBreakMs,
@@ -30,23 +30,23 @@ describe("after a failed create", () => {
     "not_ready",
     "disk_full",
   ])("%s is never repeated", (code) => {
-    expect(decideCreate(failure(code, { retryable: true }), 1, half)).toEqual({ kind: "stop" });
+    expect(decideAfterFailedCreate(failure(code, { retryable: true }), 1, half)).toEqual({ kind: "stop" });
   });
 
   it.each<ErrorCode>(["network_error", "timeout", "unexpected_response"])(
     "%s is repeated if that can help",
     (code) => {
-      expect(decideCreate(failure(code, { retryable: true }), 1, half)).toEqual({
+      expect(decideAfterFailedCreate(failure(code, { retryable: true }), 1, half)).toEqual({
         kind: "retry",
         delayMs: 1500,
       });
-      expect(decideCreate(failure(code, { retryable: false }), 1, half)).toEqual({ kind: "stop" });
+      expect(decideAfterFailedCreate(failure(code, { retryable: false }), 1, half)).toEqual({ kind: "stop" });
     },
   );
 
   it("reports whether the request was never sent", () => {
     const unsent = failure("network_error", { retryable: true, cause: new UnsentRequestError("x") });
-    expect(decideCreate(unsent, 1, half)).toMatchObject({ kind: "retry" });
+    expect(decideAfterFailedCreate(unsent, 1, half)).toMatchObject({ kind: "retry" });
     expect(wasNeverSent(unsent.withIds({ taskId: "t" }))).toBe(true);
     expect(wasNeverSent(Object.assign(new Error("x"), { code: "ECONNRESET" }))).toBe(false);
     expect(wasNeverSent(undefined)).toBe(false);
@@ -56,31 +56,34 @@ describe("after a failed create", () => {
     "%s waits as long as the service states, or 60 s",
     (code) => {
       const reported = failure(code, { retryAfterSeconds: 7 });
-      expect(decideCreate(reported, 1, half)).toEqual({ kind: "limited", retryAfterSeconds: 7 });
-      expect(decideCreate(failure(code), 1, half)).toEqual({ kind: "limited", retryAfterSeconds: 60 });
+      expect(decideAfterFailedCreate(reported, 1, half)).toEqual({ kind: "limited", retryAfterSeconds: 7 });
+      expect(decideAfterFailedCreate(failure(code), 1, half)).toEqual({
+        kind: "limited",
+        retryAfterSeconds: 60,
+      });
     },
   );
 
   it.each<ErrorCode>(["api_unavailable", "temporarily_unavailable"])("%s waits, longer each time", (code) => {
-    expect(decideCreate(failure(code), 1, half)).toEqual({ kind: "unavailable", delayMs: 1500 });
-    expect(decideCreate(failure(code), 3, half)).toEqual({ kind: "unavailable", delayMs: 4500 });
+    expect(decideAfterFailedCreate(failure(code), 1, half)).toEqual({ kind: "unavailable", delayMs: 1500 });
+    expect(decideAfterFailedCreate(failure(code), 3, half)).toEqual({ kind: "unavailable", delayMs: 4500 });
     const reported = failure(code, { retryAfterSeconds: 20 });
-    expect(decideCreate(reported, 1, half)).toEqual({ kind: "unavailable", delayMs: 20_000 });
+    expect(decideAfterFailedCreate(reported, 1, half)).toEqual({ kind: "unavailable", delayMs: 20_000 });
   });
 });
 
 describe("after a failed query or download", () => {
   it.each<ErrorCode>(["invalid_api_key", "not_found"])("%s stops", (code) => {
-    expect(decideRead(failure(code), 1, half)).toEqual({ kind: "stop" });
+    expect(decideAfterFailedRead(failure(code), 1, half)).toEqual({ kind: "stop" });
   });
 
   it("not_ready leads back to polling", () => {
-    expect(decideRead(failure("not_ready"), 1, half)).toEqual({ kind: "not_ready" });
+    expect(decideAfterFailedRead(failure("not_ready"), 1, half)).toEqual({ kind: "not_ready" });
   });
 
   it("limits and connection failures are handled as for a create", () => {
-    expect(decideRead(failure("rate_limit"), 1, half).kind).toBe("limited");
-    expect(decideRead(failure("timeout", { retryable: true }), 1, half).kind).toBe("retry");
+    expect(decideAfterFailedRead(failure("rate_limit"), 1, half).kind).toBe("limited");
+    expect(decideAfterFailedRead(failure("timeout", { retryable: true }), 1, half).kind).toBe("retry");
   });
 });
 

@@ -5,7 +5,7 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { TaskRecord } from "../../src/ledger/record.ts";
+import type { RequestRecord } from "../../src/ledger/record.ts";
 import type { Exchange, ExchangeKind } from "../support/counting-service.ts";
 import type { CrashSetup } from "./crash-setup.ts";
 
@@ -14,7 +14,7 @@ export interface KillPoint {
   /** Resolves when the process that makes the call has reached the point. */
   readonly reach: (setup: CrashSetup) => Promise<void>;
   /** What the ledger must contain then, which proves that the point was reached. */
-  readonly leaves: (record: TaskRecord | undefined, setup: CrashSetup) => boolean;
+  readonly leaves: (record: RequestRecord | undefined, setup: CrashSetup) => boolean;
 }
 
 /** Enough time to read a response on loopback. */
@@ -31,7 +31,7 @@ function unanswered(setup: CrashSetup, kind: ExchangeKind): Promise<Exchange> {
   });
 }
 
-async function inLedger(setup: CrashSetup, reached: (record: TaskRecord) => boolean): Promise<void> {
+async function inLedger(setup: CrashSetup, reached: (record: RequestRecord) => boolean): Promise<void> {
   const peek = await setup.peek();
   await peek.freezeWhen((records) => records.some(reached));
 }

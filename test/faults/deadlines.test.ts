@@ -8,7 +8,7 @@ import { composeWorkflow } from "../../src/commands/compose.ts";
 import type { Workflow } from "../../src/commands/workflow.ts";
 import { readConfig } from "../../src/config/config.ts";
 import type { Generation } from "../../src/generation/generation.ts";
-import type { TaskView } from "../../src/generation/task-view.ts";
+import type { RequestView } from "../../src/generation/task-view.ts";
 import { createLog } from "../../src/log.ts";
 import { CountingService } from "../support/counting-service.ts";
 import { type Misbehaviour, next } from "./wire.ts";
@@ -48,7 +48,7 @@ afterEach(async () => {
   await rm(root, { recursive: true, force: true });
 });
 
-async function generate(prompt: string): Promise<TaskView> {
+async function generate(prompt: string): Promise<RequestView> {
   const call = { signal: new AbortController().signal, waitMs: 15_000, onProgress: () => undefined };
   return await generation.generate({ input: { prompt }, take: 1, fileName: null, mayReplace: false }, call);
 }

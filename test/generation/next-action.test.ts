@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { decideNextAction, type JobAction, type JobFacts } from "../../src/generation/job/next-action.ts";
-import type { TaskRecord } from "../../src/ledger/record.ts";
+import type { RequestRecord } from "../../src/ledger/record.ts";
 import { sampleRecord } from "../ledger/sample-record.ts";
 
 type Next = typeof decideNextAction;
@@ -25,7 +25,7 @@ const wishes = fc.record({
   wasFailed: fc.boolean(),
 });
 
-const bill = (charged: number): TaskRecord["billing"] => ({
+const bill = (charged: number): RequestRecord["billing"] => ({
   reserved_credits: 150,
   charged_credits: charged,
   refunded_credits: 150 - charged,
@@ -37,7 +37,7 @@ function brokenRule(
   wish: typeof wishes extends fc.Arbitrary<infer Wish> ? Wish : never,
   course: typeof answers extends fc.Arbitrary<infer Course> ? Course : never,
 ): string | null {
-  let record: TaskRecord = sampleRecord({
+  let record: RequestRecord = sampleRecord({
     status: wish.wasFailed ? "failed" : "waiting",
     billing: wish.wasFailed ? bill(0) : null,
   });

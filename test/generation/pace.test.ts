@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { estimateSeconds } from "../../src/contract/estimate.ts";
 import { computeCalibration } from "../../src/generation/estimate-calibration.ts";
-import type { TaskRecord } from "../../src/ledger/record.ts";
+import type { RequestRecord } from "../../src/ledger/record.ts";
 import { sampleRecord } from "../ledger/sample-record.ts";
 
 const PROMPT = "It was a bright cold day in April, and the clocks were striking thirteen. ".repeat(3);
@@ -15,13 +15,13 @@ interface Came {
   readonly prompt?: string;
 }
 
-function came({ ratio, speed = 1, voice = "sophie_en_zh", prompt = PROMPT }: Came): TaskRecord {
+function came({ ratio, speed = 1, voice = "sophie_en_zh", prompt = PROMPT }: Came): RequestRecord {
   const input = JSON.stringify({ prompt, speed, voice });
   const seconds = ratio === null ? null : (estimateSeconds(prompt) / speed) * ratio;
   return sampleRecord({ status: "succeeded", input, audioSeconds: seconds });
 }
 
-const all = (...ratios: number[]): TaskRecord[] => ratios.map((ratio) => came({ ratio }));
+const all = (...ratios: number[]): RequestRecord[] => ratios.map((ratio) => came({ ratio }));
 
 it.each([
   ["nothing is known", [], 1],

@@ -2,28 +2,28 @@
  * Which writes of a record are on the disk before work goes on: all those that the service could not provide again.
  */
 import { expect, it } from "vitest";
-import type { TaskRecord } from "../../src/ledger/record.ts";
+import type { RequestRecord } from "../../src/ledger/record.ts";
 import { type Durability, decideDurability } from "../../src/ledger/rules/durability.ts";
 import { sampleRecord } from "./sample-record.ts";
 
 const AT_MS = 1_800_000_000_000;
 
-const spend = (credits: number): TaskRecord["spend"] => ({ credits, atMs: AT_MS });
-const WAITING: Partial<TaskRecord> = { status: "waiting", taskId: null };
-const SENT: Partial<TaskRecord> = { status: "unresolved", taskId: null, spend: spend(150) };
-const QUEUED: Partial<TaskRecord> = { status: "queued", spend: spend(150) };
-const RUNNING: Partial<TaskRecord> = { status: "processing", spend: spend(150) };
-const ENDED: Partial<TaskRecord> = { status: "succeeded", spend: spend(20) };
+const spend = (credits: number): RequestRecord["spend"] => ({ credits, atMs: AT_MS });
+const WAITING: Partial<RequestRecord> = { status: "waiting", taskId: null };
+const SENT: Partial<RequestRecord> = { status: "unresolved", taskId: null, spend: spend(150) };
+const QUEUED: Partial<RequestRecord> = { status: "queued", spend: spend(150) };
+const RUNNING: Partial<RequestRecord> = { status: "processing", spend: spend(150) };
+const ENDED: Partial<RequestRecord> = { status: "succeeded", spend: spend(20) };
 
-function durability(before: Partial<TaskRecord> | null, after: Partial<TaskRecord> | null): Durability {
-  const whole = (changes: Partial<TaskRecord> | null): TaskRecord | null =>
+function durability(before: Partial<RequestRecord> | null, after: Partial<RequestRecord> | null): Durability {
+  const whole = (changes: Partial<RequestRecord> | null): RequestRecord | null =>
     changes === null ? null : sampleRecord(changes);
   return decideDurability(whole(before), whole(after));
 }
 
 const FILE = { path: "/out/a.mp3", sizeBytes: 1, sha256: "00", savedAtMs: AT_MS, matchesFormat: true };
 
-it.each<[string, Partial<TaskRecord> | null, Partial<TaskRecord> | null]>([
+it.each<[string, Partial<RequestRecord> | null, Partial<RequestRecord> | null]>([
   ["a claim", null, WAITING],
   ["that a create is about to leave", WAITING, SENT],
   ["the task id", SENT, QUEUED],
@@ -43,7 +43,7 @@ it.each<[string, Partial<TaskRecord> | null, Partial<TaskRecord> | null]>([
   expect(durability(before, after)).toBe("power_cut");
 });
 
-it.each<[string, Partial<TaskRecord>, Partial<TaskRecord>]>([
+it.each<[string, Partial<RequestRecord>, Partial<RequestRecord>]>([
   ["that it runs", QUEUED, RUNNING],
   ["when it was asked for", RUNNING, { ...RUNNING, polledAtMs: AT_MS }],
   ["that it has ended, and for less than was reserved", RUNNING, ENDED],

@@ -7,12 +7,12 @@ import { describe, expect, it } from "vitest";
 import type { ObservedTask } from "../../src/api/read-task.ts";
 import { TASK_STATUSES } from "../../src/contract/audio-task.ts";
 import { deriveIdempotencyKey } from "../../src/ledger/identity.ts";
-import { applyEvent, NO_TASK_YET, type TaskEvent } from "../../src/ledger/lifecycle.ts";
+import { applyEvent, NO_TASK_YET, type RequestEvent } from "../../src/ledger/lifecycle.ts";
 import {
   deriveInFlightState,
-  isOpen,
-  type TaskRecord,
-  taskRecordSchema,
+  isResumable,
+  type RequestRecord,
+  requestRecordSchema,
   toRow,
 } from "../../src/ledger/record.ts";
 import { sampleRecord } from "./sample-record.ts";
@@ -32,7 +32,7 @@ function task(status: ObservedTask["status"], changes: Partial<ObservedTask> = {
   return { taskId: "task-1", status, billing: billing(null), ...defaults, ...changes };
 }
 
-const observed = (seen: ObservedTask, attempt = 1, atMs = NOW_MS): TaskEvent => ({
+const observed = (seen: ObservedTask, attempt = 1, atMs = NOW_MS): RequestEvent => ({
   kind: "observed",
   attempt,
   task: seen,
@@ -69,24 +69,24 @@ const RECORDS = {
   succeeded: { ...over, status: "succeeded", spend: { credits: 10, atMs: NOW_MS } },
   saved: { ...over, status: "succeeded", spend: { credits: 10, atMs: NOW_MS }, files: [file] },
   failed: { ...over, status: "failed", spend: null },
-} as const satisfies Record<string, TaskRecord>;
+} as const satisfies Record<string, RequestRecord>;
 type Name = keyof typeof RECORDS;
 
 const EVENTS = {
   "sent as send-1": { kind: "sending", attempt: 1, sendId: "send-1", atMs: NOW_MS },
   "sent as send-2": { kind: "sending", attempt: 1, sendId: "send-2", atMs: NOW_MS },
-  "send-1 not taken": { kind: "notAccepted", sendId: "send-1" },
+  "send-1 not taken": { kind: "not_accepted", sendId: "send-1" },
   refused: { kind: "refused", error: { code: "invalid_request", message: "No." }, atMs: NOW_MS },
-  "send-2 not taken": { kind: "notAccepted", sendId: "send-2" },
+  "send-2 not taken": { kind: "not_accepted", sendId: "send-2" },
   "seen queued": observed(task("queued")),
   "seen processing": observed(task("processing")),
   "seen succeeded": observed(task("succeeded", { billing: billing(10) })),
   "seen failed": observed(task("failed", { billing: billing(0) })),
   gone: { kind: "gone", taskId: "task-1" },
-  "result revoked": { kind: "resultRevoked", taskId: "task-1", atMs: NOW_MS },
-  "too large": { kind: "tooLarge", taskId: "task-1" },
-  again: { kind: "attemptBegun", failedAttempt: 1 },
-} as const satisfies Record<string, TaskEvent>;
+  "result revoked": { kind: "result_revoked", taskId: "task-1", atMs: NOW_MS },
+  "too large": { kind: "too_large", taskId: "task-1" },
+  again: { kind: "attempt_begun", failedAttempt: 1 },
+} as const satisfies Record<string, RequestEvent>;
 type EventName = keyof typeof EVENTS;
 
 /**
@@ -163,7 +163,7 @@ const TABLE: Record<Name, Partial<Record<EventName, string>>> = {
   },
 };
 
-function outcomeOf(before: TaskRecord, event: TaskEvent): string {
+function outcomeOf(before: RequestRecord, event: RequestEvent): string {
   const after = applyEvent(before, event);
   if (after === null) return "nothing";
   if (after === before) return "=";
@@ -181,7 +181,7 @@ describe.each(Object.keys(RECORDS) as Name[])("a record that is %s", (name) => {
 });
 
 /** Returns the record after a list of events. Some lists delete it. */
-function recordAfter(events: readonly TaskEvent[], record: TaskRecord = fresh): TaskRecord {
+function recordAfter(events: readonly RequestEvent[], record: RequestRecord = fresh): RequestRecord {
   return events.reduce((current, event) => {
     const next = applyEvent(current, event);
     if (next === null) throw new Error("nothing is left");
@@ -193,12 +193,12 @@ describe("an attempt", () => {
   it("after a failed one has its own key, and earlier charges stay counted", () => {
     const charged = recordAfter([observed(task("failed", { billing: billing(40) }))], RECORDS.queued);
     expect(charged.spend).toMatchObject({ credits: 40 });
-    const second = recordAfter([{ kind: "attemptBegun", failedAttempt: 1 }], charged);
+    const second = recordAfter([{ kind: "attempt_begun", failedAttempt: 1 }], charged);
     expect(second).toMatchObject({ ...NO_TASK_YET, attempt: 2, earlierCredits: 40, spend: { credits: 40 } });
     expect(second.idempotencyKey).toBe(deriveIdempotencyKey(fresh.input ?? "", 1, 2));
     const sent = recordAfter([{ kind: "sending", attempt: 2, sendId: "send-2", atMs: NOW_MS }], second);
     expect(sent.spend).toEqual({ credits: 190, atMs: NOW_MS });
-    const refused = recordAfter([{ kind: "notAccepted", sendId: "send-2" }], sent);
+    const refused = recordAfter([{ kind: "not_accepted", sendId: "send-2" }], sent);
     expect(refused).toMatchObject({ status: "waiting", attempt: 2, spend: { credits: 40 } });
     const end = (seen: ObservedTask): number => recordAfter([observed(seen, 2)], sent).spend?.credits ?? 0;
     expect(end(task("succeeded", { taskId: "task-2", billing: billing(10) }))).toBe(50);
@@ -233,12 +233,12 @@ describe("the spend of a record", () => {
 
   it("is the whole reservation for a task whose send was believed to be refused", () => {
     const failed = recordAfter([observed(task("failed", { billing: billing(40) }))], RECORDS.queued);
-    const sentAgain: TaskEvent = { kind: "sending", attempt: 2, sendId: "send-2", atMs: NOW_MS };
+    const sentAgain: RequestEvent = { kind: "sending", attempt: 2, sendId: "send-2", atMs: NOW_MS };
     const late = observed(task("queued", { taskId: "task-2" }), 2);
-    const refused: TaskEvent[] = [
-      { kind: "attemptBegun", failedAttempt: 1 },
+    const refused: RequestEvent[] = [
+      { kind: "attempt_begun", failedAttempt: 1 },
       sentAgain,
-      { kind: "notAccepted", sendId: "send-2" },
+      { kind: "not_accepted", sendId: "send-2" },
     ];
     expect(recordAfter([...refused, late], failed).spend).toMatchObject({ credits: 150 + 40 });
     const atMs = NOW_MS + 10_000 * MINUTE_MS;
@@ -258,9 +258,9 @@ describe("a task that was given up", () => {
   it("is restored when the service knows it again", () => {
     const gone = recordAfter([EVENTS.gone], RECORDS.processing);
     expect(gone).toMatchObject({ isGone: true, status: "processing" });
-    expect([isOpen(gone), deriveInFlightState(gone)]).toEqual([false, null]);
+    expect([isResumable(gone), deriveInFlightState(gone)]).toEqual([false, null]);
     const back = recordAfter([EVENTS["seen processing"]], gone);
-    expect([back.isGone, isOpen(back), deriveInFlightState(back)]).toEqual([false, true, "accepted"]);
+    expect([back.isGone, isResumable(back), deriveInFlightState(back)]).toEqual([false, true, "accepted"]);
   });
 });
 
@@ -268,23 +268,23 @@ describe("a file", () => {
   it("is recorded once per path and hash, the newest last", () => {
     const other = { ...file, path: "/out/b.mp3" };
     const again = { ...file, savedAtMs: NOW_MS + 1 };
-    const events = [file, other, again].map((one): TaskEvent => ({ kind: "saved", file: one }));
+    const events = [file, other, again].map((one): RequestEvent => ({ kind: "saved", file: one }));
     expect(recordAfter(events, RECORDS.succeeded).files).toEqual([other, again]);
   });
 
   it("keeps its name: only a record without one is renamed", () => {
-    const named: TaskEvent = { kind: "fileNamed", fileName: "story", replacedFile: null };
+    const named: RequestEvent = { kind: "file_named", fileName: "story", replacedFile: null };
     expect(recordAfter([named]).fileName).toBe("story");
     expect(applyEvent(RECORDS.saved, named)).toBe(RECORDS.saved);
     expect(applyEvent(recordAfter([named]), named)).toEqual(recordAfter([named]));
   });
 
   it("replaces another one once: the replacement is dropped with the first saved file", () => {
-    const named: TaskEvent = { kind: "fileNamed", fileName: "b", replacedFile: replaced };
+    const named: RequestEvent = { kind: "file_named", fileName: "b", replacedFile: replaced };
     const asked = recordAfter([{ ...named, replacedFile: null }, named]);
     expect(asked.replacedFile).toEqual(replaced);
     expect(
-      recordAfter([{ kind: "attemptBegun", failedAttempt: 1 }], {
+      recordAfter([{ kind: "attempt_begun", failedAttempt: 1 }], {
         ...RECORDS.failed,
         ...asked,
         status: "failed",
@@ -292,7 +292,7 @@ describe("a file", () => {
     ).toEqual(expect.objectContaining({ replacedFile: replaced }));
     expect(recordAfter([{ kind: "saved", file }], asked).replacedFile).toBeNull();
     expect(recordAfter([named], RECORDS.saved).replacedFile).toBeNull();
-    const later = recordAfter([{ kind: "replacementPlanned", replacedFile: replaced }], RECORDS.saved);
+    const later = recordAfter([{ kind: "replacement_planned", replacedFile: replaced }], RECORDS.saved);
     expect(later).toEqual({ ...RECORDS.saved, replacedFile: replaced });
     expect(recordAfter([{ kind: "saved", file }], later).replacedFile).toBeNull();
   });
@@ -308,34 +308,34 @@ const attempt = fc.integer({ min: 1, max: 3 });
 const sendId = fc.constantFrom("send-1", "send-2", "send-3");
 const taskId = fc.constantFrom("task-1", "task-2");
 const atMs = fc.integer({ min: SENT_AT_MS, max: SENT_AT_MS + 100 * MINUTE_MS });
-const anyEvent: fc.Arbitrary<TaskEvent> = fc.oneof(
+const anyEvent: fc.Arbitrary<RequestEvent> = fc.oneof(
   fc.record({ kind: fc.constant("sending" as const), attempt, sendId, atMs }),
-  fc.record({ kind: fc.constant("notAccepted" as const), sendId }),
+  fc.record({ kind: fc.constant("not_accepted" as const), sendId }),
   fc
     .tuple(anyTask, attempt, atMs)
     .map(([{ status, taskId: id, charged }, of, at]) =>
       observed(task(status, { taskId: id, billing: billing(charged) }), of, at),
     ),
   fc.record({ kind: fc.constant("gone" as const), taskId }),
-  fc.record({ kind: fc.constant("resultRevoked" as const), taskId, atMs }),
+  fc.record({ kind: fc.constant("result_revoked" as const), taskId, atMs }),
   fc.record({ kind: fc.constant("saved" as const), file: fc.constant(file) }),
-  fc.record({ kind: fc.constant("tooLarge" as const), taskId }),
-  fc.record({ kind: fc.constant("attemptBegun" as const), failedAttempt: attempt }),
+  fc.record({ kind: fc.constant("too_large" as const), taskId }),
+  fc.record({ kind: fc.constant("attempt_begun" as const), failedAttempt: attempt }),
   fc.record({
-    kind: fc.constant("fileNamed" as const),
+    kind: fc.constant("file_named" as const),
     fileName: fc.option(fc.constant("story")),
     replacedFile: fc.option(fc.constant(replaced)),
   }),
-  fc.record({ kind: fc.constant("replacementPlanned" as const), replacedFile: fc.constant(replaced) }),
+  fc.record({ kind: fc.constant("replacement_planned" as const), replacedFile: fc.constant(replaced) }),
 );
 const anyLife = fc.array(anyEvent, { maxLength: 20 });
 
 /** Applies a list of events, and returns each step. After a deleted record, a new one begins. */
 function live(
-  events: readonly TaskEvent[],
-  look: (before: TaskRecord, event: TaskEvent, after: TaskRecord) => void,
-): TaskRecord {
-  return events.reduce<TaskRecord>((before, event) => {
+  events: readonly RequestEvent[],
+  look: (before: RequestRecord, event: RequestEvent, after: RequestRecord) => void,
+): RequestRecord {
+  return events.reduce<RequestRecord>((before, event) => {
     const next = applyEvent(before, event);
     if (next !== null) look(before, event, next);
     return next ?? fresh;
@@ -352,10 +352,10 @@ describe("any events, in any order", () => {
           const isBackwards = RANK[next.status] < RANK[before.status];
           const isOtherEnd = RANK[before.status] === RANK.succeeded && next.status !== before.status;
           if (!isBackwards && !isOtherEnd) return;
-          expect(["notAccepted", "resultRevoked", "attemptBegun"]).toContain(event.kind);
-          if (event.kind === "notAccepted") expect(before.status).toBe("unresolved");
-          if (event.kind === "resultRevoked") expect(next.status).toBe("processing");
-          if (event.kind === "attemptBegun") expect(next.attempt).toBe(before.attempt + 1);
+          expect(["not_accepted", "result_revoked", "attempt_begun"]).toContain(event.kind);
+          if (event.kind === "not_accepted") expect(before.status).toBe("unresolved");
+          if (event.kind === "result_revoked") expect(next.status).toBe("processing");
+          if (event.kind === "attempt_begun") expect(next.attempt).toBe(before.attempt + 1);
         });
       }),
     );
@@ -366,7 +366,7 @@ describe("any events, in any order", () => {
       fc.property(anyLife, (events) => {
         live(events, (before, event, next) => {
           expect(next.attempt).toBeGreaterThanOrEqual(before.attempt);
-          if (before.taskId !== null && event.kind !== "attemptBegun")
+          if (before.taskId !== null && event.kind !== "attempt_begun")
             expect(next.taskId).toBe(before.taskId);
         });
       }),
@@ -391,14 +391,14 @@ describe("any events, in any order", () => {
       fc.property(anyLife, anyTask, (events, { status, charged }) => {
         const record = live(events, () => {});
         const foreign = task(status, { taskId: "task-9", billing: billing(charged) });
-        const strangers: TaskEvent[] = [
+        const strangers: RequestEvent[] = [
           { kind: "sending", attempt: 9, sendId: "send-9", atMs: NOW_MS },
-          { kind: "notAccepted", sendId: "send-9" },
+          { kind: "not_accepted", sendId: "send-9" },
           observed(foreign, 9),
           { kind: "gone", taskId: "task-9" },
-          { kind: "resultRevoked", taskId: "task-9", atMs: NOW_MS },
-          { kind: "tooLarge", taskId: "task-9" },
-          { kind: "attemptBegun", failedAttempt: 9 },
+          { kind: "result_revoked", taskId: "task-9", atMs: NOW_MS },
+          { kind: "too_large", taskId: "task-9" },
+          { kind: "attempt_begun", failedAttempt: 9 },
         ];
         if (record.taskId !== null) strangers.push(observed(foreign, record.attempt));
         for (const event of strangers) expect(applyEvent(record, event)).toBe(record);
@@ -422,7 +422,7 @@ describe("any events, in any order", () => {
     fc.assert(
       fc.property(anyLife, (events) => {
         const record = live(events, () => {});
-        expect(taskRecordSchema.parse(JSON.parse(toRow(record).recordJson))).toEqual(record);
+        expect(requestRecordSchema.parse(JSON.parse(toRow(record).recordJson))).toEqual(record);
       }),
     );
   });

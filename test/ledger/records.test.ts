@@ -6,8 +6,8 @@ import { systemClock } from "../../src/clock.ts";
 import { deriveApiKeyId, deriveRecordId, toWorkLookupKey } from "../../src/ledger/identity.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
 import type { LedgerIdentity, LedgerStore } from "../../src/ledger/ledger-store.ts";
-import { NO_TASK_YET, type TaskEvent } from "../../src/ledger/lifecycle.ts";
-import { type TaskRecord, toRow } from "../../src/ledger/record.ts";
+import { NO_TASK_YET, type RequestEvent } from "../../src/ledger/lifecycle.ts";
+import { type RequestRecord, toRow } from "../../src/ledger/record.ts";
 import type { AdmissionLimits } from "../../src/ledger/rules/admission.ts";
 import { BUDGET_WINDOW_MS } from "../../src/limits/timing.ts";
 import { createLog } from "../../src/log.ts";
@@ -22,7 +22,7 @@ const NO_LIMITS: AdmissionLimits = {
   maxCreates: 1000,
   limitWindowMs: 60_000,
   maxInFlight: 1000,
-  unansweredPlaceTtlMs: 30_000,
+  unansweredInFlightTtlMs: 30_000,
   budget: null,
 };
 
@@ -53,24 +53,24 @@ class Bench {
 }
 
 /** A draft of a record for this ledger's account. */
-function draft(ledger: Ledger, changes: Partial<TaskRecord> = {}): TaskRecord {
+function draft(ledger: Ledger, changes: Partial<RequestRecord> = {}): RequestRecord {
   const { origin, apiKeyId } = ledger.identity;
   const workId = changes.workId ?? randomUUID();
   const names = { workId, recordId: deriveRecordId(workId, apiKeyId), origin, apiKeyId };
   return sampleRecord({ ...NO_TASK_YET, revision: 0, createdAtMs: WALL_MS, ...names, ...changes });
 }
 
-async function claimed(ledger: Ledger, changes: Partial<TaskRecord> = {}): Promise<TaskRecord> {
+async function claimed(ledger: Ledger, changes: Partial<RequestRecord> = {}): Promise<RequestRecord> {
   return (await ledger.acquireLease(draft(ledger, changes))).record;
 }
 
-async function sent(ledger: Ledger, record: TaskRecord, send: string): Promise<TaskRecord> {
+async function sent(ledger: Ledger, record: RequestRecord, send: string): Promise<RequestRecord> {
   const admitted = await ledger.requestAdmission(record, send, NO_LIMITS);
   if (admitted.kind !== "admitted") throw new Error(admitted.kind);
   return admitted.record;
 }
 
-const seen = (status: ObservedTask["status"], taskId = "task-1", attempt = 1): TaskEvent => ({
+const seen = (status: ObservedTask["status"], taskId = "task-1", attempt = 1): RequestEvent => ({
   kind: "observed",
   attempt,
   task: { taskId, status, billing: null, audioSeconds: null, output: null, error: null, deviations: [] },
@@ -78,7 +78,7 @@ const seen = (status: ObservedTask["status"], taskId = "task-1", attempt = 1): T
 });
 
 /** Replaces the text of a record, and leaves its columns unchanged. */
-async function damage(ledger: Ledger, record: TaskRecord, recordJson: string): Promise<void> {
+async function damage(ledger: Ledger, record: RequestRecord, recordJson: string): Promise<void> {
   const { apiKeyId, recordId: id, revision } = record;
   const after = { ...toRow(record), revision: revision + 1, recordJson };
   const answer = await ledger.store.write({
@@ -91,7 +91,7 @@ async function damage(ledger: Ledger, record: TaskRecord, recordJson: string): P
   if (!answer.written) throw new Error("not damaged");
 }
 
-async function rawText(ledger: Ledger, { workId }: TaskRecord): Promise<string | undefined> {
+async function rawText(ledger: Ledger, { workId }: RequestRecord): Promise<string | undefined> {
   return (await ledger.store.recordSearch.findByLookupKey(toWorkLookupKey(workId)))[0]?.recordJson;
 }
 
@@ -112,7 +112,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       expect(await ledger.findByWork(record.workId)).toEqual([changed]);
       expect(await ledger.findByTask("task-1")).toEqual([changed]);
       expect(await ledger.findByPath("/out/a.mp3")).toEqual([changed]);
-      expect(await ledger.list({ apiKeys: "own", openOnly: true, limit: 9 })).toEqual([changed]);
+      expect(await ledger.list({ apiKeys: "own", resumableOnly: true, limit: 9 })).toEqual([changed]);
       expect(await ledger.get("none")).toBeNull();
     });
 
@@ -125,8 +125,8 @@ function recordsSuite(name: string, open: () => OpenStore): void {
     it.each([
       ["no JSON", () => '{"recordId":"record-1","revision":1'],
       ["JSON of something else", () => "[1,2,3,4,5,6,7,8,9,10]"],
-      ["a record with a field lost", (record: TaskRecord) => textOf({ ...record, status: undefined })],
-      ["another record", (record: TaskRecord) => textOf({ ...record, recordId: "record-9" })],
+      ["a record with a field lost", (record: RequestRecord) => textOf({ ...record, status: undefined })],
+      ["another record", (record: RequestRecord) => textOf({ ...record, recordId: "record-9" })],
     ])("damaged to %s are set aside, reported, and never read as missing", async (_what, textFor) => {
       const bench = newBench();
       const ledger = bench.ledger();
@@ -168,7 +168,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
 
     it("that were deleted are written again from memory once they have a task, and not before", async () => {
       const ledger = newBench().ledger();
-      const forget = (record: TaskRecord): Promise<void> => ledger.store.discard(record);
+      const forget = (record: RequestRecord): Promise<void> => ledger.store.discard(record);
       const accepted = await ledger.apply(await sent(ledger, await claimed(ledger), "s"), seen("queued"));
       if (accepted === null) throw new Error("not accepted");
       await forget(accepted);
@@ -179,7 +179,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       const unsent = await claimed(ledger);
       await forget(unsent);
       expect(
-        await ledger.apply(unsent, { kind: "fileNamed", fileName: "story", replacedFile: null }),
+        await ledger.apply(unsent, { kind: "file_named", fileName: "story", replacedFile: null }),
       ).toBeNull();
       expect(await ledger.get(unsent.recordId)).toBeNull();
     });
@@ -193,7 +193,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       const claim = await claimed(bench.ledger(), { status: "succeeded", taskId: "task-1" });
       const record = await bench
         .ledger()
-        .apply(claim, { kind: "fileNamed", fileName: "a", replacedFile: null });
+        .apply(claim, { kind: "file_named", fileName: "a", replacedFile: null });
       if (record === null) throw new Error("not named");
       const paths = Array.from({ length: 8 }, (_, at) => `/out/${at}.mp3`);
       await Promise.all(
@@ -211,7 +211,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       const ledger = newBench().ledger();
       const record = await sent(ledger, await claimed(ledger), "send-1");
       const slot = { sendId: "send-1", outcome: "unsent" } as const;
-      const stale: TaskEvent = { kind: "gone", taskId: "task-9" };
+      const stale: RequestEvent = { kind: "gone", taskId: "task-9" };
       expect(await ledger.apply(record, stale, { slot, lease: "release" })).toBe(record);
       expect(await ledger.get(record.recordId)).toEqual(record);
       const other = await claimed(ledger);
@@ -225,9 +225,9 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       const first = await sent(sleeper, await claimed(sleeper), "send-1");
       await sleeper.store.releaseLease(first.recordId);
       const second = await sent(other, (await other.acquireLease(first)).record, "send-2");
-      expect(await sleeper.apply(first, { kind: "notAccepted", sendId: "send-1" })).toEqual(second);
+      expect(await sleeper.apply(first, { kind: "not_accepted", sendId: "send-1" })).toEqual(second);
       const accepted = await other.apply(second, seen("queued"));
-      expect(await sleeper.apply(first, { kind: "notAccepted", sendId: "send-1" })).toEqual(accepted);
+      expect(await sleeper.apply(first, { kind: "not_accepted", sendId: "send-1" })).toEqual(accepted);
       expect(await sleeper.releaseAdmission(first, "send-1")).toEqual(accepted);
       expect(await sleeper.requestAdmission(first, "send-3", NO_LIMITS)).toMatchObject({
         kind: "changed",
@@ -262,7 +262,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       expect(await ledger.store.admissions.sumSpentCredits(BUDGET_WINDOW_MS)).toBe(0);
       const again = await sent(ledger, back ?? claim, "send-2");
       expect(await ledger.store.admissions.sumSpentCredits(BUDGET_WINDOW_MS)).toBe(150);
-      const waiting = await ledger.apply(again, { kind: "notAccepted", sendId: "send-2" });
+      const waiting = await ledger.apply(again, { kind: "not_accepted", sendId: "send-2" });
       expect(await ledger.store.admissions.sumSpentCredits(BUDGET_WINDOW_MS)).toBe(0);
       const error = { code: "invalid_request", message: "No." };
       const refused = await ledger.apply(waiting ?? again, { kind: "refused", error, atMs: WALL_MS });
@@ -298,7 +298,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
 
   describe(`a task that two keys name, over ${name}`, () => {
     const newBench = (): Bench => new Bench(open());
-    const named = async (ledger: Ledger, createdAtMs: number): Promise<TaskRecord> =>
+    const named = async (ledger: Ledger, createdAtMs: number): Promise<RequestRecord> =>
       await claimed(ledger, { workId: "work", taskId: "task-1", status: "queued", createdAtMs });
 
     it("is listed once, by the record of the key that lists", async () => {

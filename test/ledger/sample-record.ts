@@ -1,7 +1,7 @@
 /** A complete record for tests that need one, whatever it contains. */
-import type { TaskRecord } from "../../src/ledger/record.ts";
+import type { RequestRecord } from "../../src/ledger/record.ts";
 
-export function sampleRecord(changes: Partial<TaskRecord> = {}): TaskRecord {
+export function sampleRecord(changes: Partial<RequestRecord> = {}): RequestRecord {
   return {
     revision: 1,
     recordId: "record-1",

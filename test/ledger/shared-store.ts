@@ -49,7 +49,12 @@ export async function admit(store: LedgerStore, apiKeyId = "account") {
   await claim(store, waiting);
   const spend = { credits: 150, atMs: systemClock.wallMs() };
   const after = toRow({ ...waiting, status: "unresolved", revision: waiting.revision + 1, spend });
-  const limits = { maxCreates: 1000, limitWindowMs: 60_000, maxInFlight: 1000, unansweredPlaceTtlMs: 30_000 };
+  const limits = {
+    maxCreates: 1000,
+    limitWindowMs: 60_000,
+    maxInFlight: 1000,
+    unansweredInFlightTtlMs: 30_000,
+  };
   const budget = { credits: 1_000_000, windowMs: 24 * 60 * 60_000 };
   return store.admissions.admit({
     ...limits,

@@ -17,7 +17,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { toPathLookupKey, toTaskLookupKey, toWorkLookupKey } from "../../src/ledger/identity.ts";
 import { LedgerStore } from "../../src/ledger/ledger-store.ts";
-import { type TaskRecord, taskRecordSchema, toRow } from "../../src/ledger/record.ts";
+import { type RequestRecord, requestRecordSchema, toRow } from "../../src/ledger/record.ts";
 import { SqliteEngine } from "../../src/ledger/sqlite/sqlite-engine.ts";
 import type { Rows, Statement } from "../../src/ledger/store/sql-engine.ts";
 import { failureOf } from "../api/failure.ts";
@@ -37,7 +37,7 @@ function open(stateDir: string): LedgerStore {
   return store;
 }
 
-async function put(store: LedgerStore, record: TaskRecord = sampleRecord()): Promise<void> {
+async function put(store: LedgerStore, record: RequestRecord = sampleRecord()): Promise<void> {
   const { apiKeyId, recordId } = record;
   await store.write({
     apiKeyId,
@@ -50,7 +50,7 @@ async function put(store: LedgerStore, record: TaskRecord = sampleRecord()): Pro
 
 async function read(store: LedgerStore, recordId = "record-1"): Promise<unknown> {
   const value = await store.get(recordId);
-  return value === undefined ? undefined : taskRecordSchema.parse(JSON.parse(value));
+  return value === undefined ? undefined : requestRecordSchema.parse(JSON.parse(value));
 }
 
 /** A ledger with one record, closed. */
@@ -76,7 +76,7 @@ class RecordingEngine extends SqliteEngine {
 async function lookUp(store: LedgerStore): Promise<void> {
   for (const accounts of ["own", "all"] as const) {
     await store.recordSearch.list({ apiKeys: accounts, limit: 20 });
-    await store.recordSearch.list({ apiKeys: accounts, limit: 20, openOnly: true });
+    await store.recordSearch.list({ apiKeys: accounts, limit: 20, resumableOnly: true });
     await store.recordSearch.list({ apiKeys: accounts, limit: 20, status: "failed" });
     await store.recordSearch.list({ apiKeys: accounts, limit: 20, status: "unresolved" });
   }

@@ -10,7 +10,7 @@ import { systemClock } from "../../src/clock.ts";
 import { AudioError } from "../../src/errors.ts";
 import { NO_TASK_YET } from "../../src/ledger/lifecycle.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
-import type { TaskRecord } from "../../src/ledger/record.ts";
+import type { RequestRecord } from "../../src/ledger/record.ts";
 import type { CreateOutcome } from "../../src/limits/create-queue.ts";
 import { Limits } from "../../src/limits/limits.ts";
 import { createLog } from "../../src/log.ts";
@@ -49,7 +49,7 @@ const ledger = await openLedger({
 const limits = new Limits({ ...job, ledger, clock: systemClock, log });
 const signal = new AbortController().signal;
 
-async function claim(at: number): Promise<TaskRecord> {
+async function claim(at: number): Promise<RequestRecord> {
   const { origin, apiKeyId } = ledger.identity;
   const recordId = `${job.name}-${at}`;
   const names = { recordId, workId: `work of ${recordId}`, origin, apiKeyId };
@@ -66,7 +66,7 @@ async function admit(at: number): Promise<Extract<CreateOutcome, { kind: "admitt
   return grant;
 }
 
-const seen = (record: TaskRecord, status: ObservedTask["status"]) =>
+const seen = (record: RequestRecord, status: ObservedTask["status"]) =>
   ({
     kind: "observed",
     attempt: record.attempt,
@@ -87,7 +87,7 @@ const NO_LIMITS = {
   maxCreates: 1_000_000,
   limitWindowMs: 60_000,
   maxInFlight: 1_000_000,
-  unansweredPlaceTtlMs: 30_000,
+  unansweredInFlightTtlMs: 30_000,
   budget: { credits: 1e9, windowMs: 24 * 60 * 60_000 },
 };
 

@@ -6,8 +6,8 @@ import type { ObservedTask } from "../../src/api/read-task.ts";
 import { AudioError } from "../../src/errors.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
 import type { LedgerIdentity, LedgerStore } from "../../src/ledger/ledger-store.ts";
-import type { TaskEvent } from "../../src/ledger/lifecycle.ts";
-import type { TaskRecord } from "../../src/ledger/record.ts";
+import type { RequestEvent } from "../../src/ledger/lifecycle.ts";
+import type { RequestRecord } from "../../src/ledger/record.ts";
 import type { CreateOutcome } from "../../src/limits/create-queue.ts";
 import { Limits, type LimitsOptions } from "../../src/limits/limits.ts";
 import { BUDGET_WINDOW_MS, limitTiming } from "../../src/limits/timing.ts";
@@ -77,7 +77,7 @@ export class Process {
   }
 
   /** A record for its own work, claimed by this process. */
-  async claim(name: string, changes: Partial<TaskRecord> = {}): Promise<TaskRecord> {
+  async claim(name: string, changes: Partial<RequestRecord> = {}): Promise<RequestRecord> {
     const { origin, apiKeyId } = this.ledger.identity;
     const names = { recordId: name, workId: `work of ${name}`, origin, apiKeyId };
     const draft = sampleRecord({ ...names, status: "waiting", taskId: null, revision: 0, ...changes });
@@ -86,7 +86,7 @@ export class Process {
 
   /** Requests the admission of a claimed record, and records its name when it is admitted. */
   async order(
-    record: TaskRecord,
+    record: RequestRecord,
     signal: AbortSignal = never,
     narrationId: () => string | null = () => null,
   ): Promise<CreateOutcome> {
@@ -105,13 +105,13 @@ export class Process {
   }
 
   /** The service accepted it. */
-  async accept(grant: AdmittedCreate): Promise<TaskRecord> {
+  async accept(grant: AdmittedCreate): Promise<RequestRecord> {
     return await this.#answered(grant, this.#observed(grant.record, { status: "queued" }));
   }
 
   /** The service refused it definitively. */
   async refuse(grant: AdmittedCreate): Promise<void> {
-    await this.#answered(grant, { kind: "notAccepted", sendId: grant.sendId });
+    await this.#answered(grant, { kind: "not_accepted", sendId: grant.sendId });
     this.limits.creates.wake();
   }
 
@@ -122,7 +122,7 @@ export class Process {
   }
 
   /** The task has ended, and this process has seen that. */
-  async end(record: TaskRecord, chargedCredits: number): Promise<void> {
+  async end(record: RequestRecord, chargedCredits: number): Promise<void> {
     const billing: ObservedTask["billing"] = {
       reserved_credits: 150,
       charged_credits: chargedCredits,
@@ -142,7 +142,7 @@ export class Process {
     return await this.ledger.store.admissions.sumSpentCredits(BUDGET_WINDOW_MS);
   }
 
-  #observed(record: TaskRecord, changes: Partial<ObservedTask>): TaskEvent {
+  #observed(record: RequestRecord, changes: Partial<ObservedTask>): RequestEvent {
     const task: ObservedTask = {
       taskId: `task of ${record.recordId}`,
       status: "queued",
@@ -156,10 +156,10 @@ export class Process {
     return { kind: "observed", attempt: record.attempt, task, atMs: this.#clock.wallMs() };
   }
 
-  async #answered({ record, sendId }: AdmittedCreate, event: TaskEvent): Promise<TaskRecord> {
+  async #answered({ record, sendId }: AdmittedCreate, event: RequestEvent): Promise<RequestRecord> {
     this.limits.background.clearPending(sendId);
     const slot = { sendId, outcome: "counts" } as const;
-    let stored: TaskRecord | null = record;
+    let stored: RequestRecord | null = record;
     await this.limits.background.writeNowOrLater("an answer", async () => {
       stored = await this.ledger.apply(record, event, { slot });
     });

@@ -21,7 +21,7 @@ it("the first answer never says that the process has ended, however slow the led
   const source = {
     kind: "text",
     source: { text: "Once upon a time.", format: "plain" },
-    options: { settings: {}, voices: {}, pauseSeconds: 0.6, files: "one" },
+    options: { settings: {}, voices: {}, pauseSeconds: 0.6, fileLayout: "one" },
   } as const;
   const changes = {
     maxCredits: 1000,

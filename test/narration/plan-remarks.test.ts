@@ -7,7 +7,7 @@ const EN = "It was the best of times and the worst of times, and they had been t
 const ES = "El coche de los padres era muy grande, pero ella no lo había visto hasta una noche.";
 const remarks = (text: string, voice?: string): string[] =>
   planRemarks(
-    planNarration({ text, format: "plain", speed: 1, pauseSeconds: 0.6, voices: { Anna: "felix_zh" } }),
+    planNarration({ text, format: "plain", speed: 1, pauseSeconds: 0.6, speakers: { Anna: "felix_zh" } }),
     voice,
   );
 

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { planWithoutBlocking } from "../../src/narration/planning/plan-without-blocking.ts";
 
 it("more texts than threads are all planned, and a refused one releases its thread", async () => {
-  const options = { settings: {}, voices: {}, pauseSeconds: 0.6, files: "one" } as const;
+  const options = { settings: {}, voices: {}, pauseSeconds: 0.6, fileLayout: "one" } as const;
   const long = (name: string): string =>
     `${name} begins. ${"The river ran past the old mill. ".repeat(3500)}`;
   const texts = ["One", "Two", "Three", "Four"].map(long);

@@ -7,7 +7,7 @@ import { estimateSecondsLeft } from "../../src/narration/views/narration-view.ts
 const BEGUN_AT_MS = 1_000_000;
 const PLAN = makePlan(
   { text: "A text", format: "plain" },
-  { settings: {}, voices: {}, pauseSeconds: 0, files: "one" },
+  { settings: {}, voices: {}, pauseSeconds: 0, fileLayout: "one" },
 );
 
 /** The remaining time of a running narration of four parts. */

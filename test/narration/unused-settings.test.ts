@@ -9,15 +9,15 @@ const TEXT = "Come in.\n\nSit down.";
 async function notUsedIn(
   text: string,
   format: "sheet" | "srt" | "markdown",
-  more: { readonly pauseSeconds?: number; readonly files?: "chapters" },
+  more: { readonly pauseSeconds?: number; readonly fileLayout?: "chapters" },
 ): Promise<string[]> {
-  const options = { settings: {}, voices: {}, pauseSeconds: 0.6, files: "one" as const, ...more };
+  const options = { settings: {}, voices: {}, pauseSeconds: 0.6, fileLayout: "one" as const, ...more };
   const { remarks } = await planByKind({ text, format }, options);
   return remarks.filter((remark) => remark.startsWith("Not used:"));
 }
 
 it("settings without effect are reported in subtitles, even pasted ones, and in sheets", async () => {
-  const both = { pauseSeconds: 2, files: "chapters" } as const;
+  const both = { pauseSeconds: 2, fileLayout: "chapters" } as const;
   const inSubtitles = ["Not used: pause_seconds and files, because each cue has its own time."];
   expect(await notUsedIn(SUBTITLES, "srt", both)).toEqual(inSubtitles);
   expect(await notUsedIn(SUBTITLES, "markdown", both)).toEqual(inSubtitles);
@@ -29,5 +29,5 @@ it("settings without effect are reported in subtitles, even pasted ones, and in 
 it("settings are not reported if none is given, and not in a text that uses them", async () => {
   expect(await notUsedIn(SUBTITLES, "srt", {})).toEqual([]);
   expect(await notUsedIn("text\nCome in.\n", "sheet", {})).toEqual([]);
-  expect(await notUsedIn(TEXT, "markdown", { pauseSeconds: 2, files: "chapters" })).toEqual([]);
+  expect(await notUsedIn(TEXT, "markdown", { pauseSeconds: 2, fileLayout: "chapters" })).toEqual([]);
 });

@@ -9,7 +9,7 @@ import { z } from "zod";
 import { systemClock } from "../../src/clock.ts";
 import { toPathLookupKey } from "../../src/ledger/identity.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
-import { deriveInFlightState, type TaskRecord } from "../../src/ledger/record.ts";
+import { deriveInFlightState, type RequestRecord } from "../../src/ledger/record.ts";
 import { BUDGET_WINDOW_MS } from "../../src/limits/timing.ts";
 import { createLog } from "../../src/log.ts";
 import { createProcessId } from "../../src/process-id.ts";
@@ -65,7 +65,7 @@ export class LedgerController {
   }
 
   /** Newest first. */
-  async records(): Promise<TaskRecord[]> {
+  async records(): Promise<RequestRecord[]> {
     return await this.#ledger.list({ apiKeys: "all", limit: 1_000_000, includesParts: true });
   }
 
@@ -92,7 +92,7 @@ export class LedgerController {
   }
 
   /** Waits, without a lock, until the ledger shows something. */
-  async until(shown: (records: readonly TaskRecord[]) => boolean, withinMs = 10_000): Promise<void> {
+  async until(shown: (records: readonly RequestRecord[]) => boolean, withinMs = 10_000): Promise<void> {
     const giveUpAtMs = performance.now() + withinMs;
     while (!shown(await this.records())) {
       if (performance.now() > giveUpAtMs) throw new Error("the ledger never showed what was awaited");
@@ -137,7 +137,10 @@ export class LedgerController {
    * Lets the servers continue in very small steps until `reached`. From then on nobody can write until {@link
    * release}, so each server waits just after that point.
    */
-  async freezeWhen(reached: (records: readonly TaskRecord[]) => boolean, withinMs = 10_000): Promise<void> {
+  async freezeWhen(
+    reached: (records: readonly RequestRecord[]) => boolean,
+    withinMs = 10_000,
+  ): Promise<void> {
     const giveUpAtMs = performance.now() + withinMs;
     for (;;) {
       this.hold();

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { systemClock } from "../../src/clock.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
 import { openEngine, openLedger } from "../../src/ledger/open-ledger.ts";
-import { type TaskRecord, taskRecordSchema } from "../../src/ledger/record.ts";
+import { type RequestRecord, requestRecordSchema } from "../../src/ledger/record.ts";
 import { type SqlEngine, sql } from "../../src/ledger/store/sql-engine.ts";
 import { createLog } from "../../src/log.ts";
 import { createProcessId } from "../../src/process-id.ts";
@@ -43,9 +43,11 @@ export class LedgerView {
   }
 
   /** Records of all API keys. */
-  async records(): Promise<TaskRecord[]> {
+  async records(): Promise<RequestRecord[]> {
     const rows = await this.#rows("SELECT record_json FROM agm_records WHERE origin = ?");
-    return recordRows.parse(rows).map(({ record_json }) => taskRecordSchema.parse(JSON.parse(record_json)));
+    return recordRows
+      .parse(rows)
+      .map(({ record_json }) => requestRecordSchema.parse(JSON.parse(record_json)));
   }
 
   /** The credits that the budget counts, for the whole origin. */

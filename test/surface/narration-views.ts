@@ -38,9 +38,9 @@ const file = (name: string, chapter: string | null): NarrationView["files"][numb
   matchesFormat: true,
   durationSeconds: 843.512,
   section: null,
-  chapter,
-  captions: { path: `${FOLDER}/${name}.vtt`, sizeBytes: 900, sha256: "" },
-  chapters: null,
+  chapterTitle: chapter,
+  captionsFile: { path: `${FOLDER}/${name}.vtt`, sizeBytes: 900, sha256: "" },
+  chaptersFile: null,
   conflictingName: null,
   inputFingerprint: "",
   isIncomplete: false,
@@ -81,14 +81,14 @@ export const NARRATIONS: Readonly<Record<string, NarrationView>> = {
   running,
   "stopped with its process": stopped([]),
   "stopped while parts are with the service": {
-    ...stopped([{ part: null, code: "stopped", message: "It was stopped, as asked for." }]),
+    ...stopped([{ partIndex: null, code: "stopped", message: "It was stopped, as asked for." }]),
     parts: running.parts,
     credits: { ...running.credits, suggestedMax: 1560 },
   },
   "stopped by a part whose audio is damaged": stopped(
     [
       {
-        part: 6,
+        partIndex: 6,
         code: "audio_unusable",
         message: "Its audio is damaged: it ends in the middle of its header.",
       },
@@ -97,18 +97,20 @@ export const NARRATIONS: Readonly<Record<string, NarrationView>> = {
   ),
   "stopped by its limit": stopped([
     {
-      part: null,
+      partIndex: null,
       code: "max_credits_reached",
       message:
         "max_credits of 300 leaves no room for another part: 262 were charged, and each part sets 150 aside until its own charge is known.",
     },
   ]),
   "a plan whose limit is below what is suggested": { ...planned, refusedLimit: 900 },
-  "stopped by stop": stopped([{ part: null, code: "stopped", message: "It was stopped, as asked for." }]),
+  "stopped by stop": stopped([
+    { partIndex: null, code: "stopped", message: "It was stopped, as asked for." },
+  ]),
   "stopped by its limit, with what is paid in a file": {
     ...stopped([
       {
-        part: null,
+        partIndex: null,
         code: "max_credits_reached",
         message:
           "max_credits of 300 leaves no room for another part: 262 were charged, and each part sets 150 aside until its own charge is known.",
@@ -131,7 +133,7 @@ export const NARRATIONS: Readonly<Record<string, NarrationView>> = {
     files: [{ ...file("The-Harbour-1a2b3c4d", null), missingParts: [6] }],
     problems: [
       {
-        part: 6,
+        partIndex: 6,
         code: "left_out",
         message: "It is left out.",
         excerpt: "The gulls were gone by morning, and nobody had seen them",
@@ -139,16 +141,16 @@ export const NARRATIONS: Readonly<Record<string, NarrationView>> = {
     ],
   },
   "stopped by a part that fails": stopped(
-    [{ part: 6, code: "task_failed", message: "Task gen_1 failed; the service gave no usable reason." }],
+    [{ partIndex: 6, code: "task_failed", message: "Task gen_1 failed; the service gave no usable reason." }],
     "The gulls were gone by morning, and nobody had seen them",
   ),
   "stopped by a 402": stopped([
-    { part: null, code: "insufficient_credits", message: "The service answered … with HTTP 402." },
+    { partIndex: null, code: "insufficient_credits", message: "The service answered … with HTTP 402." },
   ]),
   "stopped by parts that differ": stopped(
     [
       {
-        part: 6,
+        partIndex: 6,
         code: "parts_differ",
         message:
           "Its audio has sample rate 48000, and part 1 has 24000; one file cannot hold both. The parts are kept.",
@@ -215,6 +217,6 @@ export const NARRATIONS: Readonly<Record<string, NarrationView>> = {
   "running, with files of a sheet": {
     ...running,
     isSheet: true,
-    files: [{ ...file("line_1", "Line 1 of the game"), durationSeconds: 3, captions: null }],
+    files: [{ ...file("line_1", "Line 1 of the game"), durationSeconds: 3, captionsFile: null }],
   },
 };

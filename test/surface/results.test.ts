@@ -1,6 +1,6 @@
 /** Each form of a result is complete without the other, small, and free of nulls (docs/reference.md, Results). */
 import { describe, expect, it } from "vitest";
-import type { TaskView } from "../../src/generation/task-view.ts";
+import type { RequestView } from "../../src/generation/task-view.ts";
 import { renderNarration } from "../../src/tools/narrate.ts";
 import { renderTask, taskOutput } from "../../src/tools/task-output.ts";
 import { NARRATIONS } from "./narration-views.ts";
@@ -9,7 +9,7 @@ import { PATH, VIEWS } from "./views.ts";
 const MAX_BYTES = 650;
 
 const never = (): boolean => false;
-const render = (view: TaskView) => renderTask(view, { claimFirstSuccess: never });
+const render = (view: RequestView) => renderTask(view, { claimFirstSuccess: never });
 
 /** What each form must contain on its own, in every state. */
 function wanted({
@@ -21,7 +21,7 @@ function wanted({
   status,
   activity,
   wasSent,
-}: TaskView): RegExp[] {
+}: RequestView): RegExp[] {
   const charged = billing?.charged_credits;
   return [
     new RegExp(taskId ?? handle ?? "?"),
@@ -36,7 +36,7 @@ function wanted({
   ];
 }
 
-const STATUS_IN_TEXT: Readonly<Record<TaskView["status"], RegExp>> = {
+const STATUS_IN_TEXT: Readonly<Record<RequestView["status"], RegExp>> = {
   succeeded: /^Saved |has succeeded/,
   queued: /is queued/,
   processing: /is processing/,
@@ -79,7 +79,7 @@ describe("a success", () => {
     "of a narration, %s, takes at most 650 bytes in each form, without paths and problems",
     (_name, view) => {
       const { structured, text } = renderNarration(view);
-      const saved = view.files.flatMap(({ path, captions }) => [path, captions?.path ?? ""]);
+      const saved = view.files.flatMap(({ path, captionsFile: captions }) => [path, captions?.path ?? ""]);
       const paths = [...saved, ...view.missingPaths];
       const excerpts = view.problems.flatMap(({ excerpt }) => (excerpt === null ? [] : [excerpt]));
       const left = [...view.problems.map(({ message }) => message), ...excerpts];

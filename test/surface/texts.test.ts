@@ -5,7 +5,7 @@ import { type Config, readConfig } from "../../src/config/config.ts";
 import { AudioError, type ErrorCode } from "../../src/errors.ts";
 import { describePhase, type HoldReason, type Phase } from "../../src/generation/job/phase.ts";
 import { explainCredits } from "../../src/generation/no-credits.ts";
-import type { ListedTask } from "../../src/generation/use-cases/task-list.ts";
+import type { ListedRequest } from "../../src/generation/use-cases/task-list.ts";
 import { asAudioError, renderErrorResult } from "../../src/server/error-result.ts";
 import { renderInstructions, SANDBOX_NOTE } from "../../src/server/instructions.ts";
 import { buildPromptList, getPrompt } from "../../src/server/prompts.ts";
@@ -14,7 +14,7 @@ import { buildToolList } from "../../src/server/tool-list.ts";
 import { TOOLS } from "../../src/tools/catalog.ts";
 import { renderNarration } from "../../src/tools/narrate.ts";
 import { renderTask } from "../../src/tools/task-output.ts";
-import { publishArguments, type ToolDeps } from "../../src/tools/tool.ts";
+import { listPublishedArguments, type ToolDeps } from "../../src/tools/tool.ts";
 import { withoutPlayer } from "../support/without-player.ts";
 import { NARRATIONS } from "./narration-views.ts";
 import { thrownErrors } from "./thrown.ts";
@@ -23,7 +23,7 @@ import { HANDLE, PATH, TASK_ID, VIEWS } from "./views.ts";
 const CREATED_AT_MS = new Date(2026, 10, 21, 14, 3, 22).getTime();
 const clock = { steadyMs: () => 0 };
 
-const listed = (changes: Partial<ListedTask>): ListedTask => ({
+const listed = (changes: Partial<ListedRequest>): ListedRequest => ({
   taskId: TASK_ID,
   handle: HANDLE,
   status: "succeeded",
@@ -46,7 +46,7 @@ const listed = (changes: Partial<ListedTask>): ListedTask => ({
 });
 
 const fresh = { taskId: null, credits: null, audioSeconds: null, audioPath: null } as const;
-const ROWS: readonly ListedTask[] = [
+const ROWS: readonly ListedRequest[] = [
   listed({}),
   listed({ take: 2, audioPath: null, missingPath: PATH }),
   listed({ ...fresh, taskId: TASK_ID, status: "processing", credits: 150 }),
@@ -60,7 +60,7 @@ const ROWS: readonly ListedTask[] = [
   listed({ audioPath: null, isGone: true }),
 ];
 
-function depsThat(rows: readonly ListedTask[], more: Partial<ToolDeps> = {}): ToolDeps {
+function depsThat(rows: readonly ListedRequest[], more: Partial<ToolDeps> = {}): ToolDeps {
   const unasked = (): never => {
     throw new Error("not asked for");
   };
@@ -121,7 +121,7 @@ async function call(name: string, args: unknown, deps: ToolDeps) {
       onProgress: () => undefined,
     });
   } catch (thrown) {
-    return asAudioError(thrown, args, publishArguments(tool));
+    return asAudioError(thrown, args, listPublishedArguments(tool));
   }
 }
 

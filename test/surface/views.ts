@@ -1,11 +1,11 @@
 /** Task views in every state that a result can report, for tests of words. */
-import type { TaskView } from "../../src/generation/task-view.ts";
+import type { RequestView } from "../../src/generation/task-view.ts";
 
 export const HANDLE = "req-0123456789abcdef0123456789abcdef";
 export const TASK_ID = "aud_9cea8c705984d95b3b8247d5";
 export const PATH = "/home/someone/audio-generation/The-harbour-at-dawn-5f0c91ab.mp3";
 
-const base: TaskView = {
+const base: RequestView = {
   taskId: TASK_ID,
   requestHandle: HANDLE,
   status: "succeeded",
@@ -44,11 +44,11 @@ const unaccepted = {
   billing: null,
 } as const;
 
-const view = (changes: Partial<TaskView>): TaskView => ({ ...base, ...changes });
+const view = (changes: Partial<RequestView>): RequestView => ({ ...base, ...changes });
 
 const failure = { code: "generation_failed", message: "the text holds nothing that can be spoken" };
 
-export const VIEWS: Readonly<Record<string, TaskView>> = {
+export const VIEWS: Readonly<Record<string, RequestView>> = {
   "saved, new": view({}),
   "saved, found again": view({ replayed: true }),
   "saved, another take without a voice": view({ take: 2, voice: "the service's default" }),

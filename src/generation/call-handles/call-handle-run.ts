@@ -3,7 +3,7 @@
  * call handle.
  */
 import { randomUUID } from "node:crypto";
-import type { TaskRecord } from "../../ledger/record.ts";
+import type { RequestRecord } from "../../ledger/record.ts";
 import type { CallHandle, SaveOptions } from "../../ledger/rules/call-handle.ts";
 import type { Call, CallHandlePreparation } from "../call.ts";
 import type { GenerationDeps } from "../deps.ts";
@@ -28,7 +28,7 @@ export class CallHandleEndedError extends Error {
 /** A call handle and its record. */
 export interface CallHandleWithRecord {
   readonly handle: CallHandle;
-  readonly record: TaskRecord;
+  readonly record: RequestRecord;
 }
 
 /**
@@ -51,8 +51,8 @@ export class CallHandleRun implements CallHandlePreparation {
 
   /**
    * @param knownHandle the call handle to resume; `null` to open one
-   * @param onOpened called with the opened call handle before the job of the request starts. If this process already
-   *   works for that call handle, the function must throw `CallHandleEnded`
+   * @param onOpened called with the opened call handle before the job of the request starts. `onOpened` must
+   *   throw `CallHandleEndedError` if this process already works for that call handle
    */
   constructor(
     deps: GenerationDeps,
@@ -82,7 +82,7 @@ export class CallHandleRun implements CallHandlePreparation {
     return { signal: this.signal, waitMs, onProgress: () => undefined, handlePreparation: this };
   }
 
-  async prepare(draft: TaskRecord): Promise<TaskRecord> {
+  async prepare(draft: RequestRecord): Promise<RequestRecord> {
     if (this.#handle === null) return await this.#open(draft);
     const handle = await this.#deps.ledger.store.callHandles.find(this.#handle.handleId);
     if (handle === null || handle.endedAtMs !== null) throw new CallHandleEndedError("the handle has ended");
@@ -91,7 +91,7 @@ export class CallHandleRun implements CallHandlePreparation {
     return draft;
   }
 
-  async #open(draftRecord: TaskRecord): Promise<TaskRecord> {
+  async #open(draftRecord: RequestRecord): Promise<RequestRecord> {
     const { ledger, clock } = this.#deps;
     const isSavedSomewhere = draftRecord.status === "succeeded" && draftRecord.files.length > 0;
     if (isSavedSomewhere) throw new CallHandleNotNeededError("nothing has to be made");

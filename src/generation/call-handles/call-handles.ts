@@ -12,7 +12,7 @@ import type { Call } from "../call.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { Jobs } from "../job/jobs.ts";
 import { describePhase } from "../job/phase.ts";
-import type { TaskView } from "../task-view.ts";
+import type { RequestView } from "../task-view.ts";
 import type { IdentifiedRequest } from "../use-cases/find-record.ts";
 import { runRequest } from "../use-cases/generate.ts";
 import {
@@ -42,7 +42,7 @@ interface Running {
   readonly opened: CallHandleWithRecord;
 }
 
-export class CallHandles implements CallHandleOperations<TaskView> {
+export class CallHandles implements CallHandleOperations<RequestView> {
   readonly #deps: GenerationDeps;
   readonly #jobs: Jobs;
   /**
@@ -61,15 +61,15 @@ export class CallHandles implements CallHandleOperations<TaskView> {
    * Starts a request in the background.
    *
    * @param call the client's call. If the request needs no call handle, this call waits for the result
-   * @returns the status of the call handle, once the ledger has stored the call handle. The view of the result if the
-   *   request needs no call handle
+   * @returns the status of the call handle, once the ledger has stored the call handle. If the request needs no call
+   *   handle, returns the view of the result
    * @throws AudioError for refusals before the job starts
    */
   async start(
     identified: IdentifiedRequest,
     saveOptions: SaveOptions,
     call: Call,
-  ): Promise<CallHandleOrView<TaskView>> {
+  ): Promise<CallHandleOrView<RequestView>> {
     call.signal.throwIfAborted();
     const opening = Promise.withResolvers<CallHandleWithRecord>();
     const run = new CallHandleRun(this.#deps, null, saveOptions, (opened) => {
@@ -96,7 +96,7 @@ export class CallHandles implements CallHandleOperations<TaskView> {
     }
   }
 
-  async getStatus(handle: CallHandle): Promise<CallHandleStatus<TaskView> | null> {
+  async getStatus(handle: CallHandle): Promise<CallHandleStatus<RequestView> | null> {
     const running = this.#running.get(handle.handleId);
     // Another process may have cancelled the call handle.
     if (handle.end?.kind === "cancelled") running?.run.abort();
@@ -145,7 +145,7 @@ export class CallHandles implements CallHandleOperations<TaskView> {
    * Stores the outcome of the request. If the outcome cannot be stored, the work resumes when the client next asks for
    * the status of the call handle.
    */
-  #follow({ handleId, targetId }: CallHandle, run: CallHandleRun, view: Promise<TaskView>): void {
+  #follow({ handleId, targetId }: CallHandle, run: CallHandleRun, view: Promise<RequestView>): void {
     const { ledger, log } = this.#deps;
     view
       .then(
@@ -185,7 +185,7 @@ export class CallHandles implements CallHandleOperations<TaskView> {
   async #ended(
     { handle, record }: CallHandleWithRecord,
     stored: CallHandleEnd,
-  ): Promise<CallHandleStatus<TaskView>> {
+  ): Promise<CallHandleStatus<RequestView>> {
     const end = requestEndSchema.parse(stored);
     switch (end.kind) {
       case "done": {

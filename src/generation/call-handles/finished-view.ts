@@ -2,13 +2,13 @@
 import { dirname } from "node:path";
 import { Deadline } from "../../deadline.ts";
 import { buildPartsPath } from "../../files/output-folder.ts";
-import type { TaskRecord } from "../../ledger/record.ts";
+import type { RequestRecord } from "../../ledger/record.ts";
 import type { CallHandle } from "../../ledger/rules/call-handle.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../find-saved.ts";
 import type { Jobs } from "../job/jobs.ts";
 import { waitForJob } from "../job/wait-for-job.ts";
-import { buildTaskView, type TaskView } from "../task-view.ts";
+import { buildRequestView, type RequestView } from "../task-view.ts";
 import { buildSavedView } from "../use-cases/saved-view.ts";
 
 /**
@@ -26,21 +26,21 @@ const FETCH_WITHIN_MS = 5000;
 export async function buildFinishedView(
   deps: GenerationDeps,
   jobs: Jobs,
-  record: TaskRecord,
+  record: RequestRecord,
   saveOptions: CallHandle["saveOptions"],
-): Promise<TaskView> {
+): Promise<RequestView> {
   const { fileName, replayed } = saveOptions;
   const file = await findSaved(deps, record, fileName);
   if (file?.matchesFormat === true)
     return await buildSavedView(deps, record, { replayed, file }, saveOptions);
   const { root } = deps.folder;
   const wasHere = record.files.some(({ path }) => [root, buildPartsPath(root)].includes(dirname(path)));
-  if (wasHere) return buildTaskView(record, { replayed });
+  if (wasHere) return buildRequestView(record, { replayed });
   const { job } = jobs.start(record, "finish");
   const deadline = new Deadline(deps.clock, FETCH_WITHIN_MS);
   const { signal } = new AbortController();
   const call = { signal, waitMs: FETCH_WITHIN_MS, onProgress: () => undefined, deadline };
   const end = await waitForJob(job, call);
-  if (end?.kind !== "saved") return buildTaskView(record, { replayed });
+  if (end?.kind !== "saved") return buildRequestView(record, { replayed });
   return await buildSavedView(deps, end.record, { replayed, file: end.file }, saveOptions);
 }

@@ -1,6 +1,6 @@
 /** Acquires the lease of a record, or follows the progress of the process that holds it. */
 import { Deadline } from "../../deadline.ts";
-import type { TaskRecord } from "../../ledger/record.ts";
+import type { RequestRecord } from "../../ledger/record.ts";
 import { describeCause } from "../../log.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../find-saved.ts";
@@ -82,14 +82,14 @@ async function acquireAgain(job: Job, deps: GenerationDeps): Promise<void> {
   } else job.stop();
 }
 
-function isNewFailure(record: TaskRecord, attempt: number, status: TaskRecord["status"]): boolean {
+function isNewFailure(record: RequestRecord, attempt: number, status: RequestRecord["status"]): boolean {
   return record.status === "failed" && (status !== "failed" || record.attempt !== attempt);
 }
 
 /** Applies this call's file name to a request that is about to be sent, in place of an earlier call's name. */
-async function applyFileName(job: Job, requested: TaskRecord, { ledger }: GenerationDeps): Promise<void> {
+async function applyFileName(job: Job, requested: RequestRecord, { ledger }: GenerationDeps): Promise<void> {
   const { status } = job.record;
   if (job.purpose !== "create" || (status !== "waiting" && status !== "failed")) return;
   const { fileName, replacedFile } = requested;
-  job.record = (await ledger.apply(job.record, { kind: "fileNamed", fileName, replacedFile })) ?? job.record;
+  job.record = (await ledger.apply(job.record, { kind: "file_named", fileName, replacedFile })) ?? job.record;
 }

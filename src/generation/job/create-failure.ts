@@ -1,7 +1,7 @@
 /** Handles a create that was not accepted: throws, or waits until it may be sent again. */
-import { decideCreate, mayHaveCreatedTask, wasNeverSent } from "../../api/retry.ts";
+import { decideAfterFailedCreate, mayHaveCreatedTask, wasNeverSent } from "../../api/retry.ts";
 import { AudioError } from "../../errors.ts";
-import type { TaskRecord } from "../../ledger/record.ts";
+import type { RequestRecord } from "../../ledger/record.ts";
 import type { SlotRelease } from "../../ledger/rules/api-key-state.ts";
 import type { CreateOutcome } from "../../limits/create-queue.ts";
 import type { GenerationDeps } from "../deps.ts";
@@ -24,7 +24,7 @@ const noSuchServiceError = (error: AudioError): AudioError =>
  * Adds advice to the error of a refused create if an earlier send of this create got no response. The service may have
  * accepted the earlier send, although it refused this one.
  */
-const withEarlierSendAdvice = (error: AudioError, record: TaskRecord): AudioError =>
+const withEarlierSendAdvice = (error: AudioError, record: RequestRecord): AudioError =>
   new AudioError(error.code, error.message, {
     httpStatus: error.httpStatus,
     idempotencyKey: error.idempotencyKey,
@@ -51,7 +51,7 @@ export async function handleCreateFailure(
   const errorWithKey = error.withIds({ idempotencyKey: record.idempotencyKey ?? undefined });
   const holders = error.code === "insufficient_credits" ? await findCreditHolders(record, deps) : null;
   const decision =
-    holders === null ? decideCreate(errorWithKey, tries, random) : ({ kind: "credits" } as const);
+    holders === null ? decideAfterFailedCreate(errorWithKey, tries, random) : ({ kind: "credits" } as const);
   const isUnknown = mayHaveCreatedTask(error);
   const slot: SlotRelease = { sendId, outcome: wasNeverSent(error) ? "unsent" : "counts" };
   if (isUnknown) {
@@ -62,7 +62,7 @@ export async function handleCreateFailure(
       ledger.store.admissions.releaseSlot(slot),
     );
   } else {
-    job.record = (await recordNotAccepted(job, deps, { kind: "notAccepted", sendId }, slot)) ?? job.record;
+    job.record = (await recordNotAccepted(job, deps, { kind: "not_accepted", sendId }, slot)) ?? job.record;
     limits.creates.wake();
     if (!hadBeenSent) job.endUnansweredCreate();
   }
@@ -98,7 +98,7 @@ export async function handleCreateFailure(
 async function recordNotAccepted(
   job: Job,
   { ledger, limits }: GenerationDeps,
-  event: { readonly kind: "notAccepted"; readonly sendId: string },
+  event: { readonly kind: "not_accepted"; readonly sendId: string },
   slot: SlotRelease,
 ): Promise<Job["record"] | null> {
   const { record } = job;

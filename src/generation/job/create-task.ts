@@ -26,7 +26,7 @@ export async function createTask(
   let lastError: AudioError | null = null;
   for (let tries = 1; !recovery.isOver; ) {
     job.signal.throwIfAborted();
-    const outcome = await waitForAdmission(job, deps, recovery, onInFlightFull);
+    const outcome = await waitForAdmissionWithinWindow(job, deps, recovery, onInFlightFull);
     if (outcome === null) break;
     if (outcome.kind !== "admitted") {
       await reloadRecord(job, deps, outcome);
@@ -48,7 +48,7 @@ export async function createTask(
 }
 
 /** Waits for admission; returns `null` if the recovery window ends first. */
-async function waitForAdmission(
+async function waitForAdmissionWithinWindow(
   job: Job,
   { limits, clock }: GenerationDeps,
   deadline: Deadline,
@@ -67,7 +67,7 @@ async function waitForAdmission(
       // Skip the narration's checks for a create that may have arrived. Such a create is always sent again, because its
       // credits may already be reserved.
       narrationId: () => (job.hasUnansweredCreate ? null : job.narrationId),
-      isForHandles: () => job.isForHandles,
+      isForCallHandles: () => job.isForCallHandles,
       onWaiting: (reason, waitMs) => {
         job.setPhase({ kind: "held", reason, untilMs: clock.steadyMs() + waitMs });
         if (reason === "in_flight") onInFlightFull();

@@ -3,7 +3,7 @@
  */
 import { IN_FLIGHT_TASKS } from "../../contract/service-limits.ts";
 import { Deadline } from "../../deadline.ts";
-import { deriveInFlightState, RECORD_STATUSES, type TaskRecord } from "../../ledger/record.ts";
+import { deriveInFlightState, RECORD_STATUSES, type RequestRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 
 /**
@@ -19,7 +19,10 @@ const MAX_PER_STATUS = IN_FLIGHT_TASKS + 1;
  *   now, because a request has ended since the create was sent and may have freed credits. `null`: waiting is
  *   pointless, because no other request holds credits
  */
-export async function findCreditHolders(refused: TaskRecord, deps: GenerationDeps): Promise<string[] | null> {
+export async function findCreditHolders(
+  refused: RequestRecord,
+  deps: GenerationDeps,
+): Promise<string[] | null> {
   const otherRecords = await otherRequests(refused, deps);
   const reservingRequests = otherRecords.filter((other) => isHolding(other, deps));
   const sentAtMs = refused.sentAtMs ?? Number.POSITIVE_INFINITY;
@@ -30,7 +33,7 @@ export async function findCreditHolders(refused: TaskRecord, deps: GenerationDep
 
 /** Waits until one of the holders releases its credits, or the recovery window ends. */
 export async function waitForCredits(
-  refused: TaskRecord,
+  refused: RequestRecord,
   deps: GenerationDeps,
   holders: readonly string[],
   signal: AbortSignal,
@@ -49,13 +52,13 @@ export async function waitForCredits(
  * Whether a record holds credits. A create without a response counts only during one lease period after its send,
  * because its result may never be known.
  */
-function isHolding(record: TaskRecord, { clock, ledger }: GenerationDeps): boolean {
+function isHolding(record: RequestRecord, { clock, ledger }: GenerationDeps): boolean {
   const state = deriveInFlightState(record);
-  if (state !== "sent") return state === "accepted";
+  if (state !== "unanswered") return state === "accepted";
   return clock.wallMs() - (record.sentAtMs ?? 0) < ledger.leaseTtlMs;
 }
 
-async function otherRequests(refused: TaskRecord, { ledger }: GenerationDeps): Promise<TaskRecord[]> {
+async function otherRequests(refused: RequestRecord, { ledger }: GenerationDeps): Promise<RequestRecord[]> {
   const lists = await Promise.all(
     RECORD_STATUSES.map((status) => ledger.list({ apiKeys: "own", status, limit: MAX_PER_STATUS })),
   );

@@ -2,15 +2,15 @@
 import type { Clock } from "../../clock.ts";
 import type { AudioError } from "../../errors.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
-import type { TaskRecord } from "../../ledger/record.ts";
+import type { RequestRecord } from "../../ledger/record.ts";
 import { describePhase, type Phase, withHoldStart } from "./phase.ts";
 
 /** A `create` job may send creates. A `finish` job only watches an accepted task and saves its audio. */
 export type JobPurpose = "create" | "finish";
 
 export type JobOutcome =
-  | { readonly kind: "saved"; readonly record: TaskRecord; readonly file: SavedFile }
-  | { readonly kind: "failed"; readonly record: TaskRecord }
+  | { readonly kind: "saved"; readonly record: RequestRecord; readonly file: SavedFile }
+  | { readonly kind: "failed"; readonly record: RequestRecord }
   | { readonly kind: "error"; readonly error: AudioError }
   /** The job stopped before anything was sent, or another process drives the record. */
   | { readonly kind: "no_result" }
@@ -25,12 +25,15 @@ export class NotWantedError extends Error {
   override readonly name = "NotWantedError";
 }
 
-/** If a client repeats a call that has been open for this time, the client has probably given up the earlier call. */
+/**
+ * How long a call must have been open so that a new call for the same job suggests that the client gave up the earlier
+ * call.
+ */
 const LIKELY_ABANDONED_AFTER_MS = 2000;
 
 export class Job {
   /** The latest known state; newer than the ledger while the ledger cannot be written. */
-  record: TaskRecord;
+  record: RequestRecord;
   purpose: JobPurpose;
   /** The narration that pays for the create; `null` once a call requests the audio directly. */
   narrationId: string | null = null;
@@ -40,7 +43,10 @@ export class Job {
   forcesDownload = false;
   /** Number of new tasks that this job created. */
   newTasks = 0;
-  /** Number of the attempt whose send got no response. The send may have created the task. */
+  /**
+   * Which attempt (by its number) was sent without getting a response; `null` if there is none. The send may have
+   * created the task.
+   */
   unansweredAttempt: number | null = null;
   /**
    * Whether a create is in progress or got no response. The create may have made a task, so the job must not end
@@ -68,7 +74,7 @@ export class Job {
   #wasCancelled = false;
   #isCancelledByAll = false;
 
-  constructor(record: TaskRecord, purpose: JobPurpose, clock: Pick<Clock, "steadyMs">) {
+  constructor(record: RequestRecord, purpose: JobPurpose, clock: Pick<Clock, "steadyMs">) {
     this.record = record;
     this.purpose = purpose;
     this.#clock = clock;
@@ -102,7 +108,7 @@ export class Job {
    * Whether only callers with call handles want the job. If so, the ledger knows whether the job is still wanted,
    * because it stores which call handles were cancelled.
    */
-  get isForHandles(): boolean {
+  get isForCallHandles(): boolean {
     return !this.#keepsRunning && this.#callers.plain === 0 && this.#callers.withHandle > 0;
   }
 

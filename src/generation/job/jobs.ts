@@ -3,7 +3,7 @@
  * record. It ends at the latest when the file is saved.
  */
 import { AudioError, type ErrorCode, internalError } from "../../errors.ts";
-import type { TaskRecord } from "../../ledger/record.ts";
+import type { RequestRecord } from "../../ledger/record.ts";
 import { toStoredError } from "../../ledger/stored-error.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { wrongFormatError } from "../find-saved.ts";
@@ -65,7 +65,8 @@ export class Jobs {
   }
 
   /**
-   * Returns the running job of this record, or starts one. A running `finish` job becomes a `create` job on request.
+   * Returns the running job of this record, or starts one. A running `finish` job becomes a `create` job if `purpose`
+   * is `create`.
    *
    * @param narrationId the narration that pays for the create; `null` for a direct request
    * @param forcesDownload whether to download the audio even if this machine has it
@@ -73,7 +74,7 @@ export class Jobs {
    *   attempt has already failed
    */
   start(
-    record: TaskRecord,
+    record: RequestRecord,
     purpose: JobPurpose,
     {
       narrationId = null,
@@ -175,7 +176,7 @@ export class Jobs {
           const { attempt: failedAttempt } = job.record;
           const error = action.isSameCall ? undefined : toStoredError(taskFailedError(job.record));
           job.record = await applyEventWithRetry(job, this.#deps, {
-            kind: "attemptBegun",
+            kind: "attempt_begun",
             failedAttempt,
             error,
           });
@@ -202,8 +203,8 @@ export class Jobs {
   }
 
   /** Whether a caller still wants the free repeat of a failed task. The admission checks the same again. */
-  async #isRepeatWanted({ record, isForHandles }: Job): Promise<boolean> {
-    if (!isForHandles || record.status !== "failed") return true;
+  async #isRepeatWanted({ record, isForCallHandles }: Job): Promise<boolean> {
+    if (!isForCallHandles || record.status !== "failed") return true;
     return await this.#deps.ledger.store.callHandles.hasWanted(record.recordId).catch(() => true);
   }
 

@@ -1,6 +1,6 @@
 /** Handles a task that the service no longer knows: marks the record, so that a repeat does not pay again. */
 import { AudioError } from "../../errors.ts";
-import type { TaskRecord } from "../../ledger/record.ts";
+import type { RequestRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { Job } from "./job.ts";
 import { applyEventWithRetry } from "./persist.ts";
@@ -16,7 +16,7 @@ export async function markGone(job: Job, deps: GenerationDeps): Promise<AudioErr
   return goneError(job.record);
 }
 
-export function goneError(record: TaskRecord): AudioError {
+export function goneError(record: RequestRecord): AudioError {
   return new AudioError("not_found", `The service does not know task ${record.taskId ?? "?"} (any more).`, {
     httpStatus: 404,
     taskId: record.taskId ?? undefined,

@@ -1,5 +1,5 @@
 /** Decides what a job does next. A pure function, so that tests can check every state of a record. */
-import { isRefunded, type TaskRecord } from "../../ledger/record.ts";
+import { isRefunded, type RequestRecord } from "../../ledger/record.ts";
 
 export type JobAction =
   /** Send the create, or send it again under the same key if its response was lost. */
@@ -55,7 +55,7 @@ const MAX_NEW_TASKS = 2;
  */
 const MAX_REPLAYED_FAILURES = 2;
 
-export function decideNextAction(record: TaskRecord, facts: JobFacts): JobAction {
+export function decideNextAction(record: RequestRecord, facts: JobFacts): JobAction {
   switch (record.status) {
     case "waiting":
     case "unresolved":
@@ -77,7 +77,7 @@ export function decideNextAction(record: TaskRecord, facts: JobFacts): JobAction
  * because a new call requests the audio and pays for it. After any other failure, a new attempt requires that the
  * failed task was refunded. A task that this job created is repeated only once.
  */
-function mayTryAgain(record: TaskRecord, facts: JobFacts): boolean {
+function mayTryAgain(record: RequestRecord, facts: JobFacts): boolean {
   if (!facts.mayCreate) return false;
   switch (facts.failure) {
     case "before":

@@ -6,8 +6,8 @@ import { backoffMs } from "../../api/retry.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { ChangeOptions } from "../../ledger/ledger.ts";
-import { applyEvent, type TaskEvent } from "../../ledger/lifecycle.ts";
-import type { TaskRecord } from "../../ledger/record.ts";
+import { applyEvent, type RequestEvent } from "../../ledger/lifecycle.ts";
+import type { RequestRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { Job } from "./job.ts";
 
@@ -18,8 +18,8 @@ import type { Job } from "./job.ts";
 const MAX_PAUSE_MS = 5000;
 
 /**
- * Applies an event to the job's record. While the ledger cannot be written, the event applies in memory and is
- * retried until the recovery window ends.
+ * Applies an event to the job's record. While the ledger cannot be written, applies the event in memory, and retries
+ * the write until the recovery window ends.
  *
  * @returns the stored record
  * @throws AudioError `store_unavailable` when the recovery window ends; the signal's reason if the job stops
@@ -27,9 +27,9 @@ const MAX_PAUSE_MS = 5000;
 export async function applyEventWithRetry(
   job: Job,
   deps: GenerationDeps,
-  event: TaskEvent,
+  event: RequestEvent,
   options: ChangeOptions = {},
-): Promise<TaskRecord> {
+): Promise<RequestRecord> {
   const { ledger, clock, timing, random, log } = deps;
   const knownRecord = job.record;
   const recovery = new Deadline(clock, timing.stageTimeoutMs);
@@ -52,7 +52,8 @@ export async function applyEventWithRetry(
 }
 
 /**
- * Builds the error without the usual remedy, which says that nothing was sent. Here the service has accepted the task.
+ * Builds the error with a remedy of its own. The usual remedy would be wrong: it says that nothing was sent, but the
+ * service has accepted the task.
  */
 function notWrittenError({ message, cause }: AudioError): AudioError {
   return new AudioError("store_unavailable", message, {

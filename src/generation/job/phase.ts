@@ -2,7 +2,7 @@
 import { quoteServiceText } from "../../api/service-text.ts";
 import type { Clock } from "../../clock.ts";
 import type { AudioError } from "../../errors.ts";
-import type { TaskRecord } from "../../ledger/record.ts";
+import type { RequestRecord } from "../../ledger/record.ts";
 import type { AdmissionHold } from "../../ledger/rules/admission.ts";
 import type { ReadWaitReason } from "../../limits/read-queue.ts";
 
@@ -50,7 +50,7 @@ const SENTENCES: Readonly<Record<HoldReason, (left: string, soFar: string) => st
   reads_paused: (left) => `The service cannot be asked for about ${left}: it asked for a pause.`,
 };
 
-const STATUS_WORDS: Readonly<Record<TaskRecord["status"], string>> = {
+const STATUS_WORDS: Readonly<Record<RequestRecord["status"], string>> = {
   waiting: "is waiting to be sent",
   unresolved: "was sent, and its answer is not known yet",
   queued: "is queued",
@@ -93,7 +93,7 @@ function describeUnknownStatus(task: string, said: string): string {
 /** Describes in one sentence what is happening with a record now. */
 export function describePhase(
   phase: Phase,
-  record: Pick<TaskRecord, "taskId" | "status">,
+  record: Pick<RequestRecord, "taskId" | "status">,
   clock: Pick<Clock, "steadyMs">,
 ): string {
   const task = record.taskId === null ? "The request" : `Task ${record.taskId}`;

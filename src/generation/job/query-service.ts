@@ -1,6 +1,6 @@
 /** Sends one query for a task within the shared read limit. */
 import type { ObservedTask } from "../../api/read-task.ts";
-import { decideRead } from "../../api/retry.ts";
+import { decideAfterFailedRead } from "../../api/retry.ts";
 import type { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { ReadOptions, ReadWaitReason } from "../../limits/read-queue.ts";
@@ -53,7 +53,7 @@ export async function queryService(
     );
   } catch (error) {
     if (!(error instanceof AudioError)) throw error;
-    const decision = error.httpStatus === undefined ? null : decideRead(error, 1, random);
+    const decision = error.httpStatus === undefined ? null : decideAfterFailedRead(error, 1, random);
     if (decision?.kind === "limited") await limits.pause("reads", decision.retryAfterSeconds);
     throw error.withIds({ taskId });
   }

@@ -1,7 +1,7 @@
 /** Downloads a succeeded task's audio into the output folder. */
 import type { ContentResponse } from "../../api/content.ts";
 import { downloadInto } from "../../api/download.ts";
-import { decideRead, pauseAfterBreakMs } from "../../api/retry.ts";
+import { decideAfterFailedRead, pauseAfterBreakMs } from "../../api/retry.ts";
 import { GENERATIONS_PATH } from "../../contract/wire.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
@@ -57,7 +57,7 @@ export async function saveTask(job: Job, deps: GenerationDeps): Promise<SavedFil
       if (error.code === "too_large") throw await markTooLarge(job, deps, error);
       if (error.code === "not_ready") {
         await applyEventWithRetry(job, deps, {
-          kind: "resultRevoked",
+          kind: "result_revoked",
           taskId: job.record.taskId ?? "",
           atMs: clock.wallMs(),
         });
@@ -66,7 +66,7 @@ export async function saveTask(job: Job, deps: GenerationDeps): Promise<SavedFil
       if (error.code === "not_found") misses += 1;
       if (misses >= MISSES_UNTIL_GONE) throw await markGone(job, deps);
       if (NOT_RETRIED.has(error.code) || recovery.isOver) throw error;
-      const decision = decideRead(error, failures, random);
+      const decision = decideAfterFailedRead(error, failures, random);
       const delayMs = "delayMs" in decision ? decision.delayMs * timing.timeScale : timing.pollIntervalMs;
       job.setPhase({ kind: "retrying", error, untilMs: clock.steadyMs() + delayMs });
       await clock.sleep(delayMs, job.signal);
@@ -78,7 +78,7 @@ async function saveOnce(job: Job, deps: GenerationDeps, keepsOtherFormat: boolea
   const { taskId } = job.record;
   if (taskId === null) throw new AudioError("invalid_request", "The record of this task holds no id.");
   const file = await downloadAndPublish(job, deps, taskId, keepsOtherFormat, async (published) => {
-    // The last write of the record releases the lease, too.
+    // This is the last write of the record, so it also releases the lease.
     const options: ChangeOptions = job.ownsLease ? { lease: "release" } : {};
     await applyEventWithRetry(job, deps, { kind: "saved", file: published }, options);
     job.ownsLease = false;
@@ -117,7 +117,10 @@ async function downloadAndPublish(
   });
 }
 
-/** Sends one content request within the shared read limit. A 429 pauses all reads and is waited out here. */
+/**
+ * Sends one content request within the shared read limit. After a 429, pauses all reads and then sends the request
+ * again, until the recovery window ends.
+ */
 async function openContent(
   job: Job,
   deps: GenerationDeps,
@@ -135,7 +138,7 @@ async function openContent(
       });
     } catch (error) {
       if (!(error instanceof AudioError) || signal.aborted) throw error;
-      const decision = decideRead(error, 1, random);
+      const decision = decideAfterFailedRead(error, 1, random);
       if (decision.kind !== "limited" || recovery.isOver) throw error;
       await limits.pause("reads", decision.retryAfterSeconds);
     }
@@ -148,7 +151,7 @@ async function openContent(
  */
 async function markTooLarge(job: Job, deps: GenerationDeps, error: AudioError): Promise<AudioError> {
   const taskId = job.record.taskId ?? "";
-  await applyEventWithRetry(job, deps, { kind: "tooLarge", taskId });
+  await applyEventWithRetry(job, deps, { kind: "too_large", taskId });
   const { origin } = deps.ledger.identity;
   return new AudioError("too_large", error.message, {
     taskId,

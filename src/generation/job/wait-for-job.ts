@@ -47,22 +47,25 @@ export async function waitForJob(
 }
 
 /**
- * Maximum length of a hold during which a call that does not wait for audio stays open. During a longer hold, the call
- * returns.
+ * A call that does not wait for audio stays open during a hold that lasts at most this long. During a longer hold, the
+ * call returns.
  */
 const LONG_HOLD_MS = ANSWER_WAIT_MS;
 
-/** Whether a call that does not wait for audio can return: there is a task id, or a hold that outlasts the call. */
+/**
+ * Whether a call that does not wait for audio can return: there is a task id, or a hold that lasts longer than {@link
+ * LONG_HOLD_MS}.
+ */
 export function isAnswered(job: Job, clock: Pick<Clock, "steadyMs">): boolean {
   const { phase, record } = job;
   return record.taskId !== null || (phase.kind === "held" && phase.untilMs - clock.steadyMs() > LONG_HOLD_MS);
 }
 
 /**
- * Time without a response after which a send counts as unanswered, if the job was held before the send. A send without
- * such a hold counts as unanswered at once.
+ * If the job was held before a send, the send counts as unanswered when it has got no response for this time. Without a
+ * hold before the send, the send counts as unanswered at once.
  */
-const SILENCE_MS = 5000;
+const UNANSWERED_SEND_AFTER_MS = 5000;
 
 /** Throws if the service could not be reached before the call's time was over. */
 export function throwIfUnreachable({ record, phase }: Job, clock: Pick<Clock, "steadyMs">): void {
@@ -71,7 +74,7 @@ export function throwIfUnreachable({ record, phase }: Job, clock: Pick<Clock, "s
   const lastPhase = phase.kind === "sending" ? phase.before : phase;
   if (lastPhase.kind === "retrying") throw lastPhase.error.withIds(ids);
   if (phase.kind !== "sending") return;
-  const isSilent = clock.steadyMs() - phase.sinceMs >= SILENCE_MS;
+  const isSilent = clock.steadyMs() - phase.sinceMs >= UNANSWERED_SEND_AFTER_MS;
   if (phase.before.kind === "held" && !isSilent) return;
   throw new AudioError("timeout", "The service has not answered the request yet.", {
     retryable: true,

@@ -1,6 +1,6 @@
 /** Polls an accepted task until it has succeeded or failed. */
 import type { ObservedTask } from "../../api/read-task.ts";
-import { decideRead } from "../../api/retry.ts";
+import { decideAfterFailedRead } from "../../api/retry.ts";
 import { isRunningStatus } from "../../contract/audio-task.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
@@ -40,7 +40,7 @@ export async function watchTask(job: Job, deps: GenerationDeps): Promise<void> {
       if (error.code === "not_found") misses += 1;
       if (misses >= MISSES_UNTIL_GONE) throw await markGone(job, deps);
       failures += 1;
-      const decision = decideRead(error, failures, deps.random);
+      const decision = decideAfterFailedRead(error, failures, deps.random);
       // Between two tries the job waits for the poll interval, or for the backoff if that is longer. After a 429,
       // queryService has already paused the reads of this process.
       const delayMs = "delayMs" in decision ? decision.delayMs * timing.timeScale : 0;

@@ -5,10 +5,12 @@
 import { lstat } from "node:fs/promises";
 import { isInside } from "../../files/file-content.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
-import type { TaskRecord } from "../../ledger/record.ts";
+import type { RequestRecord } from "../../ledger/record.ts";
 
 /** Assigns each file to one record. A name that was used more than once belongs to the record that saved it last. */
-export function createFileOwnerFilter(records: readonly TaskRecord[]): (record: TaskRecord) => SavedFile[] {
+export function createFileOwnerFilter(
+  records: readonly RequestRecord[],
+): (record: RequestRecord) => SavedFile[] {
   const owners = new Map<string, { readonly recordId: string; readonly savedAtMs: number }>();
   for (const { recordId, files } of records) {
     for (const { path, savedAtMs } of files) {

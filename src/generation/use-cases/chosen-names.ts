@@ -8,7 +8,7 @@ import { planReplacement } from "../../files/plan-replacement.ts";
 import { precheckFileName } from "../../files/precheck-file-name.ts";
 import { copyToName } from "../../files/saved-copies.ts";
 import type { ReplacedFile, SavedFile } from "../../files/saved-file.ts";
-import type { TaskRecord } from "../../ledger/record.ts";
+import type { RequestRecord } from "../../ledger/record.ts";
 import type { SaveOptions } from "../../ledger/rules/call-handle.ts";
 import type { GenerationDeps } from "../deps.ts";
 import {
@@ -30,16 +30,16 @@ const EXCERPT_CODE_POINTS = 40;
 
 /**
  * Chooses the name to save the audio under, and the file to replace. A task that runs or has succeeded keeps the name
- * that was chosen earlier. If a file that is not replaced has the name, a number is added later, when the audio is
+ * that was chosen earlier. If another file has the name and is not to be replaced, a number is added when the audio is
  * saved.
  *
  * @throws AudioError `invalid_file_name` if the name with a number is too long for the file system
  */
 export async function chooseName(
   deps: NameDeps,
-  record: TaskRecord,
+  record: RequestRecord,
   { fileName, mayReplace }: SaveOptions,
-): Promise<Pick<TaskRecord, "fileName" | "replacedFile">> {
+): Promise<Pick<RequestRecord, "fileName" | "replacedFile">> {
   const keepsName = record.taskId !== null && record.status !== "failed";
   if (keepsName) return { fileName: record.fileName, replacedFile: record.replacedFile };
   if (fileName === null) return { fileName: record.fileName, replacedFile: null };
@@ -55,7 +55,7 @@ export async function chooseName(
 /** Explains the number that was added to the requested name; `null` if none was added. */
 export async function explainAddedNumber(
   deps: NameDeps,
-  record: TaskRecord,
+  record: RequestRecord,
   file: SavedFile,
   { fileName, mayReplace }: SaveOptions,
 ): Promise<string | null> {
@@ -100,7 +100,7 @@ function replaceHint(owner: NameOwner | null, replace: boolean): string {
  */
 export async function saveUnderName(
   deps: NameDeps,
-  record: TaskRecord,
+  record: RequestRecord,
   file: SavedFile,
   { fileName, mayReplace }: SaveOptions,
 ): Promise<SavedFile> {
@@ -108,7 +108,7 @@ export async function saveUnderName(
   const name = chooseWantedName(record, fileName);
   const replaces = mayReplace ? await findReplaced(deps, record, file, name) : null;
   if (replaces !== null)
-    await deps.ledger.apply(record, { kind: "replacementPlanned", replacedFile: replaces });
+    await deps.ledger.apply(record, { kind: "replacement_planned", replacedFile: replaces });
   const mayBeNamed = (tried: string): Promise<boolean> =>
     isNameFreeOfOtherRecords(deps, { ...record, replacedFile: replaces }, tried);
   const namedFile = await copyToName(file, deps.folder, name, { replacedFile: replaces, mayBeNamed });
@@ -122,7 +122,7 @@ export async function saveUnderName(
 /** Finds the file that the saved audio is to replace; `null` if there is none. */
 async function findReplaced(
   deps: NameDeps,
-  { replacedFile }: TaskRecord,
+  { replacedFile }: RequestRecord,
   file: SavedFile,
   name: string,
 ): Promise<ReplacedFile | null> {

@@ -10,7 +10,7 @@ import { LAST_NUMBER } from "../../files/next-name.ts";
 import { precheckFileName } from "../../files/precheck-file-name.ts";
 import { deriveExternalWorkId } from "../../ledger/identity.ts";
 import { applyEvent } from "../../ledger/lifecycle.ts";
-import type { TaskRecord } from "../../ledger/record.ts";
+import type { RequestRecord } from "../../ledger/record.ts";
 import { fromStoredError } from "../../ledger/stored-error.ts";
 import { type Call, type CallWithDeadline, startDeadline } from "../call.ts";
 import type { GenerationDeps } from "../deps.ts";
@@ -20,7 +20,7 @@ import { queryService } from "../job/query-service.ts";
 import { waitForJob } from "../job/wait-for-job.ts";
 import { requestHandleOf } from "../request-handle.ts";
 import { taskFailedError } from "../task-failed-error.ts";
-import type { TaskView } from "../task-view.ts";
+import type { RequestView } from "../task-view.ts";
 import { chooseWantedName } from "../wanted-name.ts";
 import { saveUnderName } from "./chosen-names.ts";
 import { buildEmptyRecord, checkTaskId, findRecordOfTask } from "./find-record.ts";
@@ -45,7 +45,7 @@ export async function downloadTask(
   jobs: Jobs,
   request: DownloadRequest,
   givenCall: Call,
-): Promise<TaskView> {
+): Promise<RequestView> {
   const { taskId, fileName } = request;
   checkTaskId(taskId);
   if (fileName !== null) checkFileName(fileName);
@@ -73,7 +73,7 @@ export async function downloadTask(
   return await downloadAudio(deps, jobs, await setFileName(deps, jobs, record, fileName), fileName, call);
 }
 
-function notReadyError(record: Pick<TaskRecord, "taskId" | "status" | "recordId">): AudioError {
+function notReadyError(record: Pick<RequestRecord, "taskId" | "status" | "recordId">): AudioError {
   const id = record.taskId ?? requestHandleOf(record);
   return new AudioError("not_ready", `Task ${id} is still ${record.status}.`, {
     retryable: true,
@@ -85,7 +85,11 @@ function notReadyError(record: Pick<TaskRecord, "taskId" | "status" | "recordId"
  * Sends a request again if its send got no response. Throws if the request was never sent, because only generate_audio
  * sends it.
  */
-async function resendUnresolved(jobs: Jobs, record: TaskRecord, call: CallWithDeadline): Promise<TaskRecord> {
+async function resendUnresolved(
+  jobs: Jobs,
+  record: RequestRecord,
+  call: CallWithDeadline,
+): Promise<RequestRecord> {
   if (record.status !== "unresolved") {
     if (jobs.findRunning(record.recordId) !== undefined) throw notReadyError(record);
     if (record.refusal !== null) throw fromStoredError(record.refusal.error);
@@ -104,9 +108,9 @@ async function resendUnresolved(jobs: Jobs, record: TaskRecord, call: CallWithDe
 async function refresh(
   deps: GenerationDeps,
   jobs: Jobs,
-  record: TaskRecord,
+  record: RequestRecord,
   call: CallWithDeadline,
-): Promise<TaskRecord> {
+): Promise<RequestRecord> {
   const { polledAtMs } = record;
   const sincePollMs = polledAtMs === null ? Number.POSITIVE_INFINITY : deps.clock.wallMs() - polledAtMs;
   const isFresh = sincePollMs >= 0 && sincePollMs < deps.timing.pollIntervalMs && !record.isGone;
@@ -126,7 +130,7 @@ async function draftExternalTaskRecord(
   taskId: string,
   signal: AbortSignal,
   deadline: Deadline,
-): Promise<TaskRecord> {
+): Promise<RequestRecord> {
   const task = await queryService(deps, taskId, signal, { deadline });
   const empty = buildEmptyRecord(deps, {
     workId: deriveExternalWorkId(deps.ledger.identity.origin, taskId),
@@ -146,22 +150,22 @@ async function draftExternalTaskRecord(
 async function setFileName(
   deps: GenerationDeps,
   jobs: Jobs,
-  record: TaskRecord,
+  record: RequestRecord,
   fileName: string | null,
-): Promise<TaskRecord> {
+): Promise<RequestRecord> {
   if (fileName === null || jobs.findRunning(record.recordId) !== undefined) return record;
   await precheckFileName(deps.folder, buildNumberedName(chooseWantedName(record, fileName), LAST_NUMBER));
   if (record.revision === 0) return { ...record, fileName };
-  return (await deps.ledger.apply(record, { kind: "fileNamed", fileName, replacedFile: null })) ?? record;
+  return (await deps.ledger.apply(record, { kind: "file_named", fileName, replacedFile: null })) ?? record;
 }
 
 async function downloadAudio(
   deps: GenerationDeps,
   jobs: Jobs,
-  record: TaskRecord,
+  record: RequestRecord,
   fileName: string | null,
   call: CallWithDeadline,
-): Promise<TaskView> {
+): Promise<RequestView> {
   const { job, end } = await runFinishJob(jobs, deps.clock, record, call);
   switch (end?.kind) {
     case "saved": {

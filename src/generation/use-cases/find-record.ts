@@ -5,11 +5,11 @@ import { AudioError } from "../../errors.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import { deriveIdempotencyKey, deriveRecordId, deriveWorkId } from "../../ledger/identity.ts";
 import { applyEvent, NO_TASK_YET } from "../../ledger/lifecycle.ts";
-import { deriveInFlightState, type TaskRecord } from "../../ledger/record.ts";
+import { deriveInFlightState, type RequestRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../find-saved.ts";
 import { queryService } from "../job/query-service.ts";
-import { recordIdOfHandle } from "../request-handle.ts";
+import { recordIdOfRequestHandle } from "../request-handle.ts";
 
 /** A request with everything that identifies it in the ledger. */
 export interface IdentifiedRequest {
@@ -26,7 +26,7 @@ export interface IdentifiedRequest {
 
 export interface FoundRecord {
   /** The found record. It may belong to another API key, but only if `file` is set. */
-  readonly record: TaskRecord;
+  readonly record: RequestRecord;
   /** The record's unchanged audio on this machine; `null` if there is none. */
   readonly file: SavedFile | null;
   readonly notes: readonly string[];
@@ -36,10 +36,10 @@ export interface FoundRecord {
 export function buildEmptyRecord(
   { ledger, clock }: Pick<GenerationDeps, "ledger" | "clock">,
   facts: Pick<
-    TaskRecord,
+    RequestRecord,
     "workId" | "input" | "originalPrompt" | "take" | "idempotencyKey" | "fileName" | "isListed"
   >,
-): TaskRecord {
+): RequestRecord {
   const { origin, apiKeyId } = ledger.identity;
   return {
     revision: 0,
@@ -62,7 +62,7 @@ export function buildEmptyRecord(
 export function buildNewRecord(
   deps: Pick<GenerationDeps, "ledger" | "clock">,
   identified: IdentifiedRequest,
-): TaskRecord {
+): RequestRecord {
   const { input, originalPrompt, take, fileName, isListed } = identified;
   const id = deriveWorkId(deps.ledger.identity.origin, input, take);
   return buildEmptyRecord(deps, {
@@ -115,7 +115,7 @@ export async function findOrDraft(
 }
 
 /** Notes for a call whose work also has a record of another API key. */
-function notesAboutOtherKeys(others: readonly TaskRecord[]): string[] {
+function notesAboutOtherKeys(others: readonly RequestRecord[]): string[] {
   if (others.every(({ status }) => status === "waiting")) return [];
   return others.some(({ taskId }) => taskId !== null)
     ? [
@@ -129,9 +129,9 @@ function notesAboutOtherKeys(others: readonly TaskRecord[]): string[] {
 /** Finds the first record whose audio is on this machine. */
 async function findSavedAmong(
   deps: GenerationDeps,
-  records: readonly TaskRecord[],
+  records: readonly RequestRecord[],
   fileName: string | null,
-): Promise<{ readonly record: TaskRecord; readonly file: SavedFile } | null> {
+): Promise<{ readonly record: RequestRecord; readonly file: SavedFile } | null> {
   for (const record of records) {
     const file = await findSaved(deps, record, fileName);
     if (file?.matchesFormat === true) return { record, file };
@@ -146,13 +146,13 @@ async function findSavedAmong(
  *
  * @throws AudioError `not_found` if the task belongs to another account, and errors of the query
  */
-async function adopt(
+async function copyForCurrentKey(
   deps: GenerationDeps,
-  other: TaskRecord,
+  other: RequestRecord,
   taskId: string,
   signal: AbortSignal,
   deadline: Deadline | undefined,
-): Promise<TaskRecord> {
+): Promise<RequestRecord> {
   const { ledger, clock } = deps;
   const options = deadline === undefined ? {} : { deadline };
   const task = await queryService(deps, taskId, signal, options);
@@ -171,14 +171,14 @@ async function adopt(
  */
 async function adoptIfVisible(
   deps: GenerationDeps,
-  other: TaskRecord,
+  other: RequestRecord,
   signal: AbortSignal,
   deadline: Deadline | undefined,
-): Promise<TaskRecord | null> {
+): Promise<RequestRecord | null> {
   const { taskId } = other;
   if (taskId === null) return null;
   try {
-    return await adopt(deps, other, taskId, signal, deadline);
+    return await copyForCurrentKey(deps, other, taskId, signal, deadline);
   } catch (error) {
     if (error instanceof AudioError && NOT_VISIBLE_CODES.has(error.code)) return null;
     throw error;
@@ -218,8 +218,8 @@ export async function findRecordOfTask(
   taskIdOrHandle: string,
   signal: AbortSignal,
   deadline: Deadline,
-): Promise<TaskRecord | null> {
-  const namedRecordId = recordIdOfHandle(taskIdOrHandle);
+): Promise<RequestRecord | null> {
+  const namedRecordId = recordIdOfRequestHandle(taskIdOrHandle);
   if (namedRecordId !== undefined) {
     const record = await deps.ledger.get(namedRecordId);
     if (record !== null) return record;
@@ -236,13 +236,13 @@ export async function findRecordOfTask(
   if (savedAudio !== null) return savedAudio.record;
   for (const other of records) {
     // Skip a record that has no task now: the requested task id is that of a failed earlier attempt.
-    if (other.taskId !== null) return await adopt(deps, other, other.taskId, signal, deadline);
+    if (other.taskId !== null) return await copyForCurrentKey(deps, other, other.taskId, signal, deadline);
   }
   return null;
 }
 
 /** The note for a caller that uses the task id of a failed earlier attempt. */
-export function noteOfEarlierTask({ taskId, earlierTaskIds }: TaskRecord, asked: string): string[] {
+export function noteOfEarlierTask({ taskId, earlierTaskIds }: RequestRecord, asked: string): string[] {
   if (!earlierTaskIds.includes(asked)) return [];
   const again = taskId === null ? "" : `, as task ${taskId}`;
   return [`Task ${asked} failed and was refunded; the same request was tried again by itself${again}.`];

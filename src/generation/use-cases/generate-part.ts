@@ -5,7 +5,7 @@ import { AudioError } from "../../errors.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import { deriveWorkId } from "../../ledger/identity.ts";
 import { NO_TASK_YET } from "../../ledger/lifecycle.ts";
-import { isOpen, type TaskRecord } from "../../ledger/record.ts";
+import { isResumable, type RequestRecord } from "../../ledger/record.ts";
 import type { CallWithDeadline } from "../call.ts";
 import { canonicalizeInput } from "../canonical-input.ts";
 import type { GenerationDeps } from "../deps.ts";
@@ -27,14 +27,14 @@ export interface PartRequest {
 
 /** A part whose audio is on this machine. */
 export interface SavedPart {
-  readonly record: TaskRecord;
+  readonly record: RequestRecord;
   readonly file: SavedFile;
 }
 
 /** The operations of the workflow on the parts of narrations. */
 export interface PartOperations {
   /** Returns the record of the part; `null` if it was never requested. */
-  find(request: PartRequest): Promise<TaskRecord | null>;
+  find(request: PartRequest): Promise<RequestRecord | null>;
   /** Returns the part's audio if it is on this machine and unchanged. Does not ask the service. */
   saved(request: PartRequest): Promise<SavedPart | null>;
   generate(request: PartRequest, call: PartCall): Promise<SavedPart>;
@@ -84,7 +84,7 @@ export async function finishPart(
     await withTimeout({ clock: deps.clock, timeoutMs: leftMs, signal, timeoutError }, () => running.outcome);
     return;
   }
-  if (record === null || record.taskId === null || !isOpen(record)) return;
+  if (record === null || record.taskId === null || !isResumable(record)) return;
   const { job } = jobs.start(record, "finish");
   await waitForJob(job, startPartDeadline(deps, signal));
 }
@@ -109,7 +109,7 @@ function startPartDeadline({ clock, timing }: GenerationDeps, signal: AbortSigna
 export async function findPart(
   { ledger, folder }: GenerationDeps,
   { input, take }: PartRequest,
-): Promise<TaskRecord | null> {
+): Promise<RequestRecord | null> {
   const { origin, apiKeyId } = ledger.identity;
   const records = await ledger.findByWork(deriveWorkId(origin, canonicalizeInput(input), take));
   const ownRecord = records.find((record) => record.apiKeyId === apiKeyId);
@@ -134,7 +134,7 @@ export async function findSavedPart(deps: GenerationDeps, request: PartRequest):
   return record !== null && file?.matchesFormat === true ? { record, file } : null;
 }
 
-const wasSent = ({ status, attempt }: TaskRecord): boolean => status !== "waiting" || attempt > 1;
+const wasSent = ({ status, attempt }: RequestRecord): boolean => status !== "waiting" || attempt > 1;
 
 /**
  * Makes and saves one part. The part is paid for once, like every request. If its audio is already on this machine, in

@@ -4,7 +4,7 @@ import type { AudioInput } from "../../contract/audio-input.ts";
 import { Deadline, withTimeout } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import { checkFileName } from "../../files/file-name.ts";
-import type { TaskRecord } from "../../ledger/record.ts";
+import type { RequestRecord } from "../../ledger/record.ts";
 import type { SaveOptions } from "../../ledger/rules/call-handle.ts";
 import { describeRespelledWords, type Pronunciation } from "../../pronunciation.ts";
 import { describeLanguageMismatch } from "../../text-language.ts";
@@ -20,7 +20,7 @@ import { explainCredits, isUnexplainedCreditError } from "../no-credits.ts";
 import { respellInput } from "../respelled-input.ts";
 import { parseStoredInput } from "../stored-input.ts";
 import { taskFailedError } from "../task-failed-error.ts";
-import { buildTaskView, type TaskView } from "../task-view.ts";
+import { buildRequestView, type RequestView } from "../task-view.ts";
 import { chooseName, saveUnderName } from "./chosen-names.ts";
 import { buildNewRecord, type FoundRecord, findOrDraft, type IdentifiedRequest } from "./find-record.ts";
 import { findOtherPronunciation } from "./other-pronunciation.ts";
@@ -67,7 +67,7 @@ export async function runRequest(
   identified: IdentifiedRequest,
   saveOptions: SaveOptions,
   givenCall: Call,
-): Promise<TaskView> {
+): Promise<RequestView> {
   const call = startDeadline(givenCall, deps.clock);
   const { idempotencyKey } = buildNewRecord(deps, identified);
   for (let starts = 0; starts < MAX_JOB_STARTS; starts += 1) {
@@ -131,7 +131,7 @@ async function runRecord(
   saveOptions: SaveOptions,
   { record, file: saved, notes }: FoundRecord,
   call: CallWithDeadline,
-): Promise<TaskView | null> {
+): Promise<RequestView | null> {
   const wasKnown = record.taskId !== null && record.status !== "failed";
   if (saved !== null) {
     const listedRecord = await markListed(deps, record);
@@ -158,7 +158,7 @@ async function runRecord(
     case undefined:
       throwIfUnreachable(job, deps.clock);
       if (call.handlePreparation === undefined) job.keepRunning();
-      return buildTaskView(job.record, { replayed, notes, activity: describeActivity(job, deps) });
+      return buildRequestView(job.record, { replayed, notes, activity: describeActivity(job, deps) });
     case "saved": {
       const namedFile = await saveUnderName(deps, end.record, end.file, saveOptions);
       return await buildSavedView(deps, end.record, { replayed, file: namedFile, notes }, saveOptions);
@@ -198,14 +198,14 @@ async function waitUntilStored(
  * Adds the estimated cost to an `insufficient_credits` error. The estimate uses the lengths of earlier tasks. They are
  * read from the ledger for this error only.
  */
-async function withCost(deps: GenerationDeps, error: AudioError, record: TaskRecord): Promise<AudioError> {
+async function withCost(deps: GenerationDeps, error: AudioError, record: RequestRecord): Promise<AudioError> {
   const input = parseStoredInput(record);
   if (input === null || !isUnexplainedCreditError(error)) return error;
   return explainCredits(error, input, await readCalibration(deps, input.voice));
 }
 
 /** Marks the record of a narration's part as listed, because the part was requested directly. */
-async function markListed({ ledger }: GenerationDeps, record: TaskRecord): Promise<TaskRecord> {
+async function markListed({ ledger }: GenerationDeps, record: RequestRecord): Promise<RequestRecord> {
   if (record.isListed) return record;
   return (await ledger.apply(record, { kind: "listed" })) ?? record;
 }

@@ -4,7 +4,7 @@
  */
 import type { SavedFile } from "../../files/saved-file.ts";
 import { deriveWorkId } from "../../ledger/identity.ts";
-import type { TaskRecord } from "../../ledger/record.ts";
+import type { RequestRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 
 type TakeDeps = Pick<GenerationDeps, "ledger">;
@@ -23,7 +23,7 @@ function earlierTakes(take: number): number[] {
 /** Finds the first earlier take with the same bytes; `null` if there is none. */
 async function identicalTake(
   { ledger }: TakeDeps,
-  { origin, input, take }: TaskRecord,
+  { origin, input, take }: RequestRecord,
   { sizeBytes, sha256 }: SavedFile,
 ): Promise<number | null> {
   if (input === null || take === null || take === 1) return null;
@@ -38,7 +38,7 @@ async function identicalTake(
 /** The warning about an identical take; `null` if there is none. */
 export async function describeIdenticalTake(
   deps: TakeDeps,
-  record: TaskRecord,
+  record: RequestRecord,
   file: SavedFile,
 ): Promise<string | null> {
   const duplicate = await identicalTake(deps, record, file);

@@ -3,7 +3,7 @@
  * a payment.
  */
 import { deriveWorkId } from "../../ledger/identity.ts";
-import { restoreOriginalInput, type TaskRecord } from "../../ledger/record.ts";
+import { type RequestRecord, restoreOriginalInput } from "../../ledger/record.ts";
 import { canonicalizeInput } from "../canonical-input.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../find-saved.ts";
@@ -11,7 +11,7 @@ import type { FoundRecord, IdentifiedRequest } from "./find-record.ts";
 import type { PartRequest } from "./generate-part.ts";
 
 /** Whether the record's create was sent and its task has not failed. */
-const mayBeCharged = ({ status }: TaskRecord): boolean => status !== "waiting" && status !== "failed";
+const mayBeCharged = ({ status }: RequestRecord): boolean => status !== "waiting" && status !== "failed";
 
 /**
  * Finds a paid record that has the same text and take number, but other pronunciations.

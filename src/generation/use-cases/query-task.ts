@@ -1,10 +1,10 @@
 /** The use case of `get_task`: reports a task's status and waits for it. Sends no create. */
 import type { ObservedTask } from "../../api/read-task.ts";
-import { decideRead } from "../../api/retry.ts";
+import { decideAfterFailedRead } from "../../api/retry.ts";
 import type { Clock } from "../../clock.ts";
 import { Deadline, withTimeout } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
-import type { TaskRecord } from "../../ledger/record.ts";
+import type { RequestRecord } from "../../ledger/record.ts";
 import { fromStoredError } from "../../ledger/stored-error.ts";
 import type { ReadWaitReason } from "../../limits/read-queue.ts";
 import { type Call, type CallWithDeadline, startDeadline } from "../call.ts";
@@ -15,7 +15,7 @@ import { type Jobs, MAX_JOB_STARTS } from "../job/jobs.ts";
 import { describePhase } from "../job/phase.ts";
 import { type QueryOptions, queryService } from "../job/query-service.ts";
 import { waitForJob } from "../job/wait-for-job.ts";
-import { buildTaskView, type TaskView } from "../task-view.ts";
+import { buildRequestView, type RequestView } from "../task-view.ts";
 import { checkTaskId, findRecordOfTask, noteOfEarlierTask } from "./find-record.ts";
 import { callTimedOutError, describeActivity } from "./generate.ts";
 import { buildSavedView } from "./saved-view.ts";
@@ -29,7 +29,7 @@ export async function queryTask(
   jobs: Jobs,
   taskId: string,
   givenCall: Call,
-): Promise<TaskView> {
+): Promise<RequestView> {
   checkTaskId(taskId);
   const call = startDeadline(givenCall, deps.clock);
   const record = await withinDeadline(deps, call, taskId, (signal) =>
@@ -43,27 +43,27 @@ export async function queryTask(
 async function getOwnTask(
   deps: GenerationDeps,
   jobs: Jobs,
-  record: TaskRecord,
+  record: RequestRecord,
   call: CallWithDeadline,
-): Promise<TaskView> {
+): Promise<RequestView> {
   const savedFile = record.status === "succeeded" ? await findSaved(deps, record, record.fileName) : null;
   if (savedFile?.matchesFormat === true)
     return await buildSavedView(deps, record, { replayed: true, file: savedFile });
   // Do not try again to download audio above the size limit, because a status query must stay cheap.
-  if (record.status === "failed" || record.isTooLarge) return buildTaskView(record, { replayed: true });
+  if (record.status === "failed" || record.isTooLarge) return buildRequestView(record, { replayed: true });
   throwRefusal(jobs, record);
   if (record.taskId === null && call.waitMs === 0) return await buildUnacceptedView(deps, jobs, record, call);
   if (isFresh(record, call, deps)) {
     // Start the job or let it continue, even if nobody waits for it.
     jobs.start(record, "finish");
-    return buildTaskView(record, { replayed: true });
+    return buildRequestView(record, { replayed: true });
   }
   const { job, end } = await runFinishJob(jobs, deps.clock, record, call);
   if (end?.kind === "error") throw end.error;
   if (end?.kind === "saved")
     return await buildSavedView(deps, end.record, { replayed: true, file: end.file });
   const activity = end === null ? describeActivity(job, deps) : null;
-  return buildTaskView(end?.kind === "failed" ? end.record : job.record, { replayed: true, activity });
+  return buildRequestView(end?.kind === "failed" ? end.record : job.record, { replayed: true, activity });
 }
 
 /**
@@ -71,7 +71,7 @@ async function getOwnTask(
  *
  * @throws AudioError the refusal, with its remedy
  */
-function throwRefusal(jobs: Jobs, { recordId, refusal }: TaskRecord): void {
+function throwRefusal(jobs: Jobs, { recordId, refusal }: RequestRecord): void {
   if (refusal !== null && jobs.findRunning(recordId) === undefined) throw fromStoredError(refusal.error);
 }
 
@@ -85,22 +85,26 @@ const MAX_LEASE_WAIT_MS = 1000;
 async function buildUnacceptedView(
   deps: GenerationDeps,
   jobs: Jobs,
-  record: TaskRecord,
+  record: RequestRecord,
   call: CallWithDeadline,
-): Promise<TaskView> {
+): Promise<RequestView> {
   const { job } = jobs.start(record, "finish");
   const leaseCall = { ...call, deadline: new Deadline(deps.clock, MAX_LEASE_WAIT_MS) };
   const end = await waitForJob(job, leaseCall, () => job.phase.kind !== "starting");
   const facts = { replayed: true, activity: end === null ? describeActivity(job, deps) : null };
   if (end?.kind === "saved") return await buildSavedView(deps, end.record, { ...facts, file: end.file });
-  return buildTaskView(job.record, facts);
+  return buildRequestView(job.record, facts);
 }
 
 /**
  * Whether a call that does not wait can be answered from the ledger, because the task was polled within the last poll
  * interval.
  */
-function isFresh({ polledAtMs, isGone }: TaskRecord, call: Call, { clock, timing }: GenerationDeps): boolean {
+function isFresh(
+  { polledAtMs, isGone }: RequestRecord,
+  call: Call,
+  { clock, timing }: GenerationDeps,
+): boolean {
   if (call.waitMs > 0 || isGone) return false;
   const sincePollMs = polledAtMs === null ? Number.POSITIVE_INFINITY : clock.wallMs() - polledAtMs;
   return sincePollMs >= 0 && sincePollMs < timing.pollIntervalMs;
@@ -113,7 +117,7 @@ function isFresh({ polledAtMs, isGone }: TaskRecord, call: Call, { clock, timing
 export async function runFinishJob(
   jobs: Jobs,
   clock: Pick<Clock, "steadyMs">,
-  record: TaskRecord,
+  record: RequestRecord,
   call: CallWithDeadline,
 ): Promise<{ job: Job; end: JobOutcome | null }> {
   for (let starts = 1; ; starts += 1) {
@@ -139,7 +143,7 @@ function isHeldLonger(
   return phase.kind === "held" && phase.untilMs - clock.steadyMs() > deadline.leftMs;
 }
 
-function hasChanged({ phase, record }: Job, before: TaskRecord): boolean {
+function hasChanged({ phase, record }: Job, before: RequestRecord): boolean {
   const isKnown = record.polledAtMs !== before.polledAtMs || record.status !== before.status;
   return isKnown || phase.kind === "retrying";
 }
@@ -168,7 +172,7 @@ async function pollExternalTask(
   deps: GenerationDeps,
   taskId: string,
   call: CallWithDeadline,
-): Promise<TaskView> {
+): Promise<RequestView> {
   const { clock, timing, random } = deps;
   let task: ObservedTask | null = null;
   let activity: string | null = null;
@@ -199,7 +203,7 @@ async function pollExternalTask(
       const isFinal =
         isOwnReadLimit(error) ||
         !(error instanceof AudioError) ||
-        decideRead(error, failures, random).kind === "stop";
+        decideAfterFailedRead(error, failures, random).kind === "stop";
       if (call.signal.aborted || isFinal) throw error;
       if (call.deadline.isOver || call.waitMs === 0) {
         if (task === null) throw error;
@@ -219,7 +223,7 @@ async function pollExternalTask(
 const isOwnReadLimit = (error: unknown): error is AudioError =>
   error instanceof AudioError && error.code === "rate_limit" && error.httpStatus === undefined;
 
-function buildExternalTaskView(task: ObservedTask, activity: string | null): TaskView {
+function buildExternalTaskView(task: ObservedTask, activity: string | null): RequestView {
   return {
     taskId: task.taskId,
     requestHandle: null,

@@ -8,7 +8,7 @@ import type { Piece, PieceReader } from "../../files/read-piece.ts";
 import { findOtherSpellings } from "../../files/real-path.ts";
 import { goneOrChangedError, isIntact, readSaved } from "../../files/saved-copies.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
-import type { TaskRecord } from "../../ledger/record.ts";
+import type { RequestRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../find-saved.ts";
 import { parseStoredFormat } from "../stored-input.ts";
@@ -29,7 +29,7 @@ export function unknownResourceError(): AudioError {
   });
 }
 
-type Located = { readonly record: TaskRecord; readonly file: SavedFile };
+type Located = { readonly record: RequestRecord; readonly file: SavedFile };
 
 async function locate(deps: GenerationDeps, uri: string): Promise<Located | null> {
   const taskId = TASK_URI.exec(uri)?.[1];

@@ -1,9 +1,9 @@
 /** Builds the view of a record with saved audio, with notes about the file. */
 import type { SavedFile } from "../../files/saved-file.ts";
-import type { TaskRecord } from "../../ledger/record.ts";
+import type { RequestRecord } from "../../ledger/record.ts";
 import type { SaveOptions } from "../../ledger/rules/call-handle.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { buildTaskView, type TaskView, type ViewFacts } from "../task-view.ts";
+import { buildRequestView, type RequestView, type ViewFacts } from "../task-view.ts";
 import { explainAddedNumber } from "./chosen-names.ts";
 import { describeIdenticalTake } from "./identical-takes.ts";
 
@@ -15,11 +15,11 @@ import { describeIdenticalTake } from "./identical-takes.ts";
  */
 export async function buildSavedView(
   deps: Pick<GenerationDeps, "clock" | "folder" | "ledger">,
-  record: TaskRecord,
+  record: RequestRecord,
   facts: ViewFacts & { readonly file: SavedFile },
   saveOptions: SaveOptions = { fileName: null, mayReplace: false },
-): Promise<TaskView> {
-  const view = buildTaskView(record, facts);
+): Promise<RequestView> {
+  const view = buildRequestView(record, facts);
   const notes = await Promise.all([
     explainAddedNumber(deps, record, facts.file, saveOptions),
     describeIdenticalTake(deps, record, facts.file),

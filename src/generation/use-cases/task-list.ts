@@ -4,7 +4,7 @@ import { takeFirstCodePoints } from "../../contract/unicode.ts";
 import type { AudioError } from "../../errors.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import { deriveWorkId, toWorkLookupKey } from "../../ledger/identity.ts";
-import type { RecordStatus, TaskRecord } from "../../ledger/record.ts";
+import type { RecordStatus, RequestRecord } from "../../ledger/record.ts";
 import { fromStoredError } from "../../ledger/stored-error.ts";
 import { containsWords } from "../../search-words.ts";
 import type { GenerationDeps } from "../deps.ts";
@@ -27,7 +27,7 @@ export interface ListRequest {
   readonly limit: number;
 }
 
-export interface ListedTask {
+export interface ListedRequest {
   readonly taskId: string | null;
   /** The request handle, which names the record even if the record has no task id. */
   readonly handle: string;
@@ -64,18 +64,18 @@ export interface ListedTask {
   readonly isTooLarge: boolean;
 }
 
-function credits(record: TaskRecord): number | null {
+function credits(record: RequestRecord): number | null {
   if (record.billing === null) return null;
   if (record.status === "failed") return record.billing.charged_credits ?? 0;
   return record.billing.charged_credits ?? record.billing.reserved_credits;
 }
 
 async function toListedTask(
-  record: TaskRecord,
+  record: RequestRecord,
   own: readonly SavedFile[],
   root: string,
   apiKeyId: string,
-): Promise<ListedTask> {
+): Promise<ListedRequest> {
   const input = parseStoredInput(record);
   const excerpt = input === null ? null : takeFirstCodePoints(input.prompt, EXCERPT_CODE_POINTS);
   const isInItsFormat = ({ matchesFormat }: SavedFile): boolean => matchesFormat;
@@ -113,7 +113,7 @@ async function toListedTask(
 export async function listRecordedTasks(
   { ledger, folder }: Pick<GenerationDeps, "ledger" | "folder">,
   { status, query, limit }: ListRequest,
-): Promise<ListedTask[]> {
+): Promise<ListedRequest[]> {
   const max = query === null ? limit : MAX_SEARCHED;
   const all = await ledger.list({ apiKeys: "all", status: status ?? undefined, limit: max });
   const records = (
@@ -126,7 +126,7 @@ export async function listRecordedTasks(
 }
 
 /** The searched texts: prompt, requested file name, names of saved files. */
-const searchedTexts = (record: TaskRecord): string[] => [
+const searchedTexts = (record: RequestRecord): string[] => [
   parseStoredInput(record)?.prompt ?? "",
   record.fileName ?? "",
   ...record.files.map(({ path }) => basename(path)),

@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { isRunningStatus } from "../../contract/audio-task.ts";
 import { deriveWorkId } from "../../ledger/identity.ts";
-import type { TaskRecord } from "../../ledger/record.ts";
+import type { RequestRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { IdentifiedRequest } from "./find-record.ts";
 
@@ -35,7 +35,7 @@ function normalized(input: string | null): string | null {
 }
 
 export interface UnansweredDuplicate {
-  readonly record: TaskRecord;
+  readonly record: RequestRecord;
   readonly note: string;
 }
 

@@ -35,7 +35,7 @@ const SINGLE_TRY_MS = 2_000;
  * If the server has not answered for this time, `outage` reports the error. A call that times out gives this error as
  * the reason.
  */
-const SILENCE_MS = 500;
+const REPORT_OUTAGE_AFTER_MS = 500;
 
 const NOT_ANSWERED = new LostConnectionError(new NoAnswerError());
 
@@ -104,7 +104,7 @@ export class PostgresEngine implements SqlEngine {
 
   get outage(): AudioError | null {
     const silentMs = performance.now() - Math.max(this.#waitingSinceMs, this.#answeredAtMs);
-    return this.#waiting > 0 && silentMs > SILENCE_MS
+    return this.#waiting > 0 && silentMs > REPORT_OUTAGE_AFTER_MS
       ? postgresError(this.description, this.#lastError)
       : null;
   }

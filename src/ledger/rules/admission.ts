@@ -2,7 +2,7 @@
 import type { ProcessId } from "../../process-id.ts";
 import { type ApiKeyState, isSlotPending, pauseLeftMs, rateWaitMs } from "./api-key-state.ts";
 import { findLeaseOwner, type Lease } from "./lease.ts";
-import { type InFlightPlace, listPlaceExpiriesMs } from "./places.ts";
+import { type InFlightPlace, listInFlightExpiriesMs } from "./places.ts";
 
 /** The limits that apply to a create. */
 export interface AdmissionLimits {
@@ -10,7 +10,7 @@ export interface AdmissionLimits {
   readonly limitWindowMs: number;
   readonly maxInFlight: number;
   /** How long an unanswered create keeps its place in flight after its process was last seen alive. */
-  readonly unansweredPlaceTtlMs: number;
+  readonly unansweredInFlightTtlMs: number;
   /** Maximum spend of all records of the origin within a window of wall-clock time; `null` for no budget. */
   readonly budget: { readonly credits: number; readonly windowMs: number } | null;
 }
@@ -45,7 +45,7 @@ export interface AdmissionFacts {
     | undefined;
   readonly state: ApiKeyState;
   /** The places in flight that the API key's other records have taken. */
-  readonly otherPlaces: readonly InFlightPlace[];
+  readonly othersInFlight: readonly InFlightPlace[];
   /** The spend of the origin within the budget's window, without the spend of this record. */
   readonly countedCredits: number;
   /** Whether a call or a handle still wants the create. */
@@ -56,7 +56,7 @@ export interface AdmissionFacts {
 
 export type AdmissionHold = "paused" | "rate" | "in_flight";
 
-export type Admission =
+export type AdmissionDecision =
   | { readonly kind: "admitted" }
   /** The record has changed, or another process has its lease. `recordJson`: the record as stored now. */
   | { readonly kind: "conflict"; readonly recordJson: string | undefined; readonly isLeaseLost: boolean }
@@ -87,10 +87,10 @@ export function decideAdmission(
   request: RequestedAdmission,
   facts: AdmissionFacts,
   nowSteadyMs: number,
-): Admission {
+): AdmissionDecision {
   if (isRepeatedAdmission(request, facts)) return { kind: "admitted" };
   const { owner, expectedRevision, after, limits, sendId } = request;
-  const { record, state, otherPlaces, countedCredits, isWanted, narration } = facts;
+  const { record, state, othersInFlight, countedCredits, isWanted, narration } = facts;
 
   const leasedBy = findLeaseOwner(record?.lease ?? null, nowSteadyMs);
   const isLeaseLost = leasedBy !== null && leasedBy !== owner;
@@ -108,7 +108,7 @@ export function decideAdmission(
   if (pausedMs > 0) return { kind: "held", reason: "paused", waitMs: pausedMs };
   const rateMs = rateWaitMs(state, { ...limits, exceptSendId: sendId }, nowSteadyMs);
   if (rateMs > 0) return { kind: "held", reason: "rate", waitMs: rateMs };
-  const ends = listPlaceExpiriesMs(otherPlaces, state, limits, nowSteadyMs);
+  const ends = listInFlightExpiriesMs(othersInFlight, state, limits, nowSteadyMs);
   const placeFreeAtMs = ends[ends.length - limits.maxInFlight];
   if (placeFreeAtMs !== undefined) {
     return { kind: "held", reason: "in_flight", waitMs: placeFreeAtMs - nowSteadyMs };
@@ -121,7 +121,7 @@ function decideNarration(
   spendCredits: number,
   owner: ProcessId,
   nowSteadyMs: number,
-): Admission | null {
+): AdmissionDecision | null {
   const drivenBy = findLeaseOwner(lease, nowSteadyMs);
   if (!isWanted || (drivenBy !== null && drivenBy !== owner)) return { kind: "not_wanted" };
   if (billedCredits + spendCredits > maxCredits) return { kind: "over_limit", maxCredits, billedCredits };

@@ -1,5 +1,5 @@
 /** Decides which changes of a record must survive a power cut. Pure. */
-import { isOpen, type TaskRecord } from "../record.ts";
+import { isResumable, type RequestRecord } from "../record.ts";
 
 /**
  * `power_cut`: the change is on the disk before the promise resolves. `process_kill`: the change survives the
@@ -11,28 +11,28 @@ export type Durability = "power_cut" | "process_kill";
  * Decides how durable a change must be. Money, task ids and files must survive a power cut. The status of an accepted
  * task may be lost, because the service reports it again as long as the record is open.
  */
-export function decideDurability(before: TaskRecord | null, after: TaskRecord | null): Durability {
+export function decideDurability(before: RequestRecord | null, after: RequestRecord | null): Durability {
   if (before === null || after === null) return "power_cut";
   if (before.taskId !== after.taskId || !hasSameNames(before, after)) return "power_cut";
-  const isRepeatedByService = after.taskId !== null && isOpen(after);
+  const isRepeatedByService = after.taskId !== null && isResumable(after);
   if (isRepeatedByService) return spendsMore(before, after) ? "power_cut" : "process_kill";
   const isSame = before.status === after.status && spendsTheSame(before, after);
   return isSame ? "process_kill" : "power_cut";
 }
 
-const hasSameNames = (before: TaskRecord, after: TaskRecord): boolean =>
+const hasSameNames = (before: RequestRecord, after: RequestRecord): boolean =>
   before.earlierTaskIds.length === after.earlierTaskIds.length &&
   before.files.length === after.files.length &&
   after.files.every(({ path }) => before.files.some((file) => file.path === path));
 
-const spendsTheSame = ({ spend: one }: TaskRecord, { spend: other }: TaskRecord): boolean =>
+const spendsTheSame = ({ spend: one }: RequestRecord, { spend: other }: RequestRecord): boolean =>
   one?.credits === other?.credits && one?.atMs === other?.atMs;
 
 /**
  * Whether the spend increases. A new date counts as an increase, because it may move the spend into another window of
  * the budget.
  */
-const spendsMore = (before: TaskRecord, after: TaskRecord): boolean => {
+const spendsMore = (before: RequestRecord, after: RequestRecord): boolean => {
   if (spendsTheSame(before, after)) return false;
   if (before.spend === null || after.spend === null) return true;
   return before.spend.atMs !== after.spend.atMs || after.spend.credits > before.spend.credits;

@@ -16,19 +16,19 @@ export interface InFlightPlace {
   readonly owner: ProcessId | null;
 }
 
-const NO_PLACE: InFlightPlace = { state: null, sinceSteadyMs: null, owner: null };
+const NOT_IN_FLIGHT: InFlightPlace = { state: null, sinceSteadyMs: null, owner: null };
 
-export interface PlaceDurations {
+export interface InFlightDurations {
   /** How long an unanswered create keeps its place in flight after its process was last seen alive. */
-  readonly unansweredPlaceTtlMs: number;
+  readonly unansweredInFlightTtlMs: number;
   readonly limitWindowMs: number;
 }
 
 /** Returns the time at which a place in flight expires. The place becomes free earlier if its task ends earlier. */
-function placeExpiryMs(
+function inFlightExpiryMs(
   { state: inFlightState, sinceSteadyMs, owner }: InFlightPlace,
   { heartbeats }: ApiKeyState,
-  { unansweredPlaceTtlMs, limitWindowMs }: PlaceDurations,
+  { unansweredInFlightTtlMs, limitWindowMs }: InFlightDurations,
   nowSteadyMs: number,
 ): number {
   // A date in the future was written before the steady clock restarted. Count from the present time instead.
@@ -37,18 +37,18 @@ function placeExpiryMs(
   const seenAtMs = Math.max(startMs, owner === null ? startMs : (heartbeats[owner] ?? startMs));
   // Free the place in flight after a maximum time even if heartbeats continue, because a living process may have given
   // up on the create.
-  return Math.min(seenAtMs + unansweredPlaceTtlMs, startMs + limitWindowMs + unansweredPlaceTtlMs);
+  return Math.min(seenAtMs + unansweredInFlightTtlMs, startMs + limitWindowMs + unansweredInFlightTtlMs);
 }
 
 /** Returns the times at which the occupied places in flight expire, the soonest first. */
-export function listPlaceExpiriesMs(
+export function listInFlightExpiriesMs(
   places: readonly InFlightPlace[],
   state: ApiKeyState,
-  durations: PlaceDurations,
+  durations: InFlightDurations,
   nowSteadyMs: number,
 ): number[] {
   return places
-    .map((place) => placeExpiryMs(place, state, durations, nowSteadyMs))
+    .map((place) => inFlightExpiryMs(place, state, durations, nowSteadyMs))
     .filter((endMs) => endMs > nowSteadyMs)
     .sort((one, other) => one - other);
 }
@@ -57,22 +57,22 @@ export function listPlaceExpiriesMs(
 export function hasLongExpired(
   place: InFlightPlace,
   state: ApiKeyState,
-  durations: PlaceDurations,
+  durations: InFlightDurations,
   nowSteadyMs: number,
 ): boolean {
-  return placeExpiryMs(place, state, durations, nowSteadyMs) <= nowSteadyMs - MAX_TASK_LIFETIME_MS;
+  return inFlightExpiryMs(place, state, durations, nowSteadyMs) <= nowSteadyMs - MAX_TASK_LIFETIME_MS;
 }
 
 /**
  * Returns the place in flight of a record after a write. The date of the place in flight changes only if the
  * state changes.
  */
-export function placeAfterWrite(
+export function inFlightAfterWrite(
   stored: { readonly place: InFlightPlace; readonly status: string | null } | undefined,
   after: { readonly inFlightState: InFlightState | null; readonly status: RecordStatus },
   now: { readonly steadyMs: number; readonly owner: ProcessId },
 ): InFlightPlace {
-  if (after.inFlightState === null) return NO_PLACE;
+  if (after.inFlightState === null) return NOT_IN_FLIGHT;
   if (stored !== undefined) {
     const hasExpired = stored.place.state === null && stored.place.sinceSteadyMs !== null;
     if (stored.place.state === after.inFlightState) return stored.place;

@@ -7,19 +7,19 @@ import { parseHandleRows, selectOpenHandles } from "./call-handle-rows.ts";
 import { parseBillLines, selectBill } from "./narration-rows.ts";
 import {
   type LoadedRow,
-  type OtherPlace,
+  type OtherInFlight,
   parseLoadedRow,
-  parseOtherPlaces,
+  parseOthersInFlight,
   ROW_RESULTS,
   selectRow,
 } from "./record-rows.ts";
 import { type Rows, type Statement, sql } from "./sql-engine.ts";
-import type { Viewer } from "./viewer.ts";
+import type { LedgerScope } from "./viewer.ts";
 
 export interface LoadedAdmission {
   readonly loaded: LoadedRow;
   /** The places in flight that the API key's other records have taken. */
-  readonly otherPlaces: readonly OtherPlace[];
+  readonly othersInFlight: readonly OtherInFlight[];
   /** The spend of the origin within the budget's window, without the spend of this record. */
   readonly countedCredits: number;
   readonly openHandles: readonly CallHandle[];
@@ -33,7 +33,7 @@ export interface LoadedAdmission {
  * @param lastBucket the newest quarter of an hour that the budget does not count
  */
 export const selectAdmission = (
-  viewer: Viewer,
+  viewer: LedgerScope,
   { apiKeyId, recordId, lookupKeys }: RecordRow,
   narrationId: string | null,
   lastBucket: number,
@@ -58,7 +58,7 @@ export function parseLoadedAdmission(
   const [places = [], sums = [], handles = [], bill = []] = rows.slice(ROW_RESULTS);
   return {
     loaded,
-    otherPlaces: parseOtherPlaces(places).filter((otherPlace) => otherPlace.recordId !== recordId),
+    othersInFlight: parseOthersInFlight(places).filter((other) => other.recordId !== recordId),
     countedCredits: withoutOwnSpend(parseSpentCredits(sums), loaded, lastBucket),
     openHandles: parseHandleRows(handles),
     bill: parseBillLines(bill),
@@ -96,7 +96,7 @@ export const dropSpend = (origin: string, lastBucket: number): Statement =>
  * Frees a place in flight whose time is over. Keeps the date of the place. The date prevents later writes of the record
  * from taking the place again while its status is the same.
  */
-export const freePlace = (apiKeyId: string, recordId: string): Statement =>
+export const freeInFlightPlace = (apiKeyId: string, recordId: string): Statement =>
   sql(
     "UPDATE agm_records SET in_flight_state = NULL WHERE api_key_id = ? AND record_id = ?",
     apiKeyId,
@@ -107,7 +107,7 @@ export const freePlace = (apiKeyId: string, recordId: string): Statement =>
  * Sets the date of a place in flight to now. Used for dates in the future, which must have been written before the
  * steady clock restarted.
  */
-export const clampPlace = (apiKeyId: string, recordId: string, nowSteadyMs: number): Statement =>
+export const clampInFlightPlace = (apiKeyId: string, recordId: string, nowSteadyMs: number): Statement =>
   sql(
     "UPDATE agm_records SET in_flight_since_steady_ms = ? WHERE api_key_id = ? AND record_id = ?",
     nowSteadyMs,

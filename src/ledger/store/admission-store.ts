@@ -3,7 +3,7 @@ import type { ProcessId } from "../../process-id.ts";
 import { toWorkLookupKey } from "../identity.ts";
 import type { RecordRow } from "../record.ts";
 import {
-  type Admission,
+  type AdmissionDecision,
   type AdmissionLimits,
   decideAdmission,
   isRepeatedAdmission,
@@ -22,9 +22,9 @@ import { renewLease } from "../rules/lease.ts";
 import { hasLongExpired } from "../rules/places.ts";
 import { lastBucketBefore, SPEND_RETENTION_MS } from "../rules/spend.ts";
 import {
-  clampPlace,
+  clampInFlightPlace,
   dropSpend,
-  freePlace,
+  freeInFlightPlace,
   parseLoadedAdmission,
   parseSpentCredits,
   selectAdmission,
@@ -34,7 +34,7 @@ import type { LedgerTransactions } from "./ledger-transactions.ts";
 import { addToBill, parseAdmissionFields } from "./narration-rows.ts";
 import { dropRefused, saveRow } from "./record-rows.ts";
 import type { SqlEngine } from "./sql-engine.ts";
-import type { Viewer } from "./viewer.ts";
+import type { LedgerScope } from "./viewer.ts";
 
 export interface AdmitRequest extends AdmissionLimits {
   /** The record to store if the create is admitted: `unresolved`, with its reservation in `spend`. */
@@ -50,13 +50,13 @@ export interface AdmitRequest extends AdmissionLimits {
    * Whether every caller that waits has a call handle. If so, the create is no longer wanted as soon as all call
    * handles of its record are cancelled.
    */
-  readonly isForHandles?: boolean;
+  readonly isForCallHandles?: boolean;
 }
 
 export interface AdmissionStoreOptions {
   readonly engine: SqlEngine;
   readonly transactions: LedgerTransactions;
-  readonly viewer: Viewer;
+  readonly viewer: LedgerScope;
   readonly processId: ProcessId;
   readonly wallMs: () => number;
 }
@@ -75,7 +75,7 @@ export class AdmissionStore {
   }
 
   /** Asks {@link decideAdmission}. If the create is admitted, takes the slot and writes the record. */
-  admit(request: AdmitRequest): Promise<Admission> {
+  admit(request: AdmitRequest): Promise<AdmissionDecision> {
     const { transactions, viewer, processId } = this.#options;
     const {
       after,
@@ -84,18 +84,18 @@ export class AdmissionStore {
       budget,
       limitWindowMs,
       narrationId,
-      isForHandles = false,
+      isForCallHandles = false,
     } = request;
     const { apiKeyId, recordId, workId } = after;
     const wallMs = this.#options.wallMs();
     const lastBucket = lastBucketBefore(wallMs, budget?.windowMs ?? 0);
-    return transactions.run<Admission>({
+    return transactions.run<AdmissionDecision>({
       durability: "power_cut",
       locksOrigin: budget !== null,
       narrationId,
       load: selectAdmission(viewer, after, narrationId, lastBucket),
       decide: (rows, before, nowSteadyMs, narration) => {
-        const { loaded, otherPlaces, countedCredits, openHandles, bill } = parseLoadedAdmission(
+        const { loaded, othersInFlight, countedCredits, openHandles, bill } = parseLoadedAdmission(
           rows,
           recordId,
           lastBucket,
@@ -105,10 +105,10 @@ export class AdmissionStore {
         const facts = {
           record: stored,
           state,
-          otherPlaces: otherPlaces.map(({ place }) => place),
+          othersInFlight: othersInFlight.map(({ place }) => place),
           countedCredits,
           // A create that may have reached the service stays wanted, even if every caller cancels.
-          isWanted: !isForHandles || stored?.status !== "waiting" || openHandles.some(isCallHandleWanted),
+          isWanted: !isForCallHandles || stored?.status !== "waiting" || openHandles.some(isCallHandleWanted),
           narration:
             narrationId === null
               ? null
@@ -126,13 +126,15 @@ export class AdmissionStore {
           limits: request,
         };
         const result = decideAdmission(requested, facts, nowSteadyMs);
-        const clamped = otherPlaces
+        const clamped = othersInFlight
           .filter(({ place }) => (place.sinceSteadyMs ?? 0) > nowSteadyMs)
-          .map((otherPlace) => clampPlace(apiKeyId, otherPlace.recordId, nowSteadyMs));
+          .map((other) => clampInFlightPlace(apiKeyId, other.recordId, nowSteadyMs));
         if (result.kind !== "admitted" || isRepeatedAdmission(requested, facts)) {
           return { result, save: clamped };
         }
-        const lapsed = otherPlaces.filter(({ place }) => hasLongExpired(place, state, request, nowSteadyMs));
+        const lapsed = othersInFlight.filter(({ place }) =>
+          hasLongExpired(place, state, request, nowSteadyMs),
+        );
         return {
           result,
           state: withSlot(state, { sendId, owner: processId }, nowSteadyMs),
@@ -145,7 +147,7 @@ export class AdmissionStore {
             ...(narrationId === null ? [] : [addToBill(viewer, narrationId, toWorkLookupKey(workId))]),
             ...clamped,
             ...dropRefused(apiKeyId, wallMs - REFUSAL_RETENTION_MS),
-            ...lapsed.map((otherPlace) => freePlace(apiKeyId, otherPlace.recordId)),
+            ...lapsed.map((other) => freeInFlightPlace(apiKeyId, other.recordId)),
             dropSpend(viewer.origin, lastBucketBefore(wallMs, SPEND_RETENTION_MS)),
           ],
         };

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { type CallHandle, handleEndSchema, storedSaveOptionsSchema } from "../rules/call-handle.ts";
 import { parseReadableRows } from "./record-rows.ts";
 import { type Rows, type Statement, sql } from "./sql-engine.ts";
-import { buildVisibleCondition, type Viewer } from "./viewer.ts";
+import { buildVisibleCondition, type LedgerScope } from "./viewer.ts";
 
 function parsed(text: string): unknown {
   try {
@@ -44,11 +44,11 @@ const handleRow = z
 export const parseHandleRows = (rows: Rows = []): CallHandle[] => parseReadableRows(handleRow, rows);
 
 /** Selects a call handle of this API key. */
-export const selectHandle = ({ apiKeyId }: Pick<Viewer, "apiKeyId">, handleId: string): Statement =>
+export const selectHandle = ({ apiKeyId }: Pick<LedgerScope, "apiKeyId">, handleId: string): Statement =>
   sql("SELECT * FROM agm_call_handles WHERE handle_id = ? AND api_key_id = ?", handleId, apiKeyId);
 
 /** Selects all call handles of one record or narration, oldest first, except those that have ended. */
-export const selectOpenHandles = ({ apiKeyId, machineId }: Viewer, targetId: string): Statement =>
+export const selectOpenHandles = ({ apiKeyId, machineId }: LedgerScope, targetId: string): Statement =>
   sql(
     `SELECT * FROM agm_call_handles WHERE target_id = ? AND ended_at_ms IS NULL AND ${buildVisibleCondition("agm_call_handles")}
      ORDER BY opened_at_ms, handle_id`,

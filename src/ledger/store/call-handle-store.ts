@@ -14,12 +14,12 @@ import { parseHandleRows, saveHandle, selectHandle, selectOpenHandles } from "./
 import type { LedgerTransactions } from "./ledger-transactions.ts";
 import { parseLoadedRow, ROW_RESULTS, selectRow } from "./record-rows.ts";
 import type { Rows, SqlEngine, Statement } from "./sql-engine.ts";
-import type { Viewer } from "./viewer.ts";
+import type { LedgerScope } from "./viewer.ts";
 
 export interface CallHandleStoreOptions {
   readonly engine: SqlEngine;
   readonly transactions: LedgerTransactions;
-  readonly viewer: Viewer;
+  readonly viewer: LedgerScope;
 }
 
 export class CallHandleStore {

@@ -5,7 +5,7 @@ import { type ApiKeyState, readApiKeyState } from "../rules/api-key-state.ts";
 import type { Durability } from "../rules/durability.ts";
 import { type NarrationRow, selectNarration, toNarrationRow } from "./narration-rows.ts";
 import { type Rows, type SqlEngine, type Statement, sql } from "./sql-engine.ts";
-import { saveMachineKey, type Viewer } from "./viewer.ts";
+import { type LedgerScope, saveMachineKey } from "./viewer.ts";
 
 export interface LedgerTransaction<T> {
   readonly durability: Durability;
@@ -32,10 +32,10 @@ const NOT_REGISTERED = Symbol("not registered");
 
 export class LedgerTransactions {
   readonly #engine: SqlEngine;
-  readonly #viewer: Viewer;
+  readonly #viewer: LedgerScope;
   #isRegistered = false;
 
-  constructor(engine: SqlEngine, viewer: Viewer) {
+  constructor(engine: SqlEngine, viewer: LedgerScope) {
     this.#engine = engine;
     this.#viewer = viewer;
   }

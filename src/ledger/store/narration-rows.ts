@@ -4,7 +4,7 @@ import type { BillLine } from "../rules/bill.ts";
 import type { Lease } from "../rules/lease.ts";
 import { leaseRow, parseReadableRows, toLeaseValues } from "./record-rows.ts";
 import { type Rows, type Statement, sql } from "./sql-engine.ts";
-import { buildVisibleCondition, type Viewer } from "./viewer.ts";
+import { buildVisibleCondition, type LedgerScope } from "./viewer.ts";
 
 const rowSchema = z
   .object({
@@ -51,7 +51,7 @@ export function parseAdmissionFields(state: string): {
  * one of the other keys.
  */
 export const selectNarration = (
-  { origin, apiKeyId, machineId }: Viewer,
+  { origin, apiKeyId, machineId }: LedgerScope,
   narrationId: string,
   lock: "" | " FOR UPDATE",
 ): Statement =>
@@ -65,7 +65,10 @@ export const selectNarration = (
     apiKeyId,
   );
 
-export const selectNewestNarrations = ({ origin, apiKeyId, machineId }: Viewer, limit: number): Statement =>
+export const selectNewestNarrations = (
+  { origin, apiKeyId, machineId }: LedgerScope,
+  limit: number,
+): Statement =>
   sql(
     `SELECT * FROM agm_narrations WHERE origin = ? AND ${buildVisibleCondition("agm_narrations")}
      ORDER BY created_at_ms DESC, narration_id LIMIT ?`,
@@ -79,7 +82,7 @@ export const selectNewestNarrations = ({ origin, apiKeyId, machineId }: Viewer, 
  * Selects all visible records of the requests on the bill. One task may have several of these records, under different
  * API keys.
  */
-export const selectBill = ({ origin, apiKeyId, machineId }: Viewer, narrationId: string): Statement =>
+export const selectBill = ({ origin, apiKeyId, machineId }: LedgerScope, narrationId: string): Statement =>
   sql(
     `SELECT t.work_lookup_key, r.api_key_id, r.spend_credits, r.in_flight_state
      FROM agm_narration_works t
@@ -107,7 +110,7 @@ const billRow = z
       apiKeyId: row.api_key_id,
       credits: row.spend_credits ?? 0,
       isInFlight: row.in_flight_state !== null,
-      isUnanswered: row.in_flight_state === "sent",
+      isUnanswered: row.in_flight_state === "unanswered",
     }),
   );
 
@@ -115,7 +118,7 @@ export const parseBillLines = (rows: Rows): BillLine[] => parseReadableRows(bill
 
 /** Adds a request to the bill of a narration. */
 export const addToBill = (
-  { origin, apiKeyId }: Viewer,
+  { origin, apiKeyId }: LedgerScope,
   narrationId: string,
   workLookupKey: string,
 ): Statement =>

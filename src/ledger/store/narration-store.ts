@@ -19,7 +19,7 @@ import {
   toNarrationRow,
 } from "./narration-rows.ts";
 import { type SqlEngine, type Statement, sql } from "./sql-engine.ts";
-import { saveMachineKey, type Viewer } from "./viewer.ts";
+import { type LedgerScope, saveMachineKey } from "./viewer.ts";
 
 export interface StoredNarration {
   readonly narrationId: string;
@@ -53,7 +53,7 @@ export interface NarrationLeaseRequest {
 export interface NarrationStoreOptions {
   readonly engine: SqlEngine;
   readonly documents: Keyv<unknown>;
-  readonly viewer: Viewer;
+  readonly viewer: LedgerScope;
   readonly processId: ProcessId;
 }
 

@@ -37,11 +37,11 @@ export const toLeaseValues = (lease: Lease | null): [string | null, number | nul
  * A damaged cell counts as empty. A record with a damaged revision is set aside at its next write (see `Ledger.apply`).
  */
 const placeColumns = {
-  in_flight_state: z.enum(["sent", "accepted"]).nullable().catch(null),
+  in_flight_state: z.enum(["unanswered", "accepted"]).nullable().catch(null),
   in_flight_since_steady_ms: z.number().nullable().catch(null),
   in_flight_owner: z.string().nullable().catch(null),
 };
-const toPlace = (row: z.infer<z.ZodObject<typeof placeColumns>>): InFlightPlace => ({
+const toInFlightPlace = (row: z.infer<z.ZodObject<typeof placeColumns>>): InFlightPlace => ({
   state: row.in_flight_state,
   sinceSteadyMs: row.in_flight_since_steady_ms,
   owner: row.in_flight_owner,
@@ -71,7 +71,7 @@ const storedSchema = z
     origin: row.origin,
     revision: row.revision,
     recordJson: row.record_json,
-    place: toPlace(row),
+    place: toInFlightPlace(row),
     lease: leaseRow.parse(row),
     spend: toSpend(row),
   }));
@@ -81,11 +81,11 @@ const storedRecordRow = z
   .transform((row) => ({ apiKeyId: row.api_key_id, recordId: row.record_id, recordJson: row.record_json }));
 const otherPlaceRow = z
   .object({ record_id: z.string(), ...placeColumns })
-  .transform((row) => ({ recordId: row.record_id, place: toPlace(row) }));
+  .transform((row) => ({ recordId: row.record_id, place: toInFlightPlace(row) }));
 
 /** The JSON of a record, with the API key id and the record id of its row. */
 export type StoredRecord = z.infer<typeof storedRecordRow>;
-export type OtherPlace = z.infer<typeof otherPlaceRow>;
+export type OtherInFlight = z.infer<typeof otherPlaceRow>;
 export type StoredRow = z.infer<typeof storedSchema> & { readonly lookupKeys: readonly string[] };
 
 /** Parses rows. Skips rows with damaged cells, because a damaged row must not hide all others. */
@@ -97,7 +97,7 @@ export function parseReadableRows<T>(schema: z.ZodType<T>, rows: Rows): T[] {
 }
 
 export const parseStoredRecords = (rows: Rows): StoredRecord[] => parseReadableRows(storedRecordRow, rows);
-export const parseOtherPlaces = (rows: Rows): OtherPlace[] => parseReadableRows(otherPlaceRow, rows);
+export const parseOthersInFlight = (rows: Rows): OtherInFlight[] => parseReadableRows(otherPlaceRow, rows);
 
 const taskShareRow = z
   .object({ lookup_key: z.string(), status: z.string().nullable().catch(null), ...spendColumns })
@@ -161,7 +161,7 @@ export function saveRow(
   const columns = [
     row.origin,
     row.status,
-    row.isOpen ? 1 : 0,
+    row.isResumable ? 1 : 0,
     row.isListed ? 1 : 0,
     row.createdAtMs,
     row.revision,

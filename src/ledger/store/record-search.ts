@@ -1,9 +1,9 @@
 /** Searches the records of the API key, and of all other API keys that this machine has used. */
 import { z } from "zod";
-import { isOpenStatus, RECORD_STATUSES, type RecordStatus } from "../record.ts";
+import { isResumableStatus, RECORD_STATUSES, type RecordStatus } from "../record.ts";
 import { parseStoredRecords, type StoredRecord } from "./record-rows.ts";
 import { type Rows, type SqlEngine, sql } from "./sql-engine.ts";
-import { buildVisibleCondition, type Viewer } from "./viewer.ts";
+import { buildVisibleCondition, type LedgerScope } from "./viewer.ts";
 
 export interface ListQuery {
   /**
@@ -12,7 +12,7 @@ export interface ListQuery {
    */
   readonly apiKeys: "own" | "all";
   readonly status?: RecordStatus | undefined;
-  readonly openOnly?: boolean;
+  readonly resumableOnly?: boolean;
   /** Whether to list parts of narrations, too. */
   readonly includesParts?: boolean;
   readonly limit: number;
@@ -26,20 +26,24 @@ const MAX_OTHER_ORIGINS = 5;
 
 export class RecordSearch {
   readonly #engine: SqlEngine;
-  readonly #viewer: Viewer;
+  readonly #viewer: LedgerScope;
 
-  constructor(engine: SqlEngine, viewer: Viewer) {
+  constructor(engine: SqlEngine, viewer: LedgerScope) {
     this.#engine = engine;
     this.#viewer = viewer;
   }
 
   /** Lists records, newest first. */
   async list(query: ListQuery): Promise<StoredRecord[]> {
-    const { apiKeys, status, openOnly = false, includesParts = false, limit } = query;
+    const { apiKeys, status, resumableOnly = false, includesParts = false, limit } = query;
     const keyIds = apiKeys === "own" ? [this.#viewer.apiKeyId] : await this.#findVisibleKeyIds();
     const statuses =
-      status !== undefined ? [status] : RECORD_STATUSES.filter((known) => !openOnly || isOpenStatus(known));
-    const kinds = openOnly ? ["is_open = 1"] : ["is_listed = 1", ...(includesParts ? ["is_listed = 0"] : [])];
+      status !== undefined
+        ? [status]
+        : RECORD_STATUSES.filter((known) => !resumableOnly || isResumableStatus(known));
+    const kinds = resumableOnly
+      ? ["is_open = 1"]
+      : ["is_listed = 1", ...(includesParts ? ["is_listed = 0"] : [])];
     const statements = keyIds.flatMap((apiKeyId) =>
       statuses.flatMap((listedStatus) =>
         kinds.map((kind) =>

@@ -6,7 +6,7 @@ import { type Statement, sql } from "./sql-engine.ts";
  * A reader of the ledger. The reader sees the entries of its own API key, and of all other keys that its machine has
  * used.
  */
-export interface Viewer {
+export interface LedgerScope {
   readonly origin: string;
   readonly apiKeyId: ApiKeyId;
   readonly machineId: string;
@@ -25,7 +25,7 @@ export const buildVisibleCondition = (
  * Records that this machine has used an API key. The records and narrations of this API key then stay visible after the
  * settings change to another one.
  */
-export const saveMachineKey = ({ apiKeyId, machineId }: Viewer): Statement =>
+export const saveMachineKey = ({ apiKeyId, machineId }: LedgerScope): Statement =>
   sql(
     "INSERT INTO agm_machine_keys (machine_id, api_key_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
     machineId,

@@ -450,7 +450,7 @@ class HtmlReader {
     const text = this.#text;
     this.#text = "";
     if (!/\S/.test(text)) return;
-    const words = withoutScriptTags(spellOutSuperscripts(dropUnspoken(text))).normalize("NFC");
+    const words = withoutSubAndSupTags(spellOutSuperscripts(dropUnspoken(text))).normalize("NFC");
     const spoken = shortenAddresses(words);
     if (this.#heading === null) this.#paragraph(spoken);
     else if (hasWords(spoken)) this.#put({ kind: "heading", level: this.#heading, text: spoken.trim() });
@@ -479,23 +479,23 @@ class HtmlReader {
   }
 }
 
-const withoutScriptTags = (text: string): string =>
+const withoutSubAndSupTags = (text: string): string =>
   text.includes("<su") ? text.replace(/<\/?su[pb]>/g, "") : text;
 
 /**
  * Reads the blocks of an HTML page.
  *
- * @param isXml whether elements may close themselves, as in an EPUB
+ * @param isBook whether elements may close themselves, as in an EPUB
  */
-export function readPage(html: string, isXml: boolean, skipped: SkippedList): HtmlPage {
-  const reader = new HtmlReader(skipped, isXml);
+export function readPage(html: string, isBook: boolean, skipped: SkippedList): HtmlPage {
+  const reader = new HtmlReader(skipped, isBook);
   const parser = new Parser(
     {
       onopentag: (name, attributes) => reader.open(name, attributes),
       ontext: (text) => reader.text(text),
       onclosetag: (name) => reader.close(name),
     },
-    { decodeEntities: true, recognizeSelfClosing: isXml, recognizeCDATA: isXml },
+    { decodeEntities: true, recognizeSelfClosing: isBook, recognizeCDATA: isBook },
   );
   parser.end(html);
   reader.end();

@@ -31,7 +31,7 @@ export class DrivenState {
   }
 
   /** Adopts a state as the newest one. @returns `false` if it is older than the known one */
-  adopt(state: NarrationState): boolean {
+  update(state: NarrationState): boolean {
     if (this.#newest !== null && state.startCount < this.#newest.startCount) return false;
     this.#newest = state;
     return true;
@@ -72,17 +72,17 @@ export class DrivenState {
 
   /** Stores the final status of the narration and its problems. */
   async storeEnd(
-    isWhole: boolean,
+    isComplete: boolean,
     savedParts: number,
     problems: NarrationProblem[],
   ): Promise<NarrationState> {
-    const end = { status: isWhole ? "finished" : "stopped", problems } as const;
+    const end = { status: isComplete ? "finished" : "stopped", problems } as const;
     // If all files are whole, store the narration as finished, even if a call has stopped it. If files are missing
     // and a call has stopped the narration, keep the status and problems that the call stored.
     return await this.#change((before) => ({
       ...before,
       savedParts,
-      ...(before.status === "running" || isWhole ? end : {}),
+      ...(before.status === "running" || isComplete ? end : {}),
     }));
   }
 

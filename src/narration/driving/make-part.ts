@@ -2,7 +2,7 @@
 import { AudioError, type ErrorCode, internalError } from "../../errors.ts";
 import { NotWantedError } from "../../generation/job/job.ts";
 import type { PartCall, PartOperations, PartRequest } from "../../generation/use-cases/generate-part.ts";
-import type { TaskRecord } from "../../ledger/record.ts";
+import type { RequestRecord } from "../../ledger/record.ts";
 import type { NarrationProblem } from "../state/narration-state.ts";
 import { derivePartStatus, recordCharge } from "../state/part-summary.ts";
 import type { PartState } from "./next-step.ts";
@@ -55,7 +55,7 @@ export async function finishSentPart(
   const state = await readState(partOperations, request);
   // If the task still runs, do not wait for it again. This driver has waited once, and another process now works on
   // the task and will save the audio. Until the audio is saved, the part counts as open, which means not saved.
-  return { kind: "ended", state: state === "sent" ? "open" : state };
+  return { kind: "ended", state: state === "running_elsewhere" ? "not_started" : state };
 }
 
 /** Reads the state of a part whose work ended without a result. */
@@ -72,7 +72,7 @@ async function readState(partOperations: PartOperations, request: PartRequest): 
 
 /** Builds the problem of a failed part. If the part is paid, only another take helps. */
 export function buildPartProblem(
-  record: TaskRecord | null,
+  record: RequestRecord | null,
   part: number,
   error: AudioError,
 ): NarrationProblem {

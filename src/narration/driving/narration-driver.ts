@@ -67,9 +67,9 @@ export class NarrationDriver {
   }
 
   /** Adopts a changed state. Ignores a state that is older than the known one. */
-  adoptState(state: NarrationState): void {
+  updateState(state: NarrationState): void {
     const before = this.#state.newest;
-    if (!this.#state.adopt(state)) return;
+    if (!this.#state.update(state)) return;
     if (state.status !== "running") this.#runningParts.abortAll();
     if (before?.maxCredits !== state.maxCredits) this.#isOutOfCredits = false;
     this.#wake();
@@ -104,7 +104,7 @@ export class NarrationDriver {
 
   async #makeParts(): Promise<void> {
     const { plan, state } = await this.#deps.repository.get(this.narrationId);
-    this.adoptState(state);
+    this.updateState(state);
     for (;;) {
       this.#nextChange = Promise.withResolvers<void>();
       await this.#inspectParts(plan);
@@ -113,7 +113,7 @@ export class NarrationDriver {
       if (step.kind === "make_part") this.#beginPart(plan, step.part);
       else if (step.kind === "join") await this.#join(plan, step);
       else if (step.kind === "wait") await this.#nextChange.promise;
-      else if (await this.#storeEnd(step.isWhole)) return;
+      else if (await this.#storeEnd(step.isComplete)) return;
     }
   }
 
@@ -148,15 +148,21 @@ export class NarrationDriver {
     const requests = plan.parts.map((_, index) => JSON.stringify(buildPartRequest(plan, state, index)));
     this.#runningParts.dropChanged(requests);
     const runningParts = this.#runningParts.indexes;
-    this.#partTable.adopt({ statuses, requests, runningParts, shouldSkipFailed: state.shouldSkipFailed });
+    this.#partTable.setInspected({
+      statuses,
+      requests,
+      runningParts,
+      shouldSkipFailed: state.shouldSkipFailed,
+    });
     this.#files.reset(plan);
-    if (state.status === "running") this.adoptState(await this.#state.storeBegin(this.#partTable.savedParts));
+    if (state.status === "running")
+      this.updateState(await this.#state.storeBegin(this.#partTable.savedParts));
   }
 
   #beginPart(plan: StoredPlan, part: number): void {
     const state = this.#state.inspected;
     if (state === null) return;
-    const isSent = this.#partTable.states[part] === "sent";
+    const isSent = this.#partTable.states[part] === "running_elsewhere";
     this.#partTable.begin(part);
     const running = this.#runningParts.begin(part, buildPartRequest(plan, state, part), isSent);
     const partEnd =
@@ -206,7 +212,7 @@ export class NarrationDriver {
         this.#partTable.fail(outcome.problem);
         return;
       default:
-        this.#partTable.setState(running.part, "open");
+        this.#partTable.setState(running.part, "not_started");
     }
   }
 
@@ -214,7 +220,7 @@ export class NarrationDriver {
   async #renewOrLeave(): Promise<void> {
     const state = await this.#lease.readState();
     if (state !== null) {
-      this.adoptState(state);
+      this.updateState(state);
       return;
     }
     this.#hasLostLease = !this.#leaving.signal.aborted;
@@ -227,17 +233,17 @@ export class NarrationDriver {
    */
   async #reportUnknownStatus(part: number, message: string): Promise<void> {
     if (!this.#partTable.addUnknownStatus(part)) return;
-    const problem = { part, code: "unexpected_response", message };
+    const problem = { partIndex: part, code: "unexpected_response", message };
     await this.#state
       .addProblem(problem)
-      .then((state) => this.adoptState(state))
+      .then((state) => this.updateState(state))
       .catch((cause: unknown) => this.#deps.log.debug(`a problem could not be written: ${String(cause)}`));
   }
 
   async #storeSavedCount(): Promise<void> {
     await this.#state
       .storeSavedCount(this.#partTable.savedParts)
-      .then((state) => this.adoptState(state))
+      .then((state) => this.updateState(state))
       .catch((cause: unknown) =>
         this.#deps.log.debug(`how a narration stands could not be written: ${String(cause)}`),
       );
@@ -250,10 +256,10 @@ export class NarrationDriver {
     const outcome = await this.#files.join(plan, state, step);
     switch (outcome.kind) {
       case "joined":
-        this.adoptState(outcome.state);
+        this.updateState(outcome.state);
         return;
       case "part_missing":
-        this.#partTable.setState(outcome.part, "open");
+        this.#partTable.setState(outcome.part, "not_started");
         return;
       case "parts_failed":
         for (const problem of outcome.problems) this.#partTable.fail(problem);
@@ -271,11 +277,11 @@ export class NarrationDriver {
   }
 
   /** Stores the end of the narration. @returns `false` if a call has requested something else meanwhile */
-  async #storeEnd(isWhole: boolean): Promise<boolean> {
+  async #storeEnd(isComplete: boolean): Promise<boolean> {
     const ofNarration = this.#blockingProblem === null ? [] : [this.#blockingProblem];
     const problems = [...ofNarration, ...this.#partTable.problems];
-    const state = await this.#state.storeEnd(isWhole, this.#partTable.savedParts, problems);
-    this.adoptState(state);
+    const state = await this.#state.storeEnd(isComplete, this.#partTable.savedParts, problems);
+    this.updateState(state);
     return this.#state.isAsInspected(state);
   }
 }

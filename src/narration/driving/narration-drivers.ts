@@ -24,7 +24,7 @@ export class NarrationDrivers {
 
   /** Passes a changed state to the driver, if there is one. */
   refresh(narrationId: string, state: NarrationState): void {
-    this.#drivers.get(narrationId)?.adoptState(state);
+    this.#drivers.get(narrationId)?.updateState(state);
   }
 
   /** Starts to drive the narration in this process until it ends. The driver waits if another process has the lease. */

@@ -81,14 +81,14 @@ export class NarrationFiles {
     state: NarrationState,
     step: Extract<DriverStep, { kind: "join" }>,
   ): Promise<JoinOutcome> {
-    const { parts, isWhole } = step;
-    const file = listPlannedFiles(plan)[step.file];
+    const { parts, isComplete } = step;
+    const file = listPlannedFiles(plan)[step.fileIndex];
     if (file === undefined) return { kind: "unchanged" };
     const { partIndexes } = file;
     try {
       const sources: VerifiedPart[] = [];
       for (const part of parts) {
-        const audio = await this.#findAudio(part, buildPartRequest(plan, state, part), isWhole);
+        const audio = await this.#findAudio(part, buildPartRequest(plan, state, part), isComplete);
         if (audio.kind !== "found") return audio;
         sources.push(audio.source);
       }
@@ -98,7 +98,7 @@ export class NarrationFiles {
         state,
         file,
         parts: sources,
-        isWhole,
+        isComplete,
         signal: this.#signal,
       });
       // Record the joined file even if a call has changed the narration during the joining, so that a file that is
@@ -108,7 +108,7 @@ export class NarrationFiles {
         files: withFile(before.files, joinedFile),
       }));
       if (!hasChangedChoice(state, newState))
-        this.#progress[step.file] = { partIndexes, joinResult: isWhole ? "whole" : "incomplete" };
+        this.#progress[step.fileIndex] = { partIndexes, joinResult: isComplete ? "complete" : "incomplete" };
       return { kind: "joined", state: newState };
     } catch (error) {
       if (this.#signal.aborted) return { kind: "unchanged" };
@@ -119,7 +119,7 @@ export class NarrationFiles {
       }
       const problems = joinProblems(error, parts);
       if (problems !== null) return { kind: "parts_failed", problems };
-      this.#progress[step.file] = { partIndexes, joinResult: "failed" };
+      this.#progress[step.fileIndex] = { partIndexes, joinResult: "failed" };
       return { kind: "failed", error };
     }
   }

@@ -2,16 +2,16 @@
 
 export type PartState =
   /** No task was created. */
-  | "open"
+  | "not_started"
   /** The part's create was sent, but this process does not wait for the task. */
-  | "sent"
+  | "running_elsewhere"
   /** This process creates the part or waits for its task. */
   | "working"
   | "saved"
   /** The part failed for good, and the whole file needs it. */
   | "failed"
   /** The part failed, and the caller asked to leave it out. */
-  | "skipped";
+  | "left_out";
 
 /** The progress of one file, which contains the whole narration or one chapter. */
 export interface FileProgress {
@@ -21,7 +21,7 @@ export interface FileProgress {
    * How joining the file went, if it was tried since the last inspection of the parts. `incomplete`: the file was
    * joined without some of its parts. `null`: joining was not tried.
    */
-  readonly joinResult: "whole" | "incomplete" | "failed" | null;
+  readonly joinResult: "complete" | "incomplete" | "failed" | null;
 }
 
 export interface NarrationProgress {
@@ -45,13 +45,13 @@ export type DriverStep =
   | { readonly kind: "make_part"; readonly part: number }
   | {
       readonly kind: "join";
-      readonly file: number;
+      readonly fileIndex: number;
       readonly parts: readonly number[];
-      readonly isWhole: boolean;
+      readonly isComplete: boolean;
     }
   /** Waits until a part ends, or a call changes the narration. */
   | { readonly kind: "wait" }
-  | { readonly kind: "end"; readonly isWhole: boolean };
+  | { readonly kind: "end"; readonly isComplete: boolean };
 
 /** The service runs two tasks at a time; a third part is ready for the next free place in flight. */
 const MAX_CONCURRENT_PARTS = 3;
@@ -68,7 +68,7 @@ export function decideNextStep(progress: NarrationProgress): DriverStep {
   if (part !== -1) return { kind: "make_part", part };
   const completeFile = files.findIndex(
     ({ joinResult, ...file }) =>
-      (joinResult === null || joinResult === "incomplete") && isComplete(file, partStates),
+      (joinResult === null || joinResult === "incomplete") && hasAllParts(file, partStates),
   );
   if (completeFile !== -1) return joinStep(progress, completeFile, true);
   if (workingParts > 0) return { kind: "wait" };
@@ -76,7 +76,7 @@ export function decideNextStep(progress: NarrationProgress): DriverStep {
   if (incomplete !== -1) return joinStep(progress, incomplete, false);
   return {
     kind: "end",
-    isWhole: files.every((file) => file.joinResult === "whole" || isSkipped(file, partStates)),
+    isComplete: files.every((file) => file.joinResult === "complete" || isSkipped(file, partStates)),
   };
 }
 
@@ -92,24 +92,24 @@ function nextPart({
   );
   const first = (wanted: PartState): number =>
     partStates.findIndex((state, index) => state === wanted && !atWork.has(firstEqualParts[index]));
-  const sentPart = first("sent");
+  const sentPart = first("running_elsewhere");
   const mayBeginNew = !isHalted && !hasUnsentPart && !isOutOfCredits;
-  return sentPart !== -1 || !mayBeginNew ? sentPart : first("open");
+  return sentPart !== -1 || !mayBeginNew ? sentPart : first("not_started");
 }
 
 const hasSaved = (file: Pick<FileProgress, "partIndexes">, partStates: readonly PartState[]): boolean =>
   file.partIndexes.some((part) => partStates[part] === "saved");
 
 const isSkipped = (file: Pick<FileProgress, "partIndexes">, partStates: readonly PartState[]): boolean =>
-  file.partIndexes.every((part) => partStates[part] === "skipped");
+  file.partIndexes.every((part) => partStates[part] === "left_out");
 
-const isComplete = (file: Pick<FileProgress, "partIndexes">, partStates: readonly PartState[]): boolean =>
+const hasAllParts = (file: Pick<FileProgress, "partIndexes">, partStates: readonly PartState[]): boolean =>
   hasSaved(file, partStates) &&
-  file.partIndexes.every((part) => partStates[part] === "saved" || partStates[part] === "skipped");
+  file.partIndexes.every((part) => partStates[part] === "saved" || partStates[part] === "left_out");
 
 const joinStep = ({ files, partStates }: NarrationProgress, file: number, isWhole: boolean): DriverStep => ({
   kind: "join",
-  file,
+  fileIndex: file,
   parts: files[file]?.partIndexes.filter((part) => partStates[part] === "saved") ?? [],
-  isWhole,
+  isComplete: isWhole,
 });

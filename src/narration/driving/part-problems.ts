@@ -30,14 +30,18 @@ const ADVICE: Partial<Readonly<Record<ErrorCode, string>>> = {
   invalid_api_key: `AUDIO_API_KEY has to be an active key of the account, ${IN_CLIENT_SETTINGS}; then the server has to be restarted.`,
 };
 
-export function buildProblem(error: AudioError, part: number | null): NarrationProblem {
+export function buildProblem(error: AudioError, partIndex: number | null): NarrationProblem {
   const remedy = error.remedy ?? ADVICE[error.code];
-  return { part, code: error.code, message: `${error.message}${remedy === undefined ? "" : ` ${remedy}`}` };
+  return {
+    partIndex,
+    code: error.code,
+    message: `${error.message}${remedy === undefined ? "" : ` ${remedy}`}`,
+  };
 }
 
 /** Builds the problem of a paid part whose audio is missing or cannot be joined. Only another take helps. */
-export const buildUnusableAudioProblem = (message: string, part: number | null): NarrationProblem => ({
-  part,
+export const buildUnusableAudioProblem = (message: string, partIndex: number | null): NarrationProblem => ({
+  partIndex,
   code: "audio_unusable",
   message,
 });
@@ -46,7 +50,7 @@ export const buildUnusableAudioProblem = (message: string, part: number | null):
 export function joinProblems(error: unknown, partIndexes: readonly number[]): NarrationProblem[] | null {
   if (error instanceof PartsDifferError) {
     return error.differences.map(({ part, property, value, usual, usualPart }) => ({
-      part: partIndexes[part] ?? null,
+      partIndex: partIndexes[part] ?? null,
       code: "parts_differ",
       message: `Its audio has ${property} ${value}, and part ${(partIndexes[usualPart] ?? 0) + 1} has ${usual}; one file cannot hold both. The parts are kept.`,
     }));

@@ -1,20 +1,20 @@
 /** Keeps what a driver knows of each part of its narration since it last inspected the parts. */
 import type { NarrationProblem } from "../state/narration-state.ts";
-import type { PartStatus } from "../state/part-summary.ts";
+import type { PartRecordStatus } from "../state/part-summary.ts";
 import type { PartState } from "./next-step.ts";
 import { MAX_JOBS_PER_PART } from "./part-problems.ts";
 
 /** The state of a part on which this process does not work, by the status of its record. */
-export const STATES_BY_STATUS: Readonly<Record<PartStatus, PartState>> = {
-  open: "open",
-  running: "sent",
+export const STATES_BY_STATUS: Readonly<Record<PartRecordStatus, PartState>> = {
+  not_started: "not_started",
+  running: "running_elsewhere",
   saved: "saved",
-  failed: "open",
+  failed: "not_started",
 };
 
 /** What an inspection of the parts found. */
 interface InspectedParts {
-  readonly statuses: readonly PartStatus[];
+  readonly statuses: readonly PartRecordStatus[];
   /** For each part, its request as JSON. Parts with equal requests are one task. */
   readonly requests: readonly string[];
   /** Indexes of the parts on which this process works. */
@@ -50,7 +50,7 @@ export class PartTable {
   /** The problems of single parts in reading order, including one problem for each part that was left out. */
   get problems(): NarrationProblem[] {
     return this.#states.flatMap((state, part) => {
-      const leftOut = state === "skipped" ? [buildLeftOutProblem(part)] : [];
+      const leftOut = state === "left_out" ? [buildLeftOutProblem(part)] : [];
       const problem = this.#problems.get(part);
       return problem === undefined ? leftOut : [problem];
     });
@@ -67,7 +67,7 @@ export class PartTable {
   }
 
   /** Adopts the states that an inspection found. */
-  adopt({ statuses, requests, runningParts, shouldSkipFailed }: InspectedParts): void {
+  setInspected({ statuses, requests, runningParts, shouldSkipFailed }: InspectedParts): void {
     this.#shouldSkipFailed = shouldSkipFailed;
     const firsts = new Map<string, number>();
     this.#firstEqualParts = requests.map((request, part) => {
@@ -77,7 +77,7 @@ export class PartTable {
     });
     this.#states = statuses.map((status, part) => {
       if (runningParts.has(part)) return "working";
-      return status === "failed" && shouldSkipFailed ? "skipped" : STATES_BY_STATUS[status];
+      return status === "failed" && shouldSkipFailed ? "left_out" : STATES_BY_STATUS[status];
     });
   }
 
@@ -100,9 +100,9 @@ export class PartTable {
 
   /** Stores the problem of a part, which then has failed for good or is left out. */
   fail(problem: NarrationProblem): void {
-    if (problem.part === null) return;
-    this.#problems.set(problem.part, problem);
-    this.setState(problem.part, this.#shouldSkipFailed ? "skipped" : "failed");
+    if (problem.partIndex === null) return;
+    this.#problems.set(problem.partIndex, problem);
+    this.setState(problem.partIndex, this.#shouldSkipFailed ? "left_out" : "failed");
   }
 
   /** Opens a part again after a refunded failure. @returns `false` if the part has failed too often for another job */
@@ -110,7 +110,7 @@ export class PartTable {
     const jobs = (this.#refundedJobs.get(part) ?? 0) + 1;
     this.#refundedJobs.set(part, jobs);
     if (jobs >= MAX_JOBS_PER_PART) return false;
-    this.setState(part, "open");
+    this.setState(part, "not_started");
     return true;
   }
 
@@ -124,7 +124,7 @@ export class PartTable {
 
 /** Builds the problem of a part that was left out. Every result about the narration lists this problem. */
 const buildLeftOutProblem = (part: number): NarrationProblem => ({
-  part,
+  partIndex: part,
   code: "left_out",
   message: "It is left out.",
 });

@@ -24,15 +24,26 @@ export interface CompanionRequest {
   readonly spoken: ReadonlyArray<Pick<StoredPart, "text" | "speaker">>;
   readonly joined: JoinedAudio;
   /** Seconds of silence at the start of each part of a timeline; empty for narrations without a timeline. */
-  readonly leads: readonly number[];
+  readonly leadingSilenceSeconds: readonly number[];
   readonly signal: AbortSignal;
 }
 
 /** Saves the captions under the name of the audio, and also `NAME.chapters.json` if there are chapters. */
 export async function makeCompanions(
   request: CompanionRequest,
-): Promise<Pick<NarrationFile, "captions" | "srt" | "chapters">> {
-  const { folder, captionFiles, saved, format, title, sources, spoken, joined, leads, signal } = request;
+): Promise<Pick<NarrationFile, "captionsFile" | "srtFile" | "chaptersFile">> {
+  const {
+    folder,
+    captionFiles,
+    saved,
+    format,
+    title,
+    sources,
+    spoken,
+    joined,
+    leadingSilenceSeconds,
+    signal,
+  } = request;
   const name = basename(saved.path);
   const parts = sources.map(({ path, durationSeconds, sampleRateHz }, index) => ({
     path,
@@ -40,7 +51,7 @@ export async function makeCompanions(
     sampleRateHz,
     span: joined.parts[index] ?? { startSeconds: 0, endSeconds: 0 },
     speaker: spoken[index]?.speaker,
-    leadSeconds: leads[index],
+    leadSeconds: leadingSilenceSeconds[index],
     sentences: splitSentences(spoken[index]?.text ?? "").map((text) => ({
       text,
       weight: estimateSeconds(text),
@@ -55,8 +66,8 @@ export async function makeCompanions(
           appendToStem(name, ".chapters", ".json"),
           buildChaptersJson(title, joined.chapters),
         );
-  const save = async (form: keyof Captions): Promise<NonNullable<NarrationFile["captions"]>> =>
+  const save = async (form: keyof Captions): Promise<NonNullable<NarrationFile["captionsFile"]>> =>
     await saveText(folder, appendToStem(name, "", `.${form}`), captions[form]);
-  if (captionFiles !== "both") return { chapters, captions: await save(captionFiles) };
-  return { chapters, captions: await save("vtt"), srt: await save("srt") };
+  if (captionFiles !== "both") return { chaptersFile: chapters, captionsFile: await save(captionFiles) };
+  return { chaptersFile: chapters, captionsFile: await save("vtt"), srtFile: await save("srt") };
 }

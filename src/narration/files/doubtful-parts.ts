@@ -69,7 +69,7 @@ export function findDoubtfulParts(
     const seconds = played[at] ?? 0;
     const statedSeconds = record.output?.durationSeconds ?? record.audioSeconds ?? seconds;
     const message = lengthProblem(statedSeconds, seconds) ?? cutProblem(seconds, paces[at] ?? 0, usualPace);
-    return message === null ? [] : [{ part: index, code: "listen", message }];
+    return message === null ? [] : [{ partIndex: index, code: "listen", message }];
   });
   const sounds = parts.map(({ index }, at) => {
     const { startSeconds = 0, endSeconds = 0 } = joined.parts[at] ?? {};

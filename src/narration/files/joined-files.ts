@@ -45,7 +45,7 @@ export interface FileJoinRequest {
   readonly file: PlannedFile;
   readonly parts: readonly VerifiedPart[];
   /** Whether `parts` contains all parts of the file. If not, the file's name says that the file is incomplete. */
-  readonly isWhole: boolean;
+  readonly isComplete: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -58,7 +58,7 @@ export interface FileJoiner {
   join(request: FileJoinRequest): Promise<NarrationFile>;
 }
 
-type Companions = Pick<NarrationFile, "captions" | "srt" | "chapters">;
+type Companions = Pick<NarrationFile, "captionsFile" | "srtFile" | "chaptersFile">;
 
 const INCOMPLETE = " (incomplete)";
 
@@ -98,18 +98,18 @@ export function createFileJoiner(deps: JoinDeps): FileJoiner {
   const { folder, captionFiles } = deps;
   return {
     async join(request) {
-      const { state, file, isWhole } = request;
+      const { state, file, isComplete } = request;
       const inputFingerprint = computeFingerprint(request, captionFiles);
       const before = state.files.find(({ section }) => section === file.section);
       if (before !== undefined && (await isIntact(before, folder.root))) {
         // An incomplete file never replaces a complete one.
-        if (!isWhole && !before.isIncomplete) return before;
+        if (!isComplete && !before.isIncomplete) return before;
         const isToRename = state.mayReplace && before.conflictingName !== null;
         const isSame = before.inputFingerprint === inputFingerprint && !isToRename;
         if (isSame && (await findChangedCompanions(before, folder.root)).length === 0) return before;
       }
       // Remove the old incomplete file. The new file contains all parts of the old one, and takes its name.
-      if (before?.isIncomplete === true && !isWhole) await removeFile(before, folder.root);
+      if (before?.isIncomplete === true && !isComplete) await removeFile(before, folder.root);
       const joinedFile = { ...(await joinParts(deps, request)), inputFingerprint };
       const isElsewhere = before !== undefined && before.path !== joinedFile.path;
       const isRenamed = isElsewhere && before.sha256 === joinedFile.sha256 && before.conflictingName !== null;
@@ -122,10 +122,10 @@ export function createFileJoiner(deps: JoinDeps): FileJoiner {
 
 /** Hashes everything that a file depends on: audio, pauses, name and captions. */
 function computeFingerprint(
-  { plan, state, file, parts, isWhole }: FileJoinRequest,
+  { plan, state, file, parts, isComplete }: FileJoinRequest,
   captionFiles: CaptionFiles,
 ): string {
-  const hash = createHash("sha256").update(JSON.stringify([file.section, state.fileName, isWhole]));
+  const hash = createHash("sha256").update(JSON.stringify([file.section, state.fileName, isComplete]));
   for (const { index, file: audio } of parts) {
     const { pauseAfterSeconds, startSeconds } = plan.parts[index] ?? {};
     const start = startSeconds === undefined ? [] : [startSeconds];
@@ -137,11 +137,11 @@ function computeFingerprint(
 
 /** Lists the companions that were deleted, edited or replaced since they were saved. */
 export async function findChangedCompanions(
-  { captions, srt, chapters }: NarrationFile,
+  { captionsFile, srtFile, chaptersFile }: NarrationFile,
   root: string,
 ): Promise<string[]> {
   const changed: string[] = [];
-  for (const companion of [captions, srt ?? null, chapters]) {
+  for (const companion of [captionsFile, srtFile ?? null, chaptersFile]) {
     if (companion !== null && !(await isIntact(companion, root))) changed.push(companion.path);
   }
   return changed;
@@ -157,8 +157,11 @@ async function removeFile(file: NarrationFile, root: string): Promise<void> {
 }
 
 /** Removes the unchanged companions of a file. */
-async function removeCompanions({ captions, srt, chapters }: Companions, root: string): Promise<void> {
-  for (const saved of [captions, srt ?? null, chapters]) {
+async function removeCompanions(
+  { captionsFile, srtFile, chaptersFile }: Companions,
+  root: string,
+): Promise<void> {
+  for (const saved of [captionsFile, srtFile ?? null, chaptersFile]) {
     if (saved !== null && (await isIntact(saved, root))) await removeIfPresent(saved.path);
   }
 }
@@ -201,7 +204,7 @@ type FileOwner = Pick<FileJoinRequest, "narrationId" | "plan" | "state">;
  */
 export async function checkRoomForNames(folder: OutputFolder, narration: FileOwner): Promise<void> {
   const names = listPlannedFiles(narration.plan).map((file) =>
-    buildFileName({ ...narration, file, isWhole: false }),
+    buildFileName({ ...narration, file, isComplete: false }),
   );
   const longest = names.reduce((one, other) =>
     Buffer.byteLength(other) > Buffer.byteLength(one) ? other : one,
@@ -230,10 +233,10 @@ function buildFileName({
   plan,
   state,
   file,
-  isWhole,
-}: FileOwner & Pick<FileJoinRequest, "file" | "isWhole">): string {
+  isComplete,
+}: FileOwner & Pick<FileJoinRequest, "file" | "isComplete">): string {
   const format = formatOfPlan(plan);
-  const ending = isWhole ? "" : INCOMPLETE;
+  const ending = isComplete ? "" : INCOMPLETE;
   const rowName = file.section === null ? undefined : plan.sections[file.section]?.fileName;
   if (rowName !== undefined) return appendToStem(buildGivenName(rowName, format), ending);
   const name = buildGivenName(buildFileStem(narrationId, plan, state), format);
@@ -263,10 +266,10 @@ function chapterTitle(plan: StoredPlan, section: number): string {
  */
 async function replacedFile(
   { folder, ownerOf }: JoinDeps,
-  { narrationId, state, file, isWhole }: FileJoinRequest,
+  { narrationId, state, file, isComplete }: FileJoinRequest,
   name: string,
 ): Promise<OwnFile | null> {
-  if (!state.mayReplace || !isWhole) return null;
+  if (!state.mayReplace || !isComplete) return null;
   const owner = await ownerOf(name);
   if (owner === null || !(await isIntact(owner.file, folder.root))) return null;
   return owner.narrationId === narrationId && owner.file.section !== file.section ? null : owner;
@@ -277,7 +280,7 @@ async function joinParts(
   fileRequest: FileJoinRequest,
 ): Promise<Omit<NarrationFile, "inputFingerprint">> {
   const { folder, clock, captionFiles } = deps;
-  const { plan, file, parts, isWhole, signal } = fileRequest;
+  const { plan, file, parts, isComplete, signal } = fileRequest;
   const format = formatOfPlan(plan);
   const name = buildFileName(fileRequest);
   const hasCompanions = plan.fileLayout !== "rows";
@@ -334,19 +337,19 @@ async function joinParts(
         sources,
         spoken: plannedParts,
         joined,
-        leads,
+        leadingSilenceSeconds: leads,
         signal,
       })
-    : { captions: null, chapters: null };
+    : { captionsFile: null, chaptersFile: null };
   const joinedIndexes = new Set(parts.map(({ index }) => index));
   return {
     ...savedFile,
     ...companions,
     section: file.section,
-    chapter,
+    chapterTitle: chapter,
     durationSeconds: joined.durationSeconds,
     conflictingName: basename(savedFile.path) === name ? null : name,
-    isIncomplete: !isWhole,
+    isIncomplete: !isComplete,
     missingParts: file.partIndexes.filter((index) => !joinedIndexes.has(index)),
     doubtfulParts: findDoubtfulParts(plan, fileRequest.state, parts, joined, leads),
   };
@@ -364,7 +367,7 @@ function albumTags(plan: StoredPlan, { section }: PlannedFile): TextTags {
 
 async function saveCompanions(
   request: CompanionRequest,
-): Promise<Pick<NarrationFile, "captions" | "chapters">> {
+): Promise<Pick<NarrationFile, "captionsFile" | "chaptersFile">> {
   const { makeCompanions } = await import("./companions.ts");
   return await makeCompanions(request);
 }

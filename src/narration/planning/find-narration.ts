@@ -112,8 +112,9 @@ export async function findOrPlanNarration(
       const current = withRemarks(state, plan);
       // If the narration is only planned, nobody has agreed to its takes yet, so replace these takes by those that
       // other narrations now have for the same parts.
-      const isOpen = state.status === "planned" && JSON.stringify(state.retakes) !== JSON.stringify(retakes);
-      return isOpen ? { ...current, retakes } : current;
+      const mayInheritRetakes =
+        state.status === "planned" && JSON.stringify(state.retakes) !== JSON.stringify(retakes);
+      return mayInheritRetakes ? { ...current, retakes } : current;
     });
     return await repository.get(narrationId);
   }

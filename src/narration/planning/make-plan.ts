@@ -30,7 +30,7 @@ export interface PlanOptions {
   readonly pauseSeconds: number;
   /** Whether there is a pause of `pauseSeconds` after every paragraph. Such a plan has more parts, so it costs more. */
   readonly keepsPauses?: boolean;
-  readonly files: "one" | "chapters";
+  readonly fileLayout: "one" | "chapters";
   /** The chapters to narrate, in the syntax of `chooseSections`; absent for all. */
   readonly chapters?: string | undefined;
 }
@@ -144,7 +144,7 @@ interface WholePlan {
 function wholePlan(source: ProseText, options: PlanOptions): WholePlan {
   const { settings, voices, pauseSeconds, keepsPauses } = options;
   const speed = settings.speed ?? 1;
-  const request = { speed, pauseSeconds, voices };
+  const request = { speed, pauseSeconds, speakers: voices };
   if ("read" in source) {
     const plan = planDocument(source.read, { ...request, keepsPauses });
     return { plan, unbroken: keepsPauses === true ? planDocument(source.read, request) : plan, remarks: [] };
@@ -164,7 +164,7 @@ function wholePlan(source: ProseText, options: PlanOptions): WholePlan {
   return { plan, unbroken, remarks: [] };
 }
 
-export const keepMatchingRules = ({
+export const copyPronunciations = ({
   pronunciations = [],
 }: PlanOptions): Pick<StoredPlan, "pronunciations"> =>
   pronunciations.length === 0 ? {} : { pronunciations: [...pronunciations] };
@@ -175,7 +175,7 @@ export const keepMatchingRules = ({
  * @throws AudioError `invalid_request` if there is nothing to speak, or a chosen chapter does not exist
  */
 export function makePlan(source: ProseText, options: PlanOptions): StoredPlan {
-  const { settings, pauseSeconds, files, chapters } = options;
+  const { settings, pauseSeconds, fileLayout, chapters } = options;
   const { remarks, ...whole } = wholePlan(source, options);
   const choose = (plan: NarrationPlan): NarrationPlan =>
     chapters === undefined ? plan : withChapters(plan, chapters);
@@ -197,7 +197,7 @@ export function makePlan(source: ProseText, options: PlanOptions): StoredPlan {
     version: 1,
     settings,
     pauseSeconds,
-    fileLayout: files,
+    fileLayout,
     title: titleOfChosen(title, plan),
     ...(plan.chosen === undefined ? {} : { wholeTitle: title }),
     ...(plan.author === undefined
@@ -205,7 +205,7 @@ export function makePlan(source: ProseText, options: PlanOptions): StoredPlan {
       : { author: plan.author.replaceAll(INVISIBLE_CHARACTERS, " ").trim() }),
     sections: plan.sections.map(({ title, level }) => (level === null ? { title } : { title, level })),
     parts,
-    ...keepMatchingRules(options),
+    ...copyPronunciations(options),
     remarks: [
       ...remarks,
       ...buildChosenRemark(plan),

@@ -21,7 +21,7 @@ import { normaliseLines } from "../text/normalise.ts";
 import { findNumberSpans } from "../text/number-spans.ts";
 import { type NarrationPlan, PLAN_VERSION, type PlannedPart, type Speaker } from "../text/plan.ts";
 import { checkText } from "../text/plan-narration.ts";
-import { buildShortPartsRemarks, keepMatchingRules, type PlanOptions } from "./make-plan.ts";
+import { buildShortPartsRemarks, copyPronunciations, type PlanOptions } from "./make-plan.ts";
 import { buildEdgesRemark, planRemarks } from "./plan-remarks.ts";
 import { COLUMNS, readSheet, refusedSheetError, type Sheet, type SheetRow } from "./read-sheet.ts";
 import { applyPronunciations, type RespelledPart } from "./respelled-part.ts";
@@ -274,7 +274,7 @@ export function planSheet(source: string, options: PlanOptions): StoredPlan {
       ...(cells.file === "" ? {} : { fileName: cells.file }),
     })),
     parts,
-    ...keepMatchingRules(options),
+    ...copyPronunciations(options),
     remarks: [
       filesRemark(sheet, rows, voices),
       buildEdgesRemark(plan),

@@ -7,12 +7,12 @@ import { DEFAULT_PAUSE_SECONDS } from "../text/plan.ts";
  * @param reason why the settings have no effect, as a clause after "because"
  */
 export function buildUnusedSettingsRemark(
-  { pauseSeconds, files }: { readonly pauseSeconds: number; readonly files: "one" | "chapters" },
+  { pauseSeconds, fileLayout }: { readonly pauseSeconds: number; readonly fileLayout: "one" | "chapters" },
   reason: string,
 ): string[] {
   const unused = [
     ...(pauseSeconds === DEFAULT_PAUSE_SECONDS ? [] : ["pause_seconds"]),
-    ...(files === "chapters" ? ["files"] : []),
+    ...(fileLayout === "chapters" ? ["files"] : []),
   ];
   if (unused.length === 0) return [];
   return [`Not used: ${unused.join(" and ")}, because ${reason}.`];

@@ -19,7 +19,7 @@ export interface NarrateChanges {
   readonly fileName: string | null;
 }
 
-const STOPPED = { part: null, code: "stopped", message: "It was stopped, as asked for." } as const;
+const STOPPED = { partIndex: null, code: "stopped", message: "It was stopped, as asked for." } as const;
 
 /** Returns the state after a call that requests the narration's audio. */
 export function withRequest(

@@ -6,10 +6,10 @@ import {
   isCallHandleWanted,
 } from "../../ledger/rules/call-handle.ts";
 import { isProcessDead, isProcessHere, type ProcessId } from "../../process-id.ts";
-import type { NarrationHandleEnd, NarrationState, NarrationTotals } from "./narration-state.ts";
+import type { NarrationCallHandleEnd, NarrationState, NarrationTotals } from "./narration-state.ts";
 
 const CANCELLED = {
-  part: null,
+  partIndex: null,
   code: "cancelled",
   message: "It was cancelled: nothing more is created. What was accepted is saved.",
 } as const;
@@ -67,7 +67,7 @@ export function endByState(
   { atMs, totals }: RunEnd,
 ): CallHandle[] {
   if (status === "running") return [];
-  const end: NarrationHandleEnd = { kind: "ended", status, problems, files, totals };
+  const end: NarrationCallHandleEnd = { kind: "ended", status, problems, files, totals };
   return open.map((handle) => endCallHandle(handle, end, atMs));
 }
 
@@ -81,7 +81,7 @@ export function withCancelledHandle(
   const handle = open.find((other) => other.handleId === cancelled);
   if (handle === undefined) return { state, handle: null };
   const isLeftRunning = state.callerProcesses.some(isAlive) || open.length > 1;
-  const end: NarrationHandleEnd = { kind: "cancelled", totals, isLeftRunning };
+  const end: NarrationCallHandleEnd = { kind: "cancelled", totals, isLeftRunning };
   return { state: isLeftRunning ? state : stopped(state), handle: endCallHandle(handle, end, atMs) };
 }
 

@@ -91,7 +91,7 @@ export const formatOfPlan = ({ settings }: Pick<StoredPlan, "settings">): Output
 
 const problemSchema = z.object({
   /** Index of the part; `null` for the narration as a whole. */
-  part: z.int().nonnegative().nullable(),
+  partIndex: z.int().nonnegative().nullable(),
   code: z.string(),
   message: z.string(),
 });
@@ -113,11 +113,11 @@ const narrationFileSchema = z.object({
   /** Index of the file's section; `null` for a file of the whole narration. */
   section: z.int().nonnegative().nullable(),
   /** The title of the file's section; `null` for a file of the whole narration. */
-  chapter: z.string().nullable(),
-  captions: savedTextSchema.nullable(),
+  chapterTitle: z.string().nullable(),
+  captionsFile: savedTextSchema.nullable(),
   /** The captions as SubRip, if they are saved both as WebVTT and as SubRip. In this case, `captions` is WebVTT. */
-  srt: savedTextSchema.optional(),
-  chapters: savedTextSchema.nullable(),
+  srtFile: savedTextSchema.optional(),
+  chaptersFile: savedTextSchema.nullable(),
   /**
    * The requested name if another file already had it, so that this file got a name with a number; `null` if the file
    * has the requested name.
@@ -162,7 +162,7 @@ const totalsSchema = z.object({
 export type NarrationTotals = Readonly<z.infer<typeof totalsSchema>>;
 
 /** How the call handle of a narration ended. */
-export const narrationHandleEndSchema = z.discriminatedUnion("kind", [
+export const narrationCallHandleEndSchema = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("cancelled"),
     totals: totalsSchema,
@@ -181,7 +181,7 @@ export const narrationHandleEndSchema = z.discriminatedUnion("kind", [
     totals: totalsSchema,
   }),
 ]);
-export type NarrationHandleEnd = z.infer<typeof narrationHandleEndSchema>;
+export type NarrationCallHandleEnd = z.infer<typeof narrationCallHandleEndSchema>;
 
 const retakeSchema = z.object({
   part: z.int().nonnegative(),

@@ -2,17 +2,17 @@
 import { chargeForSeconds, RESERVED_CREDITS } from "../../contract/billing.ts";
 import type { PartOperations } from "../../generation/use-cases/generate-part.ts";
 import { toWorkLookupKey } from "../../ledger/identity.ts";
-import { deriveInFlightState, type TaskRecord } from "../../ledger/record.ts";
+import { deriveInFlightState, type RequestRecord } from "../../ledger/record.ts";
 import type { NarrationBill } from "./narration-bill.ts";
 import type { NarrationState, StoredPlan } from "./narration-state.ts";
 import { buildPartRequest } from "./part-request.ts";
 
-export type PartStatus = "open" | "running" | "saved" | "failed";
+export type PartRecordStatus = "not_started" | "running" | "saved" | "failed";
 
 export interface PartSummary {
   /** Statuses in the order of the plan. */
-  readonly statuses: readonly PartStatus[];
-  readonly records: readonly (TaskRecord | null)[];
+  readonly statuses: readonly PartRecordStatus[];
+  readonly records: readonly (RequestRecord | null)[];
   readonly alreadyPaid: number;
   /** Charges of the tasks on the narration's bill. */
   readonly chargedCredits: number;
@@ -47,7 +47,7 @@ const MAX_CONCURRENT_READS = 64;
  * Returns the ratio of actual to estimated length of the parts with audio; `null` if no part has audio yet. Used for
  * display only.
  */
-function computeOwnCalibration(plan: StoredPlan, records: readonly (TaskRecord | null)[]): number | null {
+function computeOwnCalibration(plan: StoredPlan, records: readonly (RequestRecord | null)[]): number | null {
   let estimated = 0;
   let actual = 0;
   plan.parts.forEach((part, index) => {
@@ -59,25 +59,25 @@ function computeOwnCalibration(plan: StoredPlan, records: readonly (TaskRecord |
   return estimated === 0 ? null : Math.min(3, Math.max(1 / 3, actual / estimated));
 }
 
-export function derivePartStatus(record: TaskRecord | null): PartStatus {
-  if (record === null) return "open";
+export function derivePartStatus(record: RequestRecord | null): PartRecordStatus {
+  if (record === null) return "not_started";
   if (record.status === "succeeded" && record.files.some(({ matchesFormat }) => matchesFormat))
     return "saved";
   const isLost = record.isGone || record.isTooLarge || record.files.length > 0;
   if (record.status === "failed" || isLost) return "failed";
-  return deriveInFlightState(record) !== null || record.status === "succeeded" ? "running" : "open";
+  return deriveInFlightState(record) !== null || record.status === "succeeded" ? "running" : "not_started";
 }
 
 /** Returns the charge of a record. While the task runs, this is the charge of earlier attempts. */
-export const recordCharge = (record: TaskRecord): number =>
+export const recordCharge = (record: RequestRecord): number =>
   deriveInFlightState(record) === null ? (record.spend?.credits ?? 0) : record.earlierCredits;
 
 async function readRecords(
   parts: PartOperations,
   plan: StoredPlan,
   state: Pick<NarrationState, "retakes">,
-): Promise<(TaskRecord | null)[]> {
-  const records: (TaskRecord | null)[] = [];
+): Promise<(RequestRecord | null)[]> {
+  const records: (RequestRecord | null)[] = [];
   for (let from = 0; from < plan.parts.length; from += MAX_CONCURRENT_READS) {
     const some = plan.parts.slice(from, from + MAX_CONCURRENT_READS);
     const found = some.map((_, offset) => parts.find(buildPartRequest(plan, state, from + offset)));
@@ -94,7 +94,7 @@ export async function summarizeParts(
   bill: NarrationBill,
 ): Promise<PartSummary> {
   const records = await readRecords(parts, plan, state);
-  const partsWithProblems = new Set(state.problems.map(({ part }) => part));
+  const partsWithProblems = new Set(state.problems.map(({ partIndex }) => partIndex));
   // A saved part with a problem counts as failed, because its audio cannot be used.
   const statuses = records.map((record, index) => {
     const status = derivePartStatus(record);

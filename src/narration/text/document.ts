@@ -33,8 +33,8 @@ interface OpenParagraphRun extends ParagraphRun {
  * Joins the lines of a heading to one title, such as `CHAPTER I.` and `Down the Rabbit-Hole`. Adds a colon after a line
  * that ends without a mark.
  */
-const onOneLine = (addHeading: string): string =>
-  addHeading
+const joinHeadingLines = (heading: string): string =>
+  heading
     .split("\n")
     .reduce((title, line) => (/\p{P}$/u.test(title) ? `${title} ${line}` : `${title}: ${line}`));
 
@@ -61,11 +61,14 @@ class Builder {
     // higher heading alone would become a part, only one second long.
     const isBelow = this.#openHeadingLevel > 0 && level > this.#openHeadingLevel;
     if (isBelow && this.#pauseSeconds === null && section !== undefined) {
-      this.sections.push({ title: joinTitles(section.title ?? "", onOneLine(text)), level: section.level });
+      this.sections.push({
+        title: joinTitles(section.title ?? "", joinHeadingLines(text)),
+        level: section.level,
+      });
       this.sections.splice(-2, 1);
       this.runs.at(-1)?.paragraphs.push(text);
     } else {
-      this.sections.push({ title: onOneLine(text), level });
+      this.sections.push({ title: joinHeadingLines(text), level });
       this.#open(null, "heading", text);
     }
     this.#openHeadingLevel = level;

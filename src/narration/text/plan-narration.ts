@@ -20,7 +20,7 @@ import { markBreakTags, withPauses } from "./written-pauses.ts";
 const HEADING_PAUSE_SECONDS = 2;
 const RULE_PAUSE_SECONDS = 1.5;
 
-const LOST_CHARACTER = "\ufffd";
+const REPLACEMENT_CHARACTER = "\ufffd";
 const LOST_CONTEXT_CODE_UNITS = 30;
 
 /**
@@ -55,7 +55,7 @@ export function planDocument(
   request: Omit<PlanRequest, "text" | "format">,
 ): NarrationPlan {
   const skipped = new SkippedList();
-  const speakers = new SpeakerLabels(request.voices ?? {});
+  const speakers = new SpeakerLabels(request.speakers ?? {});
   const { blocks, title, author } = read(skipped);
   const divided = withPauses(blocks);
   const hasWrittenPauses = divided.some(({ kind }) => kind === "pause");
@@ -90,14 +90,14 @@ export function checkText(text: string): void {
       "The text is not well-formed Unicode (it holds half of a surrogate pair).",
     );
   }
-  const at = text.indexOf(LOST_CHARACTER);
+  const at = text.indexOf(REPLACEMENT_CHARACTER);
   if (at === -1) return;
-  const place = text
+  const context = text
     .slice(Math.max(0, at - LOST_CONTEXT_CODE_UNITS), at + LOST_CONTEXT_CODE_UNITS)
     .toWellFormed();
   throw new AudioError(
     "invalid_request",
-    `The text holds U+FFFD (${LOST_CHARACTER}), which stands for a character that was lost on the way here: ${JSON.stringify(place)}.`,
+    `The text holds U+FFFD (${REPLACEMENT_CHARACTER}), which stands for a character that was lost on the way here: ${JSON.stringify(context)}.`,
     { remedy: "Give the text again as UTF-8, with the character meant. Nothing was sent or charged." },
   );
 }

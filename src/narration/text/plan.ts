@@ -41,7 +41,7 @@ export interface PlanRequest {
   /** Whether each paragraph becomes a part of its own, so that silence can follow it. */
   readonly keepsPauses?: boolean | undefined;
   /** Speakers of lines that begin with a name and a colon. */
-  readonly voices?: SpeakersByName | undefined;
+  readonly speakers?: SpeakersByName | undefined;
 }
 
 /** The text from one heading to the next. Text before the first heading is a section without a heading. */

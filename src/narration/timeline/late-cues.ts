@@ -84,10 +84,10 @@ export function findLateCueProblems(
           ? "no speed would make it fit, but fewer words would (edits)"
           : `speed ${fittingSpeed} would fit (retakes, quote ${cue === undefined ? "its words" : `"cue ${cue}"`})`;
       const message = `Cue ${nextCue} begins ${lateSeconds.toFixed(1)} s late${othersNote}: this part is too long; ${remedy}.`;
-      return { part: heard[part]?.index ?? null, code: "late", message };
+      return { partIndex: heard[part]?.index ?? null, code: "late", message };
     });
   const rest = found.length - reported.length;
   if (rest === 0) return reported;
   const message = `${rest} more parts run into the next cue; a higher speed for the whole makes fewer late.`;
-  return [...reported, { part: null, code: "late", message }];
+  return [...reported, { partIndex: null, code: "late", message }];
 }

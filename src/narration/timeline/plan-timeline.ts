@@ -53,7 +53,7 @@ interface Utterance {
   readonly cue: Cue;
   /** Whether the utterance begins its cue. */
   readonly isFirst: boolean;
-  readonly voice: Speaker | null;
+  readonly speaker: Speaker | null;
   /** Whether the utterance names no speaker, so that it may continue a sentence of the previous cue. */
   readonly mayContinue: boolean;
   readonly text: string;
@@ -187,7 +187,7 @@ function buildUtterances(cues: readonly Cue[], { voices, speakers, unknown, skip
           if (!isOpen) current = turn.speaker;
           if (!hasWords(heard)) continue;
           const voice = turn.speaker ?? (speakers.turnsContinue ? current : null);
-          utterances.push({ cue, isFirst, voice, mayContinue: isOpen, text: heard });
+          utterances.push({ cue, isFirst, speaker: voice, mayContinue: isOpen, text: heard });
           isFirst = false;
         }
       }
@@ -230,19 +230,19 @@ function withoutRepeats(words: readonly CueWords[][], skipped: SkippedList): rea
 
 function sentencesIn(utterances: readonly Utterance[], hasMarks: boolean): Sentence[] {
   const sentences: Sentence[] = [];
-  for (const { cue, isFirst, voice, mayContinue, text } of utterances) {
+  for (const { cue, isFirst, speaker, mayContinue, text } of utterances) {
     const last = sentences.at(-1);
-    if (last !== undefined && !isFirst && last.speaker === voice) {
+    if (last !== undefined && !isFirst && last.speaker === speaker) {
       last.text = `${last.text}\n${text}`;
       continue;
     }
-    const isSameVoice = last?.speaker === voice || mayContinue;
+    const isSameVoice = last?.speaker === speaker || mayContinue;
     if (last !== undefined && isFirst && hasMarks && isSameVoice && continuesSentence(last, cue, text)) {
       last.text = flowParagraph(`${last.text.replaceAll("\n", HARD_BREAK)}\n${text}`);
       last.endSeconds = Math.max(last.endSeconds, cue.endSeconds);
       continue;
     }
-    sentences.push({ cue, isFirst, speaker: voice, text, endSeconds: cue.endSeconds });
+    sentences.push({ cue, isFirst, speaker, text, endSeconds: cue.endSeconds });
   }
   return sentences;
 }

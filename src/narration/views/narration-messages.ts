@@ -2,7 +2,7 @@
 import { basename, dirname } from "node:path";
 import { MINIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "../../contract/billing.ts";
 import { CREATES_PER_WINDOW, LIMIT_WINDOW_SECONDS } from "../../contract/service-limits.ts";
-import type { NarrationHandleEnd, NarrationState } from "../state/narration-state.ts";
+import type { NarrationCallHandleEnd, NarrationState } from "../state/narration-state.ts";
 import { USUAL_RETAKE } from "../state/retakes.ts";
 import { shortenExcerpt } from "../text/blocks.ts";
 import { findNumberSpans } from "../text/number-spans.ts";
@@ -10,7 +10,7 @@ import { estimateSecondsLeft, type NarrationView } from "./narration-view.ts";
 
 const plural = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`;
 
-type CancelledEnd = Extract<NarrationHandleEnd, { kind: "cancelled" }>;
+type CancelledEnd = Extract<NarrationCallHandleEnd, { kind: "cancelled" }>;
 
 /** Formats a duration: "52 min", "40 s", "3 h 20 min". */
 export function formatDuration(seconds: number): string {
@@ -39,11 +39,13 @@ export function describeCancelled({ totals, isLeftRunning }: CancelledEnd): stri
 }
 
 function describeProblems({ problems, parts }: NarrationView): string[] {
-  const shownProblems = problems.slice(0, MAX_PROBLEMS).map(({ part, excerpt, message }) => {
-    const location = part === null ? "" : `Part ${part + 1} (${JSON.stringify(excerpt)}): `;
+  const shownProblems = problems.slice(0, MAX_PROBLEMS).map(({ partIndex, excerpt, message }) => {
+    const location = partIndex === null ? "" : `Part ${partIndex + 1} (${JSON.stringify(excerpt)}): `;
     return `${location}${message}`;
   });
-  const otherParts = problems.slice(MAX_PROBLEMS).flatMap(({ part }) => (part === null ? [] : [part]));
+  const otherParts = problems
+    .slice(MAX_PROBLEMS)
+    .flatMap(({ partIndex }) => (partIndex === null ? [] : [partIndex]));
   const rest = [...new Set(otherParts)].sort((one, other) => one - other);
   return rest.length === 0
     ? shownProblems
@@ -71,14 +73,14 @@ const FILES_SHOWN = 3;
 function describeFiles({ isSheet, files, parts }: NarrationView): string {
   if (isSheet) return describeSheetFiles({ files });
   const paths = files.map(
-    ({ path, durationSeconds, isIncomplete, missingParts, captions, srt, chapters }) => {
+    ({ path, durationSeconds, isIncomplete, missingParts, captionsFile, srtFile, chaptersFile }) => {
       const kind = isIncomplete ? ", incomplete" : "";
       const withoutParts =
         missingParts.length === 0 ? "" : `, without ${partNumbers(missingParts, parts.total)}`;
       const beside = [
-        ...(captions === null ? [] : [`, captions ${captions.path}`]),
-        ...(srt === undefined ? [] : [`, ${srt.path}`]),
-        ...(chapters === null ? [] : [`, chapters ${chapters.path}`]),
+        ...(captionsFile === null ? [] : [`, captions ${captionsFile.path}`]),
+        ...(srtFile === undefined ? [] : [`, ${srtFile.path}`]),
+        ...(chaptersFile === null ? [] : [`, chapters ${chaptersFile.path}`]),
       ];
       return `${path} (${formatDuration(durationSeconds)}${kind}${withoutParts})${beside.join("")}`;
     },
@@ -382,7 +384,7 @@ const UNUSABLE: ReadonlySet<string> = new Set(["audio_unusable", "parts_differ"]
 function stoppedStep(view: NarrationView, call: string): string {
   const [first] = view.problems;
   const { max, suggestedMax } = view.credits;
-  const isAgreed = first?.part === null && max !== null && isEnough(max, view);
+  const isAgreed = first?.partIndex === null && max !== null && isEnough(max, view);
   const goOn = `${call} and max_credits ${isAgreed ? max : suggestedMax}: it goes on where it stopped, and pays for nothing twice.`;
   if (first === undefined) {
     if (max === null) return goOn;
@@ -392,7 +394,7 @@ function stoppedStep(view: NarrationView, call: string): string {
   if (UNUSABLE.has(first.code)) {
     return `Ask the user whether to pay for that part again. If so: ${call}, max_credits ${view.credits.suggestedMax}, and retakes with a quote of it and its next take, such as 2. With skip_failed true it is joined without that part, free.`;
   }
-  if (first.part !== null) {
+  if (first.partIndex !== null) {
     return `${goOn.slice(0, -1)}; it tries only what is missing. With skip_failed true it is joined without those parts.`;
   }
   if (first.code === "stopped") return `Tell the user that it is stopped. If they want to go on: ${goOn}`;

@@ -89,17 +89,17 @@ const MIN_SECONDS_PER_PART = LIMIT_WINDOW_SECONDS / CREATES_PER_WINDOW;
 export function estimateSecondsLeft(state: NarrationState, saved: number, nowMs: number): number {
   const { startedAtMs, lastSavedAtMs, savedPartsAtStart, totalParts } = state;
   const savedNow = saved - savedPartsAtStart;
-  const begun = startedAtMs ?? nowMs;
-  const pacedAt = lastSavedAtMs ?? begun;
-  const isPaced = savedNow > 0 && pacedAt > begun;
-  const pace = isPaced ? (pacedAt - begun) / 1000 / savedNow : MIN_SECONDS_PER_PART;
+  const startedMs = startedAtMs ?? nowMs;
+  const lastSavedMs = lastSavedAtMs ?? startedMs;
+  const isPaced = savedNow > 0 && lastSavedMs > startedMs;
+  const secondsPerPart = isPaced ? (lastSavedMs - startedMs) / 1000 / savedNow : MIN_SECONDS_PER_PART;
   const missingParts = totalParts - saved;
   const secondsToGo = Math.max(
-    missingParts * pace,
+    missingParts * secondsPerPart,
     (missingParts - CREATES_PER_WINDOW) * MIN_SECONDS_PER_PART,
   );
-  const passed = Math.max(0, nowMs - pacedAt) / 1000;
-  return Math.round(Math.max(secondsToGo - passed, secondsToGo / 2));
+  const passedSeconds = Math.max(0, nowMs - lastSavedMs) / 1000;
+  return Math.round(Math.max(secondsToGo - passedSeconds, secondsToGo / 2));
 }
 
 /**
@@ -189,9 +189,9 @@ export function assembleNarrationView(narration: NarrationWithPlan, totals: Narr
       (problem) => ({
         ...problem,
         excerpt:
-          problem.part === null
+          problem.partIndex === null
             ? null
-            : takeFirstCodePoints(plan.parts[problem.part]?.text ?? "", EXCERPT_CODE_POINTS),
+            : takeFirstCodePoints(plan.parts[problem.partIndex]?.text ?? "", EXCERPT_CODE_POINTS),
       }),
     ),
     remarks: state.remarks,
@@ -232,9 +232,9 @@ export async function withoutMissing(view: NarrationView, root: string): Promise
     ...view,
     files: files.map((file) => ({
       ...file,
-      captions: unchanged(file.captions),
-      srt: unchanged(file.srt ?? null) ?? undefined,
-      chapters: unchanged(file.chapters),
+      captions: unchanged(file.captionsFile),
+      srt: unchanged(file.srtFile ?? null) ?? undefined,
+      chapters: unchanged(file.chaptersFile),
     })),
     changedPaths: changed,
     missingPaths: view.files.filter((_, index) => paths[index] === null).map(({ path }) => path),

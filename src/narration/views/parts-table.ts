@@ -1,7 +1,7 @@
 /** Renders the parts of a narration as a table for people and models. */
 import { takeFirstCodePoints } from "../../contract/unicode.ts";
-import type { TaskRecord } from "../../ledger/record.ts";
-import type { PartStatus } from "../state/part-summary.ts";
+import type { RequestRecord } from "../../ledger/record.ts";
+import type { PartRecordStatus } from "../state/part-summary.ts";
 import { describeNarration } from "./narration-messages.ts";
 import type { NarrationView } from "./narration-view.ts";
 
@@ -11,11 +11,19 @@ export interface PartRow {
   readonly text: string;
   readonly chapter: string | null;
   readonly take: number;
-  readonly status: PartStatus;
-  readonly record: TaskRecord | null;
+  readonly status: PartRecordStatus;
+  readonly record: RequestRecord | null;
 }
 
 const EXCERPT_CODE_POINTS = 60;
+
+/** The words of the column `status`, which readers of the table may already know. */
+const STATUS_WORDS: Readonly<Record<PartRecordStatus, string>> = {
+  not_started: "open",
+  running: "running",
+  saved: "saved",
+  failed: "failed",
+};
 
 const HEAD = ["part", "status", "take", "task_id", "credits", "seconds", "chapter", "text"] as const;
 
@@ -26,7 +34,7 @@ function row({ number, status, take, record, chapter, text }: PartRow): string {
   const excerpt = takeFirstCodePoints(text, EXCERPT_CODE_POINTS);
   const cells = [
     `${number}`,
-    status,
+    STATUS_WORDS[status],
     `${take}`,
     record?.taskId ?? "",
     record?.billing?.charged_credits?.toString() ?? "",

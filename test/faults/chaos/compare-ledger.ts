@@ -1,6 +1,6 @@
 /** Compares the ledger with the service once everything has ended. Corrects nothing. */
 import { chargeForSeconds, RESERVED_CREDITS } from "../../../src/contract/billing.ts";
-import type { TaskRecord } from "../../../src/ledger/record.ts";
+import type { RequestRecord } from "../../../src/ledger/record.ts";
 import type { CountingService } from "../../support/counting-service.ts";
 import { type LedgerLocation, LedgerView } from "../../support/ledger-view.ts";
 
@@ -30,16 +30,16 @@ async function compareWith(
 ): Promise<string[]> {
   const wrong: string[] = [];
   const records = await view.records();
-  const holders = new Map<string, TaskRecord[]>();
+  const holders = new Map<string, RequestRecord[]>();
   for (const record of records) {
     const { taskId } = record;
     if (taskId !== null) holders.set(taskId, [...(holders.get(taskId) ?? []), record]);
   }
-  const knowsTheEnd = ({ taskId, status }: TaskRecord): boolean =>
+  const knowsTheEnd = ({ taskId, status }: RequestRecord): boolean =>
     taskId !== null && service.tasks.get(taskId)?.status === status;
   // Each key has its own record (docs/reference-requests.md, Changing keys). A claim, a send or a task under one key
   // stays there when the work continues under the other.
-  const isLeft = (record: TaskRecord): boolean => {
+  const isLeft = (record: RequestRecord): boolean => {
     const { status, taskId, workId } = record;
     if (taskId !== null) return !knowsTheEnd(record) && (holders.get(taskId) ?? []).some(knowsTheEnd);
     const isUnanswered = status === "waiting" || status === "unresolved";
@@ -65,7 +65,7 @@ async function compareWith(
   if (inFlight.length > 0) wrong.push(`places in flight are held by ${inFlight.join(", ")}`);
   const charged = succeeded.length * chargeForSeconds(service.audioSeconds);
   const unanswered = left.filter(({ status }) => status === "unresolved").length * RESERVED_CREDITS;
-  const spendOf = (some: readonly TaskRecord[]): number =>
+  const spendOf = (some: readonly RequestRecord[]): number =>
     some.reduce((sum, { spend }) => sum + (spend?.credits ?? 0), 0);
   // Several keys may have a record of one task. The task counts once.
   const twice = [...holders.values()].reduce((sum, all) => {

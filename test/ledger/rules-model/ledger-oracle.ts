@@ -3,8 +3,8 @@
  */
 import { MAX_TASK_LIFETIME_MS, SPEND_BUCKET_MS } from "../../../src/ledger/durations.ts";
 import type { LeaseResult, RecordWriteResult } from "../../../src/ledger/ledger-store.ts";
-import { deriveInFlightState, type InFlightState, type TaskRecord } from "../../../src/ledger/record.ts";
-import type { Admission } from "../../../src/ledger/rules/admission.ts";
+import { deriveInFlightState, type InFlightState, type RequestRecord } from "../../../src/ledger/record.ts";
+import type { AdmissionDecision } from "../../../src/ledger/rules/admission.ts";
 import type { SlotRelease } from "../../../src/ledger/rules/api-key-state.ts";
 
 export const WINDOW_MS = 60_000;
@@ -57,7 +57,7 @@ interface Send {
 
 interface Held {
   readonly key: string;
-  record: TaskRecord;
+  record: RequestRecord;
   lease: { readonly owner: string; readonly atMs: number } | null;
   flight: { readonly kind: InFlightState; readonly atMs: number; readonly owner: string } | null;
   statusAtMs: number;
@@ -70,15 +70,15 @@ interface Pause {
 }
 
 interface Asked {
-  readonly known: TaskRecord;
-  readonly after: TaskRecord;
+  readonly known: RequestRecord;
+  readonly after: RequestRecord;
   readonly sendId: string;
   readonly budget: number | null;
   /** When the process asked first. Anything that began later cannot revoke a committed admission. */
   readonly firstAskedMs: number;
 }
 
-const textOf = (record: TaskRecord | undefined | null): string | undefined =>
+const textOf = (record: RequestRecord | undefined | null): string | undefined =>
   record === undefined || record === null ? undefined : JSON.stringify(record);
 
 /**
@@ -114,7 +114,12 @@ export class LedgerOracle {
     this.#look(`state ${key}`);
   }
 
-  claimed({ name, key }: Actor, draft: TaskRecord, replacing: string | undefined, answer: LeaseResult): void {
+  claimed(
+    { name, key }: Actor,
+    draft: RequestRecord,
+    replacing: string | undefined,
+    answer: LeaseResult,
+  ): void {
     const { recordId } = draft;
     this.#look(`lease ${recordId}`);
     const held = this.records.get(recordId);
@@ -173,8 +178,8 @@ export class LedgerOracle {
       releasesLease,
     }: {
       readonly recordId: string;
-      readonly known: TaskRecord | null;
-      readonly after: TaskRecord | null;
+      readonly known: RequestRecord | null;
+      readonly after: RequestRecord | null;
       readonly releasesLease: boolean;
     },
     answer: RecordWriteResult,
@@ -207,7 +212,7 @@ export class LedgerOracle {
     this.records.delete(recordId);
   }
 
-  admission(actor: Actor, asked: Asked, answer: Admission): void {
+  admission(actor: Actor, asked: Asked, answer: AdmissionDecision): void {
     const { known, after, sendId } = asked;
     for (const other of this.#others(actor.key, known.recordId)) this.#look(`place ${other.record.recordId}`);
     const held = this.records.get(known.recordId);
@@ -294,7 +299,7 @@ export class LedgerOracle {
     this.#store(actor, after);
     const stored = this.records.get(known.recordId);
     if (stored === undefined) throw new Violation("records", "an unknown record was admitted");
-    stored.flight = { kind: "sent", atMs: this.nowMs, owner: name };
+    stored.flight = { kind: "unanswered", atMs: this.nowMs, owner: name };
     if (stored.lease?.owner === name) stored.lease = { owner: name, atMs: this.nowMs };
     const { nowMs } = this;
     this.#sends.set(sendId, {
@@ -358,7 +363,7 @@ export class LedgerOracle {
     send.mayCountFromMs = this.nowMs;
   }
 
-  #store({ name, key }: Actor, record: TaskRecord): void {
+  #store({ name, key }: Actor, record: RequestRecord): void {
     const { recordId } = record;
     const before = this.records.get(recordId);
     const kind = deriveInFlightState(record);

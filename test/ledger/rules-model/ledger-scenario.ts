@@ -3,9 +3,9 @@ import fc from "fast-check";
 import type { ObservedTask } from "../../../src/api/read-task.ts";
 import { RESERVED_CREDITS } from "../../../src/contract/billing.ts";
 import { type LedgerIdentity, LedgerStore } from "../../../src/ledger/ledger-store.ts";
-import { applyEvent, type TaskEvent } from "../../../src/ledger/lifecycle.ts";
-import { type TaskRecord, taskRecordSchema, toRow } from "../../../src/ledger/record.ts";
-import type { Admission } from "../../../src/ledger/rules/admission.ts";
+import { applyEvent, type RequestEvent } from "../../../src/ledger/lifecycle.ts";
+import { type RequestRecord, requestRecordSchema, toRow } from "../../../src/ledger/record.ts";
+import type { AdmissionDecision } from "../../../src/ledger/rules/admission.ts";
 import type { SlotRelease } from "../../../src/ledger/rules/api-key-state.ts";
 import { decideDurability } from "../../../src/ledger/rules/durability.ts";
 import { type SqlEngine, sql } from "../../../src/ledger/store/sql-engine.ts";
@@ -143,7 +143,7 @@ interface Process extends Actor {
   readonly store: LedgerStore;
   isAlive: boolean;
   /** Records as it last saw them. */
-  readonly known: Map<string, TaskRecord>;
+  readonly known: Map<string, RequestRecord>;
   readonly leased: Set<string>;
   /** Sends without an outcome, by record. */
   readonly pending: Map<string, string>;
@@ -151,7 +151,7 @@ interface Process extends Actor {
   readonly busy: Set<string>;
 }
 
-const parse = (value: string): TaskRecord => taskRecordSchema.parse(JSON.parse(value));
+const parse = (value: string): RequestRecord => requestRecordSchema.parse(JSON.parse(value));
 
 function taskOf(recordId: string, status: ObservedTask["status"], charged: number | null): ObservedTask {
   const billing = {
@@ -266,7 +266,7 @@ class Run {
     }
   }
 
-  async #ask(at: number): Promise<Admission> {
+  async #ask(at: number): Promise<AdmissionDecision> {
     const process = this.#process(at);
     const known = await this.#claim(process, this.#newRecordId(at), undefined);
     if (known === null) throw new Violation("wait", "a new record was not to be had");
@@ -391,7 +391,10 @@ class Run {
     }
   }
 
-  async #admit(process: Process, known: TaskRecord): Promise<{ answer: Admission; sendId: string }> {
+  async #admit(
+    process: Process,
+    known: RequestRecord,
+  ): Promise<{ answer: AdmissionDecision; sendId: string }> {
     this.#names += 1;
     const sendId = `send-${this.#names}`;
     const sent = applyEvent(known, {
@@ -415,7 +418,7 @@ class Run {
           maxCreates: MAX_CREATES,
           limitWindowMs: WINDOW_MS,
           maxInFlight: MAX_IN_FLIGHT,
-          unansweredPlaceTtlMs: LAPSE_MS,
+          unansweredInFlightTtlMs: LAPSE_MS,
           budget: budget === null ? null : { credits: budget, windowMs: BUDGET_WINDOW_MS },
         }),
       (given) => this.#truth.admission(process, { known, after, sendId, budget, firstAskedMs }, given),
@@ -433,7 +436,7 @@ class Run {
     recordId: string,
     replacing: string | undefined,
     ignoresLease = false,
-  ): Promise<TaskRecord | null> {
+  ): Promise<RequestRecord | null> {
     const draft = this.#draft(process.key, recordId);
     const claim = { row: toRow(draft), leaseTtlMs: LEASE_MS };
     const answer = await this.#operate(
@@ -465,7 +468,7 @@ class Run {
         return await this.#releaseSlot(process, slot);
       case "refused":
       case "unsent":
-        return await this.#apply(process, recordId, { kind: "notAccepted", sendId: sendId }, slot);
+        return await this.#apply(process, recordId, { kind: "not_accepted", sendId: sendId }, slot);
     }
   }
 
@@ -475,17 +478,17 @@ class Run {
     process.known.set(recordId, parse(value));
     const atMs = this.#clock.wallMs();
     const taskId = `task of ${recordId}`;
-    if (charged === -1) return await this.#apply(process, recordId, { kind: "resultRevoked", taskId, atMs });
+    if (charged === -1) return await this.#apply(process, recordId, { kind: "result_revoked", taskId, atMs });
     const status = charged === null ? "processing" : charged === 0 ? "failed" : "succeeded";
     const task = taskOf(recordId, status, charged);
     await this.#apply(process, recordId, { kind: "observed", attempt: 1, task, atMs });
   }
 
   /** Like the ledger, applies the event again if another process has written meanwhile. */
-  async #apply(process: Process, recordId: string, event: TaskEvent, slot?: SlotRelease): Promise<void> {
+  async #apply(process: Process, recordId: string, event: RequestEvent, slot?: SlotRelease): Promise<void> {
     let known = process.known.get(recordId);
     if (known === undefined) return;
-    let stored: TaskRecord | null = known;
+    let stored: RequestRecord | null = known;
     for (let tries = 0; tries < 4; tries += 1) {
       const next = applyEvent(known, event);
       if (next === known && stored !== null) {
@@ -519,8 +522,8 @@ class Run {
       slot,
     }: {
       readonly recordId: string;
-      readonly known: TaskRecord | null;
-      readonly after: TaskRecord | null;
+      readonly known: RequestRecord | null;
+      readonly after: RequestRecord | null;
       readonly slot: SlotRelease | undefined;
     },
   ) {
@@ -668,9 +671,11 @@ class Run {
     return new LedgerStore({ engine, identity, machineId: "this", wallMs: () => this.#clock.wallMs() });
   }
 
-  #draft(key: string, recordId: string): TaskRecord {
+  #draft(key: string, recordId: string): RequestRecord {
     const names = { recordId, workId: recordId, origin: this.#origin, apiKeyId: key };
     // Parsed, so that the text is the same when it is read back.
-    return taskRecordSchema.parse(sampleRecord({ ...names, status: "waiting", taskId: null, revision: 0 }));
+    return requestRecordSchema.parse(
+      sampleRecord({ ...names, status: "waiting", taskId: null, revision: 0 }),
+    );
   }
 }

@@ -4,7 +4,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { TaskRecord } from "../../../src/ledger/record.ts";
+import type { RequestRecord } from "../../../src/ledger/record.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, reasonOf, type StoreBench, type StoreSetup } from "./store-setup.ts";
 
 export function budgetSuite(bench: () => StoreBench, newDesk: () => StoreSetup): void {
@@ -164,7 +164,7 @@ export function budgetSuite(bench: () => StoreBench, newDesk: () => StoreSetup):
         fc.asyncProperty(changes, async (course) => {
           const first = newDesk();
           const desks = [first, first.neighbour(), first.neighbour()];
-          const records = new Map<number, TaskRecord>();
+          const records = new Map<number, RequestRecord>();
           for (const step of course) {
             const setup = desks[step.key];
             const known = records.get(step.key);
@@ -200,8 +200,9 @@ export function budgetSuite(bench: () => StoreBench, newDesk: () => StoreSetup):
  * Computed from the records alone: a record without a task counts by itself; of a task, an end replaces a
  * reservation.
  */
-function counted(records: readonly TaskRecord[]): number {
-  const creditsOf = (some: readonly TaskRecord[]): number[] => some.map(({ spend }) => spend?.credits ?? 0);
+function counted(records: readonly RequestRecord[]): number {
+  const creditsOf = (some: readonly RequestRecord[]): number[] =>
+    some.map(({ spend }) => spend?.credits ?? 0);
   const alone = creditsOf(records.filter(({ taskId }) => taskId === null));
   const shared = ["one", "other"].map((id) => {
     const all = records.filter(({ taskId }) => taskId === id);

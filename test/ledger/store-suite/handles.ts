@@ -4,13 +4,13 @@
  */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import type { TaskRecord } from "../../../src/ledger/record.ts";
+import type { RequestRecord } from "../../../src/ledger/record.ts";
 import type { CallHandle, SaveOptions } from "../../../src/ledger/rules/call-handle.ts";
 import { reasonOf, type StoreBench, type StoreSetup } from "./store-setup.ts";
 
 const SAVE_OPTIONS: SaveOptions = { fileName: null, mayReplace: false };
 
-async function waiting(setup: StoreSetup): Promise<TaskRecord> {
+async function waiting(setup: StoreSetup): Promise<RequestRecord> {
   const record = setup.record();
   await setup.claim(record);
   return record;
@@ -18,7 +18,7 @@ async function waiting(setup: StoreSetup): Promise<TaskRecord> {
 
 async function opened(
   setup: StoreSetup,
-  { apiKeyId, recordId: targetId }: TaskRecord,
+  { apiKeyId, recordId: targetId }: RequestRecord,
   saveOptions = SAVE_OPTIONS,
 ): Promise<CallHandle> {
   const draft = { handleId: randomUUID(), apiKeyId, targetId, openedAtMs: 10 };
@@ -54,11 +54,11 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => StoreSetup
         end: { kind: "cancelled" },
         endedAtMs: 20,
       });
-      expect(reasonOf(await setup.ask({ isForHandles: true }, { record }))).toBe("not_wanted");
+      expect(reasonOf(await setup.ask({ isForCallHandles: true }, { record }))).toBe("not_wanted");
       expect(await setup.store().callHandles.hasWanted(record.recordId)).toBe(false);
       await opened(setup, record, { ...SAVE_OPTIONS, fileName: "a" });
       expect(await setup.store().callHandles.hasWanted(record.recordId)).toBe(true);
-      expect(reasonOf(await setup.ask({ isForHandles: true }, { record }))).toBe("admitted");
+      expect(reasonOf(await setup.ask({ isForCallHandles: true }, { record }))).toBe("admitted");
       const plain = await waiting(setup);
       await setup.store().callHandles.cancel(await opened(setup, plain), 20);
       expect(reasonOf(await setup.ask({}, { record: plain }))).toBe("admitted");
@@ -68,12 +68,12 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => StoreSetup
       const setup = newDesk();
       const record = await waiting(setup);
       const handle = await opened(setup, record);
-      const sent = await setup.ask({ isForHandles: true }, { record });
+      const sent = await setup.ask({ isForCallHandles: true }, { record });
       const asked = await setup.store().callHandles.cancel(handle, 20);
       expect(asked).toMatchObject({ end: null, cancelRequestedAtMs: 20 });
       // A create that may have arrived is completed.
       const repeat = { record: sent.record };
-      expect(reasonOf(await setup.ask({ isForHandles: true }, repeat))).toBe("admitted");
+      expect(reasonOf(await setup.ask({ isForCallHandles: true }, repeat))).toBe("admitted");
       const unanswered = await setup.stored(record);
       if (unanswered === undefined) throw new Error("not stored");
       await setup.change(unanswered, { status: "waiting", spend: null });

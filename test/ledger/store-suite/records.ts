@@ -23,7 +23,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
       ];
       expect(await all()).not.toContain(part.recordId);
       expect(await all()).toContain(shown.recordId);
-      const open = { openOnly: true, limit: 10 } as const;
+      const open = { resumableOnly: true, limit: 10 } as const;
       expect(idsOf(await setup.store().recordSearch.list({ apiKeys: "own", ...open }))).toContain(
         part.recordId,
       );
@@ -209,11 +209,11 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
       expect(await ids({ apiKeys: "own", limit: 1 })).toBe("4");
       expect(await ids({ status: "succeeded" })).toBe("43");
       expect(await ids({ status: "queued", apiKeys: "own" })).toBe("");
-      expect(await ids({ openOnly: true })).toBe("542");
-      expect(await ids({ openOnly: true, limit: 1 })).toBe("5");
-      expect(await ids({ openOnly: true, apiKeys: "own" })).toBe("4");
-      expect(await ids({ openOnly: true, status: "succeeded", apiKeys: "own" })).toBe("4");
-      expect(await ids({ openOnly: true, status: "failed" })).toBe("");
+      expect(await ids({ resumableOnly: true })).toBe("542");
+      expect(await ids({ resumableOnly: true, limit: 1 })).toBe("5");
+      expect(await ids({ resumableOnly: true, apiKeys: "own" })).toBe("4");
+      expect(await ids({ resumableOnly: true, status: "succeeded", apiKeys: "own" })).toBe("4");
+      expect(await ids({ resumableOnly: true, status: "failed" })).toBe("");
     });
 
     it("reflect each write, with the current value", async () => {
@@ -229,7 +229,9 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
       expect(await setup.store().recordSearch.list({ apiKeys: "own", status: "failed", limit: 9 })).toEqual([
         listed,
       ]);
-      expect(await setup.store().recordSearch.list({ apiKeys: "own", openOnly: true, limit: 9 })).toEqual([]);
+      expect(
+        await setup.store().recordSearch.list({ apiKeys: "own", resumableOnly: true, limit: 9 }),
+      ).toEqual([]);
       await setup.remove(ended);
       expect(await setup.store().recordSearch.list({ apiKeys: "own", limit: 9 })).toEqual([]);
     });

@@ -8,8 +8,8 @@ import type {
   RecordWrite,
   RecordWriteResult,
 } from "../../../src/ledger/ledger-store.ts";
-import { type TaskRecord, taskRecordSchema, toRow } from "../../../src/ledger/record.ts";
-import type { Admission } from "../../../src/ledger/rules/admission.ts";
+import { type RequestRecord, requestRecordSchema, toRow } from "../../../src/ledger/record.ts";
+import type { AdmissionDecision } from "../../../src/ledger/rules/admission.ts";
 import type { SlotRelease } from "../../../src/ledger/rules/api-key-state.ts";
 import type { AdmitRequest } from "../../../src/ledger/store/admission-store.ts";
 import { sampleRecord } from "../sample-record.ts";
@@ -35,10 +35,10 @@ export interface StoreBench {
 export type Outcome = "accepted" | "refused" | "unanswered" | "unsent";
 
 export interface Sent {
-  readonly admission: Admission;
+  readonly admission: AdmissionDecision;
   readonly sendId: string;
   /** A record after a granted admission. */
-  readonly record: TaskRecord;
+  readonly record: RequestRecord;
 }
 
 /** `admitted`, or the reason for the refusal. */
@@ -83,7 +83,7 @@ export class StoreSetup {
   }
 
   /** Builds a record of this account that is not stored yet, for its own work unless given. */
-  record(changes: Partial<TaskRecord> = {}): TaskRecord {
+  record(changes: Partial<RequestRecord> = {}): RequestRecord {
     const { origin, apiKeyId } = this;
     return sampleRecord({
       recordId: randomUUID(),
@@ -96,7 +96,7 @@ export class StoreSetup {
     });
   }
 
-  claim(record: TaskRecord, processId = "holder", replacing?: string): Promise<LeaseResult> {
+  claim(record: RequestRecord, processId = "holder", replacing?: string): Promise<LeaseResult> {
     const claim = { row: toRow(record), leaseTtlMs: LEASE_MS };
     return this.store(processId).acquireLease(
       replacing === undefined ? claim : { ...claim, deadOwner: replacing },
@@ -104,7 +104,7 @@ export class StoreSetup {
   }
 
   /** Stores a record, whatever was stored before. */
-  async put(record: TaskRecord): Promise<TaskRecord> {
+  async put(record: RequestRecord): Promise<RequestRecord> {
     const { apiKeyId, recordId } = record;
     const stored = await this.stored(record);
     const expectedRevision = stored?.revision ?? null;
@@ -115,21 +115,21 @@ export class StoreSetup {
     return record;
   }
 
-  async stored({ recordId }: Pick<TaskRecord, "recordId">): Promise<TaskRecord | undefined> {
+  async stored({ recordId }: Pick<RequestRecord, "recordId">): Promise<RequestRecord | undefined> {
     const value = await this.store().get(recordId);
-    return value === undefined ? undefined : taskRecordSchema.parse(JSON.parse(value));
+    return value === undefined ? undefined : requestRecordSchema.parse(JSON.parse(value));
   }
 
   /** Deletes a record, with its spend. */
-  async remove({ apiKeyId, recordId, revision }: TaskRecord): Promise<RecordWriteResult> {
+  async remove({ apiKeyId, recordId, revision }: RequestRecord): Promise<RecordWriteResult> {
     const write = { apiKeyId, recordId, expectedRevision: revision, after: null } as const;
     return await this.store().write({ ...write, durability: "power_cut" });
   }
 
   /** Writes the next revision of a record with compare and set. */
   write(
-    record: TaskRecord,
-    changes: Partial<TaskRecord>,
+    record: RequestRecord,
+    changes: Partial<RequestRecord>,
     more: Pick<RecordWrite, "slot" | "lease" | "failed"> = {},
     processId = "holder",
   ): Promise<RecordWriteResult> {
@@ -152,12 +152,12 @@ export class StoreSetup {
       record,
       processId = "holder",
       credits = 150,
-    }: { record?: TaskRecord; processId?: string; credits?: number } = {},
+    }: { record?: RequestRecord; processId?: string; credits?: number } = {},
   ): Promise<Sent> {
     const before = record ?? this.record();
     if (record === undefined) await this.claim(before, processId);
     const spend = { credits, atMs: this.bench.wallMs() };
-    const after: TaskRecord = { ...before, status: "unresolved", revision: before.revision + 1, spend };
+    const after: RequestRecord = { ...before, status: "unresolved", revision: before.revision + 1, spend };
     const sendId = changes.sendId ?? randomUUID();
     const admission = await this.store(processId).admissions.admit({
       after: toRow(after),
@@ -166,7 +166,7 @@ export class StoreSetup {
       maxCreates: 1000,
       limitWindowMs: MINUTE_MS,
       maxInFlight: 1000,
-      unansweredPlaceTtlMs: LAPSE_MS,
+      unansweredInFlightTtlMs: LAPSE_MS,
       budget: null,
       narrationId: null,
       ...changes,
@@ -178,12 +178,12 @@ export class StoreSetup {
   async create(
     outcome: Outcome,
     changes: Partial<AdmitRequest> = {},
-    as: { record?: TaskRecord; processId?: string; credits?: number } = {},
-  ): Promise<TaskRecord> {
+    as: { record?: RequestRecord; processId?: string; credits?: number } = {},
+  ): Promise<RequestRecord> {
     const sent = await this.ask(changes, as);
     if (sent.admission.kind !== "admitted") throw new Error(`refused: ${reasonOf(sent)}`);
     const { sendId, record } = sent;
-    const outcomes: Record<Outcome, Partial<TaskRecord>> = {
+    const outcomes: Record<Outcome, Partial<RequestRecord>> = {
       accepted: { status: "queued", taskId: `task of ${record.recordId}` },
       refused: { status: "waiting", spend: null },
       unanswered: { earlierSendMayHaveArrived: true },
@@ -195,18 +195,18 @@ export class StoreSetup {
 
   /** Writes the next revision and returns it. */
   async change(
-    record: TaskRecord,
-    changes: Partial<TaskRecord>,
+    record: RequestRecord,
+    changes: Partial<RequestRecord>,
     slot?: SlotRelease,
     processId = "holder",
-  ): Promise<TaskRecord> {
+  ): Promise<RequestRecord> {
     const answer = await this.write(record, changes, slot === undefined ? {} : { slot }, processId);
     if (!answer.written) throw new Error("not written");
     return { ...record, ...changes, revision: record.revision + 1 };
   }
 
   /** The task's end, with its cost. */
-  end(record: TaskRecord, credits: number): Promise<TaskRecord> {
+  end(record: RequestRecord, credits: number): Promise<RequestRecord> {
     const spend = credits === 0 ? null : { credits, atMs: this.bench.wallMs() };
     return this.change(record, { status: credits === 0 ? "failed" : "succeeded", spend });
   }

@@ -18,9 +18,9 @@ function demand(isKept: boolean, promise: string): void {
 }
 
 const statesOf = ({ partStates }: NarrationProgress, file: FileProgress): PartState[] =>
-  file.partIndexes.map((part) => partStates[part] ?? "open");
+  file.partIndexes.map((part) => partStates[part] ?? "not_started");
 
-const isDone = (state: PartState): boolean => state === "saved" || state === "skipped";
+const isDone = (state: PartState): boolean => state === "saved" || state === "left_out";
 
 const isComplete = (progress: NarrationProgress, file: FileProgress): boolean => {
   const states = statesOf(progress, file);
@@ -39,14 +39,14 @@ const beginnable = (progress: NarrationProgress, state: PartState): number[] => 
 /** Whether a part could begin now. */
 function canWork(progress: NarrationProgress): boolean {
   if (indexesOf(progress, "working").length >= MAX_AT_ONCE) return false;
-  if (beginnable(progress, "sent").length > 0) return true;
+  if (beginnable(progress, "running_elsewhere").length > 0) return true;
   const isHeld = progress.isHalted || progress.hasUnsentPart || progress.isOutOfCredits;
-  return !isHeld && beginnable(progress, "open").length > 0;
+  return !isHeld && beginnable(progress, "not_started").length > 0;
 }
 
 function checkMakePart(progress: NarrationProgress, part: number): void {
   const state = progress.partStates[part];
-  demand(state === "open" || state === "sent", "only what is open or sent is begun");
+  demand(state === "not_started" || state === "running_elsewhere", "only what is open or sent is begun");
   demand(indexesOf(progress, "working").length < MAX_AT_ONCE, "at most three are at work");
   const equals = progress.firstEqualParts.flatMap((first, index) =>
     first === progress.firstEqualParts[part] ? [index] : [],
@@ -59,24 +59,24 @@ function checkMakePart(progress: NarrationProgress, part: number): void {
     equals.every((index) => progress.partStates[index] !== "saved"),
     "what is saved is not made again under another number",
   );
-  if (state === "sent") return;
+  if (state === "running_elsewhere") return;
   demand(!progress.isHalted, "nothing is begun that was halted");
   demand(!progress.isOutOfCredits, "nothing is begun that has no room");
   demand(!progress.hasUnsentPart, "nothing overtakes a part that is not sent yet");
-  demand(beginnable(progress, "sent").length === 0, "what was sent comes first");
-  demand(beginnable(progress, "open")[0] === part, "parts begin in reading order");
+  demand(beginnable(progress, "running_elsewhere").length === 0, "what was sent comes first");
+  demand(beginnable(progress, "not_started")[0] === part, "parts begin in reading order");
 }
 
 function checkJoin(progress: NarrationProgress, step: Extract<DriverStep, { kind: "join" }>): void {
-  const file = progress.files[step.file];
+  const file = progress.files[step.fileIndex];
   if (file === undefined) throw new Violation("there is such a file");
   const saved = file.partIndexes.filter((part) => progress.partStates[part] === "saved");
   demand(JSON.stringify(saved) === JSON.stringify(step.parts), "a file holds its saved parts, in order");
   demand(saved.length > 0, "a file holds a part");
-  demand(step.isWhole === isComplete(progress, file), "only a complete file is called whole");
-  const mayBe = step.isWhole ? [null, "incomplete"] : [null];
+  demand(step.isComplete === isComplete(progress, file), "only a complete file is called whole");
+  const mayBe = step.isComplete ? [null, "incomplete"] : [null];
   demand(mayBe.includes(file.joinResult), "a file is joined once");
-  if (step.isWhole) return;
+  if (step.isComplete) return;
   demand(indexesOf(progress, "working").length === 0, "an incomplete file waits for what is at work");
   demand(!canWork(progress), "an incomplete file is made at the end alone");
 }
@@ -92,16 +92,20 @@ function checkWait(progress: NarrationProgress): void {
 function checkEnd(progress: NarrationProgress, isWhole: boolean): void {
   const { files } = progress;
   demand(indexesOf(progress, "working").length === 0, "it does not end while a part is at work");
-  demand(indexesOf(progress, "sent").length === 0, "it does not end while a part is with the service");
   demand(
-    progress.isHalted || indexesOf(progress, "open").length === 0,
+    indexesOf(progress, "running_elsewhere").length === 0,
+    "it does not end while a part is with the service",
+  );
+  demand(
+    progress.isHalted || indexesOf(progress, "not_started").length === 0,
     "it does not end while a part can be made",
   );
   const isMade = (file: FileProgress): boolean =>
     file.joinResult !== null || !statesOf(progress, file).includes("saved");
   demand(files.every(isMade), "it does not end before what is saved is in a file");
   const isAll = files.every(
-    (file) => file.joinResult === "whole" || statesOf(progress, file).every((state) => state === "skipped"),
+    (file) =>
+      file.joinResult === "complete" || statesOf(progress, file).every((state) => state === "left_out"),
   );
   demand(isWhole === isAll, "it is finished when all its files are whole");
 }
@@ -113,7 +117,7 @@ export function checkStep(progress: NarrationProgress, step: DriverStep): void {
   else {
     const waiting = progress.files.filter((file) => isWaiting(progress, file));
     demand(waiting.length === 0, "a file is joined as soon as it is complete");
-    if (step.kind === "end") checkEnd(progress, step.isWhole);
+    if (step.kind === "end") checkEnd(progress, step.isComplete);
     else checkWait(progress);
   }
 }

@@ -59,7 +59,13 @@ export interface NarrationScenario {
 }
 
 const MAX_PARTS = 8;
-const STATES: readonly PartState[] = ["open", "open", "open", "sent", "saved"];
+const STATES: readonly PartState[] = [
+  "not_started",
+  "not_started",
+  "not_started",
+  "running_elsewhere",
+  "saved",
+];
 
 export const narrationScenario: fc.Arbitrary<NarrationScenario> = fc.record({
   texts: fc.array(fc.nat(5), { minLength: 1, maxLength: MAX_PARTS }),
@@ -91,7 +97,7 @@ class Narration {
     this.#faults = faults;
     this.#events = [...one.events];
     this.#texts = [...one.texts];
-    this.#parts = one.texts.map((text) => one.states[one.texts.indexOf(text)] ?? "open");
+    this.#parts = one.texts.map((text) => one.states[one.texts.indexOf(text)] ?? "not_started");
     this.#look();
   }
 
@@ -110,7 +116,7 @@ class Narration {
   take(step: DriverStep): boolean {
     switch (step.kind) {
       case "make_part":
-        this.#isUnsent ||= this.#parts[step.part] === "open";
+        this.#isUnsent ||= this.#parts[step.part] === "not_started";
         this.#parts[step.part] = "working";
         return true;
       case "join":
@@ -136,7 +142,9 @@ class Narration {
     this.#isHalted = false;
     this.#isFull = false;
     this.#tries.clear();
-    this.#parts = this.#parts.map((state) => (state === "failed" || state === "skipped" ? "open" : state));
+    this.#parts = this.#parts.map((state) =>
+      state === "failed" || state === "left_out" ? "not_started" : state,
+    );
     const { chapters } = this.#course;
     const starts = [0, ...chapters.filter((start) => start < this.#parts.length).sort((a, b) => a - b)];
     const indexes = this.#parts.map((_, index) => index);
@@ -177,15 +185,15 @@ class Narration {
     this.#isUnsent = false;
     if (this.#faults.staysFull !== true) this.#isFull = false;
     if (this.#isHalted) {
-      this.#settle(part, how === "saved" ? "saved" : "open");
+      this.#settle(part, how === "saved" ? "saved" : "not_started");
       return;
     }
     const tries = (this.#tries.get(part) ?? 0) + 1;
     this.#tries.set(part, tries);
-    const failed = this.#course.skipsFailed ? "skipped" : "failed";
+    const failed = this.#course.skipsFailed ? "left_out" : "failed";
     if (how === "saved") this.#settle(part, "saved");
     else if (how === "failed" || (how === "retry" && tries >= MAX_TRIES)) this.#settle(part, failed);
-    else this.#settle(part, "open");
+    else this.#settle(part, "not_started");
     if (how === "full" && others > 0) this.#isFull = true;
     // If none of our parts runs, no room can become free.
     else if (how === "full" || how === "refused") this.#isHalted = true;
@@ -205,7 +213,8 @@ class Narration {
   #leave(accepted: number): void {
     this.#isUnsent = false;
     this.#parts.forEach((state, part) => {
-      if (state === "working") this.#settle(part, ((accepted >> part) & 1) === 1 ? "sent" : "open");
+      if (state === "working")
+        this.#settle(part, ((accepted >> part) & 1) === 1 ? "running_elsewhere" : "not_started");
     });
   }
 
@@ -215,21 +224,21 @@ class Narration {
     this.#texts.forEach((other, index) => {
       if (other !== text) return;
       this.#texts[index] = this.#newTexts;
-      this.#parts[index] = "open";
+      this.#parts[index] = "not_started";
     });
     this.#look();
   }
 
-  #join({ file: index, parts, isWhole }: Extract<DriverStep, { kind: "join" }>): void {
+  #join({ fileIndex: index, parts, isComplete: isWhole }: Extract<DriverStep, { kind: "join" }>): void {
     const file = this.#files[index];
     if (file === undefined) throw new Violation("no such file");
     const fails = this.#events[0]?.kind === "join fails" ? this.#events.shift() : undefined;
     const [damaged] = parts;
     if (fails?.kind === "join fails" && fails.isDamaged && damaged !== undefined) {
-      this.#settle(damaged, this.#course.skipsFailed ? "skipped" : "failed");
+      this.#settle(damaged, this.#course.skipsFailed ? "left_out" : "failed");
       return;
     }
-    const made = isWhole ? "whole" : "incomplete";
+    const made = isWhole ? "complete" : "incomplete";
     this.#files[index] = { ...file, joinResult: fails === undefined ? made : "failed" };
     if (fails !== undefined) this.#isHalted = true;
   }

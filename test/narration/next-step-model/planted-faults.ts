@@ -32,7 +32,8 @@ export const plantedFaults: readonly PlantedFault[] = [
       const working = progress.partStates.filter((state) => state === "working").length;
       const open = progress.partStates.findIndex(
         (state, index) =>
-          state === "open" && progress.partStates[progress.firstEqualParts[index] ?? index] === "open",
+          state === "not_started" &&
+          progress.partStates[progress.firstEqualParts[index] ?? index] === "not_started",
       );
       const isHeld = progress.isHalted || progress.hasUnsentPart || progress.isOutOfCredits;
       const hasRoom = !isHeld && working === 3 && open !== -1;
@@ -65,8 +66,8 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: "the last open part begins first",
     next: (progress) => {
       const step = decideNextStep(progress);
-      if (step.kind !== "make_part" || progress.partStates[step.part] !== "open") return step;
-      return { kind: "make_part", part: progress.partStates.lastIndexOf("open") };
+      if (step.kind !== "make_part" || progress.partStates[step.part] !== "not_started") return step;
+      return { kind: "make_part", part: progress.partStates.lastIndexOf("not_started") };
     },
     promises: ["parts begin in reading order", "no two equal parts are at work"],
   },
@@ -74,8 +75,8 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: "what was sent waits for what is open",
     next: (progress) => {
       const step = decideNextStep(progress);
-      const open = at(progress, "open");
-      const isSent = step.kind === "make_part" && progress.partStates[step.part] === "sent";
+      const open = at(progress, "not_started");
+      const isSent = step.kind === "make_part" && progress.partStates[step.part] === "running_elsewhere";
       return isSent &&
         open !== -1 &&
         !progress.isHalted &&
@@ -91,8 +92,10 @@ export const plantedFaults: readonly PlantedFault[] = [
     next: (progress) => {
       const step = decideNextStep(progress);
       const isSent =
-        step.kind === "make_part" && progress.partStates[step.part] === "sent" && progress.isHalted;
-      return isSent ? { kind: "end", isWhole: false } : step;
+        step.kind === "make_part" &&
+        progress.partStates[step.part] === "running_elsewhere" &&
+        progress.isHalted;
+      return isSent ? { kind: "end", isComplete: false } : step;
     },
     promises: [
       "it does not end while a part is with the service",
@@ -112,7 +115,9 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: "a file that is whole is joined again",
     next: (progress) =>
       decideNextStep(
-        withFiles(progress, (file) => (file.joinResult === "whole" ? { ...file, joinResult: null } : file)),
+        withFiles(progress, (file) =>
+          file.joinResult === "complete" ? { ...file, joinResult: null } : file,
+        ),
       ),
     promises: ["a file is joined once"],
   },
@@ -142,7 +147,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: "no incomplete file is made",
     next: (progress) => {
       const step = decideNextStep(progress);
-      return step.kind === "join" && !step.isWhole ? { kind: "end", isWhole: false } : step;
+      return step.kind === "join" && !step.isComplete ? { kind: "end", isComplete: false } : step;
     },
     promises: ["it does not end before what is saved is in a file"],
   },
@@ -158,7 +163,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: "an incomplete narration is called finished",
     next: (progress) => {
       const step = decideNextStep(progress);
-      return step.kind === "end" ? { ...step, isWhole: true } : step;
+      return step.kind === "end" ? { ...step, isComplete: true } : step;
     },
     promises: ["it is finished when all its files are whole"],
   },

@@ -6,7 +6,7 @@ import { planByKind } from "../../../src/narration/planning/plan-by-kind.ts";
 import type { StoredPlan } from "../../../src/narration/state/narration-state.ts";
 import { storedPlanSchema } from "../../../src/narration/state/narration-state.ts";
 
-const OPTIONS = { settings: {}, voices: {}, pauseSeconds: 0.6, files: "one" } as const;
+const OPTIONS = { settings: {}, voices: {}, pauseSeconds: 0.6, fileLayout: "one" } as const;
 
 async function planOrRefusal(text: string): Promise<StoredPlan | AudioError> {
   try {

@@ -82,7 +82,7 @@ describe("a text", () => {
 describe("speakers", () => {
   it("are only those in voices: an unknown name is plain text", () => {
     const { parts, silentSpeakers } = plan("CARL: Hello.\n\nNote: nothing.\n\nBen says: no.", {
-      voices: { Ben: "felix_zh" },
+      speakers: { Ben: "felix_zh" },
     });
     expect(parts).toMatchObject([{ text: "CARL: Hello.\n\nNote: nothing.\n\nBen says: no." }]);
     expect(parts[0]).not.toHaveProperty("voice");
@@ -90,7 +90,7 @@ describe("speakers", () => {
   });
 
   it("keep their voice to the end of the paragraph, and no longer", () => {
-    const { parts } = plan("ANNA: One\ntwo.\n\nThree.\n\nANNA : Four.", { voices: { Anna: "felix_zh" } });
+    const { parts } = plan("ANNA: One\ntwo.\n\nThree.\n\nANNA : Four.", { speakers: { Anna: "felix_zh" } });
     expect(parts.map(({ voice, text }) => [voice, text])).toEqual([
       ["felix_zh", "One two."],
       [undefined, "Three."],
@@ -109,13 +109,13 @@ describe("speakers", () => {
     ["Anna:", /must not contain a colon/],
     ["a".repeat(101), /at most 100 characters/],
   ])("need a name that can begin a line: %j", (name, rule) => {
-    const error = refusal(() => plan("Text.", { voices: { [name]: "felix_zh" } }));
+    const error = refusal(() => plan("Text.", { speakers: { [name]: "felix_zh" } }));
     expect(error).toMatchObject({ code: "invalid_request" });
     expect(error.message).toMatch(rule);
   });
 
   it("need names that differ by more than case", () => {
-    const error = refusal(() => plan("Text.", { voices: { Anna: "felix_zh", ANNA: "kian_en_zh" } }));
+    const error = refusal(() => plan("Text.", { speakers: { Anna: "felix_zh", ANNA: "kian_en_zh" } }));
     expect(error.message).toMatch(/"ANNA" stands there twice/);
   });
 });

@@ -10,7 +10,7 @@ const book = (...titles: readonly string[]): string =>
   titles.map((title) => `# ${title}\n\n${prose(title)}`).join("\n\n");
 
 async function chosen(text: string, chapters: string): Promise<{ title: string; texts: string[] }> {
-  const options = { settings: {}, voices: {}, pauseSeconds: 0.6, files: "one", chapters } as const;
+  const options = { settings: {}, voices: {}, pauseSeconds: 0.6, fileLayout: "one", chapters } as const;
   const { title, parts } = await planByKind({ text, format: "markdown" }, options);
   return { title, texts: parts.map(({ text: spoken }) => spoken.split("\n")[0] ?? "") };
 }

@@ -8,7 +8,7 @@ import { planNarration } from "../../../src/narration/text/plan-narration.ts";
 export const GOLDEN = join(import.meta.dirname, "golden");
 const ALICE = join(import.meta.dirname, "..", "..", "..", "assets", "alice-chapter-1.md");
 
-const VOICES: PlanRequest["voices"] = { Anna: "sophie_en_zh", Ben: "kian_en_zh", Dora: "felix_zh" };
+const VOICES: PlanRequest["speakers"] = { Anna: "sophie_en_zh", Ben: "kian_en_zh", Dora: "felix_zh" };
 
 /** The names of the texts, with their extensions. */
 export const TEXTS: readonly string[] = ["alice.md", ...readdirSync(GOLDEN)].filter((name) =>
@@ -21,8 +21,8 @@ export function goldenPlans(name: string): Record<string, NarrationPlan> {
   const request = { text, format: name.endsWith(".md") ? "markdown" : "plain", pauseSeconds: 0.6 } as const;
   const voices = name === "dialogue.md" ? VOICES : undefined;
   return {
-    usual: planNarration({ ...request, voices, speed: 1 }),
-    slow: planNarration({ ...request, voices, speed: 0.5 }),
+    usual: planNarration({ ...request, speakers: voices, speed: 1 }),
+    slow: planNarration({ ...request, speakers: voices, speed: 0.5 }),
   };
 }
 

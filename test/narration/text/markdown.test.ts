@@ -155,7 +155,7 @@ describe("Markdown", () => {
   it("finds the speakers of lines in paragraphs, lists and bold labels", () => {
     const voices = { anna: "felix_zh", Ben: "kian_en_zh" } as const;
     const { parts } = plan("**Anna:** One.\n**BEN**: Two.\n\n- ANNA: Three.\n\nBen：\n\nFour.\n\nNarrated.", {
-      voices,
+      speakers: voices,
     });
     expect(parts.map(({ voice, text }) => [voice, text])).toEqual([
       ["felix_zh", "One."],

@@ -4,7 +4,10 @@ import { makePlan } from "../../../src/narration/planning/make-plan.ts";
 
 const TEXT = "One came first.\n\nTwo came later.\n\nThree came last.";
 const planned = (text: string, keepsPauses = false, pauseSeconds = 0.6, voices = {}) =>
-  makePlan({ text, format: "markdown" }, { settings: {}, voices, pauseSeconds, keepsPauses, files: "one" });
+  makePlan(
+    { text, format: "markdown" },
+    { settings: {}, voices, pauseSeconds, keepsPauses, fileLayout: "one" },
+  );
 const shape = (plan: ReturnType<typeof planned>) =>
   plan.parts.map(({ text, pauseAfterSeconds }) => [text, pauseAfterSeconds]);
 

@@ -27,7 +27,7 @@ describe("a plan of plain text", () => {
   it("gives the lines of speakers their voices", () => {
     const text = "It was late.\n\nANNA: Hello\nthere.\nBen: Hi!\nCARL: No.\n\nNobody answered.";
     const { parts, silentSpeakers } = plan(text, {
-      voices: { Anna: "stokie_en", BEN: "opal_en_zh", Dora: "felix_zh" },
+      speakers: { Anna: "stokie_en", BEN: "opal_en_zh", Dora: "felix_zh" },
     });
     expect(parts.map(({ text, voice }) => [voice, text])).toEqual([
       [undefined, "It was late."],

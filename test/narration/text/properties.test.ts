@@ -134,7 +134,7 @@ describe("every plan", () => {
   it.each(Array.from({ length: 150 }, (_, seed) => seed))("keeps its bounds: text %i", (seed) => {
     const speed = [0.5, 1, 2][seed % 3] ?? 1;
     const format = seed % 2 === 0 ? "plain" : "markdown";
-    const { parts, sections } = plan(chaos(seed), { speed, format, voices: { Anna: "felix_zh" } });
+    const { parts, sections } = plan(chaos(seed), { speed, format, speakers: { Anna: "felix_zh" } });
     for (const part of parts) {
       expect(countCodePoints(part.text)).toBeLessThanOrEqual(2048);
       expect(part.text).toBe(part.text.trim());

@@ -4,7 +4,7 @@ import type { NarrationPlan, SpeakersByName } from "../../../src/narration/text/
 import { planNarration } from "../../../src/narration/text/plan-narration.ts";
 
 const plan = (text: string, voices: SpeakersByName = {}): NarrationPlan =>
-  planNarration({ text, format: "plain", speed: 1, pauseSeconds: 0.6, voices });
+  planNarration({ text, format: "plain", speed: 1, pauseSeconds: 0.6, speakers: voices });
 const spoken = (text: string, voices: SpeakersByName = {}): string =>
   plan(text, voices)
     .parts.map((part) => part.text)

@@ -7,9 +7,9 @@ import { planNarration } from "../../../src/narration/text/plan-narration.ts";
 const VOICES = { Anna: "felix_zh", Ben: "kian_en_zh" } as const;
 const plan = (
   text: string,
-  voices: PlanRequest["voices"] = VOICES,
+  voices: PlanRequest["speakers"] = VOICES,
   format: TextFormat = "plain",
-): NarrationPlan => planNarration({ text, format, speed: 1, pauseSeconds: 0.6, voices });
+): NarrationPlan => planNarration({ text, format, speed: 1, pauseSeconds: 0.6, speakers: voices });
 const turns = (text: string, format: TextFormat = "plain"): string[] =>
   plan(text, VOICES, format).parts.map(
     ({ voice, text: words }) => `${voice ?? "-"}: ${words.replaceAll("\n\n", " / ")}`,

@@ -104,7 +104,7 @@ function findMembers(
  * numbers may skip any amount. A number out of order is left out if the sequence continues after it. Such a number
  * belongs to a sentence that mentions a chapter.
  */
-function splitRuns(members: readonly Member[]): Member[][] {
+function splitIntoSequences(members: readonly Member[]): Member[][] {
   const runs: Member[][] = [];
   for (const [index, member] of members.entries()) {
     const run = runs.at(-1);
@@ -226,7 +226,7 @@ export function findSequences(blocks: readonly SourceBlock[]): Sequences {
   for (const [key, all] of Map.groupBy(members, (member) => member.key)) {
     const [first] = all;
     if (first === undefined) continue;
-    const runs = splitRuns(all);
+    const runs = splitIntoSequences(all);
     const { accepted, unlistedCount } = judgeRuns(runs, proseBetween, {
       contents,
       contentsEntries,

@@ -9,7 +9,7 @@ import { findUnnumberedTitles } from "../chapters/unnumbered-titles.ts";
 import { hasWords } from "../characters.ts";
 import { HARD_BREAK, normaliseLines } from "../normalise.ts";
 import { withoutMarks } from "../plain/bracket-marks.ts";
-import { withoutEbookFrame } from "../plain/ebook-boilerplate.ts";
+import { withoutEbookBoilerplate } from "../plain/ebook-boilerplate.ts";
 import { isWrapped } from "../plain/kept-lines.ts";
 import { isWordsInBrackets } from "./html-elements.ts";
 import { isText } from "./indented-text.ts";
@@ -162,7 +162,7 @@ function parseFrontMatter(matter: string): Pick<ReadText, "title" | "author"> {
 
 /** Reads Markdown into blocks, and adds what is not spoken to `skipped`. */
 export function readMarkdown(text: string, skipped: SkippedList): ReadText {
-  const { text: book, ...header } = withoutEbookFrame(normaliseLines(text), skipped);
+  const { text: book, ...header } = withoutEbookBoilerplate(normaliseLines(text), skipped);
   let source = book;
   let fields: Pick<ReadText, "title" | "author"> = header;
   for (const pattern of FRONT_MATTER) {

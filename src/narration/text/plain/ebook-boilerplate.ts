@@ -82,7 +82,7 @@ function withoutSiteNotice(text: string, skipped: SkippedList): Ebook {
  *
  * @param text with `\n` for line ends; may contain several books
  */
-export function withoutEbookFrame(text: string, skipped: SkippedList): Ebook {
+export function withoutEbookBoilerplate(text: string, skipped: SkippedList): Ebook {
   const none = withoutSiteNotice(text, skipped);
   if (!NAME.test(text)) return none;
   const lines = text.split("\n");

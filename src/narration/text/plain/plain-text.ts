@@ -11,7 +11,7 @@ import { ITALIC_MARK } from "../speakers/speaker-labels.ts";
 import { readAozoraHeader, withoutAozora } from "./aozora.ts";
 import { withoutLongNotes, withoutMarks } from "./bracket-marks.ts";
 import { joinDividedWords } from "./divided-words.ts";
-import { withoutEbookFrame } from "./ebook-boilerplate.ts";
+import { withoutEbookBoilerplate } from "./ebook-boilerplate.ts";
 import { keepLines, splitParagraphs } from "./kept-lines.ts";
 import { withoutMailHeaders } from "./mail-headers.ts";
 import { withoutPageFurniture } from "./page-furniture.ts";
@@ -55,7 +55,7 @@ export function readPlainText(text: string, skipped: SkippedList): ReadText {
     text: book,
     title,
     author,
-  } = withoutEbookFrame(withoutMailHeaders(normaliseLines(joinDividedWords(text)), skipped), skipped);
+  } = withoutEbookBoilerplate(withoutMailHeaders(normaliseLines(joinDividedWords(text)), skipped), skipped);
   const header = readAozoraHeader(book);
   // Insert a blank line between title and author, so that they are two paragraphs, not one line.
   const opened = header === null ? book : book.replace(/^(\s*[^\n]+)\n/, "$1\n\n");
