@@ -54,7 +54,7 @@ export function createRedact(secrets: readonly (string | undefined)[]): Redact {
 }
 
 /** Normalises letters to their usual width and removes invisible characters between them. */
-const visibleForm = (text: string): string =>
+const toVisibleForm = (text: string): string =>
   text.replace(/[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, "").normalize("NFKC");
 
 /**
@@ -66,7 +66,7 @@ export function createDetector(secrets: readonly (string | undefined)[]): (text:
     secret === undefined || secret.length < MIN_SECRET_LENGTH ? [] : spellings(secret),
   );
   return (text) => {
-    const visibleText = visibleForm(text);
+    const visibleText = toVisibleForm(text);
     return needles.some((needle) => text.includes(needle) || visibleText.includes(needle));
   };
 }

@@ -95,7 +95,11 @@ function refuseForeign(response: HttpResponse): void {
 }
 
 /** Passes a body on. Throws at the first chunk that exceeds the announced length, and does not pass that chunk on. */
-async function* atMost(body: AsyncIterable<Uint8Array>, lengthBytes: number, onSurplus: () => AudioError) {
+async function* limitBytes(
+  body: AsyncIterable<Uint8Array>,
+  lengthBytes: number,
+  onSurplus: () => AudioError,
+) {
   let seenBytes = 0;
   for await (const chunk of body) {
     seenBytes += chunk.byteLength;
@@ -137,7 +141,7 @@ export function readContent(response: HttpResponse, fromByte: number): ContentRe
       new StaleBytesError("Content-Range contradicts Content-Length"),
     );
   }
-  const body = atMost(response.body, rangeBytes, () =>
+  const body = limitBytes(response.body, rangeBytes, () =>
     refusedContentError(
       response,
       "The service sent more bytes than it announced.",

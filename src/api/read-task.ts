@@ -79,7 +79,7 @@ function findDeviations(body: unknown): string[] {
  * Converts the service's status to a status that this program knows; `queued` if it is unknown or missing. No other
  * function converts statuses.
  */
-function statusIn(body: unknown, guard: KeyGuard): Pick<ObservedTask, "status" | "unknownStatus"> {
+function parseStatus(body: unknown, guard: KeyGuard): Pick<ObservedTask, "status" | "unknownStatus"> {
   const statedStatus = statusField.safeParse(body).data?.status;
   const parsedStatus = knownStatus.safeParse(statedStatus);
   if (parsedStatus.success) return { status: parsedStatus.data };
@@ -104,7 +104,7 @@ export function readTask(body: unknown, guard: KeyGuard): ObservedTask | null {
   const error = parts.error.safeParse(body).data?.error;
   return {
     taskId: id,
-    ...statusIn(body, guard),
+    ...parseStatus(body, guard),
     billing: parts.billing.safeParse(body).data?.billing ?? null,
     audioSeconds: parts.usage.safeParse(body).data?.usage.audio_seconds ?? null,
     output:

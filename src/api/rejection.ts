@@ -18,7 +18,7 @@ const OPERATION_WORDS: Readonly<Record<Operation, string>> = {
 };
 
 /**
- * The codes that HTTP statuses imply if the body states no fitting code. For 403, 404 and 409 see {@link impliedCode}.
+ * The codes that HTTP statuses imply if the body states no fitting code. For 403, 404 and 409 see {@link deriveImpliedCode}.
  */
 const CODE_BY_STATUS: Readonly<Record<number, ServiceErrorCode>> = {
   400: "invalid_request",
@@ -34,7 +34,7 @@ const CODE_BY_STATUS: Readonly<Record<number, ServiceErrorCode>> = {
  * the contract's body, because that answer comes from a gateway or a wrong base address. If such a 404 counted as "this
  * task does not exist", the user could pay for the task twice.
  */
-function impliedCode(
+function deriveImpliedCode(
   status: number,
   operation: Operation,
   hasContractBody: boolean,
@@ -62,9 +62,9 @@ export interface Rejection {
 
 /**
  * Returns the body's code if it fits the status, otherwise `null`. Always returns `null` for a 409. Each of the two
- * codes of a 409 belongs to one operation, so {@link impliedCode} chooses the code by the operation.
+ * codes of a 409 belongs to one operation, so {@link deriveImpliedCode} chooses the code by the operation.
  */
-function statedCode(code: string | undefined, status: number): ServiceErrorCode | null {
+function parseStatedCode(code: string | undefined, status: number): ServiceErrorCode | null {
   if (code === undefined || status === 409 || !isServiceErrorCode(code)) return null;
   return SERVICE_ERROR_STATUS[code] === status ? code : null;
 }
@@ -95,7 +95,8 @@ export function rejectionError(rejection: Rejection): AudioError {
   const { status, operation, nowWallMs, retryAfter, taskId } = rejection;
   const serviceError = serviceErrorBody.safeParse(rejection.body).data?.error;
   const code =
-    statedCode(serviceError?.code, status) ?? impliedCode(status, operation, serviceError !== undefined);
+    parseStatedCode(serviceError?.code, status) ??
+    deriveImpliedCode(status, operation, serviceError !== undefined);
   const sentence = describe(status, operation);
   const quoted = serviceError === undefined ? "" : ` ${formatReason(rejection.clean(serviceError.message))}`;
   const isTemporary = status >= 500 || status === 408 || status === 425 || (status >= 200 && status < 300);

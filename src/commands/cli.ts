@@ -34,7 +34,7 @@ async function runSandbox(args: readonly string[]): Promise<void> {
   if (port !== undefined && !Number.isInteger(port)) {
     throw new UsageError("--port must be a whole number from 0 to 65535; see --help.");
   }
-  const { runSandboxCommand } = await import("./sandbox.ts");
+  const { runSandboxCommand } = await import("./sandbox-command.ts");
   await runSandboxCommand({
     port,
     accountsFile: typeof values["accounts"] === "string" ? values["accounts"] : undefined,
@@ -92,7 +92,7 @@ async function dispatch(args: readonly string[]): Promise<void> {
       await runSandbox(rest);
       return;
     case "doctor": {
-      const { runDoctorCommand } = await import("./doctor.ts");
+      const { runDoctorCommand } = await import("./doctor-command.ts");
       process.exitCode = await runDoctorCommand(parse(rest, json)["json"] === true);
       return;
     }
@@ -101,7 +101,7 @@ async function dispatch(args: readonly string[]): Promise<void> {
       if (html === "" || (html !== undefined && asJson === true)) {
         throw new UsageError("--html takes a file, and does not go with --json; see --help.");
       }
-      const { runTasksCommand } = await import("./tasks.ts");
+      const { runTasksCommand } = await import("./tasks-command.ts");
       await runTasksCommand(asJson === true, typeof html === "string" ? html : undefined);
       return;
     }

@@ -28,7 +28,7 @@ interface Password {
   readonly withUser: readonly string[];
 }
 
-function passwordIn(url: string | undefined): Password {
+function findPassword(url: string | undefined): Password {
   if (url === undefined || !URL.canParse(url)) return { plain: [], withUser: [] };
   const { username, password } = new URL(url);
   if (password === "") return { plain: [], withUser: [] };
@@ -40,9 +40,9 @@ function passwordIn(url: string | undefined): Password {
 }
 
 const findPasswords = (env: Environment): Password[] =>
-  URLS.map((name) => passwordIn(readVariable(env, name)));
+  URLS.map((name) => findPassword(readVariable(env, name)));
 
-const keyOf = (env: Environment): string[] => {
+const getKeyVariable = (env: Environment): string[] => {
   const key = readVariable(env, "AUDIO_API_KEY");
   return key === undefined ? [] : [key];
 };
@@ -53,7 +53,10 @@ const cannotBeText = (password: string): boolean =>
 
 /** Lists all secrets in the environment. No output may contain any of them. Works even if some settings are invalid. */
 export function findSecrets(env: Environment): string[] {
-  return [...keyOf(env), ...findPasswords(env).flatMap(({ plain, withUser }) => [...plain, ...withUser])];
+  return [
+    ...getKeyVariable(env),
+    ...findPasswords(env).flatMap(({ plain, withUser }) => [...plain, ...withUser]),
+  ];
 }
 
 /**
@@ -66,7 +69,7 @@ export function findCertainSecrets(env: Environment): string[] {
     ...plain.filter(cannotBeText),
     ...withUser,
   ]);
-  return [...keyOf(env), ...passwords];
+  return [...getKeyVariable(env), ...passwords];
 }
 
 /**

@@ -5,7 +5,7 @@ import { coerceArguments } from "../contract/coerce-arguments.ts";
 import { AudioError } from "../errors.ts";
 import { createLog } from "../log.ts";
 import type { Narrations } from "../narration/narrations.ts";
-import type { NarrateChanges } from "../narration/state/changes.ts";
+import type { NarrateChanges } from "../narration/state/narration-changes.ts";
 import { describeNarration, formatDuration, listChapters } from "../narration/views/narration-messages.ts";
 import type { NarrationView } from "../narration/views/narration-view.ts";
 import { createRedact } from "../redaction.ts";

@@ -28,7 +28,7 @@ const MAX_COMPLAINT_CHARACTERS = 300;
 const MAX_LOGGED_REFUSALS = 5;
 
 /** Logs the first invalid lines as warnings, and further ones only at the level debug. */
-function refusalLogger(log: Log): (sentence: string) => void {
+function createRefusalLogger(log: Log): (sentence: string) => void {
   let count = 0;
   return (sentence) => {
     count += 1;
@@ -40,7 +40,7 @@ function refusalLogger(log: Log): (sentence: string) => void {
 }
 
 /** Creates a function that returns true only on its first call. */
-function trueOnce(): () => boolean {
+function createOnceFlag(): () => boolean {
   let isFirst = true;
   return () => {
     const answer = isFirst;
@@ -91,9 +91,9 @@ export function runServer(isSandbox: boolean): void {
   const redact = createRedact(findSecrets(process.env));
   const log = createLog(config.logLevel, (text) => provider.redact(redact(text)));
   provider.log = log;
-  const claimFirstSuccess = trueOnce();
-  const isFirstUse = trueOnce();
-  const isFirstOnSandbox = trueOnce();
+  const claimFirstSuccess = createOnceFlag();
+  const isFirstUse = createOnceFlag();
+  const isFirstOnSandbox = createOnceFlag();
   const instructions = renderInstructions({ ...config, isSandbox });
   const handle = serveStdio(
     ({ era }) =>
@@ -130,7 +130,7 @@ export function runServer(isSandbox: boolean): void {
         era,
       ),
     {
-      transport: new LenientStdioTransport(process.stdin, process.stdout, refusalLogger(log)),
+      transport: new LenientStdioTransport(process.stdin, process.stdout, createRefusalLogger(log)),
       onerror: (error) => {
         const complaint = error.message.slice(0, MAX_COMPLAINT_CHARACTERS);
         if (!closedConnection(complaint)) return log.debug(`protocol: ${complaint}`);

@@ -36,7 +36,7 @@ async function sampleOfVoice(
   makesSamples: boolean,
 ): Promise<VoiceSample> {
   const input = buildSampleInput(voice);
-  const savedSample = await generation.partOperations.saved({ input, take: 1 });
+  const savedSample = await generation.partOperations.findSaved({ input, take: 1 });
   if (savedSample !== null) return { voice, path: savedSample.file.path, creditsNow: 0, error: null };
   if (!makesSamples) return { voice, path: null, creditsNow: 0, error: null };
   // Wait without a limit, because the command ends only when every sample is made or has failed.
@@ -56,7 +56,7 @@ function formatLine({ voice, path, error }: VoiceSample): string {
   return printable(`${voice.id}: ${state}`);
 }
 
-const pageEntry = ({ voice, path, error }: VoiceSample): PageEntry => ({
+const buildPageEntry = ({ voice, path, error }: VoiceSample): PageEntry => ({
   description: `${voice.name}: ${buildSampleInput(voice).prompt}`,
   at: formatIsoWithOffset(systemClock.wallMs()),
   status: voice.canMixLanguages ? `${voice.languages.join(", ")}, mixed` : voice.languages.join(", "),
@@ -93,7 +93,7 @@ export async function runVoicesCommand({ makesSamples, htmlFile }: VoicesCommand
       process.stdout.write(`${credits} credits were charged for samples now.\n`);
     }
     if (htmlFile !== undefined) {
-      const page = renderAudioPage(all.map(pageEntry), { marker: VOICES_MARKER, title: "Voices" });
+      const page = renderAudioPage(all.map(buildPageEntry), { marker: VOICES_MARKER, title: "Voices" });
       process.stdout.write(
         `Written: ${printable(await writeGeneratedPage(htmlFile, VOICES_MARKER, page))}\n`,
       );

@@ -39,7 +39,7 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** Lists readable files at the top of the folder, for a message about a missing file. */
-async function namesIn(root: string): Promise<string> {
+async function listNamesIn(root: string): Promise<string> {
   const entries = await readdir(root, { withFileTypes: true }).catch(() => []);
   const names = entries
     .filter((entry) => entry.isFile() && formatOfName(entry.name) !== null)
@@ -55,7 +55,7 @@ async function unreadable(error: unknown, name: string, root: string): Promise<A
   if (error instanceof AudioError) return error;
   const code = getSystemCode(error) ?? "unknown";
   const rule = REASONS[code] ?? `cannot be read (${code})`;
-  const hint = code === "ENOENT" ? await namesIn(root) : undefined;
+  const hint = code === "ENOENT" ? await listNamesIn(root) : undefined;
   return refusedInputError(
     name,
     rule,
@@ -90,7 +90,7 @@ async function realRoot(folder: string): Promise<string> {
  * @throws AudioError `configuration_error` if `folder` is not a folder that can be read
  */
 export async function describeInputFolder(folder: string): Promise<string> {
-  return await namesIn(await realRoot(folder));
+  return await listNamesIn(await realRoot(folder));
 }
 
 const outsideError = (name: string, folder: string): AudioError =>

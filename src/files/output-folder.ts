@@ -96,14 +96,14 @@ export async function openOutputFolder(
   path: string,
   clock: Pick<Clock, "wallMs"> = systemClock,
 ): Promise<OutputFolder> {
-  return folderAt(await resolveExistingPart(path), clock);
+  return createOutputFolder(await resolveExistingPart(path), clock);
 }
 
 /** Opens the folder of the parts. Nobody chose its path, so a link in that path is refused. */
 export const openPartsFolder = ({ root }: OutputFolder, clock: Pick<Clock, "wallMs">): OutputFolder =>
-  folderAt(buildPartsPath(root), clock);
+  createOutputFolder(buildPartsPath(root), clock);
 
-function folderAt(given: string, clock: Pick<Clock, "wallMs">): OutputFolder {
+function createOutputFolder(given: string, clock: Pick<Clock, "wallMs">): OutputFolder {
   let root = given;
   const createFolder = async (): Promise<void> => {
     // Create the folder if it is missing, as at first use.

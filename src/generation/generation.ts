@@ -12,7 +12,7 @@ import type { GenerationDeps } from "./deps.ts";
 import { readCalibration } from "./estimate-calibration.ts";
 import { Jobs } from "./job/jobs.ts";
 import { requestHandleOf } from "./request-handle.ts";
-import { Resumer } from "./resume.ts";
+import { Resumer } from "./resumer.ts";
 import type { RequestView, SavedAudio } from "./task-view.ts";
 import { type DownloadRequest, downloadTask } from "./use-cases/download-task.ts";
 import { type GenerateRequest, identifyRequest, runRequest } from "./use-cases/generate.ts";
@@ -23,13 +23,17 @@ import {
   generatePart,
   type PartOperations,
 } from "./use-cases/generate-part.ts";
+import {
+  type ListedRequest,
+  type ListRequest,
+  listRecordedRequests,
+} from "./use-cases/list-recorded-requests.ts";
+import { findNearDuplicate } from "./use-cases/near-duplicate.ts";
 import { type ListedFile, listNewestSaved, listNewestTaskIds } from "./use-cases/newest-saved.ts";
 import { hasOtherPronunciation } from "./use-cases/other-pronunciation.ts";
 import { queryTask } from "./use-cases/query-task.ts";
 import { type AudioBytes, readAudio, readFile, readPieceOfFile } from "./use-cases/read-audio.ts";
 import { readPiece } from "./use-cases/read-task-piece.ts";
-import { type ListedRequest, type ListRequest, listRecordedTasks } from "./use-cases/task-list.ts";
-import { findNearDuplicate } from "./use-cases/unanswered-duplicate.ts";
 
 /**
  * The use cases of the workflow. Every method throws {@link AudioError}. Methods called by tools also resume
@@ -114,12 +118,12 @@ export function createGeneration(deps: GenerationDeps): Generation {
     },
     listTasks: (query) => {
       resumer.schedule();
-      return listRecordedTasks(deps, query);
+      return listRecordedRequests(deps, query);
     },
     spending: () => deps.limits.sumSpending(),
     partOperations: {
       find: (request) => findPart(deps, request),
-      saved: (request) => findSavedPart(deps, request),
+      findSaved: (request) => findSavedPart(deps, request),
       generate: (request, call) => generatePart(deps, jobs, request, call),
       hasOtherPronunciation: (request) => hasOtherPronunciation(deps, request),
       finish: (request, call) => finishPart(deps, jobs, request, call),

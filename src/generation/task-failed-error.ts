@@ -8,7 +8,7 @@ import { isRefunded, type RequestRecord } from "../ledger/record.ts";
  * Quotes the service's reason, because it is data and not an instruction. Cleans the reason again, because an old
  * record may contain a reason that was not cleaned.
  */
-function failureReason({ taskError }: RequestRecord): string {
+function describeFailureReason({ taskError }: RequestRecord): string {
   const words = sanitizeReason(taskError?.message ?? "");
   return words === ""
     ? "; the service gave no usable reason."
@@ -20,13 +20,17 @@ export function taskFailedError(record: RequestRecord): AudioError {
     record.billing === null
       ? `The service stated no bill that can be read, so up to ${RESERVED_CREDITS} credits may be charged for it.`
       : `The service charged ${record.billing.charged_credits ?? 0} credits for it nevertheless, against its own rules.`;
-  return new AudioError("task_failed", `Task ${record.taskId ?? "?"} failed${failureReason(record)}`, {
-    ...(isRefunded(record)
-      ? {}
-      : {
-          remedy: `${cost} Tell the user, and ask before anything else: the same call makes a fresh attempt, which may cost as much again.`,
-        }),
-    taskId: record.taskId ?? undefined,
-    idempotencyKey: record.idempotencyKey ?? undefined,
-  });
+  return new AudioError(
+    "task_failed",
+    `Task ${record.taskId ?? "?"} failed${describeFailureReason(record)}`,
+    {
+      ...(isRefunded(record)
+        ? {}
+        : {
+            remedy: `${cost} Tell the user, and ask before anything else: the same call makes a fresh attempt, which may cost as much again.`,
+          }),
+      taskId: record.taskId ?? undefined,
+      idempotencyKey: record.idempotencyKey ?? undefined,
+    },
+  );
 }

@@ -7,8 +7,8 @@ import type { RecordRow } from "./record.ts";
 import { type SlotRelease, withHeartbeat, withReleasedSlot } from "./rules/api-key-state.ts";
 import { callHandlesEndedByWaiting, type FailedAttempt } from "./rules/call-handle.ts";
 import type { Durability } from "./rules/durability.ts";
+import { inFlightAfterWrite } from "./rules/in-flight-places.ts";
 import { acquireLease, type Lease, releaseLease, renewLease } from "./rules/lease.ts";
-import { inFlightAfterWrite } from "./rules/places.ts";
 import { AdmissionStore } from "./store/admission-store.ts";
 import { parseHandleRows, saveHandle, selectOpenHandles } from "./store/call-handle-rows.ts";
 import { CallHandleStore } from "./store/call-handle-store.ts";
@@ -252,7 +252,7 @@ export class LedgerStore {
         ),
       ),
       decide: (rows, before, nowSteadyMs) => {
-        const leases = recordIds.map((recordId, at) => ({ recordId, lease: leaseOf(rows[at]) }));
+        const leases = recordIds.map((recordId, at) => ({ recordId, lease: parseLease(rows[at]) }));
         const owned = leases.filter(({ lease }) => lease?.owner === processId);
         return {
           state: withHeartbeat(before, processId, nowSteadyMs),
@@ -297,7 +297,7 @@ export class LedgerStore {
 const saveClampedLease = (recordKey: RecordKey, stored: Lease | null, lease: Lease): Statement[] =>
   stored?.renewedSteadyMs === lease.renewedSteadyMs ? [] : [saveLease(recordKey, lease)];
 
-const leaseOf = (rows: Rows | undefined): Lease | null => {
+const parseLease = (rows: Rows | undefined): Lease | null => {
   const [row] = rows ?? [];
   return row === undefined ? null : leaseRow.parse(row);
 };

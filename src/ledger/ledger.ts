@@ -15,13 +15,13 @@ import {
 import type { LedgerIdentity, LedgerStore } from "./ledger-store.ts";
 import { applyEvent, type RequestEvent, withoutSend } from "./lifecycle.ts";
 import { type RequestRecord, toRow } from "./record.ts";
+import { RecordReader } from "./record-reader.ts";
 import type { AdmissionDecision, AdmissionLimits } from "./rules/admission.ts";
 import type { SlotRelease } from "./rules/api-key-state.ts";
 import { decideDurability } from "./rules/durability.ts";
 import { keepEachTaskOnce } from "./rules/shared-task.ts";
 import type { AdmitRequest } from "./store/admission-store.ts";
 import type { ListQuery } from "./store/record-search.ts";
-import { RecordReader } from "./stored-records.ts";
 
 /**
  * Number of consecutive conflicts after which an operation fails. So many conflicts indicate a bug, because concurrent
@@ -173,7 +173,7 @@ export class Ledger {
         if (lease === "release") await this.store.releaseLease(recordId);
         return current;
       }
-      const after = { ...next, revision: nextRevision(current) };
+      const after = { ...next, revision: chooseNextRevision(current) };
       const error = event.kind === "attempt_begun" && next !== current ? event.error : undefined;
       const { attempt, finishedAtMs, createdAtMs } = current;
       const answer = await this.store.write({
@@ -223,7 +223,7 @@ export class Ledger {
       if (next === current) {
         return { kind: "changed", record: current, isLeaseLost: false };
       }
-      const after = { ...next, revision: nextRevision(current) };
+      const after = { ...next, revision: chooseNextRevision(current) };
       const admission = await this.store.admissions.admit({
         ...limits,
         after: toRow(after),
@@ -263,7 +263,7 @@ export class Ledger {
  * write picks a random revision, and each later write adds 1. The revision is random because a record may be removed
  * and created again. A late write to the removed record must not match the revision of the new one.
  */
-const nextRevision = ({ revision }: RequestRecord): number =>
+const chooseNextRevision = ({ revision }: RequestRecord): number =>
   revision === 0 ? randomInt(1, MAX_FIRST_REVISION) : revision + 1;
 
 const keepsSpend = (before: RequestRecord, after: RequestRecord): boolean =>

@@ -167,7 +167,7 @@ export const restoreOriginalInput = (input: string, originalPrompt: string | nul
  * If words of the text were respelled, returns the lookup key of the work with the original text. The request is then
  * also found by the text as the user gave it.
  */
-function originalWorkLookupKeys({ origin, input, originalPrompt, take }: RequestRecord): string[] {
+function deriveOriginalWorkLookupKeys({ origin, input, originalPrompt, take }: RequestRecord): string[] {
   if (input === null || originalPrompt === null || take === null) return [];
   return [toOriginalWorkLookupKey(deriveWorkId(origin, restoreOriginalInput(input, originalPrompt), take))];
 }
@@ -189,7 +189,7 @@ export function toRow(record: RequestRecord): RecordRow {
     lookupKeys: [
       ...new Set([
         toWorkLookupKey(workId),
-        ...originalWorkLookupKeys(record),
+        ...deriveOriginalWorkLookupKeys(record),
         ...(taskId === null ? [] : [toTaskLookupKey(origin, taskId)]),
         ...record.files.map(({ path }) => toPathLookupKey(path)),
         ...record.earlierTaskIds.map((earlier) => toEarlierTaskLookupKey(origin, earlier)),

@@ -2,7 +2,7 @@
 import type { Clock } from "../clock.ts";
 import { READS_PER_WINDOW } from "../contract/service-limits.ts";
 import type { LocalPauses } from "./local-pauses.ts";
-import { MAX_POLLS, pollSpacingMs } from "./poll-pace.ts";
+import { MAX_POLLS, pollSpacingMs } from "./poll-spacing.ts";
 import { PriorityQueue, type QueueDecision } from "./priority-queue.ts";
 import type { LimitTiming } from "./timing.ts";
 

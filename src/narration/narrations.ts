@@ -27,19 +27,19 @@ import {
   type NarrateSource,
 } from "./planning/find-narration.ts";
 import {
+  reuseOrCreateCallHandle,
+  withCaller,
+  withCancelledCall,
+  withoutEndedProcesses,
+} from "./state/narration-callers.ts";
+import {
   choosesOtherFiles,
   type NarrateChanges,
   previewState,
   withRequest,
   withResume,
   withStop,
-} from "./state/changes.ts";
-import {
-  reuseOrCreateCallHandle,
-  withCaller,
-  withCancelledCall,
-  withoutEndedProcesses,
-} from "./state/narration-callers.ts";
+} from "./state/narration-changes.ts";
 import {
   type ComputeTotals,
   NarrationRepository,
@@ -58,7 +58,7 @@ import {
   type NarrationView,
   withoutMissing,
 } from "./views/narration-view.ts";
-import type { PartRow } from "./views/parts-table.ts";
+import type { PartRow } from "./views/render-parts-table.ts";
 
 export interface Narrations {
   /**

@@ -15,7 +15,7 @@ interface Frame {
 }
 
 /** Reads the header of a layer III frame; returns null if no frame begins at `at`. */
-function frameAt(bytes: Uint8Array, at: number): Frame | null {
+function parseFrameAt(bytes: Uint8Array, at: number): Frame | null {
   const [a = 0, b = 0, c = 0, d = 0] = bytes.subarray(at, at + 4);
   if (a !== 255 || (b & 0xe6) !== 0xe2) return null;
   const version = (b >> 3) & 3;
@@ -34,11 +34,11 @@ function frameAt(bytes: Uint8Array, at: number): Frame | null {
  * Finds the first frame that two more frames follow directly. A single match is not enough, because other bytes may
  * look like a frame.
  */
-function firstFrame(bytes: Uint8Array, from: number): number {
+function findFirstFrame(bytes: Uint8Array, from: number): number {
   for (let at = from; at + 4 < bytes.length; at += 1) {
-    const first = frameAt(bytes, at);
-    const second = first && frameAt(bytes, at + first.length);
-    const third = first && second && frameAt(bytes, at + first.length + second.length);
+    const first = parseFrameAt(bytes, at);
+    const second = first && parseFrameAt(bytes, at + first.length);
+    const third = first && second && parseFrameAt(bytes, at + first.length + second.length);
     const isLast = first !== null && at + first.length >= bytes.length - 4;
     if (isLast || (third && first.kind === second.kind && first.kind === third.kind)) return at;
   }
@@ -57,8 +57,8 @@ export function createMp3Cutter(head: Uint8Array, sizeBytes: number): Cutter {
     start = 10 + ((a << 21) | (b << 14) | (c << 7) | d);
   }
   if (start + 2048 < head.length) {
-    start = firstFrame(head, start);
-    const frame = frameAt(head, start);
+    start = findFirstFrame(head, start);
+    const frame = parseFrameAt(head, start);
     const at = start + 4 + (frame?.isMpeg1 ? (frame.isMono ? 17 : 32) : frame?.isMono ? 9 : 17);
     // Skip the Xing or Info frame, because it states the length of the whole file, not that of a segment.
     if (frame !== null && ["Xing", "Info"].includes(readChunkTag(head, at))) start += frame.length;
@@ -72,15 +72,15 @@ export function createMp3Cutter(head: Uint8Array, sizeBytes: number): Cutter {
     bytesBefore: 4096,
     bytesAfter: 8192,
     cut(bytes, offset, begin, end, from) {
-      const first = firstFrame(bytes, 0);
+      const first = findFirstFrame(bytes, 0);
       let [at, lead, seconds] = [first, 0, 0];
       for (;;) {
-        const frame = frameAt(bytes, at);
+        const frame = parseFrameAt(bytes, at);
         if (frame === null) {
           // No frame begins here. Stop at the end of the segment, and near the end of the bytes, where a tag may follow
           // the last frame. Elsewhere, search for the next frame.
           if (at + 2048 > bytes.length || at + offset >= end) break;
-          at = firstFrame(bytes, at + 1);
+          at = findFirstFrame(bytes, at + 1);
           continue;
         }
         if (at + offset < begin) lead += frame.seconds;

@@ -12,7 +12,7 @@ interface Page {
 
 const HERTZ = 48_000;
 
-function pageAt(bytes: Uint8Array, at: number): Page | null {
+function parsePageAt(bytes: Uint8Array, at: number): Page | null {
   if (at + 27 > bytes.length || readChunkTag(bytes, at) !== "OggS") return null;
   const lacing = bytes.subarray(at + 27, at + 27 + (bytes[at + 26] ?? 0));
   const length = 27 + lacing.length + lacing.reduce((sum, value) => sum + value, 0);
@@ -24,7 +24,7 @@ function pageAt(bytes: Uint8Array, at: number): Page | null {
 function splitPages(bytes: Uint8Array): Page[] {
   const pages: Page[] = [];
   for (let at = 0; at < bytes.length; ) {
-    const page = pageAt(bytes, at);
+    const page = parsePageAt(bytes, at);
     if (page !== null) pages.push(page);
     at += page?.length ?? 1;
   }

@@ -28,7 +28,7 @@ function takeElement(): HTMLAudioElement {
   return element;
 }
 
-function dataUrl({ bytes, mimeType }: Segment): Promise<string> {
+function buildDataUrl({ bytes, mimeType }: Segment): Promise<string> {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
     reader.onload = () => resolve(String(reader.result));
@@ -74,7 +74,7 @@ export async function createElementPlayback(newSegment: Segment): Promise<Playba
     spare.push(element);
   };
   try {
-    const url = await dataUrl(newSegment);
+    const url = await buildDataUrl(newSegment);
     const ready = waitForEvent(element, "canplay");
     element.src = url;
     await ready;
@@ -125,7 +125,7 @@ let context: AudioContext | undefined;
  * Returns the page's only audio context. Creates it only after Play was pressed, because browsers mute a context that
  * was created earlier.
  */
-const contextOf = (): AudioContext => {
+const getAudioContext = (): AudioContext => {
   context ??= new AudioContext();
   return context;
 };
@@ -145,7 +145,9 @@ export async function createSamplesPlayback(newSegment: Segment): Promise<Playba
   let node: AudioBufferSourceNode | undefined;
   let [startedAt, offset, commandCount] = [0, 0, 0];
   const reached = (): number =>
-    node === undefined ? offset : Math.min(length, offset + Math.max(0, contextOf().currentTime - startedAt));
+    node === undefined
+      ? offset
+      : Math.min(length, offset + Math.max(0, getAudioContext().currentTime - startedAt));
   const pause = (): void => {
     commandCount += 1;
     offset = reached();
@@ -158,7 +160,7 @@ export async function createSamplesPlayback(newSegment: Segment): Promise<Playba
     play: async (at, delaySeconds = 0) => {
       pause();
       const ownCount = commandCount;
-      const sounding = contextOf();
+      const sounding = getAudioContext();
       await sounding.resume();
       if (ownCount !== commandCount) return;
       offset = Math.min(length, Math.max(0, at - startSeconds));

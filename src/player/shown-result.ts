@@ -91,7 +91,7 @@ function parseSound(
   return { uri, path, format, sizeBytes, seconds, sampleRateHz: rate, companions, chapter };
 }
 
-const credits = (value: unknown): string[] => {
+const formatCredits = (value: unknown): string[] => {
   const count = readNumber(value);
   return count === null ? [] : [`${count} credits`];
 };
@@ -114,7 +114,7 @@ function parseTask(facts: Fields, taskId: string, resultText: string, isError: b
       ...(sound === null ? [] : [sound.format]),
       ...(rate === null ? [] : [`${rate / 1000} kHz`]),
       ...(sound?.seconds == null ? [] : [formatClock(sound.seconds)]),
-      ...credits(readFields(facts["billing"])["charged_credits"]),
+      ...formatCredits(readFields(facts["billing"])["charged_credits"]),
       ...(voice === "" ? [] : [voice]),
     ],
     take,
@@ -150,7 +150,7 @@ function parseNarration(
     facts: [
       ...(sounds[0] === undefined ? [] : [sounds[0].format, formatClock(seconds)]),
       // Omit the credits while the narration is being made, because its message states the cost so far.
-      ...(sounds[0] === undefined ? [] : credits(readFields(facts["credits"])["charged"])),
+      ...(sounds[0] === undefined ? [] : formatCredits(readFields(facts["credits"])["charged"])),
     ],
     take: null,
     sounds,

@@ -72,7 +72,7 @@ function requireBetween(name: string, value: number, minimum: number, maximum: n
   }
 }
 
-function balanceOf({ id, grants }: Account, wallMs: number): AccountBalance {
+function computeBalance({ id, grants }: Account, wallMs: number): AccountBalance {
   const sum = (field: "credits" | "reserved" | "charged"): number =>
     grants.reduce((total, grant) => total + grant[field], 0);
   return {
@@ -156,7 +156,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Runnin
     return {
       baseUrl,
       apiKey: directory.firstActiveKey,
-      balances: () => directory.accounts.map((account) => balanceOf(account, clock.wallMs())),
+      balances: () => directory.accounts.map((account) => computeBalance(account, clock.wallMs())),
       stop: () => {
         stopping ??= closeAll();
         return stopping;

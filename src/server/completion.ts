@@ -6,7 +6,7 @@ import type { ServerDeps } from "./run-tool.ts";
 /** Maximum number of values that the protocol allows in one answer. */
 const MAX_VALUES = 100;
 
-async function taskIds(deps: ServerDeps): Promise<readonly string[]> {
+async function listTaskIds(deps: ServerDeps): Promise<readonly string[]> {
   try {
     const generation = await deps.localGeneration();
     return generation === null ? [] : await generation.newestTaskIds(MAX_VALUES);
@@ -16,7 +16,7 @@ async function taskIds(deps: ServerDeps): Promise<readonly string[]> {
   }
 }
 
-async function narrationIds(deps: ServerDeps): Promise<readonly string[]> {
+async function listNarrationIds(deps: ServerDeps): Promise<readonly string[]> {
   try {
     // Return no ids without a local ledger, because completion must not create anything or connect to another machine.
     if ((await deps.localGeneration()) === null) return [];
@@ -28,16 +28,16 @@ async function narrationIds(deps: ServerDeps): Promise<readonly string[]> {
   }
 }
 
-async function candidates(argument: string, deps: ServerDeps): Promise<readonly string[]> {
+async function listCandidates(argument: string, deps: ServerDeps): Promise<readonly string[]> {
   switch (argument) {
     case "voice":
       return VOICE_IDS;
     case "language":
       return LANGUAGES;
     case "task_id":
-      return await taskIds(deps);
+      return await listTaskIds(deps);
     case "narration_id":
-      return await narrationIds(deps);
+      return await listNarrationIds(deps);
     default:
       return [];
   }
@@ -48,7 +48,7 @@ export async function complete(
   { argument }: CompleteRequestParams,
   deps: ServerDeps,
 ): Promise<CompleteResult> {
-  const all = await candidates(argument.name, deps);
+  const all = await listCandidates(argument.name, deps);
   const typed = argument.value.toLowerCase();
   const beginning = all.filter((value) => value.toLowerCase().startsWith(typed));
   const found = beginning.length > 0 ? beginning : all.filter((value) => value.toLowerCase().includes(typed));

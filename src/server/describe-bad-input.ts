@@ -5,7 +5,7 @@ import { takeFirstCodePoints } from "../contract/unicode.ts";
 const MAX_ISSUES = 5;
 const MAX_VALUE_CODE_POINTS = 60;
 
-function valueAt(args: unknown, path: readonly PropertyKey[]): unknown {
+function getValueAt(args: unknown, path: readonly PropertyKey[]): unknown {
   let value = args;
   for (const step of path) {
     if (typeof value !== "object" || value === null) return undefined;
@@ -42,7 +42,7 @@ function describeIssue(issue: z.core.$ZodIssue, args: unknown, knownFields: read
   }
   const field = fieldName(issue.path);
   if (field === "") return "the arguments must be an object";
-  const value = valueAt(args, issue.path);
+  const value = getValueAt(args, issue.path);
   // A rule about several fields has the code `custom`. Return its message unchanged, because the message already names
   // the missing field.
   if (value === undefined) return issue.code === "custom" ? issue.message : `${field} is required`;

@@ -30,7 +30,7 @@ const invalidPiece = (uri: string): ProtocolError =>
  * @throws ProtocolError -32602 for an empty query, a name other than `offset` and `length`, a repeated name, a value
  *   that is not a whole number, or a `length` of 0
  */
-function pieceIn(query: string, uri: string): Piece {
+function parsePiece(query: string, uri: string): Piece {
   const entries = [...new URLSearchParams(query)];
   const values = new Map(entries);
   const isKnown = entries.every(
@@ -58,7 +58,7 @@ async function readNarrationFile(
   [, narrationId = "", number = "", kind, query]: RegExpExecArray,
   deps: ServerDeps,
 ): Promise<AudioBytes> {
-  const piece = query === undefined ? null : pieceIn(query, uri);
+  const piece = query === undefined ? null : parsePiece(query, uri);
   const file = await (await deps.tools.narrations()).findFileOf(narrationId, Number(number));
   const generation = await deps.tools.generation();
   if (kind !== "captions" && kind !== "chapters") {
@@ -86,7 +86,7 @@ export async function readPieceAt(uri: string, deps: ServerDeps): Promise<ReadRe
   const ofNarration = NARRATION_FILE.exec(uri);
   let found: AudioBytes;
   if (taskId !== undefined && query !== undefined) {
-    const piece = pieceIn(query, uri);
+    const piece = parsePiece(query, uri);
     found = await (await deps.tools.generation()).readPiece(decoded(taskId), piece);
   } else if (ofNarration !== null) found = await readNarrationFile(uri, ofNarration, deps);
   else return null;

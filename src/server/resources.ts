@@ -54,7 +54,7 @@ const LIST_SECONDS = 10;
 const READ_SECONDS = 30;
 
 /** Lists the files of tasks and narrations, newest first. */
-async function newestFiles(deps: ServerDeps): Promise<ListedFile[]> {
+async function listNewestFiles(deps: ServerDeps): Promise<ListedFile[]> {
   const generation = await deps.localGeneration();
   if (generation === null) return [];
   const rows = await (await deps.tools.narrations()).list(null, MAX_LISTED);
@@ -75,7 +75,7 @@ async function newestFiles(deps: ServerDeps): Promise<ListedFile[]> {
 /** Lists the newest saved files with the addresses that results link to. Returns an empty list after an error. */
 export async function listResources(deps: ServerDeps, signal: AbortSignal): Promise<Resource[]> {
   try {
-    const files = await withCallTimeout(LIST_SECONDS, signal, () => newestFiles(deps));
+    const files = await withCallTimeout(LIST_SECONDS, signal, () => listNewestFiles(deps));
     return files.map(({ path, name, title, mimeType, sizeBytes }) => ({
       uri: pathToFileURL(path).href,
       name,
@@ -93,7 +93,7 @@ const NARRATION_URI = /^audio:\/\/narrations\/([^/]+)$/;
 
 async function readParts(uri: string, narrationId: string, deps: ServerDeps): Promise<ReadResourceResult> {
   const { view, parts } = await (await deps.tools.narrations()).listParts(narrationId);
-  const { renderPartsTable } = await import("../narration/views/parts-table.ts");
+  const { renderPartsTable } = await import("../narration/views/render-parts-table.ts");
   return { contents: [{ uri, mimeType: "text/markdown", text: deps.redact(renderPartsTable(view, parts)) }] };
 }
 

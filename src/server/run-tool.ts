@@ -61,7 +61,7 @@ export interface ClientTraits {
   readonly putsBytesIntoContext: boolean;
 }
 
-async function inlineBlock(
+async function buildInlineBlock(
   { uri, mimeType, read }: NonNullable<ToolResult["inline"]>,
   client: ClientTraits,
 ): Promise<ContentBlock> {
@@ -82,7 +82,7 @@ const MAX_INLINE_BYTES = 256 * 1024;
  * Explains why requested audio is not in the result. Returns `null` if the audio is in the result, or if no audio was
  * requested.
  */
-function whyNotInline({ inline }: ToolResult, client: ClientTraits): string | null {
+function explainNotInline({ inline }: ToolResult, client: ClientTraits): string | null {
   if (inline === undefined) return null;
   const locationNote = "The file is at the path, and can be read as a resource.";
   if (client.putsBytesIntoContext) {
@@ -94,14 +94,15 @@ function whyNotInline({ inline }: ToolResult, client: ClientTraits): string | nu
 }
 
 export async function toCallResult(answer: ToolResult, client: ClientTraits): Promise<CallToolResult> {
-  const whyNot = whyNotInline(answer, client);
+  const whyNot = explainNotInline(answer, client);
   const noted = withNote(answer, whyNot);
   const content: ContentBlock[] = [{ type: "text", text: noted.text }];
   if (client.getsLinks && noted.link !== undefined) {
     const { uri, name, mimeType, sizeBytes } = noted.link;
     content.push({ type: "resource_link", uri, name, mimeType, size: sizeBytes });
   }
-  if (noted.inline !== undefined && whyNot === null) content.push(await inlineBlock(noted.inline, client));
+  if (noted.inline !== undefined && whyNot === null)
+    content.push(await buildInlineBlock(noted.inline, client));
   const _meta = noted.meta === undefined ? {} : { _meta: { ...noted.meta } };
   return { content, structuredContent: noted.structured, ..._meta };
 }
@@ -128,13 +129,13 @@ const envelopeOfClient = z.object({ [CLIENT_INFO_META_KEY]: z.object({ name: z.s
  * Returns the client's name. Clients of the 2026-07-28 era state it in each request; older clients state it once, in
  * the handshake.
  */
-function clientNameOf(context: ServerContext, initialized: string | undefined): string | undefined {
+function getClientName(context: ServerContext, initialized: string | undefined): string | undefined {
   const envelope = envelopeOfClient.safeParse(context.mcpReq.envelope);
   return envelope.success ? envelope.data[CLIENT_INFO_META_KEY].name : initialized;
 }
 
 export function detectClientTraits(deps: ServerDeps, context: ServerContext, client: Client): ClientTraits {
-  const name = clientNameOf(context, client.name);
+  const name = getClientName(context, client.name);
   return {
     getsLinks: shouldGetLinks(deps.resourceLinks, name),
     takesAudioBlocks: takesAudioBlocks(name),
@@ -146,7 +147,7 @@ export function detectClientTraits(deps: ServerDeps, context: ServerContext, cli
  * Shortens the default wait for a client that has given up a call before. If the client gives up this call, records how
  * long the client waited.
  */
-function toolDepsFor({ tools }: ServerDeps, { timeOut }: Client, signal: AbortSignal): ToolDeps {
+function buildToolDeps({ tools }: ServerDeps, { timeOut }: Client, signal: AbortSignal): ToolDeps {
   if (timeOut === undefined) return tools;
   const beganAtMs = systemClock.steadyMs();
   const gaveUp = (): void => {
@@ -172,7 +173,7 @@ export async function runTool(
   const { signal } = context.mcpReq;
   const send = createProgressSender(context, deps.log);
   const onProgress: ToolCall["onProgress"] = (message, share) => send(deps.redact(message), share);
-  const toolDeps = toolDepsFor(deps, client, signal);
+  const toolDeps = buildToolDeps(deps, client, signal);
   try {
     if (deps.containsSecret(JSON.stringify(args))) throw secretRefusedError("The arguments hold");
     // Report invalid settings first, because correcting arguments is useless without settings.

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { RUNNING_STATUSES } from "../contract/audio-task.ts";
 import { boundedIntegerSchema } from "../contract/bounded-number.ts";
 import { withThousands } from "../contract/thousands.ts";
-import type { ListedRequest, ListRequest } from "../generation/use-cases/task-list.ts";
+import type { ListedRequest, ListRequest } from "../generation/use-cases/list-recorded-requests.ts";
 import { RECORD_STATUSES, type RecordStatus } from "../ledger/record.ts";
 import type { Spending } from "../limits/limits.ts";
 import { type ListedNarration, MAX_SEARCHED } from "../narration/views/listed-narrations.ts";
@@ -46,7 +46,7 @@ const output = z.strictObject({
 
 const NOTHING_TO_DO = "None; it is saved.";
 
-function nextStep(task: ListedRequest): string {
+function describeRequestNextStep(task: ListedRequest): string {
   const { taskId, handle } = task;
   if (task.isGone) {
     return `The service did not know it any more. get_task with task_id ${taskId} asks once more, free; only another take would make it again, for credits.`;
@@ -58,7 +58,7 @@ function nextStep(task: ListedRequest): string {
     return `Its audio is larger than this server takes, and stays at the service. download_audio with task_id ${taskId} says how to fetch it (free).`;
   }
   if (task.isOtherKey && task.audioPath === null && task.status !== "failed") {
-    return nextStepOfOtherKey(task);
+    return describeNextStepOfOtherKey(task);
   }
   switch (task.status) {
     case "waiting":
@@ -84,7 +84,7 @@ function nextStep(task: ListedRequest): string {
  * Returns the next step for a request of another API key. If the task id is known, suggests a call with the task id,
  * because such a call is free, whichever account owns the task.
  */
-function nextStepOfOtherKey({ status, taskId }: ListedRequest): string {
+function describeNextStepOfOtherKey({ status, taskId }: ListedRequest): string {
   switch (status) {
     case "waiting":
       return "Asked for under an earlier API key, not sent yet. The same generate_audio call makes it with this one.";
@@ -111,7 +111,7 @@ export function buildTaskRow(task: ListedRequest): Row {
       audio_seconds: task.audioSeconds,
       audio_path: task.audioPath,
       missing_path: task.missingPath,
-      next_step: nextStep(task),
+      next_step: describeRequestNextStep(task),
     }),
   );
 }
@@ -192,7 +192,7 @@ interface ListEntry {
   readonly inputHashes: readonly (readonly [string, string])[];
 }
 
-const inputHashesOf = ({ taskId, inputHash }: ListedRequest): ListEntry["inputHashes"] =>
+const pairWithTaskId = ({ taskId, inputHash }: ListedRequest): ListEntry["inputHashes"] =>
   taskId === null || inputHash === null ? [] : [[taskId, inputHash]];
 
 /** Lists requests and narrations together, newest first. */
@@ -213,7 +213,7 @@ async function listEntries(
       atMs: task.createdAtMs,
       row: buildTaskRow(task),
       line: renderLine(task),
-      inputHashes: inputHashesOf(task),
+      inputHashes: pairWithTaskId(task),
     })),
     ...narrations.map((row) => ({
       atMs: row.createdAtMs,

@@ -21,7 +21,10 @@ const output = z.strictObject({
 const KNOWN_FACTS =
   "No tone, gender or age is published, only languages, in which each id ends; mixed voices switch language within a text.";
 
-const searched = ({ id, name, languages, canMixLanguages }: Voice, note: string | undefined): string[] => [
+const listSearchedTexts = (
+  { id, name, languages, canMixLanguages }: Voice,
+  note: string | undefined,
+): string[] => [
   id,
   name,
   ...languages.map((code) => LANGUAGE_NAMES[code]),
@@ -29,7 +32,7 @@ const searched = ({ id, name, languages, canMixLanguages }: Voice, note: string 
   note ?? "",
 ];
 
-function nothingFound(query: string | undefined): string {
+function describeNothingFound(query: string | undefined): string {
   const nearest = query === undefined ? [] : findNearestVoices(query);
   const start = query === undefined ? "No voice matches." : `No voice '${query.trim()}'.`;
   const next =
@@ -46,7 +49,10 @@ function describeDefaultVoice({ defaultVoice }: ToolDeps): string {
 }
 
 /** Finds the saved samples. Returns an empty map if nothing is set up yet or the ledger cannot be read. */
-async function savedSamples(voices: readonly Voice[], deps: ToolDeps): Promise<ReadonlyMap<string, string>> {
+async function findSavedSamples(
+  voices: readonly Voice[],
+  deps: ToolDeps,
+): Promise<ReadonlyMap<string, string>> {
   try {
     const generation = await deps.existingGeneration();
     if (generation === null) return new Map();
@@ -54,7 +60,7 @@ async function savedSamples(voices: readonly Voice[], deps: ToolDeps): Promise<R
     const found = await Promise.all(
       voices.map(
         async (voice) =>
-          [voice.id, await partOperations.saved({ input: buildSampleInput(voice), take: 1 })] as const,
+          [voice.id, await partOperations.findSaved({ input: buildSampleInput(voice), take: 1 })] as const,
       ),
     );
     return new Map(found.flatMap(([id, saved]) => (saved === null ? [] : [[id, saved.file.path] as const])));
@@ -90,9 +96,9 @@ export const listVoicesTool = defineTool({
     const found = VOICES.filter(
       (voice) =>
         (language === undefined || voice.languages.includes(language)) &&
-        (query === undefined || containsWords(searched(voice, voiceNotes.get(voice.id)), query)),
+        (query === undefined || containsWords(listSearchedTexts(voice, voiceNotes.get(voice.id)), query)),
     );
-    const samples = await savedSamples(found, deps);
+    const samples = await findSavedSamples(found, deps);
     const voices = found.map(({ id, name, languages, canMixLanguages }) => {
       const note = voiceNotes.get(id);
       const sample = samples.get(id);
@@ -105,7 +111,9 @@ export const listVoicesTool = defineTool({
     const languages = [...new Set(found.map(chooseSampleLanguage))];
     const sentences = Object.fromEntries(languages.map((code) => [code, SAMPLE_SENTENCES[code]]));
     const message =
-      voices.length === 0 ? nothingFound(query) : `${KNOWN_FACTS} ${describeDefaultVoice(deps)} ${SAMPLES}`;
+      voices.length === 0
+        ? describeNothingFound(query)
+        : `${KNOWN_FACTS} ${describeDefaultVoice(deps)} ${SAMPLES}`;
     const lines = voices.map(({ id, note, sample_path: sample }) =>
       [id, ...(note === undefined ? [] : [note]), ...(sample === undefined ? [] : [`sample ${sample}`])].join(
         ": ",

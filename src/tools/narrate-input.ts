@@ -8,9 +8,9 @@ import { withThousands } from "../contract/thousands.ts";
 import { countCodePoints, takeFirstCodePoints } from "../contract/unicode.ts";
 import type { InputText } from "../files/input-format.ts";
 import type { PlanOptions } from "../narration/planning/make-plan.ts";
-import type { NarrateChanges } from "../narration/state/changes.ts";
+import type { NarrateChanges } from "../narration/state/narration-changes.ts";
 import { narrationSettingsSchema } from "../narration/state/narration-state.ts";
-import { DEFAULT_PAUSE_SECONDS } from "../narration/text/plan.ts";
+import { DEFAULT_PAUSE_SECONDS } from "../narration/text/plan-types.ts";
 import {
   checkCharacters,
   fileNameSchema,
@@ -72,7 +72,7 @@ const OWN_SETTING = /\s+(speed|pitch|volume)[\s=]+([-+]?[\d.]+),?$/i;
  * Parses a speaker's line: name, voice and perhaps settings, as in `SLOW: tracy_es_zh speed 0.7`. Splits at the
  * last colon, because no voice id has one.
  */
-function speakerIn(line: string): {
+function parseSpeakerLine(line: string): {
   readonly name: string;
   readonly speaker: Readonly<Record<string, unknown>>;
 } {
@@ -199,7 +199,7 @@ function checkSource(args: NarrateArgs, reportIssue: ReportIssue): void {
 
 function checkSpeakers(args: NarrateArgs, reportIssue: ReportIssue): void {
   const lines = args.voices ?? [];
-  const speakers = lines.map(speakerIn);
+  const speakers = lines.map(parseSpeakerLine);
   for (const [index, { name, speaker }] of speakers.entries()) {
     // Quote the line, because it is untrusted text and must not read like words of this server.
     const shownLine = JSON.stringify(takeFirstCodePoints(lines[index] ?? "", MAX_SHOWN_CODE_POINTS));
@@ -250,7 +250,7 @@ export async function parsePlanArguments(
   const voice = args.voice ?? deps.defaultVoice ?? undefined;
   const settings = narrationSettingsSchema.parse({ ...args, voice });
   const voices = voicesSchema.parse(
-    Object.fromEntries((args.voices ?? []).map(speakerIn).map(({ name, speaker }) => [name, speaker])),
+    Object.fromEntries((args.voices ?? []).map(parseSpeakerLine).map(({ name, speaker }) => [name, speaker])),
   );
   const pauseSeconds = args.pause_seconds ?? DEFAULT_PAUSE_SECONDS;
   const pronunciations = parsePronunciations(args.pronounce, deps);

@@ -45,11 +45,11 @@ export function omitEmpty(fields: Record<string, unknown>): Record<string, unkno
   );
 }
 
-function billingOutput(billing: Billing | null): Record<string, unknown> | null {
+function buildBillingOutput(billing: Billing | null): Record<string, unknown> | null {
   return billing === null ? null : omitEmpty(billing);
 }
 
-function audioOutput({ audio }: RequestView, isFull: boolean): Record<string, unknown> | null {
+function buildAudioOutput({ audio }: RequestView, isFull: boolean): Record<string, unknown> | null {
   if (audio === null) return null;
   const { path, format, sampleRateHz, sizeBytes, sha256 } = audio;
   return {
@@ -63,7 +63,7 @@ function audioOutput({ audio }: RequestView, isFull: boolean): Record<string, un
 }
 
 /** Omits the service's message if it does not look like a reason. */
-function errorOutput({ error }: RequestView): Record<string, unknown> | null {
+function buildErrorOutput({ error }: RequestView): Record<string, unknown> | null {
   if (error === null) return null;
   const reason = sanitizeReason(error.message);
   return { code: error.code, ...(reason === "" ? {} : { message: reason }) };
@@ -101,10 +101,10 @@ export function renderTask(
       take: view.take,
       voice: view.voice,
       replayed: view.replayed,
-      billing: billingOutput(view.billing),
+      billing: buildBillingOutput(view.billing),
       audio_seconds: getAudioSeconds(view),
-      audio: audioOutput(view, isFull),
-      error: errorOutput(view),
+      audio: buildAudioOutput(view, isFull),
+      error: buildErrorOutput(view),
       idempotency_key: isFull ? view.idempotencyKey : null,
       next_step: next,
     }),

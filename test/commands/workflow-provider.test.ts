@@ -30,7 +30,7 @@ function workflow(onClose: () => void): Workflow {
     bytesOf: unasked,
     partOperations: {
       find: unasked,
-      saved: unasked,
+      findSaved: unasked,
       generate: unasked,
       finish: unasked,
       hasOtherPronunciation: unasked,

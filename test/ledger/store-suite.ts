@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import { budgetSuite } from "./store-suite/budget.ts";
 import { createsSuite } from "./store-suite/creates.ts";
-import { flightsSuite } from "./store-suite/flights.ts";
 import { handlesSuite } from "./store-suite/handles.ts";
+import { inFlightSuite } from "./store-suite/in-flight.ts";
 import { narrationsSuite } from "./store-suite/narrations.ts";
 import { recordsSuite } from "./store-suite/records.ts";
 import { type StoreBench, StoreSetup } from "./store-suite/store-setup.ts";
@@ -25,7 +25,7 @@ export function storeSuite(name: string, open: () => Promise<StoreBench>): void 
       narrationsSuite,
       handlesSuite,
       createsSuite,
-      flightsSuite,
+      inFlightSuite,
       budgetSuite,
     ]) {
       suite(theBench, newDesk);

@@ -10,7 +10,7 @@ it("the first answer never says that the process has ended, however slow the led
   vi.spyOn(ledger.store.narrations, "acquireLease").mockReturnValue(isHeldUp.promise);
   const partOperations = {
     find: async () => null,
-    saved: async () => null,
+    findSaved: async () => null,
     generate: () => new Promise<never>(() => undefined),
     readCalibration: async () => 1,
     hasOtherPronunciation: async () => false,

@@ -5,7 +5,7 @@ import { type Config, readConfig } from "../../src/config/config.ts";
 import { AudioError, type ErrorCode } from "../../src/errors.ts";
 import { describePhase, type HoldReason, type Phase } from "../../src/generation/job/phase.ts";
 import { explainCredits } from "../../src/generation/no-credits.ts";
-import type { ListedRequest } from "../../src/generation/use-cases/task-list.ts";
+import type { ListedRequest } from "../../src/generation/use-cases/list-recorded-requests.ts";
 import { asAudioError, renderErrorResult } from "../../src/server/error-result.ts";
 import { renderInstructions, SANDBOX_NOTE } from "../../src/server/instructions.ts";
 import { buildPromptList, getPrompt } from "../../src/server/prompts.ts";
@@ -83,7 +83,7 @@ function depsThat(rows: readonly ListedRequest[], more: Partial<ToolDeps> = {}):
       spending: async () => ({ today: 0, last7Days: 0, last30Days: 0, budget: null }),
       partOperations: {
         find: unasked,
-        saved: async () => null,
+        findSaved: async () => null,
         generate: unasked,
         finish: unasked,
         hasOtherPronunciation: unasked,

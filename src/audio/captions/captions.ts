@@ -54,7 +54,7 @@ const MEASURED_MARK = "";
 const ESTIMATED_MARK = "~";
 
 /** Formats milliseconds as hours, minutes and seconds. @param mark the separator before the milliseconds */
-function clockTime(milliseconds: number, mark: "." | ","): string {
+function formatClockTime(milliseconds: number, mark: "." | ","): string {
   const pad = (value: number, digits = 2): string => `${Math.floor(value)}`.padStart(digits, "0");
   const [hours, minutes, seconds] = [
     milliseconds / 3_600_000,
@@ -126,7 +126,7 @@ function asVtt(cues: readonly Cue[]): string {
     // A WebVTT voice tag that spans the whole cue needs no closing tag.
     const voice = speaker === undefined ? "" : `<v ${escaped(speaker)}>`;
     const text = `${voice}${lines.map(escaped).join("\n")}`;
-    return [name, `${clockTime(start, ".")} --> ${clockTime(end, ".")}`, text].join("\n");
+    return [name, `${formatClockTime(start, ".")} --> ${formatClockTime(end, ".")}`, text].join("\n");
   });
   return ["WEBVTT", NOTE, ...blocks, ""].join("\n\n").replace(/\n+$/, "\n");
 }
@@ -134,7 +134,7 @@ function asVtt(cues: readonly Cue[]): string {
 /** Writes SubRip. Omits speakers and notes, because the format has neither. */
 function asSrt(cues: readonly Cue[]): string {
   const blocks = inMilliseconds(cues).map(({ lines, start, end }, index) =>
-    [`${index + 1}`, `${clockTime(start, ",")} --> ${clockTime(end, ",")}`, ...lines].join("\n"),
+    [`${index + 1}`, `${formatClockTime(start, ",")} --> ${formatClockTime(end, ",")}`, ...lines].join("\n"),
   );
   return `${blocks.join("\n\n")}\n`;
 }

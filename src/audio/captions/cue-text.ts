@@ -27,7 +27,7 @@ const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
 const widthOfOne = (grapheme: string): number => (WIDE.test(grapheme) ? 2 : 1);
 
-function textWidth(text: string): number {
+function measureTextWidth(text: string): number {
   let columns = 0;
   for (const { segment } of graphemes.segment(text)) columns += widthOfOne(segment);
   return columns;
@@ -41,7 +41,7 @@ function splitAtoms(text: string): string[] {
   const atoms: string[] = [];
   let openAtom = "";
   for (const { segment } of graphemes.segment(text)) {
-    const isFull = textWidth(openAtom) + widthOfOne(segment) > LINE_COLUMNS && /\S/u.test(segment);
+    const isFull = measureTextWidth(openAtom) + widthOfOne(segment) > LINE_COLUMNS && /\S/u.test(segment);
     const isBetween = /\s$/u.test(openAtom) || WIDE.test(segment) || WIDE.test(openAtom.at(-1) ?? "");
     const mayPart =
       !/^\s/u.test(segment) &&
@@ -115,8 +115,8 @@ export function splitIntoCueTexts(sentence: string): string[][] {
   return splitIntoCues(
     splitAtoms(text).map((atom) => ({
       text: atom,
-      columns: textWidth(atom),
-      trimmedColumns: textWidth(atom.trimEnd()),
+      columns: measureTextWidth(atom),
+      trimmedColumns: measureTextWidth(atom.trimEnd()),
     })),
     isChinese ? CHINESE_COLUMNS : LINE_COLUMNS,
   );
@@ -124,4 +124,4 @@ export function splitIntoCueTexts(sentence: string): string[][] {
 
 /** Returns the weight of a cue. The cues of a sentence share its time in proportion to their weights. */
 export const measureCueWeight = (lines: readonly string[]): number =>
-  lines.reduce((sum, line) => sum + textWidth(line), 0);
+  lines.reduce((sum, line) => sum + measureTextWidth(line), 0);

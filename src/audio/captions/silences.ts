@@ -22,7 +22,7 @@ const LOUD_PERCENTILE = 0.95;
  */
 const MIN_SILENCE_SECONDS = 0.08 - 1e-6;
 
-function percentile(sorted: readonly number[], share: number): number {
+function computePercentile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
 }
 
@@ -40,7 +40,7 @@ export function measureLeadingSilence({
   blurSeconds,
 }: Loudness): number {
   const sorted = [...levelsDb].sort((one, other) => one - other);
-  const thresholdDb = percentile(sorted, LOUD_PERCENTILE) - SOFT_DB;
+  const thresholdDb = computePercentile(sorted, LOUD_PERCENTILE) - SOFT_DB;
   const first = levelsDb.findIndex((level) => level >= thresholdDb);
   return first < 1 ? 0 : Math.max(0, first * stepSeconds + offsetSeconds + blurSeconds / 2);
 }
@@ -51,8 +51,8 @@ export function measureLeadingSilence({
  */
 export function findSilences({ levelsDb, stepSeconds, offsetSeconds, blurSeconds }: Loudness): Silence[] {
   const sorted = [...levelsDb].sort((one, other) => one - other);
-  const loudDb = percentile(sorted, LOUD_PERCENTILE);
-  const quietDb = Math.max(percentile(sorted, QUIET_PERCENTILE), loudDb - RANGE_DB);
+  const loudDb = computePercentile(sorted, LOUD_PERCENTILE);
+  const quietDb = Math.max(computePercentile(sorted, QUIET_PERCENTILE), loudDb - RANGE_DB);
   const thresholdDb = quietDb + THRESHOLD_SHARE * (loudDb - quietDb);
   const silences: Silence[] = [];
   let startStep: number | undefined;

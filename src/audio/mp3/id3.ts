@@ -23,19 +23,22 @@ const frame = (id: string, content: Buffer): Buffer =>
   Buffer.concat([Buffer.from(id), number32(content.byteLength), Buffer.alloc(2), content]);
 
 /** Builds a frame of text in little-endian UTF-16 with a byte order mark. All players read this encoding. */
-const textFrame = (id: string, text: string): Buffer =>
+const buildTextFrame = (id: string, text: string): Buffer =>
   frame(id, Buffer.concat([Buffer.of(UTF_16, 0xff, 0xfe), Buffer.from(text, "utf16le")]));
 
 const chapterName = (index: number): Buffer => Buffer.from(`chp${index}\0`);
 
-function chapterFrame({ title, startSeconds, endSeconds }: JoinedChapter, index: number): Buffer {
+function buildChapterFrame({ title, startSeconds, endSeconds }: JoinedChapter, index: number): Buffer {
   const times = [milliseconds(startSeconds), milliseconds(endSeconds)];
   const offsets = [number32(NO_OFFSET), number32(NO_OFFSET)];
-  return frame("CHAP", Buffer.concat([chapterName(index), ...times, ...offsets, textFrame("TIT2", title)]));
+  return frame(
+    "CHAP",
+    Buffer.concat([chapterName(index), ...times, ...offsets, buildTextFrame("TIT2", title)]),
+  );
 }
 
 /** Builds tables of contents. If one table cannot hold all chapters, the chapters go into nested tables. */
-function contentsFrames(names: readonly Buffer[], level = 0): Buffer[] {
+function buildContentsFrames(names: readonly Buffer[], level = 0): Buffer[] {
   const isTop = names.length <= MAX_ENTRIES;
   const groups = Array.from({ length: Math.ceil(names.length / MAX_ENTRIES) }, (_, index) =>
     names.slice(index * MAX_ENTRIES, (index + 1) * MAX_ENTRIES),
@@ -50,7 +53,7 @@ function contentsFrames(names: readonly Buffer[], level = 0): Buffer[] {
   });
   const here = tables.map(({ bytes }) => bytes);
   if (isTop) return here;
-  const above = contentsFrames(
+  const above = buildContentsFrames(
     tables.map(({ name }) => name),
     level + 1,
   );
@@ -62,9 +65,9 @@ const FRAME_IDS = { title: "TIT2", author: "TPE1", album: "TALB", track: "TRCK" 
 /** Builds the tag. Returns no bytes if there is nothing to write. */
 export function buildId3Tag(tags: TextTags, chapters: readonly JoinedChapter[]): Uint8Array {
   const frames = [
-    ...buildTextTags(tags, FRAME_IDS).map(([id, text]) => textFrame(id, text)),
-    ...(chapters.length === 0 ? [] : contentsFrames(chapters.map((_, index) => chapterName(index)))),
-    ...chapters.map(chapterFrame),
+    ...buildTextTags(tags, FRAME_IDS).map(([id, text]) => buildTextFrame(id, text)),
+    ...(chapters.length === 0 ? [] : buildContentsFrames(chapters.map((_, index) => chapterName(index)))),
+    ...chapters.map(buildChapterFrame),
   ];
   if (frames.length === 0) return new Uint8Array(0);
   const content = Buffer.concat(frames);

@@ -31,7 +31,7 @@ export interface InfoFrame {
   readonly edges: EncoderPadding | undefined;
 }
 
-const textAt = (bytes: Uint8Array, offset: number, length: number): string =>
+const readTextAt = (bytes: Uint8Array, offset: number, length: number): string =>
   String.fromCharCode(...bytes.subarray(offset, offset + length));
 
 function readTag(bytes: Uint8Array, offset: number): InfoFrame {
@@ -43,7 +43,7 @@ function readTag(bytes: Uint8Array, offset: number): InfoFrame {
   const fields = [has(FRAME_COUNT), has(BYTE_COUNT), has(QUALITY)].filter(Boolean).length;
   const encoder = offset + 8 + 4 * fields + (has(SEEK_TABLE) ? SEEK_TABLE_ENTRIES : 0);
   const packed = encoder + DELAY_OFFSET;
-  if (packed + 3 > bytes.byteLength || !ENCODERS.test(textAt(bytes, encoder, 4))) {
+  if (packed + 3 > bytes.byteLength || !ENCODERS.test(readTextAt(bytes, encoder, 4))) {
     return { frameCount: frames, edges: undefined };
   }
   const delay = view.getUint16(packed) >> 4;
@@ -61,24 +61,26 @@ function readTag(bytes: Uint8Array, offset: number): InfoFrame {
 export function readInfoFrame({ header, bytes }: Frame): InfoFrame | undefined {
   // Look for the tag at two offsets, because only some programs move the tag if the frame has a checksum.
   for (const offset of [HEADER_BYTES + header.sideBytes, header.sideOffset + header.sideBytes]) {
-    if (/^(?:Xing|Info)$/.test(textAt(bytes, offset, 4))) return readTag(bytes, offset);
+    if (/^(?:Xing|Info)$/.test(readTextAt(bytes, offset, 4))) return readTag(bytes, offset);
   }
-  return textAt(bytes, VBRI_OFFSET, 4) === "VBRI" ? { frameCount: undefined, edges: undefined } : undefined;
+  return readTextAt(bytes, VBRI_OFFSET, 4) === "VBRI"
+    ? { frameCount: undefined, edges: undefined }
+    : undefined;
 }
 
 /** Copies a header, but with the given bitrate, no checksum and no padding byte. */
-function plainHeader(templateHeader: Uint8Array, bitrateIndex: number): Uint8Array {
+function buildPlainHeader(templateHeader: Uint8Array, bitrateIndex: number): Uint8Array {
   const header = Uint8Array.from(templateHeader.subarray(0, HEADER_BYTES));
   header[1] = (header[1] ?? 0) | 0x01;
   header[2] = ((header[2] ?? 0) & 0x0d) | (bitrateIndex << 4);
   return header;
 }
 
-function emptyFrame(
+function buildEmptyFrame(
   templateHeader: Uint8Array,
   bitrateIndex: number,
 ): { bytes: Uint8Array; header: FrameHeader } {
-  const head = plainHeader(templateHeader, bitrateIndex);
+  const head = buildPlainHeader(templateHeader, bitrateIndex);
   const header = parseFrameHeaderAt(head, 0);
   if (header === null) throw new RangeError("there is no valid header to copy");
   const bytes = new Uint8Array(header.frameBytes);
@@ -94,7 +96,7 @@ function emptyFrame(
  */
 export function buildSilentFrame(templateHeader: Uint8Array): Uint8Array {
   const header = parseFrameHeaderAt(templateHeader, 0);
-  return emptyFrame(templateHeader, header?.bitrateIndex ?? 1).bytes;
+  return buildEmptyFrame(templateHeader, header?.bitrateIndex ?? 1).bytes;
 }
 
 export interface InfoFrameFields {
@@ -119,7 +121,7 @@ export function buildInfoFrame(information: InfoFrameFields): Uint8Array {
   let tag = 0;
   // Raise the bitrate until the frame has room for the tag.
   for (let index = parseFrameHeaderAt(like, 0)?.bitrateIndex ?? 1; index <= MAX_BITRATE_INDEX; index += 1) {
-    const { bytes, header } = emptyFrame(like, index);
+    const { bytes, header } = buildEmptyFrame(like, index);
     frame = bytes;
     tag = header.sideOffset + header.sideBytes;
     if (tag + TAG_BYTES + 4 <= bytes.byteLength) break;

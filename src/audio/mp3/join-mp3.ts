@@ -32,7 +32,7 @@ function silentFramesUntil(part: Mp3Part, firstFrame: number, startSeconds: numb
   return Math.max(0, Math.round(start) - firstFrame);
 }
 
-function silentFramesAfter(part: Mp3Part, next: Mp3Part | undefined, pauseSeconds: number): number {
+function countSilentFramesAfter(part: Mp3Part, next: Mp3Part | undefined, pauseSeconds: number): number {
   const { samples, sampleRateHz } = part.header;
   const present = part.edges.trailingSamples + (next?.edges.leadingSamples ?? 0);
   const frames = Math.round((pauseSeconds * sampleRateHz - present) / samples);
@@ -51,7 +51,7 @@ function placeParts(
   const placedParts = parts.map((part, index): PlacedPart => {
     const pauseSeconds = request.parts[index]?.pauseAfterSeconds ?? 0;
     const next = parts[index + 1];
-    const paused = silentFramesAfter(part, next, pauseSeconds);
+    const paused = countSilentFramesAfter(part, next, pauseSeconds);
     const behind = frames + part.frameCount + paused;
     const start = request.parts[index + 1]?.startSeconds ?? 0;
     const silentFrames = paused + (next === undefined ? 0 : silentFramesUntil(next, behind, start));
@@ -63,7 +63,7 @@ function placeParts(
   return { placedParts, frames, bytes, framesBefore };
 }
 
-function spanOf({ part, firstFrame }: PlacedPart): Span {
+function computeSpan({ part, firstFrame }: PlacedPart): Span {
   const { samples, sampleRateHz } = part.header;
   const { leadingSamples, trailingSamples } = part.edges;
   return {
@@ -73,7 +73,7 @@ function spanOf({ part, firstFrame }: PlacedPart): Span {
 }
 
 /** Estimates how many bytes of audio lie before a frame of the joined file. */
-function bytesBefore(first: Mp3Part, placedParts: readonly PlacedPart[], frame: number): number {
+function countBytesBefore(first: Mp3Part, placedParts: readonly PlacedPart[], frame: number): number {
   const found = placedParts.findLast(({ firstFrame }) => firstFrame <= frame);
   if (found === undefined) return frame * buildSilentFrame(first.headerBytes).byteLength;
   const { part, firstFrame, firstByte } = found;
@@ -117,7 +117,7 @@ export async function joinMp3(request: JoinRequest): Promise<JoinedAudio> {
   const [first] = parts;
   if (first === undefined) throw new RangeError("there is no part to join");
   const { placedParts, frames, bytes, framesBefore } = placeParts(parts, request);
-  const spans = placedParts.map(spanOf);
+  const spans = placedParts.map(computeSpan);
   const durationSeconds = (frames * first.header.samples) / first.header.sampleRateHz;
   const chapters = computeChapterSpans(request.chapters, spans, durationSeconds);
   const information = buildInfoFrame({
@@ -127,7 +127,7 @@ export async function joinMp3(request: JoinRequest): Promise<JoinedAudio> {
     ),
     frames,
     audioBytes: bytes,
-    bytesBefore: (hundredth) => bytesBefore(first, placedParts, Math.floor((hundredth * frames) / 100)),
+    bytesBefore: (hundredth) => countBytesBefore(first, placedParts, Math.floor((hundredth * frames) / 100)),
   });
 
   const output = new BufferedWriter(request.write, request.signal);

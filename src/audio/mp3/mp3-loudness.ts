@@ -21,7 +21,7 @@ function levelDb({ part23Length, bigValues, gain }: GranuleChannel): number {
 }
 
 /** Returns one level for each granule: the level of its louder channel. */
-function frameLevels(frame: Frame): number[] {
+function measureFrameLevels(frame: Frame): number[] {
   const levels = readGranules(frame).map(levelDb);
   if (frame.header.channels === 1) return levels;
   return levels.flatMap((level, index) =>
@@ -40,7 +40,7 @@ export async function measureMp3Loudness(file: PartFile): Promise<Loudness> {
   for await (const batch of sound) {
     for (const frame of batch) {
       sampleRateHz = frame.header.sampleRateHz;
-      levelsDb.push(...frameLevels(frame));
+      levelsDb.push(...measureFrameLevels(frame));
     }
   }
   const leadingSamples = information?.edges?.leadingSamples ?? 0;

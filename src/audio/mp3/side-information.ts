@@ -17,7 +17,7 @@ export interface GranuleChannel {
 }
 
 /** Reads a number of up to 16 bits that begins at the bit position `bit`. */
-function bitsAt(bytes: Uint8Array, bit: number, count: number): number {
+function readBits(bytes: Uint8Array, bit: number, count: number): number {
   const at = bit >> 3;
   const three = ((bytes[at] ?? 0) << 16) | ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0);
   return (three >> (24 - (bit & 7) - count)) & ((1 << count) - 1);
@@ -28,7 +28,7 @@ function bitsAt(bytes: Uint8Array, bit: number, count: number): number {
  * earlier frames.
  */
 export function readMainDataBegin({ header, bytes }: Frame): number {
-  return bitsAt(bytes, header.sideOffset * 8, header.version === "1" ? 9 : 8);
+  return readBits(bytes, header.sideOffset * 8, header.version === "1" ? 9 : 8);
 }
 
 /** Returns the number of granules in a frame, multiplied by the number of channels. */
@@ -48,9 +48,9 @@ export function readGranules({ header, bytes }: Frame): GranuleChannel[] {
   return Array.from({ length: granuleChannelCount(header) }, (_, index) => {
     const bit = partLengthBit(header, index);
     return {
-      part23Length: bitsAt(bytes, bit, BIG_VALUES.bit),
-      bigValues: bitsAt(bytes, bit + BIG_VALUES.bit, BIG_VALUES.bits),
-      gain: bitsAt(bytes, bit + GAIN.bit, GAIN.bits),
+      part23Length: readBits(bytes, bit, BIG_VALUES.bit),
+      bigValues: readBits(bytes, bit + BIG_VALUES.bit, BIG_VALUES.bits),
+      gain: readBits(bytes, bit + GAIN.bit, GAIN.bits),
     };
   });
 }
@@ -60,9 +60,9 @@ export function isBroken({ header, bytes }: Frame): boolean {
   const switchBit = header.version === "1" ? 33 : 38;
   for (let index = 0; index < granuleChannelCount(header); index += 1) {
     const bit = partLengthBit(header, index);
-    if (bitsAt(bytes, bit + BIG_VALUES.bit, BIG_VALUES.bits) > MAX_BIG_VALUES) return true;
-    const isSwitched = bitsAt(bytes, bit + switchBit, 1) === 1;
-    if (isSwitched && bitsAt(bytes, bit + switchBit + 1, BLOCK_TYPE_BITS) === 0) return true;
+    if (readBits(bytes, bit + BIG_VALUES.bit, BIG_VALUES.bits) > MAX_BIG_VALUES) return true;
+    const isSwitched = readBits(bytes, bit + switchBit, 1) === 1;
+    if (isSwitched && readBits(bytes, bit + switchBit + 1, BLOCK_TYPE_BITS) === 0) return true;
   }
   return false;
 }

@@ -21,9 +21,9 @@ export interface ByteRange {
   readonly end: number;
 }
 
-const textAt = (bytes: Uint8Array, offset: number, length: number): string =>
+const readTextAt = (bytes: Uint8Array, offset: number, length: number): string =>
   String.fromCharCode(...bytes.subarray(offset, offset + length));
-const viewOf = (bytes: Uint8Array): DataView =>
+const toDataView = (bytes: Uint8Array): DataView =>
   new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /** Reads a number of four bytes with seven bits each; returns undefined if a byte uses its eighth bit. */
@@ -37,42 +37,42 @@ function syncsafe(bytes: Uint8Array, offset: number): number | undefined {
 }
 
 /** Returns the length of the tag that begins at the first of these bytes, or 0 if no tag begins there. */
-function leadingTagBytes(head: Uint8Array): number {
-  if (head.byteLength >= ID3V2_BYTES && textAt(head, 0, 3) === "ID3") {
+function measureLeadingTags(head: Uint8Array): number {
+  if (head.byteLength >= ID3V2_BYTES && readTextAt(head, 0, 3) === "ID3") {
     const size = syncsafe(head, 6);
     if (size === undefined) return 0;
     const footer = ((head[5] ?? 0) & ID3V2_HAS_FOOTER) === 0 ? 0 : ID3V2_BYTES;
     return ID3V2_BYTES + size + footer;
   }
-  if (head.byteLength >= APE_BYTES && textAt(head, 0, 8) === "APETAGEX") {
-    return APE_BYTES + viewOf(head).getUint32(APE_SIZE_OFFSET, true);
+  if (head.byteLength >= APE_BYTES && readTextAt(head, 0, 8) === "APETAGEX") {
+    return APE_BYTES + toDataView(head).getUint32(APE_SIZE_OFFSET, true);
   }
   return 0;
 }
 
 /** Returns the length of the tag that ends at the last of these bytes, or 0 if no tag ends there. */
-function trailingTagBytes(tail: Uint8Array): number {
+function measureTrailingTags(tail: Uint8Array): number {
   const length = tail.byteLength;
-  if (length >= ID3V1_BYTES && textAt(tail, length - ID3V1_BYTES, 3) === "TAG") {
+  if (length >= ID3V1_BYTES && readTextAt(tail, length - ID3V1_BYTES, 3) === "TAG") {
     const extended = length - ID3V1_BYTES - ID3V1_EXTENDED_BYTES;
-    return extended >= 0 && textAt(tail, extended, 4) === "TAG+"
+    return extended >= 0 && readTextAt(tail, extended, 4) === "TAG+"
       ? ID3V1_BYTES + ID3V1_EXTENDED_BYTES
       : ID3V1_BYTES;
   }
-  if (length >= APE_BYTES && textAt(tail, length - APE_BYTES, 8) === "APETAGEX") {
-    const footer = viewOf(tail.subarray(length - APE_BYTES));
+  if (length >= APE_BYTES && readTextAt(tail, length - APE_BYTES, 8) === "APETAGEX") {
+    const footer = toDataView(tail.subarray(length - APE_BYTES));
     const hasHeader = (footer.getUint32(APE_FLAGS_OFFSET, true) & APE_HAS_HEADER) !== 0;
     return footer.getUint32(APE_SIZE_OFFSET, true) + (hasHeader ? APE_BYTES : 0);
   }
-  if (length >= ID3V2_BYTES && textAt(tail, length - ID3V2_BYTES, 3) === "3DI") {
+  if (length >= ID3V2_BYTES && readTextAt(tail, length - ID3V2_BYTES, 3) === "3DI") {
     const size = syncsafe(tail, length - 4);
     return size === undefined ? 0 : size + 2 * ID3V2_BYTES;
   }
   if (
     length >= LYRICS_MARK_BYTES &&
-    textAt(tail, length - LYRICS_MARK_BYTES, LYRICS_MARK_BYTES) === "LYRICS200"
+    readTextAt(tail, length - LYRICS_MARK_BYTES, LYRICS_MARK_BYTES) === "LYRICS200"
   ) {
-    const size = textAt(tail, length - LYRICS_MARK_BYTES - LYRICS_SIZE_BYTES, LYRICS_SIZE_BYTES);
+    const size = readTextAt(tail, length - LYRICS_MARK_BYTES - LYRICS_SIZE_BYTES, LYRICS_SIZE_BYTES);
     return /^\d{6}$/.test(size) ? Number(size) + LYRICS_SIZE_BYTES + LYRICS_MARK_BYTES : 0;
   }
   return 0;
@@ -86,14 +86,14 @@ function trailingTagBytes(tail: Uint8Array): number {
 export async function withoutTags(file: PartFile): Promise<ByteRange> {
   let start = 0;
   for (let count = 0; count < MAX_TAGS && start < file.sizeBytes; count += 1) {
-    const bytes = leadingTagBytes(await file.bytesAt(start, APE_BYTES));
+    const bytes = measureLeadingTags(await file.bytesAt(start, APE_BYTES));
     if (bytes === 0) break;
     start = Math.min(start + bytes, file.sizeBytes);
   }
   let end = file.sizeBytes;
   for (let count = 0; count < MAX_TAGS && end > start; count += 1) {
     const tailBytes = Math.min(end - start, ID3V1_BYTES + ID3V1_EXTENDED_BYTES);
-    const bytes = trailingTagBytes(await file.bytesAt(end - tailBytes, tailBytes));
+    const bytes = measureTrailingTags(await file.bytesAt(end - tailBytes, tailBytes));
     if (bytes === 0 || bytes > end - start) break;
     end -= bytes;
   }

@@ -86,7 +86,7 @@ function placeParts(
   return { placedParts, samples, before };
 }
 
-const spanOf = ({ part, offset }: PlacedPart, filePreSkip: number): Span => ({
+const computeSpan = ({ part, offset }: PlacedPart, filePreSkip: number): Span => ({
   startSeconds: (offset + part.head.preSkip - filePreSkip) / RATE_HZ,
   endSeconds: (offset + part.samples - part.trimSamples - filePreSkip) / RATE_HZ,
 });
@@ -104,7 +104,7 @@ function assertJoinable(parts: readonly OpusPart[]): void {
   );
 }
 
-function joinedHead(parts: readonly OpusPart[], first: OpusPart): OpusHead {
+function buildJoinedHead(parts: readonly OpusPart[], first: OpusPart): OpusHead {
   const rates = new Set(parts.map(({ head }) => head.inputSampleRateHz));
   return {
     channels: Math.max(...parts.map(({ head }) => head.channels)),
@@ -143,8 +143,8 @@ export async function joinOggOpus(request: JoinRequest): Promise<JoinedAudio> {
   const last = parts.at(-1);
   if (first === undefined || last === undefined) throw new RangeError("there is no part to join");
   const { placedParts, samples, before } = placeParts(parts, request);
-  const head = joinedHead(parts, first);
-  const spans = placedParts.map((placed) => spanOf(placed, head.preSkip));
+  const head = buildJoinedHead(parts, first);
+  const spans = placedParts.map((placed) => computeSpan(placed, head.preSkip));
   const lastPauseSamples = Math.round((request.parts.at(-1)?.pauseAfterSeconds ?? 0) * RATE_HZ);
   const soundEnd = samples - (placedParts.at(-1)?.silence.length ?? 0) * SILENCE_SAMPLES - last.trimSamples;
   const end = soundEnd + lastPauseSamples;

@@ -18,7 +18,7 @@ const CELT_SAMPLES = [120, 240, 480, 960];
 const FIRST_HYBRID = 12;
 const FIRST_CELT = 16;
 
-function frameSamples(config: number): number {
+function readFrameSamples(config: number): number {
   if (config >= FIRST_CELT) return CELT_SAMPLES[config % 4] ?? 0;
   return (config >= FIRST_HYBRID ? HYBRID_SAMPLES[config % 2] : SILK_SAMPLES[config % 4]) ?? 0;
 }
@@ -35,7 +35,7 @@ export interface OpusPacket {
  * Reads a frame length; also returns the number of bytes (one or two) that encode it. Returns undefined if bytes are
  * missing.
  */
-function lengthAt(
+function readLengthAt(
   packet: Uint8Array,
   offset: number,
 ): { readonly length: number; readonly bytes: number } | undefined {
@@ -59,7 +59,7 @@ function fillsWithStatedFrames(packet: Uint8Array, offset: number, end: number, 
   let at = offset;
   let sum = 0;
   for (let frame = 1; frame < count; frame += 1) {
-    const statedLength = lengthAt(packet, at);
+    const statedLength = readLengthAt(packet, at);
     if (statedLength === undefined || statedLength.length > MAX_FRAME_BYTES) return false;
     at += statedLength.bytes;
     sum += statedLength.length;
@@ -97,7 +97,7 @@ export function readPacket(packet: Uint8Array): OpusPacket | undefined {
   if (toc === undefined) return undefined;
   const code = toc & 3;
   const count = code === 3 ? (layout ?? 0) & COUNT_MASK : code === 0 ? 1 : 2;
-  const samples = count * frameSamples(toc >> 3);
+  const samples = count * readFrameSamples(toc >> 3);
   if (samples === 0 || samples > MAX_PACKET_SAMPLES || !areFramesValid(packet, code, count)) return undefined;
   return { samples, isStereo: (toc & IS_STEREO) !== 0, isCelt: toc >> 3 >= FIRST_CELT };
 }

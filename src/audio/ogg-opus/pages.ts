@@ -33,7 +33,7 @@ interface RawPage {
 }
 
 /** Reads the page at an offset; returns undefined if no page begins there. */
-async function rawPageAt(file: PartFile, offset: number): Promise<RawPage | undefined> {
+async function parsePageAt(file: PartFile, offset: number): Promise<RawPage | undefined> {
   const head = await file.bytesAt(offset, PAGE_HEADER_BYTES + MAX_SEGMENTS);
   if (String.fromCharCode(...head.subarray(0, 4)) !== "OggS") return undefined;
   const segments = head[PAGE_HEADER_BYTES - 1] ?? 0;
@@ -122,7 +122,7 @@ export async function* readPages(file: PartFile): AsyncGenerator<Page> {
   let offset = 0;
   let hasEnded = false;
   for (let index = 0; offset < file.sizeBytes; index += 1) {
-    const page = await rawPageAt(file, offset);
+    const page = await parsePageAt(file, offset);
     // Ignore bytes after the stream that are not a page, because players ignore them too.
     if (page === undefined && hasEnded) return;
     if (page === undefined) throw file.damagedPartError("something in it is not an Ogg page");

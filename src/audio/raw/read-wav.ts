@@ -51,14 +51,14 @@ const asView = (bytes: Uint8Array): DataView =>
 const asText = (bytes: Uint8Array): string => String.fromCharCode(...bytes);
 const isName = (id: string): boolean => /^[\x20-\x7e]{4}$/.test(id);
 
-async function chunkAt(file: PartFile, offset: number): Promise<Chunk | undefined> {
+async function readChunkAt(file: PartFile, offset: number): Promise<Chunk | undefined> {
   const header = await file.bytesAt(offset, CHUNK_HEADER_BYTES);
   if (header.byteLength < CHUNK_HEADER_BYTES) return undefined;
   const id = asText(header.subarray(0, 4));
   return { id, offset: offset + CHUNK_HEADER_BYTES, sizeBytes: asView(header).getUint32(4, true) };
 }
 
-const afterChunk = ({ offset, sizeBytes }: Chunk): number => offset + sizeBytes + (sizeBytes % 2);
+const findEndOfChunk = ({ offset, sizeBytes }: Chunk): number => offset + sizeBytes + (sizeBytes % 2);
 
 function readFormat(bytes: Uint8Array, file: PartFile): WavFormat {
   if (bytes.byteLength < PLAIN_FORMAT_BYTES) throw file.damagedPartError("its format chunk is too short");
@@ -111,9 +111,9 @@ async function longDataSize(file: PartFile, ds64: Chunk): Promise<number | undef
 async function endsInChunks(file: PartFile, offset: number): Promise<boolean> {
   let at = offset;
   for (let count = 0; count < MAX_CHUNKS && at < file.sizeBytes; count += 1) {
-    const chunk = await chunkAt(file, at);
+    const chunk = await readChunkAt(file, at);
     if (chunk === undefined || !isName(chunk.id)) return false;
-    at = afterChunk(chunk);
+    at = findEndOfChunk(chunk);
   }
   return at === file.sizeBytes || at === file.sizeBytes + 1;
 }
@@ -146,7 +146,7 @@ export async function readWav(file: PartFile): Promise<WavPart> {
   let longSize: number | undefined;
   let at = RIFF_HEADER_BYTES;
   for (let count = 0; count < MAX_CHUNKS; count += 1) {
-    const chunk = await chunkAt(file, at);
+    const chunk = await readChunkAt(file, at);
     if (chunk === undefined) throw file.damagedPartError("it has no samples");
     if (chunk.id === "ds64" && form === "RF64") longSize = await longDataSize(file, chunk);
     if (chunk.id === "fmt ") {
@@ -160,7 +160,7 @@ export async function readWav(file: PartFile): Promise<WavPart> {
       if (bytes === 0) throw file.damagedPartError("it holds no sound");
       return { format, offset: chunk.offset, sizeBytes: bytes };
     }
-    at = afterChunk(chunk);
+    at = findEndOfChunk(chunk);
   }
   throw file.damagedPartError("it has more chunks than any wav file");
 }

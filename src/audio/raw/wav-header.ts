@@ -58,7 +58,7 @@ export const silenceOf = ({ encoding, bitsPerSample }: WavFormat): number =>
 const INFO_IDS = { title: "INAM", author: "IART", album: "IPRD", track: "ITRK" };
 
 /** Builds the chunk of tags. It follows the samples, because some programs expect samples at byte 44. */
-function infoChunk(tags: TextTags): Uint8Array {
+function buildInfoChunk(tags: TextTags): Uint8Array {
   const entries = buildTextTags(tags, INFO_IDS).flatMap(([id, text]) => {
     const bytes = new TextEncoder().encode(`${text}\0`);
     return [chunk(id, bytes), new Uint8Array(bytes.byteLength % 2)];
@@ -75,7 +75,7 @@ export function buildWavHeaderAndTrailer(
   tags: TextTags = {},
 ): { readonly before: Uint8Array; readonly after: Uint8Array } {
   // A chunk of odd length is followed by a padding byte. The stated length of the chunk does not include this byte.
-  const after = Buffer.concat([new Uint8Array(dataBytes % 2), infoChunk(tags)]);
+  const after = Buffer.concat([new Uint8Array(dataBytes % 2), buildInfoChunk(tags)]);
   const formatChunk = chunk("fmt ", formatPayload(format));
   const wave = new TextEncoder().encode("WAVE");
   const riffBytes =

@@ -5,9 +5,9 @@ import { AudioError } from "../../errors.ts";
 import type { SlotRelease } from "../../ledger/rules/api-key-state.ts";
 import type { CreateOutcome, QueuedCreate } from "../../limits/create-queue.ts";
 import type { GenerationDeps } from "../deps.ts";
+import { applyEventWithRetry } from "./apply-event-with-retry.ts";
 import { type AdmittedCreate, handleCreateFailure } from "./create-failure.ts";
 import { type Job, NotWantedError } from "./job.ts";
-import { applyEventWithRetry } from "./persist.ts";
 
 /**
  * Sends the create until the service accepts or refuses it, or the recovery window ends.

@@ -23,7 +23,7 @@ export async function findCreditHolders(
   refused: RequestRecord,
   deps: GenerationDeps,
 ): Promise<string[] | null> {
-  const otherRecords = await otherRequests(refused, deps);
+  const otherRecords = await listOtherRequests(refused, deps);
   const reservingRequests = otherRecords.filter((other) => isHolding(other, deps));
   const sentAtMs = refused.sentAtMs ?? Number.POSITIVE_INFINITY;
   const hasEnded = otherRecords.some(({ finishedAtMs }) => finishedAtMs !== null && finishedAtMs >= sentAtMs);
@@ -43,7 +43,7 @@ export async function waitForCredits(
   for (let holding = new Set(holders); holders.every((name) => holding.has(name)); ) {
     if (holders.length === 0 || recovery.isOver) return;
     await clock.sleep(timing.pollIntervalMs, signal);
-    const otherRecords = await otherRequests(refused, deps);
+    const otherRecords = await listOtherRequests(refused, deps);
     holding = new Set(otherRecords.filter((other) => isHolding(other, deps)).map(({ recordId }) => recordId));
   }
 }
@@ -58,7 +58,10 @@ function isHolding(record: RequestRecord, { clock, ledger }: GenerationDeps): bo
   return clock.wallMs() - (record.sentAtMs ?? 0) < ledger.leaseTtlMs;
 }
 
-async function otherRequests(refused: RequestRecord, { ledger }: GenerationDeps): Promise<RequestRecord[]> {
+async function listOtherRequests(
+  refused: RequestRecord,
+  { ledger }: GenerationDeps,
+): Promise<RequestRecord[]> {
   const lists = await Promise.all(
     RECORD_STATUSES.map((status) => ledger.list({ apiKeys: "own", status, limit: MAX_PER_STATUS })),
   );

@@ -9,10 +9,10 @@ import type { GenerationDeps } from "../deps.ts";
 import { wrongFormatError } from "../find-saved.ts";
 import { taskFailedError } from "../task-failed-error.ts";
 import { acquireOrFollow } from "./acquire-or-follow.ts";
+import { applyEventWithRetry } from "./apply-event-with-retry.ts";
 import { createTask } from "./create-task.ts";
 import { Job, type JobOutcome, type JobPurpose, NotWantedError } from "./job.ts";
 import { decideNextAction, type FailureOrigin } from "./next-action.ts";
-import { applyEventWithRetry } from "./persist.ts";
 import { saveTask } from "./save-task.ts";
 import { watchTask } from "./watch-task.ts";
 

@@ -2,8 +2,8 @@
 import { AudioError } from "../../errors.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
+import { applyEventWithRetry } from "./apply-event-with-retry.ts";
 import type { Job } from "./job.ts";
-import { applyEventWithRetry } from "./persist.ts";
 
 /** Two 404s in a row are required, because a single one may come from a lagging replica or a deployment. */
 export const MISSES_UNTIL_GONE = 2;

@@ -13,9 +13,9 @@ import { findSaved } from "../find-saved.ts";
 import { isNameFreeOfOtherRecords } from "../name-owner.ts";
 import { parseStoredFormat } from "../stored-input.ts";
 import { chooseWantedName } from "../wanted-name.ts";
+import { applyEventWithRetry } from "./apply-event-with-retry.ts";
 import type { Job } from "./job.ts";
 import { MISSES_UNTIL_GONE, markGone } from "./missing-task.ts";
-import { applyEventWithRetry } from "./persist.ts";
 
 /** Maximum size of audio. Two minutes of 48 kHz wav are 11 MiB. */
 const MAX_AUDIO_BYTES = 64 * 1024 * 1024;

@@ -111,11 +111,11 @@ export async function findOrDraft(
       notes: [],
     };
   }
-  return { record: fresh, file: null, notes: notesAboutOtherKeys(otherRecords) };
+  return { record: fresh, file: null, notes: describeOtherKeys(otherRecords) };
 }
 
 /** Notes for a call whose work also has a record of another API key. */
-function notesAboutOtherKeys(others: readonly RequestRecord[]): string[] {
+function describeOtherKeys(others: readonly RequestRecord[]): string[] {
   if (others.every(({ status }) => status === "waiting")) return [];
   return others.some(({ taskId }) => taskId !== null)
     ? [
@@ -242,7 +242,7 @@ export async function findRecordOfTask(
 }
 
 /** The note for a caller that uses the task id of a failed earlier attempt. */
-export function noteOfEarlierTask({ taskId, earlierTaskIds }: RequestRecord, asked: string): string[] {
+export function describeEarlierTask({ taskId, earlierTaskIds }: RequestRecord, asked: string): string[] {
   if (!earlierTaskIds.includes(asked)) return [];
   const again = taskId === null ? "" : `, as task ${taskId}`;
   return [`Task ${asked} failed and was refunded; the same request was tried again by itself${again}.`];

@@ -15,7 +15,7 @@ import { type Jobs, MAX_JOB_STARTS } from "../job/jobs.ts";
 import { describePhase } from "../job/phase.ts";
 import { waitForJob } from "../job/wait-for-job.ts";
 import { taskFailedError } from "../task-failed-error.ts";
-import { findNewestExisting } from "./assign-files.ts";
+import { findNewestExisting } from "./file-owner-filter.ts";
 import { findOrDraft } from "./find-record.ts";
 
 export interface PartRequest {
@@ -36,7 +36,7 @@ export interface PartOperations {
   /** Returns the record of the part; `null` if it was never requested. */
   find(request: PartRequest): Promise<RequestRecord | null>;
   /** Returns the part's audio if it is on this machine and unchanged. Does not ask the service. */
-  saved(request: PartRequest): Promise<SavedPart | null>;
+  findSaved(request: PartRequest): Promise<SavedPart | null>;
   generate(request: PartRequest, call: PartCall): Promise<SavedPart>;
   /**
    * Whether the text has been paid for, but never with the present pronunciations. If so, this request would cost

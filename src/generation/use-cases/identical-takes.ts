@@ -15,19 +15,19 @@ type TakeDeps = Pick<GenerationDeps, "ledger">;
  */
 const MAX_COMPARED = 9;
 
-function earlierTakes(take: number): number[] {
+function listEarlierTakes(take: number): number[] {
   const nearest = Array.from({ length: Math.min(take - 1, MAX_COMPARED) }, (_, index) => take - 1 - index);
   return [...new Set([1, ...nearest.reverse()])];
 }
 
 /** Finds the first earlier take with the same bytes; `null` if there is none. */
-async function identicalTake(
+async function findIdenticalTake(
   { ledger }: TakeDeps,
   { origin, input, take }: RequestRecord,
   { sizeBytes, sha256 }: SavedFile,
 ): Promise<number | null> {
   if (input === null || take === null || take === 1) return null;
-  for (const earlier of earlierTakes(take)) {
+  for (const earlier of listEarlierTakes(take)) {
     const records = await ledger.findByWork(deriveWorkId(origin, input, earlier));
     const files = records.flatMap((record) => record.files);
     if (files.some((file) => file.sizeBytes === sizeBytes && file.sha256 === sha256)) return earlier;
@@ -41,7 +41,7 @@ export async function describeIdenticalTake(
   record: RequestRecord,
   file: SavedFile,
 ): Promise<string | null> {
-  const duplicate = await identicalTake(deps, record, file);
+  const duplicate = await findIdenticalTake(deps, record, file);
   return duplicate === null
     ? null
     : `This audio is identical to take ${duplicate}, byte for byte: a further take would most likely be so, too, and cost credits again.`;

@@ -7,7 +7,7 @@ import { MIME_TYPES } from "../../contract/audio-format.ts";
 import { takeFirstCodePoints } from "../../contract/unicode.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { parseStoredFormat, parseStoredInput } from "../stored-input.ts";
-import { createFileOwnerFilter, findNewestExisting } from "./assign-files.ts";
+import { createFileOwnerFilter, findNewestExisting } from "./file-owner-filter.ts";
 
 const TITLE_CODE_POINTS = 60;
 

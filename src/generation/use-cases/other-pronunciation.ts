@@ -35,13 +35,13 @@ export async function findOtherPronunciation(
     return {
       record: other,
       file: savedFile?.matchesFormat === true ? savedFile : null,
-      notes: [...notes, otherPronunciationNote(take)],
+      notes: [...notes, buildOtherPronunciationNote(take)],
     };
   }
   return null;
 }
 
-const otherPronunciationNote = (take: number): string =>
+const buildOtherPronunciationNote = (take: number): string =>
   `This is what was made of this text before its pronunciations changed. Only if the user wants it spoken anew: the same call with take ${take + 1}, which is paid for.`;
 
 /** Whether a part's text has been paid for, but never with the present pronunciations. */

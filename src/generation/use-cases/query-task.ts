@@ -16,7 +16,7 @@ import { describePhase } from "../job/phase.ts";
 import { type QueryOptions, queryService } from "../job/query-service.ts";
 import { waitForJob } from "../job/wait-for-job.ts";
 import { buildRequestView, type RequestView } from "../task-view.ts";
-import { checkTaskId, findRecordOfTask, noteOfEarlierTask } from "./find-record.ts";
+import { checkTaskId, describeEarlierTask, findRecordOfTask } from "./find-record.ts";
 import { callTimedOutError, describeActivity } from "./generate.ts";
 import { buildSavedView } from "./saved-view.ts";
 
@@ -32,12 +32,12 @@ export async function queryTask(
 ): Promise<RequestView> {
   checkTaskId(taskId);
   const call = startDeadline(givenCall, deps.clock);
-  const record = await withinDeadline(deps, call, taskId, (signal) =>
+  const record = await runWithinDeadline(deps, call, taskId, (signal) =>
     findRecordOfTask(deps, taskId, signal, call.deadline),
   );
   if (record === null) return await pollExternalTask(deps, taskId, call);
   const view = await getOwnTask(deps, jobs, record, call);
-  return { ...view, notes: [...noteOfEarlierTask(record, taskId), ...view.notes] };
+  return { ...view, notes: [...describeEarlierTask(record, taskId), ...view.notes] };
 }
 
 async function getOwnTask(
@@ -153,7 +153,7 @@ function throwIfQueryFailed({ phase, record }: Job): void {
   if (phase.kind === "retrying") throw phase.error.withIds({ taskId: record.taskId ?? undefined });
 }
 
-async function withinDeadline<T>(
+async function runWithinDeadline<T>(
   deps: GenerationDeps,
   call: CallWithDeadline,
   taskId: string,
@@ -188,7 +188,7 @@ async function pollExternalTask(
   for (let failures = 0; ; ) {
     const options: QueryOptions = { isPoll: task !== null, onWaiting, deadline: call.deadline };
     try {
-      const observed: ObservedTask = await withinDeadline(deps, call, taskId, async (signal) => {
+      const observed: ObservedTask = await runWithinDeadline(deps, call, taskId, async (signal) => {
         return await queryService(deps, taskId, signal, options);
       });
       task = observed;

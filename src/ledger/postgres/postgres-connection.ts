@@ -45,7 +45,7 @@ class PlainClient extends Client {
       ...{ host, port, database, user },
       // Pass a function, because pg would replace an empty password by one from PGPASSWORD or ~/.pgpass.
       password: () => password,
-      ssl: tlsOptions(address),
+      ssl: buildTlsOptions(address),
       sslnegotiation: "postgres",
       stream: () => socket,
       keepAlive: true,
@@ -65,7 +65,7 @@ class PlainClient extends Client {
  * Returns the options of TLS; `false` for a connection without TLS. All checks are set explicitly, so that neither
  * NODE_TLS_REJECT_UNAUTHORIZED nor options of the process weaken them.
  */
-function tlsOptions({ tls }: PostgresAddress): ConnectionOptions | false {
+function buildTlsOptions({ tls }: PostgresAddress): ConnectionOptions | false {
   if (tls === null) return false;
   const checked = { rejectUnauthorized: true, minVersion: "TLSv1.2" } as const;
   if (tls.rootCertificate === null) return checked;

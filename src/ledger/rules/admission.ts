@@ -1,8 +1,8 @@
 /** Decides whether a create may be sent. Nothing else allows spending. Pure: uses no store and no clock. */
 import type { ProcessId } from "../../process-id.ts";
 import { type ApiKeyState, isSlotPending, pauseLeftMs, rateWaitMs } from "./api-key-state.ts";
+import { type InFlightPlace, listInFlightExpiriesMs } from "./in-flight-places.ts";
 import { findLeaseOwner, type Lease } from "./lease.ts";
-import { type InFlightPlace, listInFlightExpiriesMs } from "./places.ts";
 
 /** The limits that apply to a create. */
 export interface AdmissionLimits {

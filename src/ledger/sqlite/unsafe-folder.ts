@@ -28,19 +28,19 @@ export function findFolderWarnings(stateDir: string): string[] {
       `The state folder ${stateDir} lies in ${synced}, which copies files while they are written and can damage the ledger: set AUDIO_STATE_DIR to a folder that nothing synchronises.`,
     ];
   }
-  const share = networkShare(stateDir);
+  const share = findNetworkShare(stateDir);
   if (share === null) return [];
   return [
     `The state folder ${stateDir} lies on a network share (${share}), where SQLite cannot keep several machines apart: set AUDIO_STATE_DIR to a local folder, or share a ledger by AUDIO_STORE_URL.`,
   ];
 }
 
-function networkShare(stateDir: string): string | null {
+function findNetworkShare(stateDir: string): string | null {
   if (process.platform === "win32") return /^[\\/]{2}(?![.?])/.test(stateDir) ? "a path with a server" : null;
   if (process.platform !== "linux") return null;
   try {
     const { type } = statfsSync(stateDir);
-    const kind = type === FUSE ? mountKind(stateDir) : undefined;
+    const kind = type === FUSE ? findMountKind(stateDir) : undefined;
     if (kind !== undefined && NETWORK_FUSE.test(kind)) return kind.slice("fuse.".length);
     return NETWORK_FILE_SYSTEMS.get(type) ?? null;
   } catch {
@@ -49,7 +49,7 @@ function networkShare(stateDir: string): string | null {
 }
 
 /** Returns the kernel's name for the type of the file system that holds a path. */
-function mountKind(path: string): string | undefined {
+function findMountKind(path: string): string | undefined {
   let nearest = "";
   let kind: string | undefined;
   for (const line of readFileSync("/proc/self/mountinfo", "utf8").split("\n")) {

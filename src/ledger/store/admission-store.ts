@@ -18,8 +18,8 @@ import {
 } from "../rules/api-key-state.ts";
 import { sumBilledCredits } from "../rules/bill.ts";
 import { isCallHandleWanted } from "../rules/call-handle.ts";
+import { hasLongExpired } from "../rules/in-flight-places.ts";
 import { renewLease } from "../rules/lease.ts";
-import { hasLongExpired } from "../rules/places.ts";
 import { lastBucketBefore, SPEND_RETENTION_MS } from "../rules/spend.ts";
 import {
   clampInFlightPlace,

@@ -2,8 +2,8 @@
 import { z } from "zod";
 import { isTaskLookupKey } from "../identity.ts";
 import type { RecordRow } from "../record.ts";
+import type { InFlightPlace } from "../rules/in-flight-places.ts";
 import type { Lease } from "../rules/lease.ts";
-import type { InFlightPlace } from "../rules/places.ts";
 import { countSpendOnce, type TaskShare } from "../rules/shared-task.ts";
 import { computeSpendChanges, type SpendShare, toSpendShare } from "../rules/spend.ts";
 import { type Rows, type Statement, sql } from "./sql-engine.ts";

@@ -60,7 +60,7 @@ export class RecordSearch {
     );
     if (statements.length === 0) return [];
     const found = (await this.#engine.read(statements)).flat();
-    return parseStoredRecords(newestFirst(found).slice(0, limit));
+    return parseStoredRecords(sortNewestFirst(found).slice(0, limit));
   }
 
   /** Finds every visible record that has the lookup key. This API key's records come first. */
@@ -118,7 +118,7 @@ export class RecordSearch {
 /**
  * Sorts rows newest first. Sorts rows of the same millisecond by record id, so that a repeated list has the same order.
  */
-function newestFirst(rows: Rows): Rows {
+function sortNewestFirst(rows: Rows): Rows {
   return rows
     .flatMap((row) => {
       const parsed = listedRow.safeParse(row);

@@ -140,7 +140,7 @@ function refuseProtected(archive: BookArchive): void {
   throw refusal;
 }
 
-function packagePath(archive: BookArchive): string {
+function findPackagePath(archive: BookArchive): string {
   const xml = readElementText(archive, CONTAINER);
   if (xml === null) throw refusedBookError(`has no ${CONTAINER}, so it is not an EPUB`);
   const paths: string[] = [];
@@ -161,7 +161,7 @@ function packagePath(archive: BookArchive): string {
  */
 export function readPackage(archive: BookArchive): BookPackage {
   refuseProtected(archive);
-  const path = packagePath(archive);
+  const path = findPackagePath(archive);
   const xml = readElementText(archive, path);
   if (xml === null) throw refusedBookError(`names ${shortenName(path)}, which is not in it`);
   const items = new Map<string, Item>();

@@ -11,7 +11,7 @@ import { isText } from "../text/markdown/indented-text.ts";
 import { spellOutSuperscripts } from "../text/markdown/superscripts.ts";
 import { dropUnspoken, HARD_BREAK } from "../text/normalise.ts";
 import { shortenAddresses } from "../text/plain/web-addresses.ts";
-import type { SkippedKind } from "../text/plan.ts";
+import type { SkippedKind } from "../text/plan-types.ts";
 
 type Attributes = Readonly<Record<string, string>>;
 
@@ -124,7 +124,7 @@ interface List {
 
 const MAX_DEPTH = 10_000;
 
-const levelOf = (name: string): number | null => (/^h[1-6]$/.test(name) ? Number(name[1]) : null);
+const getHeadingLevel = (name: string): number | null => (/^h[1-6]$/.test(name) ? Number(name[1]) : null);
 
 class HtmlReader {
   readonly #skipped: SkippedList;
@@ -216,7 +216,7 @@ class HtmlReader {
   }
 
   #enter(name: string, attributes: Attributes): void {
-    const level = levelOf(name);
+    const level = getHeadingLevel(name);
     if (level !== null) this.#heading = level;
     if (hasTerm(attributes, "stage-direction")) {
       this.#directions.push(this.#open.length);
@@ -310,7 +310,7 @@ class HtmlReader {
   }
 
   #leave(name: string): void {
-    if (levelOf(name) !== null) this.#heading = null;
+    if (getHeadingLevel(name) !== null) this.#heading = null;
     switch (name) {
       case "a":
         this.#links = Math.max(0, this.#links - 1);

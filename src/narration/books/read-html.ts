@@ -14,7 +14,7 @@ const blockText = (block: SourceBlock): string =>
  * Selects the text inside `main`. Without `main`, selects the text inside articles, and without articles, all text.
  * Reports the text that is not selected. Such text belongs to the site and not to the page.
  */
-function mainBlocks(blocks: readonly PageBlock[], skipped: SkippedList): SourceBlock[] {
+function selectMainBlocks(blocks: readonly PageBlock[], skipped: SkippedList): SourceBlock[] {
   const isMain = [({ isInMain }: PageBlock) => isInMain, ({ isInArticle }: PageBlock) => isInArticle].find(
     (isIn) => blocks.some((each) => isIn(each) && blockText(each.block) !== ""),
   );
@@ -61,7 +61,7 @@ export function withoutPageMarks(blocks: readonly SourceBlock[], skipped: Skippe
 export function readHtml(html: string, skipped: SkippedList): ReadText {
   checkText(html);
   const { blocks, title, author } = readPage(normaliseLines(html), false, skipped);
-  const spokenBlocks = withoutPageMarks(withoutFrame(mainBlocks(blocks, skipped), skipped), skipped);
+  const spokenBlocks = withoutPageMarks(withoutFrame(selectMainBlocks(blocks, skipped), skipped), skipped);
   const hasHeadings = spokenBlocks.some(({ kind }) => kind === "heading");
   return { blocks: hasHeadings ? spokenBlocks : markChapters(spokenBlocks), title, author };
 }

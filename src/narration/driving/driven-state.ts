@@ -1,6 +1,6 @@
 /** Keeps the state of a narration as its driver knows it, and stores the driver's progress in the ledger. */
 import type { Clock } from "../../clock.ts";
-import { hasChangedChoice } from "../state/changes.ts";
+import { hasChangedChoice } from "../state/narration-changes.ts";
 import type { NarrationRepository } from "../state/narration-repository.ts";
 import type { NarrationProblem, NarrationState } from "../state/narration-state.ts";
 

@@ -4,7 +4,7 @@ import { AudioError } from "../../errors.ts";
 import type { PartOperations, PartRequest } from "../../generation/use-cases/generate-part.ts";
 import type { Log } from "../../log.ts";
 import { type FileJoiner, listPlannedFiles } from "../files/joined-files.ts";
-import { hasChangedChoice } from "../state/changes.ts";
+import { hasChangedChoice } from "../state/narration-changes.ts";
 import type { NarrationRepository } from "../state/narration-repository.ts";
 import type {
   NarrationFile,
@@ -134,7 +134,7 @@ export class NarrationFiles {
     mayDownload: boolean,
   ): Promise<{ readonly kind: "found"; readonly source: VerifiedPart } | UnavailablePart> {
     const { partOperations } = this.#deps;
-    const savedAudio = await partOperations.saved(request);
+    const savedAudio = await partOperations.findSaved(request);
     if (savedAudio !== null) return { kind: "found", source: { index: part, ...savedAudio } };
     const record = await partOperations.find(request);
     if (this.#downloadedAgain.has(part)) {

@@ -64,7 +64,7 @@ const MAX_CONCURRENT_PARTS = 3;
 export function decideNextStep(progress: NarrationProgress): DriverStep {
   const { partStates, files } = progress;
   const workingParts = partStates.filter((state) => state === "working").length;
-  const part = workingParts < MAX_CONCURRENT_PARTS ? nextPart(progress) : -1;
+  const part = workingParts < MAX_CONCURRENT_PARTS ? findNextPart(progress) : -1;
   if (part !== -1) return { kind: "make_part", part };
   const completeFile = files.findIndex(
     ({ joinResult, ...file }) =>
@@ -80,7 +80,7 @@ export function decideNextStep(progress: NarrationProgress): DriverStep {
   };
 }
 
-function nextPart({
+function findNextPart({
   partStates,
   firstEqualParts,
   isHalted,

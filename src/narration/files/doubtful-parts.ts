@@ -28,7 +28,7 @@ function median(values: readonly number[]): number {
 }
 
 /** Reports a part whose file is not as long as the service stated. */
-function lengthProblem(said: number, playedSeconds: number): string | null {
+function describeLengthProblem(said: number, playedSeconds: number): string | null {
   const tolerance = LENGTH_TOLERANCE_SECONDS + LENGTH_TOLERANCE_SHARE * said;
   if (Math.abs(said - playedSeconds) <= tolerance) return null;
   return `Its audio plays ${playedSeconds.toFixed(1)} s, where the service said ${said.toFixed(1)} s: listen to it. Another take of it (retakes) is made anew.`;
@@ -38,7 +38,7 @@ function lengthProblem(said: number, playedSeconds: number): string | null {
  * Reports a part that may be cut off: its audio is much shorter than its text suggests, or has the maximum length of
  * one task.
  */
-function cutProblem(seconds: number, pace: number, usualPace: number): string | null {
+function describeCutProblem(seconds: number, pace: number, usualPace: number): string | null {
   const isCut = Math.abs(seconds - MAXIMUM_CHARGE_SECONDS) <= NEAR_SECONDS || pace < SHORT_SHARE * usualPace;
   return isCut ? `It may be cut off (${seconds.toFixed(1)} s): listen to its end.` : null;
 }
@@ -68,7 +68,8 @@ export function findDoubtfulParts(
   const found = parts.flatMap(({ index, record }, at): NarrationProblem[] => {
     const seconds = played[at] ?? 0;
     const statedSeconds = record.output?.durationSeconds ?? record.audioSeconds ?? seconds;
-    const message = lengthProblem(statedSeconds, seconds) ?? cutProblem(seconds, paces[at] ?? 0, usualPace);
+    const message =
+      describeLengthProblem(statedSeconds, seconds) ?? describeCutProblem(seconds, paces[at] ?? 0, usualPace);
     return message === null ? [] : [{ partIndex: index, code: "listen", message }];
   });
   const sounds = parts.map(({ index }, at) => {

@@ -247,7 +247,7 @@ function buildFileName({
       digits,
       "0",
     );
-  const words = `${number}-${slugOfFirstWords(chapterTitle(plan, file.section))}`;
+  const words = `${number}-${slugOfFirstWords(chooseChapterTitle(plan, file.section))}`;
   // Leave the narration's id out of the names of rows. After a change of one row, the other rows then keep their files.
   if (plan.fileLayout === "rows" && state.fileName === null)
     return `${words}${ending}${FILE_EXTENSIONS[format]}`;
@@ -255,7 +255,7 @@ function buildFileName({
 }
 
 /** Returns the title of a section. For a row of a sheet, returns its first words. */
-function chapterTitle(plan: StoredPlan, section: number): string {
+function chooseChapterTitle(plan: StoredPlan, section: number): string {
   if (plan.fileLayout !== "rows") return plan.sections[section]?.title ?? plan.title;
   return shortenExcerpt(plan.parts.find((part) => part.section === section)?.text ?? "");
 }
@@ -264,7 +264,7 @@ function chapterTitle(plan: StoredPlan, section: number): string {
  * Finds the older file whose name the joined file may take; `null` if there is none. The older file must be unchanged,
  * must have been saved by this server, and must not be another file of this narration.
  */
-async function replacedFile(
+async function findReplacedFile(
   { folder, ownerOf }: JoinDeps,
   { narrationId, state, file, isComplete }: FileJoinRequest,
   name: string,
@@ -284,9 +284,9 @@ async function joinParts(
   const format = formatOfPlan(plan);
   const name = buildFileName(fileRequest);
   const hasCompanions = plan.fileLayout !== "rows";
-  const chapter = file.section === null ? null : chapterTitle(plan, file.section);
+  const chapter = file.section === null ? null : chooseChapterTitle(plan, file.section);
   const title = chapter ?? plan.title;
-  const chapters = chapter === null ? chapterMarks(plan, parts) : [];
+  const chapters = chapter === null ? listChapterMarks(plan, parts) : [];
   const sources = parts.map(({ file: audio, record, index }, at) => ({
     path: audio.path,
     durationSeconds: record.output?.durationSeconds ?? record.audioSeconds ?? 0,
@@ -297,7 +297,7 @@ async function joinParts(
   // Load this module on first use, because only joining needs the audio formats.
   const { joinAudio } = await import("../../audio/join.ts");
   const results: Array<{ readonly joined: JoinedAudio; readonly leads: readonly number[] }> = [];
-  const replaced = await replacedFile(deps, fileRequest, name);
+  const replaced = await findReplacedFile(deps, fileRequest, name);
   const savedFile = await saveAudio({
     folder,
     fileName: name,
@@ -315,7 +315,7 @@ async function joinParts(
         ...source,
         startSeconds: startSeconds === undefined ? undefined : Math.max(0, startSeconds - (leads[at] ?? 0)),
       }));
-      const tags = { title, author: plan.author, ...albumTags(plan, file) };
+      const tags = { title, author: plan.author, ...buildAlbumTags(plan, file) };
       const request = { ...tags, format, parts: placed, chapters, write, signal };
       results.push({ joined: await joinAudio(request), leads });
     },
@@ -359,7 +359,7 @@ async function joinParts(
  * Returns the tags by which players group the files of a book's chapters. Rows of a sheet get none, because they are
  * not an album.
  */
-function albumTags(plan: StoredPlan, { section }: PlannedFile): TextTags {
+function buildAlbumTags(plan: StoredPlan, { section }: PlannedFile): TextTags {
   const { fileLayout, title, wholeTitle = title, sections } = plan;
   if (fileLayout !== "chapters" || section === null) return {};
   return { album: wholeTitle, track: `${section + 1}/${sections.length}` };
@@ -387,7 +387,7 @@ async function measureLeads(
 }
 
 /** Lists the chapters, each with its first part. Returns an empty list for a text without headings. */
-function chapterMarks(
+function listChapterMarks(
   plan: StoredPlan,
   parts: readonly VerifiedPart[],
 ): Array<{ readonly title: string; readonly firstPart: number }> {

@@ -2,7 +2,7 @@
 import { AudioError } from "../../errors.ts";
 import type { StoredPlan } from "../state/narration-state.ts";
 import { chooseSections, describeChapter, listPartsOfSections } from "../text/chapters/chosen-chapters.ts";
-import type { PlannedSection } from "../text/plan.ts";
+import type { PlannedSection } from "../text/plan-types.ts";
 import { buildShortPartsRemarks } from "./make-plan.ts";
 import { buildChosenRemark, buildInheritedRemarks, titleOfChosen } from "./plan-remarks.ts";
 import { asRemarkOnWholeText } from "./skipped-remarks.ts";

@@ -78,7 +78,7 @@ function applyEdit(texts: readonly string[], { quote, replacement }: Edit): stri
  * Reads a replacement in the same way as the narration's text. Returns a replacement in a row of a sheet or in a cue
  * unchanged, because rows and cues are spoken as they are written.
  */
-function spokenReplacement({ quote, replacement }: Edit, plan: StoredPlan): string {
+function toSpokenReplacement({ quote, replacement }: Edit, plan: StoredPlan): string {
   const isVerbatim =
     plan.fileLayout === "rows" || plan.parts.some(({ startSeconds }) => startSeconds !== undefined);
   if (isVerbatim || replacement.trim() === "") return replacement;
@@ -102,7 +102,7 @@ function spokenReplacement({ quote, replacement }: Edit, plan: StoredPlan): stri
  * Renames the chapters whose headings were edited. A heading is spoken as the first paragraph of a part, so an edit can
  * change it.
  */
-function editedTitles(plan: StoredPlan, texts: readonly string[]): StoredPlan["sections"] {
+function updateTitles(plan: StoredPlan, texts: readonly string[]): StoredPlan["sections"] {
   return plan.sections.map((section, index) => {
     const first = plan.parts.findIndex((part) => part.section === index);
     const [before, after] = [plan.parts[first]?.text, texts[first]];
@@ -122,7 +122,7 @@ const CONTEXT_CODE_UNITS = 20;
  * Shows the new words of an edit with the words around them, so that a wrong quote is noticed before the edit is paid
  * for.
  */
-function changedWords(parts: readonly StoredPart[], replacement: string): string[] {
+function describeChangedWords(parts: readonly StoredPart[], replacement: string): string[] {
   const words = replacement.trim();
   const text = words === "" ? undefined : parts.find((part) => part.text.includes(words))?.text;
   if (text === undefined) return [];
@@ -136,14 +136,14 @@ function changedWords(parts: readonly StoredPart[], replacement: string): string
  * Builds the remarks of an edited plan. They show the new words, repeat the earlier remarks that are still true, and
  * report short parts and brackets in replacements.
  */
-function editedRemarks(
+function updateRemarks(
   remarks: readonly string[],
   parts: readonly StoredPart[],
   edits: readonly Edit[],
 ): string[] {
   const brackets = edits.flatMap(({ replacement }) => BRACKETS.exec(replacement)?.[0] ?? []);
   return [
-    ...edits.slice(0, EDITS_SHOWN).flatMap(({ replacement }) => changedWords(parts, replacement)),
+    ...edits.slice(0, EDITS_SHOWN).flatMap(({ replacement }) => describeChangedWords(parts, replacement)),
     ...buildInheritedRemarks(
       remarks.filter((remark) => !remark.startsWith(CHANGED)),
       { parts },
@@ -170,7 +170,7 @@ export function applyEdits(
 ): StoredPlan {
   const rules = mergeNarrationRules(pronunciations, plan.pronunciations ?? []);
   const texts = edits
-    .map((edit) => ({ quote: edit.quote, replacement: spokenReplacement(edit, plan) }))
+    .map((edit) => ({ quote: edit.quote, replacement: toSpokenReplacement(edit, plan) }))
     .reduce<readonly string[]>(
       applyEdit,
       plan.parts.map(({ text }) => text),
@@ -196,9 +196,9 @@ export function applyEdits(
   return {
     ...plan,
     ...(rules.length === 0 ? {} : { pronunciations: rules }),
-    sections: editedTitles(plan, texts),
+    sections: updateTitles(plan, texts),
     parts,
-    remarks: editedRemarks(plan.remarks, parts, edits),
+    remarks: updateRemarks(plan.remarks, parts, edits),
   };
 }
 

@@ -9,14 +9,14 @@ import type { ReadText, SkippedList } from "../text/blocks.ts";
 import { withChapters } from "../text/chapters/chosen-chapters.ts";
 import { chooseNarrationTitle } from "../text/narration-title.ts";
 import { isSubtitles } from "../text/plain/time-codes.ts";
+import { planDocument, planNarration } from "../text/plan-narration.ts";
 import {
   MAX_PARTS,
   type NarrationPlan,
   type PlannedPart,
   type Speaker,
   type SpeakersByName,
-} from "../text/plan.ts";
-import { planDocument, planNarration } from "../text/plan-narration.ts";
+} from "../text/plan-types.ts";
 import { planTimeline } from "../timeline/plan-timeline.ts";
 import { buildChosenRemark, buildEdgesRemark, planRemarks, titleOfChosen } from "./plan-remarks.ts";
 import { applyPronunciations, type RespelledPart } from "./respelled-part.ts";
@@ -77,18 +77,18 @@ export function buildShortPartsRemarks({
  * Builds remarks on pauses. One says that pauses written in the text, such as `[pause 2s]`, are kept. Another states
  * what the pauses between paragraphs cost.
  */
-function pausesRemark(
+function buildPausesRemark(
   { parts, hasWrittenPauses }: NarrationPlan,
   { parts: unbroken }: NarrationPlan,
   keepsPauses: boolean,
 ): string[] {
   return [
     ...(hasWrittenPauses === true ? ["Written pauses such as [pause 2s] are kept as silence."] : []),
-    ...paragraphPauses(parts, unbroken, keepsPauses),
+    ...spreadParagraphPauses(parts, unbroken, keepsPauses),
   ];
 }
 
-function paragraphPauses(
+function spreadParagraphPauses(
   parts: readonly PlannedPart[],
   unbroken: readonly PlannedPart[],
   keepsPauses: boolean,
@@ -106,25 +106,28 @@ function paragraphPauses(
   ];
 }
 
-const voiceSettingsKey = ({ voice, speed, pitch, volume }: Speaker): string =>
+const buildVoiceSettingsKey = ({ voice, speed, pitch, volume }: Speaker): string =>
   JSON.stringify([voice, speed, pitch, volume]);
 
 /** Finds the speaker of a part by its voice and settings. Returns no speaker if several speakers share them. */
-function speakerOf({ voice, settings }: PlannedPart, voices: SpeakersByName): Pick<StoredPart, "speaker"> {
+function getSpeakerName(
+  { voice, settings }: PlannedPart,
+  voices: SpeakersByName,
+): Pick<StoredPart, "speaker"> {
   if (voice === undefined) return {};
-  const sound = voiceSettingsKey({ ...settings, voice });
+  const sound = buildVoiceSettingsKey({ ...settings, voice });
   const names = Object.entries(voices).flatMap(([name, given]) =>
-    voiceSettingsKey(typeof given === "string" ? { voice: given } : given) === sound ? [name] : [],
+    buildVoiceSettingsKey(typeof given === "string" ? { voice: given } : given) === sound ? [name] : [],
   );
   return names.length === 1 ? { speaker: names[0] } : {};
 }
 
 /** Converts a planned part to its stored form. A part without respelled words keeps the planner's estimate. */
-function storedPart(planned: PlannedPart, options: PlanOptions): RespelledPart {
+function toStoredPart(planned: PlannedPart, options: PlanOptions): RespelledPart {
   const { voice = null, settings, ...part } = planned;
   const ownSettings = settings === undefined ? {} : { settings };
   const partToSpeak = applyPronunciations(
-    { ...part, voice, ...speakerOf(planned, options.voices), ...ownSettings },
+    { ...part, voice, ...getSpeakerName(planned, options.voices), ...ownSettings },
     options,
   );
   if (partToSpeak.part.respelledText !== undefined) return partToSpeak;
@@ -141,7 +144,7 @@ interface WholePlan {
   readonly remarks: readonly string[];
 }
 
-function wholePlan(source: ProseText, options: PlanOptions): WholePlan {
+function planWholeText(source: ProseText, options: PlanOptions): WholePlan {
   const { settings, voices, pauseSeconds, keepsPauses } = options;
   const speed = settings.speed ?? 1;
   const request = { speed, pauseSeconds, speakers: voices };
@@ -176,7 +179,7 @@ export const copyPronunciations = ({
  */
 export function makePlan(source: ProseText, options: PlanOptions): StoredPlan {
   const { settings, pauseSeconds, fileLayout, chapters } = options;
-  const { remarks, ...whole } = wholePlan(source, options);
+  const { remarks, ...whole } = planWholeText(source, options);
   const choose = (plan: NarrationPlan): NarrationPlan =>
     chapters === undefined ? plan : withChapters(plan, chapters);
   const plan = choose(whole.plan);
@@ -191,7 +194,7 @@ export function makePlan(source: ProseText, options: PlanOptions): StoredPlan {
         `${name} begins ${count} ${count === 1 ? "line" : "lines"} and has no voice in voices: the name will be spoken.`,
     );
   const title = chooseNarrationTitle(plan).replaceAll(INVISIBLE_CHARACTERS, " ").trim();
-  const storedParts = plan.parts.map((part) => storedPart(part, options));
+  const storedParts = plan.parts.map((part) => toStoredPart(part, options));
   const parts = storedParts.map(({ part }) => part);
   return {
     version: 1,
@@ -210,7 +213,7 @@ export function makePlan(source: ProseText, options: PlanOptions): StoredPlan {
       ...remarks,
       ...buildChosenRemark(plan),
       buildEdgesRemark(plan),
-      ...pausesRemark(plan, unbroken, options.keepsPauses === true),
+      ...buildPausesRemark(plan, unbroken, options.keepsPauses === true),
       ...describeRespelledWords([...new Set(storedParts.flatMap(({ words }) => words))]),
       ...planRemarks(plan, settings.voice),
       ...silent,

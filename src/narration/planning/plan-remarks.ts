@@ -7,7 +7,7 @@ import { shortenExcerpt } from "../text/blocks.ts";
 import { numberChapters } from "../text/chapters/chapter-number.ts";
 import { describeChapter } from "../text/chapters/chosen-chapters.ts";
 import { findNumberSpans } from "../text/number-spans.ts";
-import type { NarrationPlan } from "../text/plan.ts";
+import type { NarrationPlan } from "../text/plan-types.ts";
 
 const VOICES_SHOWN = 10;
 
@@ -43,7 +43,7 @@ export function buildChosenRemark({
   return [`Of ${count} chapters: ${chapterNames.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}.`];
 }
 
-function languageRemarks({ parts }: NarrationPlan, voice: string | undefined): string[] {
+function buildLanguageRemarks({ parts }: NarrationPlan, voice: string | undefined): string[] {
   const texts = new Map<string, string>();
   for (const part of parts) {
     const id = part.voice ?? voice ?? "";
@@ -52,7 +52,7 @@ function languageRemarks({ parts }: NarrationPlan, voice: string | undefined): s
   return [...texts].flatMap(([id, text]) => describeLanguageMismatch(text, id));
 }
 
-function voicesRemark({ parts }: NarrationPlan, voice: string | undefined): string[] {
+function buildVoicesRemark({ parts }: NarrationPlan, voice: string | undefined): string[] {
   const seconds = new Map<string, number>();
   for (const part of parts) {
     const id = part.voice ?? voice ?? "the narration’s own voice";
@@ -114,7 +114,7 @@ const FRONT_SECONDS = 60;
 const MIN_FRONT_SECTIONS = 4;
 
 /** Reports a long text before the first chapter. It may be a table of contents, which the caller can leave out. */
-function frontRemark({ parts, sections, chosen }: NarrationPlan): string[] {
+function buildFrontRemark({ parts, sections, chosen }: NarrationPlan): string[] {
   if (chosen !== undefined || sections[0]?.title !== null || sections.length < MIN_FRONT_SECTIONS) return [];
   const front = parts.filter(({ section }) => section === 0);
   const seconds = front.reduce((sum, { estimatedSeconds }) => sum + estimatedSeconds, 0);
@@ -131,7 +131,7 @@ function frontRemark({ parts, sections, chosen }: NarrationPlan): string[] {
  * @param voice of the narration; absent for the service's default
  */
 export const planRemarks = (plan: NarrationPlan, voice: string | undefined): string[] => [
-  ...languageRemarks(plan, voice),
-  ...frontRemark(plan),
-  ...voicesRemark(plan, voice),
+  ...buildLanguageRemarks(plan, voice),
+  ...buildFrontRemark(plan),
+  ...buildVoicesRemark(plan, voice),
 ];

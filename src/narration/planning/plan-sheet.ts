@@ -19,8 +19,8 @@ import { hasWords } from "../text/characters.ts";
 import { chooseNarrationTitle } from "../text/narration-title.ts";
 import { normaliseLines } from "../text/normalise.ts";
 import { findNumberSpans } from "../text/number-spans.ts";
-import { type NarrationPlan, PLAN_VERSION, type PlannedPart, type Speaker } from "../text/plan.ts";
 import { checkText } from "../text/plan-narration.ts";
+import { type NarrationPlan, PLAN_VERSION, type PlannedPart, type Speaker } from "../text/plan-types.ts";
 import { buildShortPartsRemarks, copyPronunciations, type PlanOptions } from "./make-plan.ts";
 import { buildEdgesRemark, planRemarks } from "./plan-remarks.ts";
 import { COLUMNS, readSheet, refusedSheetError, type Sheet, type SheetRow } from "./read-sheet.ts";
@@ -66,7 +66,7 @@ const listRows = (rows: readonly number[]): string =>
   `${rows.length === 1 ? "Row" : "Rows"} ${findNumberSpans(rows, SPANS_SHOWN)}`;
 
 /** Finds the speaker whose name is in the cell; `null` if `voices` has no such speaker. */
-function speakerNamed(cell: string, { voices }: PlanOptions): Partial<Speaker> | null {
+function findSpeakerNamed(cell: string, { voices }: PlanOptions): Partial<Speaker> | null {
   const [, named] = Object.entries(voices).find(([name]) => name.toLowerCase() === cell.toLowerCase()) ?? [];
   if (named === undefined) return null;
   return typeof named === "string" ? { voice: named } : named;
@@ -76,7 +76,7 @@ function speakerNamed(cell: string, { voices }: PlanOptions): Partial<Speaker> |
 const withPoint = (cell: string): string => cell.replace(/^([+-]?\d+),(\d+)$/, "$1.$2");
 
 function parseSettings({ number, cells }: SheetRow, options: PlanOptions, issues: RowIssues): RowSettings {
-  const speaker = speakerNamed(cells.voice, options);
+  const speaker = findSpeakerNamed(cells.voice, options);
   const readNumber = (column: "speed" | "pitch" | "volume"): string | number =>
     cells[column] === "" ? (speaker?.[column] ?? "") : withPoint(cells[column]);
   const ownSettings = {
@@ -127,7 +127,7 @@ interface PlannedRow {
   readonly respelled: RespelledPart;
 }
 
-function plannedRow(row: SheetRow, section: number, options: PlanOptions, issues: RowIssues): PlannedRow[] {
+function planRow(row: SheetRow, section: number, options: PlanOptions, issues: RowIssues): PlannedRow[] {
   if (row.isTooWide) {
     issues.add(row.number, TOO_WIDE);
     return [];
@@ -163,7 +163,11 @@ const textOf = ({ cells }: SheetRow): string => normaliseLines(cells.text).trim(
 
 const SEPARATOR_NAMES = { ",": "commas", ";": "semicolons", "\t": "tabs" } as const;
 
-function filesRemark({ separator }: Sheet, rows: readonly SheetRow[], voices: ReadonlySet<string>): string {
+function buildFilesRemark(
+  { separator }: Sheet,
+  rows: readonly SheetRow[],
+  voices: ReadonlySet<string>,
+): string {
   const namedRows = rows.filter(({ cells }) => cells.file !== "").length;
   const names =
     namedRows === rows.length
@@ -177,7 +181,7 @@ function filesRemark({ separator }: Sheet, rows: readonly SheetRow[], voices: Re
   return `${rows.length} ${rows.length === 1 ? "file" : "files"}, one for each row, without captions, ${names}.${voiceNote}${columns}`;
 }
 
-function columnsRemark({ unknownColumns }: Sheet): string[] {
+function buildColumnsRemark({ unknownColumns }: Sheet): string[] {
   if (unknownColumns.length === 0) return [];
   const shownColumns = unknownColumns
     .slice(0, COLUMNS_SHOWN)
@@ -189,7 +193,7 @@ function columnsRemark({ unknownColumns }: Sheet): string[] {
   ];
 }
 
-function silentRemarks(rows: readonly SheetRow[], { voices }: PlanOptions): string[] {
+function buildSilentRemarks(rows: readonly SheetRow[], { voices }: PlanOptions): string[] {
   if (Object.keys(voices).length > 0 && rows.every(({ cells }) => cells.voice === "")) {
     return ["The sheet names no speaker in a column voice: all rows have the same voice."];
   }
@@ -200,7 +204,7 @@ function silentRemarks(rows: readonly SheetRow[], { voices }: PlanOptions): stri
 }
 
 /** Reports rows whose text has several lines, because a stray quotation mark may have joined the lines. */
-function lineRemarks(rows: readonly SheetRow[]): string[] {
+function buildLineRemarks(rows: readonly SheetRow[]): string[] {
   const broken = rows.filter(({ cells }) => cells.text.includes("\n"));
   if (broken.length === 0) return [];
   return [
@@ -212,7 +216,7 @@ function lineRemarks(rows: readonly SheetRow[]): string[] {
  * Reports names with the extension of another format. In a narration as mp3, the name `guard.wav` gives the file
  * `guard.wav.mp3`.
  */
-function endingRemarks(rows: readonly SheetRow[], format: OutputFormat): string[] {
+function buildEndingRemarks(rows: readonly SheetRow[], format: OutputFormat): string[] {
   const extension = FILE_EXTENSIONS[format];
   const otherExtensions = Object.values(FILE_EXTENSIONS).filter((other) => other !== extension);
   const odd = rows.filter(({ cells }) =>
@@ -226,7 +230,7 @@ function endingRemarks(rows: readonly SheetRow[], format: OutputFormat): string[
   ];
 }
 
-function longRemarks(planned: readonly PlannedRow[]): string[] {
+function buildLongRemarks(planned: readonly PlannedRow[]): string[] {
   const long = planned.filter(({ respelled }) => respelled.part.estimatedSeconds > MAXIMUM_CHARGE_SECONDS);
   if (long.length === 0) return [];
   return [
@@ -247,7 +251,7 @@ export function planSheet(source: string, options: PlanOptions): StoredPlan {
   const rows = sheet.rows.filter((row) => hasWords(textOf(row)));
   const silent = sheet.rows.filter((row) => !rows.includes(row));
   const issues = new RowIssues();
-  const planned = rows.flatMap((row, section) => plannedRow(row, section, options, issues));
+  const planned = rows.flatMap((row, section) => planRow(row, section, options, issues));
   checkFileNames(rows, format, issues);
   issues.refuse();
   if (rows.length === 0) throw refusedSheetError("has no row with a text");
@@ -276,16 +280,16 @@ export function planSheet(source: string, options: PlanOptions): StoredPlan {
     parts,
     ...copyPronunciations(options),
     remarks: [
-      filesRemark(sheet, rows, voices),
+      buildFilesRemark(sheet, rows, voices),
       buildEdgesRemark(plan),
       ...describeRespelledWords([...new Set(planned.flatMap(({ respelled }) => respelled.words))]),
       ...planRemarks(plan, settings.voice),
-      ...columnsRemark(sheet),
+      ...buildColumnsRemark(sheet),
       ...buildUnusedSettingsRemark(options, "each row is a file"),
-      ...silentRemarks(rows, options),
-      ...lineRemarks(rows),
-      ...endingRemarks(rows, format),
-      ...longRemarks(planned),
+      ...buildSilentRemarks(rows, options),
+      ...buildLineRemarks(rows),
+      ...buildEndingRemarks(rows, format),
+      ...buildLongRemarks(planned),
       ...buildShortPartsRemarks(plan),
     ],
     unspoken:

@@ -17,7 +17,7 @@ const MEMORY_MIB = 1024;
  * Returns the URL of the worker. In the bundle, this code is in a chunk, and the worker is a file in the folder above,
  * beside the main program.
  */
-const workerUrl = (): URL =>
+const buildWorkerUrl = (): URL =>
   new URL(import.meta.url.endsWith(".ts") ? "./plan-worker.ts" : "../plan-worker.js", import.meta.url);
 
 function tooMuchError(what: string, cause?: unknown): AudioError {
@@ -28,11 +28,11 @@ function tooMuchError(what: string, cause?: unknown): AudioError {
   });
 }
 
-const codeOf = (error: unknown): unknown =>
+const getErrorCode = (error: unknown): unknown =>
   error instanceof Error && "code" in error ? error.code : undefined;
 
 function startWorker(workerData: unknown): Worker {
-  return new Worker(workerUrl(), {
+  return new Worker(buildWorkerUrl(), {
     workerData,
     // Start the worker without the command-line flags of this process, such as the flag for the loader of a test
     // runner.
@@ -79,7 +79,7 @@ async function planAlone(source: InputText, options: PlanOptions): Promise<Store
     worker = startWorker({ source, options });
   } catch (error) {
     // Under `node --permission` a process may not be allowed to start threads.
-    if (codeOf(error) !== "ERR_ACCESS_DENIED") throw error;
+    if (getErrorCode(error) !== "ERR_ACCESS_DENIED") throw error;
     const { planByKind } = await import("./plan-by-kind.ts");
     return await planByKind(source, options);
   }
@@ -92,7 +92,7 @@ async function planAlone(source: InputText, options: PlanOptions): Promise<Store
       );
       worker.on("message", resolve);
       worker.on("error", (error) => {
-        const isMemory = codeOf(error) === "ERR_WORKER_OUT_OF_MEMORY";
+        const isMemory = getErrorCode(error) === "ERR_WORKER_OUT_OF_MEMORY";
         reject(
           isMemory ? tooMuchError(`took more than ${MEMORY_MIB} MiB of memory`, error) : internalError(error),
         );

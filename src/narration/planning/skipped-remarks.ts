@@ -1,5 +1,5 @@
 /** Remarks on what is not spoken, one sentence for each kind. */
-import type { Skipped, SkippedKind } from "../text/plan.ts";
+import type { Skipped, SkippedKind } from "../text/plan-types.ts";
 
 const SKIPPED: Readonly<Record<SkippedKind, readonly [one: string, many: string]>> = {
   front_matter: ["the front matter", "blocks of front matter"],

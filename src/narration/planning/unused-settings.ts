@@ -1,5 +1,5 @@
 /** Reports settings that a kind of text does not use, so that nobody waits for their effect. */
-import { DEFAULT_PAUSE_SECONDS } from "../text/plan.ts";
+import { DEFAULT_PAUSE_SECONDS } from "../text/plan-types.ts";
 
 /**
  * Builds a remark that names the unused settings. Returns an empty list if the call kept their defaults.

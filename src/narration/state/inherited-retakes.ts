@@ -11,7 +11,7 @@ import type { NarrationState, StoredPart, StoredPlan } from "./narration-state.t
 const MAX_SEARCHED_NARRATIONS = 20;
 
 /** Returns two strings by which equal parts are found: the input of the part, and the input with the start time. */
-function keysOf(plan: StoredPlan, part: StoredPart): readonly [input: string, timed: string] {
+function deriveKeys(plan: StoredPlan, part: StoredPart): readonly [input: string, timed: string] {
   const input = canonicalizeInput(buildPartInput(plan, part));
   return [input, `${input} at ${part.startSeconds}`];
 }
@@ -30,11 +30,11 @@ export async function findInheritedRetakes(
       const part = other.parts[index];
       if (part === undefined) continue;
       // The newest choice applies.
-      for (const key of keysOf(other, part)) if (!choicesByKey.has(key)) choicesByKey.set(key, choice);
+      for (const key of deriveKeys(other, part)) if (!choicesByKey.has(key)) choicesByKey.set(key, choice);
     }
   }
   if (choicesByKey.size === 0) return [];
-  const keys = plan.parts.map((part) => keysOf(plan, part));
+  const keys = plan.parts.map((part) => deriveKeys(plan, part));
   const counts = new Map<string, number>();
   for (const [input] of keys) counts.set(input, (counts.get(input) ?? 0) + 1);
   return keys.flatMap(([input, timed], index) => {

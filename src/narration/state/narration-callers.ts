@@ -82,7 +82,7 @@ export function withCancelledHandle(
   if (handle === undefined) return { state, handle: null };
   const isLeftRunning = state.callerProcesses.some(isAlive) || open.length > 1;
   const end: NarrationCallHandleEnd = { kind: "cancelled", totals, isLeftRunning };
-  return { state: isLeftRunning ? state : stopped(state), handle: endCallHandle(handle, end, atMs) };
+  return { state: isLeftRunning ? state : stopIfRunning(state), handle: endCallHandle(handle, end, atMs) };
 }
 
 /**
@@ -95,10 +95,12 @@ export function withCancelledCall(
   caller: ProcessId,
 ): NarrationState {
   const callerProcesses = state.callerProcesses.filter((other) => other !== caller && isAlive(other));
-  return open.length === 0 && callerProcesses.length === 0 ? stopped(state) : { ...state, callerProcesses };
+  return open.length === 0 && callerProcesses.length === 0
+    ? stopIfRunning(state)
+    : { ...state, callerProcesses };
 }
 
 const isAlive = (caller: ProcessId): boolean => !isProcessDead(caller);
 
-const stopped = (state: NarrationState): NarrationState =>
+const stopIfRunning = (state: NarrationState): NarrationState =>
   state.status === "running" ? { ...state, status: "stopped", problems: [CANCELLED] } : state;

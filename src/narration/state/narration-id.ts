@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { AudioInput } from "../../contract/audio-input.ts";
 import { canonicalizeInput } from "../../generation/canonical-input.ts";
-import { PLAN_VERSION } from "../text/plan.ts";
+import { PLAN_VERSION } from "../text/plan-types.ts";
 import type { StoredPart, StoredPlan } from "./narration-state.ts";
 
 const PREFIX = "nar_";

@@ -78,15 +78,15 @@ export class NarrationRepository {
 
   /** Reads a narration with its plan. @throws AudioError `not_found`, `store_unavailable` */
   async get(narrationId: string): Promise<NarrationWithPlan> {
-    const findEntry = await this.entry(narrationId);
-    return { ...findEntry, plan: await this.#plan(narrationId) };
+    const entry = await this.entry(narrationId);
+    return { ...entry, plan: await this.#plan(narrationId) };
   }
 
   /** Reads the lease owner and the state, without the plan. */
   async entry(narrationId: string): Promise<NarrationEntry> {
     const stored = await this.#store.read(narrationId);
     if (stored === undefined) throw unknownNarrationError(narrationId);
-    return entryOf(stored);
+    return toEntry(stored);
   }
 
   /** Finds a saved file by its number, from 1. @throws AudioError `not_found`, `store_unavailable` */
@@ -125,7 +125,7 @@ export class NarrationRepository {
     for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {
       const stored = await this.#store.read(narrationId);
       if (stored === undefined) throw unknownNarrationError(narrationId);
-      const before = stateOf(stored);
+      const before = parseState(stored);
       const changed = change(before, stored.handles);
       const { handle } = changed;
       const state = withoutCallers(changed.state);
@@ -177,7 +177,7 @@ export class NarrationRepository {
     const entries: NarrationEntry[] = [];
     for (const stored of await this.#store.listNewest(limit)) {
       try {
-        entries.push(entryOf(stored));
+        entries.push(toEntry(stored));
       } catch (error) {
         if (!(error instanceof AudioError)) throw error;
       }
@@ -198,15 +198,15 @@ export class NarrationRepository {
   }
 }
 
-const stateOf = ({ narrationId, state }: StoredNarration): NarrationState =>
+const parseState = ({ narrationId, state }: StoredNarration): NarrationState =>
   parseStored(narrationStateSchema, state, narrationId);
 
 const livingLeaseOwner = ({ leaseOwner }: StoredNarration): ProcessId | null =>
   leaseOwner === null || isProcessDead(leaseOwner) ? null : leaseOwner;
 
-const entryOf = (stored: StoredNarration): NarrationEntry => ({
+const toEntry = (stored: StoredNarration): NarrationEntry => ({
   narrationId: stored.narrationId,
-  state: stateOf(stored),
+  state: parseState(stored),
   leaseOwner: livingLeaseOwner(stored),
 });
 

@@ -1,5 +1,5 @@
 /** The blocks of a text, whatever its markup: headings, paragraphs and pauses in order. */
-import type { Skipped, SkippedKind } from "./plan.ts";
+import type { Skipped, SkippedKind } from "./plan-types.ts";
 
 /** In a text, `\n` is a soft line break. {@link HARD_BREAK} is a line break that is kept. */
 export type SourceBlock =

@@ -3,7 +3,7 @@ import { AudioError } from "../../errors.ts";
 import type { SkippedList, SourceBlock } from "./blocks.ts";
 import { hasWords } from "./characters.ts";
 import { flowParagraph } from "./normalise.ts";
-import { MAX_PARTS, type PlannedSection, type Speaker } from "./plan.ts";
+import { MAX_PARTS, type PlannedSection, type Speaker } from "./plan-types.ts";
 import { ITALIC_MARK, type SpeakerLabels } from "./speakers/speaker-labels.ts";
 
 /** Why a new run begins. If several reasons apply, the last one in this list counts. */

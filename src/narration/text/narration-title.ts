@@ -4,7 +4,7 @@
  */
 import { takeFirstCodePoints } from "../../contract/unicode.ts";
 import { parseChapterForm } from "./chapters/chapter-forms.ts";
-import type { NarrationPlan } from "./plan.ts";
+import type { NarrationPlan } from "./plan-types.ts";
 
 const MAX_CODE_POINTS = 80;
 

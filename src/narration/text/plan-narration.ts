@@ -13,7 +13,7 @@ import { readMarkdown } from "./markdown/markdown.ts";
 import { hasMarkdown } from "./markdown/markdown-signs.ts";
 import { flowParagraph, normaliseLines } from "./normalise.ts";
 import { readPlainText } from "./plain/plain-text.ts";
-import { type NarrationPlan, PLAN_VERSION, type PlannedPart, type PlanRequest } from "./plan.ts";
+import { type NarrationPlan, PLAN_VERSION, type PlannedPart, type PlanRequest } from "./plan-types.ts";
 import { SpeakerLabels } from "./speakers/speaker-labels.ts";
 import { markBreakTags, withPauses } from "./written-pauses.ts";
 

@@ -45,12 +45,14 @@ function parsePauseSeconds({ 0: mark, groups = {} }: RegExpMatchArray): number {
   );
 }
 
-const lineBefore = (text: string, at: number): string => /[^\n\u2028]*$/.exec(text.slice(0, at))?.[0] ?? "";
-const lineAfter = (text: string, at: number): string => /^[^\n\u2028]*/.exec(text.slice(at))?.[0] ?? "";
+const endsWithLineBreak = (text: string, at: number): string =>
+  /[^\n\u2028]*$/.exec(text.slice(0, at))?.[0] ?? "";
+const startsWithLineBreak = (text: string, at: number): string =>
+  /^[^\n\u2028]*/.exec(text.slice(at))?.[0] ?? "";
 
 function isAtEdge(text: string, mark: RegExpMatchArray): boolean {
-  const before = lineBefore(text, mark.index ?? 0);
-  const after = lineAfter(text, (mark.index ?? 0) + mark[0].length);
+  const before = endsWithLineBreak(text, mark.index ?? 0);
+  const after = startsWithLineBreak(text, (mark.index ?? 0) + mark[0].length);
   return before.trim() === "" || after.trim() === "" || ENDS_STATEMENT.test(before);
 }
 

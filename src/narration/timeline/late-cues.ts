@@ -17,12 +17,12 @@ const MAX_LATE = 20;
 const isTimeline = ({ parts }: StoredPlan): boolean =>
   parts.some(({ startSeconds }) => startSeconds !== undefined);
 
-const speedOf = (plan: StoredPlan, state: RetakesState, part: number): number =>
+const getSpeed = (plan: StoredPlan, state: RetakesState, part: number): number =>
   buildPartRequest(plan, state, part).input.speed ?? 1;
 
 function timedPart(plan: StoredPlan, state: RetakesState, index: number, lengthSeconds: number): TimedPart {
   const { startSeconds, cue } = plan.parts[index] ?? {};
-  return { startSeconds, cue, lengthSeconds, speed: speedOf(plan, state, index) };
+  return { startSeconds, cue, lengthSeconds, speed: getSpeed(plan, state, index) };
 }
 
 /**
@@ -37,8 +37,8 @@ export async function estimateLateRemarks(
 ): Promise<string[]> {
   if (!isTimeline(plan)) return [];
   const parts = plan.parts.map(async ({ estimatedSeconds }, index) => {
-    const usualSpeed = speedOf(plan, { retakes: [] }, index);
-    const speed = speedOf(plan, state, index);
+    const usualSpeed = getSpeed(plan, { retakes: [] }, index);
+    const speed = getSpeed(plan, state, index);
     const usualRecord =
       speed === usualSpeed ? null : await partOperations.find(buildPartRequest(plan, { retakes: [] }, index));
     const estimated = ((usualRecord?.audioSeconds ?? estimatedSeconds) * usualSpeed) / speed;

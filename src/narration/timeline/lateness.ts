@@ -82,7 +82,7 @@ export function findOverruns(parts: readonly TimedPart[], begins?: readonly numb
     }
     const { lengthSeconds: longest = 0, speed = 1 } = parts[slot.part] ?? {};
     const secondsLeft = room - (slot.lengthSeconds - longest);
-    const fitting = secondsLeft > 0 ? speedOver((speed * longest) / secondsLeft) : null;
+    const fitting = secondsLeft > 0 ? computeSpeedOver((speed * longest) / secondsLeft) : null;
     found.push({ part: slot.part, nextCue: next.cue, lateSeconds, othersLate: 0, fittingSpeed: fitting });
   }
   return found;
@@ -93,7 +93,7 @@ const MAX_SPEED = 2;
 const STEP = 0.05;
 
 /** Rounds up to the next offered speed; `null` above the limit of the service. */
-function speedOver(speed: number): number | null {
+function computeSpeedOver(speed: number): number | null {
   const needed = Math.ceil(speed / STEP - 1e-6) * STEP;
   return needed <= MAX_SPEED + 1e-9 ? Math.round(needed * 100) / 100 : null;
 }

@@ -9,6 +9,7 @@ import { hasWords } from "../text/characters.ts";
 import { findSentenceStarts } from "../text/cutting/sentences.ts";
 import { splitIntoParts } from "../text/cutting/split.ts";
 import { flowParagraph, HARD_BREAK } from "../text/normalise.ts";
+import { checkText } from "../text/plan-narration.ts";
 import {
   MAX_PARTS,
   type NarrationPlan,
@@ -16,8 +17,7 @@ import {
   type PlannedPart,
   type Speaker,
   type SpeakersByName,
-} from "../text/plan.ts";
-import { checkText } from "../text/plan-narration.ts";
+} from "../text/plan-types.ts";
 import { SpeakerLabels } from "../text/speakers/speaker-labels.ts";
 import { type CueWords, cleanCueWords } from "./cue-words.ts";
 import { type Cue, readCues } from "./read-cues.ts";
@@ -83,7 +83,7 @@ export function planTimeline({ text, kind, speed, voices }: TimelineRequest): Ti
   const hasMarks =
     utterances.filter((utterance) => SENTENCE_END.test(utterance.text)).length >=
     MARKS_SHARE * utterances.length;
-  const sentences = sentencesIn(utterances, hasMarks);
+  const sentences = splitUtterances(utterances, hasMarks);
   const parts = sentences.flatMap((sentence) => buildParts(sentence, speed));
   if (parts.length === 0) {
     throw new AudioError("invalid_request", "The subtitles hold nothing to speak. Nothing was sent.");
@@ -117,8 +117,8 @@ export function planTimeline({ text, kind, speed, voices }: TimelineRequest): Ti
           `${cuesFile.backwards === 1 ? "1 cue begins" : `${cuesFile.backwards} cues begin`} before the one above; cues are spoken in the order of their times.`,
         ]),
     ...(hasMarks || utterances.length < 2 ? [] : ["No marks end its sentences, so each cue is a part."]),
-    ...unknownRemark(unknown),
-    ...(Object.keys(voices).length === 0 ? labelsRemark(utterances) : []),
+    ...buildUnknownRemark(unknown),
+    ...(Object.keys(voices).length === 0 ? buildLabelsRemark(utterances) : []),
   ];
   return { plan, remarks };
 }
@@ -133,7 +133,7 @@ const LABEL = /^(\p{Lu}[\p{Lu}\p{N}.'’ -]{1,30}):\s/u;
 const MIN_LABELS = 2;
 
 /** Reports names that will be spoken because no voices are given. */
-function labelsRemark(spoken: readonly Utterance[]): string[] {
+function buildLabelsRemark(spoken: readonly Utterance[]): string[] {
   const names = spoken.flatMap(({ text }) => LABEL.exec(text)?.[1] ?? []);
   if (names.length < MIN_LABELS) return [];
   const shownNames = [...new Set(names)].slice(0, UNKNOWN_SHOWN).join(", ");
@@ -142,7 +142,7 @@ function labelsRemark(spoken: readonly Utterance[]): string[] {
   ];
 }
 
-function unknownRemark(unknown: ReadonlyMap<string, number>): string[] {
+function buildUnknownRemark(unknown: ReadonlyMap<string, number>): string[] {
   if (unknown.size === 0) return [];
   const names = [...unknown]
     .slice(0, UNKNOWN_SHOWN)
@@ -228,7 +228,7 @@ function withoutRepeats(words: readonly CueWords[][], skipped: SkippedList): rea
   });
 }
 
-function sentencesIn(utterances: readonly Utterance[], hasMarks: boolean): Sentence[] {
+function splitUtterances(utterances: readonly Utterance[], hasMarks: boolean): Sentence[] {
   const sentences: Sentence[] = [];
   for (const { cue, isFirst, speaker, mayContinue, text } of utterances) {
     const last = sentences.at(-1);

@@ -41,7 +41,7 @@ interface OpenCue extends CueTimes {
  *
  * @param number of the line, from 1
  */
-function timesIn(line: string, number: number): CueTimes | null {
+function parseTimes(line: string, number: number): CueTimes | null {
   const times = parseCueTimes(line);
   if (times === null) {
     if (!ARROW.test(line)) return null;
@@ -79,7 +79,7 @@ function readBlocks(lines: readonly string[], isVtt: boolean, skipped: SkippedLi
     }
     const begins = isFirst;
     isFirst = false;
-    const times = timesIn(line, index + 1);
+    const times = parseTimes(line, index + 1);
     const last = cues.at(-1);
     if (times !== null) {
       const above = lines[index - 1] ?? "";
@@ -102,7 +102,7 @@ function readBlocks(lines: readonly string[], isVtt: boolean, skipped: SkippedLi
 }
 
 /** Names the cues by their numbers if every cue has a number and all are distinct, otherwise by their positions. */
-function speakerNames(cues: readonly OpenCue[]): string[] {
+function listSpeakerNames(cues: readonly OpenCue[]): string[] {
   const numbers = cues.flatMap(({ id }) => (id !== null && NUMBER.test(id) ? [id] : []));
   const areNumbered = numbers.length === cues.length && new Set(numbers).size === numbers.length;
   return cues.map(({ id }, index) => (areNumbered && id !== null ? id : `${index + 1}`));
@@ -132,7 +132,7 @@ export function readCues(text: string, skipped: SkippedList): Subtitles {
       "Ask the user to split the file, and narrate each half.",
     );
   }
-  const names = speakerNames(openCues);
+  const names = listSpeakerNames(openCues);
   const cues = openCues.map(({ startSeconds, endSeconds, lines: own }, index) => ({
     name: names[index] ?? `${index + 1}`,
     startSeconds,

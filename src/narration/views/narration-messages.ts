@@ -49,7 +49,7 @@ function describeProblems({ problems, parts }: NarrationView): string[] {
   const rest = [...new Set(otherParts)].sort((one, other) => one - other);
   return rest.length === 0
     ? shownProblems
-    : [...shownProblems, `There are problems with ${partNumbers(rest, parts.total)}, too.`];
+    : [...shownProblems, `There are problems with ${listPartNumbers(rest, parts.total)}, too.`];
 }
 
 const MAX_PROBLEMS = 5;
@@ -76,7 +76,7 @@ function describeFiles({ isSheet, files, parts }: NarrationView): string {
     ({ path, durationSeconds, isIncomplete, missingParts, captionsFile, srtFile, chaptersFile }) => {
       const kind = isIncomplete ? ", incomplete" : "";
       const withoutParts =
-        missingParts.length === 0 ? "" : `, without ${partNumbers(missingParts, parts.total)}`;
+        missingParts.length === 0 ? "" : `, without ${listPartNumbers(missingParts, parts.total)}`;
       const beside = [
         ...(captionsFile === null ? [] : [`, captions ${captionsFile.path}`]),
         ...(srtFile === undefined ? [] : [`, ${srtFile.path}`]),
@@ -94,7 +94,7 @@ export function describeFilesBriefly({ isSheet, files, parts }: NarrationView): 
   if (files.length === 0) return "";
   const lacking = files.flatMap(({ isIncomplete, missingParts }, index) => {
     const file = `file ${index + 1}${isIncomplete ? " (incomplete)" : ""}`;
-    return missingParts.length === 0 ? [] : [`${file} without ${partNumbers(missingParts, parts.total)}`];
+    return missingParts.length === 0 ? [] : [`${file} without ${listPartNumbers(missingParts, parts.total)}`];
   });
   return lacking.length === 0 ? "Saved." : `Saved, ${lacking.join(", ")}.`;
 }
@@ -107,7 +107,7 @@ function describeUnjoinedParts({ status, files, parts, unjoinedParts }: Narratio
   const lacked = new Set(files.flatMap(({ missingParts }) => missingParts));
   const otherParts = unjoinedParts.filter((part) => !lacked.has(part));
   if (status === "planned" || status === "running" || otherParts.length === 0) return "";
-  return `Not in any file: ${partNumbers(otherParts, parts.total)}.`;
+  return `Not in any file: ${listPartNumbers(otherParts, parts.total)}.`;
 }
 
 /** Reports saved files that are no longer at their paths. A file may have been moved, or may be on another machine. */
@@ -163,7 +163,7 @@ function announceJoinedFile({ isSheet, problems, files, parts, credits }: Narrat
 }
 
 /** Names parts by their numbers, counted from 1: "part 3 of 9", "parts 1 to 3 and 7 of 9". */
-function partNumbers(indexes: readonly number[], total: number): string {
+function listPartNumbers(indexes: readonly number[], total: number): string {
   const list = findNumberSpans(indexes.map((index) => index + 1));
   return `${indexes.length === 1 ? "part" : "parts"} ${list} of ${total}`;
 }
@@ -261,7 +261,7 @@ function isEnough(limit: number, { credits, parts }: NarrationView): boolean {
   return limit >= Math.min(likely, max);
 }
 
-function soFar({ parts, credits }: NarrationView): string {
+function describeSoFar({ parts, credits }: NarrationView): string {
   return `${parts.saved} of ${plural(parts.total, "part")} saved, ${credits.charged} credits charged${credits.reserved > 0 ? `, ${credits.reserved} reserved` : ""}.`;
 }
 
@@ -305,12 +305,12 @@ function describeStatus(view: NarrationView, saved: string): string {
         max === null || isEnough(max, view)
           ? ""
           : ` It is likely to stop early, because ${RESERVATION_RULE}.`;
-      return `Running: ${soFar(view)}${timeLeft} It goes on by itself, up to ${max} credits in all, as long as this server runs.${early}`;
+      return `Running: ${describeSoFar(view)}${timeLeft} It goes on by itself, up to ${max} credits in all, as long as this server runs.${early}`;
     }
     case "stopped": {
       const ended = view.problems.length === 0 ? ["The process that ran it has ended."] : [];
       return [
-        `Stopped: ${soFar(view)}`,
+        `Stopped: ${describeSoFar(view)}`,
         ...ended,
         ...describeComingCosts(view),
         ...announceJoinedFile(view),
@@ -358,13 +358,13 @@ function describeNextStep(view: NarrationView, call: string): string {
     case "running":
       return `${call}: it waits, and says how it stands.`;
     case "stopped":
-      return stoppedStep(view, call);
+      return describeStoppedStep(view, call);
     case "finished":
       if (view.missingPaths.length > 0) {
         return `Tell the user. If it is wanted here: ${call} and max_credits ${Math.max(1, view.credits.charged)}: it costs nothing.`;
       }
       if (view.isSheet) return "Tell the user the folder and how many files there are.";
-      return `${view.files.length === 1 ? "Tell the user the path." : "Tell the user the paths."}${lateStep(view, call)}`;
+      return `${view.files.length === 1 ? "Tell the user the path." : "Tell the user the paths."}${describeLateStep(view, call)}`;
   }
 }
 
@@ -372,7 +372,7 @@ function describeNextStep(view: NarrationView, call: string): string {
  * Returns the next step if cues begin late: a call that makes parts again, with the retakes or edits that the problems
  * name. Returns an empty text if no cue is late.
  */
-function lateStep({ problems, credits }: NarrationView, call: string): string {
+function describeLateStep({ problems, credits }: NarrationView, call: string): string {
   const lateProblems = problems.filter(({ code }) => code === "late");
   if (lateProblems.length === 0) return "";
   const max = credits.charged + RESERVED_CREDITS * lateProblems.length;
@@ -381,7 +381,7 @@ function lateStep({ problems, credits }: NarrationView, call: string): string {
 
 const UNUSABLE: ReadonlySet<string> = new Set(["audio_unusable", "parts_differ"]);
 
-function stoppedStep(view: NarrationView, call: string): string {
+function describeStoppedStep(view: NarrationView, call: string): string {
   const [first] = view.problems;
   const { max, suggestedMax } = view.credits;
   const isAgreed = first?.partIndex === null && max !== null && isEnough(max, view);

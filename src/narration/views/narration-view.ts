@@ -3,7 +3,7 @@ import { MIME_TYPES } from "../../contract/audio-format.ts";
 import { RESERVED_CREDITS } from "../../contract/billing.ts";
 import { CREATES_PER_WINDOW, LIMIT_WINDOW_SECONDS } from "../../contract/service-limits.ts";
 import { takeFirstCodePoints } from "../../contract/unicode.ts";
-import { findNewestExisting } from "../../generation/use-cases/assign-files.ts";
+import { findNewestExisting } from "../../generation/use-cases/file-owner-filter.ts";
 import { findChangedCompanions } from "../files/joined-files.ts";
 import { type ChapterEstimate, estimateChapters } from "../planning/chapter-estimates.ts";
 import type { NarrationEntry, NarrationWithPlan } from "../state/narration-repository.ts";
@@ -69,7 +69,7 @@ const ESTIMATE_MARGIN = 1.2;
  * reservations let two tasks run at a time until the end. The suggestion never exceeds the credits charged so far plus
  * the most that the missing tasks can cost.
  */
-function suggestedMax(charged: number, toCome: number, missingTasks: number): number {
+function suggestMaxCredits(charged: number, toCome: number, missingTasks: number): number {
   if (missingTasks === 0) return charged;
   const likely = Math.ceil(ESTIMATE_MARGIN * toCome) + 2 * RESERVED_CREDITS;
   return charged + Math.min(likely, RESERVED_CREDITS * missingTasks);
@@ -147,7 +147,7 @@ export function deriveTotals(
       // Suggest at least the earlier credit limit of a stopped narration. A lower suggestion would make the caller
       // lower the limit.
       suggestedMax: Math.max(
-        suggestedMax(charged, partSummary.estimatedCredits - charged, partSummary.missingTasks) +
+        suggestMaxCredits(charged, partSummary.estimatedCredits - charged, partSummary.missingTasks) +
           partSummary.unneededReservedCredits,
         deriveNarrationStatus(narration) === "stopped" ? (state.maxCredits ?? 0) : 0,
       ),

@@ -25,11 +25,12 @@ export function hasUnlockingGrant(grants: readonly GrantTerms[], wallMs: number)
   return grants.some((grant) => grant.kind !== "gift" && isAlive(grant, wallMs));
 }
 
-const leftIn = (grant: Grant): number => Math.max(0, grant.credits - grant.reserved - grant.charged);
+const countLeftCredits = (grant: Grant): number =>
+  Math.max(0, grant.credits - grant.reserved - grant.charged);
 
 /** Counts the credits that a new task could reserve now. */
 export function sumAvailableCredits(grants: readonly Grant[], wallMs: number): number {
-  return grants.reduce((sum, grant) => sum + (isAlive(grant, wallMs) ? leftIn(grant) : 0), 0);
+  return grants.reduce((sum, grant) => sum + (isAlive(grant, wallMs) ? countLeftCredits(grant) : 0), 0);
 }
 
 /**
@@ -41,7 +42,7 @@ export function sumAvailableCredits(grants: readonly Grant[], wallMs: number): n
  */
 export function planDraws(grants: readonly Grant[], credits: number, wallMs: number): Draw[] | undefined {
   const byExpiry = grants
-    .filter((grant) => isAlive(grant, wallMs) && leftIn(grant) > 0)
+    .filter((grant) => isAlive(grant, wallMs) && countLeftCredits(grant) > 0)
     // Check for equality first. For two grants without an expiry date, the difference would be Infinity minus Infinity,
     // which is NaN.
     .sort((a, b) => (expiryMs(a) === expiryMs(b) ? 0 : expiryMs(a) - expiryMs(b)));
@@ -49,7 +50,7 @@ export function planDraws(grants: readonly Grant[], credits: number, wallMs: num
   let missingCredits = credits;
   for (const grant of byExpiry) {
     if (missingCredits === 0) break;
-    const takenCredits = Math.min(missingCredits, leftIn(grant));
+    const takenCredits = Math.min(missingCredits, countLeftCredits(grant));
     draws.push({ grant, credits: takenCredits });
     missingCredits -= takenCredits;
   }

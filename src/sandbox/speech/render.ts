@@ -23,7 +23,7 @@ const GAP_SECONDS: Readonly<Record<Gap, number>> = { none: 0.03, short: 0.16, lo
 const LEAD_SECONDS = 0.06;
 const TAIL_SECONDS = 0.1;
 
-const semitonesOf = ({ pitch, rendition }: SpeechRequest): number => pitch + (rendition?.semitones ?? 0);
+const toSemitones = ({ pitch, rendition }: SpeechRequest): number => pitch + (rendition?.semitones ?? 0);
 
 function traitsFor({ voice, rendition }: SpeechRequest): VoiceTraits {
   const traits = deriveTraits(voice);
@@ -45,7 +45,7 @@ async function renderBreath(
   const raw = await speakWithFlite({
     tokens: breath.tokens,
     voice: traits.engineVoice,
-    meanF0Hz: (traits.meanF0Hz / shift) * 2 ** (semitonesOf(request) / SEMITONES_PER_OCTAVE),
+    meanF0Hz: (traits.meanF0Hz / shift) * 2 ** (toSemitones(request) / SEMITONES_PER_OCTAVE),
     durationStretch: shift / (request.speed * traits.tempo),
   });
   const sound = withoutSilentEnds(raw, takenRateHz);

@@ -9,7 +9,7 @@ import { type WorkerAnswer, workerAnswerSchema } from "./worker-messages.ts";
 const SPEAK_TIMEOUT_MS = 180_000;
 
 /** Returns the worker's script: worker.ts when running from source, otherwise a separate file of the bundle. */
-function workerUrl(): URL {
+function buildWorkerUrl(): URL {
   const name = import.meta.url.endsWith(".ts") ? "./worker.ts" : "./speech-worker.js";
   return new URL(name, import.meta.url);
 }
@@ -32,7 +32,7 @@ export class SpeechWorker {
    *
    * @param timeoutMs time limit of a request; the first request's limit includes the start of the thread
    */
-  constructor(url: URL = workerUrl(), timeoutMs: number = SPEAK_TIMEOUT_MS) {
+  constructor(url: URL = buildWorkerUrl(), timeoutMs: number = SPEAK_TIMEOUT_MS) {
     this.#timeoutMs = timeoutMs;
     // The thread must not inherit flags of this process, such as a test runner's loader.
     this.#worker = new Worker(url, { execArgv: [] });

@@ -14,7 +14,7 @@ type HandleTimes = Pick<CallHandleStatus<unknown>, "handleId" | "createdAtMs" | 
 const iso = (ms: number): string => new Date(ms).toISOString();
 
 /** The fields of every task. `ttlMs` is `null`, because call handles do not expire. */
-const taskFields = ({ handleId, createdAtMs, updatedAtMs }: HandleTimes) => ({
+const buildTaskFields = ({ handleId, createdAtMs, updatedAtMs }: HandleTimes) => ({
   taskId: handleId,
   createdAt: iso(createdAtMs),
   lastUpdatedAt: iso(updatedAtMs),
@@ -29,7 +29,7 @@ const taskFields = ({ handleId, createdAtMs, updatedAtMs }: HandleTimes) => ({
 export function createTaskResult(status: WorkingStatus, redact: Redact): CallToolResult {
   return {
     resultType: "task",
-    ...taskFields(status),
+    ...buildTaskFields(status),
     status: "working",
     statusMessage: redact(status.message),
     // The SDK adds `content` to every tool result. Clients with the extension ignore it.
@@ -47,7 +47,7 @@ export async function buildDetailedTask(
   redact: Redact,
   render: () => Promise<CallToolResult>,
 ): Promise<Record<string, unknown>> {
-  const task = taskFields(status);
+  const task = buildTaskFields(status);
   switch (status.kind) {
     case "working":
       return { ...task, status: "working", statusMessage: redact(status.message) };

@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { countCodePoints } from "../../../src/contract/unicode.ts";
 import { AudioError } from "../../../src/errors.ts";
-import type { NarrationPlan, PlanRequest } from "../../../src/narration/text/plan.ts";
 import { planNarration } from "../../../src/narration/text/plan-narration.ts";
+import type { NarrationPlan, PlanRequest } from "../../../src/narration/text/plan-types.ts";
 import { findPartsByQuote } from "../../../src/narration/text/quotes.ts";
 
 const plan = (text: string, more: Partial<PlanRequest> = {}): NarrationPlan =>

@@ -1,8 +1,8 @@
 /** Headings that only their sequence reveals, and lines that look like headings but are not. */
 import { describe, expect, it } from "vitest";
 import { chooseNarrationTitle } from "../../../src/narration/text/narration-title.ts";
-import type { NarrationPlan } from "../../../src/narration/text/plan.ts";
 import { planNarration } from "../../../src/narration/text/plan-narration.ts";
+import type { NarrationPlan } from "../../../src/narration/text/plan-types.ts";
 
 const plan = (text: string): NarrationPlan =>
   planNarration({ text, format: "plain", speed: 1, pauseSeconds: 0.6 });

@@ -1,7 +1,7 @@
 /** Text for the eye or for other programs, and text that only looks like it. */
 import { describe, expect, it } from "vitest";
-import type { NarrationPlan, SkippedKind } from "../../../src/narration/text/plan.ts";
 import { planNarration } from "../../../src/narration/text/plan-narration.ts";
+import type { NarrationPlan, SkippedKind } from "../../../src/narration/text/plan-types.ts";
 
 const plan = (text: string): NarrationPlan =>
   planNarration({ text, format: "plain", speed: 1, pauseSeconds: 0.6 });

@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { NarrationPlan, PlanRequest } from "../../../src/narration/text/plan.ts";
 import { planNarration } from "../../../src/narration/text/plan-narration.ts";
+import type { NarrationPlan, PlanRequest } from "../../../src/narration/text/plan-types.ts";
 
 export const GOLDEN = join(import.meta.dirname, "golden");
 const ALICE = join(import.meta.dirname, "..", "..", "..", "assets", "alice-chapter-1.md");

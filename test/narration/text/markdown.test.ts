@@ -1,7 +1,7 @@
 /** What of Markdown is spoken: each kind of markup alone, and the time for texts that were made to take forever. */
 import { describe, expect, it } from "vitest";
-import type { NarrationPlan, PlanRequest } from "../../../src/narration/text/plan.ts";
 import { planNarration } from "../../../src/narration/text/plan-narration.ts";
+import type { NarrationPlan, PlanRequest } from "../../../src/narration/text/plan-types.ts";
 
 const plan = (text: string, more: Partial<PlanRequest> = {}): NarrationPlan =>
   planNarration({ text, format: "markdown", speed: 1, pauseSeconds: 0.6, ...more });

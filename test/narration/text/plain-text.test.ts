@@ -1,7 +1,7 @@
 /** Plans of plain text, from the text to the parts. */
 import { describe, expect, it } from "vitest";
-import type { PlanRequest } from "../../../src/narration/text/plan.ts";
 import { planNarration } from "../../../src/narration/text/plan-narration.ts";
+import type { PlanRequest } from "../../../src/narration/text/plan-types.ts";
 
 const plan = (text: string, more: Partial<PlanRequest> = {}) =>
   planNarration({ text, format: "plain", speed: 1, pauseSeconds: 0.6, ...more });

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { estimateSeconds } from "../../../src/contract/estimate.ts";
 import { countCodePoints } from "../../../src/contract/unicode.ts";
-import type { NarrationPlan, PlanRequest } from "../../../src/narration/text/plan.ts";
 import { planNarration } from "../../../src/narration/text/plan-narration.ts";
+import type { NarrationPlan, PlanRequest } from "../../../src/narration/text/plan-types.ts";
 
 const ALICE = join(import.meta.dirname, "..", "..", "..", "assets", "alice-chapter-1.md");
 const WORDS = readFileSync(ALICE, "utf8").match(/\p{L}+(?:’\p{L}+)?/gu) ?? [];

@@ -1,7 +1,7 @@
 /** Forms that readers found in unknown texts. Each test contains the form and what must not be mistaken for it. */
 import { describe, expect, it } from "vitest";
-import type { NarrationPlan, SpeakersByName } from "../../../src/narration/text/plan.ts";
 import { planNarration } from "../../../src/narration/text/plan-narration.ts";
+import type { NarrationPlan, SpeakersByName } from "../../../src/narration/text/plan-types.ts";
 
 const plan = (text: string, voices: SpeakersByName = {}): NarrationPlan =>
   planNarration({ text, format: "plain", speed: 1, pauseSeconds: 0.6, speakers: voices });

@@ -1,8 +1,8 @@
 /** Whose turn it is in scripts and transcripts, and what is neither a label nor a direction. */
 import { describe, expect, it } from "vitest";
 import type { TextFormat } from "../../../src/files/input-format.ts";
-import type { NarrationPlan, PlanRequest } from "../../../src/narration/text/plan.ts";
 import { planNarration } from "../../../src/narration/text/plan-narration.ts";
+import type { NarrationPlan, PlanRequest } from "../../../src/narration/text/plan-types.ts";
 
 const VOICES = { Anna: "felix_zh", Ben: "kian_en_zh" } as const;
 const plan = (

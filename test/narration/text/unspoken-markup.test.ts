@@ -3,8 +3,8 @@
  * without a report.
  */
 import { describe, expect, it } from "vitest";
-import type { NarrationPlan } from "../../../src/narration/text/plan.ts";
 import { planNarration } from "../../../src/narration/text/plan-narration.ts";
+import type { NarrationPlan } from "../../../src/narration/text/plan-types.ts";
 
 const plan = (text: string): NarrationPlan =>
   planNarration({ text, format: "markdown", speed: 1, pauseSeconds: 0.6 });

@@ -1,6 +1,6 @@
 /** Which parts are made from cues: the text, the speaker, the start, and what is left out. */
 import { describe, expect, it } from "vitest";
-import type { SpeakersByName } from "../../../src/narration/text/plan.ts";
+import type { SpeakersByName } from "../../../src/narration/text/plan-types.ts";
 import { planTimeline } from "../../../src/narration/timeline/plan-timeline.ts";
 
 /** One cue a second, each half a second long. */

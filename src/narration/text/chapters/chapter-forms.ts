@@ -52,14 +52,17 @@ function levelOfWord(word: string): Level | undefined {
   return CHAPTER_WORDS.has(word) ? LEVEL.chapter : undefined;
 }
 
-const numberPattern = (furtherWords: number): string =>
+const buildNumberPattern = (furtherWords: number): string =>
   `(?:\\d{1,4}(?:st|nd|rd|th|[ºª°])?|[IVXLCDMivxlcdm]{1,12}|(?:the )?\\p{L}{2,14}(?:[ -](?:(?:y|Y|e|E|and|AND) )?\\p{L}{2,12}){${furtherWords}})`;
 const REST =
   "(?:[.:)]?$|\\s*(?:[.:)]|[—–-]{1,2})\\s*(?<title>\\S.*)$|\\s+(?<bareTitle>[“‘\"'«¿¡]*\\p{Lu}.*)$)";
 /** Tries the longest number first: `Dua Puluh Satu` is 21, although it begins with `Dua` (2). */
 const WORD_FIRST = [2, 1, 0].map(
   (furtherWords) =>
-    new RegExp(`^(?<word>\\p{Lu}[\\p{L}’']{2,15})\\.? (?<number>${numberPattern(furtherWords)})${REST}`, "u"),
+    new RegExp(
+      `^(?<word>\\p{Lu}[\\p{L}’']{2,15})\\.? (?<number>${buildNumberPattern(furtherWords)})${REST}`,
+      "u",
+    ),
 );
 const WORD_LAST = new RegExp(
   `^(?<number>(?:(?:[Tt]he|THE) )?\\p{L}{3,14}(?:-\\p{L}{3,10})?|\\d{1,3}(?:st|nd|rd|th|ST|ND|RD|TH|[ºª°])) (?<word>\\p{L}{3,15})${REST}`,
@@ -79,7 +82,7 @@ const FRAMED =
   /^(?:(?<dashes>[-–—]{1,3}) ?(?<number>[IVXLC]{1,9}) ?[-–—]{1,3}|\[ ?(?<inner>\d{1,3}|[IVXLC]{1,9}) ?\])$/;
 const BARE_WORD = /^\p{Lu}[\p{L} -]{2,24}\.?$/u;
 
-function wordForm(
+function matchWordForm(
   groups: Readonly<Record<string, string | undefined>>,
   isNumberFirst: boolean,
 ): ChapterForm | null {
@@ -104,7 +107,7 @@ function wordForm(
   };
 }
 
-function cjkForm(line: string): ChapterForm | null {
+function matchCjkForm(line: string): ChapterForm | null {
   const { groups } = CJK.exec(line) ?? {};
   if (groups === undefined) return null;
   const number = parseNumeral(groups["number"] ?? groups["scrollNumber"] ?? "");
@@ -123,7 +126,7 @@ function cjkForm(line: string): ChapterForm | null {
 }
 
 /** Parses a heading below a chapter, such as `1.1) What it is`. */
-function decimalForm(line: string): ChapterForm | null {
+function matchDecimalForm(line: string): ChapterForm | null {
   const { part, number, mark, title } = DECIMAL.exec(line)?.groups ?? {};
   if (title === undefined || title.length > BARE_TITLE_CODE_UNITS) return null;
   return {
@@ -138,7 +141,7 @@ function decimalForm(line: string): ChapterForm | null {
   };
 }
 
-function bareForm(line: string): ChapterForm | null {
+function matchBareForm(line: string): ChapterForm | null {
   if (line.length > MAX_BARE_CODE_UNITS) return null;
   const { groups } = BARE.exec(line) ?? {};
   const number = parseNumeral(groups?.["number"] ?? (BARE_WORD.test(line) ? line.replace(/\.$/, "") : ""));
@@ -158,7 +161,7 @@ function bareForm(line: string): ChapterForm | null {
   };
 }
 
-function framedForm(line: string): ChapterForm | null {
+function matchFramedForm(line: string): ChapterForm | null {
   const { dashes = "[", number, inner = number } = FRAMED.exec(line)?.groups ?? {};
   const numeral = inner === undefined ? null : parseNumeral(inner);
   if (numeral === null) return null;
@@ -185,11 +188,11 @@ export function parseChapterForm(line: string): ChapterForm | null {
   if (line.length > MAX_FORM_CODE_UNITS || !/^[^\p{Ll}]/u.test(line)) return null;
   for (const pattern of WORD_FIRST) {
     const { groups } = pattern.exec(line) ?? {};
-    const form = groups === undefined ? null : wordForm(groups, false);
+    const form = groups === undefined ? null : matchWordForm(groups, false);
     if (form !== null) return form;
   }
   const last = WORD_LAST.exec(line)?.groups;
-  const ordinal = last === undefined ? null : wordForm(last, true);
+  const ordinal = last === undefined ? null : matchWordForm(last, true);
   if (ordinal !== null && ordinal.kind === "known") return ordinal;
-  return cjkForm(line) ?? decimalForm(line) ?? framedForm(line) ?? bareForm(line);
+  return matchCjkForm(line) ?? matchDecimalForm(line) ?? matchFramedForm(line) ?? matchBareForm(line);
 }

@@ -127,7 +127,7 @@ const ENDS_SENTENCE_OR_COLON = /[.!?…。！？:：][”’"'»」』)）]*\s*$
  * Sums the characters of prose before each block. The length of the prose between two blocks is then the difference of
  * two sums.
  */
-function proseBefore(blocks: readonly SourceBlock[], members: ReadonlySet<number>): Float64Array {
+function measureProseBefore(blocks: readonly SourceBlock[], members: ReadonlySet<number>): Float64Array {
   const before = new Float64Array(blocks.length + 1);
   for (const [at, block] of blocks.entries()) {
     const isProse =
@@ -217,7 +217,7 @@ export function findSequences(blocks: readonly SourceBlock[]): Sequences {
     if (block.kind === "paragraph" && isContents(block.text)) contents.add(at);
   }
   const { members, long } = findMembers(blocks, contents);
-  const prose = proseBefore(blocks, new Set([...contents, ...members.map(({ at }) => at)]));
+  const prose = measureProseBefore(blocks, new Set([...contents, ...members.map(({ at }) => at)]));
   const proseBetween = (from: number, to: number): number => (prose[to] ?? 0) - (prose[from] ?? 0);
   const hasChapters = members.some(({ kind }) => kind === "known");
   const headings = new Map<number, ChapterForm>();

@@ -5,7 +5,7 @@
 import { AudioError } from "../../../errors.ts";
 import { shortenExcerpt } from "../blocks.ts";
 import { chooseNarrationTitle } from "../narration-title.ts";
-import type { NarrationPlan, PlannedSection } from "../plan.ts";
+import type { NarrationPlan, PlannedSection } from "../plan-types.ts";
 import { numberChapters } from "./chapter-number.ts";
 import { CHOICE_WORDS } from "./chapter-words.ts";
 

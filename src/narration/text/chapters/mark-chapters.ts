@@ -34,7 +34,7 @@ function parseHeadingLine(line: string): { readonly level: number; readonly titl
 const LONG_FIRST_LINE = new RegExp(`^[^\\n\\u2028]{${MAX_HEADING_CODE_UNITS}}\\S`);
 
 /** Parses a heading of one line, or of two lines with the title below the number. Returns `null` for any other text. */
-function chapterHeading(text: string): ChapterHeading | null {
+function toChapterHeading(text: string): ChapterHeading | null {
   if (LONG_FIRST_LINE.test(text.trimStart())) return null;
   const lines = text.split(/[\n\u2028]+/).map(collapseSpaces);
   const [first = "", second, third] = lines.filter((line) => line !== "");
@@ -47,7 +47,7 @@ function chapterHeading(text: string): ChapterHeading | null {
 }
 
 /** Joins the lines of a heading. If the first line contains only the number, the line break below it is kept. */
-function headingText(text: string): string {
+function buildHeadingText(text: string): string {
   const [first = "", ...more] = text.trim().split(/\s*[\n\u2028]\s*/);
   if (more.length === 0) return first;
   const isNumberAlone =
@@ -60,7 +60,10 @@ function headingText(text: string): string {
 const ACT = new RegExp(` (?:${[...ACT_WORDS].join("|")})$`);
 
 /** Returns the last position of each title. An earlier occurrence is an entry of a table of contents. */
-function lastOccurrences(blocks: readonly SourceBlock[], { keys }: UnnumberedTitles): ReadonlySet<number> {
+function findLastOccurrences(
+  blocks: readonly SourceBlock[],
+  { keys }: UnnumberedTitles,
+): ReadonlySet<number> {
   const last = new Map<string, number>();
   for (const [at, block] of blocks.entries()) {
     if (keys.size === 0 || block.kind !== "paragraph" || block.text.length > 2 * MAX_HEADING_CODE_UNITS)
@@ -92,14 +95,14 @@ export function markChapters(
   const forms = [...sequence.values()];
   const hasWord = forms.some(({ kind }) => kind !== "bare");
   const hasChapters = forms.some(({ level, key }) => level > 1 || ACT.test(key));
-  const titled = lastOccurrences(blocks, hasChapters && !titles.areInContents ? NO_TITLES : titles);
+  const titled = findLastOccurrences(blocks, hasChapters && !titles.areInContents ? NO_TITLES : titles);
   const headings = blocks.map((block, index) => {
     if (block.kind !== "paragraph" || contentsEntries.has(index) || contents.has(index)) return null;
     const form = sequence.get(index);
     if (form !== undefined) return { level: levelOfHeading(form, hasWord) };
     if (titled.has(index) && !(hasChapters && sequence.has(index - 1))) return { level: LEVEL.chapter };
     // Text directly below an entry of a table of contents is an entry, too, such as "Epilogue" below the last chapter.
-    return contentsEntries.has(index - 1) ? null : chapterHeading(block.text);
+    return contentsEntries.has(index - 1) ? null : toChapterHeading(block.text);
   });
   const markedBlocks = blocks.map((block, index): SourceBlock => {
     const heading = headings[index] ?? null;
@@ -108,7 +111,7 @@ export function markChapters(
     const isListed = isAboveContents || (next !== null && next.level <= (heading?.level ?? 0));
     if (block.kind !== "paragraph" || heading === null || isListed || index === blocks.length - 1)
       return block;
-    return { kind: "heading", level: heading.level, text: headingText(block.text) };
+    return { kind: "heading", level: heading.level, text: buildHeadingText(block.text) };
   });
   return joinTitlesBelow(markedBlocks);
 }

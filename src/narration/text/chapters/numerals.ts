@@ -4,7 +4,7 @@ import { NUMBER_WORDS } from "./chapter-words.ts";
 /** Maximum number of words in one number, as in `veinte y dos`, `vinte e um`, `dua puluh`. */
 const MAX_TOKENS = 4;
 
-function wordsValue(text: string): number | null {
+function parseNumberWords(text: string): number | null {
   const tokens = text
     .toLowerCase()
     .replace(/^the /, "")
@@ -27,7 +27,7 @@ function wordsValue(text: string): number | null {
 const ROMAN: Readonly<Record<string, number>> = { I: 1, V: 5, X: 10, L: 50, C: 100, D: 500, M: 1000 };
 const ROMAN_FORM = /^M{0,3}(?:CM|CD|D?C{0,4})(?:XC|XL|L?X{0,4})(?:IX|IV|V?I{0,4})$/;
 
-function romanValue(text: string): number | null {
+function parseRoman(text: string): number | null {
   if (!/^[ivxlcdm]+$/i.test(text)) return null;
   const upper = text.toUpperCase();
   if (!ROMAN_FORM.test(upper)) return null;
@@ -42,7 +42,7 @@ function romanValue(text: string): number | null {
 const CJK_DIGITS = "〇一二三四五六七八九";
 const CJK_UNITS: Readonly<Record<string, number>> = { 十: 10, 百: 100, 千: 1000 };
 
-function cjkValue(text: string): number | null {
+function parseCjkNumber(text: string): number | null {
   if (!/^[〇零一二三四五六七八九十百千两兩廿卅]+$/.test(text)) return null;
   const plain = text
     .replaceAll("零", "〇")
@@ -79,10 +79,10 @@ export function parseNumeral(text: string): Numeral | null {
   const asciiDigits = text.replace(/[０-９]/g, (digit) => String.fromCharCode(digit.charCodeAt(0) - 0xfee0));
   if (/^\d{1,4}(?:st|nd|rd|th|[ºª°])?$/i.test(asciiDigits))
     return { style: "digits", value: Number.parseInt(asciiDigits, 10) };
-  const roman = romanValue(text);
+  const roman = parseRoman(text);
   if (roman !== null) return { style: "roman", value: roman };
-  const cjk = cjkValue(text);
+  const cjk = parseCjkNumber(text);
   if (cjk !== null) return { style: "cjk", value: cjk };
-  const words = wordsValue(text);
+  const words = parseNumberWords(text);
   return words === null ? null : { style: "words", value: words };
 }

@@ -42,7 +42,7 @@ export const titleKey = (text: string): string =>
     .replace(/[.:。：]$/, "")
     .toLowerCase();
 
-function shortLines(text: string): Line[] {
+function findShortLines(text: string): Line[] {
   const lines: Line[] = [];
   const all = text.split("\n");
   let offset = 0;
@@ -68,7 +68,7 @@ function haveText(titles: readonly Line[], end: number, leastUnits: number): boo
 }
 
 /** Returns the titles that a table of contents lists and that stand alone below it. */
-function listedTitles(lines: readonly Line[], end: number): Line[] {
+function findListedTitles(lines: readonly Line[], end: number): Line[] {
   const start = 1 + lines.findIndex(({ key }) => CONTENTS_TITLES.has(key));
   if (start === 0) return [];
   const lastAlone = new Map(lines.flatMap((line, at) => (line.isAlone ? [[line.key, at]] : [])));
@@ -94,7 +94,7 @@ function listedTitles(lines: readonly Line[], end: number): Line[] {
  * Returns the lines that blank lines set off from the text above. Of several such lines in a row, returns only the
  * last.
  */
-function spacedTitles(lines: readonly Line[], end: number): Line[] {
+function findSpacedTitles(lines: readonly Line[], end: number): Line[] {
   const apart = lines.filter(
     ({ key, isAlone, isInCapitals, endsLikeText, blankAbove }) =>
       isAlone &&
@@ -125,9 +125,9 @@ export const NO_TITLES: UnnumberedTitles = { keys: new Set(), areInContents: fal
  * @param text plain text with `\n` for line ends
  */
 export function findUnnumberedTitles(text: string): UnnumberedTitles {
-  const lines = shortLines(text);
-  const inContents = listedTitles(lines, text.length);
-  const spaced = spacedTitles(lines, text.length);
+  const lines = findShortLines(text);
+  const inContents = findListedTitles(lines, text.length);
+  const spaced = findSpacedTitles(lines, text.length);
   // The table of contents may spell a title differently. Such a title counts if it is set off from the text as the
   // others are.
   const titles = inContents.every((line) => spaced.includes(line)) ? spaced : inContents;

@@ -31,7 +31,7 @@ const BEFORE_PRONOUN = wordSet(
 );
 
 /** Returns the word that ends at an index, including full stops inside it (`a.m`). */
-function wordBefore(text: string, end: number): string {
+function getWordBefore(text: string, end: number): string {
   return /[\p{L}\p{M}\p{N}.'’]+$/u.exec(text.slice(Math.max(0, end - 24), end))?.[0] ?? "";
 }
 
@@ -54,7 +54,7 @@ const MAX_ENUMERATOR_CODE_UNITS = 16;
  */
 export function isAbbreviation(text: string, stop: number, next: string): boolean {
   if (stop <= MAX_ENUMERATOR_CODE_UNITS && ENUMERATOR.test(text.slice(0, stop))) return true;
-  const word = wordBefore(text, stop).replace(/^['’.]+/, "");
+  const word = getWordBefore(text, stop).replace(/^['’.]+/, "");
   if (word === "") return false;
   if (OR_END.has(word) || OR_END.has(word.toLowerCase())) return !/\p{Lu}/u.test(next);
   const last = word.slice(word.lastIndexOf(".") + 1);
@@ -68,5 +68,5 @@ export function isAbbreviation(text: string, stop: number, next: string): boolea
 
 function isPronoun(text: string, stop: number, word: string): boolean {
   if (word !== "I") return false;
-  return BEFORE_PRONOUN.has(wordBefore(text, text.slice(0, stop - 1).trimEnd().length).toLowerCase());
+  return BEFORE_PRONOUN.has(getWordBefore(text, text.slice(0, stop - 1).trimEnd().length).toLowerCase());
 }

@@ -4,7 +4,7 @@
  * $10`, `$HOME/a_b:$PATH`, `10:30:15`) is kept.
  */
 import type { SkippedList } from "../blocks.ts";
-import type { SkippedKind } from "../plan.ts";
+import type { SkippedKind } from "../plan-types.ts";
 import { spellOutSuperscripts } from "./superscripts.ts";
 
 /**

@@ -47,7 +47,7 @@ function afterMarker(lines: readonly string[], at: number): number {
 }
 
 /** Returns the book between two markers, without the names of its producers. */
-function bookText(lines: readonly string[], skipped: SkippedList): string {
+function extractBookText(lines: readonly string[], skipped: SkippedList): string {
   const text = lines
     .filter((line) => !LAST_LINE.test(line))
     .join("\n")
@@ -110,7 +110,7 @@ export function withoutEbookBoilerplate(text: string, skipped: SkippedList): Ebo
       if (before.trim() !== "") skipped.add("ebook_frame", before.trim());
       title ??= headerField(before, "Title");
       author ??= headerField(before, "Author");
-    } else books.push(bookText(lines.slice(from, at), skipped));
+    } else books.push(extractBookText(lines.slice(from, at), skipped));
     hasMarker = true;
     isBook = isStart;
     from = afterMarker(lines, at);
@@ -118,7 +118,7 @@ export function withoutEbookBoilerplate(text: string, skipped: SkippedList): Ebo
   }
   if (!hasMarker) return none;
   const rest = lines.slice(from).join("\n");
-  if (isBook) books.push(bookText(lines.slice(from), skipped));
+  if (isBook) books.push(extractBookText(lines.slice(from), skipped));
   else if (rest.length <= MAX_LICENCE_CODE_UNITS) {
     if (rest.trim() !== "") skipped.add("ebook_frame", rest.trim());
   } else books.push(rest);

@@ -29,7 +29,7 @@ const firstWordWidth = (line: string): number => (isCjk(line.charAt(0)) ? 4 : 1 
  * Counts the line breaks that do not come from wrapping. At such a break, the line above had room for the next word, or
  * it matches `ends`.
  */
-function freeBreaks(lines: readonly string[], ends?: RegExp): number {
+function countFreeBreaks(lines: readonly string[], ends?: RegExp): number {
   const widths = lines.map(lineWidth);
   const widest = widths.reduce((max, width) => Math.max(max, width), 0);
   let free = 0;
@@ -52,7 +52,7 @@ export function isWrapped(text: string): boolean {
   return (
     lines.length > 1 &&
     shareOfLines(lines.slice(1), SMALL) >= 0.5 &&
-    freeBreaks(lines) < 0.2 * (lines.length - 1)
+    countFreeBreaks(lines) < 0.2 * (lines.length - 1)
   );
 }
 
@@ -122,9 +122,9 @@ function isVerse(lines: readonly string[], isIndented: boolean): boolean {
   if (lines.length < MIN_VERSE_LINES) return false;
   const isNarrow = lines.every(({ length }) => length < NARROW_CODE_UNITS);
   if (isNarrow && capitals === 1 && lines.length > MIN_VERSE_LINES) return true;
-  const isFree = freeBreaks(lines) >= FREE_SHARE * further.length;
+  const isFree = countFreeBreaks(lines) >= FREE_SHARE * further.length;
   if (further.every((line) => isCjk(line.charAt(0))))
-    return freeBreaks(lines, CJK_ENDS) >= CJK_FREE_SHARE * further.length;
+    return countFreeBreaks(lines, CJK_ENDS) >= CJK_FREE_SHARE * further.length;
   return isFree && (capitals >= CAPITALS_SHARE || (isIndented && shareOfLines(lines, /.{60}/) === 0));
 }
 

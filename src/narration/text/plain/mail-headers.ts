@@ -34,7 +34,7 @@ export function withoutMailHeaders(text: string, skipped: SkippedList): string {
       continue;
     }
     isMail = true;
-    keptLines.push("", ...spokenHeader(lines.slice(at, end), skipped), "");
+    keptLines.push("", ...buildSpokenHeader(lines.slice(at, end), skipped), "");
     at = end;
   }
   const words = keptLines.join("\n");
@@ -56,7 +56,7 @@ function endOfHeader(lines: readonly string[], from: number): number {
 }
 
 /** Keeps sender, date and subject, each as a paragraph. */
-function spokenHeader(lines: readonly string[], skipped: SkippedList): string[] {
+function buildSpokenHeader(lines: readonly string[], skipped: SkippedList): string[] {
   const keptLines: string[] = [];
   let isSpoken = false;
   for (const line of lines) {

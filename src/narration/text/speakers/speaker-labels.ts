@@ -7,7 +7,7 @@ import { AudioError } from "../../../errors.ts";
 import type { SkippedList } from "../blocks.ts";
 import { hasWords } from "../characters.ts";
 import { collapseSpaces, HARD_BREAK, normaliseLines } from "../normalise.ts";
-import type { Speaker, SpeakersByName } from "../plan.ts";
+import type { Speaker, SpeakersByName } from "../plan-types.ts";
 import { findDialogueNames, type VoicelessName } from "./voiceless-names.ts";
 
 const MAX_NAME_CODE_UNITS = 100;
@@ -88,7 +88,7 @@ interface Label {
 const labelKey = (name: string): string => collapseSpaces(normaliseLines(name)).toLowerCase();
 
 /** Removes accents of Latin letters, because people type `Tomas` for `Tomás`. */
-const plainLabelKey = (key: string): string =>
+const buildPlainLabelKey = (key: string): string =>
   key
     .normalize("NFD")
     .replace(/[\u0300-\u036f]/g, "")
@@ -137,14 +137,14 @@ export class SpeakerLabels {
       const speaker = speakers.get(sound) ?? { voice, speed, pitch, volume };
       speakers.set(sound, speaker);
       this.#voices.set(key, { name, voice: speaker });
-      this.#plainKeys.set(plainLabelKey(key), key);
+      this.#plainKeys.set(buildPlainLabelKey(key), key);
     }
   }
 
   /** Returns the key of a name. If `voices` has the name with other accents, returns the key of that spelling. */
   #keyOf(name: string): string {
     const key = labelKey(name);
-    return this.#voices.has(key) ? key : (this.#plainKeys.get(plainLabelKey(key)) ?? key);
+    return this.#voices.has(key) ? key : (this.#plainKeys.get(buildPlainLabelKey(key)) ?? key);
   }
 
   /** Returns the names in `voices` with which no line has begun so far. */

@@ -27,16 +27,16 @@ const ENCODE_BLOCK_SAMPLES = 1152 * 64;
  * Returns the length in bytes of the frame at `offset`: the average frame length, rounded down, plus 1 if the frame's
  * padding bit is set.
  */
-function frameBytesAt(bytes: Uint8Array, offset: number, sampleRate: SampleRate): number {
+function readFrameBytesAt(bytes: Uint8Array, offset: number, sampleRate: SampleRate): number {
   const paddingBytes = ((bytes[offset + 2] ?? 0) >> 1) & 1;
   const average = ((samplesPerFrame(sampleRate) / 8) * BITRATES_KBPS[sampleRate] * 1000) / sampleRate;
   return Math.floor(average) + paddingBytes;
 }
 
 /** Returns the first `frames` frames. The encoder produces one or two frames more than the samples need. */
-function firstFrames(bytes: Uint8Array, frames: number, sampleRate: SampleRate): Uint8Array {
+function takeFirstFrames(bytes: Uint8Array, frames: number, sampleRate: SampleRate): Uint8Array {
   let end = 0;
-  for (let frame = 0; frame < frames; frame++) end += frameBytesAt(bytes, end, sampleRate);
+  for (let frame = 0; frame < frames; frame++) end += readFrameBytesAt(bytes, end, sampleRate);
   if (end > bytes.length) throw new Error("the MP3 encoder made fewer frames than its samples fill");
   return bytes.subarray(0, end);
 }
@@ -87,10 +87,10 @@ export async function encodeMp3(
 ): Promise<{ bytes: Uint8Array; playedSamples: number }> {
   const keptSamples = samples.subarray(replaceableSilence(samples));
   const frames = Math.ceil((DELAY_SAMPLES + keptSamples.length) / samplesPerFrame(sampleRate));
-  const audio = firstFrames(await encodeFrames(keptSamples, sampleRate), frames, sampleRate);
+  const audio = takeFirstFrames(await encodeFrames(keptSamples, sampleRate), frames, sampleRate);
   const info = buildInfoFrame({
     firstAudioFrameHeader: audio.subarray(0, 4),
-    frameBytes: frameBytesAt(Uint8Array.of(), 0, sampleRate),
+    frameBytes: readFrameBytesAt(Uint8Array.of(), 0, sampleRate),
     audioBytes: audio.length,
     frames,
     sampleRate,

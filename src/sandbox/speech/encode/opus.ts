@@ -28,7 +28,7 @@ export function chooseOpusRateHz(sampleRate: SampleRate): OpusRate {
   return sampleRate === 32000 || sampleRate === 44100 ? 48000 : sampleRate;
 }
 
-function identificationHeader(preSkip: number, inputSampleRateHz: number): Uint8Array {
+function buildIdentificationHeader(preSkip: number, inputSampleRateHz: number): Uint8Array {
   const packet = new Uint8Array(19);
   const view = new DataView(packet.buffer);
   packet.set(new TextEncoder().encode("OpusHead"), 0);
@@ -39,7 +39,7 @@ function identificationHeader(preSkip: number, inputSampleRateHz: number): Uint8
   return packet;
 }
 
-function commentHeader(): Uint8Array {
+function buildCommentHeader(): Uint8Array {
   const vendor = new TextEncoder().encode("libopus");
   const packet = new Uint8Array(8 + 4 + vendor.length + 4);
   packet.set(new TextEncoder().encode("OpusTags"), 0);
@@ -85,7 +85,7 @@ export async function encodeOpus(samples: Float32Array, sampleRate: SampleRate):
   const { packets, preSkip } = await encodePackets(samples, rateHz);
   const packetGranules = FRAME_SECONDS * GRANULE_RATE_HZ;
   const endGranule = preSkip + (samples.length * GRANULE_RATE_HZ) / rateHz;
-  const headers = [identificationHeader(preSkip, sampleRate), commentHeader()];
+  const headers = [buildIdentificationHeader(preSkip, sampleRate), buildCommentHeader()];
   const pages = headers.map((packet, sequence) =>
     buildOggPage({
       kind: sequence === 0 ? FIRST_PAGE : MIDDLE_PAGE,

@@ -5,7 +5,7 @@ import type { ServiceAddress } from "../config/service-address.ts";
 import { AudioError } from "../errors.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
 import { writeGeneratedPage } from "../files/write-generated-page.ts";
-import { type ListedRequest, listRecordedTasks } from "../generation/use-cases/task-list.ts";
+import { type ListedRequest, listRecordedRequests } from "../generation/use-cases/list-recorded-requests.ts";
 import { initMachineId } from "../ledger/machine-id.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import { createLog } from "../log.ts";
@@ -64,7 +64,7 @@ function describeNarration(row: ListedNarration): string {
   return lines.map(printable).join("\n");
 }
 
-function pageEntry(task: ListedRequest): PageEntry {
+function buildPageEntry(task: ListedRequest): PageEntry {
   const row = buildTaskRow(task);
   return {
     description: row.prompt_excerpt,
@@ -106,7 +106,7 @@ interface Listing {
   readonly emptyMessage: string;
 }
 
-function noRequestsMessage({ baseUrl }: ServiceAddress, otherOrigins: readonly string[]): string {
+function describeNoRequests({ baseUrl }: ServiceAddress, otherOrigins: readonly string[]): string {
   return otherOrigins.length === 0
     ? "No requests recorded yet."
     : `No requests recorded yet for ${baseUrl} (AUDIO_BASE_URL); the ledger holds some for ${otherOrigins.join(", ")}.`;
@@ -122,7 +122,7 @@ async function readListing(limit: number): Promise<Listing> {
   const address = config.serviceAddress;
   const ledger = await openLedger({ config, address, processId: createProcessId(), log, clock: systemClock });
   try {
-    const listedTasks = await listRecordedTasks({ ledger, folder }, { status: null, query: null, limit });
+    const listedTasks = await listRecordedRequests({ ledger, folder }, { status: null, query: null, limit });
     const narrationRepository = new NarrationRepository(ledger.store.narrations, () => systemClock.wallMs());
     const entries = await narrationRepository.listNewest(limit);
     const narrations = await Promise.all(
@@ -136,7 +136,7 @@ async function readListing(limit: number): Promise<Listing> {
         atMs: task.createdAtMs,
         row: buildTaskRow(task),
         words: describe(buildTaskRow(task)),
-        page: pageEntry(task),
+        page: buildPageEntry(task),
       })),
       ...narrations.map(({ row, bill }) => ({
         atMs: row.createdAtMs,
@@ -146,7 +146,7 @@ async function readListing(limit: number): Promise<Listing> {
       })),
     ].sort((a, b) => b.atMs - a.atMs);
     const otherOrigins = all.length === 0 ? await ledger.store.recordSearch.findOtherOrigins() : [];
-    return { entries: all, emptyMessage: printable(noRequestsMessage(address, otherOrigins)) };
+    return { entries: all, emptyMessage: printable(describeNoRequests(address, otherOrigins)) };
   } finally {
     await ledger.store.close();
   }

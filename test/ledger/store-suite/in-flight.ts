@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { LAPSE_MS, MINUTE_MS, reasonOf, type StoreBench, type StoreSetup, waitOf } from "./store-setup.ts";
 
-export function flightsSuite(bench: () => StoreBench, newDesk: () => StoreSetup): void {
+export function inFlightSuite(bench: () => StoreBench, newDesk: () => StoreSetup): void {
   const one = { maxInFlight: 1 };
 
   describe("tasks in flight", () => {

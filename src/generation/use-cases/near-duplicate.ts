@@ -24,7 +24,7 @@ const inputSchema = z.looseObject({ prompt: z.string() });
  * Normalizes an input: removes quotation marks, and unifies white space, case and equivalent characters (NFKC). Returns
  * `null` if the input is unreadable.
  */
-function normalized(input: string | null): string | null {
+function normalizeForComparison(input: string | null): string | null {
   try {
     const { prompt, ...settings } = inputSchema.parse(JSON.parse(input ?? ""));
     const words = prompt.normalize("NFKC").replace(QUOTES, "").replace(/\s+/gu, " ").toLowerCase();
@@ -49,13 +49,13 @@ export async function findNearDuplicate(
   { input, take }: IdentifiedRequest,
 ): Promise<UnansweredDuplicate | null> {
   if ((await ledger.findByWork(deriveWorkId(ledger.identity.origin, input, take))).length > 0) return null;
-  const wantedInput = normalized(input);
+  const wantedInput = normalizeForComparison(input);
   const record = (await ledger.list({ apiKeys: "own", limit: MAX_COMPARED })).find(
     (other) =>
       other.take === take &&
       (other.status === "unresolved" || isRunningStatus(other.status)) &&
       clock.wallMs() - other.createdAtMs < WITHIN_MS &&
-      normalized(other.input) === wantedInput,
+      normalizeForComparison(other.input) === wantedInput,
   );
   if (record === undefined) return null;
   const note = `This is the task of a request of the last minutes that differs only in quotation marks, blanks or case; nothing new was sent. If another is wanted: the same call with take ${take + 1}, which is paid.`;

@@ -10,7 +10,7 @@ import { containsWords } from "../../search-words.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { requestHandleOf } from "../request-handle.ts";
 import { parseStoredInput } from "../stored-input.ts";
-import { createFileOwnerFilter, findNewestExisting } from "./assign-files.ts";
+import { createFileOwnerFilter, findNewestExisting } from "./file-owner-filter.ts";
 
 const EXCERPT_CODE_POINTS = 80;
 
@@ -64,7 +64,7 @@ export interface ListedRequest {
   readonly isTooLarge: boolean;
 }
 
-function credits(record: RequestRecord): number | null {
+function countCredits(record: RequestRecord): number | null {
   if (record.billing === null) return null;
   if (record.status === "failed") return record.billing.charged_credits ?? 0;
   return record.billing.charged_credits ?? record.billing.reserved_credits;
@@ -92,7 +92,7 @@ async function toListedTask(
       record.input === null ? null : deriveWorkId(record.origin, record.input, 1).slice(0, INPUT_HASH_DIGITS),
     audioSeconds: record.audioSeconds,
     createdAtMs: record.createdAtMs,
-    credits: credits(record),
+    credits: countCredits(record),
     audioPath,
     missingPath: audioPath === null ? (record.files.findLast(isInItsFormat)?.path ?? null) : null,
     wrongFormatPath: await findNewestExisting(
@@ -110,14 +110,14 @@ async function toListedTask(
  * Lists the ledger's tasks at this service, newest first. The status `unresolved` means that the create was sent and no
  * response was received.
  */
-export async function listRecordedTasks(
+export async function listRecordedRequests(
   { ledger, folder }: Pick<GenerationDeps, "ledger" | "folder">,
   { status, query, limit }: ListRequest,
 ): Promise<ListedRequest[]> {
   const max = query === null ? limit : MAX_SEARCHED;
   const all = await ledger.list({ apiKeys: "all", status: status ?? undefined, limit: max });
   const records = (
-    query === null ? all : all.filter((record) => containsWords(searchedTexts(record), query))
+    query === null ? all : all.filter((record) => containsWords(listSearchedTextsOfRequest(record), query))
   ).slice(0, limit);
   const ownedFiles = createFileOwnerFilter(all);
   return await Promise.all(
@@ -126,7 +126,7 @@ export async function listRecordedTasks(
 }
 
 /** The searched texts: prompt, requested file name, names of saved files. */
-const searchedTexts = (record: RequestRecord): string[] => [
+const listSearchedTextsOfRequest = (record: RequestRecord): string[] => [
   parseStoredInput(record)?.prompt ?? "",
   record.fileName ?? "",
   ...record.files.map(({ path }) => basename(path)),
