@@ -1,5 +1,5 @@
 /**
- * Declares what the generation workflow needs from lower folders: service client, ledger, limits, output folder.
+ * Declares what the generation workflow needs from lower layers: service client, ledger, limits, output folder.
  */
 import type { ServiceClient } from "../api/service.ts";
 import type { Clock } from "../clock.ts";

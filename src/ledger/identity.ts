@@ -53,11 +53,11 @@ export function deriveRecordId(workId: string, apiKeyId: ApiKeyId): string {
 /** The lookup key of a work. All lookup keys are hashed, because an index entry cannot contain a long text. */
 export const toWorkLookupKey = (workId: string): string => `work:${hash(workId)}`;
 /** The lookup key for the original text of a respelled request. */
-export const toOriginalWorkLookupKey = (workId: string): string => `written:${hash(workId)}`;
+export const toOriginalWorkLookupKey = (workId: string): string => `original_work:${hash(workId)}`;
 export const toTaskLookupKey = (origin: string, taskId: string): string => `task:${hash(origin, taskId)}`;
 /** The lookup key of the task of an earlier, failed attempt. */
 export const toEarlierTaskLookupKey = (origin: string, taskId: string): string =>
-  `earlier:${hash(origin, taskId)}`;
+  `earlier_task:${hash(origin, taskId)}`;
 export const toPathLookupKey = (path: string): string => `path:${hash(path)}`;
 
 /** Whether a lookup key is that of a task. Records that share such a lookup key refer to one task of the service. */

@@ -1,6 +1,6 @@
 /**
  * Handles invalid JSON-RPC: treats null as absent, answers malformed requests, shortens Zod dumps
- * (docs/reference.md, Odd requests).
+ * (docs/reference.md, Malformed requests).
  */
 import { ProtocolErrorCode } from "@modelcontextprotocol/server";
 

@@ -1,6 +1,6 @@
 /**
  * Like the SDK's stdio transport, but invalid messages get an error response and a log line (docs/reference.md,
- * Odd requests).
+ * Malformed requests).
  */
 import {
   type JSONRPCMessage,

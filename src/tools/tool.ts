@@ -108,7 +108,7 @@ export interface Tool {
   /**
    * Handles a call. Parses the arguments itself, so that callers need not know their type.
    *
-   * @throws BadArguments if the arguments break the schema
+   * @throws BadArgumentsError if the arguments break the schema
    * @throws the errors of the handler
    */
   run(args: unknown, deps: ToolDeps, call: ToolCall): Promise<ToolResult>;

@@ -45,10 +45,14 @@ function missingPaths(text: string): string[] {
 }
 
 /** The first cells of a page's table of terms. */
-function termsOf(text: string): string[] {
-  const [, table = ""] = /^\| term \|.*\n\|[-|]+\n((?:\|.*\n)+)/m.exec(text) ?? [];
-  return [...table.matchAll(/^\| (.+?) \|/gm)].flatMap((match) => (match[1] ?? "").split(", "));
+/** The terms of each table whose first column is headed `term`. */
+function termTables(text: string): string[][] {
+  return [...text.matchAll(/^\| term \|.*\n\|[-|]+\n((?:\|.*\n)+)/gm)].map(([, table = ""]) =>
+    [...table.matchAll(/^\| (.+?) \|/gm)].flatMap((match) => (match[1] ?? "").split(", ")),
+  );
 }
+
+const termsOf = (text: string): string[] => termTables(text).flat();
 
 const repeated = (names: readonly string[]): string[] =>
   names.filter((name, index) => names.indexOf(name) !== index);
@@ -73,14 +77,15 @@ describe("the documents", () => {
 
   it("define each term once", () => {
     const terms = termsOf(read(GLOSSARY));
-    expect(terms.length).toBeGreaterThan(30);
+    expect(terms.length).toBeGreaterThan(60);
     expect(repeated(terms)).toEqual([]);
-    expect(terms).toEqual(terms.toSorted((one, other) => one.localeCompare(other, "en")));
+    for (const table of termTables(read(GLOSSARY)))
+      expect(table).toEqual(table.toSorted((one, other) => one.localeCompare(other, "en")));
   });
 
   it("find a term that is defined twice", () => {
-    const page = "| term | meaning |\n|---|---|\n| part | one |\n| store, part | two |\n";
-    expect(repeated(termsOf(page))).toEqual(["part"]);
+    const table = "| term | meaning |\n|---|---|\n| part | one |\n";
+    expect(repeated(termsOf(`${table}\n${table.replace("part", "store, part")}`))).toEqual(["part"]);
   });
 
   it("define terms in the glossary alone", () => {
@@ -91,7 +96,9 @@ describe("the documents", () => {
   });
 
   it("give a term no second row under another name of the same meaning", () => {
-    const meanings = [...read(GLOSSARY).matchAll(/^\| .+? \| (.+) \|$/gm)].map((match) => match[1] ?? "");
+    const meanings = [...read(GLOSSARY).matchAll(/^\| (?!term ).+? \| (.+) \|$/gm)].map(
+      (match) => match[1] ?? "",
+    );
     expect(repeated(meanings)).toEqual([]);
   });
 
@@ -100,7 +107,7 @@ describe("the documents", () => {
   });
 
   it("keep the map on one screen", () => {
-    expect(read("AGENTS.md").split("\n").length).toBeLessThanOrEqual(65);
+    expect(read("AGENTS.md").split("\n").length).toBeLessThanOrEqual(70);
   });
 });
 

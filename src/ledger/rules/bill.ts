@@ -3,7 +3,7 @@ import { MAXIMUM_CHARGE_CREDITS } from "../../contract/billing.ts";
 
 /** A task that was sent for a narration, as the record of one API key states it. */
 export interface BillLine {
-  /** The lookup key of the task's work; see `workLookupKey` in ledger/identity.ts. */
+  /** The lookup key of the task's work; see `toWorkLookupKey` in ledger/identity.ts. */
   readonly workLookupKey: string;
   readonly apiKeyId: string;
   /** Reserved credits while the task runs, then charged credits; 0 if nothing was charged. */

@@ -245,7 +245,7 @@ export class NarrationDriver {
       .storeSavedCount(this.#partTable.savedParts)
       .then((state) => this.updateState(state))
       .catch((cause: unknown) =>
-        this.#deps.log.debug(`how a narration stands could not be written: ${String(cause)}`),
+        this.#deps.log.debug(`the progress of a narration could not be saved: ${String(cause)}`),
       );
   }
 

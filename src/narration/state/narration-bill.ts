@@ -3,7 +3,7 @@ import { RESERVED_CREDITS } from "../../contract/billing.ts";
 import type { BillLine } from "../../ledger/rules/bill.ts";
 
 export interface NarrationBill {
-  /** Charged credits by lookup key of the work (see `workLookupKey` in ledger/identity.ts). */
+  /** Charged credits by lookup key of the work (see `toWorkLookupKey` in ledger/identity.ts). */
   readonly chargedByWork: ReadonlyMap<string, number>;
   readonly chargedCredits: number;
   /** Credits that are reserved for running tasks. */

@@ -70,7 +70,7 @@ const INSIDE_PARENTHESES = new RegExp(
   "gu",
 );
 
-/** The words of one speaker in a paragraph. `voice` is `null` for the narration's own voice. */
+/** The words of one speaker in a paragraph. `speaker` is `null` for the narration's own voice. */
 export interface Turn {
   readonly speaker: Speaker | null;
   readonly text: string;
