@@ -3,8 +3,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/client/validators/ajv";
 import { describe, expect, it } from "vitest";
+import { sanitizeReason } from "../../src/api/service-text.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { FIELD_NAMES, requestField } from "../../src/contract/request-fields.ts";
+import { withThousands } from "../../src/contract/thousands.ts";
 import { VOICE_IDS } from "../../src/contract/voices.ts";
 import { renderInstructions } from "../../src/server/instructions.ts";
 import { buildPromptList } from "../../src/server/prompts.ts";
@@ -48,8 +50,20 @@ function refusedIn(schema: unknown, path = ""): string[] {
 }
 
 describe("the tool list", () => {
-  it("holds the six tools", () => {
+  it("holds all tools, in this order", () => {
     expect(buildToolList().map(({ name }) => name)).toEqual(NAMES);
+  });
+
+  it("has the ceilings that the reference states", () => {
+    const reference = readFileSync(join(import.meta.dirname, "..", "..", "docs", "reference.md"), "utf8");
+    for (const bytes of [MAX_SINGLE_TASK_TOOLS_BYTES, MAX_TOOL_LIST_BYTES])
+      expect(reference).toMatch(new RegExp(`at most ${withThousands(bytes)}\\b`));
+  });
+
+  it.each(NAMES)("has a row in the reference, and a name that the service's texts cannot use: %s", (name) => {
+    const reference = readFileSync(join(import.meta.dirname, "..", "..", "docs", "reference.md"), "utf8");
+    expect(reference).toContain(`| \`${name}\` |`);
+    expect(sanitizeReason(`Please call ${name} again.`)).toBe("");
   });
 
   const sizeOf = (tools: readonly unknown[]): number => Buffer.byteLength(JSON.stringify(tools));
