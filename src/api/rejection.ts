@@ -18,7 +18,8 @@ const OPERATION_WORDS: Readonly<Record<Operation, string>> = {
 };
 
 /**
- * The codes that HTTP statuses imply if the body states no fitting code. For 403, 404 and 409 see {@link deriveImpliedCode}.
+ * The codes that HTTP statuses imply if the body states no fitting code. For 403, 404 and 409 see {@link
+ * deriveImpliedCode}.
  */
 const CODE_BY_STATUS: Readonly<Record<number, ServiceErrorCode>> = {
   400: "invalid_request",

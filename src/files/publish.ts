@@ -13,7 +13,7 @@ import { buildMarkerName, NO_FOLLOW, removeIfPresent } from "./temporary-file.ts
  * `published`: the name is new. `adopted`: a file with identical bytes already had the name. `taken`: a file with other
  * bytes has the name.
  */
-export type Publication = "published" | "adopted" | "taken";
+export type Publication = "published" | "already_present" | "taken";
 
 /** Creates a hard link. Injected, so that tests can simulate a file system without hard links. */
 export type LinkMaker = (existing: string, added: string) => Promise<void>;
@@ -43,7 +43,7 @@ export async function publish(
     await removeIfPresent(temporaryPath);
     return "published";
   }
-  return (await hasContent(target, digest)) ? "adopted" : "taken";
+  return (await hasContent(target, digest)) ? "already_present" : "taken";
 }
 
 async function publishByLink(

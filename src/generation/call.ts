@@ -40,7 +40,7 @@ export interface CallHandlePreparation {
 }
 
 /** Longest time that a call waits for the response to a create if the call does not wait for audio. */
-export const ANSWER_WAIT_MS = 10_000;
+export const CREATE_RESPONSE_WAIT_MS = 10_000;
 
 /** A call in progress: all its waits share one deadline. */
 export interface CallWithDeadline extends Call {
@@ -48,5 +48,5 @@ export interface CallWithDeadline extends Call {
 }
 
 export function startDeadline(call: Call, clock: Clock): CallWithDeadline {
-  return { ...call, deadline: new Deadline(clock, call.waitMs > 0 ? call.waitMs : ANSWER_WAIT_MS) };
+  return { ...call, deadline: new Deadline(clock, call.waitMs > 0 ? call.waitMs : CREATE_RESPONSE_WAIT_MS) };
 }

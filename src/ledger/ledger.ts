@@ -41,7 +41,7 @@ export interface ChangeOptions {
 export type AdmissionOutcome =
   | { readonly kind: "admitted"; readonly record: RequestRecord }
   /** Another process has changed or removed the record, or drives it now. */
-  | { readonly kind: "changed"; readonly record: RequestRecord | null; readonly isLeaseLost: boolean }
+  | { readonly kind: "conflict"; readonly record: RequestRecord | null; readonly isLeaseLost: boolean }
   | Exclude<AdmissionDecision, { readonly kind: "admitted" | "conflict" }>;
 
 export class Ledger {
@@ -207,8 +207,8 @@ export class Ledger {
    * `unresolved`, in one transaction.
    *
    * @param sendId a new id for this send; see {@link releaseAdmission}
-   * @param wantedBy `narrationId`: the narration that pays for the create; `null` for a direct request. `isForCallHandles`:
-   *   whether all callers have call handles
+   * @param wantedBy `narrationId`: the narration that pays for the create; `null` for a direct request.
+   *   `isForCallHandles`: whether all callers have call handles
    */
   async requestAdmission(
     knownRecord: RequestRecord,
@@ -221,7 +221,7 @@ export class Ledger {
       const { attempt } = current;
       const next = applyEvent(current, { kind: "sending", attempt, sendId, atMs: this.#clock.wallMs() });
       if (next === current) {
-        return { kind: "changed", record: current, isLeaseLost: false };
+        return { kind: "conflict", record: current, isLeaseLost: false };
       }
       const after = { ...next, revision: chooseNextRevision(current) };
       const admission = await this.store.admissions.admit({
@@ -236,7 +236,7 @@ export class Ledger {
       const { recordJson, isLeaseLost } = admission;
       const stored = recordJson === undefined ? null : await this.#stored.read({ ...current, recordJson });
       if (stored === null || isLeaseLost || stored.attempt !== attempt) {
-        return { kind: "changed", record: stored, isLeaseLost };
+        return { kind: "conflict", record: stored, isLeaseLost };
       }
       current = stored;
     }

@@ -125,8 +125,8 @@ export const isResumableStatus = (status: RecordStatus): boolean =>
   isRunningStatus(status) || status === "succeeded";
 
 /**
- * Why a record holds one of the account's two places in flight. `unanswered`: its create got no response yet. `accepted`: its task
- * runs.
+ * Why a record holds one of the account's two places in flight. `unanswered`: its create got no response yet.
+ * `accepted`: its task runs.
  */
 export type InFlightState = "unanswered" | "accepted";
 

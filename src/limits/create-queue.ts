@@ -40,7 +40,7 @@ export type CreateOutcome =
   | { readonly kind: "admitted"; readonly record: RequestRecord; readonly sendId: string }
   /** Every caller has cancelled, or another process drives the narration. */
   | { readonly kind: "not_wanted" }
-  | { readonly kind: "changed"; readonly record: RequestRecord | null; readonly isLeaseLost: boolean };
+  | { readonly kind: "conflict"; readonly record: RequestRecord | null; readonly isLeaseLost: boolean };
 
 export interface CreateQueueOptions {
   readonly ledger: Ledger;
@@ -160,7 +160,7 @@ export class CreateQueue {
       case "admitted":
         background.markPending(sendId);
         return { outcome: { ...admission, sendId } };
-      case "changed":
+      case "conflict":
       case "not_wanted":
         return { outcome: admission };
       case "over_limit":

@@ -43,8 +43,8 @@ export class Marks {
     const at = findIndexAt(this.#cues, seconds);
     const cue = this.#cues[at];
     const spoken = cue !== undefined && seconds < cue.endSeconds + 0.4 ? cue.text : "";
-    const place = getElement("#cue");
-    if (place.textContent !== spoken) place.textContent = spoken;
+    const element = getElement("#cue");
+    if (element.textContent !== spoken) element.textContent = spoken;
     this.#point("#lines", at);
     this.#point("#chapters", findIndexAt(this.#chapters, seconds));
   }

@@ -64,8 +64,8 @@ export const parsePronunciations = (
 const REPLACEMENT_CHARACTER = "\ufffd";
 
 /**
- * Refuses arguments of a paid request that contain {@link REPLACEMENT_CHARACTER}. The service would speak the character, or
- * fetch an address that contains it, and charge for the task.
+ * Refuses arguments of a paid request that contain {@link REPLACEMENT_CHARACTER}. The service would speak the
+ * character, or fetch an address that contains it, and charge for the task.
  */
 export function checkCharacters<Name extends string>(
   names: readonly Name[],

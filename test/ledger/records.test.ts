@@ -230,7 +230,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       expect(await sleeper.apply(first, { kind: "not_accepted", sendId: "send-1" })).toEqual(accepted);
       expect(await sleeper.releaseAdmission(first, "send-1")).toEqual(accepted);
       expect(await sleeper.requestAdmission(first, "send-3", NO_LIMITS)).toMatchObject({
-        kind: "changed",
+        kind: "conflict",
         record: { taskId: "task-1" },
       });
     });

@@ -185,7 +185,7 @@ describe("creates", () => {
     const subject = startLimits();
     const stale = await subject.claim("a");
     const accepted = await subject.accept(await subject.ask("a"));
-    expect(await subject.order(stale)).toEqual({ kind: "changed", record: accepted, isLeaseLost: false });
+    expect(await subject.order(stale)).toEqual({ kind: "conflict", record: accepted, isLeaseLost: false });
     expect(subject.admitted).toEqual(["a"]);
   });
 });

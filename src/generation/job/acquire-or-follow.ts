@@ -14,10 +14,10 @@ const OWNER_SAVES_WITHIN_MS = 3000;
 
 export type LeaseOutcome =
   /** This process has the lease. `hadFailed`: a task of the record failed before this process acquired the lease. */
-  | { readonly kind: "ours"; readonly hadFailed: boolean }
+  | { readonly kind: "acquired"; readonly hadFailed: boolean }
   /** Another process holds the lease, but the audio is ready to download. */
   | { readonly kind: "save" }
-  | { readonly kind: "end"; readonly end: JobOutcome };
+  | { readonly kind: "ended"; readonly outcome: JobOutcome };
 
 /**
  * Acquires the lease of the record, or follows the record until it has ended or its lease is free. A `finish` job
@@ -28,7 +28,7 @@ export async function acquireOrFollow(job: Job, deps: GenerationDeps): Promise<L
   const { attempt, status, apiKeyId } = job.record;
   // Drive only records of this API key. The record of another API key gets here if its audio was on this machine and
   // the file has just disappeared.
-  if (apiKeyId !== ledger.identity.apiKeyId) return { kind: "end", end: { kind: "no_result" } };
+  if (apiKeyId !== ledger.identity.apiKeyId) return { kind: "ended", outcome: { kind: "no_result" } };
   let ownerDeadline: Deadline | null = null;
   for (;;) {
     const { record, isOurs } = await ledger.acquireLease(job.record);
@@ -37,15 +37,16 @@ export async function acquireOrFollow(job: Job, deps: GenerationDeps): Promise<L
     if (isOurs) {
       keepLease(job, deps);
       // The task failed while this job was following, so this call reports the failure.
-      if (isNewFailure(record, attempt, status)) return { kind: "end", end: { kind: "failed", record } };
+      if (isNewFailure(record, attempt, status))
+        return { kind: "ended", outcome: { kind: "failed", record } };
       await applyFileName(job, before, deps);
-      return { kind: "ours", hadFailed: record.status === "failed" || record.attempt > 1 };
+      return { kind: "acquired", hadFailed: record.status === "failed" || record.attempt > 1 };
     }
-    if (!job.hasCallers && job.purpose === "finish") return { kind: "end", end: { kind: "no_result" } };
-    if (isNewFailure(record, attempt, status)) return { kind: "end", end: { kind: "failed", record } };
+    if (!job.hasCallers && job.purpose === "finish") return { kind: "ended", outcome: { kind: "no_result" } };
+    if (isNewFailure(record, attempt, status)) return { kind: "ended", outcome: { kind: "failed", record } };
     if (record.status === "succeeded") {
       const file = await findSaved(deps, record, record.fileName);
-      if (file?.matchesFormat === true) return { kind: "end", end: { kind: "saved", record, file } };
+      if (file?.matchesFormat === true) return { kind: "ended", outcome: { kind: "saved", record, file } };
       ownerDeadline ??= new Deadline(clock, OWNER_SAVES_WITHIN_MS);
       if (ownerDeadline.isOver) return { kind: "save" };
     }

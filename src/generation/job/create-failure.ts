@@ -55,7 +55,7 @@ export async function handleCreateFailure(
   const isUnknown = mayHaveCreatedTask(error);
   const slot: SlotRelease = { sendId, outcome: wasNeverSent(error) ? "unsent" : "counts" };
   if (isUnknown) {
-    job.unansweredAttempt = record.attempt;
+    job.attemptWithoutResponse = record.attempt;
     // The service responded (503) without accepting the create, so a cancelled job may stop instead of sending again.
     if (decision.kind === "unavailable" && !hadBeenSent) job.endUnansweredCreate();
     await limits.background.writeNowOrLater("the end of a create", () =>

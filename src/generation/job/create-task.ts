@@ -146,7 +146,7 @@ async function send(
   for (const deviation of task.deviations) deps.log.warn(`task ${task.taskId}: ${deviation}`);
   // Count the tasks that this job created. A failed task counts only if an earlier send of this job got no response,
   // because that send may have created the task. Any other failed task was made by an earlier call under the same key.
-  if (task.status !== "failed" || job.unansweredAttempt === attempt) job.newTasks += 1;
+  if (task.status !== "failed" || job.attemptWithoutResponse === attempt) job.newTasks += 1;
   // Store the task id before anything else.
   await applyEventWithRetry(job, deps, { kind: "observed", attempt, task, atMs: clock.wallMs() }, { slot });
   job.hasUnansweredCreate = false;

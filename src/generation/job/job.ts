@@ -47,7 +47,7 @@ export class Job {
    * Which attempt (by its number) was sent without getting a response; `null` if there is none. The send may have
    * created the task.
    */
-  unansweredAttempt: number | null = null;
+  attemptWithoutResponse: number | null = null;
   /**
    * Whether a create is in progress or got no response. The create may have made a task, so the job must not end
    * early.

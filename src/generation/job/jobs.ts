@@ -105,10 +105,10 @@ export class Jobs {
   async #drive(job: Job): Promise<JobOutcome> {
     const { limits, ledger, log } = this.#deps;
     try {
-      const outcome = await acquireOrFollow(job, this.#deps);
-      if (outcome.kind === "end") return outcome.end;
-      job.ownsLease = outcome.kind === "ours";
-      return await this.#run(job, outcome.kind === "ours" ? outcome.hadFailed : false);
+      const lease = await acquireOrFollow(job, this.#deps);
+      if (lease.kind === "ended") return lease.outcome;
+      job.ownsLease = lease.kind === "acquired";
+      return await this.#run(job, lease.kind === "acquired" ? lease.hadFailed : false);
     } catch (error) {
       if (job.signal.aborted) return { kind: "no_result" };
       if (error instanceof NotWantedError) return { kind: "not_wanted" };
