@@ -23,8 +23,8 @@ function machineIdentifiers(): string[] {
     try {
       return [readFileSync("/proc/sys/kernel/random/boot_id", "utf8"), readlinkSync("/proc/self/ns/pid")];
     } catch {
-      // A hardened machine hides the boot id or the namespace. With the random id below, no other process can count as
-      // dead, so every lease lasts until it expires.
+      // A hardened machine hides the boot id or the namespace. The random id below does not show whether another
+      // process is dead. So the lease of a dead process is not freed before it expires.
       return [randomBytes(16).toString("hex")];
     }
   }

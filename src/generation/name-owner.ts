@@ -30,9 +30,9 @@ export async function findNameOwner({ ledger, folder }: OwnerDeps, name: string)
 }
 
 /**
- * Whether no record of another request or take has an intact file of this name. Returns false even if the bytes are
- * equal, because two takes never share a file. Ignores files that the ledger does not know, because they are checked
- * when the audio gets its name.
+ * Whether a name is free. Returns false if a record of another request or take has an intact file of this name, even if
+ * the bytes are equal, because two takes never share a file. Ignores files that the ledger does not know, because they
+ * are checked when the audio gets its name.
  */
 export async function isNameFreeOfOtherRecords(
   deps: OwnerDeps,

@@ -97,7 +97,7 @@ export interface NarrationsDeps {
   readonly containsSecret: (text: string) => boolean;
 }
 
-/** Number of the newest narrations whose files a new narration may replace. */
+/** How many narrations, counted from the newest, are searched for files that a new narration may replace. */
 const MAX_OWNERS = 50;
 
 export class NarrationService implements Narrations {

@@ -11,6 +11,7 @@ import { joinAudio } from "../../src/audio/join.ts";
 import type { JoinedAudio } from "../../src/audio/join-request.ts";
 import type { OutputFormat } from "../../src/contract/audio-format.ts";
 import { FILE_EXTENSIONS } from "../../src/contract/audio-format.ts";
+import type { NarrationFile } from "../../src/narration/state/narration-state.ts";
 import type { ServerUnderTest } from "./server-under-test.ts";
 
 const SENTENCES = [
@@ -77,15 +78,15 @@ export async function asNarration(server: ServerUnderTest, joined: Joined): Prom
       .digest("hex");
     return { path, sizeBytes: (await stat(path)).size, sha256 };
   };
-  const file = {
+  const file: NarrationFile = {
     ...(await recorded(joined.path)),
     savedAtMs: Date.now(),
     matchesFormat: true,
     durationSeconds: joined.durationSeconds,
     section: null,
-    chapter: null,
-    captions: await recorded(`${stem}.vtt`),
-    chapters: await recorded(`${stem}.chapters.json`),
+    chapterTitle: null,
+    captionsFile: await recorded(`${stem}.vtt`),
+    chaptersFile: await recorded(`${stem}.chapters.json`),
     conflictingName: null,
     inputFingerprint: "",
     isIncomplete: false,

@@ -62,8 +62,8 @@ export function isAnswered(job: Job, clock: Pick<Clock, "steadyMs">): boolean {
 }
 
 /**
- * If the job was held before a send, the send counts as unanswered when it has got no response for this time. Without a
- * hold before the send, the send counts as unanswered at once.
+ * How long a send that followed a hold may go without a response before it counts as unanswered. A send that did not
+ * follow a hold counts as unanswered from its start.
  */
 const UNANSWERED_SEND_AFTER_MS = 5000;
 

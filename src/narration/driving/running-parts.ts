@@ -53,7 +53,7 @@ export class RunningParts {
   /**
    * Aborts and drops the parts whose request has changed. Also drops the parts that were aborted before.
    *
-   * @param requests for each part of the plan, its present request as JSON
+   * @param requests the present request of each part of the plan, as JSON
    */
   dropChanged(requests: readonly string[]): void {
     for (const { part, request, controller } of [...this.#byPart.values()]) {

@@ -47,8 +47,8 @@ function askedF0Hz(voice: FliteVoice, f0Hz: number): number {
 }
 
 /**
- * Placeholder text of a `<phoneme>` element. The engine speaks the element's phones, and uses only the punctuation of
- * the element's text.
+ * The text inside a `<phoneme>` element. It is a placeholder: the engine speaks the phones in its place, and heeds only
+ * its punctuation.
  */
 const PHONES_NAME = "x";
 
