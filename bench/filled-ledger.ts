@@ -38,9 +38,9 @@ for (let first = 1; first <= copies; first += COPIES_A_TRANSACTION) {
   const ofOldest = "WHERE real.api_key_id = ? AND real.record_id = ?";
   const bucket = `real.spend_bucket - n * ${BUCKETS_A_DAY} / ${copies}`;
   const statements = [
-    `${numbers} INSERT INTO agm_records (api_key_id, record_id, origin, status, is_open, is_listed, created_at_ms, revision,
+    `${numbers} INSERT INTO agm_records (api_key_id, record_id, origin, status, is_resumable, is_listed, created_at_ms, revision,
          spend_bucket, spend_credits, record_json)
-       SELECT api_key_id, 'copy-' || n, origin, status, is_open, is_listed, created_at_ms - n * ${DAY_MS / copies}, revision,
+       SELECT api_key_id, 'copy-' || n, origin, status, is_resumable, is_listed, created_at_ms - n * ${DAY_MS / copies}, revision,
          ${bucket}, spend_credits, replace(record_json, record_id, 'copy-' || n)
        FROM numbers CROSS JOIN agm_records AS real ${ofOldest}`,
     `${numbers} INSERT INTO agm_lookup_keys (lookup_key, api_key_id, record_id)

@@ -1,7 +1,7 @@
 /** The service's operations (docs/contract.md, Endpoints). Each sends one request, without retries or limits. */
 import { type Clock, systemClock } from "../clock.ts";
 import type { ProxySettings } from "../config/connections.ts";
-import type { ServiceAddress } from "../config/service-address.ts";
+import type { ServiceAccess } from "../config/service-address.ts";
 import { MAX_REQUEST_BODY_BYTES } from "../contract/service-limits.ts";
 import {
   GENERATIONS_PATH,
@@ -59,7 +59,7 @@ const CREATED: ReadonlySet<number> = new Set([200, 201, 202]);
  * Creates the client of one service address. Before the first request, the client loads no HTTP library, resolves no
  * host and opens no connection.
  */
-export function createServiceClient(address: ServiceAddress, options: ServiceOptions): ServiceClient {
+export function createServiceClient(address: ServiceAccess, options: ServiceOptions): ServiceClient {
   const deadlines = { ...REQUEST_TIMEOUTS, ...options.timeouts };
   return new HttpService(
     address,
@@ -77,7 +77,7 @@ class HttpService implements ServiceClient {
   readonly #guard: KeyGuard;
 
   constructor(
-    address: ServiceAddress,
+    address: ServiceAccess,
     transport: Transport,
     clock: Pick<Clock, "wallMs">,
     deadlines: RequestTimeouts,

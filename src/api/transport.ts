@@ -2,7 +2,7 @@
 import type { Dispatcher } from "undici";
 import { systemClock } from "../clock.ts";
 import type { ProxySettings } from "../config/connections.ts";
-import type { ServiceAddress } from "../config/service-address.ts";
+import type { ServiceAccess } from "../config/service-address.ts";
 import { withTimeout } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import { UnsentRequestError } from "./error-causes.ts";
@@ -81,7 +81,7 @@ const stoppingError = (): AudioError =>
 
 /** Creates a transport to one origin. Each call sends one request, without redirects or retries. */
 export function createTransport(
-  address: ServiceAddress,
+  address: ServiceAccess,
   proxy: ProxySettings,
   deadlines: RequestTimeouts,
 ): Transport {

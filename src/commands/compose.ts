@@ -3,7 +3,7 @@ import { createServiceClient } from "../api/service.ts";
 import type { RequestTimeouts } from "../api/transport.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
-import type { ServiceAddress } from "../config/service-address.ts";
+import type { ServiceAccess } from "../config/service-address.ts";
 import { openOutputFolder, openPartsFolder } from "../files/output-folder.ts";
 import { buildTiming } from "../generation/deps.ts";
 import { createGeneration } from "../generation/generation.ts";
@@ -20,14 +20,14 @@ import type { Workflow } from "./workflow.ts";
 /**
  * Opens folder, ledger and service, and connects them to a workflow.
  *
- * @param deadlines time limits of single requests; only tests change them
+ * @param timeouts time limits of single requests; only tests change them
  * @throws AudioError `store_unavailable`, and errors of the output folder
  */
 export async function composeWorkflow(
   config: Config,
-  address: ServiceAddress,
+  address: ServiceAccess,
   log: Log,
-  deadlines: Partial<RequestTimeouts> = {},
+  timeouts: Partial<RequestTimeouts> = {},
 ): Promise<Workflow> {
   const clock = systemClock;
   await initMachineId(config.stateDir);
@@ -38,7 +38,7 @@ export async function composeWorkflow(
   const partsFolder = openPartsFolder(folder, clock);
   void folder.sweepStaleTemporaryFiles().then(() => partsFolder.sweepStaleTemporaryFiles());
   const generation = createGeneration({
-    service: createServiceClient(address, { proxy: config.proxy, timeouts: deadlines }),
+    service: createServiceClient(address, { proxy: config.proxy, timeouts: timeouts }),
     limits,
     ledger,
     folder,

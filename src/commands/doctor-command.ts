@@ -5,7 +5,7 @@
 import { createServiceClient } from "../api/service.ts";
 import { systemClock } from "../clock.ts";
 import { type Config, readConfig } from "../config/config.ts";
-import type { ServiceAddress } from "../config/service-address.ts";
+import type { ServiceAccess } from "../config/service-address.ts";
 import { describeUnknownVariable } from "../config/unknown-variables.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { type Environment, readVariable } from "../environment.ts";
@@ -115,7 +115,7 @@ const checkStore = (config: Config): Promise<Check> => {
       : "Check that the PostgreSQL server of AUDIO_STORE_URL runs and can be reached.";
   return checkWithTimeout("store", fix, async () => {
     const log = createLog("silent", (text) => text);
-    const address = config.serviceAddress ?? NO_SERVICE;
+    const address = config.serviceAccess ?? NO_SERVICE;
     const { store } = await openLedger({
       config,
       address,
@@ -133,7 +133,7 @@ const checkStore = (config: Config): Promise<Check> => {
 };
 
 /** Queries an id that cannot exist. A 404 means that host and key work; a 401 means that the key does not work. */
-async function checkService(config: Config, address: ServiceAddress): Promise<Check[]> {
+async function checkService(config: Config, address: ServiceAccess): Promise<Check[]> {
   const service = createServiceClient(address, { proxy: config.proxy });
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const host = passedCheck("host", `${address.baseUrl} answers`);
@@ -159,11 +159,11 @@ async function checkService(config: Config, address: ServiceAddress): Promise<Ch
   }
 }
 
-const timedOutError = ({ baseUrl }: ServiceAddress): AudioError =>
+const timedOutError = ({ baseUrl }: ServiceAccess): AudioError =>
   new AudioError("timeout", `${new URL(baseUrl).host} did not answer within ${TIMEOUT_MS / 1000} seconds.`);
 
 /** Checks the proxy first, because a host behind a dead proxy looks like a dead host. */
-async function checkHost(config: Config, { baseUrl }: ServiceAddress, error: unknown): Promise<Check> {
+async function checkHost(config: Config, { baseUrl }: ServiceAccess, error: unknown): Promise<Check> {
   const issue = await findProxyIssue(baseUrl, config.proxy);
   if (issue === null) return failedCheckFromError("host", error);
   return failedCheck(
@@ -199,7 +199,7 @@ async function runChecks(config: Config, env: Environment): Promise<Check[]> {
     failedCheck(name, "not tested: there is no folder", "Fix the settings first.");
   const otherChecks = Promise.all([
     config.outputDir === null ? untested("output folder") : checkFolder(config),
-    config.serviceAddress === null ? unknown : checkService(config, config.serviceAddress),
+    config.serviceAccess === null ? unknown : checkService(config, config.serviceAccess),
   ]);
   // Let the other checks end before SQLite is used, because SQLite blocks the process while it waits for a slow disk.
   // During that time, the other checks could time out.

@@ -6,7 +6,7 @@ import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
-import type { ServiceAddress } from "../config/service-address.ts";
+import type { ServiceAccess } from "../config/service-address.ts";
 import { AudioError } from "../errors.ts";
 import { fileError } from "../files/file-error.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
@@ -17,7 +17,7 @@ import { loadSandbox } from "./sandbox-loader.ts";
 import { CommandError } from "./usage.ts";
 
 export interface PrivateSandbox {
-  readonly service: ServiceAddress;
+  readonly service: ServiceAccess;
   readonly stateDir: string;
   stop(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 /** The `tasks` command: lists the ledger as text, as JSON, or as a web page. Does not ask the service. */
 import { systemClock } from "../clock.ts";
 import { readConfig } from "../config/config.ts";
-import type { ServiceAddress } from "../config/service-address.ts";
+import type { ServiceAccess } from "../config/service-address.ts";
 import { AudioError } from "../errors.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
 import { writeGeneratedPage } from "../files/write-generated-page.ts";
@@ -106,7 +106,7 @@ interface Listing {
   readonly emptyMessage: string;
 }
 
-function describeNoRequests({ baseUrl }: ServiceAddress, otherOrigins: readonly string[]): string {
+function describeNoRequests({ baseUrl }: ServiceAccess, otherOrigins: readonly string[]): string {
   return otherOrigins.length === 0
     ? "No requests recorded yet."
     : `No requests recorded yet for ${baseUrl} (AUDIO_BASE_URL); the ledger holds some for ${otherOrigins.join(", ")}.`;
@@ -114,12 +114,12 @@ function describeNoRequests({ baseUrl }: ServiceAddress, otherOrigins: readonly 
 
 async function readListing(limit: number): Promise<Listing> {
   const config = readConfig(process.env);
-  if (config.serviceAddress === null || config.issues.length > 0) throw configurationError(config);
+  if (config.serviceAccess === null || config.issues.length > 0) throw configurationError(config);
   const redact = createRedact(findSecrets(process.env));
   const log = createLog(config.logLevel, redact);
   await initMachineId(config.stateDir);
   const folder = await openOutputFolder(requireOutputDir(config), systemClock);
-  const address = config.serviceAddress;
+  const address = config.serviceAccess;
   const ledger = await openLedger({ config, address, processId: createProcessId(), log, clock: systemClock });
   try {
     const listedTasks = await listRecordedRequests({ ledger, folder }, { status: null, query: null, limit });

@@ -109,9 +109,9 @@ export class WorkflowProvider {
     if (log === undefined) throw new AudioError("configuration_error", "The server has no log yet.");
     this.assertConfigured();
     const config = this.#isSandbox ? await this.#sandboxConfig() : this.#config;
-    if (config.serviceAddress === null) throw configurationError(config);
+    if (config.serviceAccess === null) throw configurationError(config);
     try {
-      return await this.#compose(config, config.serviceAddress, log);
+      return await this.#compose(config, config.serviceAccess, log);
     } catch (error) {
       // Stop the sandbox of the failed start, because the next start creates its own sandbox.
       await this.#stopSandbox?.();
@@ -125,7 +125,7 @@ export class WorkflowProvider {
     const { service, stateDir, stop } = await startPrivateSandbox(this.#config);
     this.#stopSandbox = stop;
     this.#sandboxRedact = createRedact([service.apiKey]);
-    return { ...this.#config, serviceAddress: service, stateDir };
+    return { ...this.#config, serviceAccess: service, stateDir };
   }
 
   async close(): Promise<void> {

@@ -1,12 +1,12 @@
 /** Types of the workflow and of the function that builds it. */
 import type { Config } from "../config/config.ts";
-import type { ServiceAddress } from "../config/service-address.ts";
+import type { ServiceAccess } from "../config/service-address.ts";
 import type { Generation } from "../generation/generation.ts";
 import type { Log } from "../log.ts";
 import type { Narrations } from "../narration/narrations.ts";
 
 /** Builds the workflow. Its code is loaded on demand, so that a start does not wait for it. */
-export type Compose = (config: Config, service: ServiceAddress, log: Log) => Promise<Workflow>;
+export type Compose = (config: Config, service: ServiceAccess, log: Log) => Promise<Workflow>;
 
 /** Everything that tools use: single requests, and narrations made of them. */
 export interface Workflow {

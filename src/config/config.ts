@@ -2,14 +2,14 @@
 import { type Environment, findHomeDir } from "../environment.ts";
 import type { ConfigIssue } from "./config-source.ts";
 import { readStoreUrl } from "./connections.ts";
-import { readServiceSettings, type ServiceAddress } from "./service-address.ts";
+import { readServiceSettings, type ServiceAccess } from "./service-address.ts";
 import { readSettings, type Settings } from "./settings.ts";
 import { SettingsReader } from "./settings-reader.ts";
 import { findUnknownVariables, type UnknownVariable } from "./unknown-variables.ts";
 
 export interface Config extends Settings {
   /** The service; null if its address or key is missing or invalid. Then `issues` names the reason. */
-  readonly serviceAddress: ServiceAddress | null;
+  readonly serviceAccess: ServiceAccess | null;
   /** Address of the ledger's database; null if the ledger lies on this machine. */
   readonly storeUrl: string | null;
   readonly issues: readonly ConfigIssue[];
@@ -34,5 +34,5 @@ export function readConfig(
   const { service, isLoopback } = readServiceSettings(reader);
   const settings = readSettings(reader, { storeUrl, isLoopback });
   const unknown = findUnknownVariables(env, reader.namesRead);
-  return { ...settings, serviceAddress: service, storeUrl, issues: reader.issues, unknownVariables: unknown };
+  return { ...settings, serviceAccess: service, storeUrl, issues: reader.issues, unknownVariables: unknown };
 }

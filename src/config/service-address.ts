@@ -2,7 +2,7 @@
 import type { SettingsReader } from "./settings-reader.ts";
 
 /** Address and API key of the service; `baseUrl` has no trailing slash. */
-export interface ServiceAddress {
+export interface ServiceAccess {
   readonly baseUrl: string;
   readonly apiKey: string;
   readonly isLoopback: boolean;
@@ -28,7 +28,7 @@ const SERVICE_PATH = /\/api(?:\/v1(?:\/audio(?:\/generations)?)?)?\/*$/;
 /** The result of reading the service's address and key. */
 export interface ServiceSettings {
   /** The service; null if its address or key is missing or invalid. */
-  readonly service: ServiceAddress | null;
+  readonly service: ServiceAccess | null;
   /** True if the service is on this machine; null if no valid address is set. */
   readonly isLoopback: boolean | null;
 }

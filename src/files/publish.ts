@@ -10,10 +10,10 @@ import { retryWhileLocked } from "./retry-while-locked.ts";
 import { buildMarkerName, NO_FOLLOW, removeIfPresent } from "./temporary-file.ts";
 
 /**
- * `published`: the name is new. `adopted`: a file with identical bytes already had the name. `taken`: a file with other
- * bytes has the name.
+ * `published`: the name is new. `already_present`: a file with identical bytes already had the name. `taken`: a file
+ * with other bytes has the name.
  */
-export type Publication = "published" | "already_present" | "taken";
+export type PublishOutcome = "published" | "already_present" | "taken";
 
 /** Creates a hard link. Injected, so that tests can simulate a file system without hard links. */
 export type LinkMaker = (existing: string, added: string) => Promise<void>;
@@ -35,7 +35,7 @@ export async function publish(
   name: string,
   digest: FileDigest,
   makeLink: LinkMaker = link,
-): Promise<Publication> {
+): Promise<PublishOutcome> {
   const target = join(folder, name);
   const outcome = await publishByLink(temporaryPath, target, makeLink);
   const moveResult = outcome === "unsupported" ? await renameIfFree(temporaryPath, folder, name) : outcome;

@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import { type FileDigest, hasContent } from "./file-content.ts";
-import { type LinkMaker, type Publication, publish, renameIfFree, syncFolder } from "./publish.ts";
+import { type LinkMaker, type PublishOutcome, publish, renameIfFree, syncFolder } from "./publish.ts";
 import type { ReplacedFile } from "./saved-file.ts";
 import { removeIfPresent } from "./temporary-file.ts";
 
@@ -24,14 +24,14 @@ export async function publishReplacing(
   digest: FileDigest,
   replaced: ReplacedFile | null,
   makeLink?: LinkMaker,
-): Promise<Publication> {
+): Promise<PublishOutcome> {
   if (replaced?.name !== name) return await publish(temporaryPath, folder, name, digest, makeLink);
   if (!isSame(digest, replaced) && (await hasContent(join(folder, name), replaced))) {
     if (!(await moveAside(folder, name, replaced))) return "taken";
     // Flush the folder, so that a power cut cannot lose both the old and the new name of the file.
     await syncFolder(folder);
   }
-  let outcome: Publication = "taken";
+  let outcome: PublishOutcome = "taken";
   try {
     outcome = await publish(temporaryPath, folder, name, digest, makeLink);
   } finally {

@@ -55,13 +55,13 @@ export interface Generation {
   download(request: DownloadRequest, call: Call): Promise<RequestView>;
   listTasks(query: ListRequest): Promise<ListedRequest[]>;
   /** Returns the credits that were spent according to the ledger. Does not ask the service. */
-  spending(): Promise<Spending>;
+  sumSpending(): Promise<Spending>;
   readonly partOperations: PartOperations;
   /**
    * Lists saved files for clients that list resources without a user's request. Resumes no task and does not ask
    * the service.
    */
-  newestSaved(limit: number): Promise<ListedFile[]>;
+  listNewestSaved(limit: number): Promise<ListedFile[]>;
   newestTaskIds(limit: number): Promise<string[]>;
   readAudio(uri: string): Promise<AudioBytes>;
   /** Reads and verifies a file of a narration. Derives the format from the extension of the file. */
@@ -72,7 +72,7 @@ export interface Generation {
   /** Reads a piece of the captions or chapters saved beside a narration's file. */
   readCompanion(saved: RecordedFile, piece: Piece): Promise<Uint8Array>;
   /** Reads and verifies saved audio; throws `too_large` above `maxBytes`. */
-  bytesOf(audio: SavedAudio, maxBytes: number): Promise<Uint8Array>;
+  readBytes(audio: SavedAudio, maxBytes: number): Promise<Uint8Array>;
   close(): Promise<void>;
 }
 
@@ -80,7 +80,7 @@ export function createGeneration(deps: GenerationDeps): Generation {
   const jobs = new Jobs(deps);
   const resumer = new Resumer(deps, jobs);
   const pieces = createPieceReader();
-  jobs.notifyInFlightFull(() => resumer.schedule());
+  jobs.setInFlightFullListener(() => resumer.schedule());
   let callHandles: Promise<CallHandles> | undefined;
   return {
     generate: async (request, call) => {
@@ -120,7 +120,7 @@ export function createGeneration(deps: GenerationDeps): Generation {
       resumer.schedule();
       return listRecordedRequests(deps, query);
     },
-    spending: () => deps.limits.sumSpending(),
+    sumSpending: () => deps.limits.sumSpending(),
     partOperations: {
       find: (request) => findPart(deps, request),
       findSaved: (request) => findSavedPart(deps, request),
@@ -129,7 +129,7 @@ export function createGeneration(deps: GenerationDeps): Generation {
       finish: (request, call) => finishPart(deps, jobs, request, call),
       readCalibration: (voice) => readCalibration(deps, voice),
     },
-    newestSaved: (limit) => listNewestSaved(deps, limit),
+    listNewestSaved: (limit) => listNewestSaved(deps, limit),
     newestTaskIds: (limit) => listNewestTaskIds(deps, limit),
     readAudio: (uri) => readAudio(deps, uri),
     readFile: (file) => readFile(deps, file),
@@ -142,7 +142,7 @@ export function createGeneration(deps: GenerationDeps): Generation {
         remedy: "Tell the user. narrate with its narration_id and max_credits makes it anew, free.",
       });
     },
-    bytesOf: (audio, maxBytes) => readSaved(audio, deps.folder.root, maxBytes),
+    readBytes: (audio, maxBytes) => readSaved(audio, deps.folder.root, maxBytes),
     close: async () => {
       (await callHandles)?.close();
       await resumer.close();

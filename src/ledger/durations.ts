@@ -24,4 +24,5 @@ const MIN_LEASE_TTL_MS = 3_000;
  * Returns how long a lease lasts after its last renewal. Tests shorten this time, because they cannot wait so long for
  * a process that hangs.
  */
-export const leaseTtlMs = (timeScale: number): number => Math.max(MIN_LEASE_TTL_MS, LEASE_TTL_MS * timeScale);
+export const scaleLeaseTtlMs = (timeScale: number): number =>
+  Math.max(MIN_LEASE_TTL_MS, LEASE_TTL_MS * timeScale);

@@ -13,6 +13,7 @@ import { AdmissionStore } from "./store/admission-store.ts";
 import { parseHandleRows, saveHandle, selectOpenHandles } from "./store/call-handle-rows.ts";
 import { CallHandleStore } from "./store/call-handle-store.ts";
 import { DOCUMENT_KEYV_OPTIONS, KeyvDocuments } from "./store/keyv-documents.ts";
+import type { LedgerScope } from "./store/ledger-scope.ts";
 import { LedgerTransactions } from "./store/ledger-transactions.ts";
 import { NarrationStore } from "./store/narration-store.ts";
 import {
@@ -28,7 +29,6 @@ import {
 } from "./store/record-rows.ts";
 import { RecordSearch } from "./store/record-search.ts";
 import { type Rows, type SqlEngine, type Statement, sql } from "./store/sql-engine.ts";
-import type { LedgerScope } from "./store/viewer.ts";
 
 /**
  * The API key whose ledger is opened, and the process that opens it. The store counts limits and takes leases for
@@ -103,23 +103,23 @@ export class LedgerStore {
   readonly recordSearch: RecordSearch;
   readonly #engine: SqlEngine;
   readonly #identity: LedgerIdentity;
-  readonly #viewer: LedgerScope;
+  readonly #scope: LedgerScope;
   readonly #transactions: LedgerTransactions;
 
   constructor({ engine, identity, machineId, wallMs }: LedgerStoreOptions) {
     const { origin, apiKeyId, processId } = identity;
-    const viewer = { origin, apiKeyId, machineId };
+    const scope = { origin, apiKeyId, machineId };
     const documents = new Keyv<unknown>(new KeyvDocuments(engine), DOCUMENT_KEYV_OPTIONS);
-    const transactions = new LedgerTransactions(engine, viewer);
+    const transactions = new LedgerTransactions(engine, scope);
     this.#engine = engine;
     this.#identity = identity;
-    this.#viewer = viewer;
+    this.#scope = scope;
     this.#transactions = transactions;
     this.documents = documents;
-    this.narrations = new NarrationStore({ engine, documents, viewer, processId });
-    this.callHandles = new CallHandleStore({ engine, transactions, viewer });
-    this.admissions = new AdmissionStore({ engine, transactions, viewer, processId, wallMs });
-    this.recordSearch = new RecordSearch(engine, viewer);
+    this.narrations = new NarrationStore({ engine, documents, scope, processId });
+    this.callHandles = new CallHandleStore({ engine, transactions, scope });
+    this.admissions = new AdmissionStore({ engine, transactions, scope, processId, wallMs });
+    this.recordSearch = new RecordSearch(engine, scope);
   }
 
   get description(): string {
@@ -199,7 +199,7 @@ export class LedgerStore {
       locksOrigin: write.keepsSpend !== true,
       load: [
         ...selectRow(write, after?.lookupKeys),
-        ...(isWaiting ? [selectOpenHandles(this.#viewer, write.recordId)] : []),
+        ...(isWaiting ? [selectOpenHandles(this.#scope, write.recordId)] : []),
       ],
       decide: (rows, before, nowSteadyMs) => {
         const state = slot === undefined ? before : withReleasedSlot(before, slot, nowSteadyMs);

@@ -4,7 +4,7 @@ import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { isProcessDead } from "../process-id.ts";
-import { leaseTtlMs } from "./durations.ts";
+import { scaleLeaseTtlMs } from "./durations.ts";
 import {
   toEarlierTaskLookupKey,
   toOriginalWorkLookupKey,
@@ -64,7 +64,7 @@ export class Ledger {
   ) {
     this.store = store;
     this.identity = identity;
-    this.leaseTtlMs = leaseTtlMs(timeScale);
+    this.leaseTtlMs = scaleLeaseTtlMs(timeScale);
     this.#clock = clock;
     this.#stored = new RecordReader(store, clock, log);
   }

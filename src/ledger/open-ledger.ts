@@ -1,7 +1,7 @@
 /** Opens the ledger for the settings' store and API key. */
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
-import type { ServiceAddress } from "../config/service-address.ts";
+import type { ServiceAccess } from "../config/service-address.ts";
 import { AudioError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { ProcessId } from "../process-id.ts";
@@ -19,7 +19,7 @@ const SINGLE_MACHINE_ID = "this";
 
 export interface LedgerOptions {
   readonly config: Pick<Config, "stateDir" | "storeUrl"> & { readonly timeScale?: number };
-  readonly address: Pick<ServiceAddress, "baseUrl" | "apiKey">;
+  readonly address: Pick<ServiceAccess, "baseUrl" | "apiKey">;
   readonly processId: ProcessId;
   readonly log: Log;
   readonly clock: Clock;

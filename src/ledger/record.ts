@@ -120,7 +120,7 @@ export function isResumable(record: RequestRecord): boolean {
 export const isRefunded = ({ billing }: Pick<RequestRecord, "billing">): boolean =>
   billing !== null && (billing.charged_credits ?? 0) === 0;
 
-/** Whether a record with this status may be open; see {@link isResumable}. */
+/** Whether a record with this status may be resumable; see {@link isResumable}. */
 export const isResumableStatus = (status: RecordStatus): boolean =>
   isRunningStatus(status) || status === "succeeded";
 

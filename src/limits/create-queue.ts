@@ -33,7 +33,7 @@ export interface QueuedCreate {
 }
 
 /**
- * `admitted`: the create may be sent, and its record is already `unresolved`. `changed`: another process has
+ * `admitted`: the create may be sent, and its record is already `unresolved`. `conflict`: another process has
  * changed the record.
  */
 export type CreateOutcome =

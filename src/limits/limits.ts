@@ -7,7 +7,7 @@ import { BackgroundWrites } from "./background-writes.ts";
 import { CreateQueue } from "./create-queue.ts";
 import { type LimitClass, LocalPauses } from "./local-pauses.ts";
 import { ReadQueue } from "./read-queue.ts";
-import { limitTiming } from "./timing.ts";
+import { buildLimitTiming } from "./timing.ts";
 
 export interface LimitsOptions {
   readonly ledger: Ledger;
@@ -42,7 +42,7 @@ export class Limits {
 
   constructor(options: LimitsOptions) {
     const { ledger, clock, log, timeScale, creditBudget } = options;
-    const timing = limitTiming(timeScale);
+    const timing = buildLimitTiming(timeScale);
     const pauses = new LocalPauses(clock);
     this.#options = options;
     this.#pauses = pauses;

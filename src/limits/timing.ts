@@ -22,7 +22,7 @@ const MARGIN_MS = 20;
  *
  * @param timeScale 0.001 to 1. Scaled durations have minimums, because timers are not arbitrarily fine
  */
-export function limitTiming(timeScale: number): LimitTiming {
+export function buildLimitTiming(timeScale: number): LimitTiming {
   const heartbeatMs = Math.max(50, HEARTBEAT_MS * timeScale);
   return {
     limitWindowMs: LIMIT_WINDOW_SECONDS * 1000 * timeScale + Math.max(3, MARGIN_MS * timeScale),

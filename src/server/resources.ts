@@ -68,7 +68,7 @@ async function listNewestFiles(deps: ServerDeps): Promise<ListedFile[]> {
       savedAtMs,
     })),
   );
-  const all = [...(await generation.newestSaved(MAX_LISTED)), ...joined];
+  const all = [...(await generation.listNewestSaved(MAX_LISTED)), ...joined];
   return all.sort((a, b) => b.savedAtMs - a.savedAtMs).slice(0, MAX_LISTED);
 }
 

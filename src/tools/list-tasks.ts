@@ -253,7 +253,7 @@ export const listTasksTool = defineTool({
       limit: limit ?? DEFAULT_LIMIT,
     });
     const isRunning = entries.some(({ row }) => RUNNING.has(String(row["status"])));
-    const spending = describeSpending(await (await deps.generation()).spending(), isRunning);
+    const spending = describeSpending(await (await deps.generation()).sumSpending(), isRunning);
     const found = describeCount(entries.length, status !== undefined || queryText !== "");
     const message = spending.words === "" ? found : `${found} ${spending.words}`;
     return {

@@ -371,7 +371,7 @@ describe.concurrent("doctor", () => {
     "an address with another path, %s: is accepted",
     (path) => {
       const baseUrl = `https://audio.example.com${path}`;
-      const { issues, serviceAddress: address } = readConfig({ ...ADDRESS, AUDIO_BASE_URL: baseUrl });
+      const { issues, serviceAccess: address } = readConfig({ ...ADDRESS, AUDIO_BASE_URL: baseUrl });
       expect({ issues, baseUrl: address?.baseUrl }).toEqual({ issues: [], baseUrl });
     },
   );

@@ -37,9 +37,9 @@ beforeEach(async () => {
     AUDIO_STATE_DIR: join(root, "state"),
     AUDIO_TIME_SCALE: "0.001",
   });
-  if (config.serviceAddress === null) throw new Error("the settings of this test are wrong");
+  if (config.serviceAccess === null) throw new Error("the settings of this test are wrong");
   const log = createLog("silent", (text) => text);
-  workflow = await composeWorkflow(config, config.serviceAddress, log, SHORT);
+  workflow = await composeWorkflow(config, config.serviceAccess, log, SHORT);
   generation = workflow.generation;
 });
 afterEach(async () => {

@@ -10,7 +10,7 @@ import type { RequestEvent } from "../../src/ledger/lifecycle.ts";
 import type { RequestRecord } from "../../src/ledger/record.ts";
 import type { CreateOutcome } from "../../src/limits/create-queue.ts";
 import { Limits, type LimitsOptions } from "../../src/limits/limits.ts";
-import { BUDGET_WINDOW_MS, limitTiming } from "../../src/limits/timing.ts";
+import { BUDGET_WINDOW_MS, buildLimitTiming } from "../../src/limits/timing.ts";
 import { createLog } from "../../src/log.ts";
 import { sampleRecord } from "../ledger/sample-record.ts";
 import { ManualClock } from "../support/manual-clock.ts";
@@ -19,7 +19,7 @@ import { openSqliteStore } from "../support/sqlite-ledger.ts";
 
 export const never = new AbortController().signal;
 /** How long a slot counts. */
-export const { limitWindowMs: WINDOW_MS } = limitTiming(1);
+export const { limitWindowMs: WINDOW_MS } = buildLimitTiming(1);
 const ORIGIN = "https://service.example";
 
 export type AdmittedCreate = Extract<CreateOutcome, { kind: "admitted" }>;

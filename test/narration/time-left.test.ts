@@ -14,19 +14,19 @@ const PLAN = makePlan(
 const state = (changes: Partial<NarrationState>): NarrationState => ({
   ...buildNewState(PLAN, BEGUN_AT_MS),
   status: "running",
-  totalParts: 4,
+  totalPartCount: 4,
   startedAtMs: BEGUN_AT_MS,
   ...changes,
 });
 
 const reported = (of: NarrationState, seconds: number): number =>
-  estimateSecondsLeft(of, of.savedParts, BEGUN_AT_MS + seconds * 1000);
+  estimateSecondsLeft(of, of.savedPartCount, BEGUN_AT_MS + seconds * 1000);
 
 it.each([
   ["before the first part", state({}), 0],
-  ["after one", state({ savedParts: 1, lastSavedAtMs: BEGUN_AT_MS + 18_000 }), 18],
-  ["after some that were there at the beginning", state({ savedPartsAtStart: 2, savedParts: 2 }), 0],
-  ["stored by a version that did not keep the time of the last part", state({ savedParts: 1 }), 5],
+  ["after one", state({ savedPartCount: 1, lastSavedAtMs: BEGUN_AT_MS + 18_000 }), 18],
+  ["after some that were there at the beginning", state({ savedPartCountAtStart: 2, savedPartCount: 2 }), 0],
+  ["stored by a version that did not keep the time of the last part", state({ savedPartCount: 1 }), 5],
 ])("the time left never grows while nothing is saved: %s", (_when, of, from) => {
   const times = Array.from({ length: 120 }, (_, seconds) => reported(of, from + seconds));
   for (const [index, time] of times.entries()) expect(time).toBeLessThanOrEqual(times[index - 1] ?? time);
@@ -35,13 +35,13 @@ it.each([
 });
 
 it("the time left follows the pace of this run", () => {
-  const saved = state({ savedParts: 2, lastSavedAtMs: BEGUN_AT_MS + 60_000 });
+  const saved = state({ savedPartCount: 2, lastSavedAtMs: BEGUN_AT_MS + 60_000 });
   expect(reported(saved, 60)).toBe(60);
   expect(reported(saved, 80)).toBe(40);
 });
 
 it("the time left assumes six new parts a minute, however quickly the first ones were made", () => {
-  const quick = { savedParts: 6, lastSavedAtMs: BEGUN_AT_MS + 12_000 };
-  expect(reported(state({ ...quick, totalParts: 60 }), 12)).toBe(480);
-  expect(reported(state({ ...quick, totalParts: 12 }), 12)).toBe(12);
+  const quick = { savedPartCount: 6, lastSavedAtMs: BEGUN_AT_MS + 12_000 };
+  expect(reported(state({ ...quick, totalPartCount: 60 }), 12)).toBe(480);
+  expect(reported(state({ ...quick, totalPartCount: 12 }), 12)).toBe(12);
 });

@@ -90,8 +90,8 @@ export async function asNarration(server: ServerUnderTest, joined: Joined): Prom
     conflictingName: null,
     inputFingerprint: "",
     isIncomplete: false,
-    missingParts: [],
-    doubtfulParts: [],
+    missingPartIndexes: [],
+    doubtfulPartProblems: [],
   };
   const folders = await readdir(server.workplace.stateDir);
   const folder = folders.find((name) => name.startsWith("sandbox-")) ?? "";

@@ -27,7 +27,7 @@ const planned: NarrationView = {
   chapters: [],
   refusedLimit: null,
   unjoinedParts: [],
-  retakenParts: 0,
+  retakenPartCount: 0,
 };
 
 const file = (name: string, chapter: string | null): NarrationView["files"][number] => ({
@@ -44,8 +44,8 @@ const file = (name: string, chapter: string | null): NarrationView["files"][numb
   conflictingName: null,
   inputFingerprint: "",
   isIncomplete: false,
-  missingParts: [],
-  doubtfulParts: [],
+  missingPartIndexes: [],
+  doubtfulPartProblems: [],
   mimeType: "audio/mpeg",
 });
 
@@ -120,7 +120,7 @@ export const NARRATIONS: Readonly<Record<string, NarrationView>> = {
       {
         ...file("The-Harbour-1a2b3c4d (incomplete)", null),
         isIncomplete: true,
-        missingParts: [4, 5, 6, 7, 8, 9, 10, 11],
+        missingPartIndexes: [4, 5, 6, 7, 8, 9, 10, 11],
       },
     ],
   },
@@ -130,7 +130,7 @@ export const NARRATIONS: Readonly<Record<string, NarrationView>> = {
     parts: { ...running.parts, saved: 11, running: 0, failed: 1 },
     credits: { ...running.credits, charged: 950, reserved: 0 },
     seconds: { ...running.seconds, left: null },
-    files: [{ ...file("The-Harbour-1a2b3c4d", null), missingParts: [6] }],
+    files: [{ ...file("The-Harbour-1a2b3c4d", null), missingPartIndexes: [6] }],
     problems: [
       {
         partIndex: 6,
@@ -166,7 +166,7 @@ export const NARRATIONS: Readonly<Record<string, NarrationView>> = {
     seconds: { estimate: 844, saved: 836, left: null },
     files: [file("The-Harbour-1a2b3c4d", null)],
     isRepeat: false,
-    retakenParts: 0,
+    retakenPartCount: 0,
   },
   "finished, and asked for again": {
     ...running,
@@ -192,7 +192,7 @@ export const NARRATIONS: Readonly<Record<string, NarrationView>> = {
     parts: { ...running.parts, saved: 11, running: 0 },
     credits: { estimate: 1125, charged: 1038, reserved: 0, max: 1560, suggestedMax: 1188, pendingCharge: 0 },
     seconds: { estimate: 844, saved: 766, left: null },
-    retakenParts: 1,
+    retakenPartCount: 1,
     argumentsToRepeat: ["the same retakes"],
   },
   "finished, a file a chapter": {

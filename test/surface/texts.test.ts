@@ -72,15 +72,15 @@ function depsThat(rows: readonly ListedRequest[], more: Partial<ToolDeps> = {}):
       getTask: unasked,
       download: unasked,
       listTasks: async () => [...rows],
-      newestSaved: unasked,
+      listNewestSaved: unasked,
       newestTaskIds: unasked,
       readAudio: unasked,
       readFile: unasked,
       readPiece: unasked,
       readPieceOfFile: unasked,
       readCompanion: unasked,
-      bytesOf: unasked,
-      spending: async () => ({ today: 0, last7Days: 0, last30Days: 0, budget: null }),
+      readBytes: unasked,
+      sumSpending: async () => ({ today: 0, last7Days: 0, last30Days: 0, budget: null }),
       partOperations: {
         find: unasked,
         findSaved: async () => null,
@@ -236,10 +236,15 @@ function tools(): string[] {
 
 async function everything(): Promise<string> {
   const config: Config = { ...readConfig({}), outputDir: "/home/someone/audio-generation" };
-  const serviceAddress = { baseUrl: "https://audio.example.com", apiKey: "k", isLoopback: false };
-  const ready = renderInstructions({ ...config, issues: [], serviceAddress });
+  const serviceAccess = { baseUrl: "https://audio.example.com", apiKey: "k", isLoopback: false };
+  const ready = renderInstructions({ ...config, issues: [], serviceAccess: serviceAccess });
   const bare = renderInstructions(config);
-  const onSandbox = renderInstructions({ ...config, issues: [], serviceAddress, isSandbox: true });
+  const onSandbox = renderInstructions({
+    ...config,
+    issues: [],
+    serviceAccess: serviceAccess,
+    isSandbox: true,
+  });
   const prompts = buildPromptList().flatMap(({ name }) =>
     [{}, { voice: "sophie_en_zh", task_id: TASK_ID, language: "es" }].map((given) => {
       const [message] = getPrompt(name, given).messages;

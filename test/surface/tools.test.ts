@@ -214,7 +214,7 @@ describe("docs/contract.md", () => {
 describe("the instructions", () => {
   const ready = {
     issues: [],
-    serviceAddress: { baseUrl: "https://a.example", apiKey: "k", isLoopback: false },
+    serviceAccess: { baseUrl: "https://a.example", apiKey: "k", isLoopback: false },
   };
   const long = `/${"a long folder name/".repeat(40)}end`;
 
@@ -233,7 +233,7 @@ describe("the instructions", () => {
 
   it("say at the beginning that the settings are missing", () => {
     const { issues } = readConfig({});
-    const text = renderInstructions({ issues, serviceAddress: null, outputDir: "/out" });
+    const text = renderInstructions({ issues, serviceAccess: null, outputDir: "/out" });
     expect(text).toMatch(/^NOT SET UP YET: the user must set AUDIO_BASE_URL, AUDIO_API_KEY in/);
     expect(text.length).toBeLessThanOrEqual(1200);
   });

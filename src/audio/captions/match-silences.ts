@@ -37,7 +37,7 @@ const longestSilences = (silences: readonly Silence[], count: number): Silence[]
     .sort((one, other) => other.endSeconds - other.startSeconds - (one.endSeconds - one.startSeconds))
     .slice(0, count);
 
-const measureGroup = ({ startSeconds, endSeconds }: Silence): number => endSeconds - startSeconds;
+const measureSilence = ({ startSeconds, endSeconds }: Silence): number => endSeconds - startSeconds;
 
 /**
  * Returns the cost of a stretch of speech. The cost grows with the difference between its actual and expected duration.
@@ -64,13 +64,13 @@ export function matchSilences(
   );
   if (edges < 1 || silences.length === 0) return Array<undefined>(Math.max(0, edges)).fill(undefined);
   // Assume that the longest silences lie between sentences, because pauses inside sentences are shorter.
-  const longest = longestSilences(silences, edges).map(measureGroup);
+  const longest = longestSilences(silences, edges).map(measureSilence);
   const usualSeconds = longest[Math.floor(longest.length / 2)] ?? 0;
   const pausedSeconds = longest.reduce((sum, seconds) => sum + seconds, 0);
   const spokenShare = (lengthSeconds - pausedSeconds) / weights.reduce((sum, weight) => sum + weight, 0);
   const expected = weights.map((weight) => weight * spokenShare);
   const silenceCosts = silences.map(
-    (silence) => SHORTNESS_COST * Math.max(0, 1 - measureGroup(silence) / usualSeconds) ** 2,
+    (silence) => SHORTNESS_COST * Math.max(0, 1 - measureSilence(silence) / usualSeconds) ** 2,
   );
 
   const start: Step = { cost: 0, sentence: -1, endSeconds: 0, silence: undefined, previous: undefined };

@@ -132,7 +132,7 @@ export class Job {
     for (const listener of this.#listeners) listener(message);
   }
 
-  listen(listener: (message: string) => void): () => void {
+  addListener(listener: (message: string) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }

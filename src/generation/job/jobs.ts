@@ -20,7 +20,7 @@ import { watchTask } from "./watch-task.ts";
  * Maximum wait for the response to a create when the program stops. The response contains the task id, which is then
  * stored.
  */
-const LAST_ANSWER_MS = 1200;
+const FINAL_RESPONSE_WAIT_MS = 1200;
 
 /**
  * Errors that are not stored as refusals, because they say nothing about the request. The next call tries again, or
@@ -56,7 +56,7 @@ export class Jobs {
    * Sets the listener that is called while tasks in flight delay a create. The listener resumes these tasks, because
    * the processes that watched them may have died.
    */
-  notifyInFlightFull(listener: () => void): void {
+  setInFlightFullListener(listener: () => void): void {
     this.#onInFlightFull = listener;
   }
 
@@ -215,7 +215,7 @@ export class Jobs {
     const all = Promise.all(running.map(({ done }) => done));
     const sendTimer = setTimeout(() => {
       for (const { job } of running) job.abortSend();
-    }, LAST_ANSWER_MS);
+    }, FINAL_RESPONSE_WAIT_MS);
     await all;
     clearTimeout(sendTimer);
   }

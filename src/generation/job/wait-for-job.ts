@@ -23,7 +23,7 @@ export async function waitForJob(
     const check = (): void => {
       if (isEnough()) resolve(null);
     };
-    stopListening = job.listen((message) => {
+    stopListening = job.addListener((message) => {
       call.onProgress(message);
       check();
     });

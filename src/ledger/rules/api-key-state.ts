@@ -12,32 +12,34 @@ const slotSchema = z.object({
    * On the steady clock, the time when the slot was taken. Once the create has an outcome, the time when the outcome
    * was written.
    */
-  atMs: z.number(),
+  changedSteadyMs: z.number(),
 });
 type Slot = z.infer<typeof slotSchema>;
 
 const stateSchema = z.object({
-  /** No create may be sent until `atMs + lengthMs`. */
-  pause: z.object({ atMs: z.number(), lengthMs: z.number() }).nullable(),
+  /** No create may be sent until `startedSteadyMs + lengthMs`. */
+  pause: z.object({ startedSteadyMs: z.number(), lengthMs: z.number() }).nullable(),
   slots: z.array(slotSchema),
   /** The last heartbeat of each process, on the steady clock. */
-  heartbeats: z.record(z.string(), z.number()),
+  heartbeatSteadyMsByProcess: z.record(z.string(), z.number()),
 });
 export type ApiKeyState = z.infer<typeof stateSchema>;
 
-const EMPTY: ApiKeyState = { pause: null, slots: [], heartbeats: {} };
+const EMPTY: ApiKeyState = { pause: null, slots: [], heartbeatSteadyMsByProcess: {} };
 
 /**
  * Parses a stored state. Damaged text counts as an empty state, because the service enforces its rate itself. Times in
  * the future must have been written before the steady clock restarted, so they are set to now.
  */
 export function readApiKeyState(text: string, nowSteadyMs: number): ApiKeyState {
-  const { pause, slots, heartbeats } = parseState(text);
+  const { pause, slots, heartbeatSteadyMsByProcess } = parseState(text);
   const past = (atMs: number): number => Math.min(atMs, nowSteadyMs);
   return {
-    pause: pause === null ? null : { ...pause, atMs: past(pause.atMs) },
-    slots: slots.map((slot) => ({ ...slot, atMs: past(slot.atMs) })),
-    heartbeats: Object.fromEntries(Object.entries(heartbeats).map(([owner, atMs]) => [owner, past(atMs)])),
+    pause: pause === null ? null : { ...pause, startedSteadyMs: past(pause.startedSteadyMs) },
+    slots: slots.map((slot) => ({ ...slot, changedSteadyMs: past(slot.changedSteadyMs) })),
+    heartbeatSteadyMsByProcess: Object.fromEntries(
+      Object.entries(heartbeatSteadyMsByProcess).map(([owner, atMs]) => [owner, past(atMs)]),
+    ),
   };
 }
 
@@ -51,22 +53,27 @@ function parseState(text: string): ApiKeyState {
 
 /** Milliseconds until creates may be sent again; 0 without a pause. */
 export function pauseLeftMs({ pause }: ApiKeyState, nowSteadyMs: number): number {
-  return pause === null ? 0 : Math.max(0, pause.atMs + pause.lengthMs - nowSteadyMs);
+  return pause === null ? 0 : Math.max(0, pause.startedSteadyMs + pause.lengthMs - nowSteadyMs);
 }
 
 /** Starts a pause. If a running pause ends later, keeps the running pause. */
 export function withPause(state: ApiKeyState, lengthMs: number, nowSteadyMs: number): ApiKeyState {
   return pauseLeftMs(state, nowSteadyMs) >= lengthMs
     ? state
-    : { ...state, pause: { atMs: nowSteadyMs, lengthMs } };
+    : { ...state, pause: { startedSteadyMs: nowSteadyMs, lengthMs } };
 }
 
 /**
  * Returns the time from which a slot counts. For a pending slot, this is the last heartbeat of its owner, because the
  * create may still be under way.
  */
-const slotSeenAtMs = ({ heartbeats }: ApiKeyState, { owner, isPending, atMs }: Slot): number =>
-  isPending ? Math.max(atMs, heartbeats[owner] ?? atMs) : atMs;
+const slotSeenAtMs = (
+  { heartbeatSteadyMsByProcess }: ApiKeyState,
+  { owner, isPending, changedSteadyMs }: Slot,
+): number =>
+  isPending
+    ? Math.max(changedSteadyMs, heartbeatSteadyMsByProcess[owner] ?? changedSteadyMs)
+    : changedSteadyMs;
 
 /** Removes the slots that no longer count in the window. */
 export function withoutOldSlots(state: ApiKeyState, limitWindowMs: number, nowSteadyMs: number): ApiKeyState {
@@ -108,7 +115,10 @@ export function withSlot(
   nowSteadyMs: number,
 ): ApiKeyState {
   if (state.slots.some((slot) => slot.sendId === sendId)) return state;
-  return { ...state, slots: [...state.slots, { sendId, owner, isPending: true, atMs: nowSteadyMs }] };
+  return {
+    ...state,
+    slots: [...state.slots, { sendId, owner, isPending: true, changedSteadyMs: nowSteadyMs }],
+  };
 }
 
 /**
@@ -131,7 +141,7 @@ export function withReleasedSlot(
     outcome === "unsent"
       ? state.slots.filter((slot) => slot.sendId !== sendId)
       : state.slots.map((slot) =>
-          slot.sendId === sendId ? { ...slot, isPending: false, atMs: nowSteadyMs } : slot,
+          slot.sendId === sendId ? { ...slot, isPending: false, changedSteadyMs: nowSteadyMs } : slot,
         );
   return { ...state, slots };
 }
@@ -141,8 +151,8 @@ export function withReleasedSlot(
  * can run.
  */
 export function withHeartbeat(state: ApiKeyState, owner: ProcessId, nowSteadyMs: number): ApiKeyState {
-  const recent = Object.entries(state.heartbeats).filter(
+  const recent = Object.entries(state.heartbeatSteadyMsByProcess).filter(
     ([, atMs]) => atMs > nowSteadyMs - MAX_TASK_LIFETIME_MS,
   );
-  return { ...state, heartbeats: { ...Object.fromEntries(recent), [owner]: nowSteadyMs } };
+  return { ...state, heartbeatSteadyMsByProcess: { ...Object.fromEntries(recent), [owner]: nowSteadyMs } };
 }

@@ -27,14 +27,17 @@ export interface InFlightDurations {
 /** Returns the time at which a place in flight expires. The place becomes free earlier if its task ends earlier. */
 function inFlightExpiryMs(
   { state: inFlightState, sinceSteadyMs, owner }: InFlightPlace,
-  { heartbeats }: ApiKeyState,
+  { heartbeatSteadyMsByProcess }: ApiKeyState,
   { unansweredInFlightTtlMs, limitWindowMs }: InFlightDurations,
   nowSteadyMs: number,
 ): number {
   // A date in the future was written before the steady clock restarted. Count from the present time instead.
   const startMs = Math.min(sinceSteadyMs ?? nowSteadyMs, nowSteadyMs);
   if (inFlightState === "accepted") return startMs + MAX_TASK_LIFETIME_MS;
-  const seenAtMs = Math.max(startMs, owner === null ? startMs : (heartbeats[owner] ?? startMs));
+  const seenAtMs = Math.max(
+    startMs,
+    owner === null ? startMs : (heartbeatSteadyMsByProcess[owner] ?? startMs),
+  );
   // Free the place in flight after a maximum time even if heartbeats continue, because a living process may have given
   // up on the create.
   return Math.min(seenAtMs + unansweredInFlightTtlMs, startMs + limitWindowMs + unansweredInFlightTtlMs);

@@ -4,6 +4,7 @@ import type { RecordRow } from "../record.ts";
 import type { BillLine } from "../rules/bill.ts";
 import type { CallHandle } from "../rules/call-handle.ts";
 import { parseHandleRows, selectOpenHandles } from "./call-handle-rows.ts";
+import type { LedgerScope } from "./ledger-scope.ts";
 import { parseBillLines, selectBill } from "./narration-rows.ts";
 import {
   type LoadedRow,
@@ -14,7 +15,6 @@ import {
   selectRow,
 } from "./record-rows.ts";
 import { type Rows, type Statement, sql } from "./sql-engine.ts";
-import type { LedgerScope } from "./viewer.ts";
 
 export interface LoadedAdmission {
   readonly loaded: LoadedRow;
@@ -33,7 +33,7 @@ export interface LoadedAdmission {
  * @param lastBucket the newest quarter of an hour that the budget does not count
  */
 export const selectAdmission = (
-  viewer: LedgerScope,
+  scope: LedgerScope,
   { apiKeyId, recordId, lookupKeys }: RecordRow,
   narrationId: string | null,
   lastBucket: number,
@@ -44,9 +44,9 @@ export const selectAdmission = (
      WHERE api_key_id = ? AND in_flight_state IS NOT NULL`,
     apiKeyId,
   ),
-  selectSpentCredits(viewer.origin, lastBucket),
-  selectOpenHandles(viewer, recordId),
-  ...(narrationId === null ? [] : [selectBill(viewer, narrationId)]),
+  selectSpentCredits(scope.origin, lastBucket),
+  selectOpenHandles(scope, recordId),
+  ...(narrationId === null ? [] : [selectBill(scope, narrationId)]),
 ];
 
 export function parseLoadedAdmission(

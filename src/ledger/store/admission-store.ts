@@ -30,11 +30,11 @@ import {
   selectAdmission,
   selectSpentCredits,
 } from "./admission-rows.ts";
+import type { LedgerScope } from "./ledger-scope.ts";
 import type { LedgerTransactions } from "./ledger-transactions.ts";
 import { addToBill, parseAdmissionFields } from "./narration-rows.ts";
 import { dropRefused, saveRow } from "./record-rows.ts";
 import type { SqlEngine } from "./sql-engine.ts";
-import type { LedgerScope } from "./viewer.ts";
 
 export interface AdmitRequest extends AdmissionLimits {
   /** The record to store if the create is admitted: `unresolved`, with its reservation in `spend`. */
@@ -56,7 +56,7 @@ export interface AdmitRequest extends AdmissionLimits {
 export interface AdmissionStoreOptions {
   readonly engine: SqlEngine;
   readonly transactions: LedgerTransactions;
-  readonly viewer: LedgerScope;
+  readonly scope: LedgerScope;
   readonly processId: ProcessId;
   readonly wallMs: () => number;
 }
@@ -76,7 +76,7 @@ export class AdmissionStore {
 
   /** Asks {@link decideAdmission}. If the create is admitted, takes the slot and writes the record. */
   admit(request: AdmitRequest): Promise<AdmissionDecision> {
-    const { transactions, viewer, processId } = this.#options;
+    const { transactions, scope, processId } = this.#options;
     const {
       after,
       expectedRevision,
@@ -93,7 +93,7 @@ export class AdmissionStore {
       durability: "power_cut",
       locksOrigin: budget !== null,
       narrationId,
-      load: selectAdmission(viewer, after, narrationId, lastBucket),
+      load: selectAdmission(scope, after, narrationId, lastBucket),
       decide: (rows, before, nowSteadyMs, narration) => {
         const { loaded, othersInFlight, countedCredits, openHandles, bill } = parseLoadedAdmission(
           rows,
@@ -144,11 +144,11 @@ export class AdmissionStore {
               place: { state: after.inFlightState, sinceSteadyMs: nowSteadyMs, owner: processId },
               lease: renewLease(stored?.lease ?? null, processId, nowSteadyMs),
             }),
-            ...(narrationId === null ? [] : [addToBill(viewer, narrationId, toWorkLookupKey(workId))]),
+            ...(narrationId === null ? [] : [addToBill(scope, narrationId, toWorkLookupKey(workId))]),
             ...clamped,
             ...dropRefused(apiKeyId, wallMs - REFUSAL_RETENTION_MS),
             ...lapsed.map((other) => freeInFlightPlace(apiKeyId, other.recordId)),
-            dropSpend(viewer.origin, lastBucketBefore(wallMs, SPEND_RETENTION_MS)),
+            dropSpend(scope.origin, lastBucketBefore(wallMs, SPEND_RETENTION_MS)),
           ],
         };
       },
@@ -157,9 +157,9 @@ export class AdmissionStore {
 
   /** Sums the credits that the budget counts now, over all keys of the origin. */
   async sumSpentCredits(windowMs: number): Promise<number> {
-    const { engine, viewer, wallMs } = this.#options;
+    const { engine, scope, wallMs } = this.#options;
     const lastBucket = lastBucketBefore(wallMs(), windowMs);
-    const [rows = []] = await engine.read([selectSpentCredits(viewer.origin, lastBucket)]);
+    const [rows = []] = await engine.read([selectSpentCredits(scope.origin, lastBucket)]);
     return parseSpentCredits(rows);
   }
 

@@ -1,9 +1,9 @@
 /** Parses rows of call handles, and builds the statements that read and write them. */
 import { z } from "zod";
 import { type CallHandle, handleEndSchema, storedSaveOptionsSchema } from "../rules/call-handle.ts";
+import { buildVisibleCondition, type LedgerScope } from "./ledger-scope.ts";
 import { parseReadableRows } from "./record-rows.ts";
 import { type Rows, type Statement, sql } from "./sql-engine.ts";
-import { buildVisibleCondition, type LedgerScope } from "./viewer.ts";
 
 function parsed(text: string): unknown {
   try {

@@ -11,15 +11,15 @@ import {
   type SaveOptions,
 } from "../rules/call-handle.ts";
 import { parseHandleRows, saveHandle, selectHandle, selectOpenHandles } from "./call-handle-rows.ts";
+import type { LedgerScope } from "./ledger-scope.ts";
 import type { LedgerTransactions } from "./ledger-transactions.ts";
 import { parseLoadedRow, ROW_RESULTS, selectRow } from "./record-rows.ts";
 import type { Rows, SqlEngine, Statement } from "./sql-engine.ts";
-import type { LedgerScope } from "./viewer.ts";
 
 export interface CallHandleStoreOptions {
   readonly engine: SqlEngine;
   readonly transactions: LedgerTransactions;
-  readonly viewer: LedgerScope;
+  readonly scope: LedgerScope;
 }
 
 export class CallHandleStore {
@@ -31,15 +31,15 @@ export class CallHandleStore {
 
   /** Returns a call handle of this API key; `null` if there is none. */
   async find(handleId: string): Promise<CallHandle | null> {
-    const { engine, viewer } = this.#options;
-    const [rows] = await engine.read([selectHandle(viewer, handleId)]);
+    const { engine, scope } = this.#options;
+    const [rows] = await engine.read([selectHandle(scope, handleId)]);
     return parseHandleRows(rows)[0] ?? null;
   }
 
   /** Whether the record has an open call handle that was not cancelled. */
   async hasWanted(recordId: string): Promise<boolean> {
-    const { engine, viewer } = this.#options;
-    const [rows] = await engine.read([selectOpenHandles(viewer, recordId)]);
+    const { engine, scope } = this.#options;
+    const [rows] = await engine.read([selectOpenHandles(scope, recordId)]);
     return parseHandleRows(rows).some(isCallHandleWanted);
   }
 
@@ -47,11 +47,11 @@ export class CallHandleStore {
    * Opens a call handle for a record, or returns an open one with the same options; `null` if there is no such record.
    */
   open(draft: CallHandleDraft, saveOptions: SaveOptions): Promise<CallHandle | null> {
-    const { transactions, viewer } = this.#options;
+    const { transactions, scope } = this.#options;
     const { apiKeyId, targetId } = draft;
     return transactions.run<CallHandle | null>({
       durability: "power_cut",
-      load: [...selectRow({ apiKeyId, recordId: targetId }), selectOpenHandles(viewer, targetId)],
+      load: [...selectRow({ apiKeyId, recordId: targetId }), selectOpenHandles(scope, targetId)],
       decide: (rows) => {
         const target = parseCallHandleTarget(parseLoadedRow(rows).stored?.recordJson);
         if (target === null) return { result: null };
@@ -87,10 +87,10 @@ export class CallHandleStore {
     load: readonly Statement[],
     change: (stored: CallHandle, rows: readonly Rows[]) => CallHandle,
   ): Promise<CallHandle> {
-    const { transactions, viewer } = this.#options;
+    const { transactions, scope } = this.#options;
     return transactions.run({
       durability: "power_cut",
-      load: [...load, selectHandle(viewer, knownHandle.handleId)],
+      load: [...load, selectHandle(scope, knownHandle.handleId)],
       decide: (rows) => {
         const [stored] = parseHandleRows(rows.at(-1));
         if (stored === undefined) return { result: knownHandle };

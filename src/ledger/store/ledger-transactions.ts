@@ -3,9 +3,9 @@ import { z } from "zod";
 import { AudioError } from "../../errors.ts";
 import { type ApiKeyState, readApiKeyState } from "../rules/api-key-state.ts";
 import type { Durability } from "../rules/durability.ts";
+import { type LedgerScope, saveMachineKey } from "./ledger-scope.ts";
 import { type NarrationRow, selectNarration, toNarrationRow } from "./narration-rows.ts";
 import { type Rows, type SqlEngine, type Statement, sql } from "./sql-engine.ts";
-import { type LedgerScope, saveMachineKey } from "./viewer.ts";
 
 export interface LedgerTransaction<T> {
   readonly durability: Durability;
@@ -32,12 +32,12 @@ const NOT_REGISTERED = Symbol("not registered");
 
 export class LedgerTransactions {
   readonly #engine: SqlEngine;
-  readonly #viewer: LedgerScope;
+  readonly #scope: LedgerScope;
   #isRegistered = false;
 
-  constructor(engine: SqlEngine, viewer: LedgerScope) {
+  constructor(engine: SqlEngine, scope: LedgerScope) {
     this.#engine = engine;
-    this.#viewer = viewer;
+    this.#scope = scope;
   }
 
   /**
@@ -64,7 +64,7 @@ export class LedgerTransactions {
     decide,
   }: LedgerTransaction<T>): Promise<T | typeof NOT_REGISTERED> {
     const { forUpdate } = this.#engine;
-    const { origin, apiKeyId } = this.#viewer;
+    const { origin, apiKeyId } = this.#scope;
     const originLock = sql(`SELECT origin FROM agm_origins WHERE origin = ?${forUpdate}`, origin);
     const keyLock = sql(`SELECT state FROM agm_api_keys WHERE api_key_id = ?${forUpdate}`, apiKeyId);
     return this.#engine.transact<T | typeof NOT_REGISTERED>({
@@ -72,7 +72,7 @@ export class LedgerTransactions {
       locks: [
         ...(locksOrigin ? [originLock] : []),
         keyLock,
-        ...(narrationId === null ? [] : [selectNarration(this.#viewer, narrationId, forUpdate)]),
+        ...(narrationId === null ? [] : [selectNarration(this.#scope, narrationId, forUpdate)]),
       ],
       load,
       decide: ({ locked, loaded, steadyMs }) => {
@@ -96,7 +96,7 @@ export class LedgerTransactions {
   }
 
   async #register(): Promise<void> {
-    const { origin, apiKeyId } = this.#viewer;
+    const { origin, apiKeyId } = this.#scope;
     await this.#engine.transact({
       durability: "process_kill",
       locks: [],
@@ -110,7 +110,7 @@ export class LedgerTransactions {
             apiKeyId,
             origin,
           ),
-          saveMachineKey(this.#viewer),
+          saveMachineKey(this.#scope),
         ],
       }),
     });

@@ -2,9 +2,9 @@
 import { z } from "zod";
 import type { BillLine } from "../rules/bill.ts";
 import type { Lease } from "../rules/lease.ts";
+import { buildVisibleCondition, type LedgerScope } from "./ledger-scope.ts";
 import { leaseRow, parseReadableRows, toLeaseValues } from "./record-rows.ts";
 import { type Rows, type Statement, sql } from "./sql-engine.ts";
-import { buildVisibleCondition, type LedgerScope } from "./viewer.ts";
 
 const rowSchema = z
   .object({
@@ -47,7 +47,7 @@ export function parseAdmissionFields(state: string): {
 }
 
 /**
- * Selects at most one narration with this id: that of the viewer's own API key or, if there is none, the oldest visible
+ * Selects at most one narration with this id: that of the scope's own API key or, if there is none, the oldest visible
  * one of the other keys.
  */
 export const selectNarration = (

@@ -9,6 +9,7 @@ import { type BillLine, groupBillByWork } from "../rules/bill.ts";
 import type { CallHandle } from "../rules/call-handle.ts";
 import { acquireLease, findLeaseOwner } from "../rules/lease.ts";
 import { parseHandleRows, saveHandle, selectOpenHandles } from "./call-handle-rows.ts";
+import { type LedgerScope, saveMachineKey } from "./ledger-scope.ts";
 import {
   type NarrationRow,
   parseBillLines,
@@ -19,7 +20,6 @@ import {
   toNarrationRow,
 } from "./narration-rows.ts";
 import { type SqlEngine, type Statement, sql } from "./sql-engine.ts";
-import { type LedgerScope, saveMachineKey } from "./viewer.ts";
 
 export interface StoredNarration {
   readonly narrationId: string;
@@ -53,7 +53,7 @@ export interface NarrationLeaseRequest {
 export interface NarrationStoreOptions {
   readonly engine: SqlEngine;
   readonly documents: Keyv<unknown>;
-  readonly viewer: LedgerScope;
+  readonly scope: LedgerScope;
   readonly processId: ProcessId;
 }
 
@@ -69,16 +69,16 @@ export class NarrationStore {
 
   /** Stores a new narration. Does nothing if a narration with this id exists. */
   async insert({ narrationId, plan, state, createdAtMs }: NewNarration): Promise<void> {
-    const { engine, documents, viewer } = this.#options;
+    const { engine, documents, scope } = this.#options;
     if ((await this.#find(narrationId)) !== undefined) return;
     // Store the plan first, so that every visible narration has one.
-    await documents.set(planName(viewer.apiKeyId, narrationId), plan);
+    await documents.set(planName(scope.apiKeyId, narrationId), plan);
     const insert = sql(
       `INSERT INTO agm_narrations (api_key_id, narration_id, origin, created_at_ms, revision, state)
        VALUES (?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING`,
-      viewer.apiKeyId,
+      scope.apiKeyId,
       narrationId,
-      viewer.origin,
+      scope.origin,
       createdAtMs,
       state,
     );
@@ -86,7 +86,7 @@ export class NarrationStore {
       durability: "process_kill",
       locks: [],
       load: [],
-      decide: () => ({ result: undefined, save: [saveMachineKey(viewer), insert] }),
+      decide: () => ({ result: undefined, save: [saveMachineKey(scope), insert] }),
     });
   }
 
@@ -167,18 +167,18 @@ export class NarrationStore {
    * the task now.
    */
   async getBill(narrationId: string): Promise<BillLine[]> {
-    const { engine, viewer } = this.#options;
-    const [rows = []] = await engine.read([selectBill(viewer, narrationId)]);
-    return groupBillByWork(parseBillLines(rows), viewer.apiKeyId);
+    const { engine, scope } = this.#options;
+    const [rows = []] = await engine.read([selectBill(scope, narrationId)]);
+    return groupBillByWork(parseBillLines(rows), scope.apiKeyId);
   }
 
   /** Lists narrations, newest first. */
   listNewest(limit: number): Promise<StoredNarration[]> {
-    const { engine, viewer } = this.#options;
+    const { engine, scope } = this.#options;
     return engine.transact({
       durability: "process_kill",
       locks: [],
-      load: [selectNewestNarrations(viewer, limit)],
+      load: [selectNewestNarrations(scope, limit)],
       decide: ({ loaded: [rows = []], steadyMs }) => ({
         result: rows.map((row) => toStoredNarration(toNarrationRow(row), steadyMs)),
         save: [],
@@ -187,8 +187,8 @@ export class NarrationStore {
   }
 
   async #find(narrationId: string): Promise<NarrationRow | undefined> {
-    const { engine, viewer } = this.#options;
-    const [rows = []] = await engine.read([selectNarration(viewer, narrationId, "")]);
+    const { engine, scope } = this.#options;
+    const [rows = []] = await engine.read([selectNarration(scope, narrationId, "")]);
     return rows[0] === undefined ? undefined : toNarrationRow(rows[0]);
   }
 
@@ -201,11 +201,11 @@ export class NarrationStore {
       handles: readonly CallHandle[],
     ) => { readonly result: T; readonly save?: readonly Statement[] },
   ): Promise<T> {
-    const { engine, viewer } = this.#options;
+    const { engine, scope } = this.#options;
     return engine.transact({
       durability,
-      locks: [selectNarration(viewer, narrationId, engine.forUpdate)],
-      load: [selectOpenHandles(viewer, narrationId)],
+      locks: [selectNarration(scope, narrationId, engine.forUpdate)],
+      load: [selectOpenHandles(scope, narrationId)],
       decide: ({ locked: [rows = []], loaded: [handles], steadyMs }) => {
         const row = rows[0] === undefined ? undefined : toNarrationRow(rows[0]);
         const { result, save = [] } = decide(row, steadyMs, parseHandleRows(handles));

@@ -175,12 +175,12 @@ export function saveRow(
     row.recordJson,
   ];
   const upsert = sql(
-    `INSERT INTO agm_records (api_key_id, record_id, origin, status, is_open, is_listed, created_at_ms, revision, in_flight_state,
+    `INSERT INTO agm_records (api_key_id, record_id, origin, status, is_resumable, is_listed, created_at_ms, revision, in_flight_state,
        in_flight_since_steady_ms, in_flight_owner, spend_bucket, spend_credits, refused_at_ms, lease_owner, lease_renewed_steady_ms, lease_ttl_ms,
        record_json)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (api_key_id, record_id) DO UPDATE SET origin = excluded.origin, status = excluded.status,
-       is_open = excluded.is_open, is_listed = excluded.is_listed, created_at_ms = excluded.created_at_ms,
+       is_resumable = excluded.is_resumable, is_listed = excluded.is_listed, created_at_ms = excluded.created_at_ms,
        revision = excluded.revision, in_flight_state = excluded.in_flight_state,
        in_flight_since_steady_ms = excluded.in_flight_since_steady_ms,
        in_flight_owner = excluded.in_flight_owner, spend_bucket = excluded.spend_bucket,

@@ -1,9 +1,9 @@
 /** Searches the records of the API key, and of all other API keys that this machine has used. */
 import { z } from "zod";
 import { isResumableStatus, RECORD_STATUSES, type RecordStatus } from "../record.ts";
+import { buildVisibleCondition, type LedgerScope } from "./ledger-scope.ts";
 import { parseStoredRecords, type StoredRecord } from "./record-rows.ts";
 import { type Rows, type SqlEngine, sql } from "./sql-engine.ts";
-import { buildVisibleCondition, type LedgerScope } from "./viewer.ts";
 
 export interface ListQuery {
   /**
@@ -26,23 +26,23 @@ const MAX_OTHER_ORIGINS = 5;
 
 export class RecordSearch {
   readonly #engine: SqlEngine;
-  readonly #viewer: LedgerScope;
+  readonly #scope: LedgerScope;
 
-  constructor(engine: SqlEngine, viewer: LedgerScope) {
+  constructor(engine: SqlEngine, scope: LedgerScope) {
     this.#engine = engine;
-    this.#viewer = viewer;
+    this.#scope = scope;
   }
 
   /** Lists records, newest first. */
   async list(query: ListQuery): Promise<StoredRecord[]> {
     const { apiKeys, status, resumableOnly = false, includesParts = false, limit } = query;
-    const keyIds = apiKeys === "own" ? [this.#viewer.apiKeyId] : await this.#findVisibleKeyIds();
+    const keyIds = apiKeys === "own" ? [this.#scope.apiKeyId] : await this.#findVisibleKeyIds();
     const statuses =
       status !== undefined
         ? [status]
         : RECORD_STATUSES.filter((known) => !resumableOnly || isResumableStatus(known));
     const kinds = resumableOnly
-      ? ["is_open = 1"]
+      ? ["is_resumable = 1"]
       : ["is_listed = 1", ...(includesParts ? ["is_listed = 0"] : [])];
     const statements = keyIds.flatMap((apiKeyId) =>
       statuses.flatMap((listedStatus) =>
@@ -65,7 +65,7 @@ export class RecordSearch {
 
   /** Finds every visible record that has the lookup key. This API key's records come first. */
   async findByLookupKey(lookupKey: string): Promise<StoredRecord[]> {
-    const { apiKeyId, machineId } = this.#viewer;
+    const { apiKeyId, machineId } = this.#scope;
     const [rows = []] = await this.#engine.read([
       sql(
         `SELECT r.api_key_id, r.record_id, r.record_json FROM agm_lookup_keys k
@@ -83,7 +83,7 @@ export class RecordSearch {
 
   /** Finds a few other origins for which this machine has used API keys. */
   async findOtherOrigins(): Promise<string[]> {
-    const { origin, machineId } = this.#viewer;
+    const { origin, machineId } = this.#scope;
     const [rows = []] = await this.#engine.read([
       sql(
         `SELECT DISTINCT k.origin FROM agm_api_keys k JOIN agm_machine_keys m ON m.api_key_id = k.api_key_id
@@ -99,7 +99,7 @@ export class RecordSearch {
   }
 
   async #findVisibleKeyIds(): Promise<string[]> {
-    const { origin, machineId } = this.#viewer;
+    const { origin, machineId } = this.#scope;
     const [rows = []] = await this.#engine.read([
       sql(
         `SELECT k.api_key_id FROM agm_api_keys k JOIN agm_machine_keys m ON m.api_key_id = k.api_key_id

@@ -25,7 +25,7 @@ export const SCHEMA_STATEMENTS: readonly string[] = [
     record_id TEXT NOT NULL,
     origin TEXT NOT NULL,
     status TEXT NOT NULL,
-    is_open INTEGER NOT NULL,
+    is_resumable INTEGER NOT NULL,
     is_listed INTEGER NOT NULL,
     created_at_ms DOUBLE PRECISION NOT NULL,
     revision INTEGER NOT NULL,
@@ -42,8 +42,8 @@ export const SCHEMA_STATEMENTS: readonly string[] = [
     PRIMARY KEY (api_key_id, record_id))`,
   `CREATE INDEX agm_records_listed
     ON agm_records (api_key_id, is_listed, status, created_at_ms DESC, record_id DESC)`,
-  `CREATE INDEX agm_records_open
-    ON agm_records (api_key_id, status, created_at_ms DESC, record_id DESC) WHERE is_open = 1`,
+  `CREATE INDEX agm_records_resumable
+    ON agm_records (api_key_id, status, created_at_ms DESC, record_id DESC) WHERE is_resumable = 1`,
   `CREATE INDEX agm_records_refused ON agm_records (api_key_id, refused_at_ms) WHERE refused_at_ms IS NOT NULL`,
   `CREATE INDEX agm_records_in_flight ON agm_records (api_key_id) WHERE in_flight_state IS NOT NULL`,
   `CREATE TABLE agm_lookup_keys (

@@ -54,15 +54,15 @@ export class DrivenState {
   }
 
   /** Stores that the narration begins to run. @returns the stored state, like all methods below */
-  async storeBegin(savedParts: number): Promise<NarrationState> {
+  async storeBegin(savedPartCount: number): Promise<NarrationState> {
     const startedAtMs = this.#deps.clock.wallMs();
-    const begun = { startedAtMs, savedPartsAtStart: savedParts, lastSavedAtMs: null, savedParts };
+    const begun = { startedAtMs, savedPartCountAtStart: savedPartCount, lastSavedAtMs: null, savedPartCount };
     return await this.#change((before) => ({ ...before, problems: [], ...begun }));
   }
 
   /** Stores the number of saved parts, for lists and other processes. */
-  async storeSavedCount(savedParts: number): Promise<NarrationState> {
-    const totals = { savedParts, lastSavedAtMs: this.#deps.clock.wallMs() };
+  async storeSavedCount(savedPartCount: number): Promise<NarrationState> {
+    const totals = { savedPartCount, lastSavedAtMs: this.#deps.clock.wallMs() };
     return await this.#change((before) => ({ ...before, ...totals }));
   }
 
@@ -73,7 +73,7 @@ export class DrivenState {
   /** Stores the final status of the narration and its problems. */
   async storeEnd(
     isComplete: boolean,
-    savedParts: number,
+    savedPartCount: number,
     problems: NarrationProblem[],
   ): Promise<NarrationState> {
     const end = { status: isComplete ? "finished" : "stopped", problems } as const;
@@ -81,7 +81,7 @@ export class DrivenState {
     // and a call has stopped the narration, keep the status and problems that the call stored.
     return await this.#change((before) => ({
       ...before,
-      savedParts,
+      savedPartCount,
       ...(before.status === "running" || isComplete ? end : {}),
     }));
   }

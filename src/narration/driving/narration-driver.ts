@@ -54,7 +54,7 @@ export class NarrationDriver {
    *
    * @returns a function that removes the listener
    */
-  listen(listener: () => void): () => void {
+  addListener(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -110,7 +110,7 @@ export class NarrationDriver {
       await this.#inspectParts(plan);
       if (this.#leaving.signal.aborted) return;
       const step = this.#next();
-      if (step.kind === "make_part") this.#beginPart(plan, step.part);
+      if (step.kind === "make_part") this.#beginPart(plan, step.partIndex);
       else if (step.kind === "join") await this.#join(plan, step);
       else if (step.kind === "wait") await this.#nextChange.promise;
       else if (await this.#storeEnd(step.isComplete)) return;
@@ -156,7 +156,7 @@ export class NarrationDriver {
     });
     this.#files.reset(plan);
     if (state.status === "running")
-      this.updateState(await this.#state.storeBegin(this.#partTable.savedParts));
+      this.updateState(await this.#state.storeBegin(this.#partTable.savedPartCount));
   }
 
   #beginPart(plan: StoredPlan, part: number): void {
@@ -242,7 +242,7 @@ export class NarrationDriver {
 
   async #storeSavedCount(): Promise<void> {
     await this.#state
-      .storeSavedCount(this.#partTable.savedParts)
+      .storeSavedCount(this.#partTable.savedPartCount)
       .then((state) => this.updateState(state))
       .catch((cause: unknown) =>
         this.#deps.log.debug(`the progress of a narration could not be saved: ${String(cause)}`),
@@ -280,7 +280,7 @@ export class NarrationDriver {
   async #storeEnd(isComplete: boolean): Promise<boolean> {
     const ofNarration = this.#blockingProblem === null ? [] : [this.#blockingProblem];
     const problems = [...ofNarration, ...this.#partTable.problems];
-    const state = await this.#state.storeEnd(isComplete, this.#partTable.savedParts, problems);
+    const state = await this.#state.storeEnd(isComplete, this.#partTable.savedPartCount, problems);
     this.updateState(state);
     return this.#state.isAsInspected(state);
   }

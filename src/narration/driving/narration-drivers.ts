@@ -65,9 +65,9 @@ export class NarrationDrivers {
       const driver = this.#drivers.get(narrationId);
       if (deriveNarrationStatus(entry) !== "running" && driver === undefined) return;
       const { chargedCredits } = await repository.getBill(narrationId);
-      const { savedParts, totalParts } = entry.state;
+      const { savedPartCount, totalPartCount } = entry.state;
       const progress = describeProgress(entry.state, chargedCredits, clock.wallMs());
-      call.onProgress(progress, { done: savedParts, total: totalParts });
+      call.onProgress(progress, { done: savedPartCount, total: totalPartCount });
       if (deadline.isOver) return;
       await this.waitForChange(driver, Math.min(FOLLOW_MS, deadline.leftMs), call.signal);
     }
@@ -84,7 +84,7 @@ export class NarrationDrivers {
       .catch(() => undefined);
     let stopListening = (): void => undefined;
     const news = new Promise<void>((resolve) => {
-      if (driver !== undefined) stopListening = driver.listen(resolve);
+      if (driver !== undefined) stopListening = driver.addListener(resolve);
     });
     await Promise.race([sleeping, news]);
     stopListening();

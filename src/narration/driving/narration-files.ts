@@ -81,7 +81,7 @@ export class NarrationFiles {
     state: NarrationState,
     step: Extract<DriverStep, { kind: "join" }>,
   ): Promise<JoinOutcome> {
-    const { parts, isComplete } = step;
+    const { partIndexes: parts, isComplete } = step;
     const file = listPlannedFiles(plan)[step.fileIndex];
     if (file === undefined) return { kind: "unchanged" };
     const { partIndexes } = file;

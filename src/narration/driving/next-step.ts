@@ -42,11 +42,11 @@ export interface NarrationProgress {
 
 export type DriverStep =
   /** Creates the part, or waits for it if its create was sent. */
-  | { readonly kind: "make_part"; readonly part: number }
+  | { readonly kind: "make_part"; readonly partIndex: number }
   | {
       readonly kind: "join";
       readonly fileIndex: number;
-      readonly parts: readonly number[];
+      readonly partIndexes: readonly number[];
       readonly isComplete: boolean;
     }
   /** Waits until a part ends, or a call changes the narration. */
@@ -65,7 +65,7 @@ export function decideNextStep(progress: NarrationProgress): DriverStep {
   const { partStates, files } = progress;
   const workingParts = partStates.filter((state) => state === "working").length;
   const part = workingParts < MAX_CONCURRENT_PARTS ? findNextPart(progress) : -1;
-  if (part !== -1) return { kind: "make_part", part };
+  if (part !== -1) return { kind: "make_part", partIndex: part };
   const completeFile = files.findIndex(
     ({ joinResult, ...file }) =>
       (joinResult === null || joinResult === "incomplete") && hasAllParts(file, partStates),
@@ -110,6 +110,6 @@ const hasAllParts = (file: Pick<FileProgress, "partIndexes">, partStates: readon
 const joinStep = ({ files, partStates }: NarrationProgress, file: number, isWhole: boolean): DriverStep => ({
   kind: "join",
   fileIndex: file,
-  parts: files[file]?.partIndexes.filter((part) => partStates[part] === "saved") ?? [],
+  partIndexes: files[file]?.partIndexes.filter((part) => partStates[part] === "saved") ?? [],
   isComplete: isWhole,
 });

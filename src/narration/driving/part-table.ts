@@ -43,7 +43,7 @@ export class PartTable {
     return this.#firstEqualParts;
   }
 
-  get savedParts(): number {
+  get savedPartCount(): number {
     return this.#states.filter((state) => state === "saved").length;
   }
 

@@ -350,8 +350,8 @@ async function joinParts(
     durationSeconds: joined.durationSeconds,
     conflictingName: basename(savedFile.path) === name ? null : name,
     isIncomplete: !isComplete,
-    missingParts: file.partIndexes.filter((index) => !joinedIndexes.has(index)),
-    doubtfulParts: findDoubtfulParts(plan, fileRequest.state, parts, joined, leads),
+    missingPartIndexes: file.partIndexes.filter((index) => !joinedIndexes.has(index)),
+    doubtfulPartProblems: findDoubtfulParts(plan, fileRequest.state, parts, joined, leads),
   };
 }
 

@@ -4,13 +4,13 @@ import type { StoredPlan } from "../state/narration-state.ts";
 import { chooseSections, describeChapter, listPartsOfSections } from "../text/chapters/chosen-chapters.ts";
 import type { PlannedSection } from "../text/plan-types.ts";
 import { buildShortPartsRemarks } from "./make-plan.ts";
-import { buildChosenRemark, buildInheritedRemarks, titleOfChosen } from "./plan-remarks.ts";
+import { buildChosenRemark, buildChosenTitle, buildInheritedRemarks } from "./plan-remarks.ts";
 import { asRemarkOnWholeText } from "./skipped-remarks.ts";
 
 /**
  * Returns the plan of the chosen chapters. Planning the same text with the same `chapters` gives an equal plan.
  *
- * @param wanted the chapters, in the syntax of `chosenSections`
+ * @param wanted the chapters, in the syntax of `chooseSections`
  * @throws AudioError `invalid_request` for a sheet, a chapter that does not exist, or chapters with nothing to speak
  */
 export function keepChosenChapters(plan: StoredPlan, wanted: string): StoredPlan {
@@ -25,7 +25,7 @@ export function keepChosenChapters(plan: StoredPlan, wanted: string): StoredPlan
   const { wholeTitle: whole = plan.title } = plan;
   return {
     ...plan,
-    title: titleOfChosen(whole, { sections, chosen: chosenIndexes }),
+    title: buildChosenTitle(whole, { sections, chosen: chosenIndexes }),
     wholeTitle: whole,
     parts,
     remarks: [

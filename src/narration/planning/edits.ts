@@ -183,7 +183,7 @@ export function applyEdits(
     time = {};
     if (text === part.text) return [part];
     if (hasWords(text)) {
-      const speed = retakes.find((retake) => retake.part === index)?.speed;
+      const speed = retakes.find((retake) => retake.partIndex === index)?.speed;
       const settings = speed === undefined ? part.settings : { ...part.settings, speed };
       return divided({ ...part, ...(settings === undefined ? {} : { settings }), text }, plan, rules);
     }

@@ -18,7 +18,7 @@ import {
   type SpeakersByName,
 } from "../text/plan-types.ts";
 import { planTimeline } from "../timeline/plan-timeline.ts";
-import { buildChosenRemark, buildEdgesRemark, planRemarks, titleOfChosen } from "./plan-remarks.ts";
+import { buildChosenRemark, buildChosenTitle, buildEdgesRemark, planRemarks } from "./plan-remarks.ts";
 import { applyPronunciations, type RespelledPart } from "./respelled-part.ts";
 import { asRemarkOnWholeText, buildSkippedRemark } from "./skipped-remarks.ts";
 import { buildUnusedSettingsRemark } from "./unused-settings.ts";
@@ -201,7 +201,7 @@ export function makePlan(source: ProseText, options: PlanOptions): StoredPlan {
     settings,
     pauseSeconds,
     fileLayout,
-    title: titleOfChosen(title, plan),
+    title: buildChosenTitle(title, plan),
     ...(plan.chosen === undefined ? {} : { wholeTitle: title }),
     ...(plan.author === undefined
       ? {}

@@ -14,7 +14,7 @@ const VOICES_SHOWN = 10;
 const MAX_NAMED_CHAPTERS = 5;
 
 /** Returns a title such as `Moby-Dick, chapters 3 to 5`. Chapters without a number are named by their titles. */
-export function titleOfChosen(
+export function buildChosenTitle(
   title: string,
   { sections, chosen }: Pick<NarrationPlan, "sections" | "chosen">,
 ): string {

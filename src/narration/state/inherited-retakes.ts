@@ -26,8 +26,8 @@ export async function findInheritedRetakes(
     // Skip narrations that were only planned, because nobody agreed to their retakes.
     if (state.retakes.length === 0 || state.status === "planned") continue;
     const { plan: other } = await repository.get(narrationId);
-    for (const { part: index, ...choice } of state.retakes) {
-      const part = other.parts[index];
+    for (const { partIndex, ...choice } of state.retakes) {
+      const part = other.parts[partIndex];
       if (part === undefined) continue;
       // The newest choice applies.
       for (const key of deriveKeys(other, part)) if (!choicesByKey.has(key)) choicesByKey.set(key, choice);
@@ -40,6 +40,6 @@ export async function findInheritedRetakes(
   return keys.flatMap(([input, timed], index) => {
     // The times distinguish cues with equal words.
     const choice = choicesByKey.get(timed) ?? (counts.get(input) === 1 ? choicesByKey.get(input) : undefined);
-    return choice === undefined ? [] : [{ part: index, ...choice }];
+    return choice === undefined ? [] : [{ partIndex: index, ...choice }];
   });
 }

@@ -115,7 +115,7 @@ const narrationFileSchema = z.object({
   /** The title of the file's section; `null` for a file of the whole narration. */
   chapterTitle: z.string().nullable(),
   captionsFile: savedTextSchema.nullable(),
-  /** The captions as SubRip, if they are saved both as WebVTT and as SubRip. In this case, `captions` is WebVTT. */
+  /** The captions as SubRip, if they are saved both as WebVTT and as SubRip. In this case, `captionsFile` is WebVTT. */
   srtFile: savedTextSchema.optional(),
   chaptersFile: savedTextSchema.nullable(),
   /**
@@ -128,9 +128,9 @@ const narrationFileSchema = z.object({
   /** Whether the file was joined before all its parts were saved. */
   isIncomplete: z.boolean(),
   /** Indexes of parts that the file lacks. */
-  missingParts: z.array(z.int().nonnegative()),
+  missingPartIndexes: z.array(z.int().nonnegative()),
   /** Parts that a person should listen to. */
-  doubtfulParts: z.array(problemSchema),
+  doubtfulPartProblems: z.array(problemSchema),
 });
 export type NarrationFile = z.infer<typeof narrationFileSchema>;
 
@@ -157,7 +157,7 @@ const totalsSchema = z.object({
     left: amount.nullable(),
   }),
   /** Number of parts with another take than the first, or with their own speed. */
-  retakenParts: count,
+  retakenPartCount: count,
 });
 export type NarrationTotals = Readonly<z.infer<typeof totalsSchema>>;
 
@@ -184,7 +184,7 @@ export const narrationCallHandleEndSchema = z.discriminatedUnion("kind", [
 export type NarrationCallHandleEnd = z.infer<typeof narrationCallHandleEndSchema>;
 
 const retakeSchema = z.object({
-  part: z.int().nonnegative(),
+  partIndex: z.int().nonnegative(),
   take: z.int().positive(),
   /** Replaces the plan's speed. */
   speed: REQUEST_FIELDS.speed.schema.optional(),
@@ -226,15 +226,15 @@ export const narrationStateSchema = z.object({
    * parts may leave out different things.
    */
   ...remarksSchema.shape,
-  totalParts: z.int().positive(),
-  savedParts: z.int().nonnegative(),
+  totalPartCount: z.int().positive(),
+  savedPartCount: z.int().nonnegative(),
   createdAtMs: z.number(),
   /**
    * When the narration last began to run. The time that the missing parts will take is estimated from this time and
    * from `savedPartsAtStart`, the number of parts that were saved before it.
    */
   startedAtMs: z.number().nullable(),
-  savedPartsAtStart: z.int().nonnegative(),
+  savedPartCountAtStart: z.int().nonnegative(),
   /** When the latest part was saved; `null` if no part has been saved since the narration last began to run. */
   lastSavedAtMs: z.number().nullable().default(null),
 });
@@ -258,11 +258,11 @@ export const buildNewState = (
   title,
   remarks,
   unspoken,
-  totalParts: parts.length,
-  savedParts: 0,
+  totalPartCount: parts.length,
+  savedPartCount: 0,
   createdAtMs,
   startedAtMs: null,
-  savedPartsAtStart: 0,
+  savedPartCountAtStart: 0,
   lastSavedAtMs: null,
 });
 

@@ -10,7 +10,7 @@ export interface VerifiedPart extends SavedPart {
 }
 
 export function findChosenTake({ retakes }: Pick<NarrationState, "retakes">, part: number): number {
-  return retakes.find((retake) => retake.part === part)?.take ?? 1;
+  return retakes.find((retake) => retake.partIndex === part)?.take ?? 1;
 }
 
 /** Returns the speed that was chosen for a part; `undefined` if the part has the plan's speed. */
@@ -18,7 +18,7 @@ export function findChosenSpeed(
   { retakes }: Pick<NarrationState, "retakes">,
   part: number,
 ): number | undefined {
-  return retakes.find((retake) => retake.part === part)?.speed;
+  return retakes.find((retake) => retake.partIndex === part)?.speed;
 }
 
 /**

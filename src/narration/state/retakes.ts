@@ -65,12 +65,12 @@ function withRetake(
   speed: number | undefined,
 ): NarrationState {
   if (findChosenTake(before, part) === take && findChosenSpeed(before, part) === speed) return before;
-  const otherRetakes = before.retakes.filter((retake) => retake.part !== part);
+  const otherRetakes = before.retakes.filter((retake) => retake.partIndex !== part);
   return {
     ...before,
     retakes:
       take === 1 && speed === undefined
         ? otherRetakes
-        : [...otherRetakes, { part, take, ...(speed === undefined ? {} : { speed }) }],
+        : [...otherRetakes, { partIndex: part, take, ...(speed === undefined ? {} : { speed }) }],
   };
 }

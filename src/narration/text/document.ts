@@ -14,7 +14,7 @@ export interface ParagraphRun {
   readonly section: number;
   readonly speaker: Speaker | null;
   /** Why a new run begins here; ignored for the first run. */
-  readonly breakBefore: RunBreak;
+  readonly cutBefore: RunBreak;
   /** Silence that the text requests before this run; `null` for the usual silence. */
   readonly pauseSeconds: number | null;
   readonly paragraphs: readonly string[];
@@ -55,7 +55,7 @@ class Builder {
   /** Silence that the text asked for since the last paragraph. */
   #pauseSeconds: number | null = null;
 
-  heading(level: number, text: string): void {
+  addHeading(level: number, text: string): void {
     const section = this.sections.at(-1);
     // If a heading directly follows a higher heading, as `CHAPTER I` follows `BOOK I`, join the two. Otherwise, the
     // higher heading alone would become a part, only one second long.
@@ -75,17 +75,17 @@ class Builder {
     this.#hasRule = false;
   }
 
-  addParagraph(voice: Speaker | null, text: string): void {
+  addParagraph(speaker: Speaker | null, text: string): void {
     if (this.sections.length === 0) this.sections.push({ title: null, level: null });
     const run = this.runs.at(-1);
-    if (run === undefined || this.#hasRule) this.#open(voice, "rule", text);
-    else if (run.speaker !== voice || this.#pauseSeconds !== null) this.#open(voice, "speaker", text);
+    if (run === undefined || this.#hasRule) this.#open(speaker, "rule", text);
+    else if (run.speaker !== speaker || this.#pauseSeconds !== null) this.#open(speaker, "speaker", text);
     else run.paragraphs.push(text);
     this.#openHeadingLevel = 0;
     this.#hasRule = false;
   }
 
-  pause(seconds: number): void {
+  addPause(seconds: number): void {
     this.#pauseSeconds = (this.#pauseSeconds ?? 0) + seconds;
   }
 
@@ -93,7 +93,7 @@ class Builder {
     this.#hasRule = true;
   }
 
-  #open(voice: Speaker | null, edge: RunBreak, text: string): void {
+  #open(speaker: Speaker | null, edge: RunBreak, text: string): void {
     if (this.runs.length >= MAX_PARTS) {
       throw new AudioError(
         "invalid_request",
@@ -104,8 +104,8 @@ class Builder {
     this.#pauseSeconds = null;
     this.runs.push({
       section: this.sections.length - 1,
-      speaker: voice,
-      breakBefore: edge,
+      speaker: speaker,
+      cutBefore: edge,
       pauseSeconds,
       paragraphs: [text],
     });
@@ -136,7 +136,7 @@ export function buildDocument(
       continue;
     }
     if (block.kind === "pause") {
-      builder.pause(block.seconds);
+      builder.addPause(block.seconds);
       continue;
     }
     const isHeading = block.kind === "heading";
@@ -153,7 +153,7 @@ export function buildDocument(
       if (!hasWords(flowing)) {
         skipped.add("no_words", flowing);
         builder.addRule();
-      } else if (block.kind === "heading") builder.heading(block.level, flowing);
+      } else if (block.kind === "heading") builder.addHeading(block.level, flowing);
       else {
         const isContinued = block.kind === "paragraph" && block.continues === true && !isLabelled;
         last = speaker ?? announced ?? (isContinued ? last : speakers.turnsContinue ? current : null);

@@ -131,7 +131,10 @@ export function readReplacement(text: string): string | null {
  * Puts each paragraph into a group of its own, so that silence can follow it. A heading shares a group with the
  * paragraph below it, because the voice pauses after a heading anyway.
  */
-function paragraphsApart({ breakBefore, paragraphs }: ParagraphRun): readonly (readonly string[])[] {
+function paragraphsApart({
+  cutBefore: breakBefore,
+  paragraphs,
+}: ParagraphRun): readonly (readonly string[])[] {
   const [first = "", second, ...others] = paragraphs;
   if (second === undefined) return [[first]];
   const head = breakBefore === "heading" ? [[first, second]] : [[first], [second]];
@@ -146,7 +149,7 @@ function planParts(
   const parts: PlannedPart[] = [];
   for (const [index, run] of runs.entries()) {
     const next = runs[index + 1];
-    const usualPause = next === undefined ? 0 : pauseAt(next.breakBefore, pauseSeconds);
+    const usualPause = next === undefined ? 0 : pauseAt(next.cutBefore, pauseSeconds);
     const pauseAfterRun = next?.pauseSeconds ?? usualPause;
     const { voice, speed = usualSpeed, pitch, volume } = run.speaker ?? {};
     const settings = {

@@ -21,7 +21,7 @@ const SAME_MARKS: ReadonlyArray<readonly [form: RegExp, plain: string]> = [
 ];
 
 /** Writes a text in the way that people type it: straight quotation marks, lower case, no Markdown. */
-const asTyped = (text: string): string =>
+const normaliseAsTyped = (text: string): string =>
   SAME_MARKS.reduce((form, [mark, plain]) => form.replace(mark, plain), text).toLowerCase();
 
 function refuse(quote: string, rule: string): never {
@@ -32,7 +32,7 @@ function refuse(quote: string, rule: string): never {
 }
 
 /** Shows the quote with some words around it. */
-function inContext(text: string, quote: string): string {
+function quoteInContext(text: string, quote: string): string {
   const at = text.indexOf(quote);
   const from = Math.max(0, at - CONTEXT_CODE_UNITS);
   const excerpt = text.slice(from, at + Math.min(quote.length, SHOWN_QUOTE_CODE_UNITS) + CONTEXT_CODE_UNITS);
@@ -54,7 +54,7 @@ export function findPartsByQuote(
   const flatQuote = flatten(quote);
   if (!hasWords(flatQuote)) refuse(quote, "must hold a letter or a digit");
   const texts = parts.map(({ text }) => flatten(text));
-  for (const form of [(text: string) => text, asTyped]) {
+  for (const form of [(text: string) => text, normaliseAsTyped]) {
     const forms = texts.map(form);
     const wantedForm = form(flatQuote);
     const found = forms.flatMap((text, index) => (text.includes(wantedForm) ? [index] : []));
@@ -63,13 +63,13 @@ export function findPartsByQuote(
     if (tasks.size === 1) return found;
     const shownMatches = found
       .slice(0, SHOWN_MATCHES)
-      .map((index) => `part ${index + 1}: ${inContext(forms[index] ?? "", wantedForm)}`);
+      .map((index) => `part ${index + 1}: ${quoteInContext(forms[index] ?? "", wantedForm)}`);
     refuse(
       quote,
       `stands in ${found.length} different parts, and must stand in one (${shownMatches.join("; ")}${found.length > SHOWN_MATCHES ? "; …" : ""})`,
     );
   }
-  if (asTyped(texts.join(" ")).includes(asTyped(flatQuote))) {
+  if (normaliseAsTyped(texts.join(" ")).includes(normaliseAsTyped(flatQuote))) {
     refuse(quote, "extends beyond the end of a part; quote words of the one part that is meant");
   }
   return refuse(quote, "stands in no part of this narration");

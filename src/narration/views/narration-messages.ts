@@ -22,9 +22,10 @@ export function formatDuration(seconds: number): string {
 
 /** Describes the progress of a running narration in one line. */
 export function describeProgress(state: NarrationState, chargedCredits: number, nowMs: number): string {
-  const remainingSeconds = estimateSecondsLeft(state, state.savedParts, nowMs);
-  const time = state.savedParts < state.totalParts ? `; about ${formatDuration(remainingSeconds)} left` : "";
-  return `Part ${state.savedParts} of ${state.totalParts} saved; ${Math.round(chargedCredits)} credits${time}`;
+  const remainingSeconds = estimateSecondsLeft(state, state.savedPartCount, nowMs);
+  const time =
+    state.savedPartCount < state.totalPartCount ? `; about ${formatDuration(remainingSeconds)} left` : "";
+  return `Part ${state.savedPartCount} of ${state.totalPartCount} saved; ${Math.round(chargedCredits)} credits${time}`;
 }
 
 /** Returns the final answer for a cancelled handle. */
@@ -73,10 +74,12 @@ const FILES_SHOWN = 3;
 function describeFiles({ isSheet, files, parts }: NarrationView): string {
   if (isSheet) return describeSheetFiles({ files });
   const paths = files.map(
-    ({ path, durationSeconds, isIncomplete, missingParts, captionsFile, srtFile, chaptersFile }) => {
+    ({ path, durationSeconds, isIncomplete, missingPartIndexes, captionsFile, srtFile, chaptersFile }) => {
       const kind = isIncomplete ? ", incomplete" : "";
       const withoutParts =
-        missingParts.length === 0 ? "" : `, without ${listPartNumbers(missingParts, parts.total)}`;
+        missingPartIndexes.length === 0
+          ? ""
+          : `, without ${listPartNumbers(missingPartIndexes, parts.total)}`;
       const beside = [
         ...(captionsFile === null ? [] : [`, captions ${captionsFile.path}`]),
         ...(srtFile === undefined ? [] : [`, ${srtFile.path}`]),
@@ -92,9 +95,11 @@ function describeFiles({ isSheet, files, parts }: NarrationView): string {
 export function describeFilesBriefly({ isSheet, files, parts }: NarrationView): string {
   if (isSheet) return describeSheetFiles({ files });
   if (files.length === 0) return "";
-  const lacking = files.flatMap(({ isIncomplete, missingParts }, index) => {
+  const lacking = files.flatMap(({ isIncomplete, missingPartIndexes }, index) => {
     const file = `file ${index + 1}${isIncomplete ? " (incomplete)" : ""}`;
-    return missingParts.length === 0 ? [] : [`${file} without ${listPartNumbers(missingParts, parts.total)}`];
+    return missingPartIndexes.length === 0
+      ? []
+      : [`${file} without ${listPartNumbers(missingPartIndexes, parts.total)}`];
   });
   return lacking.length === 0 ? "Saved." : `Saved, ${lacking.join(", ")}.`;
 }
@@ -104,7 +109,7 @@ export function describeFilesBriefly({ isSheet, files, parts }: NarrationView): 
  * instead.
  */
 function describeUnjoinedParts({ status, files, parts, unjoinedParts }: NarrationView): string {
-  const lacked = new Set(files.flatMap(({ missingParts }) => missingParts));
+  const lacked = new Set(files.flatMap(({ missingPartIndexes }) => missingPartIndexes));
   const otherParts = unjoinedParts.filter((part) => !lacked.has(part));
   if (status === "planned" || status === "running" || otherParts.length === 0) return "";
   return `Not in any file: ${listPartNumbers(otherParts, parts.total)}.`;
@@ -171,7 +176,9 @@ function listPartNumbers(indexes: readonly number[], total: number): string {
 function describePlan(view: NarrationView): string {
   const { parts, credits, seconds } = view;
   const takes =
-    view.retakenParts === 0 ? "" : ` ${plural(view.retakenParts, "part")} in another take than the first.`;
+    view.retakenPartCount === 0
+      ? ""
+      : ` ${plural(view.retakenPartCount, "part")} in another take than the first.`;
   if (credits.charged > 0) {
     const toCome = credits.estimate - credits.charged;
     return `A plan: ${plural(parts.total - parts.saved, "part")} to be made for about ${toCome} credits, beside the ${credits.charged} charged for it so far; max_credits counts both.${takes} Nothing was sent or charged.`;

@@ -87,13 +87,13 @@ const MIN_SECONDS_PER_PART = LIMIT_WINDOW_SECONDS / CREATES_PER_WINDOW;
  * the estimate, but the estimate falls at most to half.
  */
 export function estimateSecondsLeft(state: NarrationState, saved: number, nowMs: number): number {
-  const { startedAtMs, lastSavedAtMs, savedPartsAtStart, totalParts } = state;
-  const savedNow = saved - savedPartsAtStart;
+  const { startedAtMs, lastSavedAtMs, savedPartCountAtStart, totalPartCount } = state;
+  const savedNow = saved - savedPartCountAtStart;
   const startedMs = startedAtMs ?? nowMs;
   const lastSavedMs = lastSavedAtMs ?? startedMs;
   const isPaced = savedNow > 0 && lastSavedMs > startedMs;
   const secondsPerPart = isPaced ? (lastSavedMs - startedMs) / 1000 / savedNow : MIN_SECONDS_PER_PART;
-  const missingParts = totalParts - saved;
+  const missingParts = totalPartCount - saved;
   const secondsToGo = Math.max(
     missingParts * secondsPerPart,
     (missingParts - CREATES_PER_WINDOW) * MIN_SECONDS_PER_PART,
@@ -133,7 +133,7 @@ export function deriveTotals(
   const charged = Math.round(partSummary.chargedCredits);
   return {
     parts: {
-      total: state.totalParts,
+      total: state.totalPartCount,
       saved: savedParts,
       running: count("running"),
       failed: count("failed"),
@@ -159,7 +159,7 @@ export function deriveTotals(
       left:
         deriveNarrationStatus(narration) === "running" ? estimateSecondsLeft(state, savedParts, nowMs) : null,
     },
-    retakenParts: state.retakes.length,
+    retakenPartCount: state.retakes.length,
   };
 }
 
@@ -185,15 +185,16 @@ export function assembleNarrationView(narration: NarrationWithPlan, totals: Narr
       row: file.section === null ? undefined : plan.sections[file.section]?.row,
     })),
     // Failures come first, then parts that a person should listen to.
-    problems: [...state.problems, ...state.files.flatMap(({ doubtfulParts }) => doubtfulParts)].map(
-      (problem) => ({
-        ...problem,
-        excerpt:
-          problem.partIndex === null
-            ? null
-            : takeFirstCodePoints(plan.parts[problem.partIndex]?.text ?? "", EXCERPT_CODE_POINTS),
-      }),
-    ),
+    problems: [
+      ...state.problems,
+      ...state.files.flatMap(({ doubtfulPartProblems }) => doubtfulPartProblems),
+    ].map((problem) => ({
+      ...problem,
+      excerpt:
+        problem.partIndex === null
+          ? null
+          : takeFirstCodePoints(plan.parts[problem.partIndex]?.text ?? "", EXCERPT_CODE_POINTS),
+    })),
     remarks: state.remarks,
     unspoken: state.unspoken,
     unjoinedParts: unjoinedParts(plan, state),
@@ -210,7 +211,9 @@ export function assembleNarrationView(narration: NarrationWithPlan, totals: Narr
 
 function unjoinedParts(plan: StoredPlan, { files }: NarrationState): number[] {
   if (files.length === 0) return [];
-  const sections = new Map(files.map(({ section, missingParts }) => [section, new Set(missingParts)]));
+  const sections = new Map(
+    files.map(({ section, missingPartIndexes }) => [section, new Set(missingPartIndexes)]),
+  );
   return plan.parts.flatMap(({ section }, index) => {
     const missing = sections.get(null) ?? sections.get(section);
     return missing === undefined || missing.has(index) ? [index] : [];

@@ -196,14 +196,16 @@ export const plantedFaults: readonly PlantedFault[] = [
       isAdmission(transaction)
         ? withState(facts, (state) => ({
             ...state,
-            slots: state.slots.map((slot) => ({ ...slot, atMs: slot.atMs - 5_000 })),
+            slots: state.slots.map((slot) => ({ ...slot, changedSteadyMs: slot.changedSteadyMs - 5_000 })),
           }))
         : facts,
   }),
   fault(
     "a slot counts from its admission instead of its answer",
     ["rate"],
-    whenReleased((before, after) => (after === undefined ? null : { ...after, atMs: before.atMs })),
+    whenReleased((before, after) =>
+      after === undefined ? null : { ...after, changedSteadyMs: before.changedSteadyMs },
+    ),
   ),
   fault(
     "an answered slot is given back",
@@ -216,18 +218,20 @@ export const plantedFaults: readonly PlantedFault[] = [
     whenReleased((before, after) => after ?? { ...before, isPending: false }),
   ),
   fault("heartbeats are forgotten", ["rate", "in flight", "repeat"], {
-    saves: (save) => savingState(save, (state) => ({ ...state, heartbeats: {} })),
+    saves: (save) => savingState(save, (state) => ({ ...state, heartbeatSteadyMsByProcess: {} })),
   }),
   fault("heartbeats keep slots and no places", ["in flight"], {
     sees: (facts, transaction) =>
       isAdmission(transaction)
-        ? withState(facts, ({ pause, slots, heartbeats }) => ({
+        ? withState(facts, ({ pause, slots, heartbeatSteadyMsByProcess: heartbeats }) => ({
             pause,
             slots: slots.map((slot) => {
-              const seenMs = slot.isPending ? (heartbeats[slot.owner] ?? slot.atMs) : slot.atMs;
-              return { ...slot, atMs: Math.max(slot.atMs, seenMs) };
+              const seenMs = slot.isPending
+                ? (heartbeats[slot.owner] ?? slot.changedSteadyMs)
+                : slot.changedSteadyMs;
+              return { ...slot, changedSteadyMs: Math.max(slot.changedSteadyMs, seenMs) };
             }),
-            heartbeats: {},
+            heartbeatSteadyMsByProcess: {},
           }))
         : facts,
   }),

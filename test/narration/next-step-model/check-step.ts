@@ -71,7 +71,10 @@ function checkJoin(progress: NarrationProgress, step: Extract<DriverStep, { kind
   const file = progress.files[step.fileIndex];
   if (file === undefined) throw new Violation("there is such a file");
   const saved = file.partIndexes.filter((part) => progress.partStates[part] === "saved");
-  demand(JSON.stringify(saved) === JSON.stringify(step.parts), "a file holds its saved parts, in order");
+  demand(
+    JSON.stringify(saved) === JSON.stringify(step.partIndexes),
+    "a file holds its saved parts, in order",
+  );
   demand(saved.length > 0, "a file holds a part");
   demand(step.isComplete === isComplete(progress, file), "only a complete file is called whole");
   const mayBe = step.isComplete ? [null, "incomplete"] : [null];
@@ -112,7 +115,7 @@ function checkEnd(progress: NarrationProgress, isWhole: boolean): void {
 
 /** @throws Violation named after the promise that the step breaks */
 export function checkStep(progress: NarrationProgress, step: DriverStep): void {
-  if (step.kind === "make_part") checkMakePart(progress, step.part);
+  if (step.kind === "make_part") checkMakePart(progress, step.partIndex);
   else if (step.kind === "join") checkJoin(progress, step);
   else {
     const waiting = progress.files.filter((file) => isWaiting(progress, file));

@@ -116,8 +116,8 @@ class Narration {
   take(step: DriverStep): boolean {
     switch (step.kind) {
       case "make_part":
-        this.#isUnsent ||= this.#parts[step.part] === "not_started";
-        this.#parts[step.part] = "working";
+        this.#isUnsent ||= this.#parts[step.partIndex] === "not_started";
+        this.#parts[step.partIndex] = "working";
         return true;
       case "join":
         this.#join(step);
@@ -229,7 +229,11 @@ class Narration {
     this.#look();
   }
 
-  #join({ fileIndex: index, parts, isComplete: isWhole }: Extract<DriverStep, { kind: "join" }>): void {
+  #join({
+    fileIndex: index,
+    partIndexes: parts,
+    isComplete: isWhole,
+  }: Extract<DriverStep, { kind: "join" }>): void {
     const file = this.#files[index];
     if (file === undefined) throw new Violation("no such file");
     const fails = this.#events[0]?.kind === "join fails" ? this.#events.shift() : undefined;

@@ -37,7 +37,7 @@ export const plantedFaults: readonly PlantedFault[] = [
       );
       const isHeld = progress.isHalted || progress.hasUnsentPart || progress.isOutOfCredits;
       const hasRoom = !isHeld && working === 3 && open !== -1;
-      return hasRoom ? { kind: "make_part", part: open } : decideNextStep(progress);
+      return hasRoom ? { kind: "make_part", partIndex: open } : decideNextStep(progress);
     },
     promises: ["at most three are at work"],
   },
@@ -66,8 +66,8 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: "the last open part begins first",
     next: (progress) => {
       const step = decideNextStep(progress);
-      if (step.kind !== "make_part" || progress.partStates[step.part] !== "not_started") return step;
-      return { kind: "make_part", part: progress.partStates.lastIndexOf("not_started") };
+      if (step.kind !== "make_part" || progress.partStates[step.partIndex] !== "not_started") return step;
+      return { kind: "make_part", partIndex: progress.partStates.lastIndexOf("not_started") };
     },
     promises: ["parts begin in reading order", "no two equal parts are at work"],
   },
@@ -76,13 +76,13 @@ export const plantedFaults: readonly PlantedFault[] = [
     next: (progress) => {
       const step = decideNextStep(progress);
       const open = at(progress, "not_started");
-      const isSent = step.kind === "make_part" && progress.partStates[step.part] === "running_elsewhere";
+      const isSent = step.kind === "make_part" && progress.partStates[step.partIndex] === "running_elsewhere";
       return isSent &&
         open !== -1 &&
         !progress.isHalted &&
         !progress.hasUnsentPart &&
         !progress.isOutOfCredits
-        ? { kind: "make_part", part: open }
+        ? { kind: "make_part", partIndex: open }
         : step;
     },
     promises: ["what was sent comes first", "no two equal parts are at work"],
@@ -93,7 +93,7 @@ export const plantedFaults: readonly PlantedFault[] = [
       const step = decideNextStep(progress);
       const isSent =
         step.kind === "make_part" &&
-        progress.partStates[step.part] === "running_elsewhere" &&
+        progress.partStates[step.partIndex] === "running_elsewhere" &&
         progress.isHalted;
       return isSent ? { kind: "end", isComplete: false } : step;
     },
@@ -155,7 +155,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: "a file lacks its last part",
     next: (progress) => {
       const step = decideNextStep(progress);
-      return step.kind === "join" ? { ...step, parts: step.parts.slice(0, -1) } : step;
+      return step.kind === "join" ? { ...step, partIndexes: step.partIndexes.slice(0, -1) } : step;
     },
     promises: ["a file holds its saved parts, in order"],
   },

@@ -4,8 +4,8 @@
  */
 import { MINIMUM_CHARGE_SECONDS } from "../../../contract/billing.ts";
 import { MAX_PROMPT_CODE_POINTS } from "../../../contract/service-limits.ts";
-import { Ranks } from "./unit-ranks.ts";
-import { CUT_RANK, measureSpoken, PARAGRAPH_JOINT, splitUnits, type Unit } from "./units.ts";
+import { UnitHashes } from "./unit-hashes.ts";
+import { CUT_QUALITY, measureSpoken, PARAGRAPH_JOINT, splitUnits, type Unit } from "./units.ts";
 
 /**
  * Maximum length of a part. Longer parts would save less than two per cent of the cost, and the service may cut off
@@ -43,7 +43,7 @@ class UnitSequence {
 
   constructor(units: readonly Unit[], paragraphs: readonly string[]) {
     this.units = units;
-    this.gaps = Uint8Array.from(units, ({ gapBefore }) => gapBefore);
+    this.gaps = Uint8Array.from(units, ({ cutBefore: gapBefore }) => gapBefore);
     this.#msBefore = new Float64Array(units.length);
     this.#codePointsBefore = new Float64Array(units.length);
     let milliseconds = 0;
@@ -96,7 +96,7 @@ function firstWhere(from: number, to: number, holds: (index: number) => boolean)
  */
 function chooseCut(
   sequence: UnitSequence,
-  ranks: Ranks,
+  ranks: UnitHashes,
   from: number,
   to: number,
   minMs: number,
@@ -104,7 +104,7 @@ function chooseCut(
   const first = firstWhere(from + 1, to, (cut) => sequence.speechMs(from, cut) >= minMs);
   const end = firstWhere(first, to, (cut) => sequence.speechMs(cut, to) < minMs);
   let gap = Number.POSITIVE_INFINITY;
-  for (let cut = first; cut < end && gap > CUT_RANK.paragraph; cut += 1) {
+  for (let cut = first; cut < end && gap > CUT_QUALITY.paragraph; cut += 1) {
     gap = Math.min(gap, sequence.gaps[cut] ?? Number.POSITIVE_INFINITY);
   }
   const imbalance = (cut: number): number =>
@@ -124,7 +124,7 @@ function chooseCut(
  */
 function firstCut(
   sequence: UnitSequence,
-  ranks: Ranks,
+  ranks: UnitHashes,
   from: number,
   to: number,
   speed: number,
@@ -137,7 +137,7 @@ function firstCut(
 }
 
 /** Computes the first unit of each part, in order. */
-function chooseCuts(sequence: UnitSequence, ranks: Ranks, speed: number): number[] {
+function chooseCuts(sequence: UnitSequence, ranks: UnitHashes, speed: number): number[] {
   const maxMs = MAX_SECONDS * 1000 * speed;
   const starts: number[] = [];
   // A stack of ranges to divide, leftmost on top. It replaces recursion, which a hostile text could make too deep.
@@ -168,7 +168,7 @@ export function splitIntoParts(paragraphs: readonly string[], speed: number): Pa
   const sequence = new UnitSequence(units, paragraphs);
   const textOf = (unit: Unit | undefined): string =>
     unit === undefined ? "" : (paragraphs[unit.paragraph] ?? "").slice(unit.start, unit.end);
-  const ranks = new Ranks(units.length, (index) => textOf(units[index]).slice(0, RANKED_CHARACTERS));
+  const ranks = new UnitHashes(units.length, (index) => textOf(units[index]).slice(0, RANKED_CHARACTERS));
   const starts = chooseCuts(sequence, ranks, speed);
   return starts.map((from, index) => {
     const to = starts[index + 1] ?? units.length;

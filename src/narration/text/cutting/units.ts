@@ -13,7 +13,7 @@ import {
 import { findSentenceStarts } from "./sentences.ts";
 
 /** Ranks a cut before a unit by what the cut separates. A smaller value is a better cut. */
-export const CUT_RANK = {
+export const CUT_QUALITY = {
   paragraph: 1,
   sentence: 2,
   sentenceInQuotation: 3,
@@ -23,7 +23,7 @@ export const CUT_RANK = {
   /** The gap between two paragraphs, if the first announces the second, as a title does. */
   announced: 7,
 } as const;
-export type CutRank = (typeof CUT_RANK)[keyof typeof CUT_RANK];
+export type CutQuality = (typeof CUT_QUALITY)[keyof typeof CUT_QUALITY];
 
 /** A stretch of a paragraph, without trailing white space. */
 export interface Unit extends SpokenSize {
@@ -31,7 +31,7 @@ export interface Unit extends SpokenSize {
   readonly paragraph: number;
   readonly start: number;
   readonly end: number;
-  readonly gapBefore: CutRank;
+  readonly cutBefore: CutQuality;
 }
 
 /** Paragraphs of one part are sent with a blank line between them. */
@@ -41,13 +41,13 @@ export const measureSpoken = (text: string, start = 0, end = text.length): Spoke
   measureSpokenSize(text.slice(start, end));
 
 /** Ways to divide a stretch that is too long. The ways that leave the best gaps are tried first. */
-const BREAKERS: ReadonlyArray<readonly [gap: CutRank, starts: (text: string) => number[]]> = [
-  [CUT_RANK.sentence, findSentenceStarts],
-  [CUT_RANK.clause, findClauseStarts],
-  [CUT_RANK.word, findWordStarts],
-  [CUT_RANK.grapheme, findGraphemeStarts],
+const BREAKERS: ReadonlyArray<readonly [gap: CutQuality, starts: (text: string) => number[]]> = [
+  [CUT_QUALITY.sentence, findSentenceStarts],
+  [CUT_QUALITY.clause, findClauseStarts],
+  [CUT_QUALITY.word, findWordStarts],
+  [CUT_QUALITY.grapheme, findGraphemeStarts],
   // Divides a grapheme only if it alone is too long for a task.
-  [CUT_RANK.grapheme, (grapheme) => findCodePointStarts(grapheme, MAX_PROMPT_CODE_POINTS)],
+  [CUT_QUALITY.grapheme, (grapheme) => findCodePointStarts(grapheme, MAX_PROMPT_CODE_POINTS)],
 ];
 
 /** Returns the end of a range without its trailing white space. */
@@ -78,12 +78,12 @@ class Breaker {
   }
 
   /** @param level the next way to divide, as an index of {@link BREAKERS} */
-  break(paragraph: number, start: number, end: number, gapBefore: CutRank, level: number): void {
+  break(paragraph: number, start: number, end: number, gapBefore: CutQuality, level: number): void {
     const text = this.#paragraphs[paragraph] ?? "";
     const { speechMs, codePoints } = measureSpoken(text, start, end);
     const breaker = BREAKERS[level];
     if (breaker === undefined || (speechMs <= this.#max.speechMs && codePoints <= this.#max.codePoints)) {
-      this.units.push({ paragraph, start, end, gapBefore, speechMs, codePoints });
+      this.units.push({ paragraph, start, end, cutBefore: gapBefore, speechMs, codePoints });
       return;
     }
     const [gap, startsOf] = breaker;
@@ -94,9 +94,9 @@ class Breaker {
     for (const next of starts) {
       const to = start + next;
       const last = trimmedEnd(text, from, to);
-      const inner = gap === CUT_RANK.sentence && depth > 0 ? CUT_RANK.sentenceInQuotation : gap;
+      const inner = gap === CUT_QUALITY.sentence && depth > 0 ? CUT_QUALITY.sentenceInQuotation : gap;
       if (last > from) this.break(paragraph, from, last, from === start ? gapBefore : inner, level + 1);
-      if (gap === CUT_RANK.sentence) depth = Math.max(0, depth + openQuotations(text.slice(from, to)));
+      if (gap === CUT_QUALITY.sentence) depth = Math.max(0, depth + openQuotations(text.slice(from, to)));
       from = to;
     }
   }
@@ -122,7 +122,7 @@ const announces = (text: string): boolean =>
     (!/\p{Ll}|\p{Lo}/u.test(text) && /\p{Lu}{2}/u.test(text)));
 
 /** Returns for each paragraph whether it announces the next one. */
-function announcing(paragraphs: readonly string[]): boolean[] {
+function flagAnnouncing(paragraphs: readonly string[]): boolean[] {
   const flags = paragraphs.map(announces);
   let from = 0;
   for (let index = 0; index <= flags.length; index += 1) {
@@ -141,13 +141,13 @@ function announcing(paragraphs: readonly string[]): boolean[] {
  */
 export function splitUnits(paragraphs: readonly string[], max: SpokenSize): Unit[] {
   const breaker = new Breaker(paragraphs, max);
-  const flags = announcing(paragraphs);
+  const flags = flagAnnouncing(paragraphs);
   for (const [index, text] of paragraphs.entries()) {
     breaker.break(
       index,
       0,
       text.length,
-      flags[index - 1] === true ? CUT_RANK.announced : CUT_RANK.paragraph,
+      flags[index - 1] === true ? CUT_QUALITY.announced : CUT_QUALITY.paragraph,
       0,
     );
   }

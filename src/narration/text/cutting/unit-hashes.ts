@@ -17,7 +17,7 @@ const RANK_BYTES = 6;
  * Ranks of units. The rank of a unit is a hash of its text. A rank is computed on first use, and only once for equal
  * units.
  */
-export class Ranks {
+export class UnitHashes {
   readonly #texts: (index: number) => string;
   readonly #count: number;
   readonly #ranks: Float64Array;
