@@ -1,5 +1,7 @@
 /** The help of the command line. */
+import { MINIMUM_CHARGE_CREDITS } from "../contract/billing.ts";
 import { REQUEST_FIELDS, SETTING_NAMES, type SettingName } from "../contract/request-fields.ts";
+import { VOICE_IDS } from "../contract/voices.ts";
 import { isFlag, toOptionName } from "./narrate-options.ts";
 
 /** Formats a setting as an option, such as `[--sample-rate RATE]`. */
@@ -23,7 +25,7 @@ Usage:
   audio-generation-mcp tasks [--json | --html FILE]
                                        what was asked for, its cost and its file; FILE becomes a page with players
   audio-generation-mcp voices [--sample] [--html FILE]
-                                       the voices; --sample makes samples (about 210 credits once), FILE plays them
+                                       the voices; --sample makes samples (about ${VOICE_IDS.length * MINIMUM_CHARGE_CREDITS} credits once), FILE plays them
   audio-generation-mcp narrate FILE|-  a text, book (.epub, .html) or subtitles (.srt, .vtt) to one audio file, or each
                                        row of a sheet (.csv, .tsv) to its own; without --max-credits: the price
 ${settings}      [--max-credits N] [--speaker NAME=ID]... [--pronounce WORD=SPELLING]...
