@@ -38,7 +38,7 @@ export async function composeWorkflow(
   const partsFolder = openPartsFolder(folder, clock);
   void folder.sweepStaleTemporaryFiles().then(() => partsFolder.sweepStaleTemporaryFiles());
   const generation = createGeneration({
-    service: createServiceClient(address, { proxy: config.proxy, timeouts: timeouts }),
+    service: createServiceClient(address, { proxy: config.proxy, timeouts }),
     limits,
     ledger,
     folder,
@@ -62,7 +62,7 @@ export async function composeWorkflow(
             clock,
             log,
             captionFiles: config.captions,
-            containsSecret: containsSecret,
+            containsSecret,
           }),
       );
       return narrationsPromise;

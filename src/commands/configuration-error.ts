@@ -42,7 +42,7 @@ function findPassword(url: string | undefined): Password {
 const findPasswords = (env: Environment): Password[] =>
   URLS.map((name) => findPassword(readVariable(env, name)));
 
-const getKeyVariable = (env: Environment): string[] => {
+const findApiKeys = (env: Environment): string[] => {
   const key = readVariable(env, "AUDIO_API_KEY");
   return key === undefined ? [] : [key];
 };
@@ -54,7 +54,7 @@ const cannotBeText = (password: string): boolean =>
 /** Lists all secrets in the environment. No output may contain any of them. Works even if some settings are invalid. */
 export function findSecrets(env: Environment): string[] {
   return [
-    ...getKeyVariable(env),
+    ...findApiKeys(env),
     ...findPasswords(env).flatMap(({ plain, withUser }) => [...plain, ...withUser]),
   ];
 }
@@ -69,7 +69,7 @@ export function findCertainSecrets(env: Environment): string[] {
     ...plain.filter(cannotBeText),
     ...withUser,
   ]);
-  return [...getKeyVariable(env), ...passwords];
+  return [...findApiKeys(env), ...passwords];
 }
 
 /**

@@ -52,7 +52,7 @@ function parseArguments(toolArgs: Readonly<Record<string, unknown>>): NarrateArg
   throw new UsageError(`--${option} ${issue?.message ?? "is wrong"}; see --help.`);
 }
 
-function nextStepInTerminal(view: NarrationView): string | null {
+function describeTerminalNextStep(view: NarrationView): string | null {
   switch (view.status) {
     case "planned":
       return `To make it, give --max-credits ${Math.max(1, view.credits.suggestedMax)}, the most that it may cost.`;
@@ -82,7 +82,7 @@ function report(view: NarrationView, asJson: boolean): void {
     [captionsFile, srtFile, chaptersFile].flatMap((saved) => (saved === null ? [] : [saved.path])),
   );
   const head = view.status === "finished" ? describeFinished(view) : describeNarration(view);
-  const next = nextStepInTerminal(view);
+  const next = describeTerminalNextStep(view);
   const chapters = listChapters(view);
   const lines = [
     ...paths,

@@ -119,7 +119,7 @@ export class NarrationService implements Narrations {
     const drivers = new NarrationDrivers({
       repository,
       partOperations,
-      fileJoiner: fileJoiner,
+      fileJoiner,
       clock,
       log,
       processId,

@@ -237,12 +237,12 @@ function tools(): string[] {
 async function everything(): Promise<string> {
   const config: Config = { ...readConfig({}), outputDir: "/home/someone/audio-generation" };
   const serviceAccess = { baseUrl: "https://audio.example.com", apiKey: "k", isLoopback: false };
-  const ready = renderInstructions({ ...config, issues: [], serviceAccess: serviceAccess });
+  const ready = renderInstructions({ ...config, issues: [], serviceAccess });
   const bare = renderInstructions(config);
   const onSandbox = renderInstructions({
     ...config,
     issues: [],
-    serviceAccess: serviceAccess,
+    serviceAccess,
     isSandbox: true,
   });
   const prompts = buildPromptList().flatMap(({ name }) =>

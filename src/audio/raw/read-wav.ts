@@ -58,7 +58,7 @@ async function readChunkAt(file: PartFile, offset: number): Promise<Chunk | unde
   return { id, offset: offset + CHUNK_HEADER_BYTES, sizeBytes: asView(header).getUint32(4, true) };
 }
 
-const findEndOfChunk = ({ offset, sizeBytes }: Chunk): number => offset + sizeBytes + (sizeBytes % 2);
+const computeChunkEnd = ({ offset, sizeBytes }: Chunk): number => offset + sizeBytes + (sizeBytes % 2);
 
 function readFormat(bytes: Uint8Array, file: PartFile): WavFormat {
   if (bytes.byteLength < PLAIN_FORMAT_BYTES) throw file.damagedPartError("its format chunk is too short");
@@ -113,7 +113,7 @@ async function endsInChunks(file: PartFile, offset: number): Promise<boolean> {
   for (let count = 0; count < MAX_CHUNKS && at < file.sizeBytes; count += 1) {
     const chunk = await readChunkAt(file, at);
     if (chunk === undefined || !isName(chunk.id)) return false;
-    at = findEndOfChunk(chunk);
+    at = computeChunkEnd(chunk);
   }
   return at === file.sizeBytes || at === file.sizeBytes + 1;
 }
@@ -160,7 +160,7 @@ export async function readWav(file: PartFile): Promise<WavPart> {
       if (bytes === 0) throw file.damagedPartError("it holds no sound");
       return { format, offset: chunk.offset, sizeBytes: bytes };
     }
-    at = findEndOfChunk(chunk);
+    at = computeChunkEnd(chunk);
   }
   throw file.damagedPartError("it has more chunks than any wav file");
 }

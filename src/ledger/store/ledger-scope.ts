@@ -3,7 +3,7 @@ import type { ApiKeyId } from "../identity.ts";
 import { type Statement, sql } from "./sql-engine.ts";
 
 /**
- * A reader of the ledger. The reader sees the entries of its own API key, and of all other keys that its machine has
+ * Which part of the ledger a process sees: the entries of its own API key, and of all other keys that its machine has
  * used.
  */
 export interface LedgerScope {

@@ -34,7 +34,7 @@ export function applyRetakes(
 ): NarrationState {
   let after = state;
   for (const retake of retakes) {
-    const numbered = numberParts(plan, retake.quote);
+    const numbered = findPartsByNumber(plan, retake.quote);
     const parts = numbered.length === 0 ? findPartsByQuote(plan.parts, retake.quote) : numbered;
     for (const part of parts) {
       const take = isUsualRetake(retake) ? USUAL_RETAKE : (retake.take ?? findChosenTake(after, part));
@@ -48,7 +48,7 @@ export function applyRetakes(
  * Finds the parts of "cue 12" or "row 5". A quote of their text would not identify them, because cues and rows are
  * short and often have the same words.
  */
-function numberParts({ parts, sections }: StoredPlan, quote: string): number[] {
+function findPartsByNumber({ parts, sections }: StoredPlan, quote: string): number[] {
   const [, kind, number] = /^\s*(cue|row)\s+(\d+)\s*$/i.exec(quote) ?? [];
   if (kind === undefined) return [];
   const isCue = kind.toLowerCase() === "cue";

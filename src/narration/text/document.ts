@@ -104,7 +104,7 @@ class Builder {
     this.#pauseSeconds = null;
     this.runs.push({
       section: this.sections.length - 1,
-      speaker: speaker,
+      speaker,
       cutBefore: edge,
       pauseSeconds,
       paragraphs: [text],

@@ -400,7 +400,7 @@ class Run {
     const sent = applyEvent(known, {
       kind: "sending",
       attempt: 1,
-      sendId: sendId,
+      sendId,
       atMs: this.#clock.wallMs(),
     });
     if (sent === null || sent === known) throw new Died();
@@ -468,7 +468,7 @@ class Run {
         return await this.#releaseSlot(process, slot);
       case "refused":
       case "unsent":
-        return await this.#apply(process, recordId, { kind: "not_accepted", sendId: sendId }, slot);
+        return await this.#apply(process, recordId, { kind: "not_accepted", sendId }, slot);
     }
   }
 
