@@ -50,7 +50,9 @@ it("companions from another program stay, are not served, and are named as forei
     );
   }
   const reported = await narrator.driver.call("narrate", { narration_id });
-  const { message } = narrationOf(reported);
+  const { message, files: reportedFiles } = narrationOf(reported);
+  expect(reportedFiles[0]).not.toHaveProperty("captions_path");
+  expect(reportedFiles[0]).not.toHaveProperty("chapters_path");
   for (const form of [message, wordsOf(reported)]) {
     expect(form).toContain(`${captions_path}, ${chapters_path} are not there (any more) as they were saved`);
   }

@@ -233,11 +233,11 @@ export async function withoutMissing(view: NarrationView, root: string): Promise
     saved === null || changed.includes(saved.path) ? null : saved;
   return {
     ...view,
-    files: files.map((file) => ({
+    files: files.map((file): NarrationView["files"][number] => ({
       ...file,
-      captions: unchanged(file.captionsFile),
-      srt: unchanged(file.srtFile ?? null) ?? undefined,
-      chapters: unchanged(file.chaptersFile),
+      captionsFile: unchanged(file.captionsFile),
+      srtFile: unchanged(file.srtFile ?? null) ?? undefined,
+      chaptersFile: unchanged(file.chaptersFile),
     })),
     changedPaths: changed,
     missingPaths: view.files.filter((_, index) => paths[index] === null).map(({ path }) => path),
