@@ -38,16 +38,16 @@ for (let first = 1; first <= copies; first += COPIES_A_TRANSACTION) {
   const ofOldest = "WHERE real.api_key_id = ? AND real.record_id = ?";
   const bucket = `real.spend_bucket - n * ${BUCKETS_A_DAY} / ${copies}`;
   const statements = [
-    `${numbers} INSERT INTO agm_records (api_key_id, record_id, origin, status, is_resumable, is_listed, created_at_ms, revision,
+    `${numbers} INSERT INTO agm_records (api_key_id, record_id, base_url, status, is_resumable, is_listed, created_at_ms, revision,
          spend_bucket, spend_credits, record_json)
-       SELECT api_key_id, 'copy-' || n, origin, status, is_resumable, is_listed, created_at_ms - n * ${DAY_MS / copies}, revision,
+       SELECT api_key_id, 'copy-' || n, base_url, status, is_resumable, is_listed, created_at_ms - n * ${DAY_MS / copies}, revision,
          ${bucket}, spend_credits, replace(record_json, record_id, 'copy-' || n)
        FROM numbers CROSS JOIN agm_records AS real ${ofOldest}`,
     `${numbers} INSERT INTO agm_lookup_keys (lookup_key, api_key_id, record_id)
        SELECT lookup_key || '-' || n, api_key_id, 'copy-' || n FROM numbers CROSS JOIN agm_lookup_keys AS real ${ofOldest}`,
-    `${numbers} INSERT INTO agm_spend (origin, bucket, credits)
-       SELECT origin, ${bucket}, sum(spend_credits) FROM numbers CROSS JOIN agm_records AS real ${ofOldest} GROUP BY 1, 2
-       ON CONFLICT (origin, bucket) DO UPDATE SET credits = agm_spend.credits + excluded.credits`,
+    `${numbers} INSERT INTO agm_spend (base_url, bucket, credits)
+       SELECT base_url, ${bucket}, sum(spend_credits) FROM numbers CROSS JOIN agm_records AS real ${ofOldest} GROUP BY 1, 2
+       ON CONFLICT (base_url, bucket) DO UPDATE SET credits = agm_spend.credits + excluded.credits`,
   ];
   await engine.transact({
     durability: "process_kill",

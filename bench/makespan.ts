@@ -41,17 +41,17 @@ const processingSeconds = (prompt: string): number => 5 + 0.4 * estimateSeconds(
  */
 function optimumSeconds(processing: readonly number[]): number {
   const createdAt: number[] = [];
-  const placeFreeAt = Array.from({ length: IN_FLIGHT_TASKS }, () => 0);
+  const concurrencySlotFreeAt = Array.from({ length: IN_FLIGHT_TASKS }, () => 0);
   for (const [index, seconds] of processing.entries()) {
     const rateAllowsAt =
       (createdAt[index - CREATES_PER_WINDOW] ?? -LIMIT_WINDOW_SECONDS) + LIMIT_WINDOW_SECONDS;
-    const firstFree = Math.min(...placeFreeAt);
+    const firstFree = Math.min(...concurrencySlotFreeAt);
     const at = Math.max(firstFree, rateAllowsAt);
     createdAt.push(at);
     const polls = Math.max(1, Math.ceil(seconds / POLL_INTERVAL_SECONDS));
-    placeFreeAt[placeFreeAt.indexOf(firstFree)] = at + polls * POLL_INTERVAL_SECONDS;
+    concurrencySlotFreeAt[concurrencySlotFreeAt.indexOf(firstFree)] = at + polls * POLL_INTERVAL_SECONDS;
   }
-  return Math.max(...placeFreeAt);
+  return Math.max(...concurrencySlotFreeAt);
 }
 
 let optimum = Number.NaN;

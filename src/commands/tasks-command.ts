@@ -106,10 +106,10 @@ interface Listing {
   readonly emptyMessage: string;
 }
 
-function describeNoRequests({ baseUrl }: ServiceAccess, otherOrigins: readonly string[]): string {
-  return otherOrigins.length === 0
+function describeNoRequests({ baseUrl }: ServiceAccess, otherBaseUrls: readonly string[]): string {
+  return otherBaseUrls.length === 0
     ? "No requests recorded yet."
-    : `No requests recorded yet for ${baseUrl} (AUDIO_BASE_URL); the ledger holds some for ${otherOrigins.join(", ")}.`;
+    : `No requests recorded yet for ${baseUrl} (AUDIO_BASE_URL); the ledger holds some for ${otherBaseUrls.join(", ")}.`;
 }
 
 async function readListing(limit: number): Promise<Listing> {
@@ -145,8 +145,8 @@ async function readListing(limit: number): Promise<Listing> {
         page: pageEntryOfNarration(row, bill),
       })),
     ].sort((a, b) => b.atMs - a.atMs);
-    const otherOrigins = all.length === 0 ? await ledger.store.recordSearch.findOtherOrigins() : [];
-    return { entries: all, emptyMessage: printable(describeNoRequests(address, otherOrigins)) };
+    const otherBaseUrls = all.length === 0 ? await ledger.store.recordSearch.findOtherBaseUrls() : [];
+    return { entries: all, emptyMessage: printable(describeNoRequests(address, otherBaseUrls)) };
   } finally {
     await ledger.store.close();
   }

@@ -1,9 +1,9 @@
-/** How long places in flight and leases last, and the intervals in which spend is summed. */
+/** How long concurrency slots and leases last, and the intervals in which spend is summed. */
 import { RECOVERY_WINDOW_SECONDS } from "../contract/service-limits.ts";
 
 /**
  * How long a task may run before it counts as ended and charged. The service tries to finish a task for at most 60
- * minutes. Without this limit, a record that is lost while its task runs would keep a place in flight forever.
+ * minutes. Without this limit, a record that is lost while its task runs would keep a concurrency slot forever.
  */
 export const MAX_TASK_LIFETIME_MS = (RECOVERY_WINDOW_SECONDS + 5 * 60) * 1000;
 

@@ -4,7 +4,7 @@
  */
 import { createHash, createHmac } from "node:crypto";
 
-/** A hash of origin and API key, which reveals neither. Limits are counted for each API key id. */
+/** A hash of service and API key, which reveals neither. Limits are counted for each API key id. */
 export type ApiKeyId = string;
 
 /**
@@ -35,14 +35,14 @@ export function deriveIdempotencyKey(input: string, take: number, attempt: numbe
   return KEY_PREFIX + hash("create", input, String(take), String(attempt));
 }
 
-/** Returns the work id of an input and a take at an origin. It is the same for every API key. */
-export function deriveWorkId(origin: string, input: string, take: number): string {
-  return hash("work", origin, input, String(take));
+/** Returns the work id of an input and a take at a service. It is the same for every API key. */
+export function deriveWorkId(baseUrl: string, input: string, take: number): string {
+  return hash("work", baseUrl, input, String(take));
 }
 
 /** Returns the work id for a task that was created elsewhere and is only downloaded here. */
-export function deriveExternalWorkId(origin: string, taskId: string): string {
-  return hash("foreign", origin, taskId);
+export function deriveExternalWorkId(baseUrl: string, taskId: string): string {
+  return hash("foreign", baseUrl, taskId);
 }
 
 /** Returns the id of the record that a work has under one API key. */
@@ -54,10 +54,10 @@ export function deriveRecordId(workId: string, apiKeyId: ApiKeyId): string {
 export const toWorkLookupKey = (workId: string): string => `work:${hash(workId)}`;
 /** The lookup key for the original text of a respelled request. */
 export const toOriginalWorkLookupKey = (workId: string): string => `original_work:${hash(workId)}`;
-export const toTaskLookupKey = (origin: string, taskId: string): string => `task:${hash(origin, taskId)}`;
+export const toTaskLookupKey = (baseUrl: string, taskId: string): string => `task:${hash(baseUrl, taskId)}`;
 /** The lookup key of the task of an earlier, failed attempt. */
-export const toEarlierTaskLookupKey = (origin: string, taskId: string): string =>
-  `earlier_task:${hash(origin, taskId)}`;
+export const toEarlierTaskLookupKey = (baseUrl: string, taskId: string): string =>
+  `earlier_task:${hash(baseUrl, taskId)}`;
 export const toPathLookupKey = (path: string): string => `path:${hash(path)}`;
 
 /** Whether a lookup key is that of a task. Records that share such a lookup key refer to one task of the service. */
@@ -68,7 +68,7 @@ export function deriveApiKeyFingerprint(apiKey: string): string {
   return createHmac("sha256", apiKey).update(FINGERPRINT_LABEL).digest("hex");
 }
 
-/** Returns the API key id for an origin and the fingerprint of an API key. Limits are counted for each API key id. */
-export function deriveApiKeyId(origin: string, fingerprint: string): ApiKeyId {
-  return hash("account", origin, fingerprint);
+/** Returns the API key id for a service and the fingerprint of an API key. Limits are counted for each API key id. */
+export function deriveApiKeyId(baseUrl: string, fingerprint: string): ApiKeyId {
+  return hash("account", baseUrl, fingerprint);
 }

@@ -4,10 +4,10 @@ import type { AudioError } from "../errors.ts";
 import type { ProcessId } from "../process-id.ts";
 import { type ApiKeyId, isTaskLookupKey } from "./identity.ts";
 import type { RecordRow } from "./record.ts";
-import { type SlotRelease, withHeartbeat, withReleasedSlot } from "./rules/api-key-state.ts";
+import { type RateSlotRelease, withHeartbeat, withReleasedRateSlot } from "./rules/api-key-state.ts";
 import { callHandlesEndedByWaiting, type FailedAttempt } from "./rules/call-handle.ts";
+import { concurrencySlotAfterWrite } from "./rules/concurrency-slots.ts";
 import type { Durability } from "./rules/durability.ts";
-import { inFlightAfterWrite } from "./rules/in-flight-places.ts";
 import { acquireLease, type Lease, releaseLease, renewLease } from "./rules/lease.ts";
 import { AdmissionStore } from "./store/admission-store.ts";
 import { parseHandleRows, saveHandle, selectOpenHandles } from "./store/call-handle-rows.ts";
@@ -35,7 +35,7 @@ import { type Rows, type SqlEngine, type Statement, sql } from "./store/sql-engi
  * this key.
  */
 export interface LedgerIdentity {
-  readonly origin: string;
+  readonly baseUrl: string;
   readonly apiKeyId: ApiKeyId;
   readonly processId: ProcessId;
 }
@@ -63,8 +63,8 @@ export interface RecordWrite extends RecordKey {
   readonly durability: Durability;
   /** The attempt that a new call replaces. The write also ends the call handles of that attempt. */
   readonly failed?: FailedAttempt | undefined;
-  /** The slot to release, even if the record is not written. */
-  readonly slot?: SlotRelease | undefined;
+  /** The rate slot to release, even if the record is not written. */
+  readonly rateSlot?: RateSlotRelease | undefined;
   /** Whether status, task and spend stay unchanged. If so, the sums stay unchanged, too. False if unknown. */
   readonly keepsSpend?: boolean;
   /** Whether this process's lease is renewed (the default) or released with the write. */
@@ -90,7 +90,7 @@ export interface LedgerStoreOptions {
 /**
  * Each change is one transaction, which loads rows, asks the pure rules and saves.
  *
- * Limit windows, leases and places in flight use the engine's steady clock. The budget uses the wall clock, because
+ * Limit windows, leases and concurrency slots use the engine's steady clock. The budget uses the wall clock, because
  * spend must still count after a reboot. Facts that money depends on are on the disk before a method returns (see
  * rules/durability.ts).
  */
@@ -107,8 +107,8 @@ export class LedgerStore {
   readonly #transactions: LedgerTransactions;
 
   constructor({ engine, identity, machineId, wallMs }: LedgerStoreOptions) {
-    const { origin, apiKeyId, processId } = identity;
-    const scope = { origin, apiKeyId, machineId };
+    const { baseUrl, apiKeyId, processId } = identity;
+    const scope = { baseUrl, apiKeyId, machineId };
     const documents = new Keyv<unknown>(new KeyvDocuments(engine), DOCUMENT_KEYV_OPTIONS);
     const transactions = new LedgerTransactions(engine, scope);
     this.#engine = engine;
@@ -150,7 +150,7 @@ export class LedgerStore {
     return this.#transactions.run({
       // Accept that a power cut may lose a waiting record. Nothing was sent for it, so this process can write it again.
       durability: row.status === "waiting" ? "process_kill" : "power_cut",
-      locksOrigin: row.lookupKeys.some(isTaskLookupKey),
+      locksService: row.lookupKeys.some(isTaskLookupKey),
       load: selectRow(row, row.lookupKeys),
       decide: (rows, _state, nowSteadyMs) => {
         const loaded = parseLoadedRow(rows);
@@ -164,8 +164,11 @@ export class LedgerStore {
         if (lease.owner !== processId)
           return { result, save: saveClampedLease(row, stored?.lease ?? null, lease) };
         if (stored !== undefined) return { result, save: [saveLease(row, lease)] };
-        const place = inFlightAfterWrite(undefined, row, { steadyMs: nowSteadyMs, owner: processId });
-        return { result, save: saveRow(loaded, row, { place, lease }) };
+        const concurrencySlot = concurrencySlotAfterWrite(undefined, row, {
+          steadyMs: nowSteadyMs,
+          owner: processId,
+        });
+        return { result, save: saveRow(loaded, row, { concurrencySlot, lease }) };
       },
     });
   }
@@ -186,23 +189,23 @@ export class LedgerStore {
   }
 
   /**
-   * Writes a record if the stored revision is the expected one. Updates the columns, the lookup keys, the place in
-   * flight and the sums of spend to match the record.
+   * Writes a record if the stored revision is the expected one. Updates the columns, the lookup keys, the concurrency
+   * slot and the sums of spend to match the record.
    */
   write(write: RecordWrite): Promise<RecordWriteResult> {
     const written = { written: true } as const;
     const { processId } = this.#identity;
-    const { expectedRevision, after, failed = null, slot, lease = "renew", durability } = write;
+    const { expectedRevision, after, failed = null, rateSlot, lease = "renew", durability } = write;
     const isWaiting = after?.status === "waiting";
     return this.#transactions.run<RecordWriteResult>({
       durability,
-      locksOrigin: write.keepsSpend !== true,
+      locksService: write.keepsSpend !== true,
       load: [
         ...selectRow(write, after?.lookupKeys),
         ...(isWaiting ? [selectOpenHandles(this.#scope, write.recordId)] : []),
       ],
       decide: (rows, before, nowSteadyMs) => {
-        const state = slot === undefined ? before : withReleasedSlot(before, slot, nowSteadyMs);
+        const state = rateSlot === undefined ? before : withReleasedRateSlot(before, rateSlot, nowSteadyMs);
         const loaded = parseLoadedRow(rows);
         const { stored } = loaded;
         // An earlier try of this write was committed, and its answer was lost.
@@ -224,12 +227,15 @@ export class LedgerStore {
           lease === "release"
             ? releaseLease(current, processId)
             : renewLease(current, processId, nowSteadyMs);
-        const place = inFlightAfterWrite(stored, after, { steadyMs: nowSteadyMs, owner: processId });
+        const concurrencySlot = concurrencySlotAfterWrite(stored, after, {
+          steadyMs: nowSteadyMs,
+          owner: processId,
+        });
         const ended = isWaiting ? callHandlesEndedByWaiting(parseHandleRows(rows[ROW_RESULTS]), failed) : [];
         return {
           state,
           result: written,
-          save: [...saveRow(loaded, after, { place, lease: newLease }), ...ended.map(saveHandle)],
+          save: [...saveRow(loaded, after, { concurrencySlot, lease: newLease }), ...ended.map(saveHandle)],
         };
       },
     });
@@ -273,7 +279,7 @@ export class LedgerStore {
     return this.#transactions.run({
       durability: "power_cut",
       load: selectRow(recordKey),
-      locksOrigin: true,
+      locksService: true,
       decide: (rows) => ({ result: undefined, save: dropRow(recordKey, parseLoadedRow(rows), true) }),
     });
   }

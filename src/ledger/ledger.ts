@@ -17,7 +17,7 @@ import { applyEvent, type RequestEvent, withoutSend } from "./lifecycle.ts";
 import { type RequestRecord, toRow } from "./record.ts";
 import { RecordReader } from "./record-reader.ts";
 import type { AdmissionDecision, AdmissionLimits } from "./rules/admission.ts";
-import type { SlotRelease } from "./rules/api-key-state.ts";
+import type { RateSlotRelease } from "./rules/api-key-state.ts";
 import { decideDurability } from "./rules/durability.ts";
 import { keepEachTaskOnce } from "./rules/shared-task.ts";
 import type { AdmitRequest } from "./store/admission-store.ts";
@@ -33,8 +33,8 @@ const MAX_CONFLICTS = 20;
 const MAX_FIRST_REVISION = 2 ** 30;
 
 export interface ChangeOptions {
-  /** The slot to release with this change, and how its create ended. */
-  readonly slot?: SlotRelease | undefined;
+  /** The rate slot to release with this change, and how its create ended. */
+  readonly rateSlot?: RateSlotRelease | undefined;
   readonly lease?: "renew" | "release";
 }
 
@@ -93,12 +93,14 @@ export class Ledger {
 
   /** Finds records by their current task. If there are none, finds records by the task of a failed attempt. */
   async findByTask(taskId: string): Promise<RequestRecord[]> {
-    const { origin } = this.identity;
-    const records = await this.#findByLookupKey(toTaskLookupKey(origin, taskId));
-    return records.length > 0 ? records : await this.#findByLookupKey(toEarlierTaskLookupKey(origin, taskId));
+    const { baseUrl } = this.identity;
+    const records = await this.#findByLookupKey(toTaskLookupKey(baseUrl, taskId));
+    return records.length > 0
+      ? records
+      : await this.#findByLookupKey(toEarlierTaskLookupKey(baseUrl, taskId));
   }
 
-  /** Finds the records of a file. Searches every origin, because the file is here whichever service created it. */
+  /** Finds the records of a file. Searches every service, because the file is here whichever service created it. */
   async findByPath(path: string): Promise<RequestRecord[]> {
     return await this.#findByLookupKey(toPathLookupKey(path));
   }
@@ -161,7 +163,7 @@ export class Ledger {
   async apply(
     knownRecord: RequestRecord,
     event: RequestEvent,
-    { slot, lease }: ChangeOptions = {},
+    { rateSlot, lease }: ChangeOptions = {},
   ): Promise<RequestRecord | null> {
     const { apiKeyId, recordId } = knownRecord;
     let current = knownRecord;
@@ -169,7 +171,7 @@ export class Ledger {
     for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {
       const next = applyEvent(current, event);
       if (next === current && expectedRevision !== null) {
-        if (slot !== undefined && tries === 0) await this.store.admissions.releaseSlot(slot);
+        if (rateSlot !== undefined && tries === 0) await this.store.admissions.releaseRateSlot(rateSlot);
         if (lease === "release") await this.store.releaseLease(recordId);
         return current;
       }
@@ -183,7 +185,7 @@ export class Ledger {
         after: toRow(after),
         durability: decideDurability(expectedRevision === null ? null : current, after),
         failed: error === undefined ? undefined : { attempt, error, atMs: finishedAtMs ?? createdAtMs },
-        slot: tries === 0 ? slot : undefined,
+        rateSlot: tries === 0 ? rateSlot : undefined,
         keepsSpend: expectedRevision !== null && keepsSpend(current, after),
         lease,
       });
@@ -203,7 +205,7 @@ export class Ledger {
   }
 
   /**
-   * Requests admission of a create. Checks pause, rate, places in flight and budget, and sets the record to
+   * Requests admission of a create. Checks pause, rate, concurrency slots and budget, and sets the record to
    * `unresolved`, in one transaction.
    *
    * @param sendId a new id for this send; see {@link releaseAdmission}
@@ -244,17 +246,17 @@ export class Ledger {
   }
 
   /**
-   * Releases the place in flight, the slot and the reservation of an admission that was not used or whose answer
+   * Releases the concurrency slot, the slot and the reservation of an admission that was not used or whose answer
    * was lost.
    */
   async releaseAdmission(record: RequestRecord, sendId: string): Promise<RequestRecord | null> {
     const stored = await this.get(record.recordId);
-    const slot: SlotRelease = { sendId, outcome: "unsent" };
+    const rateSlot: RateSlotRelease = { sendId, outcome: "unsent" };
     if (stored === null) {
-      await this.store.admissions.releaseSlot(slot);
+      await this.store.admissions.releaseRateSlot(rateSlot);
       return null;
     }
-    return await this.apply(stored, { kind: "not_accepted", sendId }, { slot });
+    return await this.apply(stored, { kind: "not_accepted", sendId }, { rateSlot });
   }
 }
 

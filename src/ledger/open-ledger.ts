@@ -29,10 +29,10 @@ export interface LedgerOptions {
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const { config, address, processId, clock, log } = options;
   const { stateDir, storeUrl, timeScale } = config;
-  const origin = address.baseUrl;
+  const baseUrl = address.baseUrl;
   const identity = {
-    origin,
-    apiKeyId: deriveApiKeyId(origin, deriveApiKeyFingerprint(address.apiKey)),
+    baseUrl,
+    apiKeyId: deriveApiKeyId(baseUrl, deriveApiKeyFingerprint(address.apiKey)),
     processId,
   };
   const store = new LedgerStore({

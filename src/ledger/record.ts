@@ -45,10 +45,10 @@ export const requestRecordSchema = z.looseObject({
   /** Grows with every write. A write based on an older revision is refused. */
   revision: z.int().nonnegative(),
   recordId: z.string(),
-  /** Hash of input, take and origin. Equal for all API keys. */
+  /** Hash of input, take and service. Equal for all API keys. */
   workId: z.string(),
   apiKeyId: z.string(),
-  origin: z.string(),
+  baseUrl: z.string(),
   /** Canonical AudioInput, the exact bytes that are hashed and sent; `null` for a task created elsewhere. */
   input: z.string().nullable(),
   /** The prompt as the user gave it, if words were respelled for the input; otherwise `null`. */
@@ -125,7 +125,7 @@ export const isResumableStatus = (status: RecordStatus): boolean =>
   isRunningStatus(status) || status === "succeeded";
 
 /**
- * Why a record holds one of the account's two places in flight. `unanswered`: its create got no response yet.
+ * Why a record holds one of the account's two concurrency slots. `unanswered`: its create got no response yet.
  * `accepted`: its task runs.
  */
 export type InFlightState = "unanswered" | "accepted";
@@ -140,7 +140,7 @@ export interface RecordRow {
   readonly apiKeyId: string;
   readonly recordId: string;
   readonly workId: string;
-  readonly origin: string;
+  readonly baseUrl: string;
   readonly status: RecordStatus;
   readonly isResumable: boolean;
   readonly isListed: boolean;
@@ -167,19 +167,19 @@ export const restoreOriginalInput = (input: string, originalPrompt: string | nul
  * If words of the text were respelled, returns the lookup key of the work with the original text. The request is then
  * also found by the text as the user gave it.
  */
-function deriveOriginalWorkLookupKeys({ origin, input, originalPrompt, take }: RequestRecord): string[] {
+function deriveOriginalWorkLookupKeys({ baseUrl, input, originalPrompt, take }: RequestRecord): string[] {
   if (input === null || originalPrompt === null || take === null) return [];
-  return [toOriginalWorkLookupKey(deriveWorkId(origin, restoreOriginalInput(input, originalPrompt), take))];
+  return [toOriginalWorkLookupKey(deriveWorkId(baseUrl, restoreOriginalInput(input, originalPrompt), take))];
 }
 
 export function toRow(record: RequestRecord): RecordRow {
-  const { apiKeyId, recordId, workId, origin, taskId, status, spend, createdAtMs, revision, isListed } =
+  const { apiKeyId, recordId, workId, baseUrl, taskId, status, spend, createdAtMs, revision, isListed } =
     record;
   return {
     apiKeyId,
     recordId,
     workId,
-    origin,
+    baseUrl,
     status,
     isResumable: isResumable(record),
     isListed,
@@ -190,9 +190,9 @@ export function toRow(record: RequestRecord): RecordRow {
       ...new Set([
         toWorkLookupKey(workId),
         ...deriveOriginalWorkLookupKeys(record),
-        ...(taskId === null ? [] : [toTaskLookupKey(origin, taskId)]),
+        ...(taskId === null ? [] : [toTaskLookupKey(baseUrl, taskId)]),
         ...record.files.map(({ path }) => toPathLookupKey(path)),
-        ...record.earlierTaskIds.map((earlier) => toEarlierTaskLookupKey(origin, earlier)),
+        ...record.earlierTaskIds.map((earlier) => toEarlierTaskLookupKey(baseUrl, earlier)),
       ]),
     ],
     createdAtMs,

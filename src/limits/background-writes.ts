@@ -1,4 +1,4 @@
-/** Sends heartbeats while slots are pending or leases are held, and retries failed writes to the store. */
+/** Sends heartbeats while rate slots are pending or leases are held, and retries failed writes to the store. */
 import type { Clock } from "../clock.ts";
 import { describeCause, type Log } from "../log.ts";
 import { Ticker } from "./ticker.ts";
@@ -10,12 +10,12 @@ export interface BackgroundWritesOptions {
   readonly heartbeatMs: number;
   /** The time between renewals of leases. Every write of a record renews its lease, too. */
   readonly renewalMs: number;
-  /** Renews pending slots and the given leases. Returns the leases that another process has acquired. */
+  /** Renews pending rate slots and the given leases. Returns the leases that another process has acquired. */
   readonly heartbeat: (recordIds: readonly string[]) => Promise<readonly string[]>;
 }
 
 /**
- * A slot stays pending until the store knows how its create ended, because it is safer to block a slot too long than to
+ * A rate slot stays pending until the store knows how its create ended, because it is safer to block a rate slot too long than to
  * free it too early.
  */
 export class BackgroundWrites {

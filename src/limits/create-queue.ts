@@ -65,8 +65,8 @@ export class CreateQueue {
       tryAdmit: (create) => this.#tryAdmit(create),
       failsAll: (error) => !(error instanceof AudioError && REFUSES_ONE_CREATE_ONLY.has(error.code)),
       releaseUnused: (outcome) => this.releaseUnused(outcome),
-      // A repeated send goes first, because it already has a place in flight. If it queued behind a create that needs
-      // this place in flight, both would wait forever.
+      // A repeated send goes first, because it already has a concurrency slot. If it queued behind a create that needs
+      // this concurrency slot, both would wait forever.
       priority: ({ record, narrationId }) => {
         if (record.status === "unresolved") return 0;
         return (narrationId?.() ?? null) === null ? 1 : 2;
@@ -92,7 +92,7 @@ export class CreateQueue {
   }
 
   /**
-   * Requests admission again for the create at the head of the queue. Call this when a place in flight may have become
+   * Requests admission again for the create at the head of the queue. Call this when a concurrency slot may have become
    * free.
    */
   wake(): void {
@@ -152,7 +152,7 @@ export class CreateQueue {
       )
       .catch((error: unknown) => {
         // Release the admission, because the store may have committed it although the answer was lost. An unused
-        // admission would occupy a place in flight and reserve credits.
+        // admission would occupy a concurrency slot and reserve credits.
         void this.#releaseAdmission(record, sendId);
         throw error;
       });
@@ -170,7 +170,7 @@ export class CreateQueue {
         throw overBudgetError(creditBudget ?? 0, admission.countedCredits + record.earlierCredits);
       case "held": {
         const { reason } = admission;
-        // While no place in flight is free, ask again at intervals, because nothing tells this process when the task of
+        // While no concurrency slot is free, ask again at intervals, because nothing tells this process when the task of
         // another process ends.
         const maxMs =
           reason === "paused" || reason === "rate" ? Number.POSITIVE_INFINITY : timing.inFlightPollMs;

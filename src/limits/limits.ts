@@ -1,4 +1,4 @@
-/** Decides when requests of one API key may be sent. Uses queues in this process, slots in the ledger, and pauses. */
+/** Decides when requests of one API key may be sent. Uses queues in this process, rate slots in the ledger, and pauses. */
 import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -77,7 +77,7 @@ export class Limits {
     });
   }
 
-  /** Returns the credits that all keys of the origin have spent, and the rest of the budget. */
+  /** Returns the credits that all keys of the service have spent, and the rest of the budget. */
   async sumSpending(): Promise<Spending> {
     const { clock, ledger, creditBudget } = this.#options;
     const nowWallMs = clock.wallMs();

@@ -109,7 +109,7 @@ export class NarrationService implements Narrations {
 
   constructor(deps: NarrationsDeps) {
     const { ledger, folder, clock, log, partOperations, captionFiles, containsSecret } = deps;
-    const { origin, processId } = ledger.identity;
+    const { baseUrl, processId } = ledger.identity;
     const computeTotals: ComputeTotals = async (known) =>
       deriveTotals(known, await this.#partSummaryOf(known), clock.wallMs());
     const repository = new NarrationRepository(ledger.store.narrations, () => clock.wallMs(), computeTotals);
@@ -128,7 +128,7 @@ export class NarrationService implements Narrations {
     this.#deps = deps;
     this.#repository = repository;
     this.#drivers = drivers;
-    this.#findDeps = { repository, origin, folder, clock, containsSecret };
+    this.#findDeps = { repository, baseUrl, folder, clock, containsSecret };
     this.callHandleOperations = new NarrationCallHandles({
       repository,
       drivers,

@@ -94,8 +94,8 @@ export class CrashSetup {
   }
 
   /**
-   * What must hold after the crash and the repeat: one task, one reservation, one intact file, no leftovers, no place
-   * in flight, and exactly the charge counted.
+   * What must hold after the crash and the repeat: one task, one reservation, one intact file, no leftovers, no concurrency
+   * slot, and exactly the charge counted.
    */
   async judge(outcome: ToolOutcome): Promise<TaskOutput> {
     const task = taskOf(outcome);
@@ -114,7 +114,7 @@ export class CrashSetup {
     expectSame("temporary files", (await this.temporaryNames()).length, 0);
     const peek = await this.peek();
     expectSame("records", (await peek.records()).length, 1);
-    expectSame("places in flight", await peek.inFlight(), 0);
+    expectSame("concurrency slots", await peek.inFlight(), 0);
     expectSame("counted credits", await peek.countedCredits(), task.billing?.charged_credits);
     expectSame("ledger", peek.integrity(), '[{"integrity_check":"ok"}]');
     if (faults.length > 0) throw new Error(faults.join("; "));

@@ -1,5 +1,5 @@
 /**
- * How long a job waits for a slot that never becomes free (docs/reference-requests.md, A call's wait: up to 65
+ * How long a job waits for a rate slot that never becomes free (docs/reference-requests.md, A call's wait: up to 65
  * minutes).
  */
 import { expect, it, onTestFinished, vi } from "vitest";
@@ -9,7 +9,7 @@ import { makeDeps, silentService } from "./bundle.ts";
 
 const MINUTE_MS = 60_000;
 
-it("a job without a free slot gives up after 65 minutes, unsent and retryable", async () => {
+it("a job without a free rate slot gives up after 65 minutes, unsent and retryable", async () => {
   const { clock, deps } = await makeDeps(silentService);
   let isLeft = false;
   vi.spyOn(deps.limits.creates, "waitForAdmission").mockImplementation(

@@ -46,10 +46,10 @@ it("a generation with two polls asks the store at most 17 times, and its repeat 
   const root = scratchFolder();
   const clock = systemClock;
   const log = createLog("silent", (text) => text);
-  const origin = service.baseUrl;
+  const baseUrl = service.baseUrl;
   const identity = {
-    origin,
-    apiKeyId: deriveApiKeyId(origin, deriveApiKeyFingerprint(service.apiKey)),
+    baseUrl,
+    apiKeyId: deriveApiKeyId(baseUrl, deriveApiKeyFingerprint(service.apiKey)),
     processId: createProcessId(),
   };
   const operations: string[] = [];
@@ -58,7 +58,7 @@ it("a generation with two polls asks the store at most 17 times, and its repeat 
   const timeScale = 0.01;
   const generation = createGeneration({
     service: createServiceClient(
-      { baseUrl: origin, apiKey: service.apiKey, isLoopback: true },
+      { baseUrl, apiKey: service.apiKey, isLoopback: true },
       { proxy: { httpsProxy: undefined, noProxy: undefined } },
     ),
     limits: new Limits({ ledger, clock, log, timeScale, creditBudget: 10_000 }),

@@ -30,7 +30,7 @@ import {
 import { startRedirector } from "../support/redirector.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { sampleRecord } from "./sample-record.ts";
-import { admit, claim, expectAway, ORIGIN, openEngine, openShared } from "./shared-store.ts";
+import { admit, BASE_URL, claim, expectAway, openEngine, openShared } from "./shared-store.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -205,8 +205,8 @@ describe.skipIf(whyNoPostgres() !== undefined)("a lost answer", () => {
     expect(await losing(() => store.admissions.admit(ask))).toEqual({ kind: "admitted" });
     const accepted = toRow({ ...waiting, status: "queued", taskId: "t", revision: 3, spend });
     const write = { apiKeyId: "account", recordId: "lost", expectedRevision: 2, after: accepted };
-    const slot = { sendId, outcome: "counts" } as const;
-    expect(await losing(() => store.write({ ...write, durability: "power_cut", slot }))).toEqual({
+    const rateSlot = { sendId, outcome: "counts" } as const;
+    expect(await losing(() => store.write({ ...write, durability: "power_cut", rateSlot }))).toEqual({
       written: true,
     });
     expect(await losing(() => store.heartbeat(["lost"]))).toEqual([]);
@@ -214,7 +214,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a lost answer", () => {
     expect(await store.documents.get("plan")).toBe("text");
     expect(await store.admissions.sumSpentCredits(DAY_MS)).toBe(150);
     const [state] = await server.command("SELECT state FROM agm_api_keys");
-    expect(JSON.parse((state as { state: string }).state).slots).toHaveLength(1); // one column was asked for
+    expect(JSON.parse((state as { state: string }).state).rateSlots).toHaveLength(1); // one column was asked for
   });
 
   it("of another statement is requested again", async () => {
@@ -573,10 +573,10 @@ describe.skipIf(whyNoPostgres() !== undefined || whyNoPgBouncer() !== undefined)
       const bridged = round();
       await server.start();
       expect(await bridged).toEqual(keys.map(() => ({ kind: "admitted" })));
-      const origins = await server.command(
-        `SELECT count(*)::int AS found FROM agm_records WHERE origin = '${ORIGIN}'`,
+      const baseUrls = await server.command(
+        `SELECT count(*)::int AS found FROM agm_records WHERE base_url = '${BASE_URL}'`,
       );
-      expect(origins).toEqual([{ found: 36 }]);
+      expect(baseUrls).toEqual([{ found: 36 }]);
     });
   },
 );

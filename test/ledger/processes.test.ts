@@ -148,7 +148,7 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       expect(await ledger.store.admissions.sumSpentCredits(DAY_MS)).toBe(spent);
     }, 120_000);
 
-    it("leave slot, place and credits to the next, at whichever step of an admission they are killed", async () => {
+    it("leave rate slot, place and credits to the next, at whichever step of an admission they are killed", async () => {
       const place = await site.newPlace();
       const whole = new Child({ ...place, job: "step", baseUrl: "https://whole.example" });
       await whole.ended();
@@ -172,8 +172,8 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       expect(doomed.facts).toEqual([]);
       const { ledger } = await openHere(place, baseUrl);
       const found = await ledger.get("a-0");
-      const { origin, apiKeyId } = ledger.identity;
-      const names = { recordId: "next", workId: "next work", origin, apiKeyId };
+      const { apiKeyId } = ledger.identity;
+      const names = { recordId: "next", workId: "next work", baseUrl, apiKeyId };
       const next = (await ledger.acquireLease(sampleRecord({ ...NO_TASK_YET, ...names, revision: 0 })))
         .record;
       const budget = { credits: 150, windowMs: DAY_MS };
@@ -206,8 +206,8 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       ];
       await Promise.all(children.map((child) => child.reported(1)));
       const { ledger, limits } = await openHere(place);
-      const { origin, apiKeyId } = ledger.identity;
-      const names = { recordId: "mine", workId: "my work", origin, apiKeyId };
+      const { baseUrl, apiKeyId } = ledger.identity;
+      const names = { recordId: "mine", workId: "my work", baseUrl, apiKeyId };
       const { record } = await ledger.acquireLease(sampleRecord({ ...NO_TASK_YET, ...names, revision: 0 }));
       // Living processes have both places, for longer than a dead process would.
       const tooEarly = AbortSignal.timeout(1400);

@@ -29,9 +29,9 @@ const NO_LIMITS: AdmissionLimits = {
 /** Opens the same store for another account or process. */
 type OpenStore = (identity: LedgerIdentity) => LedgerStore;
 
-/** One test's ledger, for an origin of its own. */
+/** One test's ledger, for a service of its own. */
 class Bench {
-  readonly origin = `https://${randomUUID()}`;
+  readonly baseUrl = `https://${randomUUID()}`;
   readonly logged: string[] = [];
   readonly #open: OpenStore;
 
@@ -45,7 +45,7 @@ class Bench {
       (text) => text,
       (line) => this.logged.push(line),
     );
-    const identity = { origin: this.origin, apiKeyId: deriveApiKeyId(this.origin, account), processId };
+    const identity = { baseUrl: this.baseUrl, apiKeyId: deriveApiKeyId(this.baseUrl, account), processId };
     const store = this.#open(identity);
     onTestFinished(() => store.close());
     return new Ledger(store, identity, { wallMs: () => WALL_MS }, log);
@@ -54,9 +54,9 @@ class Bench {
 
 /** A draft of a record for this ledger's account. */
 function draft(ledger: Ledger, changes: Partial<RequestRecord> = {}): RequestRecord {
-  const { origin, apiKeyId } = ledger.identity;
+  const { baseUrl, apiKeyId } = ledger.identity;
   const workId = changes.workId ?? randomUUID();
-  const names = { workId, recordId: deriveRecordId(workId, apiKeyId), origin, apiKeyId };
+  const names = { workId, recordId: deriveRecordId(workId, apiKeyId), baseUrl, apiKeyId };
   return sampleRecord({ ...NO_TASK_YET, revision: 0, createdAtMs: WALL_MS, ...names, ...changes });
 }
 
@@ -210,9 +210,9 @@ function recordsSuite(name: string, open: () => OpenStore): void {
     it("that change nothing write nothing, and still return the handles that ended with them", async () => {
       const ledger = newBench().ledger();
       const record = await sent(ledger, await claimed(ledger), "send-1");
-      const slot = { sendId: "send-1", outcome: "unsent" } as const;
+      const rateSlot = { sendId: "send-1", outcome: "unsent" } as const;
       const stale: RequestEvent = { kind: "gone", taskId: "task-9" };
-      expect(await ledger.apply(record, stale, { slot, lease: "release" })).toBe(record);
+      expect(await ledger.apply(record, stale, { rateSlot, lease: "release" })).toBe(record);
       expect(await ledger.get(record.recordId)).toEqual(record);
       const other = await claimed(ledger);
       const six = { ...NO_LIMITS, maxCreates: 1 };

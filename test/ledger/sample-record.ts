@@ -7,7 +7,7 @@ export function sampleRecord(changes: Partial<RequestRecord> = {}): RequestRecor
     recordId: "record-1",
     workId: "work-1",
     apiKeyId: "account",
-    origin: "https://service.example",
+    baseUrl: "https://service.example",
     input: '{"prompt":"Grüße, 世界 🎧 \\u2028 :base64:"}',
     originalPrompt: null,
     take: 1,

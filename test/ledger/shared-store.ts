@@ -9,7 +9,7 @@ import { createLog } from "../../src/log.ts";
 import { failureOf } from "../api/failure.ts";
 import { sampleRecord } from "./sample-record.ts";
 
-export const ORIGIN = "https://service.example";
+export const BASE_URL = "https://service.example";
 
 /** The rule allows five seconds; the rest is for a slow machine. */
 const BOUND_MS = 8_000;
@@ -31,7 +31,7 @@ export function openShared(
   { logged = [], apiKeyId = "account" }: SharedOptions = {},
 ): LedgerStore {
   const engine = openEngine(storeUrl, logged);
-  const identity = { origin: ORIGIN, apiKeyId, processId: "holder" };
+  const identity = { baseUrl: BASE_URL, apiKeyId, processId: "holder" };
   return new LedgerStore({ engine, identity, machineId: "machine", wallMs: () => systemClock.wallMs() });
 }
 

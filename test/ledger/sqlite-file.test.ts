@@ -29,7 +29,7 @@ import { sampleRecord } from "./sample-record.ts";
 
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
-const identity = { origin: sampleRecord().origin, apiKeyId: sampleRecord().apiKeyId, processId: "holder" };
+const identity = { baseUrl: sampleRecord().baseUrl, apiKeyId: sampleRecord().apiKeyId, processId: "holder" };
 
 function open(stateDir: string): LedgerStore {
   const store = openSqliteStore({ stateDir, clock: systemClock, identity });
@@ -81,7 +81,7 @@ async function lookUp(store: LedgerStore): Promise<void> {
     await store.recordSearch.list({ apiKeys: accounts, limit: 20, status: "unresolved" });
   }
   await store.recordSearch.findByLookupKey(toWorkLookupKey("work 500"));
-  await store.recordSearch.findByLookupKey(toTaskLookupKey(identity.origin, "task 500"));
+  await store.recordSearch.findByLookupKey(toTaskLookupKey(identity.baseUrl, "task 500"));
   await store.recordSearch.findByLookupKey(toPathLookupKey("/nowhere"));
 }
 

@@ -10,7 +10,7 @@ import { type StoreBench, StoreSetup } from "./store-suite/store-setup.ts";
 
 export type { StoreBench } from "./store-suite/store-setup.ts";
 
-/** @param open called once for all tests; each test has its own origin and accounts */
+/** @param open called once for all tests; each test has its own service and accounts */
 export function storeSuite(name: string, open: () => Promise<StoreBench>): void {
   describe(`a ledger store over ${name}`, () => {
     let bench: StoreBench;

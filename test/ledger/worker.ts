@@ -50,9 +50,9 @@ const limits = new Limits({ ...job, ledger, clock: systemClock, log });
 const signal = new AbortController().signal;
 
 async function claim(at: number): Promise<RequestRecord> {
-  const { origin, apiKeyId } = ledger.identity;
+  const { baseUrl, apiKeyId } = ledger.identity;
   const recordId = `${job.name}-${at}`;
-  const names = { recordId, workId: `work of ${recordId}`, origin, apiKeyId };
+  const names = { recordId, workId: `work of ${recordId}`, baseUrl, apiKeyId };
   const draft = sampleRecord({ ...NO_TASK_YET, ...names, revision: 0, createdAtMs: systemClock.wallMs() });
   return (await ledger.acquireLease(draft)).record;
 }
@@ -160,8 +160,8 @@ async function create(at: number): Promise<void> {
     const arrivedAtMs = systemClock.steadyMs();
     await sleep(Math.random() * 15);
     limits.background.clearPending(sendId);
-    const slot = { sendId, outcome: "counts" } as const;
-    const accepted = await ledger.apply(record, seen(record, "queued"), { slot });
+    const rateSlot = { sendId, outcome: "counts" } as const;
+    const accepted = await ledger.apply(record, seen(record, "queued"), { rateSlot });
     await sleep(30 + Math.random() * 40);
     const endedAtMs = systemClock.steadyMs();
     if (accepted === null) throw new Error("the accepted record is gone");

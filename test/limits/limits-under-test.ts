@@ -18,9 +18,9 @@ import { scratchFolder } from "../support/scratch.ts";
 import { openSqliteStore } from "../support/sqlite-ledger.ts";
 
 export const never = new AbortController().signal;
-/** How long a slot counts. */
+/** How long a rate slot counts. */
 export const { limitWindowMs: WINDOW_MS } = buildLimitTiming(1);
-const ORIGIN = "https://service.example";
+const BASE_URL = "https://service.example";
 
 export type AdmittedCreate = Extract<CreateOutcome, { kind: "admitted" }>;
 type Changes = Partial<Pick<LimitsOptions, "timeScale" | "creditBudget">>;
@@ -78,8 +78,8 @@ export class Process {
 
   /** A record for its own work, claimed by this process. */
   async claim(name: string, changes: Partial<RequestRecord> = {}): Promise<RequestRecord> {
-    const { origin, apiKeyId } = this.ledger.identity;
-    const names = { recordId: name, workId: `work of ${name}`, origin, apiKeyId };
+    const { baseUrl, apiKeyId } = this.ledger.identity;
+    const names = { recordId: name, workId: `work of ${name}`, baseUrl, apiKeyId };
     const draft = sampleRecord({ ...names, status: "waiting", taskId: null, revision: 0, ...changes });
     return (await this.ledger.acquireLease(draft)).record;
   }
@@ -118,7 +118,7 @@ export class Process {
   /** No response arrived. */
   async leaveUnanswered({ sendId }: AdmittedCreate): Promise<void> {
     this.limits.background.clearPending(sendId);
-    await this.ledger.store.admissions.releaseSlot({ sendId, outcome: "counts" });
+    await this.ledger.store.admissions.releaseRateSlot({ sendId, outcome: "counts" });
   }
 
   /** The task has ended, and this process has seen that. */
@@ -158,10 +158,10 @@ export class Process {
 
   async #answered({ record, sendId }: AdmittedCreate, event: RequestEvent): Promise<RequestRecord> {
     this.limits.background.clearPending(sendId);
-    const slot = { sendId, outcome: "counts" } as const;
+    const rateSlot = { sendId, outcome: "counts" } as const;
     let stored: RequestRecord | null = record;
     await this.limits.background.writeNowOrLater("an answer", async () => {
-      stored = await this.ledger.apply(record, event, { slot });
+      stored = await this.ledger.apply(record, event, { rateSlot });
     });
     return stored ?? record;
   }
@@ -179,7 +179,7 @@ export function startLimits(changes: Changes = {}): LimitsUnderTest {
   let processes = 0;
   const another = (more: Changes = {}, apiKeyId = "account"): Process => {
     processes += 1;
-    const identity = { origin: ORIGIN, apiKeyId, processId: `process ${processes}` };
+    const identity = { baseUrl: BASE_URL, apiKeyId, processId: `process ${processes}` };
     const store = openSqliteStore({ stateDir, clock, identity });
     const process = new Process(store, identity, clock, { ...changes, ...more });
     onTestFinished(async () => {

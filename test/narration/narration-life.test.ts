@@ -233,7 +233,7 @@ describe("a narration", () => {
     expect((await readFile(audio.path)).length).toBe(PART_BYTES);
   });
 
-  it("of another origin is unknown here, and nothing is sent", async () => {
+  it("of another service is unknown here, and nothing is sent", async () => {
     const text = textOf("One");
     const { narration_id } = await narrator.narrate({ text, max_credits: 1000 });
     const elsewhere = await CountingService.start();

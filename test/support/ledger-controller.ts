@@ -47,9 +47,9 @@ export class LedgerController {
   /**
    * Opens the ledger of a state folder, waiting until somebody has created it.
    *
-   * @param origin the address of the service whose records are read, of all accounts
+   * @param service the address of the service whose records are read, of all accounts
    */
-  static async open(stateDir: string, origin: string, withinMs = 5000): Promise<LedgerController> {
+  static async open(stateDir: string, baseUrl: string, withinMs = 5000): Promise<LedgerController> {
     const file = join(stateDir, "ledger.sqlite");
     const giveUpAtMs = performance.now() + withinMs;
     while (!existsSync(file)) {
@@ -57,7 +57,7 @@ export class LedgerController {
       await turn();
     }
     const log = createLog("silent", (text) => text);
-    const identity = { origin, apiKeyId: "nobody", processId: createProcessId() };
+    const identity = { baseUrl, apiKeyId: "nobody", processId: createProcessId() };
     const store = openSqliteStore({ stateDir, clock: systemClock, identity });
     const ledger = new Ledger(store, identity, systemClock, log);
     await ledger.list({ apiKeys: "all", limit: 1 });
@@ -69,7 +69,7 @@ export class LedgerController {
     return await this.#ledger.list({ apiKeys: "all", limit: 1_000_000, includesParts: true });
   }
 
-  /** Records that take a place in flight. */
+  /** Records that take a concurrency slot. */
   async inFlight(): Promise<number> {
     return (await this.records()).filter((record) => deriveInFlightState(record) !== null).length;
   }
@@ -77,7 +77,7 @@ export class LedgerController {
   /** Creates that count toward the six a minute. */
   createSlots(): number {
     const row = this.#db
-      .prepare("SELECT sum(json_array_length(nullif(state, ''), '$.slots')) AS count FROM agm_api_keys")
+      .prepare("SELECT sum(json_array_length(nullif(state, ''), '$.rateSlots')) AS count FROM agm_api_keys")
       .get();
     return counted.parse(row).count;
   }

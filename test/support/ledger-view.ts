@@ -44,21 +44,21 @@ export class LedgerView {
 
   /** Records of all API keys. */
   async records(): Promise<RequestRecord[]> {
-    const rows = await this.#rows("SELECT record_json FROM agm_records WHERE origin = ?");
+    const rows = await this.#rows("SELECT record_json FROM agm_records WHERE base_url = ?");
     return recordRows
       .parse(rows)
       .map(({ record_json }) => requestRecordSchema.parse(JSON.parse(record_json)));
   }
 
-  /** The credits that the budget counts, for the whole origin. */
+  /** The credits that the budget counts, for the whole service. */
   spentCredits(): Promise<number> {
     return this.#ledger.store.admissions.sumSpentCredits(BUDGET_WINDOW_MS);
   }
 
-  /** Names of the records that take a place in flight. */
+  /** Names of the records that take a concurrency slot. */
   async inFlight(): Promise<string[]> {
     const rows = await this.#rows(
-      "SELECT record_id FROM agm_records WHERE origin = ? AND in_flight_state IS NOT NULL",
+      "SELECT record_id FROM agm_records WHERE base_url = ? AND in_flight_state IS NOT NULL",
     );
     return nameRows.parse(rows).map(({ record_id }) => record_id);
   }

@@ -194,8 +194,8 @@ it("a new process replaces the file that the call of a killed process may replac
   expect(service.count("create")).toBe(2);
 });
 
-describe("a handle of another key or origin", () => {
-  it("is unknown under another key and at another origin", async () => {
+describe("a handle of another key or service", () => {
+  it("is unknown under another key and at another service", async () => {
     const service = await startService({
       apiKeys: ["sk-first-0123456789abcdef", "sk-second-0123456789abcdef"],
     });

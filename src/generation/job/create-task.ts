@@ -2,7 +2,7 @@
 import type { ObservedTask } from "../../api/read-task.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
-import type { SlotRelease } from "../../ledger/rules/api-key-state.ts";
+import type { RateSlotRelease } from "../../ledger/rules/api-key-state.ts";
 import type { CreateOutcome, QueuedCreate } from "../../limits/create-queue.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { applyEventWithRetry } from "./apply-event-with-retry.ts";
@@ -12,7 +12,7 @@ import { type Job, NotWantedError } from "./job.ts";
 /**
  * Sends the create until the service accepts or refuses it, or the recovery window ends.
  *
- * @param onInFlightFull called while both places in flight are taken. The listener resumes tasks that a dead process
+ * @param onInFlightFull called while both concurrency slots are taken. The listener resumes tasks that a dead process
  *   left in flight
  * @returns `answered` if this job's create got a response, `elsewhere` if another process created the task
  * @throws AudioError for a refusal, `budget_exceeded`, `store_unavailable`, or the last failure
@@ -128,7 +128,7 @@ async function send(
   // Do not await anything between here and the request, so that a cancellation comes either before the send or after
   // it.
   job.setPhase({ kind: "sending", sinceMs: clock.steadyMs(), before: job.phase });
-  const slot: SlotRelease = { sendId: admitted.sendId, outcome: "counts" };
+  const rateSlot: RateSlotRelease = { sendId: admitted.sendId, outcome: "counts" };
   let task: ObservedTask;
   try {
     task = await service.create(input, idempotencyKey, job.sendSignal);
@@ -136,7 +136,7 @@ async function send(
     limits.background.clearPending(admitted.sendId);
     if (!(error instanceof AudioError)) {
       await limits.background.writeNowOrLater("the end of a create", () =>
-        deps.ledger.store.admissions.releaseSlot(slot),
+        deps.ledger.store.admissions.releaseRateSlot(rateSlot),
       );
       throw error;
     }
@@ -148,7 +148,12 @@ async function send(
   // because that send may have created the task. Any other failed task was made by an earlier call under the same key.
   if (task.status !== "failed" || job.attemptWithoutResponse === attempt) job.newTasks += 1;
   // Store the task id before anything else.
-  await applyEventWithRetry(job, deps, { kind: "observed", attempt, task, atMs: clock.wallMs() }, { slot });
+  await applyEventWithRetry(
+    job,
+    deps,
+    { kind: "observed", attempt, task, atMs: clock.wallMs() },
+    { rateSlot },
+  );
   job.hasUnansweredCreate = false;
   if (job.record.taskId !== null && job.record.taskId !== task.taskId) {
     deps.log.error(`the service answered one key with two tasks, ${job.record.taskId} and ${task.taskId}`);

@@ -152,9 +152,9 @@ async function openContent(
 async function markTooLarge(job: Job, deps: GenerationDeps, error: AudioError): Promise<AudioError> {
   const taskId = job.record.taskId ?? "";
   await applyEventWithRetry(job, deps, { kind: "too_large", taskId });
-  const { origin } = deps.ledger.identity;
+  const { baseUrl } = deps.ledger.identity;
   return new AudioError("too_large", error.message, {
     taskId,
-    remedy: `The task and its audio stay at the service. Tell the user that any HTTP client can fetch it: GET ${origin}${GENERATIONS_PATH}/${taskId}/content with the API key as bearer token. Shorter texts give smaller files.`,
+    remedy: `The task and its audio stay at the service. Tell the user that any HTTP client can fetch it: GET ${baseUrl}${GENERATIONS_PATH}/${taskId}/content with the API key as bearer token. Shorter texts give smaller files.`,
   });
 }

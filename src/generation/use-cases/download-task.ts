@@ -133,7 +133,7 @@ async function draftExternalTaskRecord(
 ): Promise<RequestRecord> {
   const task = await queryService(deps, taskId, signal, { deadline });
   const empty = buildEmptyRecord(deps, {
-    workId: deriveExternalWorkId(deps.ledger.identity.origin, taskId),
+    workId: deriveExternalWorkId(deps.ledger.identity.baseUrl, taskId),
     input: null,
     originalPrompt: null,
     take: null,

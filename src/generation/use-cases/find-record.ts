@@ -40,12 +40,12 @@ export function buildEmptyRecord(
     "workId" | "input" | "originalPrompt" | "take" | "idempotencyKey" | "fileName" | "isListed"
   >,
 ): RequestRecord {
-  const { origin, apiKeyId } = ledger.identity;
+  const { baseUrl, apiKeyId } = ledger.identity;
   return {
     revision: 0,
     recordId: deriveRecordId(facts.workId, apiKeyId),
     apiKeyId,
-    origin,
+    baseUrl,
     attempt: 1,
     ...NO_TASK_YET,
     ...facts,
@@ -64,7 +64,7 @@ export function buildNewRecord(
   identified: IdentifiedRequest,
 ): RequestRecord {
   const { input, originalPrompt, take, fileName, isListed } = identified;
-  const id = deriveWorkId(deps.ledger.identity.origin, input, take);
+  const id = deriveWorkId(deps.ledger.identity.baseUrl, input, take);
   return buildEmptyRecord(deps, {
     workId: id,
     input,

@@ -110,8 +110,8 @@ export async function findPart(
   { ledger, folder }: GenerationDeps,
   { input, take }: PartRequest,
 ): Promise<RequestRecord | null> {
-  const { origin, apiKeyId } = ledger.identity;
-  const records = await ledger.findByWork(deriveWorkId(origin, canonicalizeInput(input), take));
+  const { baseUrl, apiKeyId } = ledger.identity;
+  const records = await ledger.findByWork(deriveWorkId(baseUrl, canonicalizeInput(input), take));
   const ownRecord = records.find((record) => record.apiKeyId === apiKeyId);
   if (ownRecord?.status === "succeeded") return ownRecord;
   for (const record of records) {

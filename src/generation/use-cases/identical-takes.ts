@@ -23,12 +23,12 @@ function listEarlierTakes(take: number): number[] {
 /** Finds the first earlier take with the same bytes; `null` if there is none. */
 async function findIdenticalTake(
   { ledger }: TakeDeps,
-  { origin, input, take }: RequestRecord,
+  { baseUrl, input, take }: RequestRecord,
   { sizeBytes, sha256 }: SavedFile,
 ): Promise<number | null> {
   if (input === null || take === null || take === 1) return null;
   for (const earlier of listEarlierTakes(take)) {
-    const records = await ledger.findByWork(deriveWorkId(origin, input, earlier));
+    const records = await ledger.findByWork(deriveWorkId(baseUrl, input, earlier));
     const files = records.flatMap((record) => record.files);
     if (files.some((file) => file.sizeBytes === sizeBytes && file.sha256 === sha256)) return earlier;
   }

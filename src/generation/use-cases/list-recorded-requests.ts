@@ -89,7 +89,9 @@ async function toListedTask(
     take: record.take,
     workLookupKey: toWorkLookupKey(record.workId),
     inputHash:
-      record.input === null ? null : deriveWorkId(record.origin, record.input, 1).slice(0, INPUT_HASH_DIGITS),
+      record.input === null
+        ? null
+        : deriveWorkId(record.baseUrl, record.input, 1).slice(0, INPUT_HASH_DIGITS),
     audioSeconds: record.audioSeconds,
     createdAtMs: record.createdAtMs,
     credits: countCredits(record),

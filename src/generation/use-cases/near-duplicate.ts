@@ -48,7 +48,7 @@ export async function findNearDuplicate(
   { ledger, clock }: Pick<GenerationDeps, "ledger" | "clock">,
   { input, take }: IdentifiedRequest,
 ): Promise<UnansweredDuplicate | null> {
-  if ((await ledger.findByWork(deriveWorkId(ledger.identity.origin, input, take))).length > 0) return null;
+  if ((await ledger.findByWork(deriveWorkId(ledger.identity.baseUrl, input, take))).length > 0) return null;
   const wantedInput = normalizeForComparison(input);
   const record = (await ledger.list({ apiKeys: "own", limit: MAX_COMPARED })).find(
     (other) =>

@@ -26,8 +26,8 @@ export async function findOtherPronunciation(
 ): Promise<FoundRecord | null> {
   const { record, file, notes } = found;
   if (file !== null || mayBeCharged(record)) return null;
-  const { origin, apiKeyId } = deps.ledger.identity;
-  const work = deriveWorkId(origin, restoreOriginalInput(input, originalPrompt), take);
+  const { baseUrl, apiKeyId } = deps.ledger.identity;
+  const work = deriveWorkId(baseUrl, restoreOriginalInput(input, originalPrompt), take);
   for (const other of await deps.ledger.findByOriginalWork(work)) {
     if (other.input === input || !mayBeCharged(other)) continue;
     const savedFile = await findSaved(deps, other, null);
@@ -50,7 +50,7 @@ export async function hasOtherPronunciation(
   { input: given, originalPrompt = null, take }: PartRequest,
 ): Promise<boolean> {
   const input = canonicalizeInput(given);
-  const work = deriveWorkId(ledger.identity.origin, restoreOriginalInput(input, originalPrompt), take);
+  const work = deriveWorkId(ledger.identity.baseUrl, restoreOriginalInput(input, originalPrompt), take);
   const paid = (await ledger.findByOriginalWork(work)).filter(mayBeCharged);
   return paid.length > 0 && paid.every((record) => record.input !== input);
 }

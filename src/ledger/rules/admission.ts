@@ -1,7 +1,7 @@
 /** Decides whether a create may be sent. Nothing else allows spending. Pure: uses no store and no clock. */
 import type { ProcessId } from "../../process-id.ts";
-import { type ApiKeyState, isSlotPending, pauseLeftMs, rateWaitMs } from "./api-key-state.ts";
-import { type InFlightPlace, listInFlightExpiriesMs } from "./in-flight-places.ts";
+import { type ApiKeyState, isRateSlotPending, pauseLeftMs, rateWaitMs } from "./api-key-state.ts";
+import { type ConcurrencySlot, listConcurrencySlotExpiriesMs } from "./concurrency-slots.ts";
 import { findLeaseOwner, type Lease } from "./lease.ts";
 
 /** The limits that apply to a create. */
@@ -9,9 +9,9 @@ export interface AdmissionLimits {
   readonly maxCreates: number;
   readonly limitWindowMs: number;
   readonly maxInFlight: number;
-  /** How long an unanswered create keeps its place in flight after its process was last seen alive. */
+  /** How long an unanswered create keeps its concurrency slot after its process was last seen alive. */
   readonly unansweredInFlightTtlMs: number;
-  /** Maximum spend of all records of the origin within a window of wall-clock time; `null` for no budget. */
+  /** Maximum spend of all records of the service within a window of wall-clock time; `null` for no budget. */
   readonly budget: { readonly credits: number; readonly windowMs: number } | null;
 }
 
@@ -44,9 +44,9 @@ export interface AdmissionFacts {
     | { readonly revision: number | null; readonly recordJson: string; readonly lease: Lease | null }
     | undefined;
   readonly state: ApiKeyState;
-  /** The places in flight that the API key's other records have taken. */
-  readonly othersInFlight: readonly InFlightPlace[];
-  /** The spend of the origin within the budget's window, without the spend of this record. */
+  /** The concurrency slots that the API key's other records have taken. */
+  readonly othersInFlight: readonly ConcurrencySlot[];
+  /** The spend of the service within the budget's window, without the spend of this record. */
   readonly countedCredits: number;
   /** Whether a call or a handle still wants the create. */
   readonly isWanted: boolean;
@@ -75,12 +75,12 @@ export function isRepeatedAdmission(
   { sendId, after }: RequestedAdmission,
   { record, state }: AdmissionFacts,
 ): boolean {
-  return record?.recordJson === after.recordJson && isSlotPending(state, sendId);
+  return record?.recordJson === after.recordJson && isRateSlotPending(state, sendId);
 }
 
 /**
- * Judges in this order: record and lease, whether the create is wanted, narration, budget, pause, rate, places in
- * flight. Only the last three return a time to wait. They are judged last, because only the process that may send the
+ * Judges in this order: record and lease, whether the create is wanted, narration, budget, pause, rate, concurrency
+ * slots. Only the last three return a time to wait. They are judged last, because only the process that may send the
  * create should get this time.
  */
 export function decideAdmission(
@@ -108,10 +108,10 @@ export function decideAdmission(
   if (pausedMs > 0) return { kind: "held", reason: "paused", waitMs: pausedMs };
   const rateMs = rateWaitMs(state, { ...limits, exceptSendId: sendId }, nowSteadyMs);
   if (rateMs > 0) return { kind: "held", reason: "rate", waitMs: rateMs };
-  const ends = listInFlightExpiriesMs(othersInFlight, state, limits, nowSteadyMs);
-  const placeFreeAtMs = ends[ends.length - limits.maxInFlight];
-  if (placeFreeAtMs !== undefined) {
-    return { kind: "held", reason: "in_flight", waitMs: placeFreeAtMs - nowSteadyMs };
+  const ends = listConcurrencySlotExpiriesMs(othersInFlight, state, limits, nowSteadyMs);
+  const concurrencySlotFreeAtMs = ends[ends.length - limits.maxInFlight];
+  if (concurrencySlotFreeAtMs !== undefined) {
+    return { kind: "held", reason: "in_flight", waitMs: concurrencySlotFreeAtMs - nowSteadyMs };
   }
   return { kind: "admitted" };
 }

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { ProcessId } from "../../process-id.ts";
 import { MAX_TASK_LIFETIME_MS } from "../durations.ts";
 
-const slotSchema = z.object({
+const rateSlotSchema = z.object({
   sendId: z.string(),
   owner: z.string(),
   /** Whether the create has no outcome yet. */
@@ -14,29 +14,32 @@ const slotSchema = z.object({
    */
   changedSteadyMs: z.number(),
 });
-type Slot = z.infer<typeof slotSchema>;
+type RateSlot = z.infer<typeof rateSlotSchema>;
 
 const stateSchema = z.object({
   /** No create may be sent until `startedSteadyMs + lengthMs`. */
   pause: z.object({ startedSteadyMs: z.number(), lengthMs: z.number() }).nullable(),
-  slots: z.array(slotSchema),
+  rateSlots: z.array(rateSlotSchema),
   /** The last heartbeat of each process, on the steady clock. */
   heartbeatSteadyMsByProcess: z.record(z.string(), z.number()),
 });
 export type ApiKeyState = z.infer<typeof stateSchema>;
 
-const EMPTY: ApiKeyState = { pause: null, slots: [], heartbeatSteadyMsByProcess: {} };
+const EMPTY: ApiKeyState = { pause: null, rateSlots: [], heartbeatSteadyMsByProcess: {} };
 
 /**
  * Parses a stored state. Damaged text counts as an empty state, because the service enforces its rate itself. Times in
  * the future must have been written before the steady clock restarted, so they are set to now.
  */
 export function readApiKeyState(text: string, nowSteadyMs: number): ApiKeyState {
-  const { pause, slots, heartbeatSteadyMsByProcess } = parseState(text);
+  const { pause, rateSlots, heartbeatSteadyMsByProcess } = parseState(text);
   const past = (atMs: number): number => Math.min(atMs, nowSteadyMs);
   return {
     pause: pause === null ? null : { ...pause, startedSteadyMs: past(pause.startedSteadyMs) },
-    slots: slots.map((slot) => ({ ...slot, changedSteadyMs: past(slot.changedSteadyMs) })),
+    rateSlots: rateSlots.map((rateSlot) => ({
+      ...rateSlot,
+      changedSteadyMs: past(rateSlot.changedSteadyMs),
+    })),
     heartbeatSteadyMsByProcess: Object.fromEntries(
       Object.entries(heartbeatSteadyMsByProcess).map(([owner, atMs]) => [owner, past(atMs)]),
     ),
@@ -64,22 +67,28 @@ export function withPause(state: ApiKeyState, lengthMs: number, nowSteadyMs: num
 }
 
 /**
- * Returns the time from which a slot counts. For a pending slot, this is the last heartbeat of its owner, because the
+ * Returns the time from which a rate slot counts. For a pending rate slot, this is the last heartbeat of its owner, because the
  * create may still be under way.
  */
-const slotSeenAtMs = (
+const rateSlotSeenAtMs = (
   { heartbeatSteadyMsByProcess }: ApiKeyState,
-  { owner, isPending, changedSteadyMs }: Slot,
+  { owner, isPending, changedSteadyMs }: RateSlot,
 ): number =>
   isPending
     ? Math.max(changedSteadyMs, heartbeatSteadyMsByProcess[owner] ?? changedSteadyMs)
     : changedSteadyMs;
 
 /** Removes the slots that no longer count in the window. */
-export function withoutOldSlots(state: ApiKeyState, limitWindowMs: number, nowSteadyMs: number): ApiKeyState {
+export function withoutOldRateSlots(
+  state: ApiKeyState,
+  limitWindowMs: number,
+  nowSteadyMs: number,
+): ApiKeyState {
   return {
     ...state,
-    slots: state.slots.filter((slot) => slotSeenAtMs(state, slot) > nowSteadyMs - limitWindowMs),
+    rateSlots: state.rateSlots.filter(
+      (rateSlot) => rateSlotSeenAtMs(state, rateSlot) > nowSteadyMs - limitWindowMs,
+    ),
   };
 }
 
@@ -87,7 +96,7 @@ export function withoutOldSlots(state: ApiKeyState, limitWindowMs: number, nowSt
  * Returns the milliseconds until one more create fits into the window: 0 if it fits now, and the length of the window
  * if `maxCreates` is 0.
  *
- * @param exceptSendId the send that asks for admission. Its own slot, which it has if the admission is repeated, is not
+ * @param exceptSendId the send that asks for admission. Its own rate slot, which it has if the admission is repeated, is not
  *   counted
  */
 export function rateWaitMs(
@@ -97,53 +106,55 @@ export function rateWaitMs(
 ): number {
   const { maxCreates, limitWindowMs, exceptSendId } = limit;
   if (maxCreates < 1) return limitWindowMs;
-  const newestFirst = state.slots
+  const newestFirst = state.rateSlots
     .filter(({ sendId }) => sendId !== exceptSendId)
-    .map((slot) => slotSeenAtMs(state, slot))
+    .map((rateSlot) => rateSlotSeenAtMs(state, rateSlot))
     .filter((atMs) => atMs > nowSteadyMs - limitWindowMs)
     .sort((one, other) => other - one);
   const blocking = newestFirst[maxCreates - 1];
   return blocking === undefined ? 0 : blocking + limitWindowMs - nowSteadyMs;
 }
 
-export const isSlotPending = ({ slots }: ApiKeyState, sendId: string): boolean =>
-  slots.some((slot) => slot.sendId === sendId && slot.isPending);
+export const isRateSlotPending = ({ rateSlots }: ApiKeyState, sendId: string): boolean =>
+  rateSlots.some((rateSlot) => rateSlot.sendId === sendId && rateSlot.isPending);
 
-export function withSlot(
+export function withRateSlot(
   state: ApiKeyState,
   { sendId, owner }: { readonly sendId: string; readonly owner: ProcessId },
   nowSteadyMs: number,
 ): ApiKeyState {
-  if (state.slots.some((slot) => slot.sendId === sendId)) return state;
+  if (state.rateSlots.some((rateSlot) => rateSlot.sendId === sendId)) return state;
   return {
     ...state,
-    slots: [...state.slots, { sendId, owner, isPending: true, changedSteadyMs: nowSteadyMs }],
+    rateSlots: [...state.rateSlots, { sendId, owner, isPending: true, changedSteadyMs: nowSteadyMs }],
   };
 }
 
 /**
- * How a create ended. `counts`: the create was sent, and its slot counts for one window from now. `unsent`: the create
- * was not sent, and its slot is free at once.
+ * How a create ended. `counts`: the create was sent, and its rateSlot counts for one window from now. `unsent`: the create
+ * was not sent, and its rate slot is free at once.
  */
-export interface SlotRelease {
+export interface RateSlotRelease {
   readonly sendId: string;
   readonly outcome: "counts" | "unsent";
 }
 
-/** Releases a pending slot. Leaves a slot that was already released unchanged. */
-export function withReleasedSlot(
+/** Releases a pending rate slot. Leaves a rate slot that was already released unchanged. */
+export function withReleasedRateSlot(
   state: ApiKeyState,
-  { sendId, outcome }: SlotRelease,
+  { sendId, outcome }: RateSlotRelease,
   nowSteadyMs: number,
 ): ApiKeyState {
-  if (!isSlotPending(state, sendId)) return state;
-  const slots =
+  if (!isRateSlotPending(state, sendId)) return state;
+  const rateSlots =
     outcome === "unsent"
-      ? state.slots.filter((slot) => slot.sendId !== sendId)
-      : state.slots.map((slot) =>
-          slot.sendId === sendId ? { ...slot, isPending: false, changedSteadyMs: nowSteadyMs } : slot,
+      ? state.rateSlots.filter((rateSlot) => rateSlot.sendId !== sendId)
+      : state.rateSlots.map((rateSlot) =>
+          rateSlot.sendId === sendId
+            ? { ...rateSlot, isPending: false, changedSteadyMs: nowSteadyMs }
+            : rateSlot,
         );
-  return { ...state, slots };
+  return { ...state, rateSlots };
 }
 
 /**

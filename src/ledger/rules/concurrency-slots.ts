@@ -1,32 +1,32 @@
-/** Decides which creates and tasks hold a place in flight, and until when. Pure. */
+/** Decides which creates and tasks hold a concurrency slot, and until when. Pure. */
 import type { ProcessId } from "../../process-id.ts";
 import { MAX_TASK_LIFETIME_MS } from "../durations.ts";
 import type { InFlightState, RecordStatus } from "../record.ts";
 import type { ApiKeyState } from "./api-key-state.ts";
 
 /**
- * A place in flight. If the place was freed because its time was over, `state` is `null`, but `sinceSteadyMs` is kept.
+ * A concurrency slot. If the slot was freed because its time was over, `state` is `null`, but `sinceSteadyMs` is kept.
  * As long as the record's status does not change, `sinceSteadyMs` keeps later writes of the record from occupying the
  * place again.
  */
-export interface InFlightPlace {
+export interface ConcurrencySlot {
   readonly state: InFlightState | null;
-  /** The steady-clock time when the place was taken. */
+  /** The steady-clock time when the slot was taken. */
   readonly sinceSteadyMs: number | null;
   readonly owner: ProcessId | null;
 }
 
-const NOT_IN_FLIGHT: InFlightPlace = { state: null, sinceSteadyMs: null, owner: null };
+const NOT_IN_FLIGHT: ConcurrencySlot = { state: null, sinceSteadyMs: null, owner: null };
 
 export interface InFlightDurations {
-  /** How long an unanswered create keeps its place in flight after its process was last seen alive. */
+  /** How long an unanswered create keeps its concurrency slot after its process was last seen alive. */
   readonly unansweredInFlightTtlMs: number;
   readonly limitWindowMs: number;
 }
 
-/** Returns the time at which a place in flight expires. The place becomes free earlier if its task ends earlier. */
-function inFlightExpiryMs(
-  { state: inFlightState, sinceSteadyMs, owner }: InFlightPlace,
+/** Returns the time at which a concurrency slot expires. the slot becomes free earlier if its task ends earlier. */
+function concurrencySlotExpiryMs(
+  { state: inFlightState, sinceSteadyMs, owner }: ConcurrencySlot,
   { heartbeatSteadyMsByProcess }: ApiKeyState,
   { unansweredInFlightTtlMs, limitWindowMs }: InFlightDurations,
   nowSteadyMs: number,
@@ -38,48 +38,51 @@ function inFlightExpiryMs(
     startMs,
     owner === null ? startMs : (heartbeatSteadyMsByProcess[owner] ?? startMs),
   );
-  // Free the place in flight after a maximum time even if heartbeats continue, because a living process may have given
+  // Free the concurrency slot after a maximum time even if heartbeats continue, because a living process may have given
   // up on the create.
   return Math.min(seenAtMs + unansweredInFlightTtlMs, startMs + limitWindowMs + unansweredInFlightTtlMs);
 }
 
-/** Returns the times at which the occupied places in flight expire, the soonest first. */
-export function listInFlightExpiriesMs(
-  places: readonly InFlightPlace[],
+/** Returns the times at which the occupied concurrency slots expire, the soonest first. */
+export function listConcurrencySlotExpiriesMs(
+  concurrencySlots: readonly ConcurrencySlot[],
   state: ApiKeyState,
   durations: InFlightDurations,
   nowSteadyMs: number,
 ): number[] {
-  return places
-    .map((place) => inFlightExpiryMs(place, state, durations, nowSteadyMs))
+  return concurrencySlots
+    .map((concurrencySlot) => concurrencySlotExpiryMs(concurrencySlot, state, durations, nowSteadyMs))
     .filter((endMs) => endMs > nowSteadyMs)
     .sort((one, other) => one - other);
 }
 
-/** Whether a place in flight expired so long ago that its task can no longer run. */
+/** Whether a concurrency slot expired so long ago that its task can no longer run. */
 export function hasLongExpired(
-  place: InFlightPlace,
+  concurrencySlot: ConcurrencySlot,
   state: ApiKeyState,
   durations: InFlightDurations,
   nowSteadyMs: number,
 ): boolean {
-  return inFlightExpiryMs(place, state, durations, nowSteadyMs) <= nowSteadyMs - MAX_TASK_LIFETIME_MS;
+  return (
+    concurrencySlotExpiryMs(concurrencySlot, state, durations, nowSteadyMs) <=
+    nowSteadyMs - MAX_TASK_LIFETIME_MS
+  );
 }
 
 /**
- * Returns the place in flight of a record after a write. The date of the place in flight changes only if the
+ * Returns the concurrency slot of a record after a write. The date of the concurrency slot changes only if the
  * state changes.
  */
-export function inFlightAfterWrite(
-  stored: { readonly place: InFlightPlace; readonly status: string | null } | undefined,
+export function concurrencySlotAfterWrite(
+  stored: { readonly concurrencySlot: ConcurrencySlot; readonly status: string | null } | undefined,
   after: { readonly inFlightState: InFlightState | null; readonly status: RecordStatus },
   now: { readonly steadyMs: number; readonly owner: ProcessId },
-): InFlightPlace {
+): ConcurrencySlot {
   if (after.inFlightState === null) return NOT_IN_FLIGHT;
   if (stored !== undefined) {
-    const hasExpired = stored.place.state === null && stored.place.sinceSteadyMs !== null;
-    if (stored.place.state === after.inFlightState) return stored.place;
-    if (hasExpired && stored.status === after.status) return stored.place;
+    const hasExpired = stored.concurrencySlot.state === null && stored.concurrencySlot.sinceSteadyMs !== null;
+    if (stored.concurrencySlot.state === after.inFlightState) return stored.concurrencySlot;
+    if (hasExpired && stored.status === after.status) return stored.concurrencySlot;
   }
   return { state: after.inFlightState, sinceSteadyMs: now.steadyMs, owner: now.owner };
 }

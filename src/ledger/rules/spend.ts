@@ -1,5 +1,5 @@
 /**
- * Sums the spend of records by origin and quarter of an hour. A budget is then checked without reading records. Pure.
+ * Sums the spend of records by service and quarter of an hour. A budget is then checked without reading records. Pure.
  */
 import { SPEND_BUCKET_MS } from "../durations.ts";
 

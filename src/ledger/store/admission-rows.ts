@@ -18,9 +18,9 @@ import { type Rows, type Statement, sql } from "./sql-engine.ts";
 
 export interface LoadedAdmission {
   readonly loaded: LoadedRow;
-  /** The places in flight that the API key's other records have taken. */
+  /** The concurrency slots that the API key's other records have taken. */
   readonly othersInFlight: readonly OtherInFlight[];
-  /** The spend of the origin within the budget's window, without the spend of this record. */
+  /** The spend of the service within the budget's window, without the spend of this record. */
   readonly countedCredits: number;
   readonly openHandles: readonly CallHandle[];
   /** The bill of the narration; empty for a direct request. */
@@ -44,7 +44,7 @@ export const selectAdmission = (
      WHERE api_key_id = ? AND in_flight_state IS NOT NULL`,
     apiKeyId,
   ),
-  selectSpentCredits(scope.origin, lastBucket),
+  selectSpentCredits(scope.baseUrl, lastBucket),
   selectOpenHandles(scope, recordId),
   ...(narrationId === null ? [] : [selectBill(scope, narrationId)]),
 ];
@@ -65,8 +65,8 @@ export function parseLoadedAdmission(
   };
 }
 
-export const selectSpentCredits = (origin: string, lastBucket: number): Statement =>
-  sql("SELECT sum(credits) AS credits FROM agm_spend WHERE origin = ? AND bucket > ?", origin, lastBucket);
+export const selectSpentCredits = (baseUrl: string, lastBucket: number): Statement =>
+  sql("SELECT sum(credits) AS credits FROM agm_spend WHERE base_url = ? AND bucket > ?", baseUrl, lastBucket);
 
 const sumRow = z.object({ credits: z.number().nullable() });
 
@@ -89,14 +89,14 @@ function withoutOwnSpend(
 }
 
 /** Deletes the sums of the given quarter of an hour and of all earlier ones. */
-export const dropSpend = (origin: string, lastBucket: number): Statement =>
-  sql("DELETE FROM agm_spend WHERE origin = ? AND bucket <= ?", origin, lastBucket);
+export const dropSpend = (baseUrl: string, lastBucket: number): Statement =>
+  sql("DELETE FROM agm_spend WHERE base_url = ? AND bucket <= ?", baseUrl, lastBucket);
 
 /**
- * Frees a place in flight whose time is over. Keeps the date of the place. The date prevents later writes of the record
- * from taking the place again while its status is the same.
+ * Frees a concurrency slot whose time is over. Keeps the date of the slot. The date prevents later writes of the record
+ * from taking the slot again while its status is the same.
  */
-export const freeInFlightPlace = (apiKeyId: string, recordId: string): Statement =>
+export const freeConcurrencySlot = (apiKeyId: string, recordId: string): Statement =>
   sql(
     "UPDATE agm_records SET in_flight_state = NULL WHERE api_key_id = ? AND record_id = ?",
     apiKeyId,
@@ -104,10 +104,10 @@ export const freeInFlightPlace = (apiKeyId: string, recordId: string): Statement
   );
 
 /**
- * Sets the date of a place in flight to now. Used for dates in the future, which must have been written before the
+ * Sets the date of a concurrency slot to now. Used for dates in the future, which must have been written before the
  * steady clock restarted.
  */
-export const clampInFlightPlace = (apiKeyId: string, recordId: string, nowSteadyMs: number): Statement =>
+export const clampConcurrencySlot = (apiKeyId: string, recordId: string, nowSteadyMs: number): Statement =>
   sql(
     "UPDATE agm_records SET in_flight_since_steady_ms = ? WHERE api_key_id = ? AND record_id = ?",
     nowSteadyMs,

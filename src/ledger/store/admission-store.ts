@@ -1,4 +1,4 @@
-/** Stores what allows or delays creates: admissions, slots and pauses. Also reads the spend that budgets count. */
+/** Stores what allows or delays creates: admissions, rate slots and pauses. Also reads the spend that budgets count. */
 import type { ProcessId } from "../../process-id.ts";
 import { toWorkLookupKey } from "../identity.ts";
 import type { RecordRow } from "../record.ts";
@@ -10,21 +10,21 @@ import {
 } from "../rules/admission.ts";
 import {
   type ApiKeyState,
-  type SlotRelease,
-  withoutOldSlots,
+  type RateSlotRelease,
+  withoutOldRateSlots,
   withPause,
-  withReleasedSlot,
-  withSlot,
+  withRateSlot,
+  withReleasedRateSlot,
 } from "../rules/api-key-state.ts";
 import { sumBilledCredits } from "../rules/bill.ts";
 import { isCallHandleWanted } from "../rules/call-handle.ts";
-import { hasLongExpired } from "../rules/in-flight-places.ts";
+import { hasLongExpired } from "../rules/concurrency-slots.ts";
 import { renewLease } from "../rules/lease.ts";
 import { lastBucketBefore, SPEND_RETENTION_MS } from "../rules/spend.ts";
 import {
-  clampInFlightPlace,
+  clampConcurrencySlot,
   dropSpend,
-  freeInFlightPlace,
+  freeConcurrencySlot,
   parseLoadedAdmission,
   parseSpentCredits,
   selectAdmission,
@@ -91,7 +91,7 @@ export class AdmissionStore {
     const lastBucket = lastBucketBefore(wallMs, budget?.windowMs ?? 0);
     return transactions.run<AdmissionDecision>({
       durability: "power_cut",
-      locksOrigin: budget !== null,
+      locksService: budget !== null,
       narrationId,
       load: selectAdmission(scope, after, narrationId, lastBucket),
       decide: (rows, before, nowSteadyMs, narration) => {
@@ -101,11 +101,11 @@ export class AdmissionStore {
           lastBucket,
         );
         const { stored } = loaded;
-        const state = withoutOldSlots(before, limitWindowMs, nowSteadyMs);
+        const state = withoutOldRateSlots(before, limitWindowMs, nowSteadyMs);
         const facts = {
           record: stored,
           state,
-          othersInFlight: othersInFlight.map(({ place }) => place),
+          othersInFlight: othersInFlight.map(({ concurrencySlot }) => concurrencySlot),
           countedCredits,
           // A create that may have reached the service stays wanted, even if every caller cancels.
           isWanted: !isForCallHandles || stored?.status !== "waiting" || openHandles.some(isCallHandleWanted),
@@ -127,45 +127,45 @@ export class AdmissionStore {
         };
         const result = decideAdmission(requested, facts, nowSteadyMs);
         const clamped = othersInFlight
-          .filter(({ place }) => (place.sinceSteadyMs ?? 0) > nowSteadyMs)
-          .map((other) => clampInFlightPlace(apiKeyId, other.recordId, nowSteadyMs));
+          .filter(({ concurrencySlot }) => (concurrencySlot.sinceSteadyMs ?? 0) > nowSteadyMs)
+          .map((other) => clampConcurrencySlot(apiKeyId, other.recordId, nowSteadyMs));
         if (result.kind !== "admitted" || isRepeatedAdmission(requested, facts)) {
           return { result, save: clamped };
         }
-        const lapsed = othersInFlight.filter(({ place }) =>
-          hasLongExpired(place, state, request, nowSteadyMs),
+        const lapsed = othersInFlight.filter(({ concurrencySlot }) =>
+          hasLongExpired(concurrencySlot, state, request, nowSteadyMs),
         );
         return {
           result,
-          state: withSlot(state, { sendId, owner: processId }, nowSteadyMs),
+          state: withRateSlot(state, { sendId, owner: processId }, nowSteadyMs),
           save: [
             ...saveRow(loaded, after, {
               // Each send restarts the time in flight.
-              place: { state: after.inFlightState, sinceSteadyMs: nowSteadyMs, owner: processId },
+              concurrencySlot: { state: after.inFlightState, sinceSteadyMs: nowSteadyMs, owner: processId },
               lease: renewLease(stored?.lease ?? null, processId, nowSteadyMs),
             }),
             ...(narrationId === null ? [] : [addToBill(scope, narrationId, toWorkLookupKey(workId))]),
             ...clamped,
             ...dropRefused(apiKeyId, wallMs - REFUSAL_RETENTION_MS),
-            ...lapsed.map((other) => freeInFlightPlace(apiKeyId, other.recordId)),
-            dropSpend(scope.origin, lastBucketBefore(wallMs, SPEND_RETENTION_MS)),
+            ...lapsed.map((other) => freeConcurrencySlot(apiKeyId, other.recordId)),
+            dropSpend(scope.baseUrl, lastBucketBefore(wallMs, SPEND_RETENTION_MS)),
           ],
         };
       },
     });
   }
 
-  /** Sums the credits that the budget counts now, over all keys of the origin. */
+  /** Sums the credits that the budget counts now, over all keys of the service. */
   async sumSpentCredits(windowMs: number): Promise<number> {
     const { engine, scope, wallMs } = this.#options;
     const lastBucket = lastBucketBefore(wallMs(), windowMs);
-    const [rows = []] = await engine.read([selectSpentCredits(scope.origin, lastBucket)]);
+    const [rows = []] = await engine.read([selectSpentCredits(scope.baseUrl, lastBucket)]);
     return parseSpentCredits(rows);
   }
 
-  /** Releases a slot and records how its create ended. */
-  releaseSlot(slot: SlotRelease): Promise<void> {
-    return this.#changeState((state, nowSteadyMs) => withReleasedSlot(state, slot, nowSteadyMs));
+  /** Releases a rate slot and records how its create ended. */
+  releaseRateSlot(rateSlot: RateSlotRelease): Promise<void> {
+    return this.#changeState((state, nowSteadyMs) => withReleasedRateSlot(state, rateSlot, nowSteadyMs));
   }
 
   /**

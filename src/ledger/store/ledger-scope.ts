@@ -7,7 +7,7 @@ import { type Statement, sql } from "./sql-engine.ts";
  * used.
  */
 export interface LedgerScope {
-  readonly origin: string;
+  readonly baseUrl: string;
   readonly apiKeyId: ApiKeyId;
   readonly machineId: string;
 }

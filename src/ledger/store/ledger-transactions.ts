@@ -10,10 +10,10 @@ import { type Rows, type SqlEngine, type Statement, sql } from "./sql-engine.ts"
 export interface LedgerTransaction<T> {
   readonly durability: Durability;
   /**
-   * Whether to lock the origin's row, which all API keys of the origin share. A transaction needs this lock if it
+   * Whether to lock the service's row, which all API keys of the service share. A transaction needs this lock if it
    * judges the budget, or if it changes the sums for a task that records of several keys may name.
    */
-  readonly locksOrigin?: boolean;
+  readonly locksService?: boolean;
   /** The narration to lock. Its row is locked after all others of the transaction. */
   readonly narrationId?: string | null;
   readonly load: readonly Statement[];
@@ -27,7 +27,7 @@ export interface LedgerTransaction<T> {
 
 const stateRow = z.object({ state: z.string() });
 
-/** The result if the row of the API key or the origin is missing, because somebody emptied a table. */
+/** The result if the row of the API key or the service is missing, because somebody emptied a table. */
 const NOT_REGISTERED = Symbol("not registered");
 
 export class LedgerTransactions {
@@ -41,7 +41,7 @@ export class LedgerTransactions {
   }
 
   /**
-   * Runs a transaction. Takes its locks in a fixed order (origin, API key, narration), so that transactions cannot
+   * Runs a transaction. Takes its locks in a fixed order (service, API key, narration), so that transactions cannot
    * deadlock.
    */
   async run<T>(transaction: LedgerTransaction<T>): Promise<T> {
@@ -58,27 +58,27 @@ export class LedgerTransactions {
 
   #runOnce<T>({
     durability,
-    locksOrigin = false,
+    locksService = false,
     narrationId = null,
     load,
     decide,
   }: LedgerTransaction<T>): Promise<T | typeof NOT_REGISTERED> {
     const { forUpdate } = this.#engine;
-    const { origin, apiKeyId } = this.#scope;
-    const originLock = sql(`SELECT origin FROM agm_origins WHERE origin = ?${forUpdate}`, origin);
+    const { baseUrl, apiKeyId } = this.#scope;
+    const serviceLock = sql(`SELECT base_url FROM agm_services WHERE base_url = ?${forUpdate}`, baseUrl);
     const keyLock = sql(`SELECT state FROM agm_api_keys WHERE api_key_id = ?${forUpdate}`, apiKeyId);
     return this.#engine.transact<T | typeof NOT_REGISTERED>({
       durability,
       locks: [
-        ...(locksOrigin ? [originLock] : []),
+        ...(locksService ? [serviceLock] : []),
         keyLock,
         ...(narrationId === null ? [] : [selectNarration(this.#scope, narrationId, forUpdate)]),
       ],
       load,
       decide: ({ locked, loaded, steadyMs }) => {
-        const row = locked[locksOrigin ? 1 : 0]?.[0];
-        const isOriginMissing = locksOrigin && locked[0]?.length === 0;
-        if (row === undefined || isOriginMissing) return { result: NOT_REGISTERED, save: [] };
+        const row = locked[locksService ? 1 : 0]?.[0];
+        const isServiceMissing = locksService && locked[0]?.length === 0;
+        if (row === undefined || isServiceMissing) return { result: NOT_REGISTERED, save: [] };
         const narration = narrationId === null ? undefined : locked.at(-1)?.[0];
         const { state: text } = stateRow.parse(row);
         const before = readApiKeyState(text, steadyMs);
@@ -96,7 +96,7 @@ export class LedgerTransactions {
   }
 
   async #register(): Promise<void> {
-    const { origin, apiKeyId } = this.#scope;
+    const { baseUrl, apiKeyId } = this.#scope;
     await this.#engine.transact({
       durability: "process_kill",
       locks: [],
@@ -104,11 +104,11 @@ export class LedgerTransactions {
       decide: () => ({
         result: undefined,
         save: [
-          sql("INSERT INTO agm_origins (origin) VALUES (?) ON CONFLICT DO NOTHING", origin),
+          sql("INSERT INTO agm_services (base_url) VALUES (?) ON CONFLICT DO NOTHING", baseUrl),
           sql(
-            "INSERT INTO agm_api_keys (api_key_id, origin, state) VALUES (?, ?, '') ON CONFLICT DO NOTHING",
+            "INSERT INTO agm_api_keys (api_key_id, base_url, state) VALUES (?, ?, '') ON CONFLICT DO NOTHING",
             apiKeyId,
-            origin,
+            baseUrl,
           ),
           saveMachineKey(this.#scope),
         ],

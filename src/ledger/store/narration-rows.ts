@@ -51,28 +51,28 @@ export function parseAdmissionFields(state: string): {
  * one of the other keys.
  */
 export const selectNarration = (
-  { origin, apiKeyId, machineId }: LedgerScope,
+  { baseUrl, apiKeyId, machineId }: LedgerScope,
   narrationId: string,
   lock: "" | " FOR UPDATE",
 ): Statement =>
   sql(
-    `SELECT * FROM agm_narrations WHERE narration_id = ? AND origin = ? AND ${buildVisibleCondition("agm_narrations")}
+    `SELECT * FROM agm_narrations WHERE narration_id = ? AND base_url = ? AND ${buildVisibleCondition("agm_narrations")}
      ORDER BY CASE WHEN api_key_id = ? THEN 0 ELSE 1 END, created_at_ms, api_key_id LIMIT 1${lock}`,
     narrationId,
-    origin,
+    baseUrl,
     apiKeyId,
     machineId,
     apiKeyId,
   );
 
 export const selectNewestNarrations = (
-  { origin, apiKeyId, machineId }: LedgerScope,
+  { baseUrl, apiKeyId, machineId }: LedgerScope,
   limit: number,
 ): Statement =>
   sql(
-    `SELECT * FROM agm_narrations WHERE origin = ? AND ${buildVisibleCondition("agm_narrations")}
+    `SELECT * FROM agm_narrations WHERE base_url = ? AND ${buildVisibleCondition("agm_narrations")}
      ORDER BY created_at_ms DESC, narration_id LIMIT ?`,
-    origin,
+    baseUrl,
     apiKeyId,
     machineId,
     limit,
@@ -82,15 +82,15 @@ export const selectNewestNarrations = (
  * Selects all visible records of the requests on the bill. One task may have several of these records, under different
  * API keys.
  */
-export const selectBill = ({ origin, apiKeyId, machineId }: LedgerScope, narrationId: string): Statement =>
+export const selectBill = ({ baseUrl, apiKeyId, machineId }: LedgerScope, narrationId: string): Statement =>
   sql(
     `SELECT t.work_lookup_key, r.api_key_id, r.spend_credits, r.in_flight_state
      FROM agm_narration_works t
      JOIN agm_lookup_keys k ON k.lookup_key = t.work_lookup_key
      JOIN agm_records r ON r.api_key_id = k.api_key_id AND r.record_id = k.record_id
-     WHERE t.narration_id = ? AND t.origin = ? AND ${buildVisibleCondition("t")} AND ${buildVisibleCondition("r")}`,
+     WHERE t.narration_id = ? AND t.base_url = ? AND ${buildVisibleCondition("t")} AND ${buildVisibleCondition("r")}`,
     narrationId,
-    origin,
+    baseUrl,
     apiKeyId,
     machineId,
     apiKeyId,
@@ -118,14 +118,14 @@ export const parseBillLines = (rows: Rows): BillLine[] => parseReadableRows(bill
 
 /** Adds a request to the bill of a narration. */
 export const addToBill = (
-  { origin, apiKeyId }: LedgerScope,
+  { baseUrl, apiKeyId }: LedgerScope,
   narrationId: string,
   workLookupKey: string,
 ): Statement =>
   sql(
-    `INSERT INTO agm_narration_works (origin, narration_id, api_key_id, work_lookup_key)
+    `INSERT INTO agm_narration_works (base_url, narration_id, api_key_id, work_lookup_key)
      VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-    origin,
+    baseUrl,
     narrationId,
     apiKeyId,
     workLookupKey,

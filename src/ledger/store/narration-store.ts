@@ -74,11 +74,11 @@ export class NarrationStore {
     // Store the plan first, so that every visible narration has one.
     await documents.set(planName(scope.apiKeyId, narrationId), plan);
     const insert = sql(
-      `INSERT INTO agm_narrations (api_key_id, narration_id, origin, created_at_ms, revision, state)
+      `INSERT INTO agm_narrations (api_key_id, narration_id, base_url, created_at_ms, revision, state)
        VALUES (?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING`,
       scope.apiKeyId,
       narrationId,
-      scope.origin,
+      scope.baseUrl,
       createdAtMs,
       state,
     );

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { isTaskLookupKey } from "../identity.ts";
 import type { RecordRow } from "../record.ts";
-import type { InFlightPlace } from "../rules/in-flight-places.ts";
+import type { ConcurrencySlot } from "../rules/concurrency-slots.ts";
 import type { Lease } from "../rules/lease.ts";
 import { countSpendOnce, type TaskShare } from "../rules/shared-task.ts";
 import { computeSpendChanges, type SpendShare, toSpendShare } from "../rules/spend.ts";
@@ -36,12 +36,12 @@ export const toLeaseValues = (lease: Lease | null): [string | null, number | nul
 /**
  * A damaged cell counts as empty. A record with a damaged revision is set aside at its next write (see `Ledger.apply`).
  */
-const placeColumns = {
+const concurrencySlotColumns = {
   in_flight_state: z.enum(["unanswered", "accepted"]).nullable().catch(null),
   in_flight_since_steady_ms: z.number().nullable().catch(null),
   in_flight_owner: z.string().nullable().catch(null),
 };
-const toInFlightPlace = (row: z.infer<z.ZodObject<typeof placeColumns>>): InFlightPlace => ({
+const toConcurrencySlot = (row: z.infer<z.ZodObject<typeof concurrencySlotColumns>>): ConcurrencySlot => ({
   state: row.in_flight_state,
   sinceSteadyMs: row.in_flight_since_steady_ms,
   owner: row.in_flight_owner,
@@ -59,19 +59,19 @@ const toSpend = (row: z.infer<z.ZodObject<typeof spendColumns>>): SpendShare | n
 const storedSchema = z
   .object({
     status: z.string().nullable().catch(null),
-    origin: z.string(),
+    base_url: z.string(),
     revision: z.int().nullable().catch(null),
     record_json: z.string(),
     ...spendColumns,
-    ...placeColumns,
+    ...concurrencySlotColumns,
     ...leaseColumns,
   })
   .transform((row) => ({
     status: row.status,
-    origin: row.origin,
+    baseUrl: row.base_url,
     revision: row.revision,
     recordJson: row.record_json,
-    place: toInFlightPlace(row),
+    concurrencySlot: toConcurrencySlot(row),
     lease: leaseRow.parse(row),
     spend: toSpend(row),
   }));
@@ -79,13 +79,13 @@ const lookupKeyRow = z.object({ lookup_key: z.string() }).transform((row) => row
 const storedRecordRow = z
   .object({ api_key_id: z.string(), record_id: z.string(), record_json: z.string() })
   .transform((row) => ({ apiKeyId: row.api_key_id, recordId: row.record_id, recordJson: row.record_json }));
-const otherPlaceRow = z
-  .object({ record_id: z.string(), ...placeColumns })
-  .transform((row) => ({ recordId: row.record_id, place: toInFlightPlace(row) }));
+const otherConcurrencySlotRow = z
+  .object({ record_id: z.string(), ...concurrencySlotColumns })
+  .transform((row) => ({ recordId: row.record_id, concurrencySlot: toConcurrencySlot(row) }));
 
 /** The JSON of a record, with the API key id and the record id of its row. */
 export type StoredRecord = z.infer<typeof storedRecordRow>;
-export type OtherInFlight = z.infer<typeof otherPlaceRow>;
+export type OtherInFlight = z.infer<typeof otherConcurrencySlotRow>;
 export type StoredRow = z.infer<typeof storedSchema> & { readonly lookupKeys: readonly string[] };
 
 /** Parses rows. Skips rows with damaged cells, because a damaged row must not hide all others. */
@@ -97,7 +97,8 @@ export function parseReadableRows<T>(schema: z.ZodType<T>, rows: Rows): T[] {
 }
 
 export const parseStoredRecords = (rows: Rows): StoredRecord[] => parseReadableRows(storedRecordRow, rows);
-export const parseOthersInFlight = (rows: Rows): OtherInFlight[] => parseReadableRows(otherPlaceRow, rows);
+export const parseOthersInFlight = (rows: Rows): OtherInFlight[] =>
+  parseReadableRows(otherConcurrencySlotRow, rows);
 
 const taskShareRow = z
   .object({ lookup_key: z.string(), status: z.string().nullable().catch(null), ...spendColumns })
@@ -154,20 +155,20 @@ export function parseLoadedRow([rows = [], lookupKeys = [], shares = []]: readon
 export function saveRow(
   loaded: LoadedRow,
   row: RecordRow,
-  { place, lease }: { readonly place: InFlightPlace; readonly lease: Lease | null },
+  { concurrencySlot, lease }: { readonly concurrencySlot: ConcurrencySlot; readonly lease: Lease | null },
 ): Statement[] {
   const { stored } = loaded;
   const spend = toSpendShare(row.spend);
   const columns = [
-    row.origin,
+    row.baseUrl,
     row.status,
     row.isResumable ? 1 : 0,
     row.isListed ? 1 : 0,
     row.createdAtMs,
     row.revision,
-    place.state,
-    place.sinceSteadyMs,
-    place.owner,
+    concurrencySlot.state,
+    concurrencySlot.sinceSteadyMs,
+    concurrencySlot.owner,
     spend?.bucketIndex ?? null,
     spend?.credits ?? null,
     row.refusedAtMs,
@@ -175,11 +176,11 @@ export function saveRow(
     row.recordJson,
   ];
   const upsert = sql(
-    `INSERT INTO agm_records (api_key_id, record_id, origin, status, is_resumable, is_listed, created_at_ms, revision, in_flight_state,
+    `INSERT INTO agm_records (api_key_id, record_id, base_url, status, is_resumable, is_listed, created_at_ms, revision, in_flight_state,
        in_flight_since_steady_ms, in_flight_owner, spend_bucket, spend_credits, refused_at_ms, lease_owner, lease_renewed_steady_ms, lease_ttl_ms,
        record_json)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (api_key_id, record_id) DO UPDATE SET origin = excluded.origin, status = excluded.status,
+     ON CONFLICT (api_key_id, record_id) DO UPDATE SET base_url = excluded.base_url, status = excluded.status,
        is_resumable = excluded.is_resumable, is_listed = excluded.is_listed, created_at_ms = excluded.created_at_ms,
        revision = excluded.revision, in_flight_state = excluded.in_flight_state,
        in_flight_since_steady_ms = excluded.in_flight_since_steady_ms,
@@ -193,12 +194,12 @@ export function saveRow(
   return [
     upsert,
     ...saveLookupKeys(row, stored?.lookupKeys ?? [], row.lookupKeys),
-    ...saveSpend(row.origin, loaded, { lookupKeys: row.lookupKeys, share: { status: row.status, spend } }),
+    ...saveSpend(row.baseUrl, loaded, { lookupKeys: row.lookupKeys, share: { status: row.status, spend } }),
   ];
 }
 
 /**
- * Removes a row with its lease, its place in flight and its lookup keys.
+ * Removes a row with its lease, its concurrency slot and its lookup keys.
  *
  * @param keepsSpend whether the sums still count the spend of the removed record; true for a damaged record, because
  *   its removal does not return its credits
@@ -211,7 +212,7 @@ export function dropRow(key: RecordKey, loaded: LoadedRow, keepsSpend: boolean):
     ...saveLookupKeys(key, stored.lookupKeys, []),
     // Leave the sums unchanged to keep the spend. But if another record names the same task, the spend of that record
     // counts for the task from now on.
-    ...(keepsSpend && loaded.otherShares.length === 0 ? [] : saveSpend(stored.origin, loaded, null)),
+    ...(keepsSpend && loaded.otherShares.length === 0 ? [] : saveSpend(stored.baseUrl, loaded, null)),
   ];
 }
 
@@ -272,7 +273,7 @@ function saveLookupKeys(
  * rules/shared-task.ts).
  */
 function saveSpend(
-  origin: string,
+  baseUrl: string,
   { stored, otherShares }: LoadedRow,
   after: { readonly lookupKeys: readonly string[]; readonly share: TaskShare } | null,
 ): Statement[] {
@@ -291,19 +292,19 @@ function saveSpend(
     ({ bucketIndex, credits }) =>
       credits > 0
         ? sql(
-            `INSERT INTO agm_spend (origin, bucket, credits) VALUES (?, ?, ?)
-           ON CONFLICT (origin, bucket) DO UPDATE SET credits = agm_spend.credits + excluded.credits`,
-            origin,
+            `INSERT INTO agm_spend (base_url, bucket, credits) VALUES (?, ?, ?)
+           ON CONFLICT (base_url, bucket) DO UPDATE SET credits = agm_spend.credits + excluded.credits`,
+            baseUrl,
             bucketIndex,
             credits,
           )
         : // Subtracts only from a sum that exists, because old sums are deleted.
           sql(
             `UPDATE agm_spend SET credits = CASE WHEN credits > ? THEN credits - ? ELSE 0 END
-           WHERE origin = ? AND bucket = ?`,
+           WHERE base_url = ? AND bucket = ?`,
             -credits,
             -credits,
-            origin,
+            baseUrl,
             bucketIndex,
           ),
   );

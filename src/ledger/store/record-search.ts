@@ -8,7 +8,7 @@ import { type Rows, type SqlEngine, sql } from "./sql-engine.ts";
 export interface ListQuery {
   /**
    * `own`: lists this API key's records. `all`: also lists records of other keys that this machine has used at the
-   * origin.
+   * service.
    */
   readonly apiKeys: "own" | "all";
   readonly status?: RecordStatus | undefined;
@@ -20,9 +20,9 @@ export interface ListQuery {
 
 const listedRow = z.object({ created_at_ms: z.number(), api_key_id: z.string(), record_id: z.string() });
 const keyRow = z.object({ api_key_id: z.string() });
-const originRow = z.object({ origin: z.string() });
+const baseUrlRow = z.object({ base_url: z.string() });
 
-const MAX_OTHER_ORIGINS = 5;
+const MAX_OTHER_BASE_URLS = 5;
 
 export class RecordSearch {
   readonly #engine: SqlEngine;
@@ -81,31 +81,31 @@ export class RecordSearch {
     return parseStoredRecords(rows);
   }
 
-  /** Finds a few other origins for which this machine has used API keys. */
-  async findOtherOrigins(): Promise<string[]> {
-    const { origin, machineId } = this.#scope;
+  /** Finds a few other services for which this machine has used API keys. */
+  async findOtherBaseUrls(): Promise<string[]> {
+    const { baseUrl, machineId } = this.#scope;
     const [rows = []] = await this.#engine.read([
       sql(
-        `SELECT DISTINCT k.origin FROM agm_api_keys k JOIN agm_machine_keys m ON m.api_key_id = k.api_key_id
-         WHERE m.machine_id = ? AND k.origin <> ? ORDER BY k.origin LIMIT ${MAX_OTHER_ORIGINS}`,
+        `SELECT DISTINCT k.base_url FROM agm_api_keys k JOIN agm_machine_keys m ON m.api_key_id = k.api_key_id
+         WHERE m.machine_id = ? AND k.base_url <> ? ORDER BY k.base_url LIMIT ${MAX_OTHER_BASE_URLS}`,
         machineId,
-        origin,
+        baseUrl,
       ),
     ]);
-    return originRow
+    return baseUrlRow
       .array()
       .parse(rows)
-      .map((row) => row.origin);
+      .map((row) => row.base_url);
   }
 
   async #findVisibleKeyIds(): Promise<string[]> {
-    const { origin, machineId } = this.#scope;
+    const { baseUrl, machineId } = this.#scope;
     const [rows = []] = await this.#engine.read([
       sql(
         `SELECT k.api_key_id FROM agm_api_keys k JOIN agm_machine_keys m ON m.api_key_id = k.api_key_id
-         WHERE m.machine_id = ? AND k.origin = ?`,
+         WHERE m.machine_id = ? AND k.base_url = ?`,
         machineId,
-        origin,
+        baseUrl,
       ),
     ]);
     return keyRow

@@ -6,7 +6,7 @@ export const SCHEMA_VERSION = 8;
 /**
  * Times named `..._at_ms` are wall-clock milliseconds. Times named `..._steady_ms` are steady-clock milliseconds.
  *
- * - `agm_api_keys.state` holds the pause, slots and heartbeats of a key (see rules/api-key-state.ts). The row is also
+ * - `agm_api_keys.state` holds the pause, rate slots and heartbeats of a key (see rules/api-key-state.ts). The row is also
  *   the key's lock.
  * - `agm_narration_works` is a narration's bill: the works that were sent for it, each with the key that sent it.
  * - `agm_call_handles` holds the calls that were answered as tasks of the protocol's extension (see
@@ -16,14 +16,14 @@ export const SCHEMA_VERSION = 8;
  * - `record_json` is the last column, so that SQLite reads the other columns without reading through a long text.
  */
 export const SCHEMA_STATEMENTS: readonly string[] = [
-  `CREATE TABLE agm_origins (origin TEXT NOT NULL PRIMARY KEY)`,
-  `CREATE TABLE agm_api_keys (api_key_id TEXT NOT NULL PRIMARY KEY, origin TEXT NOT NULL, state TEXT NOT NULL)`,
+  `CREATE TABLE agm_services (base_url TEXT NOT NULL PRIMARY KEY)`,
+  `CREATE TABLE agm_api_keys (api_key_id TEXT NOT NULL PRIMARY KEY, base_url TEXT NOT NULL, state TEXT NOT NULL)`,
   `CREATE TABLE agm_machine_keys (
     machine_id TEXT NOT NULL, api_key_id TEXT NOT NULL, PRIMARY KEY (machine_id, api_key_id))`,
   `CREATE TABLE agm_records (
     api_key_id TEXT NOT NULL,
     record_id TEXT NOT NULL,
-    origin TEXT NOT NULL,
+    base_url TEXT NOT NULL,
     status TEXT NOT NULL,
     is_resumable INTEGER NOT NULL,
     is_listed INTEGER NOT NULL,
@@ -51,14 +51,14 @@ export const SCHEMA_STATEMENTS: readonly string[] = [
     PRIMARY KEY (lookup_key, api_key_id, record_id))`,
   `CREATE INDEX agm_lookup_keys_record ON agm_lookup_keys (api_key_id, record_id)`,
   `CREATE TABLE agm_spend (
-    origin TEXT NOT NULL,
+    base_url TEXT NOT NULL,
     bucket INTEGER NOT NULL,
     credits DOUBLE PRECISION NOT NULL,
-    PRIMARY KEY (origin, bucket))`,
+    PRIMARY KEY (base_url, bucket))`,
   `CREATE TABLE agm_narrations (
     api_key_id TEXT NOT NULL,
     narration_id TEXT NOT NULL,
-    origin TEXT NOT NULL,
+    base_url TEXT NOT NULL,
     created_at_ms DOUBLE PRECISION NOT NULL,
     revision INTEGER NOT NULL,
     lease_owner TEXT,
@@ -68,7 +68,7 @@ export const SCHEMA_STATEMENTS: readonly string[] = [
     PRIMARY KEY (api_key_id, narration_id))`,
   `CREATE INDEX agm_narrations_newest ON agm_narrations (api_key_id, created_at_ms DESC, narration_id)`,
   `CREATE TABLE agm_narration_works (
-    origin TEXT NOT NULL,
+    base_url TEXT NOT NULL,
     narration_id TEXT NOT NULL,
     api_key_id TEXT NOT NULL,
     work_lookup_key TEXT NOT NULL,

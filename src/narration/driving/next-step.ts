@@ -53,7 +53,7 @@ export type DriverStep =
   | { readonly kind: "wait" }
   | { readonly kind: "end"; readonly isComplete: boolean };
 
-/** The service runs two tasks at a time; a third part is ready for the next free place in flight. */
+/** The service runs two tasks at a time; a third part is ready for the next free concurrency slot. */
 const MAX_CONCURRENT_PARTS = 3;
 
 /**

@@ -41,7 +41,7 @@ export type FoundNarration = NarrationWithPlan & { readonly isNew?: true };
 export interface FindNarrationDeps {
   readonly repository: NarrationRepository;
   /** Origin of the service, which is part of a narration's id. */
-  readonly origin: string;
+  readonly baseUrl: string;
   readonly folder: OutputFolder;
   readonly clock: Pick<Clock, "wallMs">;
   /** Whether a text contains the API key or a password of the settings. */
@@ -100,12 +100,12 @@ export async function findOrPlanNarration(
   deps: FindNarrationDeps,
   source: NarrateSource,
 ): Promise<FoundNarration> {
-  const { repository, origin, clock, containsSecret } = deps;
+  const { repository, baseUrl, clock, containsSecret } = deps;
   if (source.kind === "narration") return await loadById(repository, source.narrationId);
   const plan = await planSource(repository, source);
   // Check the planned text, because markup, entities or invisible characters may hide a secret in the input.
   if (containsSecret(JSON.stringify(plan))) throw secretRefusedError("The text, as it is read, holds");
-  const narrationId = deriveNarrationId(origin, plan);
+  const narrationId = deriveNarrationId(baseUrl, plan);
   const retakes = await findInheritedRetakes(repository, plan);
   if (await repository.exists(narrationId)) {
     await repository.change(narrationId, (state) => {

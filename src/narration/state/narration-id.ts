@@ -1,4 +1,4 @@
-/** Derives the id of a narration: equal text, settings, pauses and files at one origin make the same narration. */
+/** Derives the id of a narration: equal text, settings, pauses and files at one service make the same narration. */
 import { createHash } from "node:crypto";
 import type { AudioInput } from "../../contract/audio-input.ts";
 import { canonicalizeInput } from "../../generation/canonical-input.ts";
@@ -22,10 +22,10 @@ export function buildPartInput({ settings }: Pick<StoredPlan, "settings">, part:
 }
 
 /** Returns the id of a plan's narration. The limit, the file name and the chosen takes do not affect the id. */
-export function deriveNarrationId(origin: string, plan: StoredPlan): string {
+export function deriveNarrationId(baseUrl: string, plan: StoredPlan): string {
   const hash = createHash("sha256");
   const add = (text: string): void => void hash.update(`${Buffer.byteLength(text)}:`).update(text);
-  add(origin);
+  add(baseUrl);
   add(`${PLAN_VERSION}`);
   add(plan.fileLayout);
   for (const part of plan.parts) {

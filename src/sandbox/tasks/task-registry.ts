@@ -39,9 +39,9 @@ export class TaskRegistry {
    * Creates a task and reserves its credits. If the idempotency key was used for a task earlier, returns that task
    * instead (docs/contract.md, Idempotency). After a refused create, the key still counts as unused.
    *
-   * @returns the task, and whether the create is a replay; a replay needs neither credits nor a place in flight
+   * @returns the task, and whether the create is a replay; a replay needs neither credits nor a concurrency slot
    * @throws ServiceError in this order: idempotency_conflict, purchase_required, insufficient_credits,
-   *   concurrency_limit (first for the account's two places in flight, then for the service's capacity)
+   *   concurrency_limit (first for the account's two concurrency slots, then for the service's capacity)
    */
   createOrReplay(
     account: Account,

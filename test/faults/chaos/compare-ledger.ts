@@ -62,7 +62,7 @@ async function compareWith(
   }
   const held = await view.inFlight();
   const inFlight = held.filter((name) => !left.some(({ recordId }) => name.endsWith(recordId)));
-  if (inFlight.length > 0) wrong.push(`places in flight are held by ${inFlight.join(", ")}`);
+  if (inFlight.length > 0) wrong.push(`concurrency slots are held by ${inFlight.join(", ")}`);
   const charged = succeeded.length * chargeForSeconds(service.audioSeconds);
   const unanswered = left.filter(({ status }) => status === "unresolved").length * RESERVED_CREDITS;
   const spendOf = (some: readonly RequestRecord[]): number =>

@@ -5,7 +5,7 @@ import { MAX_TASK_LIFETIME_MS, SPEND_BUCKET_MS } from "../../../src/ledger/durat
 import type { LeaseResult, RecordWriteResult } from "../../../src/ledger/ledger-store.ts";
 import { deriveInFlightState, type InFlightState, type RequestRecord } from "../../../src/ledger/record.ts";
 import type { AdmissionDecision } from "../../../src/ledger/rules/admission.ts";
-import type { SlotRelease } from "../../../src/ledger/rules/api-key-state.ts";
+import type { RateSlotRelease } from "../../../src/ledger/rules/api-key-state.ts";
 
 export const WINDOW_MS = 60_000;
 export const LAPSE_MS = 30_000;
@@ -102,7 +102,7 @@ export class LedgerOracle {
     this.#seenSinceRestart.clear();
   }
 
-  /** Somebody emptied the state of a key, so its slots, pauses and heartbeats are forgotten. */
+  /** Somebody emptied the state of a key, so its rate slots, pauses and heartbeats are forgotten. */
   emptied(key: string): void {
     for (const send of this.#sends.values()) if (send.key === key) this.#sends.delete(send.sendId);
     for (const [owner, beat] of this.#heartbeats) if (beat.key === key) this.#heartbeats.delete(owner);
@@ -161,7 +161,7 @@ export class LedgerOracle {
     this.#pauses.push({ key, atMs: this.nowMs, lengthMs });
   }
 
-  slotReleased({ sendId, outcome }: SlotRelease): void {
+  rateSlotReleased({ sendId, outcome }: RateSlotRelease): void {
     const send = this.#sends.get(sendId);
     if (send === undefined || !send.isPending) return;
     if (outcome === "unsent") this.#sends.delete(sendId);

@@ -6,7 +6,7 @@ import { type LedgerIdentity, LedgerStore } from "../../../src/ledger/ledger-sto
 import { applyEvent, type RequestEvent } from "../../../src/ledger/lifecycle.ts";
 import { type RequestRecord, requestRecordSchema, toRow } from "../../../src/ledger/record.ts";
 import type { AdmissionDecision } from "../../../src/ledger/rules/admission.ts";
-import type { SlotRelease } from "../../../src/ledger/rules/api-key-state.ts";
+import type { RateSlotRelease } from "../../../src/ledger/rules/api-key-state.ts";
 import { decideDurability } from "../../../src/ledger/rules/durability.ts";
 import { type SqlEngine, sql } from "../../../src/ledger/store/sql-engine.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
@@ -116,7 +116,7 @@ const command = fc.oneof(
       kind: fc.constant("empty" as const),
       key: fc.constantFrom(0, 1),
       /** `null`: the whole row is deleted. */
-      text: fc.constantFrom(null, "", '{"slots":7}'),
+      text: fc.constantFrom(null, "", '{"rateSlots":7}'),
     }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("discard" as const), by: processIndex, pick }) },
@@ -192,7 +192,7 @@ class Run {
   readonly #steps: Scenario["steps"];
   readonly #options: ScenarioOptions;
   readonly #clock: ManualClock;
-  readonly #origin: string;
+  readonly #baseUrl: string;
   readonly #truth = new LedgerOracle();
   readonly #processes: Process[] = [];
   readonly #observer: LedgerStore;
@@ -209,11 +209,11 @@ class Run {
     this.#options = options;
     this.#clock = options.clock.hand;
     courses += 1;
-    this.#origin = `https://course-${courses}.example`;
+    this.#baseUrl = `https://course-${courses}.example`;
     this.#wallStartMs = this.#clock.wallMs();
     this.#truth.wallMs = this.#wallStartMs;
     for (const [at] of KEY_OF_PROCESS.entries()) this.#processes.push(this.#process(at));
-    const identity = { origin: this.#origin, apiKeyId: "observer", processId: "observer" };
+    const identity = { baseUrl: this.#baseUrl, apiKeyId: "observer", processId: "observer" };
     this.#observer = this.#storeOf(options.sound, identity);
   }
 
@@ -271,7 +271,7 @@ class Run {
     const known = await this.#claim(process, this.#newRecordId(at), undefined);
     if (known === null) throw new Violation("wait", "a new record was not to be had");
     const { answer, sendId } = await this.#admit(process, known);
-    if (answer.kind === "admitted") await this.#releaseSlot(process, { sendId, outcome: "unsent" });
+    if (answer.kind === "admitted") await this.#releaseRateSlot(process, { sendId, outcome: "unsent" });
     return answer;
   }
 
@@ -454,7 +454,7 @@ class Run {
     const sendId = process.pending.get(recordId);
     if (sendId === undefined) return;
     process.pending.delete(recordId);
-    const slot = { sendId, outcome: outcome === "unsent" ? "unsent" : "counts" } as const;
+    const rateSlot = { sendId, outcome: outcome === "unsent" ? "unsent" : "counts" } as const;
     const atMs = this.#clock.wallMs();
     switch (outcome) {
       case "accepted":
@@ -462,13 +462,13 @@ class Run {
           process,
           recordId,
           { kind: "observed", attempt: 1, task: taskOf(recordId, "queued", null), atMs },
-          slot,
+          rateSlot,
         );
       case "unanswered":
-        return await this.#releaseSlot(process, slot);
+        return await this.#releaseRateSlot(process, rateSlot);
       case "refused":
       case "unsent":
-        return await this.#apply(process, recordId, { kind: "not_accepted", sendId }, slot);
+        return await this.#apply(process, recordId, { kind: "not_accepted", sendId }, rateSlot);
     }
   }
 
@@ -485,14 +485,19 @@ class Run {
   }
 
   /** Like the ledger, applies the event again if another process has written meanwhile. */
-  async #apply(process: Process, recordId: string, event: RequestEvent, slot?: SlotRelease): Promise<void> {
+  async #apply(
+    process: Process,
+    recordId: string,
+    event: RequestEvent,
+    rateSlot?: RateSlotRelease,
+  ): Promise<void> {
     let known = process.known.get(recordId);
     if (known === undefined) return;
     let stored: RequestRecord | null = known;
     for (let tries = 0; tries < 4; tries += 1) {
       const next = applyEvent(known, event);
       if (next === known && stored !== null) {
-        if (slot !== undefined && tries === 0) await this.#releaseSlot(process, slot);
+        if (rateSlot !== undefined && tries === 0) await this.#releaseRateSlot(process, rateSlot);
         return;
       }
       const after = { ...next, revision: this.#nextRevision() };
@@ -500,7 +505,7 @@ class Run {
         recordId,
         known: stored,
         after,
-        slot: tries === 0 ? slot : undefined,
+        rateSlot: tries === 0 ? rateSlot : undefined,
       });
       if (answer.written) {
         process.known.set(recordId, after);
@@ -519,12 +524,12 @@ class Run {
       recordId,
       known,
       after,
-      slot,
+      rateSlot,
     }: {
       readonly recordId: string;
       readonly known: RequestRecord | null;
       readonly after: RequestRecord | null;
-      readonly slot: SlotRelease | undefined;
+      readonly rateSlot: RateSlotRelease | undefined;
     },
   ) {
     const releasesLease = after?.status === "failed";
@@ -537,21 +542,21 @@ class Run {
           expectedRevision: known?.revision ?? null,
           after: after === null ? null : toRow(after),
           durability: decideDurability(known, after),
-          slot,
+          rateSlot,
           lease: releasesLease ? "release" : "renew",
         }),
       (given) => {
-        if (slot !== undefined) this.#truth.slotReleased(slot);
+        if (rateSlot !== undefined) this.#truth.rateSlotReleased(rateSlot);
         this.#truth.written(process, { recordId, known, after, releasesLease }, given);
       },
     );
   }
 
-  #releaseSlot(process: Process, slot: SlotRelease): Promise<void> {
+  #releaseRateSlot(process: Process, rateSlot: RateSlotRelease): Promise<void> {
     return this.#operate(
       process,
-      () => process.store.admissions.releaseSlot(slot),
-      () => this.#truth.slotReleased(slot),
+      () => process.store.admissions.releaseRateSlot(rateSlot),
+      () => this.#truth.rateSlotReleased(rateSlot),
     );
   }
 
@@ -630,7 +635,7 @@ class Run {
   }
 
   #keyOf(key: 0 | 1): string {
-    return `${this.#origin} key ${key}`;
+    return `${this.#baseUrl} key ${key}`;
   }
 
   #keyAt(at: number): 0 | 1 {
@@ -654,7 +659,7 @@ class Run {
     const name = `process-${this.#names}`;
     const key = this.#keyOf(this.#keyAt(at));
     const store = this.#storeOf(this.#options.engine, {
-      origin: this.#origin,
+      baseUrl: this.#baseUrl,
       apiKeyId: key,
       processId: name,
     });
@@ -672,7 +677,7 @@ class Run {
   }
 
   #draft(key: string, recordId: string): RequestRecord {
-    const names = { recordId, workId: recordId, origin: this.#origin, apiKeyId: key };
+    const names = { recordId, workId: recordId, baseUrl: this.#baseUrl, apiKeyId: key };
     // Parsed, so that the text is the same when it is read back.
     return requestRecordSchema.parse(
       sampleRecord({ ...names, status: "waiting", taskId: null, revision: 0 }),

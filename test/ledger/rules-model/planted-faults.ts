@@ -110,23 +110,25 @@ function savingState(save: readonly Statement[], change: (state: ApiKeyState) =>
 const without = (save: readonly Statement[], text: string): Statement[] =>
   save.filter((statement) => !statement.sql.startsWith(text));
 
-type Slot = ApiKeyState["slots"][number];
+type RateSlot = ApiKeyState["rateSlots"][number];
 
 /** Changes the slots whose create has just ended. */
-const whenReleased = (change: (before: Slot, after: Slot | undefined) => Slot | null): Meddling => ({
+const whenReleased = (
+  change: (before: RateSlot, after: RateSlot | undefined) => RateSlot | null,
+): Meddling => ({
   saves: (save, facts, transaction) => {
     if (isAdmission(transaction)) return save;
-    const before = stateOf(facts).slots.filter(({ isPending }) => isPending);
+    const before = stateOf(facts).rateSlots.filter(({ isPending }) => isPending);
     return savingState(save, (state) => {
-      const kept = state.slots.filter(
-        ({ sendId, isPending }) => isPending || !before.some((slot) => slot.sendId === sendId),
+      const kept = state.rateSlots.filter(
+        ({ sendId, isPending }) => isPending || !before.some((rateSlot) => rateSlot.sendId === sendId),
       );
-      const released = before.filter((slot) => !kept.some(({ sendId }) => sendId === slot.sendId));
-      const changed = released.flatMap((slot) => {
-        const after = state.slots.find(({ sendId }) => sendId === slot.sendId);
-        return change(slot, after) ?? [];
+      const released = before.filter((rateSlot) => !kept.some(({ sendId }) => sendId === rateSlot.sendId));
+      const changed = released.flatMap((rateSlot) => {
+        const after = state.rateSlots.find(({ sendId }) => sendId === rateSlot.sendId);
+        return change(rateSlot, after) ?? [];
       });
-      return { ...state, slots: [...kept, ...changed] };
+      return { ...state, rateSlots: [...kept, ...changed] };
     });
   },
 });
@@ -196,51 +198,54 @@ export const plantedFaults: readonly PlantedFault[] = [
       isAdmission(transaction)
         ? withState(facts, (state) => ({
             ...state,
-            slots: state.slots.map((slot) => ({ ...slot, changedSteadyMs: slot.changedSteadyMs - 5_000 })),
+            rateSlots: state.rateSlots.map((rateSlot) => ({
+              ...rateSlot,
+              changedSteadyMs: rateSlot.changedSteadyMs - 5_000,
+            })),
           }))
         : facts,
   }),
   fault(
-    "a slot counts from its admission instead of its answer",
+    "a rate slot counts from its admission instead of its answer",
     ["rate"],
     whenReleased((before, after) =>
       after === undefined ? null : { ...after, changedSteadyMs: before.changedSteadyMs },
     ),
   ),
   fault(
-    "an answered slot is given back",
+    "an answered rate slot is given back",
     ["rate"],
     whenReleased(() => null),
   ),
   fault(
-    "an unsent slot counts",
+    "an unsent rate slot counts",
     ["wait"],
     whenReleased((before, after) => after ?? { ...before, isPending: false }),
   ),
   fault("heartbeats are forgotten", ["rate", "in flight", "repeat"], {
     saves: (save) => savingState(save, (state) => ({ ...state, heartbeatSteadyMsByProcess: {} })),
   }),
-  fault("heartbeats keep slots and no places", ["in flight"], {
+  fault("heartbeats keep rate slots and no concurrency slots", ["in flight"], {
     sees: (facts, transaction) =>
       isAdmission(transaction)
-        ? withState(facts, ({ pause, slots, heartbeatSteadyMsByProcess: heartbeats }) => ({
+        ? withState(facts, ({ pause, rateSlots, heartbeatSteadyMsByProcess: heartbeats }) => ({
             pause,
-            slots: slots.map((slot) => {
-              const seenMs = slot.isPending
-                ? (heartbeats[slot.owner] ?? slot.changedSteadyMs)
-                : slot.changedSteadyMs;
-              return { ...slot, changedSteadyMs: Math.max(slot.changedSteadyMs, seenMs) };
+            rateSlots: rateSlots.map((rateSlot) => {
+              const seenMs = rateSlot.isPending
+                ? (heartbeats[rateSlot.owner] ?? rateSlot.changedSteadyMs)
+                : rateSlot.changedSteadyMs;
+              return { ...rateSlot, changedSteadyMs: Math.max(rateSlot.changedSteadyMs, seenMs) };
             }),
             heartbeatSteadyMsByProcess: {},
           }))
         : facts,
   }),
-  fault("heartbeats keep places and no slots", ["rate", "repeat"], {
+  fault("heartbeats keep concurrency slots and no rate slots", ["rate", "repeat"], {
     sees: (facts, transaction) =>
       isAdmission(transaction)
         ? withState(facts, (state) => ({
             ...state,
-            slots: state.slots.map((slot) => ({ ...slot, owner: "nobody" })),
+            rateSlots: state.rateSlots.map((rateSlot) => ({ ...rateSlot, owner: "nobody" })),
           }))
         : facts,
   }),
@@ -269,7 +274,10 @@ export const plantedFaults: readonly PlantedFault[] = [
       isAdmission(transaction)
         ? withState(facts, (state) => ({
             ...state,
-            slots: state.slots.map((slot) => ({ ...slot, sendId: `another ${slot.sendId}` })),
+            rateSlots: state.rateSlots.map((rateSlot) => ({
+              ...rateSlot,
+              sendId: `another ${rateSlot.sendId}`,
+            })),
           }))
         : facts,
   }),

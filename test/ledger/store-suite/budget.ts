@@ -81,7 +81,7 @@ export function budgetSuite(bench: () => StoreBench, newDesk: () => StoreSetup):
       expect(await spent(setup)).toBe(450);
     });
 
-    it("counts every API key of the origin, and no other origin", async () => {
+    it("counts every API key of the service, and no other service", async () => {
       const setup = newDesk();
       await setup.create("accepted", one);
       expect(reasonOf(await setup.neighbour().ask(one))).toBe("over_budget");

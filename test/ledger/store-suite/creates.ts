@@ -1,4 +1,4 @@
-/** What every store must do for creates: rate, places in flight, pauses, and one admission for one slot. */
+/** What every store must do for creates: rate, concurrency slots, pauses, and one admission for one rate slot. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { toRow } from "../../../src/ledger/record.ts";
@@ -15,17 +15,17 @@ import {
 
 export function createsSuite(bench: () => StoreBench, newDesk: () => StoreSetup): void {
   describe("the rate of creates", () => {
-    it("slides: each slot is free one window after its answer", async () => {
+    it("slides: each rate slot is free one window after its answer", async () => {
       const setup = newDesk();
       const two = { maxCreates: 2 };
       await setup.create("accepted", two);
       bench().advance(20_000);
       const slow = await setup.ask(two);
       bench().advance(10_000);
-      await setup.store().admissions.releaseSlot({ sendId: slow.sendId, outcome: "counts" });
+      await setup.store().admissions.releaseRateSlot({ sendId: slow.sendId, outcome: "counts" });
       const refused = await setup.ask(two);
       expect(reasonOf(refused)).toBe("rate");
-      // The first slot is 30 s old.
+      // The first rate slot is 30 s old.
       expect(waitOf(refused)).toBeGreaterThan(29_000);
       expect(waitOf(refused)).toBeLessThanOrEqual(30_000);
       bench().advance(30_001);
@@ -47,9 +47,9 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
     it("does not release an answered send", async () => {
       const setup = newDesk();
       const { sendId } = await setup.ask({ maxCreates: 1 });
-      await setup.store().admissions.releaseSlot({ sendId, outcome: "counts" });
-      await setup.store().admissions.releaseSlot({ sendId, outcome: "unsent" });
-      await setup.store().admissions.releaseSlot({ sendId: randomUUID(), outcome: "counts" });
+      await setup.store().admissions.releaseRateSlot({ sendId, outcome: "counts" });
+      await setup.store().admissions.releaseRateSlot({ sendId, outcome: "unsent" });
+      await setup.store().admissions.releaseRateSlot({ sendId: randomUUID(), outcome: "counts" });
       expect(reasonOf(await setup.ask({ maxCreates: 1 }))).toBe("rate");
       expect(reasonOf(await setup.ask({ maxCreates: 2 }))).toBe("admitted");
     });
@@ -57,14 +57,14 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
     it("counts the end of a send once, from its first report", async () => {
       const setup = newDesk();
       const { sendId } = await setup.ask({ maxCreates: 1 });
-      await setup.store().admissions.releaseSlot({ sendId, outcome: "counts" });
+      await setup.store().admissions.releaseRateSlot({ sendId, outcome: "counts" });
       bench().advance(50_000);
-      await setup.store().admissions.releaseSlot({ sendId, outcome: "counts" });
+      await setup.store().admissions.releaseRateSlot({ sendId, outcome: "counts" });
       bench().advance(11_000);
       expect(reasonOf(await setup.ask({ maxCreates: 1 }))).toBe("admitted");
     });
 
-    it("keeps a pending slot while its process lives, and one window longer", async () => {
+    it("keeps a pending rate slot while its process lives, and one window longer", async () => {
       const setup = newDesk();
       const processId = randomUUID();
       await setup.ask({ maxCreates: 1 }, { processId });
@@ -78,7 +78,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
       expect(reasonOf(await setup.ask({ maxCreates: 1 }))).toBe("admitted");
     });
 
-    it("does not keep an answered slot longer because its process lives", async () => {
+    it("does not keep an answered rate slot longer because its process lives", async () => {
       const setup = newDesk();
       await setup.create("refused", { maxCreates: 1 });
       bench().advance(40_000);
@@ -133,7 +133,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
       await setup.claim(renamed, "another");
       const late = await setup.ask({}, { record: renamed });
       expect(late.admission).toEqual({ kind: "conflict", recordJson, isLeaseLost: true });
-      // None of them took a slot or a place.
+      // None of them took a rate slot or a place.
       expect(reasonOf(await setup.ask({ maxCreates: 1, maxInFlight: 1 }))).toBe("admitted");
     });
 
@@ -156,7 +156,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
       expect(await setup.stored(record)).toEqual(record);
     });
 
-    it("whose answer was lost takes no second slot when it is repeated", async () => {
+    it("whose answer was lost takes no second rate slot when it is repeated", async () => {
       const setup = newDesk();
       const record = setup.record();
       await setup.claim(record);
@@ -165,7 +165,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
       expect(reasonOf(await setup.ask(most, { record }))).toBe("admitted");
       expect(["admitted", "conflict"]).toContain(reasonOf(await setup.ask(most, { record })));
       // Releasing it needs only the slot's name.
-      await setup.store().admissions.releaseSlot({ sendId, outcome: "unsent" });
+      await setup.store().admissions.releaseRateSlot({ sendId, outcome: "unsent" });
       expect(reasonOf(await setup.ask({ maxCreates: 1 }))).toBe("admitted");
       expect(reasonOf(await setup.ask({ maxCreates: 1 }))).toBe("rate");
     });

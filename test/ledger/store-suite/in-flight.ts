@@ -1,4 +1,4 @@
-/** What every store must do for places in flight: who takes one, for how long, and what never renews one. */
+/** What every store must do for concurrency slots: who takes one, for how long, and what never renews one. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { LAPSE_MS, MINUTE_MS, reasonOf, type StoreBench, type StoreSetup, waitOf } from "./store-setup.ts";

@@ -80,7 +80,7 @@ export function narrationsSuite(bench: () => StoreBench, newDesk: () => StoreSet
       expect(await setup.store("other").narrations.acquireLease(claim)).toBe("other");
     });
 
-    it("is listed, newest first, only for its own origin", async () => {
+    it("is listed, newest first, only for its own service", async () => {
       const setup = newDesk();
       const { narrations } = setup.store();
       const all = [newNarration(10), newNarration(30), newNarration(20)];

@@ -71,15 +71,15 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
       expect(await setup.store().write(anew)).toEqual({ written: true });
     });
 
-    it("releases a slot whether it takes effect or not", async () => {
+    it("releases a rate slot whether it takes effect or not", async () => {
       const setup = newDesk();
       const two = { maxCreates: 2 };
       const first = await setup.ask(two);
       const second = await setup.ask(two);
       bench().advance(40_000);
-      await setup.write(first.record, {}, { slot: { sendId: first.sendId, outcome: "counts" } });
+      await setup.write(first.record, {}, { rateSlot: { sendId: first.sendId, outcome: "counts" } });
       const stale = { ...second.record, revision: 1, fileName: "stale.mp3" };
-      const lost = await setup.write(stale, {}, { slot: { sendId: second.sendId, outcome: "unsent" } });
+      const lost = await setup.write(stale, {}, { rateSlot: { sendId: second.sendId, outcome: "unsent" } });
       expect(lost.written).toBe(false);
       expect(reasonOf(await setup.ask({ maxCreates: 1 }))).toBe("rate");
       bench().advance(50_000);
@@ -184,7 +184,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
   });
 
   describe("lists", () => {
-    it("contain the newest first, by account, status and open work, of one origin", async () => {
+    it("contain the newest first, by account, status and open work, of one service", async () => {
       const setup = newDesk();
       const neighbour = setup.neighbour();
       const at = (ms: number) => ({
@@ -253,15 +253,17 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
     const both = [ours.recordId, theirs.recordId];
     const store = setup.store();
     expect(idsOf(await store.recordSearch.findByLookupKey(toWorkLookupKey(workId)))).toEqual(both);
-    expect(idsOf(await store.recordSearch.findByLookupKey(toTaskLookupKey(setup.origin, "t")))).toEqual(both);
+    expect(idsOf(await store.recordSearch.findByLookupKey(toTaskLookupKey(setup.baseUrl, "t")))).toEqual(
+      both,
+    );
     expect(idsOf(await store.recordSearch.findByLookupKey(toPathLookupKey(path)))).toEqual(both);
     expect(idsOf(await neighbour.store().recordSearch.findByLookupKey(toPathLookupKey(path)))).toEqual(
       [...both].reverse(),
     );
-    expect(await store.recordSearch.findByLookupKey(toTaskLookupKey(setup.origin, "unknown"))).toEqual([]);
+    expect(await store.recordSearch.findByLookupKey(toTaskLookupKey(setup.baseUrl, "unknown"))).toEqual([]);
     const stranger = newDesk();
     expect(
-      await stranger.store().recordSearch.findByLookupKey(toTaskLookupKey(stranger.origin, "t")),
+      await stranger.store().recordSearch.findByLookupKey(toTaskLookupKey(stranger.baseUrl, "t")),
     ).toEqual([]);
 
     await setup.change(ours, { files: [savedAt(`${path}.2`)], taskId: "t2" });
@@ -269,7 +271,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
     expect(idsOf(await store.recordSearch.findByLookupKey(toPathLookupKey(`${path}.2`)))).toEqual([
       ours.recordId,
     ]);
-    expect(idsOf(await store.recordSearch.findByLookupKey(toTaskLookupKey(setup.origin, "t")))).toEqual([
+    expect(idsOf(await store.recordSearch.findByLookupKey(toTaskLookupKey(setup.baseUrl, "t")))).toEqual([
       theirs.recordId,
     ]);
     await neighbour.remove(theirs);

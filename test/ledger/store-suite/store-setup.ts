@@ -10,7 +10,7 @@ import type {
 } from "../../../src/ledger/ledger-store.ts";
 import { type RequestRecord, requestRecordSchema, toRow } from "../../../src/ledger/record.ts";
 import type { AdmissionDecision } from "../../../src/ledger/rules/admission.ts";
-import type { SlotRelease } from "../../../src/ledger/rules/api-key-state.ts";
+import type { RateSlotRelease } from "../../../src/ledger/rules/api-key-state.ts";
 import type { AdmitRequest } from "../../../src/ledger/store/admission-store.ts";
 import { sampleRecord } from "../sample-record.ts";
 
@@ -54,41 +54,41 @@ export function savedAt(path: string): SavedFile {
   return { path, sizeBytes: 1, sha256: "0", savedAtMs: 1, matchesFormat: true };
 }
 
-/** The origin and account of one test, so that tests can share a store. */
+/** The service and account of one test, so that tests can share a store. */
 export class StoreSetup {
   readonly bench: StoreBench;
   readonly apiKeyId: string;
-  readonly origin: string;
+  readonly baseUrl: string;
   readonly #stores = new Map<string, LedgerStore>();
 
-  constructor(bench: StoreBench, origin = `https://${randomUUID()}`) {
+  constructor(bench: StoreBench, baseUrl = `https://${randomUUID()}`) {
     this.bench = bench;
-    this.origin = origin;
+    this.baseUrl = baseUrl;
     this.apiKeyId = randomUUID();
   }
 
-  /** The setup of another key at the same origin. */
+  /** The setup of another key at the same service. */
   neighbour(): StoreSetup {
-    return new StoreSetup(this.bench, this.origin);
+    return new StoreSetup(this.bench, this.baseUrl);
   }
 
   /** The store as opened by the process `processId`. */
   store(processId = "holder"): LedgerStore {
     const known = this.#stores.get(processId);
     if (known !== undefined) return known;
-    const { origin, apiKeyId } = this;
-    const store = this.bench.open({ origin, apiKeyId, processId });
+    const { baseUrl, apiKeyId } = this;
+    const store = this.bench.open({ baseUrl, apiKeyId, processId });
     this.#stores.set(processId, store);
     return store;
   }
 
   /** Builds a record of this account that is not stored yet, for its own work unless given. */
   record(changes: Partial<RequestRecord> = {}): RequestRecord {
-    const { origin, apiKeyId } = this;
+    const { baseUrl, apiKeyId } = this;
     return sampleRecord({
       recordId: randomUUID(),
       workId: randomUUID(),
-      origin,
+      baseUrl,
       apiKeyId,
       status: "waiting",
       taskId: null,
@@ -130,7 +130,7 @@ export class StoreSetup {
   write(
     record: RequestRecord,
     changes: Partial<RequestRecord>,
-    more: Pick<RecordWrite, "slot" | "lease" | "failed"> = {},
+    more: Pick<RecordWrite, "rateSlot" | "lease" | "failed"> = {},
     processId = "holder",
   ): Promise<RecordWriteResult> {
     const { apiKeyId, recordId, revision } = record;
@@ -189,18 +189,18 @@ export class StoreSetup {
       unanswered: { earlierSendMayHaveArrived: true },
       unsent: { status: "waiting", spend: null },
     };
-    const slot: SlotRelease = { sendId, outcome: outcome === "unsent" ? "unsent" : "counts" };
-    return this.change(record, outcomes[outcome], slot, as.processId);
+    const rateSlot: RateSlotRelease = { sendId, outcome: outcome === "unsent" ? "unsent" : "counts" };
+    return this.change(record, outcomes[outcome], rateSlot, as.processId);
   }
 
   /** Writes the next revision and returns it. */
   async change(
     record: RequestRecord,
     changes: Partial<RequestRecord>,
-    slot?: SlotRelease,
+    rateSlot?: RateSlotRelease,
     processId = "holder",
   ): Promise<RequestRecord> {
-    const answer = await this.write(record, changes, slot === undefined ? {} : { slot }, processId);
+    const answer = await this.write(record, changes, rateSlot === undefined ? {} : { rateSlot }, processId);
     if (!answer.written) throw new Error("not written");
     return { ...record, ...changes, revision: record.revision + 1 };
   }
