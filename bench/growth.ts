@@ -91,7 +91,7 @@ async function fillLedger(engine: Engine, records: number) {
 async function openAdmission(env: ServerEnv): Promise<() => Promise<number>> {
   const ledger = await openLedger({
     config: { stateDir: env["AUDIO_STATE_DIR"] ?? null, storeUrl: env["AUDIO_STORE_URL"] ?? null },
-    address: { baseUrl: env["AUDIO_BASE_URL"] ?? "", apiKey: env["AUDIO_API_KEY"] ?? "" },
+    serviceAccess: { baseUrl: env["AUDIO_BASE_URL"] ?? "", apiKey: env["AUDIO_API_KEY"] ?? "" },
     processId: createProcessId(),
     log: createLog("silent", (text) => text),
     clock: systemClock,

@@ -1,6 +1,6 @@
 /** Names the tools and Node versions that scripts fetch from npm when they need them. */
 import { join } from "node:path";
-import { fetchedPackages } from "./outside-cache.ts";
+import { fetchPackages } from "./outside-cache.ts";
 
 const TOOLS = {
   mcpb: { spec: "@anthropic-ai/mcpb@2.1", file: "@anthropic-ai/mcpb/dist/cli/cli.js" },
@@ -28,7 +28,7 @@ const TOOLS = {
 /** Returns the path of a tool's script, to run with this Node. */
 export function cachedTool(name: keyof typeof TOOLS): string {
   const { spec, file } = TOOLS[name];
-  return join(fetchedPackages([spec]), file);
+  return join(fetchPackages([spec]), file);
 }
 
 /**
@@ -36,4 +36,4 @@ export function cachedTool(name: keyof typeof TOOLS): string {
  * run.
  */
 export const cachedNode = (major: string): string =>
-  join(fetchedPackages([`node@${major}`], { scripts: ["node"] }), "node", "bin", "node");
+  join(fetchPackages([`node@${major}`], { scripts: ["node"] }), "node", "bin", "node");

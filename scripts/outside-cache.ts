@@ -28,7 +28,7 @@ export function outsideCache(...names: string[]): string {
  * @param scripts packages whose own install script runs
  * @throws the error of npm
  */
-export function fetchedPackages(
+export function fetchPackages(
   specs: readonly string[],
   { isForeign = false, scripts = [] as readonly string[] } = {},
 ): string {

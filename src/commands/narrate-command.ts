@@ -6,7 +6,11 @@ import { AudioError } from "../errors.ts";
 import { createLog } from "../log.ts";
 import type { Narrations } from "../narration/narrations.ts";
 import type { NarrateChanges } from "../narration/state/narration-changes.ts";
-import { describeNarration, formatDuration, listChapters } from "../narration/views/narration-messages.ts";
+import {
+  describeNarration,
+  formatChapterList,
+  formatDuration,
+} from "../narration/views/narration-messages.ts";
 import type { NarrationView } from "../narration/views/narration-view.ts";
 import { createRedact } from "../redaction.ts";
 import { toStructured } from "../tools/narrate.ts";
@@ -14,13 +18,13 @@ import {
   type NarrateArgs,
   narrateInput,
   narrateRules,
-  parsePlanArguments,
-  readChanges,
+  readPlanArguments,
+  toNarrateChanges,
 } from "../tools/narrate-input.ts";
 import { findSecrets } from "./configuration-error.ts";
 import { printable, printableJson } from "./printable.ts";
 import { ProgressLine } from "./progress-line.ts";
-import { readAnyText } from "./read-text.ts";
+import { readCommandInput } from "./read-text.ts";
 import { commandError } from "./terminal-messages.ts";
 import { UsageError } from "./usage.ts";
 import { WorkflowProvider } from "./workflow-provider.ts";
@@ -83,7 +87,7 @@ function report(view: NarrationView, asJson: boolean): void {
   );
   const head = view.status === "finished" ? describeFinished(view) : describeNarration(view);
   const next = describeTerminalNextStep(view);
-  const chapters = listChapters(view);
+  const chapters = formatChapterList(view);
   const lines = [
     ...paths,
     ...(paths.length === 0 ? [] : beside),
@@ -144,14 +148,14 @@ export async function runNarrateCommand({ file, args, asJson }: NarrateCommand):
   // Keep the process alive, because the timers of the workflow do not.
   const keepAlive = setInterval(() => undefined, MAX_TIMER_MS);
   try {
-    const readInput = (): ReturnType<typeof readAnyText> => readAnyText(file);
-    const request = await parsePlanArguments(checkedArgs, {
+    const readInput = (): ReturnType<typeof readCommandInput> => readCommandInput(file);
+    const request = await readPlanArguments(checkedArgs, {
       defaultVoice: config.defaultVoice,
       pronunciations: config.pronunciations.rules,
       readInput,
     });
     const narrations = await provider.narrations();
-    const view = await runNarration(narrations, { kind: "text", ...request }, readChanges(checkedArgs));
+    const view = await runNarration(narrations, { kind: "text", ...request }, toNarrateChanges(checkedArgs));
     report(view, asJson);
     // A call with neither `max_credits` nor `stop` only asks for the status.
     const isStatusQuery = checkedArgs.max_credits === undefined && checkedArgs.stop !== true;

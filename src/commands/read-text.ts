@@ -11,7 +11,7 @@ const STANDARD_INPUT = "-";
  * @param file a path, or `-` for standard input, which is read as Markdown
  * @throws AudioError `invalid_request`, which says what is wrong with the file
  */
-export async function readAnyText(file: string): Promise<InputText> {
+export async function readCommandInput(file: string): Promise<InputText> {
   const isStandardInput = file === STANDARD_INPUT;
   const name = isStandardInput ? "Standard input" : file;
   const stream = isStandardInput ? process.stdin : createReadStream(file);

@@ -92,8 +92,8 @@ export function runServer(isSandbox: boolean): void {
   const log = createLog(config.logLevel, (text) => provider.redact(redact(text)));
   provider.log = log;
   const claimFirstSuccess = createOnceFlag();
-  const isFirstUse = createOnceFlag();
-  const isFirstOnSandbox = createOnceFlag();
+  const claimFirstUse = createOnceFlag();
+  const claimFirstSandboxUse = createOnceFlag();
   const instructions = renderInstructions({ ...config, isSandbox });
   const handle = serveStdio(
     ({ era }) =>
@@ -101,7 +101,7 @@ export function runServer(isSandbox: boolean): void {
         {
           tools: {
             assertConfigured: () => {
-              if (isFirstUse())
+              if (claimFirstUse())
                 for (const each of config.unknownVariables) log.warn(describeUnknownVariable(each));
               provider.assertConfigured();
             },
@@ -124,7 +124,7 @@ export function runServer(isSandbox: boolean): void {
           redact: (text) => provider.redact(redact(text)),
           containsSecret: createDetector(findCertainSecrets(process.env)),
           resourceLinks: config.resourceLinks,
-          note: () => (isSandbox && isFirstOnSandbox() ? SANDBOX_NOTE : null),
+          note: () => (isSandbox && claimFirstSandboxUse() ? SANDBOX_NOTE : null),
           log,
         },
         era,

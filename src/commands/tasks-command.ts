@@ -119,8 +119,14 @@ async function readListing(limit: number): Promise<Listing> {
   const log = createLog(config.logLevel, redact);
   await initMachineId(config.stateDir);
   const folder = await openOutputFolder(requireOutputDir(config), systemClock);
-  const address = config.serviceAccess;
-  const ledger = await openLedger({ config, address, processId: createProcessId(), log, clock: systemClock });
+  const serviceAccess = config.serviceAccess;
+  const ledger = await openLedger({
+    config,
+    serviceAccess,
+    processId: createProcessId(),
+    log,
+    clock: systemClock,
+  });
   try {
     const listedTasks = await listRecordedRequests({ ledger, folder }, { status: null, query: null, limit });
     const narrationRepository = new NarrationRepository(ledger.store.narrations, () => systemClock.wallMs());
@@ -146,7 +152,7 @@ async function readListing(limit: number): Promise<Listing> {
       })),
     ].sort((a, b) => b.atMs - a.atMs);
     const otherBaseUrls = all.length === 0 ? await ledger.store.recordSearch.findOtherBaseUrls() : [];
-    return { entries: all, emptyMessage: printable(describeNoRequests(address, otherBaseUrls)) };
+    return { entries: all, emptyMessage: printable(describeNoRequests(serviceAccess, otherBaseUrls)) };
   } finally {
     await ledger.store.close();
   }

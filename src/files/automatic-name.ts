@@ -17,7 +17,7 @@ const ID_DIGITS = 8;
  * Keeps letters, digits, Chinese and Japanese characters. Drops accents, and replaces everything else by single
  * hyphens.
  */
-function plainText(text: string): string {
+function slugify(text: string): string {
   return (
     text
       .normalize("NFKD")
@@ -34,7 +34,7 @@ function plainText(text: string): string {
  * is too long by itself.
  */
 export function slugOfFirstWords(text: string): string {
-  const [first = "", ...others] = plainText(text).split("-");
+  const [first = "", ...others] = slugify(text).split("-");
   let words = takeFirstCodePoints(first, MAX_CHARACTERS);
   for (const word of others) {
     if (words.length + 1 + word.length > MAX_CHARACTERS) break;

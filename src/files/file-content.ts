@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open } from "node:fs/promises";
 import { sep } from "node:path";
-import { isInFolder, resolveRealPath } from "./real-path.ts";
+import { isDirectChild, resolveRealPath } from "./real-path.ts";
 import { retryWhileLocked } from "./retry-while-locked.ts";
 import { NO_FOLLOW } from "./temporary-file.ts";
 
@@ -54,7 +54,7 @@ export async function digestFile(handle: FileHandle): Promise<FileDigest> {
 }
 
 /** Whether a path names a regular file with exactly these bytes. */
-export async function hasContent(path: string, digest: FileDigest): Promise<boolean> {
+export async function matchesDigest(path: string, digest: FileDigest): Promise<boolean> {
   const opened = await openFile(path);
   if (opened === null) return false;
   try {
@@ -68,7 +68,7 @@ export async function hasContent(path: string, digest: FileDigest): Promise<bool
 }
 
 /** Whether the real path of a file is inside a folder. */
-export async function isInside(path: string, root: string): Promise<boolean> {
+export async function isInsideFolder(path: string, root: string): Promise<boolean> {
   try {
     const realFile = await resolveRealPath(path);
     const isBelow = (folder: string): boolean =>
@@ -76,7 +76,7 @@ export async function isInside(path: string, root: string): Promise<boolean> {
     const realRoot = await resolveRealPath(root);
     if (isBelow(realRoot)) return true;
     // Accept a path that spells the folder differently, because the spelling may have changed since the file was saved.
-    return await isInFolder(realFile, realRoot);
+    return await isDirectChild(realFile, realRoot);
   } catch {
     return false;
   }

@@ -79,7 +79,7 @@ export function findFileNameIssue(name: string, format?: OutputFormat): string |
  *   counts toward the length
  * @throws AudioError `invalid_file_name`, naming the rule
  */
-export function checkFileName(name: string, format?: OutputFormat): void {
+export function assertFileName(name: string, format?: OutputFormat): void {
   const issue = findFileNameIssue(name, format);
   if (issue !== null) throw new AudioError("invalid_file_name", `file_name ${issue}.`);
 }
@@ -90,7 +90,7 @@ export function checkFileName(name: string, format?: OutputFormat): void {
  * @throws AudioError `invalid_file_name`
  */
 export function buildGivenName(fileName: string, format: OutputFormat): string {
-  checkFileName(fileName, format);
+  assertFileName(fileName, format);
   const extension = FILE_EXTENSIONS[format];
   return `${stripExtensions(fileName, [extension])}${extension}`;
 }

@@ -8,7 +8,7 @@ import { isAbsolute, relative, resolve, sep } from "node:path";
 import { takeFirstCodePoints } from "../contract/unicode.ts";
 import { AudioError } from "../errors.ts";
 import { IN_CLIENT_SETTINGS } from "../settings-location.ts";
-import { isInside } from "./file-content.ts";
+import { isInsideFolder } from "./file-content.ts";
 import { getSystemCode } from "./file-error.ts";
 import {
   EXTENSIONS_IN_WORDS,
@@ -131,11 +131,12 @@ const ATTEMPTS = 5;
 async function isOpenedInside(handle: FileHandle, path: string, root: string): Promise<boolean> {
   const openedPath = await pathOfOpen(handle);
   if (openedPath !== null)
-    return openedPath.startsWith(`${root}${sep}`) || (await isInside(openedPath, root));
+    return openedPath.startsWith(`${root}${sep}`) || (await isInsideFolder(openedPath, root));
   const opened = await handle.stat({ bigint: true });
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const stats = await lstat(await resolveRealPath(path), { bigint: true });
-    if (stats.ino !== opened.ino || stats.dev !== opened.dev || !(await isInside(path, root))) return false;
+    if (stats.ino !== opened.ino || stats.dev !== opened.dev || !(await isInsideFolder(path, root)))
+      return false;
   }
   return true;
 }
@@ -146,7 +147,7 @@ async function isOpenedInside(handle: FileHandle, path: string, root: string): P
  */
 async function openInside(path: string, root: string, name: string): Promise<FileHandle> {
   const real = await resolveRealPath(path);
-  if (!(await isInside(real, root))) throw outsideError(name, root);
+  if (!(await isInsideFolder(real, root))) throw outsideError(name, root);
   if (formatOfName(real) === null)
     throw refusedInputError(name, `leads to a file that is no ${EXTENSIONS_IN_WORDS}`);
   // Opening a device may have effects, so the kind of the file is also checked before it is opened.

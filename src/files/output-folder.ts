@@ -96,14 +96,14 @@ export async function openOutputFolder(
   path: string,
   clock: Pick<Clock, "wallMs"> = systemClock,
 ): Promise<OutputFolder> {
-  return createOutputFolder(await resolveExistingPart(path), clock);
+  return buildOutputFolder(await resolveExistingPart(path), clock);
 }
 
 /** Opens the folder of the parts. Nobody chose its path, so a link in that path is refused. */
 export const openPartsFolder = ({ root }: OutputFolder, clock: Pick<Clock, "wallMs">): OutputFolder =>
-  createOutputFolder(buildPartsPath(root), clock);
+  buildOutputFolder(buildPartsPath(root), clock);
 
-function createOutputFolder(given: string, clock: Pick<Clock, "wallMs">): OutputFolder {
+function buildOutputFolder(given: string, clock: Pick<Clock, "wallMs">): OutputFolder {
   let root = given;
   const createFolder = async (): Promise<void> => {
     // Create the folder if it is missing, as at first use.

@@ -3,7 +3,7 @@ import type { FileDigest } from "./file-content.ts";
 import { buildPreviousName } from "./file-name.ts";
 import { nextName } from "./next-name.ts";
 import type { OutputFolder } from "./output-folder.ts";
-import { precheckFileName } from "./precheck-file-name.ts";
+import { checkNameAvailability } from "./precheck-file-name.ts";
 import type { ReplacedFile } from "./saved-file.ts";
 
 /** Chooses a free name to which the old file is moved while it is being replaced. */
@@ -13,6 +13,6 @@ export async function planReplacement(
   { sizeBytes, sha256 }: FileDigest,
 ): Promise<ReplacedFile> {
   const isFree = async (tried: string): Promise<boolean> =>
-    (await precheckFileName(folder, tried)) === "free";
+    (await checkNameAvailability(folder, tried)) === "free";
   return { sizeBytes, sha256, name, movedTo: await nextName(buildPreviousName(name), isFree) };
 }

@@ -11,7 +11,10 @@ import type { OutputFolder } from "./output-folder.ts";
  * @param fileName with extension
  * @throws AudioError `invalid_file_name` if the name is too long for the file system; `output_not_writable`
  */
-export async function precheckFileName(folder: OutputFolder, fileName: string): Promise<"free" | "taken"> {
+export async function checkNameAvailability(
+  folder: OutputFolder,
+  fileName: string,
+): Promise<"free" | "taken"> {
   try {
     await lstat(join(folder.root, fileName));
     return "taken";

@@ -4,7 +4,7 @@ import { constants } from "node:fs";
 import { link, lstat, open, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type FileDigest, hasContent } from "./file-content.ts";
+import { type FileDigest, matchesDigest } from "./file-content.ts";
 import { getSystemCode } from "./file-error.ts";
 import { retryWhileLocked } from "./retry-while-locked.ts";
 import { buildMarkerName, NO_FOLLOW, removeIfPresent } from "./temporary-file.ts";
@@ -43,7 +43,7 @@ export async function publish(
     await removeIfPresent(temporaryPath);
     return "published";
   }
-  return (await hasContent(target, digest)) ? "already_present" : "taken";
+  return (await matchesDigest(target, digest)) ? "already_present" : "taken";
 }
 
 async function publishByLink(

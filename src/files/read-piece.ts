@@ -4,7 +4,7 @@
  */
 import type { FileHandle } from "node:fs/promises";
 import { AudioError } from "../errors.ts";
-import { digestFile, type FileDigest, isInside, openRegular } from "./file-content.ts";
+import { digestFile, type FileDigest, isInsideFolder, openRegular } from "./file-content.ts";
 
 /**
  * Maximum size of a piece. The official clients accept pieces of this size, and so do hosts that refuse results over 1
@@ -56,7 +56,7 @@ export function createPieceReader(): PieceReader {
   const verified = new Map<string, string>();
   return {
     async read(file, root, piece) {
-      const handle = (await isInside(file.path, root)) ? await openRegular(file.path) : null;
+      const handle = (await isInsideFolder(file.path, root)) ? await openRegular(file.path) : null;
       if (handle === null) return null;
       try {
         const key = `${file.sha256} ${file.path}`;

@@ -63,7 +63,7 @@ export async function isOtherSpelling(path: string, real: string): Promise<boole
  *
  * @param file a real path
  */
-export async function isInFolder(file: string, folder: string): Promise<boolean> {
+export async function isDirectChild(file: string, folder: string): Promise<boolean> {
   const parent = dirname(file);
   const [a, b] = await Promise.all([stat(parent, { bigint: true }), stat(folder, { bigint: true })]);
   if (a.ino !== 0n && a.ino === b.ino && a.dev === b.dev) return true;
@@ -81,7 +81,7 @@ export async function findOtherSpellings(path: string, root: string): Promise<st
   try {
     const real = await resolveRealPath(path);
     const spellings = new Set([real]);
-    if (await isInFolder(real, root)) {
+    if (await isDirectChild(real, root)) {
       const names = await readdir(root);
       const name = basename(real);
       // Prefer the exact name. On a disk that respects case, a name that differs only in case is another file.

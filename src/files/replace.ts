@@ -3,7 +3,7 @@
  * (docs/reference-files.md, Names of files).
  */
 import { join } from "node:path";
-import { type FileDigest, hasContent } from "./file-content.ts";
+import { type FileDigest, matchesDigest } from "./file-content.ts";
 import { type LinkMaker, type PublishOutcome, publish, renameIfFree, syncFolder } from "./publish.ts";
 import type { ReplacedFile } from "./saved-file.ts";
 import { removeIfPresent } from "./temporary-file.ts";
@@ -26,7 +26,7 @@ export async function publishReplacing(
   makeLink?: LinkMaker,
 ): Promise<PublishOutcome> {
   if (replaced?.name !== name) return await publish(temporaryPath, folder, name, digest, makeLink);
-  if (!isSame(digest, replaced) && (await hasContent(join(folder, name), replaced))) {
+  if (!isSame(digest, replaced) && (await matchesDigest(join(folder, name), replaced))) {
     if (!(await moveAside(folder, name, replaced))) return "taken";
     // Flush the folder, so that a power cut cannot lose both the old and the new name of the file.
     await syncFolder(folder);
@@ -40,7 +40,7 @@ export async function publishReplacing(
   if (outcome === "taken") return outcome;
   await syncFolder(folder);
   const aside = join(folder, replaced.movedTo);
-  if (await hasContent(aside, replaced)) await removeIfPresent(aside);
+  if (await matchesDigest(aside, replaced)) await removeIfPresent(aside);
   return outcome;
 }
 
@@ -56,7 +56,7 @@ async function moveAside(folder: string, name: string, replaced: ReplacedFile): 
     () => "taken" as const,
   );
   if (moveResult === "taken") return false;
-  if (await hasContent(join(folder, replaced.movedTo), replaced)) return true;
+  if (await matchesDigest(join(folder, replaced.movedTo), replaced)) return true;
   await renameIfFree(join(folder, replaced.movedTo), folder, name).catch(() => undefined);
   return false;
 }
@@ -64,5 +64,5 @@ async function moveAside(folder: string, name: string, replaced: ReplacedFile): 
 /** Restores the old file's name if the new file was not published, unless another file has taken the name. */
 async function moveBack(folder: string, name: string, replaced: ReplacedFile): Promise<void> {
   const aside = join(folder, replaced.movedTo);
-  if (await hasContent(aside, replaced)) await renameIfFree(aside, folder, name).catch(() => undefined);
+  if (await matchesDigest(aside, replaced)) await renameIfFree(aside, folder, name).catch(() => undefined);
 }

@@ -1,13 +1,13 @@
 /** Operations on saved audio: check it, read it, copy it under another name. */
 import { join } from "node:path";
 import { AudioError } from "../errors.ts";
-import { digestFile, type FileDigest, hasContent, isInside, openRegular } from "./file-content.ts";
+import { digestFile, type FileDigest, isInsideFolder, matchesDigest, openRegular } from "./file-content.ts";
 import { fileError } from "./file-error.ts";
 import { buildWrongFormatName } from "./file-name.ts";
 import { FileSink } from "./file-sink.ts";
 import { nextName } from "./next-name.ts";
 import { assertInPlace, type OutputFolder } from "./output-folder.ts";
-import { precheckFileName } from "./precheck-file-name.ts";
+import { checkNameAvailability } from "./precheck-file-name.ts";
 import { syncFolder } from "./publish.ts";
 import { publishReplacing } from "./replace.ts";
 import type { ReplacedFile, SavedFile } from "./saved-file.ts";
@@ -15,7 +15,7 @@ import { createTemporaryFile, removeIfPresent } from "./temporary-file.ts";
 
 /** Whether saved audio is unchanged: a regular file, no link, inside the root, with the same size and SHA-256. */
 export async function isIntact(file: FileDigest & Pick<SavedFile, "path">, root: string): Promise<boolean> {
-  return (await isInside(file.path, root)) && (await hasContent(file.path, file));
+  return (await isInsideFolder(file.path, root)) && (await matchesDigest(file.path, file));
 }
 
 export function goneOrChangedError(): AudioError {
@@ -42,7 +42,7 @@ export async function readSaved(
       { remedy: "Use the saved file at that path." },
     );
   }
-  const handle = (await isInside(file.path, root)) ? await openRegular(file.path) : null;
+  const handle = (await isInsideFolder(file.path, root)) ? await openRegular(file.path) : null;
   if (handle === null) throw goneOrChangedError();
   try {
     if ((await handle.stat()).size !== file.sizeBytes) throw goneOrChangedError();
@@ -127,7 +127,7 @@ async function findExistingCopy(
   await nextName(base, async (tried) => {
     const candidate = { ...existing, path: join(folder.root, tried) };
     if ((await isIntact(candidate, folder.root)) && (await mayBeNamed(tried))) found = candidate;
-    return found !== null || (await precheckFileName(folder, tried)) === "free";
+    return found !== null || (await checkNameAvailability(folder, tried)) === "free";
   });
   return found;
 }

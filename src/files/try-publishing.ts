@@ -1,7 +1,7 @@
 /** Checks whether audio can be saved in a folder, by saving a file and removing it. */
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
-import { hasContent } from "./file-content.ts";
+import { matchesDigest } from "./file-content.ts";
 import { fileError, notWritableError } from "./file-error.ts";
 import type { OutputFolder } from "./output-folder.ts";
 import { publish } from "./publish.ts";
@@ -33,7 +33,7 @@ export async function tryPublishing(folder: OutputFolder): Promise<void> {
         sha256: createHash("sha256").update(CONTENT).digest("hex"),
       };
       await publish(temporaryFile.path, root, basename(target), digest);
-      if (!(await hasContent(target, digest)))
+      if (!(await matchesDigest(target, digest)))
         throw notWritableError(root, "a file that was saved cannot be read back");
     } finally {
       await removeIfPresent(temporaryFile.path);

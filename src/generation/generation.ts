@@ -25,8 +25,8 @@ import {
 } from "./use-cases/generate-part.ts";
 import {
   type ListedRequest,
-  type ListRequest,
   listRecordedRequests,
+  type RequestListQuery,
 } from "./use-cases/list-recorded-requests.ts";
 import { findNearDuplicate } from "./use-cases/near-duplicate.ts";
 import { type ListedFile, listNewestSaved, listNewestTaskIds } from "./use-cases/newest-saved.ts";
@@ -51,9 +51,9 @@ export interface Generation {
     findCallHandle(handleId: string): Promise<CallHandle | null>;
     readonly callHandleOperations: CallHandleOperations<RequestView>;
   }>;
-  getTask(taskId: string, call: Call): Promise<RequestView>;
+  getTask(taskIdOrHandle: string, call: Call): Promise<RequestView>;
   download(request: DownloadRequest, call: Call): Promise<RequestView>;
-  listTasks(query: ListRequest): Promise<ListedRequest[]>;
+  listTasks(query: RequestListQuery): Promise<ListedRequest[]>;
   /** Returns the credits that were spent according to the ledger. Does not ask the service. */
   sumSpending(): Promise<Spending>;
   readonly partOperations: PartOperations;

@@ -64,11 +64,11 @@ export const toPathLookupKey = (path: string): string => `path:${hash(path)}`;
 export const isTaskLookupKey = (lookupKey: string): boolean => lookupKey.startsWith("task:");
 
 /** Returns a fingerprint of an API key. It is equal on every machine and does not reveal the key. */
-export function deriveApiKeyFingerprint(apiKey: string): string {
+export function deriveApiKeyHash(apiKey: string): string {
   return createHmac("sha256", apiKey).update(FINGERPRINT_LABEL).digest("hex");
 }
 
 /** Returns the API key id for a service and the fingerprint of an API key. Limits are counted for each API key id. */
-export function deriveApiKeyId(baseUrl: string, fingerprint: string): ApiKeyId {
-  return hash("account", baseUrl, fingerprint);
+export function deriveApiKeyId(baseUrl: string, apiKeyHash: string): ApiKeyId {
+  return hash("account", baseUrl, apiKeyHash);
 }

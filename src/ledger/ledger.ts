@@ -75,7 +75,7 @@ export class Ledger {
   async get(recordId: string): Promise<RequestRecord | null> {
     const recordJson = await this.store.get(recordId);
     if (recordJson === undefined) return null;
-    return await this.#stored.read({ apiKeyId: this.identity.apiKeyId, recordId, recordJson });
+    return await this.#stored.parseOrQuarantine({ apiKeyId: this.identity.apiKeyId, recordId, recordJson });
   }
 
   /** Returns the records of a work under all keys that this machine has used. This key's record comes first. */
@@ -126,7 +126,9 @@ export class Ledger {
     const records: RequestRecord[] = [];
     for (const stored of await this.store.recordSearch.findByLookupKey(lookupKey)) {
       const isOwn = stored.apiKeyId === this.identity.apiKeyId;
-      const record = isOwn ? await this.#stored.read(stored) : this.#stored.readLeniently(stored);
+      const record = isOwn
+        ? await this.#stored.parseOrQuarantine(stored)
+        : this.#stored.readLeniently(stored);
       if (record !== null) records.push(record);
     }
     return records;
@@ -147,7 +149,7 @@ export class Ledger {
     const answer = isProcessDead(first.leaseOwner)
       ? await this.store.acquireLease({ ...request, deadOwner: first.leaseOwner })
       : first;
-    const record = await this.#stored.read({ ...draft, recordJson: answer.recordJson });
+    const record = await this.#stored.parseOrQuarantine({ ...draft, recordJson: answer.recordJson });
     return { record, isOurs: answer.leaseOwner === this.identity.processId };
   }
 
@@ -192,7 +194,7 @@ export class Ledger {
       if (answer.written) return after;
       const found =
         answer.recordJson === undefined ? null : { apiKeyId, recordId, recordJson: answer.recordJson };
-      const stored = found === null ? null : await this.#stored.read(found);
+      const stored = found === null ? null : await this.#stored.parseOrQuarantine(found);
       if (stored === null && next.taskId === null) return null;
       // If the revision matches although the write was refused, the columns are damaged.
       const columnsDisagree: boolean = stored?.revision === expectedRevision;
@@ -236,7 +238,8 @@ export class Ledger {
       if (admission.kind === "admitted") return { kind: "admitted", record: after };
       if (admission.kind !== "conflict") return admission;
       const { recordJson, isLeaseLost } = admission;
-      const stored = recordJson === undefined ? null : await this.#stored.read({ ...current, recordJson });
+      const stored =
+        recordJson === undefined ? null : await this.#stored.parseOrQuarantine({ ...current, recordJson });
       if (stored === null || isLeaseLost || stored.attempt !== attempt) {
         return { kind: "conflict", record: stored, isLeaseLost };
       }

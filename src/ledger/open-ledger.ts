@@ -5,7 +5,7 @@ import type { ServiceAccess } from "../config/service-address.ts";
 import { AudioError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { ProcessId } from "../process-id.ts";
-import { deriveApiKeyFingerprint, deriveApiKeyId } from "./identity.ts";
+import { deriveApiKeyHash, deriveApiKeyId } from "./identity.ts";
 import { Ledger } from "./ledger.ts";
 import { LedgerStore } from "./ledger-store.ts";
 import { loadOrCreateMachineId } from "./machine-id.ts";
@@ -19,7 +19,7 @@ const SINGLE_MACHINE_ID = "this";
 
 export interface LedgerOptions {
   readonly config: Pick<Config, "stateDir" | "storeUrl"> & { readonly timeScale?: number };
-  readonly address: Pick<ServiceAccess, "baseUrl" | "apiKey">;
+  readonly serviceAccess: Pick<ServiceAccess, "baseUrl" | "apiKey">;
   readonly processId: ProcessId;
   readonly log: Log;
   readonly clock: Clock;
@@ -27,12 +27,12 @@ export interface LedgerOptions {
 
 /** Creates the ledger without opening the store. The first use opens it, and reports errors. */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
-  const { config, address, processId, clock, log } = options;
+  const { config, serviceAccess, processId, clock, log } = options;
   const { stateDir, storeUrl, timeScale } = config;
-  const baseUrl = address.baseUrl;
+  const baseUrl = serviceAccess.baseUrl;
   const identity = {
     baseUrl,
-    apiKeyId: deriveApiKeyId(baseUrl, deriveApiKeyFingerprint(address.apiKey)),
+    apiKeyId: deriveApiKeyId(baseUrl, deriveApiKeyHash(serviceAccess.apiKey)),
     processId,
   };
   const store = new LedgerStore({

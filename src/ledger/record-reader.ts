@@ -24,7 +24,7 @@ export class RecordReader {
    *
    * @throws AudioError `store_unavailable` for a damaged record, which is set aside
    */
-  async read(stored: StoredRecord): Promise<RequestRecord> {
+  async parseOrQuarantine(stored: StoredRecord): Promise<RequestRecord> {
     const record = parseRecord(stored.recordJson);
     if (record?.recordId === stored.recordId) return record;
     await this.quarantine(stored, record === undefined ? "it is not a record" : "it names another record");

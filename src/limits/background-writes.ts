@@ -56,12 +56,12 @@ export class BackgroundWrites {
   }
 
   /** Renews a lease. Calls `onLost` when another process has acquired it and drives the record. */
-  keepLease(recordId: string, onLost: () => void): void {
+  startRenewingLease(recordId: string, onLost: () => void): void {
     this.#leases.set(recordId, onLost);
     this.#renewals.start();
   }
 
-  dropLease(recordId: string): void {
+  stopRenewingLease(recordId: string): void {
     this.#leases.delete(recordId);
   }
 

@@ -35,7 +35,7 @@ export class NarrationCallHandles implements CallHandleOperations<NarrationView>
     this.#deps = deps;
   }
 
-  async getStatus(knownHandle: CallHandle): Promise<CallHandleStatus<NarrationView>> {
+  async resumeAndGetStatus(knownHandle: CallHandle): Promise<CallHandleStatus<NarrationView>> {
     const { repository, callHandles, processId, drivers } = this.#deps;
     const narrationId = knownHandle.targetId;
     const narration = await repository.get(narrationId);

@@ -1,16 +1,17 @@
 /** Finds and fills the page's elements. Inserts every text as text, never as markup. */
 
 /** Finds an element of the page. @throws Error if the page lacks it */
-export function createElement<T extends Element>(selector: string, kind: new () => T): T {
+export function getElementOfType<T extends Element>(selector: string, kind: new () => T): T {
   const found = document.querySelector(selector);
   if (found instanceof kind) return found;
   throw new Error(`no ${selector}`);
 }
 
-export const getElement = (selector: string): HTMLElement => createElement(selector, HTMLElement);
-export const getButton = (selector: string): HTMLButtonElement => createElement(selector, HTMLButtonElement);
+export const getElement = (selector: string): HTMLElement => getElementOfType(selector, HTMLElement);
+export const getButton = (selector: string): HTMLButtonElement =>
+  getElementOfType(selector, HTMLButtonElement);
 
-export function make<Name extends keyof HTMLElementTagNameMap>(
+export function makeElement<Name extends keyof HTMLElementTagNameMap>(
   name: Name,
   text = "",
   ...children: Node[]

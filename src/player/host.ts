@@ -18,18 +18,19 @@ export class GoneError extends HostError {
 const GONE = [-32602, -32002];
 
 /** The host's capability that each method needs, and the message if the host lacks it. */
-const NEEDS = {
+const CAPABILITY_BY_METHOD = {
   "tools/call": ["serverTools", "The chat calls no tools for this page."],
   "resources/read": ["serverResources", "The chat does not provide files."],
   "ui/download-file": ["downloadFile", "The chat saves no files."],
   "ui/message": ["message", "The chat takes no messages."],
 } as const;
-type Need = keyof typeof NEEDS;
+type HostMethod = keyof typeof CAPABILITY_BY_METHOD;
 
 /** The host's stated capabilities. */
 let hostCapabilities: Fields = {};
 
-export const isSupported = (method: Need): boolean => hostCapabilities[NEEDS[method][0]] !== undefined;
+export const isSupported = (method: HostMethod): boolean =>
+  hostCapabilities[CAPABILITY_BY_METHOD[method][0]] !== undefined;
 
 interface Waiting {
   resolve(value: Fields): void;
@@ -70,11 +71,11 @@ const send = (method: string, params: Fields, timeoutMs: number): Promise<Fields
 
 /** Sends a request. @throws HostError if the host lacks the capability, refuses, or does not answer in time */
 export async function requestHost(
-  method: Need,
+  method: HostMethod,
   params: Fields,
   timeoutMs = ANSWER_TIMEOUT_MS,
 ): Promise<Fields> {
-  if (!isSupported(method)) throw new HostError(NEEDS[method][1]);
+  if (!isSupported(method)) throw new HostError(CAPABILITY_BY_METHOD[method][1]);
   return await send(method, params, timeoutMs);
 }
 

@@ -1,6 +1,6 @@
 /** Shows a tool's result in the chat and plays its audio. Loads nothing from a network; talks to its host only. */
 import { askAssistant, connectActions } from "./actions.ts";
-import { createElement, getButton, getElement, make, showStatus } from "./elements.ts";
+import { getButton, getElement, getElementOfType, makeElement, showStatus } from "./elements.ts";
 import {
   ANSWER_TIMEOUT_MS,
   callTool,
@@ -13,7 +13,7 @@ import {
 } from "./host.ts";
 import { Marks } from "./marks.ts";
 import { openAudioFile } from "./open-audio-file.ts";
-import { isRunning, pollUntilMade } from "./poll-task.ts";
+import { isRunning, pollUntilEnded } from "./poll-task.ts";
 import { readFields, readText } from "./read-fields.ts";
 import { DamagedError, type SegmentReader } from "./segment-reader.ts";
 import { type AudioFile, formatClock, nameOf, parseShownResult, type ShownResult } from "./shown-result.ts";
@@ -23,7 +23,7 @@ import { applyTheme } from "./theme.ts";
 import { connectTransport, showTransport } from "./transport.ts";
 import { Waveform } from "./waveform.ts";
 
-const wave = new Waveform(createElement("#wave canvas", HTMLCanvasElement));
+const wave = new Waveform(getElementOfType("#wave canvas", HTMLCanvasElement));
 const player = new SoundPlayer({
   onChange: () => {
     showTransport(player, wave);
@@ -103,8 +103,13 @@ async function open(sound: AudioFile, readers: Map<string, SegmentReader>, posit
 
 function showFiles(result: ShownResult, readers: Map<string, SegmentReader>): void {
   const buttons = result.sounds.map((sound) => {
-    const length = make("span", sound.seconds === null ? "" : formatClock(sound.seconds));
-    const fileButton = make("button", "", length, make("bdi", sound.chapter || nameOf(sound.path)));
+    const length = makeElement("span", sound.seconds === null ? "" : formatClock(sound.seconds));
+    const fileButton = makeElement(
+      "button",
+      "",
+      length,
+      makeElement("bdi", sound.chapter || nameOf(sound.path)),
+    );
     fileButton.onclick = () => {
       player.close();
       marks.clear();
@@ -174,7 +179,7 @@ function show(result: ShownResult): void {
   // rest.
   const isBare = result.kind !== "words" && result.status === "" && !result.isError;
   if (isRunning(result) || isBare) {
-    void pollUntilMade(result, () => mine === changeCount, show);
+    void pollUntilEnded(result, () => mine === changeCount, show);
     return;
   }
   if (sound === undefined) {
@@ -189,9 +194,9 @@ function show(result: ShownResult): void {
   if (result.kind === "task" && isSupported("tools/call")) void findTakes(result, sound, readers);
 }
 
-async function fetchAudio(now: ShownResult, mine: number): Promise<void> {
+async function fetchAudio(shownTask: ShownResult, mine: number): Promise<void> {
   try {
-    const result = await callTool("download_audio", { task_id: now.id }, 6 * ANSWER_TIMEOUT_MS);
+    const result = await callTool("download_audio", { task_id: shownTask.id }, 6 * ANSWER_TIMEOUT_MS);
     if (mine === changeCount) show(parseShownResult(result));
   } catch (error) {
     if (mine === changeCount) showError(error);
@@ -203,12 +208,12 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 new ResizeObserver(() => {
   clearTimeout(timer);
   timer = setTimeout(() => {
-    const { width, height } = createElement("main", HTMLElement).getBoundingClientRect();
+    const { width, height } = getElementOfType("main", HTMLElement).getBoundingClientRect();
     const newSize = { width: Math.ceil(width), height: Math.ceil(height) };
     if (JSON.stringify(newSize) !== size) notify("ui/notifications/size-changed", newSize);
     size = JSON.stringify(newSize);
   }, 50);
-}).observe(createElement("main", HTMLElement));
+}).observe(getElementOfType("main", HTMLElement));
 
 function leave(): void {
   changeCount += 1;

@@ -1,6 +1,6 @@
 /** Shows chapters and sentences to jump to, and the sentence that is being spoken. */
 import { type Cue, findIndexAt, parseChapters, parseCues, type TimedLabel } from "./captions.ts";
-import { getElement, make } from "./elements.ts";
+import { getElement, makeElement } from "./elements.ts";
 import { readTextFile } from "./pieces.ts";
 import { formatClock } from "./shown-result.ts";
 
@@ -67,9 +67,14 @@ export class Marks {
     const box = getElement(selector);
     box.hidden = marks.length === 0;
     const items = marks.map((mark) => {
-      const jump = make("button", "", make("span", formatClock(mark.startSeconds)), make("bdi", mark.text));
+      const jump = makeElement(
+        "button",
+        "",
+        makeElement("span", formatClock(mark.startSeconds)),
+        makeElement("bdi", mark.text),
+      );
       jump.onclick = () => this.#jump(mark.startSeconds);
-      return make("li", "", jump);
+      return makeElement("li", "", jump);
     });
     getElement(`${selector} ol`).replaceChildren(...items);
   }

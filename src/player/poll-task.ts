@@ -1,6 +1,6 @@
 /** Polls audio that is still being made: a task until its file exists, a narration part by part. */
 import { parseParts } from "./captions.ts";
-import { createElement, getButton, getElement, make, showStatus } from "./elements.ts";
+import { getButton, getElement, getElementOfType, makeElement, showStatus } from "./elements.ts";
 import { callTool, HostError, isSupported } from "./host.ts";
 import { readPartsTable } from "./pieces.ts";
 import { readText } from "./read-fields.ts";
@@ -40,7 +40,12 @@ async function showParts({ id }: ShownResult): Promise<boolean> {
   getElement("#parts").hidden = false;
   getElement("#parts").replaceChildren(
     ...parts.map((part) =>
-      make("li", "", make("span", `${part.number} ${part.status}`), make("bdi", part.text)),
+      makeElement(
+        "li",
+        "",
+        makeElement("span", `${part.number} ${part.status}`),
+        makeElement("bdi", part.text),
+      ),
     ),
   );
   const runs = statusLine.startsWith("running. ");
@@ -49,7 +54,7 @@ async function showParts({ id }: ShownResult): Promise<boolean> {
 }
 
 function progress(saved: number, total: number): void {
-  const bar = createElement("#progress", HTMLProgressElement);
+  const bar = getElementOfType("#progress", HTMLProgressElement);
   bar.max = Math.max(1, total);
   bar.value = saved;
   getElement("#count").textContent = `${saved} of ${total} parts`;
@@ -60,7 +65,7 @@ function progress(saved: number, total: number): void {
  *
  * @param isWanted returns false once the page shows something else
  */
-export async function pollUntilMade(
+export async function pollUntilEnded(
   shown: ShownResult,
   isWanted: () => boolean,
   hand: (shown: ShownResult) => void,

@@ -1,5 +1,5 @@
 /** Finds the takes of one request through the host, and shows them side by side with small waveforms. */
-import { getElement, make } from "./elements.ts";
+import { getElement, makeElement } from "./elements.ts";
 import { callTool } from "./host.ts";
 import { openAudioFile } from "./open-audio-file.ts";
 import { readEntries, readFields, readId, readNumber } from "./read-fields.ts";
@@ -61,10 +61,16 @@ export function showTakes(
   }
   const buttons = takes.map((take) => {
     const { shown, sound } = take;
-    const canvas = make("canvas");
+    const canvas = makeElement("canvas");
     canvas.ariaHidden = "true";
-    const facts = make("small", shown.facts.filter((fact) => /:|credits/.test(fact)).join(" · "));
-    const takeButton = make("button", "", make("span", `Take ${shown.take ?? 1}`), facts, canvas);
+    const facts = makeElement("small", shown.facts.filter((fact) => /:|credits/.test(fact)).join(" · "));
+    const takeButton = makeElement(
+      "button",
+      "",
+      makeElement("span", `Take ${shown.take ?? 1}`),
+      facts,
+      canvas,
+    );
     takeButton.ariaPressed = `${sound === current}`;
     takeButton.onclick = () => {
       for (const other of buttons) other.ariaPressed = `${other === takeButton}`;

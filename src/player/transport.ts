@@ -2,7 +2,7 @@
  * Connects the controls for play, position (by mouse and keys), speed and time, and shows the state of the sound
  * player.
  */
-import { createElement, getButton, getElement } from "./elements.ts";
+import { getButton, getElement, getElementOfType } from "./elements.ts";
 import { formatClock } from "./shown-result.ts";
 import type { SoundPlayer } from "./sound-player.ts";
 import type { Waveform } from "./waveform.ts";
@@ -28,7 +28,7 @@ export function showTransport(player: SoundPlayer, wave: Waveform): void {
   const isOn = player.isPlaying || player.wantsToPlay;
   play.ariaLabel = isOn ? "Pause" : "Play";
   play.ariaBusy = `${player.isLoading}`;
-  createElement("#icon", SVGPathElement).setAttribute("d", isOn ? PAUSE : PLAY);
+  getElementOfType("#icon", SVGPathElement).setAttribute("d", isOn ? PAUSE : PLAY);
   getElement("#speed").hidden = !player.hasSpeed;
 }
 
@@ -40,7 +40,7 @@ const toggle = (engine: SoundPlayer): void => {
 export function connectTransport(engine: SoundPlayer): void {
   const slider = getElement("#wave");
   getButton("#play").onclick = () => toggle(engine);
-  const speed = createElement("#speed", HTMLSelectElement);
+  const speed = getElementOfType("#speed", HTMLSelectElement);
   speed.onchange = () => engine.setSpeed(Number(speed.value));
 
   const seekTo = ({ clientX }: MouseEvent): void => {

@@ -14,7 +14,7 @@ import { Faults } from "./faults.ts";
 import { buildHttpApp } from "./http/app.ts";
 import type { RouteDeps } from "./http/route-deps.ts";
 import { createSpeechEngine, type SpeechEngine } from "./speech/speech.ts";
-import { Generator } from "./tasks/generator.ts";
+import { TaskProcessor } from "./tasks/generator.ts";
 import { TaskRegistry } from "./tasks/task-registry.ts";
 import { SandboxUsageError } from "./usage-error.ts";
 
@@ -137,7 +137,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Runnin
     const tasks = new TaskRegistry({ clock, faults, enforceLimits });
     const engine = options.speech ?? createSpeechEngine();
     closers.push(() => engine.close());
-    const generator = new Generator({ clock, engine, tasks, processingSeconds, onInternalError });
+    const generator = new TaskProcessor({ clock, engine, tasks, processingSeconds, onInternalError });
     closers.push(() => generator.stop());
     let baseUrl = "";
     const routeDeps: RouteDeps = {

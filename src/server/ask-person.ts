@@ -19,13 +19,13 @@ const envelopeOfClient = z.object({
  * Whether the client can show a form. Clients of the 2026-07-28 era state it in each request; older clients state it
  * once, in the handshake.
  *
- * @param initialized the capabilities of the handshake, if there was one
+ * @param handshakeCapabilities the capabilities of the handshake, if there was one
  */
-function canAsk(context: ServerContext, initialized: ClientCapabilities | undefined): boolean {
+function canAsk(context: ServerContext, handshakeCapabilities: ClientCapabilities | undefined): boolean {
   const envelope = envelopeOfClient.safeParse(context.mcpReq.envelope);
   const elicitation = envelope.success
     ? envelope.data[CLIENT_CAPABILITIES_META_KEY].elicitation
-    : initialized?.elicitation;
+    : handshakeCapabilities?.elicitation;
   if (elicitation === undefined) return false;
   // A client can show forms if it lists the mode `form`, or lists no mode at all.
   return "form" in elicitation || Object.keys(elicitation).length === 0;

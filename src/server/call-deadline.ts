@@ -13,11 +13,11 @@ const GRACE_SECONDS = 10;
  */
 const MIN_SECONDS = 20;
 
-const withWait = z.object({ wait_seconds: z.number().nonnegative() });
+const waitSchema = z.object({ wait_seconds: z.number().nonnegative() });
 
 /** Returns how long a call may wait with these arguments, in seconds. */
 export const parseWaitSeconds = (args: unknown, defaultWaitSeconds: number): number =>
-  withWait.safeParse(args).data?.wait_seconds ?? defaultWaitSeconds;
+  waitSchema.safeParse(args).data?.wait_seconds ?? defaultWaitSeconds;
 
 /** Returns the time limit of a call with these arguments, in seconds. */
 export const maxCallSeconds = (args: unknown, defaultWaitSeconds: number): number =>

@@ -98,7 +98,7 @@ export function isNestedTooDeeply(line: string): boolean {
 }
 
 /** Builds the refusal of a message for which {@link isNestedTooDeeply} is true. */
-export const isTooDeep = (value: unknown): Refusal => ({
+export const buildTooDeepRefusal = (value: unknown): Refusal => ({
   ...buildRefusal(value),
   message: `This message nests lists and objects at more than ${MAX_LEVELS} levels.`,
 });
@@ -169,7 +169,7 @@ function describeIssue(issue: unknown): string | null {
  *
  * @returns `null` for any other error
  */
-export function withoutZodDump(error: { readonly code: number; readonly message: string }) {
+export function rewriteZodError(error: { readonly code: number; readonly message: string }) {
   const [, head = "", dump = ""] =
     /^(Invalid \S+ request: )?(\[\s*\{[\s\S]*\}\s*\])$/.exec(error.message) ?? [];
   if (dump === "") return null;

@@ -11,12 +11,12 @@ import {
 } from "@modelcontextprotocol/server";
 import {
   buildRefusal,
+  buildTooDeepRefusal,
   isNestedTooDeeply,
-  isTooDeep,
   NOT_JSON,
   type Refusal,
+  rewriteZodError,
   withoutNulls,
-  withoutZodDump,
 } from "./invalid-messages.ts";
 
 const LINE_FEED = 0x0a;
@@ -49,7 +49,7 @@ export class LenientStdioTransport implements Transport {
     const end = (): void => void this.close();
     // Close the transport here if the input has already ended, because such an input emits no further event.
     if (this.#input.readableEnded || this.#input.destroyed) setImmediate(end);
-    this.#input.on("data", this.#take);
+    this.#input.on("data", this.#receiveChunk);
     this.#input.on("error", (error) => this.onerror?.(error));
     this.#input.on("end", end);
     this.#input.on("close", end);
@@ -59,7 +59,7 @@ export class LenientStdioTransport implements Transport {
     });
   }
 
-  readonly #take = (chunk: Buffer): void => {
+  readonly #receiveChunk = (chunk: Buffer): void => {
     let from = 0;
     for (let to = chunk.indexOf(LINE_FEED); to !== -1; to = chunk.indexOf(LINE_FEED, from)) {
       this.#pieces.push(chunk.subarray(from, to));
@@ -89,7 +89,7 @@ export class LenientStdioTransport implements Transport {
       return;
     }
     if (isNestedTooDeeply(line)) {
-      this.#refuse(isTooDeep(value));
+      this.#refuse(buildTooDeepRefusal(value));
       return;
     }
     if (line.includes("null")) value = withoutNulls(value);
@@ -113,7 +113,7 @@ export class LenientStdioTransport implements Transport {
   /** Resolves when the message has been written. */
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#isClosed) throw new Error("the connection is closed");
-    const error = "error" in message ? withoutZodDump(message.error) : null;
+    const error = "error" in message ? rewriteZodError(message.error) : null;
     const line = serializeMessage(error === null ? message : { ...message, error });
     await new Promise<void>((resolve, reject) => {
       this.#output.write(line, (error) => (error ? reject(error) : resolve()));
@@ -123,7 +123,7 @@ export class LenientStdioTransport implements Transport {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#input.off("data", this.#take);
+    this.#input.off("data", this.#receiveChunk);
     this.#input.pause();
     this.#pieces = [];
     this.onclose?.();

@@ -33,7 +33,7 @@ import {
 } from "./client-quirks.ts";
 import { asAudioError, renderErrorResult } from "./error-result.ts";
 import { createProgressSender } from "./progress.ts";
-import { createTaskResult } from "./tasks/task-result.ts";
+import { buildCreateTaskResult } from "./tasks/task-result.ts";
 import { declaresTasks } from "./tasks/tasks-capability.ts";
 
 export interface ServerDeps {
@@ -129,9 +129,9 @@ const envelopeOfClient = z.object({ [CLIENT_INFO_META_KEY]: z.object({ name: z.s
  * Returns the client's name. Clients of the 2026-07-28 era state it in each request; older clients state it once, in
  * the handshake.
  */
-function getClientName(context: ServerContext, initialized: string | undefined): string | undefined {
+function getClientName(context: ServerContext, handshakeName: string | undefined): string | undefined {
   const envelope = envelopeOfClient.safeParse(context.mcpReq.envelope);
-  return envelope.success ? envelope.data[CLIENT_INFO_META_KEY].name : initialized;
+  return envelope.success ? envelope.data[CLIENT_INFO_META_KEY].name : handshakeName;
 }
 
 export function detectClientTraits(deps: ServerDeps, context: ServerContext, client: Client): ClientTraits {
@@ -147,7 +147,7 @@ export function detectClientTraits(deps: ServerDeps, context: ServerContext, cli
  * Shortens the default wait for a client that has given up a call before. If the client gives up this call, records how
  * long the client waited.
  */
-function buildToolDeps({ tools }: ServerDeps, { timeOut }: Client, signal: AbortSignal): ToolDeps {
+function capWaitAndTrackTimeout({ tools }: ServerDeps, { timeOut }: Client, signal: AbortSignal): ToolDeps {
   if (timeOut === undefined) return tools;
   const beganAtMs = systemClock.steadyMs();
   const gaveUp = (): void => {
@@ -173,7 +173,7 @@ export async function runTool(
   const { signal } = context.mcpReq;
   const send = createProgressSender(context, deps.log);
   const onProgress: ToolCall["onProgress"] = (message, share) => send(deps.redact(message), share);
-  const toolDeps = buildToolDeps(deps, client, signal);
+  const toolDeps = capWaitAndTrackTimeout(deps, client, signal);
   try {
     if (deps.containsSecret(JSON.stringify(args))) throw secretRefusedError("The arguments hold");
     // Report invalid settings first, because correcting arguments is useless without settings.
@@ -202,7 +202,7 @@ export async function runTool(
     const note = tool.annotations.openWorldHint ? deps.note : () => null;
     return "view" in started
       ? await toCallResult(withNote(started.view, note()), detectClientTraits(deps, context, client))
-      : createTaskResult(started.working, deps.redact);
+      : buildCreateTaskResult(started.working, deps.redact);
   } catch (thrown) {
     const error = asAudioError(thrown, args, listPublishedArguments(tool));
     if (!signal.aborted) logFailure(tool, error, deps.log);

@@ -40,7 +40,7 @@ export const downloadAudioTool = defineTool({
   async run(args, deps, call) {
     const generation = await deps.generation();
     const view = await generation.download(
-      { taskId: args.task_id, fileName: args.file_name ?? null },
+      { taskIdOrHandle: args.task_id, fileName: args.file_name ?? null },
       { ...call, waitMs: deps.defaultWaitSeconds * 1000 },
     );
     const result = renderTask(view, deps);

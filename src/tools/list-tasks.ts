@@ -3,13 +3,13 @@ import { z } from "zod";
 import { RUNNING_STATUSES } from "../contract/audio-task.ts";
 import { boundedIntegerSchema } from "../contract/bounded-number.ts";
 import { withThousands } from "../contract/thousands.ts";
-import type { ListedRequest, ListRequest } from "../generation/use-cases/list-recorded-requests.ts";
+import type { ListedRequest, RequestListQuery } from "../generation/use-cases/list-recorded-requests.ts";
 import { RECORD_STATUSES, type RecordStatus } from "../ledger/record.ts";
 import type { Spending } from "../limits/limits.ts";
 import { type ListedNarration, MAX_SEARCHED } from "../narration/views/listed-narrations.ts";
 import { formatIsoWithOffset, formatLocalDateTime } from "./local-time.ts";
 import { renderListedNarration, renderListedNarrationLine } from "./narration-row.ts";
-import { omitEmpty } from "./task-output.ts";
+import { omitNullish } from "./task-output.ts";
 import { defineTool, type ToolDeps } from "./tool.ts";
 
 const DEFAULT_LIMIT = 20;
@@ -100,7 +100,7 @@ function describeNextStepOfOtherKey({ status, taskId }: ListedRequest): string {
 /** Builds the row of a task for `list_tasks` and the `tasks` command; omits empty fields. */
 export function buildTaskRow(task: ListedRequest): Row {
   return row.parse(
-    omitEmpty({
+    omitNullish({
       task_id: task.taskId ?? task.handle,
       status: task.status,
       prompt_excerpt: task.promptExcerpt ?? "",
@@ -198,7 +198,7 @@ const pairWithTaskId = ({ taskId, inputHash }: ListedRequest): ListEntry["inputH
 /** Lists requests and narrations together, newest first. */
 async function listEntries(
   deps: Pick<ToolDeps, "generation" | "narrations">,
-  { filter, query, limit }: Pick<ListRequest, "query" | "limit"> & { readonly filter: Filter | null },
+  { filter, query, limit }: Pick<RequestListQuery, "query" | "limit"> & { readonly filter: Filter | null },
 ): Promise<ListEntry[]> {
   const generation = await deps.generation();
   const statuses = filter === null ? [null] : filter[0];

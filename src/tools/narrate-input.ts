@@ -241,7 +241,7 @@ export const narrateRules = narrateInput.superRefine((args, context) => {
 const voicesSchema = z.record(z.string(), speakerSchema);
 
 /** Returns the text of a call, and the settings that its plan is made with. */
-export async function parsePlanArguments(
+export async function readPlanArguments(
   args: NarrateArgs,
   deps: Pick<ToolDeps, "defaultVoice" | "pronunciations" | "readInput">,
 ): Promise<PlanArguments> {
@@ -262,14 +262,14 @@ export async function parsePlanArguments(
       voices,
       pronunciations,
       pauseSeconds,
-      keepsPauses: pauseSeconds >= KEPT_PAUSE_SECONDS,
+      pausesAfterParagraphs: pauseSeconds >= KEPT_PAUSE_SECONDS,
       fileLayout: args.files ?? "one",
       ...(args.chapters === undefined ? {} : { chapters: args.chapters }),
     },
   };
 }
 
-export const readChanges = (args: NarrateArgs): NarrateChanges => ({
+export const toNarrateChanges = (args: NarrateArgs): NarrateChanges => ({
   // 0 counts as an omitted limit, because some clients turn null into 0.
   maxCredits: args.max_credits === 0 ? null : (args.max_credits ?? null),
   stop: args.stop ?? false,

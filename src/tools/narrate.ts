@@ -12,7 +12,7 @@ import {
   describeFilesBriefly,
   describeNarration,
   describeNarrationNextStep,
-  listChapters,
+  formatChapterList,
 } from "../narration/views/narration-messages.ts";
 import type { NarrationView } from "../narration/views/narration-view.ts";
 import {
@@ -20,12 +20,12 @@ import {
   type NarrateArgs,
   narrateInput,
   narrateRules,
-  parsePlanArguments,
-  readChanges,
+  readPlanArguments,
+  toNarrateChanges,
 } from "./narrate-input.ts";
 import { PLAYER_META } from "./player-uri.ts";
 import { parsePronunciations } from "./shared-fields.ts";
-import { omitEmpty } from "./task-output.ts";
+import { omitNullish } from "./task-output.ts";
 import { defineTool, type ToolCall, type ToolDeps, type ToolResult } from "./tool.ts";
 
 const facts = z.record(z.string(), z.unknown());
@@ -78,23 +78,23 @@ export function toStructured(view: NarrationView): Record<string, unknown> {
       failed: parts.failed,
       already_paid: parts.alreadyPaid,
     },
-    credits: omitEmpty({
+    credits: omitNullish({
       estimate: credits.estimate,
       charged: credits.charged,
       reserved: credits.reserved,
       max: credits.max,
       suggested_max: credits.suggestedMax,
     }),
-    seconds: omitEmpty({ estimate: seconds.estimate, saved: seconds.saved, left: seconds.left }),
+    seconds: omitNullish({ estimate: seconds.estimate, saved: seconds.saved, left: seconds.left }),
     ...(chapters.length === 0
       ? {}
       : {
           chapters: chapters.map(({ number, title, seconds: length, credits: price }) =>
-            omitEmpty({ number, title, seconds: Math.round(length), credits: Math.round(price) }),
+            omitNullish({ number, title, seconds: Math.round(length), credits: Math.round(price) }),
           ),
         }),
     files: listedFiles(view).map((file) =>
-      omitEmpty({
+      omitNullish({
         row: file.row,
         path: file.path,
         duration_seconds: Math.round(file.durationSeconds * 1000) / 1000,
@@ -105,7 +105,7 @@ export function toStructured(view: NarrationView): Record<string, unknown> {
       }),
     ),
     problems: problems.map(({ partIndex, excerpt, code, message }) =>
-      omitEmpty({ part: partIndex === null ? null : partIndex + 1, excerpt, code, message }),
+      omitNullish({ part: partIndex === null ? null : partIndex + 1, excerpt, code, message }),
     ),
     next_step: describeNarrationNextStep(view),
   };
@@ -114,7 +114,7 @@ export function toStructured(view: NarrationView): Record<string, unknown> {
 /** Renders a narration as a tool result in two forms, each complete on its own. */
 export function renderNarration(view: NarrationView): ToolResult {
   const [first] = view.files;
-  const message = [describeNarration(view), listChapters(view)]
+  const message = [describeNarration(view), formatChapterList(view)]
     .filter((sentence) => sentence !== "")
     .join(" ");
   const text = `${view.narrationId}: ${message}\nNext: ${describeNarrationNextStep(view)}`;
@@ -139,7 +139,7 @@ async function readSource(args: NarrateArgs, deps: ToolDeps): Promise<NarrateSou
     }
     return { kind: "narration", narrationId: args.narration_id, mayResume: args.max_credits === undefined };
   }
-  return { kind: "text", ...(await parsePlanArguments(args, deps)) };
+  return { kind: "text", ...(await readPlanArguments(args, deps)) };
 }
 
 /** Asks the person for the credit limit. Asks nothing if nothing has to be paid. */
@@ -179,13 +179,13 @@ export const narrateTool = defineTool({
   async run(args, deps, call) {
     const source = await readSource(args, deps);
     const narrations = await deps.narrations();
-    const view = await narrations.narrate(source, readChanges(args), buildCall(args, deps, call));
+    const view = await narrations.narrate(source, toNarrateChanges(args), buildCall(args, deps, call));
     return buildResult(args, view);
   },
   async runAsTask(args, deps, call) {
     const source = await readSource(args, deps);
     const narrations = await deps.narrations();
-    const started = await narrations.start(source, readChanges(args), buildCall(args, deps, call));
+    const started = await narrations.start(source, toNarrateChanges(args), buildCall(args, deps, call));
     return "view" in started ? { view: buildResult(args, started.view) } : started;
   },
 });

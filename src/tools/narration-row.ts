@@ -1,7 +1,7 @@
 /** Renders a narration for `list_tasks` and the `tasks` command, as fields and as text. */
 import { describeNextStep, type ListedNarration } from "../narration/views/listed-narrations.ts";
 import { formatIsoWithOffset, formatLocalDateTime } from "./local-time.ts";
-import { omitEmpty } from "./task-output.ts";
+import { omitNullish } from "./task-output.ts";
 
 export interface ShownNarration extends Record<string, unknown> {
   readonly narration_id: string;
@@ -26,7 +26,7 @@ export function renderListedNarration(row: ListedNarration): ShownNarration {
     title,
     created_at: formatIsoWithOffset(createdAtMs),
     parts: `${savedParts} of ${totalParts}`,
-    ...omitEmpty({
+    ...omitNullish({
       credits: status === "planned" ? null : credits,
       audio_seconds: row.audioSeconds,
       audio_paths: paths.length === 0 ? null : paths.slice(0, MAX_PATHS),

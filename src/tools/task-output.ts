@@ -36,17 +36,17 @@ export const taskOutput = z
   .meta({ description: "Unknown and empty fields are left out" });
 
 /** Removes fields that are `null` or `undefined`, because some clients fail on `null`. */
-export function omitEmpty<T extends Record<string, unknown>>(
+export function omitNullish<T extends Record<string, unknown>>(
   fields: T,
 ): { [Key in keyof T]?: NonNullable<T[Key]> };
-export function omitEmpty(fields: Record<string, unknown>): Record<string, unknown> {
+export function omitNullish(fields: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== null && value !== undefined),
   );
 }
 
 function buildBillingOutput(billing: Billing | null): Record<string, unknown> | null {
-  return billing === null ? null : omitEmpty(billing);
+  return billing === null ? null : omitNullish(billing);
 }
 
 function buildAudioOutput({ audio }: RequestView, isFull: boolean): Record<string, unknown> | null {
@@ -94,7 +94,7 @@ export function renderTask(
   const saysNext = next !== TELL_THE_PATH || claimFirstSuccess();
   const link = linkTo(view);
   return {
-    structured: omitEmpty({
+    structured: omitNullish({
       task_id: taskIdOrRequestHandle(view),
       status: view.status,
       message: describeTask(view),

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { OUTPUT_FORMATS } from "../../src/contract/audio-format.ts";
 import { buildAutomaticName } from "../../src/files/automatic-name.ts";
-import { checkFileName } from "../../src/files/file-name.ts";
+import { assertFileName } from "../../src/files/file-name.ts";
 
 const hash = (id: string): string => createHash("sha256").update(id).digest("hex").slice(0, 8);
 
@@ -40,7 +40,7 @@ describe("an automatic name", () => {
         const name = buildAutomaticName(format, prompt, taskId);
         expect(name).toMatch(/^[A-Za-z0-9\p{sc=Han}\p{sc=Hira}\p{sc=Kana}ー-]+\.(mp3|wav|pcm|ogg)$/u);
         expect([...name].length).toBeLessThanOrEqual(53);
-        checkFileName(name);
+        assertFileName(name);
       }),
     );
   });

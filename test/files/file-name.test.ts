@@ -7,10 +7,10 @@ import { OUTPUT_FORMATS } from "../../src/contract/audio-format.ts";
 import { AudioError } from "../../src/errors.ts";
 import {
   appendToStem,
+  assertFileName,
   buildGivenName,
   buildNumberedName,
   buildWrongFormatName,
-  checkFileName,
   isNumbered,
 } from "../../src/files/file-name.ts";
 import { newFolder, removeFolders } from "./folders.ts";
@@ -19,7 +19,7 @@ afterEach(removeFolders);
 
 function refusal(name: string): AudioError {
   try {
-    checkFileName(name);
+    assertFileName(name);
   } catch (error) {
     if (error instanceof AudioError) return error;
     throw error;
@@ -103,7 +103,7 @@ describe("a name that is accepted", () => {
     `${"a".repeat(120)}.mp3`,
     "你".repeat(82),
   ])("%j", (name) => {
-    expect(() => checkFileName(name)).not.toThrow();
+    expect(() => assertFileName(name)).not.toThrow();
   });
 
   it.each([

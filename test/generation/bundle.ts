@@ -35,7 +35,7 @@ export async function makeDeps(
   const log = createLog("error", (text) => text);
   const ledger = await openLedger({
     config: { stateDir: join(folder, "state"), storeUrl: null },
-    address: { baseUrl: "https://service.test", apiKey: "sk-test" },
+    serviceAccess: { baseUrl: "https://service.test", apiKey: "sk-test" },
     processId: createProcessId(),
     log,
     clock,

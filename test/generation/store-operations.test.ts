@@ -6,7 +6,7 @@ import { systemClock } from "../../src/clock.ts";
 import { buildPartsPath, openOutputFolder } from "../../src/files/output-folder.ts";
 import { buildTiming } from "../../src/generation/deps.ts";
 import { createGeneration } from "../../src/generation/generation.ts";
-import { deriveApiKeyFingerprint, deriveApiKeyId } from "../../src/ledger/identity.ts";
+import { deriveApiKeyHash, deriveApiKeyId } from "../../src/ledger/identity.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
 import type { LedgerStore } from "../../src/ledger/ledger-store.ts";
 import { Limits } from "../../src/limits/limits.ts";
@@ -49,7 +49,7 @@ it("a generation with two polls asks the store at most 17 times, and its repeat 
   const baseUrl = service.baseUrl;
   const identity = {
     baseUrl,
-    apiKeyId: deriveApiKeyId(baseUrl, deriveApiKeyFingerprint(service.apiKey)),
+    apiKeyId: deriveApiKeyId(baseUrl, deriveApiKeyHash(service.apiKey)),
     processId: createProcessId(),
   };
   const operations: string[] = [];

@@ -68,7 +68,7 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
     ): Promise<{ ledger: Ledger; limits: Limits }> {
       const ledger = await openLedger({
         config: place,
-        address: { baseUrl, apiKey: "sk-test" },
+        serviceAccess: { baseUrl, apiKey: "sk-test" },
         processId: createProcessId(),
         log,
         clock: systemClock,

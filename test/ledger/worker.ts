@@ -41,7 +41,7 @@ const job = jobSchema.parse(JSON.parse(process.argv[2] ?? ""));
 const log = createLog("warn", (text) => text);
 const ledger = await openLedger({
   config: job,
-  address: job,
+  serviceAccess: job,
   processId: createProcessId(),
   log,
   clock: systemClock,

@@ -311,13 +311,13 @@ describe("leases", () => {
     const subject = startLimits();
     const record = await subject.claim("a");
     let isLost = false;
-    subject.limits.background.keepLease("a", () => {
+    subject.limits.background.startRenewingLease("a", () => {
       isLost = true;
     });
     const other = subject.another();
     await subject.clock.advance(10 * subject.ledger.leaseTtlMs);
     expect((await other.ledger.acquireLease(record)).isOurs).toBe(false);
-    subject.limits.background.dropLease("a");
+    subject.limits.background.stopRenewingLease("a");
     await subject.clock.advance(subject.ledger.leaseTtlMs);
     expect((await other.ledger.acquireLease(record)).isOurs).toBe(true);
     expect(isLost).toBe(false);
@@ -327,7 +327,7 @@ describe("leases", () => {
     const subject = startLimits();
     const record = await subject.claim("a");
     let losses = 0;
-    subject.limits.background.keepLease("a", () => {
+    subject.limits.background.startRenewingLease("a", () => {
       losses += 1;
     });
     // Suspended for longer than a lease lasts.

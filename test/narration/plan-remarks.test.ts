@@ -1,12 +1,12 @@
 /** What a plan reports before anything is paid, and when it reports nothing. */
 import { expect, it } from "vitest";
-import { buildEdgesRemark, planRemarks } from "../../src/narration/planning/plan-remarks.ts";
+import { buildEdgesRemark, buildPlanRemarks } from "../../src/narration/planning/plan-remarks.ts";
 import { planNarration } from "../../src/narration/text/plan-narration.ts";
 
 const EN = "It was the best of times and the worst of times, and they had been there with her.";
 const ES = "El coche de los padres era muy grande, pero ella no lo había visto hasta una noche.";
 const remarks = (text: string, voice?: string): string[] =>
-  planRemarks(
+  buildPlanRemarks(
     planNarration({ text, format: "plain", speed: 1, pauseSeconds: 0.6, speakers: { Anna: "felix_zh" } }),
     voice,
   );

@@ -37,8 +37,8 @@ export class LedgerView {
   static async open(where: LedgerLocation): Promise<LedgerView> {
     const { baseUrl, apiKeys } = where;
     const options = { config: where, log: createLog("silent", (text) => text), clock: systemClock };
-    const address = { baseUrl, apiKey: apiKeys[0] ?? "" };
-    const ledger = await openLedger({ ...options, address, processId: createProcessId() });
+    const serviceAccess = { baseUrl, apiKey: apiKeys[0] ?? "" };
+    const ledger = await openLedger({ ...options, serviceAccess, processId: createProcessId() });
     return new LedgerView(where, await openEngine(options), ledger);
   }
 

@@ -110,7 +110,7 @@ export class TaskClient {
   }
 
   /** Polls until the task has ended. */
-  async end(taskId: string, withinMs = 20_000): Promise<TaskNow> {
+  async waitForEnd(taskId: string, withinMs = 20_000): Promise<TaskNow> {
     const beganAtMs = performance.now();
     for (;;) {
       const now = await this.look(taskId);
@@ -122,7 +122,7 @@ export class TaskClient {
 
   /** The result of a task that has completed. */
   async result(taskId: string): Promise<z.infer<typeof toolResult>> {
-    return resultOf(await this.end(taskId));
+    return resultOf(await this.waitForEnd(taskId));
   }
 
   async kill(): Promise<void> {

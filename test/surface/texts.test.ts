@@ -95,7 +95,7 @@ function depsThat(rows: readonly ListedRequest[], more: Partial<ToolDeps> = {}):
     narrations: async () => ({
       narrate: unasked,
       start: unasked,
-      callHandleOperations: { getStatus: unasked, cancel: unasked },
+      callHandleOperations: { resumeAndGetStatus: unasked, cancel: unasked },
       list: async () => [],
       listParts: unasked,
       findFileAt: unasked,

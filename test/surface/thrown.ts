@@ -4,7 +4,7 @@ import { type Operation, rejectionError } from "../../src/api/rejection.ts";
 import { sanitizeReason } from "../../src/api/service-text.ts";
 import { AudioError } from "../../src/errors.ts";
 import { fileError, notWritableError } from "../../src/files/file-error.ts";
-import { checkFileName } from "../../src/files/file-name.ts";
+import { assertFileName } from "../../src/files/file-name.ts";
 import { decodeText } from "../../src/files/text-bytes.ts";
 import { canonicalizeInput } from "../../src/generation/canonical-input.ts";
 import { wrongFormatError } from "../../src/generation/find-saved.ts";
@@ -79,7 +79,7 @@ export const thrownErrors = (): AudioError[] => [
   wrongFormatError(record, file),
   callTimedOutError(null, { taskId: TASK_ID }),
   thrownBy(() => checkTaskId("no/id")),
-  thrownBy(() => checkFileName("../elsewhere")),
+  thrownBy(() => assertFileName("../elsewhere")),
   thrownBy(() => canonicalizeInput({ prompt: "x", audio_references: [longUrl, longUrl, longUrl] })),
   thrownBy(() => planNarration({ text: "🎉", format: "plain", speed: 1, pauseSeconds: 0.6 })),
   thrownBy(() => planNarration({ text: "Bogot\ufffd", format: "plain", speed: 1, pauseSeconds: 0.6 })),

@@ -39,7 +39,7 @@ describe.each(stores)("on %s", (store) => {
     expect(service.tasks.size).toBe(0);
     const next = await heir.begin(CALL);
     expect(next).not.toBe(handle);
-    expect(resultOf(await heir.end(next)).isError).toBeUndefined();
+    expect(resultOf(await heir.waitForEnd(next)).isError).toBeUndefined();
     expect(await heir.look(handle)).toMatchObject({ status: "cancelled" });
     expect(service.tasks.size).toBe(1);
   });
@@ -79,7 +79,7 @@ describe.each(stores)("on %s", (store) => {
     while (service.count("query") === 0) await client.look(handle);
     for (let times = 0; times < 2; times += 1) expect((await client.cancel(handle)).error).toBeUndefined();
     expect((await client.look(handle)).status).toBe("working");
-    const done = await client.end(handle);
+    const done = await client.waitForEnd(handle);
     expect(resultOf(done).isError).toBeUndefined();
     // Cancelling an ended task is acknowledged and changes nothing.
     expect((await client.cancel(handle)).error).toBeUndefined();
@@ -144,7 +144,7 @@ describe.each(stores)("on %s", (store) => {
     expect(one).not.toBe(two);
     await client.cancel(one);
     release();
-    expect(resultOf(await client.end(two)).structuredContent).toMatchObject({
+    expect(resultOf(await client.waitForEnd(two)).structuredContent).toMatchObject({
       audio: { path: expect.stringMatching(/another-name\.mp3$/) },
     });
     expect(await client.look(one)).toMatchObject({ status: "cancelled" });

@@ -44,7 +44,7 @@ describe("a call as a task", () => {
       statusMessage: expect.not.stringMatching(/Another window/),
     });
     const handle = String(Reflect.get(created, "taskId"));
-    const done = await client.end(handle);
+    const done = await client.waitForEnd(handle);
     expect(done).toMatchObject({ status: "completed", taskId: handle });
     const task = taskOutput.parse(resultOf(done).structuredContent);
     expect(task).toMatchObject({ status: "succeeded", replayed: false });
@@ -110,7 +110,7 @@ describe("a call as a task", () => {
       return true;
     };
     const handle = await client.begin(CALL);
-    const reported = await client.end(handle);
+    const reported = await client.waitForEnd(handle);
     expect(resultOf(reported)).toMatchObject({
       isError: true,
       content: [
@@ -128,7 +128,7 @@ describe("a call as a task", () => {
     service.intercept = undefined;
     const next = await other.begin(CALL);
     expect(next).not.toBe(handle);
-    expect(resultOf(await other.end(next)).isError).toBeUndefined();
+    expect(resultOf(await other.waitForEnd(next)).isError).toBeUndefined();
     expect(await client.look(handle)).toEqual(reported);
   });
 
@@ -141,7 +141,9 @@ describe("a call as a task", () => {
       return false;
     };
     const handle = await client.begin(CALL);
-    expect(resultOf(await client.end(handle)).structuredContent).toMatchObject({ status: "succeeded" });
+    expect(resultOf(await client.waitForEnd(handle)).structuredContent).toMatchObject({
+      status: "succeeded",
+    });
     expect(service.tasks.size).toBe(2);
   });
 
@@ -152,7 +154,7 @@ describe("a call as a task", () => {
       arguments: CALL,
       _meta: { progressToken: "token" },
     });
-    await client.end(String(result?.["taskId"]));
+    await client.waitForEnd(String(result?.["taskId"]));
     expect(client.messages.filter((message) => Object.hasOwn(Object(message), "method"))).toEqual([]);
   });
 
@@ -172,7 +174,9 @@ describe("a call as a task", () => {
     }
     release();
     const handle = await client.begin(CALL);
-    expect(resultOf(await client.end(handle)).structuredContent).toMatchObject({ status: "succeeded" });
+    expect(resultOf(await client.waitForEnd(handle)).structuredContent).toMatchObject({
+      status: "succeeded",
+    });
     expect(service.tasks.size).toBe(1);
   });
 });
@@ -189,7 +193,7 @@ describe("a request that does not declare the extension", () => {
       expect(error).toMatchObject({ code: -32021, data: { requiredCapabilities: TASKS } });
       expect(await client.refusal(method, {}, {})).toBe(-32021);
     }
-    expect((await client.end(handle)).status).toBe("completed");
+    expect((await client.waitForEnd(handle)).status).toBe("completed");
   });
 
   it("with an older protocol does not see the extension", async () => {
@@ -243,7 +247,7 @@ describe("the protocol", () => {
   it("refuses handles of every kind that it did not create", async () => {
     const client = start();
     const handle = await client.begin(CALL);
-    await client.end(handle);
+    await client.waitForEnd(handle);
     const { structuredContent } = resultOf(await client.look(handle));
     const odd = [
       "",

@@ -66,7 +66,7 @@ describe.each(stores)("on %s", (store) => {
     const { client: other } = await start();
     for (const asked of [client, other]) expect(await messageOf(asked, handle)).toBe(reported);
     const next = await other.begin(CALL, "narrate");
-    expect((await other.end(next)).status).toBe("completed");
+    expect((await other.waitForEnd(next)).status).toBe("completed");
     expect(service.tasks.size).toBe(8);
     expect(await messageOf(client, handle)).toBe(reported);
   });

@@ -30,7 +30,7 @@ describe.each(stores)("on %s", (store) => {
       status: "working",
       statusMessage: expect.stringMatching(/^Part \d of 3 saved/),
     });
-    const done = await client.end(handle);
+    const done = await client.waitForEnd(handle);
     const reported = narrationOf(done);
     expect(reported).toMatchObject({
       status: "finished",
@@ -53,7 +53,10 @@ describe.each(stores)("on %s", (store) => {
     while (service.tasks.size === 0) await doomed.look(handle);
     await doomed.kill();
     const { client: heir } = await start();
-    expect(narrationOf(await heir.end(handle))).toMatchObject({ status: "finished", credits: { max: 1000 } });
+    expect(narrationOf(await heir.waitForEnd(handle))).toMatchObject({
+      status: "finished",
+      credits: { max: 1000 },
+    });
     expect(service.tasks.size).toBe(3);
   });
 
@@ -67,7 +70,7 @@ describe.each(stores)("on %s", (store) => {
     while (service.tasks.size === 0) await doomed.look(handle);
     await doomed.kill();
     const { client: heir } = await start();
-    const ended = await heir.end(handle);
+    const ended = await heir.waitForEnd(handle);
     const stopped = narrationOf(ended);
     expect(stopped).toMatchObject({ status: "stopped", problems: [{ code: "max_credits_reached" }] });
     expect(service.tasks.size).toBe(1);
@@ -76,7 +79,7 @@ describe.each(stores)("on %s", (store) => {
     expect(more).not.toBe(handle);
     while (service.tasks.size < 2) await heir.look(more);
     expect(await heir.look(handle)).toEqual(ended);
-    expect(narrationOf(await heir.end(more)).status).toBe("finished");
+    expect(narrationOf(await heir.waitForEnd(more)).status).toBe("finished");
     expect(await heir.look(handle)).toEqual(ended);
   });
 
@@ -98,7 +101,7 @@ describe.each(stores)("on %s", (store) => {
     expect(service.tasks.size).toBe(0);
     const next = await heir.begin(CALL, "narrate");
     expect(next).not.toBe(handle);
-    expect(narrationOf(await heir.end(next)).status).toBe("finished");
+    expect(narrationOf(await heir.waitForEnd(next)).status).toBe("finished");
     expect((await heir.look(handle)).status).toBe("cancelled");
   });
 
@@ -138,7 +141,7 @@ describe("a narration", () => {
     const inputResponses = { max_credits: { action: "accept", content: { max_credits: 900 } } };
     const begun = await client.request("tools/call", { ...params, inputResponses }, capabilities);
     expect(begun.result).toMatchObject({ resultType: "task", status: "working" });
-    const done = narrationOf(await client.end(String(begun.result?.["taskId"])));
+    const done = narrationOf(await client.waitForEnd(String(begun.result?.["taskId"])));
     expect(done).toMatchObject({ status: "finished", credits: { max: 900 } });
   });
 
@@ -148,7 +151,7 @@ describe("a narration", () => {
     const release = holdCreates(service);
     const handle = await client.begin(CALL, "narrate");
     await client.call("narrate", { ...CALL, stop: true }, {});
-    expect(narrationOf(await client.end(handle))).toMatchObject({
+    expect(narrationOf(await client.waitForEnd(handle))).toMatchObject({
       status: "stopped",
       problems: [{ code: "stopped" }],
     });
@@ -171,6 +174,6 @@ describe("a narration", () => {
       expect(await foreign.refusal("tasks/cancel", { taskId })).toBe(-32602);
     }
     expect(await own.refusal("tasks/get", { taskId: forged })).toBe(-32602);
-    expect(narrationOf(await own.end(handle)).status).toBe("finished");
+    expect(narrationOf(await own.waitForEnd(handle)).status).toBe("finished");
   });
 });

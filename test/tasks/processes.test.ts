@@ -70,7 +70,7 @@ describe.each(stores)("on %s", (store) => {
     await doomed.kill();
     service.intercept = undefined;
     const { client: heir } = await start();
-    expect((await heir.end(handle)).status).toBe("completed");
+    expect((await heir.waitForEnd(handle)).status).toBe("completed");
     expect(service.tasks.size).toBe(1);
   });
 
@@ -85,7 +85,7 @@ describe.each(stores)("on %s", (store) => {
       statusMessage: expect.stringMatching(/^Another client window is already working on this request/),
     });
     release();
-    const ends = await Promise.all([first.end(handle), second.end(handle)]);
+    const ends = await Promise.all([first.waitForEnd(handle), second.waitForEnd(handle)]);
     for (const [index, client] of [first, second].entries()) {
       const audio = audioOf(resultOf(ends[index] ?? ends[0]).structuredContent);
       expect(existsSync(audio?.path ?? "")).toBe(true);
@@ -108,7 +108,7 @@ describe.each(stores)("on %s", (store) => {
     const start = await machinesOn(store, service, newDatabase);
     const { client: first } = await start();
     const handle = await first.begin(CALL);
-    const failed = await first.end(handle);
+    const failed = await first.waitForEnd(handle);
     expect(failed.status).toBe("completed");
     const result = resultOf(failed);
     expect(result.isError).toBe(true);
@@ -121,7 +121,7 @@ describe.each(stores)("on %s", (store) => {
     service.intercept = undefined;
     const next = await second.begin(CALL);
     expect(next).not.toBe(handle);
-    expect(resultOf(await second.end(next)).isError).toBeUndefined();
+    expect(resultOf(await second.waitForEnd(next)).isError).toBeUndefined();
     for (const client of [first, second]) expect(await client.look(handle)).toEqual(failed);
   });
 
@@ -203,7 +203,7 @@ describe("a handle of another key or service", () => {
     const workplace = await makeWorkplace();
     const own = startClient(workplace, service);
     const handle = await own.begin(CALL);
-    await own.end(handle);
+    await own.waitForEnd(handle);
     const foreign = startClient(workplace, {
       baseUrl: service.baseUrl,
       apiKey: "sk-second-0123456789abcdef",

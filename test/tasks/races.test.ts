@@ -28,7 +28,7 @@ describe.each(stores)("on %s", (store) => {
     expect(plain).toMatchObject({ structuredContent: { status: "succeeded" } });
     expect(new Set(handles).size).toBe(1);
     for (const client of [one, two])
-      expect(resultOf(await client.end(handles[0] ?? "")).isError).toBeUndefined();
+      expect(resultOf(await client.waitForEnd(handles[0] ?? "")).isError).toBeUndefined();
     expect(service.tasks.size).toBe(1);
   });
 
@@ -42,7 +42,7 @@ describe.each(stores)("on %s", (store) => {
     release();
     const heirs = await Promise.all(times(3, () => start()));
     await Promise.all(heirs.flatMap(({ client }) => times(3, () => client.look(handle))));
-    const ends = await Promise.all(heirs.map(({ client }) => client.end(handle)));
+    const ends = await Promise.all(heirs.map(({ client }) => client.waitForEnd(handle)));
     for (const end of ends) expect(resultOf(end).isError).toBeUndefined();
     expect(service.tasks.size).toBe(1);
   });
@@ -62,7 +62,7 @@ describe.each(stores)("on %s", (store) => {
         ...times(3, () => one.look(handle)),
         ...times(3, () => two.look(handle)),
       ]);
-      const ends = await Promise.all([one.end(handle), two.end(handle)]);
+      const ends = await Promise.all([one.waitForEnd(handle), two.waitForEnd(handle)]);
       expect(ends[0].status).toBe(ends[1].status);
       await pause(50);
       expect(service.tasks.size - tasks).toBe(ends[0].status === "cancelled" ? 0 : 1);
@@ -87,7 +87,7 @@ describe.each(stores)("on %s", (store) => {
     expect(handles[0]).toBe(handles[1]);
     haveBegun = true;
     service.processingMs = 200;
-    const ends = await Promise.all([one.end(handles[0]), two.end(handles[0])]);
+    const ends = await Promise.all([one.waitForEnd(handles[0]), two.waitForEnd(handles[0])]);
     for (const end of ends) expect(resultOf(end).isError).toBeUndefined();
     expect(service.tasks.size).toBe(2);
   });
@@ -102,7 +102,7 @@ describe.each(stores)("on %s", (store) => {
       await pause(round * 50);
       await doomed.kill();
       const { client: heir } = await start();
-      expect(resultOf(await heir.end(handle)).structuredContent).toMatchObject({
+      expect(resultOf(await heir.waitForEnd(handle)).structuredContent).toMatchObject({
         status: "succeeded",
         audio: { path: expect.stringMatching(new RegExp(`/killed-${round}\\.mp3$`)) },
       });

@@ -26,7 +26,7 @@ it.skipIf(whyNoPostgres() !== undefined)("a call is refused with a reason, and n
   });
   expect(service.exchanges).toEqual([]);
   await postgres.start();
-  expect(resultOf(await client.end(await client.begin(CALL))).isError).toBeUndefined();
+  expect(resultOf(await client.waitForEnd(await client.begin(CALL))).isError).toBeUndefined();
 });
 
 it.skipIf(whyNoPostgres() !== undefined)(
@@ -40,7 +40,7 @@ it.skipIf(whyNoPostgres() !== undefined)(
     expect(await client.refusal("tasks/cancel", { taskId: handle })).toBe(-32603);
     await postgres.start();
     expect((await client.look(handle)).status).toBe("working");
-    expect(resultOf(await client.end(handle)).isError).toBeUndefined();
+    expect(resultOf(await client.waitForEnd(handle)).isError).toBeUndefined();
     expect(service.tasks.size).toBe(1);
   },
 );
@@ -55,7 +55,7 @@ it.skipIf(whyNoPostgres() !== undefined)(
     await new Promise((resolve) => setTimeout(resolve, 1500));
     expect(await client.refusal("tasks/get", { taskId: handle })).toBe(-32603);
     await postgres.start();
-    expect(resultOf(await client.end(handle)).isError).toBeUndefined();
+    expect(resultOf(await client.waitForEnd(handle)).isError).toBeUndefined();
     expect(service.tasks.size).toBe(1);
   },
 );
@@ -70,6 +70,6 @@ it("a record missing from the ledger does not end its task", async () => {
   ledger.exec("DELETE FROM agm_records");
   ledger.close();
   expect((await client.look(handle)).status).toBe("working");
-  expect(resultOf(await client.end(handle)).isError).toBeUndefined();
+  expect(resultOf(await client.waitForEnd(handle)).isError).toBeUndefined();
   expect(service.tasks.size).toBe(1);
 });

@@ -8,7 +8,7 @@ import {
   MAX_FRAME_BYTES,
   parseFrameHeaderAt,
 } from "./frame-header.ts";
-import { type ByteRange, withoutTags } from "./tags.ts";
+import { type ByteRange, findAudioRange } from "./tags.ts";
 
 export interface Frame {
   readonly header: FrameHeader;
@@ -88,7 +88,7 @@ class FrameScanner {
  *   bytes between the tags lie outside frames
  */
 export async function* readFrames(file: PartFile): AsyncGenerator<readonly Frame[]> {
-  const range: ByteRange = await withoutTags(file);
+  const range: ByteRange = await findAudioRange(file);
   if (isFreeFormat(await file.bytesAt(range.start, HEADER_BYTES)))
     throw file.damagedPartError("it is of free format");
   const scanner = new FrameScanner(file);

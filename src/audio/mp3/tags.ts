@@ -83,7 +83,7 @@ function measureTrailingTags(tail: Uint8Array): number {
  * tags at the end. A leading tag that claims to be longer than the file leaves no audio. A trailing tag that claims to
  * be longer than the rest is ignored.
  */
-export async function withoutTags(file: PartFile): Promise<ByteRange> {
+export async function findAudioRange(file: PartFile): Promise<ByteRange> {
   let start = 0;
   for (let count = 0; count < MAX_TAGS && start < file.sizeBytes; count += 1) {
     const bytes = measureLeadingTags(await file.bytesAt(start, APE_BYTES));

@@ -37,7 +37,7 @@ export function readHead(packet: Uint8Array): OpusHead | string {
   };
 }
 
-export function writeHead(head: OpusHead): Uint8Array {
+export function buildHeadPacket(head: OpusHead): Uint8Array {
   const packet = new Uint8Array(HEAD_BYTES);
   const view = new DataView(packet.buffer);
   packet.set(new TextEncoder().encode("OpusHead"), 0);
@@ -65,7 +65,7 @@ function clockTime(seconds: number): string {
 
 const COMMENT_NAMES = { title: "TITLE", author: "ARTIST", album: "ALBUM", track: "TRACKNUMBER" };
 
-export function writeTags(tags: TextTags, chapters: readonly JoinedChapter[]): Uint8Array {
+export function buildTagsPacket(tags: TextTags, chapters: readonly JoinedChapter[]): Uint8Array {
   const comments = [
     ...buildTextTags(tags, COMMENT_NAMES).map(([name, value]) => `${name}=${value}`),
     ...chapters.slice(0, MAX_CHAPTERS).flatMap((chapter, index) => {

@@ -4,7 +4,7 @@ import { BufferedWriter } from "../buffered-writer.ts";
 import { computeChapterSpans, type JoinedAudio, type JoinRequest, type Span } from "../join-request.ts";
 import { assertSameProperties } from "../part-errors.ts";
 import { type PartFile, PartFiles } from "../part-file.ts";
-import { type OpusHead, writeHead, writeTags } from "./head.ts";
+import { buildHeadPacket, buildTagsPacket, type OpusHead } from "./head.ts";
 import { PageWriter } from "./page-writer.ts";
 import { type OpusPart, readOggOpus, readSoundPackets } from "./read-ogg-opus.ts";
 
@@ -153,8 +153,8 @@ export async function joinOggOpus(request: JoinRequest): Promise<JoinedAudio> {
 
   const output = new BufferedWriter(request.write, request.signal);
   const writer = new PageWriter(output, first.serial);
-  await writer.header(writeHead(head));
-  await writer.header(writeTags(request, chapters));
+  await writer.header(buildHeadPacket(head));
+  await writer.header(buildTagsPacket(request, chapters));
   for (const packet of before) await writer.packet(packet, SILENCE_SAMPLES);
   await files.each(async (file, index) => {
     const placed = placedParts[index];

@@ -33,7 +33,7 @@ export interface CallHandleOperations<View> {
    * @returns `null` if the ledger no longer has the record of the call handle
    * @throws AudioError `store_unavailable`; the call handle is unaffected
    */
-  getStatus(handle: CallHandle): Promise<CallHandleStatus<View> | null>;
+  resumeAndGetStatus(handle: CallHandle): Promise<CallHandleStatus<View> | null>;
   /** Cancels the call handle unless it has ended. @throws AudioError `store_unavailable` */
   cancel(handle: CallHandle): Promise<void>;
 }

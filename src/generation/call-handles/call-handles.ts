@@ -85,7 +85,7 @@ export class CallHandles implements CallHandleOperations<RequestView> {
     try {
       const first = await Promise.race([opening.promise, view]);
       if (!("record" in first)) return { view: first };
-      this.#follow(first.handle, run, view);
+      this.#storeOutcomeWhenEnded(first.handle, run, view);
       return { working: this.#working(first) };
     } catch (error) {
       call.signal.throwIfAborted();
@@ -96,7 +96,7 @@ export class CallHandles implements CallHandleOperations<RequestView> {
     }
   }
 
-  async getStatus(handle: CallHandle): Promise<CallHandleStatus<RequestView> | null> {
+  async resumeAndGetStatus(handle: CallHandle): Promise<CallHandleStatus<RequestView> | null> {
     const running = this.#running.get(handle.handleId);
     // Another process may have cancelled the call handle.
     if (handle.end?.kind === "cancelled") running?.run.abort();
@@ -137,7 +137,11 @@ export class CallHandles implements CallHandleOperations<RequestView> {
     const run = new CallHandleRun(this.#deps, handle, handle.saveOptions, () => undefined);
     this.#running.set(handle.handleId, { run, opened });
     const identified: IdentifiedRequest = { input, originalPrompt, take, fileName, isListed: true };
-    this.#follow(handle, run, runRequest(this.#deps, this.#jobs, identified, handle.saveOptions, run.call()));
+    this.#storeOutcomeWhenEnded(
+      handle,
+      run,
+      runRequest(this.#deps, this.#jobs, identified, handle.saveOptions, run.call()),
+    );
     return this.#working(opened);
   }
 
@@ -145,7 +149,11 @@ export class CallHandles implements CallHandleOperations<RequestView> {
    * Stores the outcome of the request. If the outcome cannot be stored, the work resumes when the client next asks for
    * the status of the call handle.
    */
-  #follow({ handleId, targetId }: CallHandle, run: CallHandleRun, view: Promise<RequestView>): void {
+  #storeOutcomeWhenEnded(
+    { handleId, targetId }: CallHandle,
+    run: CallHandleRun,
+    view: Promise<RequestView>,
+  ): void {
     const { ledger, log } = this.#deps;
     view
       .then(

@@ -35,7 +35,7 @@ export async function acquireOrFollow(job: Job, deps: GenerationDeps): Promise<L
     const before = job.record;
     job.record = record;
     if (isOurs) {
-      keepLease(job, deps);
+      keepLeaseRenewed(job, deps);
       // The task failed while this job was following, so this call reports the failure.
       if (isNewFailure(record, attempt, status))
         return { kind: "ended", outcome: { kind: "failed", record } };
@@ -57,16 +57,16 @@ export async function acquireOrFollow(job: Job, deps: GenerationDeps): Promise<L
 }
 
 /** Keeps the lease renewed while the job runs. If the lease is lost, acquires it again or stops the job. */
-function keepLease(job: Job, deps: GenerationDeps): void {
+function keepLeaseRenewed(job: Job, deps: GenerationDeps): void {
   const { recordId } = job.record;
-  deps.limits.background.keepLease(recordId, () => {
+  deps.limits.background.startRenewingLease(recordId, () => {
     acquireAgain(job, deps).catch((error: unknown) => {
       deps.log.debug(`a lost lease could not be acquired again yet: ${describeCause(error)}`);
-      keepLease(job, deps);
+      keepLeaseRenewed(job, deps);
     });
   });
   // Drop the lease once more at the end, because a lost lease may be acquired again just as the job ends.
-  void job.outcome.then(() => deps.limits.background.dropLease(recordId));
+  void job.outcome.then(() => deps.limits.background.stopRenewingLease(recordId));
 }
 
 /**
@@ -79,7 +79,7 @@ async function acquireAgain(job: Job, deps: GenerationDeps): Promise<void> {
   const stored = await ledger.get(job.record.recordId);
   const isOurStateNewest = stored === null || stored.revision <= job.record.revision;
   if (job.record.taskId !== null && isOurStateNewest && (await ledger.acquireLease(job.record)).isOurs) {
-    keepLease(job, deps);
+    keepLeaseRenewed(job, deps);
   } else job.stop();
 }
 

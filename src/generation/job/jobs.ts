@@ -117,7 +117,7 @@ export class Jobs {
       if (job.ownsLease) await this.#storeRefusal(job, explained);
       return { kind: "error", error: explained };
     } finally {
-      limits.background.dropLease(job.record.recordId);
+      limits.background.stopRenewingLease(job.record.recordId);
       const { recordId } = job.record;
       // If releasing fails, the lease expires by itself.
       if (job.ownsLease) {

@@ -56,7 +56,7 @@ const LONG_HOLD_MS = CREATE_RESPONSE_WAIT_MS;
  * Whether a call that does not wait for audio can return: there is a task id, or a hold that lasts longer than {@link
  * LONG_HOLD_MS}.
  */
-export function isAnswered(job: Job, clock: Pick<Clock, "steadyMs">): boolean {
+export function canReturnWithoutAudio(job: Job, clock: Pick<Clock, "steadyMs">): boolean {
   const { phase, record } = job;
   return record.taskId !== null || (phase.kind === "held" && phase.untilMs - clock.steadyMs() > LONG_HOLD_MS);
 }

@@ -25,7 +25,7 @@ export async function watchTask(job: Job, deps: GenerationDeps): Promise<void> {
   // If the record is already marked as gone, a single 404 confirms that.
   let misses = job.record.isGone ? MISSES_UNTIL_GONE - 1 : 0;
   let failures = 0;
-  let nextPollMs = scheduleNextPoll(job, deps);
+  let nextPollMs = computeNextPollSteadyMs(job, deps);
   if (isRunning(job)) job.setPhase({ kind: "watching", sinceMs });
   while (isRunning(job)) {
     await clock.sleep(Math.max(0, nextPollMs - clock.steadyMs()), job.signal);
@@ -85,7 +85,7 @@ function waitExpiredError({ record: { taskId } }: Job): AudioError {
 }
 
 /** Returns the steady-clock time of the next poll: one interval after the last poll of any process. */
-function scheduleNextPoll(job: Job, { clock, timing }: GenerationDeps): number {
+function computeNextPollSteadyMs(job: Job, { clock, timing }: GenerationDeps): number {
   const { polledAtMs, isGone } = job.record;
   if (isGone || polledAtMs === null) return clock.steadyMs();
   const sincePollMs = clock.wallMs() - polledAtMs;

@@ -5,7 +5,7 @@ import { buildNumberedName, buildWrongFormatName, isNumbered } from "../../files
 import { LAST_NUMBER } from "../../files/next-name.ts";
 import { buildPartsPath } from "../../files/output-folder.ts";
 import { planReplacement } from "../../files/plan-replacement.ts";
-import { precheckFileName } from "../../files/precheck-file-name.ts";
+import { checkNameAvailability } from "../../files/precheck-file-name.ts";
 import { copyToName } from "../../files/saved-copies.ts";
 import type { ReplacedFile, SavedFile } from "../../files/saved-file.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
@@ -44,7 +44,7 @@ export async function chooseName(
   if (keepsName) return { fileName: record.fileName, replacedFile: record.replacedFile };
   if (fileName === null) return { fileName: record.fileName, replacedFile: null };
   const name = chooseWantedName(record, fileName);
-  await precheckFileName(deps.folder, buildNumberedName(name, LAST_NUMBER));
+  await checkNameAvailability(deps.folder, buildNumberedName(name, LAST_NUMBER));
   const owner = mayReplace ? await findNameOwner(deps, name) : null;
   return {
     fileName,
@@ -64,7 +64,7 @@ export async function explainAddedNumber(
   const name = chooseWantedName(record, requestedName);
   const base = file.matchesFormat ? name : buildWrongFormatName(name);
   if (!isNumbered(basename(file.path), base)) return null;
-  if ((await precheckFileName(deps.folder, base)) === "free") {
+  if ((await checkNameAvailability(deps.folder, base)) === "free") {
     return `The name ${base} was taken, so a number was added.`;
   }
   const owner = await findNameOwner(deps, base);

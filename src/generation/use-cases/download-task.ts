@@ -5,9 +5,9 @@
 import { isRunningStatus } from "../../contract/audio-task.ts";
 import { type Deadline, withTimeout } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
-import { buildNumberedName, checkFileName } from "../../files/file-name.ts";
+import { assertFileName, buildNumberedName } from "../../files/file-name.ts";
 import { LAST_NUMBER } from "../../files/next-name.ts";
-import { precheckFileName } from "../../files/precheck-file-name.ts";
+import { checkNameAvailability } from "../../files/precheck-file-name.ts";
 import { deriveExternalWorkId } from "../../ledger/identity.ts";
 import { applyEvent } from "../../ledger/lifecycle.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
@@ -29,7 +29,7 @@ import { runFinishJob } from "./query-task.ts";
 import { buildSavedView } from "./saved-view.ts";
 
 export interface DownloadRequest {
-  readonly taskId: string;
+  readonly taskIdOrHandle: string;
   readonly fileName: string | null;
 }
 
@@ -46,17 +46,18 @@ export async function downloadTask(
   request: DownloadRequest,
   givenCall: Call,
 ): Promise<RequestView> {
-  const { taskId, fileName } = request;
-  checkTaskId(taskId);
-  if (fileName !== null) checkFileName(fileName);
+  const { taskIdOrHandle, fileName } = request;
+  checkTaskId(taskIdOrHandle);
+  if (fileName !== null) assertFileName(fileName);
   // All steps share one deadline. It does not depend on the wait of the caller.
   const call = startDeadline({ ...givenCall, waitMs: Math.max(1, deps.timing.transferWaitMs) }, deps.clock);
-  const timeoutError = (): AudioError => callTimedOutError(deps.ledger.store.outage, { taskId });
+  const timeoutError = (): AudioError =>
+    callTimedOutError(deps.ledger.store.outage, { taskId: taskIdOrHandle });
   const foundRecord = await withTimeout(
     { clock: deps.clock, timeoutMs: call.deadline.leftMs, signal: call.signal, timeoutError },
     async (signal) =>
-      (await findRecordOfTask(deps, taskId, signal, call.deadline)) ??
-      (await draftExternalTaskRecord(deps, taskId, signal, call.deadline)),
+      (await findRecordOfTask(deps, taskIdOrHandle, signal, call.deadline)) ??
+      (await draftExternalTaskRecord(deps, taskIdOrHandle, signal, call.deadline)),
   );
   const savedFile = foundRecord.status === "succeeded" ? await findSaved(deps, foundRecord, fileName) : null;
   if (savedFile?.matchesFormat === true) {
@@ -154,7 +155,10 @@ async function setFileName(
   fileName: string | null,
 ): Promise<RequestRecord> {
   if (fileName === null || jobs.findRunning(record.recordId) !== undefined) return record;
-  await precheckFileName(deps.folder, buildNumberedName(chooseWantedName(record, fileName), LAST_NUMBER));
+  await checkNameAvailability(
+    deps.folder,
+    buildNumberedName(chooseWantedName(record, fileName), LAST_NUMBER),
+  );
   if (record.revision === 0) return { ...record, fileName };
   return (await deps.ledger.apply(record, { kind: "file_named", fileName, replacedFile: null })) ?? record;
 }

@@ -3,7 +3,7 @@
  * quick.
  */
 import { lstat } from "node:fs/promises";
-import { isInside } from "../../files/file-content.ts";
+import { isInsideFolder } from "../../files/file-content.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
 
@@ -26,7 +26,8 @@ export function createFileOwnerFilter(
 export async function findNewestExisting(files: readonly SavedFile[], root: string): Promise<string | null> {
   for (const { path, sizeBytes } of [...files].reverse()) {
     const stats = await lstat(path).catch(() => null);
-    if (stats?.isFile() === true && stats.size === sizeBytes && (await isInside(path, root))) return path;
+    if (stats?.isFile() === true && stats.size === sizeBytes && (await isInsideFolder(path, root)))
+      return path;
   }
   return null;
 }

@@ -3,7 +3,7 @@ import type { Clock } from "../../clock.ts";
 import type { AudioInput } from "../../contract/audio-input.ts";
 import { Deadline, withTimeout } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
-import { checkFileName } from "../../files/file-name.ts";
+import { assertFileName } from "../../files/file-name.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
 import type { SaveOptions } from "../../ledger/rules/call-handle.ts";
 import { describeRespelledWords, type Pronunciation } from "../../pronunciation.ts";
@@ -15,7 +15,7 @@ import { readCalibration } from "../estimate-calibration.ts";
 import type { Job, JobOutcome } from "../job/job.ts";
 import { type Jobs, MAX_JOB_STARTS } from "../job/jobs.ts";
 import { describePhase } from "../job/phase.ts";
-import { isAnswered, throwIfUnreachable, waitForJob } from "../job/wait-for-job.ts";
+import { canReturnWithoutAudio, throwIfUnreachable, waitForJob } from "../job/wait-for-job.ts";
 import { explainCredits, isUnexplainedCreditError } from "../no-credits.ts";
 import { respellInput } from "../respelled-input.ts";
 import { parseStoredInput } from "../stored-input.ts";
@@ -44,7 +44,7 @@ export function identifyRequest({
   take,
   fileName,
 }: GenerateRequest): IdentifiedRequest {
-  if (fileName !== null) checkFileName(fileName);
+  if (fileName !== null) assertFileName(fileName);
   const { input: spoken, originalPrompt, words } = respellInput(input, pronunciations);
   return {
     input: canonicalizeInput(spoken),
@@ -147,7 +147,7 @@ async function runRecord(
   const { job, isNew } = jobs.start(startRecord, "create", {
     mayRetryFailedAttempt: call.handlePreparation?.isResumed !== true,
   });
-  const isEnough = call.waitMs > 0 ? () => false : () => isAnswered(job, deps.clock);
+  const isEnough = call.waitMs > 0 ? () => false : () => canReturnWithoutAudio(job, deps.clock);
   // Return a handle soon if this call repeats a call that the client probably gave up, because the client may give up
   // again after the same time.
   const isRepeat = call.handlePreparation === undefined && !isNew && job.consumeLikelyRetry();

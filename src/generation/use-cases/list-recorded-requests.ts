@@ -20,7 +20,7 @@ const INPUT_HASH_DIGITS = 16;
 /** Maximum number of requests that are searched for words. The newest come first. */
 const MAX_SEARCHED = 2000;
 
-export interface ListRequest {
+export interface RequestListQuery {
   readonly status: RecordStatus | null;
   /** Words that the text or a file name must contain; `null` for all requests. */
   readonly query: string | null;
@@ -70,7 +70,7 @@ function countCredits(record: RequestRecord): number | null {
   return record.billing.charged_credits ?? record.billing.reserved_credits;
 }
 
-async function toListedTask(
+async function toListedRequest(
   record: RequestRecord,
   own: readonly SavedFile[],
   root: string,
@@ -114,7 +114,7 @@ async function toListedTask(
  */
 export async function listRecordedRequests(
   { ledger, folder }: Pick<GenerationDeps, "ledger" | "folder">,
-  { status, query, limit }: ListRequest,
+  { status, query, limit }: RequestListQuery,
 ): Promise<ListedRequest[]> {
   const max = query === null ? limit : MAX_SEARCHED;
   const all = await ledger.list({ apiKeys: "all", status: status ?? undefined, limit: max });
@@ -123,7 +123,9 @@ export async function listRecordedRequests(
   ).slice(0, limit);
   const ownedFiles = createFileOwnerFilter(all);
   return await Promise.all(
-    records.map((record) => toListedTask(record, ownedFiles(record), folder.root, ledger.identity.apiKeyId)),
+    records.map((record) =>
+      toListedRequest(record, ownedFiles(record), folder.root, ledger.identity.apiKeyId),
+    ),
   );
 }
 

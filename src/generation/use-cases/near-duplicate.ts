@@ -34,7 +34,7 @@ function normalizeForComparison(input: string | null): string | null {
   }
 }
 
-export interface UnansweredDuplicate {
+export interface NearDuplicate {
   readonly record: RequestRecord;
   readonly note: string;
 }
@@ -47,7 +47,7 @@ export interface UnansweredDuplicate {
 export async function findNearDuplicate(
   { ledger, clock }: Pick<GenerationDeps, "ledger" | "clock">,
   { input, take }: IdentifiedRequest,
-): Promise<UnansweredDuplicate | null> {
+): Promise<NearDuplicate | null> {
   if ((await ledger.findByWork(deriveWorkId(ledger.identity.baseUrl, input, take))).length > 0) return null;
   const wantedInput = normalizeForComparison(input);
   const record = (await ledger.list({ apiKeys: "own", limit: MAX_COMPARED })).find(

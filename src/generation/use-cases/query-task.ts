@@ -27,20 +27,20 @@ import { buildSavedView } from "./saved-view.ts";
 export async function queryTask(
   deps: GenerationDeps,
   jobs: Jobs,
-  taskId: string,
+  taskIdOrHandle: string,
   givenCall: Call,
 ): Promise<RequestView> {
-  checkTaskId(taskId);
+  checkTaskId(taskIdOrHandle);
   const call = startDeadline(givenCall, deps.clock);
-  const record = await runWithinDeadline(deps, call, taskId, (signal) =>
-    findRecordOfTask(deps, taskId, signal, call.deadline),
+  const record = await runWithinDeadline(deps, call, taskIdOrHandle, (signal) =>
+    findRecordOfTask(deps, taskIdOrHandle, signal, call.deadline),
   );
-  if (record === null) return await pollExternalTask(deps, taskId, call);
-  const view = await getOwnTask(deps, jobs, record, call);
-  return { ...view, notes: [...describeEarlierTask(record, taskId), ...view.notes] };
+  if (record === null) return await pollExternalTask(deps, taskIdOrHandle, call);
+  const view = await reportRecordedTask(deps, jobs, record, call);
+  return { ...view, notes: [...describeEarlierTask(record, taskIdOrHandle), ...view.notes] };
 }
 
-async function getOwnTask(
+async function reportRecordedTask(
   deps: GenerationDeps,
   jobs: Jobs,
   record: RequestRecord,

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { MIME_TYPES, mimeTypeForPath } from "../../contract/audio-format.ts";
 import { isTaskId } from "../../contract/wire.ts";
 import { AudioError } from "../../errors.ts";
-import { hasContent } from "../../files/file-content.ts";
+import { matchesDigest } from "../../files/file-content.ts";
 import type { Piece, PieceReader } from "../../files/read-piece.ts";
 import { findOtherSpellings } from "../../files/real-path.ts";
 import { goneOrChangedError, isIntact, readSaved } from "../../files/saved-copies.ts";
@@ -78,7 +78,7 @@ async function locateSpelling(deps: GenerationDeps, path: string): Promise<Locat
   for (const spelling of await findOtherSpellings(path, deps.folder.root)) {
     const located = await locatePath(deps, spelling);
     // Compare the content of the file, because a path with a similar spelling may be that of another file.
-    if (located !== null && (await hasContent(path, located.file))) return located;
+    if (located !== null && (await matchesDigest(path, located.file))) return located;
   }
   return null;
 }

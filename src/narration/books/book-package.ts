@@ -89,7 +89,7 @@ const OWN_ENTITIES = /<!DOCTYPE[^>[]*\[|<!ENTITY\b/i;
  *
  * @throws AudioError `invalid_request` for bytes that are not text, and for custom entities
  */
-export function readElementText(archive: BookArchive, path: string): string | null {
+export function readArchiveText(archive: BookArchive, path: string): string | null {
   const bytes = archive.read(path);
   if (bytes === null) return null;
   if (bytes.byteLength === 0) return "";
@@ -127,7 +127,7 @@ function resolvePath(from: string, file: string): string {
 function refuseProtected(archive: BookArchive): void {
   const refusal = refusedBookError("is protected against copying, so its text cannot be read");
   if (RIGHTS.some((path) => archive.has(path))) throw refusal;
-  const xml = readElementText(archive, ENCRYPTION);
+  const xml = readArchiveText(archive, ENCRYPTION);
   if (xml === null) return;
   const algorithms: string[] = [];
   readXml(xml, {
@@ -141,7 +141,7 @@ function refuseProtected(archive: BookArchive): void {
 }
 
 function findPackagePath(archive: BookArchive): string {
-  const xml = readElementText(archive, CONTAINER);
+  const xml = readArchiveText(archive, CONTAINER);
   if (xml === null) throw refusedBookError(`has no ${CONTAINER}, so it is not an EPUB`);
   const paths: string[] = [];
   readXml(xml, {
@@ -162,7 +162,7 @@ function findPackagePath(archive: BookArchive): string {
 export function readPackage(archive: BookArchive): BookPackage {
   refuseProtected(archive);
   const path = findPackagePath(archive);
-  const xml = readElementText(archive, path);
+  const xml = readArchiveText(archive, path);
   if (xml === null) throw refusedBookError(`names ${shortenName(path)}, which is not in it`);
   const items = new Map<string, Item>();
   const spine: Array<{ readonly id: string; readonly isLinear: boolean }> = [];
@@ -219,7 +219,7 @@ export function readPackage(archive: BookArchive): BookPackage {
 function readContents(archive: BookArchive, from: string, href: string | undefined): TocEntry[] {
   if (href === undefined) return [];
   const file = resolvePath(from, href);
-  const xml = readElementText(archive, file);
+  const xml = readArchiveText(archive, file);
   if (xml === null) return [];
   const entries: TocEntry[] = [];
   let isToc = false;

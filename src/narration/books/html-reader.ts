@@ -7,7 +7,7 @@ import { Parser } from "htmlparser2";
 import { AudioError } from "../../errors.ts";
 import type { SkippedList, SourceBlock } from "../text/blocks.ts";
 import { hasWords } from "../text/characters.ts";
-import { isText } from "../text/markdown/indented-text.ts";
+import { isTextNotCode } from "../text/markdown/indented-text.ts";
 import { spellOutSuperscripts } from "../text/markdown/superscripts.ts";
 import { dropUnspoken, HARD_BREAK } from "../text/normalise.ts";
 import { shortenAddresses } from "../text/plain/web-addresses.ts";
@@ -388,7 +388,7 @@ class HtmlReader {
     const text = dropUnspoken(this.#text.replaceAll(HARD_BREAK, "\n"));
     this.#text = "";
     if (!hasWords(text)) return;
-    if (!isText(text.trim())) {
+    if (!isTextNotCode(text.trim())) {
       this.#skipped.add("code", text);
       return;
     }

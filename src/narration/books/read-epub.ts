@@ -1,11 +1,11 @@
 /** Reads an EPUB as one text: its pages in order. Pages without headings get headings from the table of contents. */
-import type { ReadText, SkippedList, SourceBlock } from "../text/blocks.ts";
+import type { ParsedText, SkippedList, SourceBlock } from "../text/blocks.ts";
 import { markChapters } from "../text/chapters/mark-chapters.ts";
 import { hasWords } from "../text/characters.ts";
 import { collapseSpaces, HARD_BREAK, normaliseLines } from "../text/normalise.ts";
 import { checkText } from "../text/plan-narration.ts";
 import { BookArchive } from "./book-archive.ts";
-import { type BookPackage, readElementText, readPackage } from "./book-package.ts";
+import { type BookPackage, readArchiveText, readPackage } from "./book-package.ts";
 import { type HtmlPage, type PageBlock, readPage } from "./html-reader.ts";
 import { withoutFrame, withoutPageMarks } from "./read-html.ts";
 
@@ -22,13 +22,13 @@ const isContents = ({ blocks, linkShare }: HtmlPage): boolean =>
 
 type Contents = BookPackage["contents"];
 
-const sameWords = (text: string): string => collapseSpaces(text.replaceAll(HARD_BREAK, " ")).toLowerCase();
+const foldWords = (text: string): string => collapseSpaces(text.replaceAll(HARD_BREAK, " ")).toLowerCase();
 
 /** Makes a heading from an entry of the table of contents. The heading replaces a paragraph with the same words. */
 function withHeading(label: string, level: number, paragraph: SourceBlock | undefined): SourceBlock[] {
   const heading: SourceBlock = { kind: "heading", level: Math.min(level, MAX_LEVEL), text: label };
   if (paragraph === undefined) return [heading];
-  const isSame = paragraph.kind === "paragraph" && sameWords(paragraph.text) === sameWords(label);
+  const isSame = paragraph.kind === "paragraph" && foldWords(paragraph.text) === foldWords(label);
   return isSame ? [heading] : [heading, paragraph];
 }
 
@@ -64,7 +64,7 @@ function leaveOut(kind: "book_matter" | "aside", { blocks }: HtmlPage, skipped: 
  *
  * @throws AudioError `invalid_request` for a file that is protected, damaged, too large or not an EPUB
  */
-export function readEpub(bytes: Uint8Array, skipped: SkippedList): ReadText {
+export function readEpub(bytes: Uint8Array, skipped: SkippedList): ParsedText {
   const archive = new BookArchive(bytes);
   const { title, author, pages, contents } = readPackage(archive);
   const blocks: SourceBlock[] = [];
@@ -73,7 +73,7 @@ export function readEpub(bytes: Uint8Array, skipped: SkippedList): ReadText {
     // Each page is read once, even if the book lists it twice.
     if (readPaths.has(path)) continue;
     readPaths.add(path);
-    const html = readElementText(archive, path);
+    const html = readArchiveText(archive, path);
     if (html === null) continue;
     checkText(html);
     const page = readPage(normaliseLines(html), true, skipped);

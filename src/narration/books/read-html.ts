@@ -1,5 +1,5 @@
 /** Reads an HTML page as a text. If the page has a main element or articles, reads only these. */
-import type { ReadText, SkippedList, SourceBlock } from "../text/blocks.ts";
+import type { ParsedText, SkippedList, SourceBlock } from "../text/blocks.ts";
 import { markChapters } from "../text/chapters/mark-chapters.ts";
 import { normaliseLines } from "../text/normalise.ts";
 import { withoutMarks } from "../text/plain/bracket-marks.ts";
@@ -58,7 +58,7 @@ export function withoutPageMarks(blocks: readonly SourceBlock[], skipped: Skippe
  *
  * @throws AudioError `invalid_request` if the text is damaged: half of a surrogate pair, or a replacement character
  */
-export function readHtml(html: string, skipped: SkippedList): ReadText {
+export function readHtml(html: string, skipped: SkippedList): ParsedText {
   checkText(html);
   const { blocks, title, author } = readPage(normaliseLines(html), false, skipped);
   const spokenBlocks = withoutPageMarks(withoutFrame(selectMainBlocks(blocks, skipped), skipped), skipped);

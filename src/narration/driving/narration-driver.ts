@@ -5,14 +5,14 @@ import { buildPartRequest } from "../state/part-request.ts";
 import { summarizeParts } from "../state/part-summary.ts";
 import { DrivenState } from "./driven-state.ts";
 import { finishSentPart, makePart, type PartOutcome, readOutcome } from "./make-part.ts";
-import { NarrationFiles, type NarrationFilesDeps } from "./narration-files.ts";
+import { NarrationJoiner, type NarrationJoinerDeps } from "./narration-files.ts";
 import { NarrationLease, type NarrationLeaseDeps } from "./narration-lease.ts";
 import { type DriverStep, decideNextStep } from "./next-step.ts";
 import { buildProblem } from "./part-problems.ts";
 import { PartTable } from "./part-table.ts";
 import { type RunningPart, RunningParts } from "./running-parts.ts";
 
-export type NarrationDriverDeps = NarrationLeaseDeps & NarrationFilesDeps;
+export type NarrationDriverDeps = NarrationLeaseDeps & NarrationJoinerDeps;
 
 export class NarrationDriver {
   readonly narrationId: string;
@@ -23,7 +23,7 @@ export class NarrationDriver {
   readonly #state: DrivenState;
   readonly #partTable = new PartTable();
   readonly #runningParts = new RunningParts();
-  readonly #files: NarrationFiles;
+  readonly #files: NarrationJoiner;
   readonly #listeners = new Set<() => void>();
   /** Aborts when this process no longer drives the narration. */
   readonly #leaving = new AbortController();
@@ -38,7 +38,7 @@ export class NarrationDriver {
     this.narrationId = narrationId;
     this.#lease = new NarrationLease(deps, narrationId);
     this.#state = new DrivenState(deps, narrationId);
-    this.#files = new NarrationFiles(deps, narrationId, this.#leaving.signal);
+    this.#files = new NarrationJoiner(deps, narrationId, this.#leaving.signal);
     this.end = this.#drive()
       .catch((error: unknown) => deps.log.error("a narration's driver failed unexpectedly", error))
       .finally(() => this.#announce());
@@ -218,7 +218,7 @@ export class NarrationDriver {
 
   /** Renews the lease and adopts the stored state. If another process has the lease, stops driving the narration. */
   async #renewOrLeave(): Promise<void> {
-    const state = await this.#lease.readState();
+    const state = await this.#lease.renewAndReadState();
     if (state !== null) {
       this.updateState(state);
       return;

@@ -16,9 +16,9 @@ import { buildPartRequest, type VerifiedPart } from "../state/part-request.ts";
 import { derivePartStatus } from "../state/part-summary.ts";
 import { buildPartProblem } from "./make-part.ts";
 import type { DriverStep, FileProgress } from "./next-step.ts";
-import { buildUnusableAudioProblem, concernsOnePart, joinProblems } from "./part-problems.ts";
+import { buildUnusableAudioProblem, concernsOnePart, convertJoinError } from "./part-problems.ts";
 
-export interface NarrationFilesDeps {
+export interface NarrationJoinerDeps {
   readonly repository: NarrationRepository;
   readonly partOperations: PartOperations;
   readonly fileJoiner: FileJoiner;
@@ -43,8 +43,8 @@ export type JoinOutcome =
    */
   | { readonly kind: "unchanged" };
 
-export class NarrationFiles {
-  readonly #deps: NarrationFilesDeps;
+export class NarrationJoiner {
+  readonly #deps: NarrationJoinerDeps;
   readonly #narrationId: string;
   readonly #signal: AbortSignal;
   #progress: FileProgress[] = [];
@@ -55,7 +55,7 @@ export class NarrationFiles {
   readonly #downloadedAgain = new Set<number>();
 
   /** @param signal aborts when this process no longer drives the narration */
-  constructor(deps: NarrationFilesDeps, narrationId: string, signal: AbortSignal) {
+  constructor(deps: NarrationJoinerDeps, narrationId: string, signal: AbortSignal) {
     this.#deps = deps;
     this.#narrationId = narrationId;
     this.#signal = signal;
@@ -117,7 +117,7 @@ export class NarrationFiles {
         await this.#replaceAudio(damagedPart, buildPartRequest(plan, state, damagedPart));
         return { kind: "unchanged" };
       }
-      const problems = joinProblems(error, parts);
+      const problems = convertJoinError(error, parts);
       if (problems !== null) return { kind: "parts_failed", problems };
       this.#progress[step.fileIndex] = { partIndexes, joinResult: "failed" };
       return { kind: "failed", error };

@@ -50,7 +50,7 @@ export class NarrationLease {
   }
 
   /** Renews the lease. @returns the state; `null` if another process has the lease */
-  async readState(): Promise<NarrationState | null> {
+  async renewAndReadState(): Promise<NarrationState | null> {
     return (await this.#renew()) ? (await this.#deps.repository.entry(this.#narrationId)).state : null;
   }
 

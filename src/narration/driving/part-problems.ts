@@ -47,7 +47,7 @@ export const buildUnusableAudioProblem = (message: string, partIndex: number | n
 });
 
 /** Converts an error of joining to problems of single parts; `null` for other errors. */
-export function joinProblems(error: unknown, partIndexes: readonly number[]): NarrationProblem[] | null {
+export function convertJoinError(error: unknown, partIndexes: readonly number[]): NarrationProblem[] | null {
   if (error instanceof PartsDifferError) {
     return error.differences.map(({ part, property, value, usual, usualPart }) => ({
       partIndex: partIndexes[part] ?? null,

@@ -12,7 +12,7 @@ import { appendToStem, buildGivenName, buildNumberedName } from "../../files/fil
 import { LAST_NUMBER } from "../../files/next-name.ts";
 import type { OutputFolder } from "../../files/output-folder.ts";
 import { planReplacement } from "../../files/plan-replacement.ts";
-import { precheckFileName } from "../../files/precheck-file-name.ts";
+import { checkNameAvailability } from "../../files/precheck-file-name.ts";
 import { saveAudio } from "../../files/save-audio.ts";
 import { isIntact } from "../../files/saved-copies.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
@@ -175,7 +175,7 @@ async function isFreeInOtherFormats(folder: OutputFolder, name: string): Promise
   const otherExtensions = Object.values(FILE_EXTENSIONS).filter((other) => other !== extension);
   const stem = basename(name, extension);
   const prechecks = await Promise.all(
-    otherExtensions.map((other) => precheckFileName(folder, `${stem}${other}`)),
+    otherExtensions.map((other) => checkNameAvailability(folder, `${stem}${other}`)),
   );
   return prechecks.every((result) => result === "free");
 }
@@ -212,7 +212,7 @@ export async function checkRoomForNames(folder: OutputFolder, narration: FileOwn
   const companion = appendToStem(longest, `-${LAST_NUMBER}.chapters`, ".json");
   try {
     await folder.ensureExists();
-    await precheckFileName(folder, buildNumberedName(companion, LAST_NUMBER));
+    await checkNameAvailability(folder, buildNumberedName(companion, LAST_NUMBER));
   } catch (error) {
     if (error instanceof AudioError && error.code === "invalid_file_name") throw error;
   }

@@ -1,7 +1,7 @@
 /** Finds the narration that a call means, and plans it if it is new. */
 import type { Clock } from "../../clock.ts";
 import { AudioError } from "../../errors.ts";
-import { checkFileName } from "../../files/file-name.ts";
+import { assertFileName } from "../../files/file-name.ts";
 import type { InputText } from "../../files/input-format.ts";
 import type { OutputFolder } from "../../files/output-folder.ts";
 import type { Pronunciation } from "../../pronunciation.ts";
@@ -133,7 +133,7 @@ export async function findOrPlanCheckedNarration(
   source: NarrateSource,
   { fileName, maxCredits }: NarrateChanges,
 ): Promise<FoundNarration> {
-  if (fileName !== null) checkFileName(fileName);
+  if (fileName !== null) assertFileName(fileName);
   if (fileName !== null && deps.containsSecret(fileName)) throw secretRefusedError("The file name holds");
   const found = await findOrPlanNarration(deps, source);
   const { state } = found;

@@ -5,8 +5,8 @@ import { AudioError } from "../../errors.ts";
 import type { TextFormat } from "../../files/input-format.ts";
 import { describeRespelledWords, type Pronunciation } from "../../pronunciation.ts";
 import type { NarrationSettings, StoredPart, StoredPlan } from "../state/narration-state.ts";
-import type { ReadText, SkippedList } from "../text/blocks.ts";
-import { withChapters } from "../text/chapters/chosen-chapters.ts";
+import type { ParsedText, SkippedList } from "../text/blocks.ts";
+import { selectChapters } from "../text/chapters/chosen-chapters.ts";
 import { chooseNarrationTitle } from "../text/narration-title.ts";
 import { isSubtitles } from "../text/plain/time-codes.ts";
 import { planDocument, planNarration } from "../text/plan-narration.ts";
@@ -18,7 +18,7 @@ import {
   type SpeakersByName,
 } from "../text/plan-types.ts";
 import { planTimeline } from "../timeline/plan-timeline.ts";
-import { buildChosenRemark, buildChosenTitle, buildEdgesRemark, planRemarks } from "./plan-remarks.ts";
+import { buildChosenRemark, buildChosenTitle, buildEdgesRemark, buildPlanRemarks } from "./plan-remarks.ts";
 import { applyPronunciations, type RespelledPart } from "./respelled-part.ts";
 import { asRemarkOnWholeText, buildSkippedRemark } from "./skipped-remarks.ts";
 import { buildUnusedSettingsRemark } from "./unused-settings.ts";
@@ -29,7 +29,7 @@ export interface PlanOptions {
   readonly pronunciations?: readonly Pronunciation[];
   readonly pauseSeconds: number;
   /** Whether there is a pause of `pauseSeconds` after every paragraph. Such a plan has more parts, so it costs more. */
-  readonly keepsPauses?: boolean;
+  readonly pausesAfterParagraphs?: boolean;
   readonly fileLayout: "one" | "chapters";
   /** The chapters to narrate, in the syntax of `chooseSections`; absent for all. */
   readonly chapters?: string | undefined;
@@ -41,7 +41,7 @@ export interface PlanOptions {
  */
 export type ProseText =
   | { readonly text: string; readonly format: TextFormat | "srt" | "vtt" }
-  | { readonly read: (skipped: SkippedList) => ReadText };
+  | { readonly read: (skipped: SkippedList) => ParsedText };
 
 /**
  * Refuses a Markdown text with more headings than a narration may have parts. This check comes first, because planning
@@ -80,20 +80,20 @@ export function buildShortPartsRemarks({
 function buildPausesRemark(
   { parts, hasWrittenPauses }: NarrationPlan,
   { parts: unbroken }: NarrationPlan,
-  keepsPauses: boolean,
+  pausesAfterParagraphs: boolean,
 ): string[] {
   return [
     ...(hasWrittenPauses === true ? ["Written pauses such as [pause 2s] are kept as silence."] : []),
-    ...spreadParagraphPauses(parts, unbroken, keepsPauses),
+    ...buildPauseCostRemark(parts, unbroken, pausesAfterParagraphs),
   ];
 }
 
-function spreadParagraphPauses(
+function buildPauseCostRemark(
   parts: readonly PlannedPart[],
   unbroken: readonly PlannedPart[],
-  keepsPauses: boolean,
+  pausesAfterParagraphs: boolean,
 ): string[] {
-  if (keepsPauses && parts.length === 1) {
+  if (pausesAfterParagraphs && parts.length === 1) {
     return [
       "pause_seconds makes no pause: the text is one paragraph. A blank line between two divides them.",
     ];
@@ -136,7 +136,7 @@ function toStoredPart(planned: PlannedPart, options: PlanOptions): RespelledPart
 }
 
 /**
- * The plan before chapters are chosen. For comparison, `unbroken` is the plan of the same text without `keepsPauses`.
+ * The plan before chapters are chosen. For comparison, `unbroken` is the plan of the same text without `pausesAfterParagraphs`.
  */
 interface WholePlan {
   readonly plan: NarrationPlan;
@@ -145,12 +145,16 @@ interface WholePlan {
 }
 
 function planWholeText(source: ProseText, options: PlanOptions): WholePlan {
-  const { settings, voices, pauseSeconds, keepsPauses } = options;
+  const { settings, voices, pauseSeconds, pausesAfterParagraphs } = options;
   const speed = settings.speed ?? 1;
   const request = { speed, pauseSeconds, speakers: voices };
   if ("read" in source) {
-    const plan = planDocument(source.read, { ...request, keepsPauses });
-    return { plan, unbroken: keepsPauses === true ? planDocument(source.read, request) : plan, remarks: [] };
+    const plan = planDocument(source.read, { ...request, pausesAfterParagraphs });
+    return {
+      plan,
+      unbroken: pausesAfterParagraphs === true ? planDocument(source.read, request) : plan,
+      remarks: [],
+    };
   }
   const { text, format } = source;
   if (format === "srt" || format === "vtt" || isSubtitles(text)) {
@@ -162,8 +166,8 @@ function planWholeText(source: ProseText, options: PlanOptions): WholePlan {
     };
   }
   checkHeadings(text, format);
-  const plan = planNarration({ text, format, ...request, keepsPauses });
-  const unbroken = keepsPauses === true ? planNarration({ text, format, ...request }) : plan;
+  const plan = planNarration({ text, format, ...request, pausesAfterParagraphs });
+  const unbroken = pausesAfterParagraphs === true ? planNarration({ text, format, ...request }) : plan;
   return { plan, unbroken, remarks: [] };
 }
 
@@ -177,11 +181,11 @@ export const copyPronunciations = ({
  *
  * @throws AudioError `invalid_request` if there is nothing to speak, or a chosen chapter does not exist
  */
-export function makePlan(source: ProseText, options: PlanOptions): StoredPlan {
+export function planText(source: ProseText, options: PlanOptions): StoredPlan {
   const { settings, pauseSeconds, fileLayout, chapters } = options;
   const { remarks, ...whole } = planWholeText(source, options);
   const choose = (plan: NarrationPlan): NarrationPlan =>
-    chapters === undefined ? plan : withChapters(plan, chapters);
+    chapters === undefined ? plan : selectChapters(plan, chapters);
   const plan = choose(whole.plan);
   const unbroken = choose(whole.unbroken ?? whole.plan);
   const silent = plan.silentSpeakers.map(
@@ -213,9 +217,9 @@ export function makePlan(source: ProseText, options: PlanOptions): StoredPlan {
       ...remarks,
       ...buildChosenRemark(plan),
       buildEdgesRemark(plan),
-      ...buildPausesRemark(plan, unbroken, options.keepsPauses === true),
+      ...buildPausesRemark(plan, unbroken, options.pausesAfterParagraphs === true),
       ...describeRespelledWords([...new Set(storedParts.flatMap(({ words }) => words))]),
-      ...planRemarks(plan, settings.voice),
+      ...buildPlanRemarks(plan, settings.voice),
       ...silent,
       ...voiceless,
       ...buildShortPartsRemarks(plan),

@@ -19,8 +19,8 @@ export async function planByKind(input: InputText, options: PlanOptions): Promis
     const { planSheet } = await import("./plan-sheet.ts");
     return planSheet(input.text, options);
   }
-  const { makePlan } = await import("./make-plan.ts");
-  return makePlan(await toProseText(input), options);
+  const { planText } = await import("./make-plan.ts");
+  return planText(await toProseText(input), options);
 }
 
 async function toProseText(input: Exclude<InputText, { format: "sheet" }>): Promise<ProseText> {

@@ -6,7 +6,7 @@ import { describeLanguageMismatch } from "../../text-language.ts";
 import { shortenExcerpt } from "../text/blocks.ts";
 import { numberChapters } from "../text/chapters/chapter-number.ts";
 import { describeChapter } from "../text/chapters/chosen-chapters.ts";
-import { findNumberSpans } from "../text/number-spans.ts";
+import { formatNumberSpans } from "../text/number-spans.ts";
 import type { NarrationPlan } from "../text/plan-types.ts";
 
 const VOICES_SHOWN = 10;
@@ -27,7 +27,7 @@ export function buildChosenTitle(
   const chapterNames =
     numbers.length === 0
       ? []
-      : [`${numbers.length === 1 ? "chapter" : "chapters"} ${findNumberSpans(numbers)}`];
+      : [`${numbers.length === 1 ? "chapter" : "chapters"} ${formatNumberSpans(numbers)}`];
   return [title, ...titles.slice(0, MAX_NAMED_CHAPTERS), ...chapterNames].join(", ");
 }
 
@@ -130,7 +130,7 @@ function buildFrontRemark({ parts, sections, chosen }: NarrationPlan): string[] 
  *
  * @param voice of the narration; absent for the service's default
  */
-export const planRemarks = (plan: NarrationPlan, voice: string | undefined): string[] => [
+export const buildPlanRemarks = (plan: NarrationPlan, voice: string | undefined): string[] => [
   ...buildLanguageRemarks(plan, voice),
   ...buildFrontRemark(plan),
   ...buildVoicesRemark(plan, voice),

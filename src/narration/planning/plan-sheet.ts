@@ -18,11 +18,11 @@ import { shortenExcerpt } from "../text/blocks.ts";
 import { hasWords } from "../text/characters.ts";
 import { chooseNarrationTitle } from "../text/narration-title.ts";
 import { normaliseLines } from "../text/normalise.ts";
-import { findNumberSpans } from "../text/number-spans.ts";
+import { formatNumberSpans } from "../text/number-spans.ts";
 import { checkText } from "../text/plan-narration.ts";
 import { type NarrationPlan, PLAN_VERSION, type PlannedPart, type Speaker } from "../text/plan-types.ts";
 import { buildShortPartsRemarks, copyPronunciations, type PlanOptions } from "./make-plan.ts";
-import { buildEdgesRemark, planRemarks } from "./plan-remarks.ts";
+import { buildEdgesRemark, buildPlanRemarks } from "./plan-remarks.ts";
 import { COLUMNS, readSheet, refusedSheetError, type Sheet, type SheetRow } from "./read-sheet.ts";
 import { applyPronunciations, type RespelledPart } from "./respelled-part.ts";
 import { buildUnusedSettingsRemark } from "./unused-settings.ts";
@@ -50,7 +50,7 @@ class RowIssues {
    *
    * @throws AudioError `invalid_request` if there are issues
    */
-  refuse(): void {
+  throwIfAny(): void {
     const issues = [...this.#rows].sort(([, [one = 0]], [, [other = 0]]) => one - other);
     if (issues.length === 0) return;
     const shownIssues = issues
@@ -63,7 +63,7 @@ class RowIssues {
 }
 
 const listRows = (rows: readonly number[]): string =>
-  `${rows.length === 1 ? "Row" : "Rows"} ${findNumberSpans(rows, SPANS_SHOWN)}`;
+  `${rows.length === 1 ? "Row" : "Rows"} ${formatNumberSpans(rows, SPANS_SHOWN)}`;
 
 /** Finds the speaker whose name is in the cell; `null` if `voices` has no such speaker. */
 function findSpeakerNamed(cell: string, { voices }: PlanOptions): Partial<Speaker> | null {
@@ -98,7 +98,7 @@ function parseSettings({ number, cells }: SheetRow, options: PlanOptions, issues
  * Returns the same name for names that differ only in case or in the form of accents, because some file systems ignore
  * both.
  */
-const sameFile = (name: string, format: OutputFormat): string =>
+const foldFileName = (name: string, format: OutputFormat): string =>
   buildGivenName(name, format).normalize("NFC").toLowerCase();
 
 function checkFileNames(rows: readonly SheetRow[], format: OutputFormat, issues: RowIssues): void {
@@ -108,7 +108,7 @@ function checkFileNames(rows: readonly SheetRow[], format: OutputFormat, issues:
     if (file === "" || row.isTooWide) continue;
     const issue = findFileNameIssue(file, format);
     if (issue === null) {
-      const name = sameFile(file, format);
+      const name = foldFileName(file, format);
       rowsByName.set(name, [...(rowsByName.get(name) ?? []), row]);
     } else issues.add(row.number, `file ${issue}`);
   }
@@ -253,7 +253,7 @@ export function planSheet(source: string, options: PlanOptions): StoredPlan {
   const issues = new RowIssues();
   const planned = rows.flatMap((row, section) => planRow(row, section, options, issues));
   checkFileNames(rows, format, issues);
-  issues.refuse();
+  issues.throwIfAny();
   if (rows.length === 0) throw refusedSheetError("has no row with a text");
   const parts = planned.map(({ respelled }) => respelled.part);
   const plan: NarrationPlan = {
@@ -283,7 +283,7 @@ export function planSheet(source: string, options: PlanOptions): StoredPlan {
       buildFilesRemark(sheet, rows, voices),
       buildEdgesRemark(plan),
       ...describeRespelledWords([...new Set(planned.flatMap(({ respelled }) => respelled.words))]),
-      ...planRemarks(plan, settings.voice),
+      ...buildPlanRemarks(plan, settings.voice),
       ...buildColumnsRemark(sheet),
       ...buildUnusedSettingsRemark(options, "each row is a file"),
       ...buildSilentRemarks(rows, options),

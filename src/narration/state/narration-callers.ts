@@ -75,10 +75,10 @@ export function endByState(
 export function withCancelledHandle(
   state: NarrationState,
   open: readonly CallHandle[],
-  cancelled: string,
+  cancelledMcpTaskId: string,
   { atMs, totals }: RunEnd,
 ): { readonly state: NarrationState; readonly handle: CallHandle | null } {
-  const handle = open.find((other) => other.handleId === cancelled);
+  const handle = open.find((other) => other.handleId === cancelledMcpTaskId);
   if (handle === undefined) return { state, handle: null };
   const isLeftRunning = state.callerProcesses.some(isAlive) || open.length > 1;
   const end: NarrationCallHandleEnd = { kind: "cancelled", totals, isLeftRunning };

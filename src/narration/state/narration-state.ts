@@ -12,7 +12,7 @@ const STORED_VERSION = 1;
 export const narrationSettingsSchema = z.object(pickSchemas(SETTING_NAMES)).partial();
 export type NarrationSettings = z.infer<typeof narrationSettingsSchema>;
 
-const plannedPartSchema = z.object({
+const storedPartSchema = z.object({
   text: z.string(),
   /** The respelled text that is sent in place of the text. */
   respelledText: z.string().optional(),
@@ -74,7 +74,7 @@ export const storedPlanSchema = z.object({
       fileName: z.string().optional(),
     }),
   ),
-  parts: z.array(plannedPartSchema).min(1),
+  parts: z.array(storedPartSchema).min(1),
   /** The pronunciation rules of the narration. An edit applies them to its new words. */
   pronunciations: z.array(pronunciationSchema).optional(),
   ...remarksSchema.shape,

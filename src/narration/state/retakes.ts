@@ -8,7 +8,7 @@ export interface Retake {
   readonly quote: string;
   /**
    * Number of the take. A take that was already made costs nothing; 1 restores the first take. If the number is absent
-   * and `speed` is given, the part keeps its present take. If both are absent, the take is {@link USUAL_RETAKE}.
+   * and `speed` is given, the part keeps its present take. If both are absent, the take is {@link DEFAULT_RETAKE_TAKE}.
    */
   readonly take?: number | undefined;
   /** Speed of the part; absent for the plan's speed. */
@@ -16,9 +16,9 @@ export interface Retake {
 }
 
 /** The take that is chosen if a retake has only a quote, without a number or a speed. */
-export const USUAL_RETAKE = 2;
+export const DEFAULT_RETAKE_TAKE = 2;
 
-/** Whether a retake has only a quote. Such a retake means {@link USUAL_RETAKE}. */
+/** Whether a retake has only a quote. Such a retake means {@link DEFAULT_RETAKE_TAKE}. */
 export const isUsualRetake = ({ take, speed }: Retake): boolean => take === undefined && speed === undefined;
 
 /**
@@ -37,7 +37,7 @@ export function applyRetakes(
     const numbered = findPartsByNumber(plan, retake.quote);
     const parts = numbered.length === 0 ? findPartsByQuote(plan.parts, retake.quote) : numbered;
     for (const part of parts) {
-      const take = isUsualRetake(retake) ? USUAL_RETAKE : (retake.take ?? findChosenTake(after, part));
+      const take = isUsualRetake(retake) ? DEFAULT_RETAKE_TAKE : (retake.take ?? findChosenTake(after, part));
       after = withRetake(after, part, take, retake.speed);
     }
   }

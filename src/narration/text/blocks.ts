@@ -18,7 +18,7 @@ export type SourceBlock =
   /** A thematic break. */
   | { readonly kind: "rule" };
 
-export interface ReadText {
+export interface ParsedText {
   readonly blocks: readonly SourceBlock[];
   readonly title: string | null;
   readonly author: string | null;

@@ -6,7 +6,7 @@
  * @param numbers in ascending order
  * @param max maximum number of spans to name; the others are only counted: "1 to 3, 7 and 2 more"
  */
-export function findNumberSpans(numbers: readonly number[], max = Number.POSITIVE_INFINITY): string {
+export function formatNumberSpans(numbers: readonly number[], max = Number.POSITIVE_INFINITY): string {
   const spans: string[] = [];
   for (let at = 0; at < numbers.length; at += 1) {
     const first = numbers[at] ?? 0;

@@ -4,7 +4,7 @@
  */
 import { chargeForSeconds } from "../../contract/billing.ts";
 import { AudioError } from "../../errors.ts";
-import { type ReadText, SkippedList } from "./blocks.ts";
+import { type ParsedText, SkippedList } from "./blocks.ts";
 import { hasWords } from "./characters.ts";
 import { splitIntoParts } from "./cutting/split.ts";
 import { PARAGRAPH_JOINT } from "./cutting/units.ts";
@@ -51,7 +51,7 @@ export function planNarration(request: PlanRequest): NarrationPlan {
  * @throws AudioError as {@link planNarration} does
  */
 export function planDocument(
-  read: (skipped: SkippedList) => ReadText,
+  read: (skipped: SkippedList) => ParsedText,
   request: Omit<PlanRequest, "text" | "format">,
 ): NarrationPlan {
   const skipped = new SkippedList();
@@ -106,7 +106,7 @@ export function checkText(text: string): void {
  * Reads a text as Markdown only if it is labelled as Markdown and has signs of Markdown. The label alone is not enough,
  * because chats label every text as Markdown.
  */
-function readText({ text, format }: Pick<PlanRequest, "text" | "format">, skipped: SkippedList): ReadText {
+function readText({ text, format }: Pick<PlanRequest, "text" | "format">, skipped: SkippedList): ParsedText {
   return format === "markdown" && hasMarkdown(normaliseLines(text))
     ? readMarkdown(text, skipped)
     : readPlainText(text, skipped);
@@ -143,7 +143,7 @@ function paragraphsApart({
 
 function planParts(
   { runs }: NarrationDocument,
-  { speed: usualSpeed, pauseSeconds, keepsPauses = false }: Omit<PlanRequest, "text" | "format">,
+  { speed: usualSpeed, pauseSeconds, pausesAfterParagraphs = false }: Omit<PlanRequest, "text" | "format">,
   skipped: SkippedList,
 ): PlannedPart[] {
   const parts: PlannedPart[] = [];
@@ -157,7 +157,7 @@ function planParts(
       ...(pitch === undefined ? {} : { pitch }),
       ...(volume === undefined ? {} : { volume }),
     };
-    const together = keepsPauses ? paragraphsApart(run) : [run.paragraphs];
+    const together = pausesAfterParagraphs ? paragraphsApart(run) : [run.paragraphs];
     const stretches = together.flatMap((paragraphs) => splitIntoParts(paragraphs, speed));
     for (const [at, { text, speechMs, endsParagraph }] of stretches.entries()) {
       const isLast = at === stretches.length - 1;

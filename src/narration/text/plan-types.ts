@@ -39,7 +39,7 @@ export interface PlanRequest {
   /** Silence between two paragraphs in different parts. */
   readonly pauseSeconds: number;
   /** Whether each paragraph becomes a part of its own, so that silence can follow it. */
-  readonly keepsPauses?: boolean | undefined;
+  readonly pausesAfterParagraphs?: boolean | undefined;
   /** Speakers of lines that begin with a name and a colon. */
   readonly speakers?: SpeakersByName | undefined;
 }

@@ -45,14 +45,14 @@ function parsePauseSeconds({ 0: mark, groups = {} }: RegExpMatchArray): number {
   );
 }
 
-const endsWithLineBreak = (text: string, at: number): string =>
+const getLineTextBefore = (text: string, at: number): string =>
   /[^\n\u2028]*$/.exec(text.slice(0, at))?.[0] ?? "";
-const startsWithLineBreak = (text: string, at: number): string =>
+const getLineTextAfter = (text: string, at: number): string =>
   /^[^\n\u2028]*/.exec(text.slice(at))?.[0] ?? "";
 
 function isAtEdge(text: string, mark: RegExpMatchArray): boolean {
-  const before = endsWithLineBreak(text, mark.index ?? 0);
-  const after = startsWithLineBreak(text, (mark.index ?? 0) + mark[0].length);
+  const before = getLineTextBefore(text, mark.index ?? 0);
+  const after = getLineTextAfter(text, (mark.index ?? 0) + mark[0].length);
   return before.trim() === "" || after.trim() === "" || ENDS_STATEMENT.test(before);
 }
 

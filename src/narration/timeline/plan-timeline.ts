@@ -83,7 +83,7 @@ export function planTimeline({ text, kind, speed, voices }: TimelineRequest): Ti
   const hasMarks =
     utterances.filter((utterance) => SENTENCE_END.test(utterance.text)).length >=
     MARKS_SHARE * utterances.length;
-  const sentences = splitUtterances(utterances, hasMarks);
+  const sentences = joinIntoSentences(utterances, hasMarks);
   const parts = sentences.flatMap((sentence) => buildParts(sentence, speed));
   if (parts.length === 0) {
     throw new AudioError("invalid_request", "The subtitles hold nothing to speak. Nothing was sent.");
@@ -228,7 +228,7 @@ function withoutRepeats(words: readonly CueWords[][], skipped: SkippedList): rea
   });
 }
 
-function splitUtterances(utterances: readonly Utterance[], hasMarks: boolean): Sentence[] {
+function joinIntoSentences(utterances: readonly Utterance[], hasMarks: boolean): Sentence[] {
   const sentences: Sentence[] = [];
   for (const { cue, isFirst, speaker, mayContinue, text } of utterances) {
     const last = sentences.at(-1);

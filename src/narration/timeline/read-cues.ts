@@ -102,7 +102,7 @@ function readBlocks(lines: readonly string[], isVtt: boolean, skipped: SkippedLi
 }
 
 /** Names the cues by their numbers if every cue has a number and all are distinct, otherwise by their positions. */
-function listSpeakerNames(cues: readonly OpenCue[]): string[] {
+function buildCueNames(cues: readonly OpenCue[]): string[] {
   const numbers = cues.flatMap(({ id }) => (id !== null && NUMBER.test(id) ? [id] : []));
   const areNumbered = numbers.length === cues.length && new Set(numbers).size === numbers.length;
   return cues.map(({ id }, index) => (areNumbered && id !== null ? id : `${index + 1}`));
@@ -132,7 +132,7 @@ export function readCues(text: string, skipped: SkippedList): Subtitles {
       "Ask the user to split the file, and narrate each half.",
     );
   }
-  const names = listSpeakerNames(openCues);
+  const names = buildCueNames(openCues);
   const cues = openCues.map(({ startSeconds, endSeconds, lines: own }, index) => ({
     name: names[index] ?? `${index + 1}`,
     startSeconds,

@@ -3,9 +3,9 @@ import { basename, dirname } from "node:path";
 import { MINIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "../../contract/billing.ts";
 import { CREATES_PER_WINDOW, LIMIT_WINDOW_SECONDS } from "../../contract/service-limits.ts";
 import type { NarrationCallHandleEnd, NarrationState } from "../state/narration-state.ts";
-import { USUAL_RETAKE } from "../state/retakes.ts";
+import { DEFAULT_RETAKE_TAKE } from "../state/retakes.ts";
 import { shortenExcerpt } from "../text/blocks.ts";
-import { findNumberSpans } from "../text/number-spans.ts";
+import { formatNumberSpans } from "../text/number-spans.ts";
 import { estimateSecondsLeft, type NarrationView } from "./narration-view.ts";
 
 const plural = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`;
@@ -169,7 +169,7 @@ function announceJoinedFile({ isSheet, problems, files, parts, credits }: Narrat
 
 /** Names parts by their numbers, counted from 1: "part 3 of 9", "parts 1 to 3 and 7 of 9". */
 function listPartNumbers(indexes: readonly number[], total: number): string {
-  const list = findNumberSpans(indexes.map((index) => index + 1));
+  const list = formatNumberSpans(indexes.map((index) => index + 1));
   return `${indexes.length === 1 ? "part" : "parts"} ${list} of ${total}`;
 }
 
@@ -231,7 +231,7 @@ function summarizeChapters({ chapters: all }: NarrationView): string {
 const MAX_CHAPTERS_SHOWN = 30;
 
 /** Lists the chapters of a plan with number, length and price. The structured form has them in a field instead. */
-export function listChapters({ chapters }: NarrationView): string {
+export function formatChapterList({ chapters }: NarrationView): string {
   if (chapters.length === 0) return "";
   const rows = chapters
     .slice(0, MAX_CHAPTERS_SHOWN)
@@ -331,7 +331,7 @@ function describeStatus(view: NarrationView, saved: string): string {
 function describeCost({ isRepeat, hasUsualRetake, chargedByCall, credits, parts }: NarrationView): string {
   if (isRepeat) {
     const retake = hasUsualRetake
-      ? ` A retake without take is take ${USUAL_RETAKE}, which is in the file already; take ${USUAL_RETAKE + 1} makes another one.`
+      ? ` A retake without take is take ${DEFAULT_RETAKE_TAKE}, which is in the file already; take ${DEFAULT_RETAKE_TAKE + 1} makes another one.`
       : "";
     return `Cost ${credits.charged} credits in all (nothing for this call).${retake}`;
   }

@@ -6,12 +6,12 @@ import fastify, {
   type FastifyRequest,
 } from "fastify";
 import { buildErrorBody, invalidRequestError, notFoundError, ServiceError } from "../service-error.ts";
-import { authenticate, requireAccount } from "./authentication.ts";
+import { registerAuthentication, requireAccount } from "./authentication.ts";
 import { registerContentRoute } from "./content-route.ts";
 import { registerCreateRoute } from "./create-route.ts";
 import { registerFaultsRoute } from "./faults-route.ts";
 import { registerQueryRoute } from "./query-route.ts";
-import { readBodies } from "./request-body.ts";
+import { registerBodyParser } from "./request-body.ts";
 import type { RouteDeps } from "./route-deps.ts";
 
 /**
@@ -50,12 +50,12 @@ export function buildHttpApp(deps: RouteDeps): FastifyInstance {
     // A request without a valid key gets 401, even if its path or method is unknown.
     if (request.is404) requireAccount(deps.directory, request);
   });
-  readBodies(app);
+  registerBodyParser(app);
   app.setErrorHandler<FastifyError>((error, _request, reply) => refuse(asServiceError(error, deps), reply));
   app.setNotFoundHandler((_request: FastifyRequest, reply: FastifyReply) => refuse(notFoundError(), reply));
   registerFaultsRoute(app, deps.faults);
   app.register(async (api) => {
-    authenticate(api, deps.directory, deps.faults);
+    registerAuthentication(api, deps.directory, deps.faults);
     registerCreateRoute(api, deps);
     registerQueryRoute(api, deps);
     registerContentRoute(api, deps);

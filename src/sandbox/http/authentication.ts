@@ -19,7 +19,11 @@ export function requireAccount(
 }
 
 /** Makes every route of `app` check the API key (401) first, and then the fault `unavailable` (503). */
-export function authenticate(app: FastifyInstance, directory: AccountDirectory, faults: Faults): void {
+export function registerAuthentication(
+  app: FastifyInstance,
+  directory: AccountDirectory,
+  faults: Faults,
+): void {
   app.decorateRequest(CALLER);
   app.addHook("onRequest", async (request) => {
     request.setDecorator(CALLER, requireAccount(directory, request));
@@ -32,7 +36,7 @@ export function authenticate(app: FastifyInstance, directory: AccountDirectory, 
   });
 }
 
-/** Returns the caller's account. Works only in routes that {@link authenticate} covers. */
+/** Returns the caller's account. Works only in routes that {@link registerAuthentication} covers. */
 export function getAuthenticatedAccount(request: FastifyRequest): Account {
   return request.getDecorator<Account>(CALLER);
 }

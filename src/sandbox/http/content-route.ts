@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { GENERATIONS_PATH } from "../../contract/wire.ts";
 import { buildErrorBody, ServiceError } from "../service-error.ts";
 import { readByteRange } from "./byte-range.ts";
-import { findRequestedTask } from "./query-route.ts";
+import { admitAndFindTask } from "./query-route.ts";
 import type { RouteDeps } from "./route-deps.ts";
 
 /**
@@ -20,7 +20,7 @@ async function serveContent(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { state } = findRequestedTask(deps, request);
+  const { state } = admitAndFindTask(deps, request);
   if (state.status !== "succeeded") {
     throw new ServiceError(
       "not_ready",

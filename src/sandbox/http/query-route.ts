@@ -15,7 +15,7 @@ const idParameter = z.object({ id: z.string() });
  * @throws ServiceError rate_limit or not_found. Another account's task gets the same not_found as an id that does not
  *   exist (docs/contract.md, Query).
  */
-export function findRequestedTask(deps: RouteDeps, request: FastifyRequest): Task {
+export function admitAndFindTask(deps: RouteDeps, request: FastifyRequest): Task {
   const account = getAuthenticatedAccount(request);
   if (!deps.limits.admitRead(account.id)) throw rateLimitedError();
   const task = deps.tasks.find(idParameter.parse(request.params).id);
@@ -25,6 +25,6 @@ export function findRequestedTask(deps: RouteDeps, request: FastifyRequest): Tas
 
 export function registerQueryRoute(app: FastifyInstance, site: RouteDeps): void {
   app.get(`${GENERATIONS_PATH}/:id`, async (request, reply) =>
-    reply.send(buildTaskBody(findRequestedTask(site, request), site.baseUrl())),
+    reply.send(buildTaskBody(admitAndFindTask(site, request), site.baseUrl())),
   );
 }

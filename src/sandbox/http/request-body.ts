@@ -38,7 +38,7 @@ async function readBounded(payload: IncomingMessage): Promise<Buffer> {
  * Gives every route of `app` the request body as bytes, at most 32 KiB. Removes the content type first: fastify would
  * check it before the size, but the contract requires 413 before 400.
  */
-export function readBodies(app: FastifyInstance): void {
+export function registerBodyParser(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", async (_request: FastifyRequest, payload: IncomingMessage) =>
     readBounded(payload),

@@ -2,7 +2,7 @@
 import type { AccountDirectory } from "../accounts/directory.ts";
 import type { AccountLimits } from "../accounts/limit-windows.ts";
 import type { Faults } from "../faults.ts";
-import type { Generator } from "../tasks/generator.ts";
+import type { TaskProcessor } from "../tasks/generator.ts";
 import type { TaskRegistry } from "../tasks/task-registry.ts";
 
 export interface RouteDeps {
@@ -10,7 +10,7 @@ export interface RouteDeps {
   readonly faults: Faults;
   readonly limits: AccountLimits;
   readonly tasks: TaskRegistry;
-  readonly generator: Generator;
+  readonly generator: TaskProcessor;
   /** Returns the server's address, which is known only after the server has started to listen. */
   readonly baseUrl: () => string;
   /** Receives internal errors, which clients must not see. */

@@ -47,7 +47,7 @@ export interface GeneratorOptions {
   readonly onInternalError: (error: unknown) => void;
 }
 
-export class Generator {
+export class TaskProcessor {
   readonly #options: GeneratorOptions;
   readonly #stopping = new AbortController();
   readonly #runs = new Set<Promise<void>>();

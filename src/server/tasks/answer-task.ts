@@ -77,7 +77,7 @@ async function answer<View>(
     await operations.cancel(handle);
     return {};
   }
-  const status: CallHandleStatus<View> = (await operations.getStatus(handle)) ?? throwUnknown();
+  const status: CallHandleStatus<View> = (await operations.resumeAndGetStatus(handle)) ?? throwUnknown();
   // Tasks of this server never ask for input, so updates are ignored.
   if (method === "tasks/update") return {};
   return await buildDetailedTask(status, deps.redact, async () => {

@@ -26,7 +26,7 @@ const buildTaskFields = ({ handleId, createdAtMs, updatedAtMs }: HandleTimes) =>
  * The answer to a call that continues in the background. With the call handle, the client can fetch the call's result
  * later.
  */
-export function createTaskResult(status: WorkingStatus, redact: Redact): CallToolResult {
+export function buildCreateTaskResult(status: WorkingStatus, redact: Redact): CallToolResult {
   return {
     resultType: "task",
     ...buildTaskFields(status),

@@ -1,12 +1,12 @@
 /** Pauses that a text or a call asks for. */
 import { describe, expect, it } from "vitest";
-import { makePlan } from "../../../src/narration/planning/make-plan.ts";
+import { planText } from "../../../src/narration/planning/make-plan.ts";
 
 const TEXT = "One came first.\n\nTwo came later.\n\nThree came last.";
-const planned = (text: string, keepsPauses = false, pauseSeconds = 0.6, voices = {}) =>
-  makePlan(
+const planned = (text: string, pausesAfterParagraphs = false, pauseSeconds = 0.6, voices = {}) =>
+  planText(
     { text, format: "markdown" },
-    { settings: {}, voices, pauseSeconds, keepsPauses, fileLayout: "one" },
+    { settings: {}, voices, pauseSeconds, pausesAfterParagraphs, fileLayout: "one" },
   );
 const shape = (plan: ReturnType<typeof planned>) =>
   plan.parts.map(({ text, pauseAfterSeconds }) => [text, pauseAfterSeconds]);

@@ -87,7 +87,7 @@ export class Assistant {
   }
 
   /** The client is closed, or the machine is switched off. */
-  async leave(): Promise<void> {
+  async kill(): Promise<void> {
     this.#server.child.kill("SIGKILL");
     await this.#server.exited;
   }
@@ -147,7 +147,7 @@ export class ConversationSetup {
   }
 
   /** Closes every client, then the service. */
-  async strike(): Promise<void> {
+  async close(): Promise<void> {
     for (const close of this.#closers.splice(0).reverse()) await close();
   }
 

@@ -17,7 +17,7 @@ export interface Conversation<S extends ConversationSetup> {
  *
  * @param atOnce runs conversations in parallel, for those that mostly wait
  */
-export function hold<S extends ConversationSetup>(
+export function describeConversations<S extends ConversationSetup>(
   about: string,
   conversations: readonly Conversation<S>[],
   { atOnce = false } = {},
@@ -29,7 +29,7 @@ export function hold<S extends ConversationSetup>(
         await play(set);
         set.expectCalls(fewestCalls);
       } finally {
-        await set.strike();
+        await set.close();
       }
     });
   });

@@ -3,12 +3,12 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { stageWithSandbox } from "./conversation-setup.ts";
-import { hold } from "./conversations.ts";
+import { describeConversations } from "./conversations.ts";
 
 const BRIDGE = { prompt: "Over the bridge", file_name: "bridge" };
 const OTHER = { prompt: "Under the bridge", file_name: "bridge" };
 
-hold("Files", [
+describeConversations("Files", [
   {
     when: "a file name that another request has: a number is added, and the owner is named",
     fewestCalls: 1,

@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import { noiseSpeech } from "../../support/noise-speech.ts";
 import { stageWithSandbox } from "./conversation-setup.ts";
-import { hold } from "./conversations.ts";
+import { describeConversations } from "./conversations.ts";
 
 const LONG = "It was a bright cold day in April, and the clocks were striking thirteen. "
   .repeat(30)
@@ -26,7 +26,7 @@ Listen.
 /** The paying call lasts until the file exists, also on a busy machine. */
 const UNHURRIED = { AUDIO_TIME_SCALE: "0.1" };
 
-hold("A text that is too long for one request", [
+describeConversations("A text that is too long for one request", [
   {
     when: "2,100 characters: the instructions name the tool, which states the price first, and the call that pays it",
     fewestCalls: 2,

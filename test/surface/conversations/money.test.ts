@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import type { CountingService } from "../../support/counting-service.ts";
 import { type CountedConversation, type Era, stageWithFaults } from "./conversation-setup.ts";
-import { hold } from "./conversations.ts";
+import { describeConversations } from "./conversations.ts";
 
 const TEXT = {
   prompt: "It was a bright cold day in April, and the clocks were striking thirteen. ".repeat(10),
@@ -35,7 +35,7 @@ function failTasks(service: CountingService, most: number): void {
   };
 }
 
-hold("Money", [
+describeConversations("Money", [
   {
     when: "402: what is held, what this text would cost, and what does not help; after the top-up the same call",
     fewestCalls: 2,

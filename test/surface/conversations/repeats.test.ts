@@ -1,11 +1,11 @@
 /** Conversations about repeats: what is the same task, what is a new one, and how to find a lost one. */
 import { expect } from "vitest";
 import { stageWithFaults, stageWithSandbox } from "./conversation-setup.ts";
-import { hold } from "./conversations.ts";
+import { describeConversations } from "./conversations.ts";
 
 const TEXT = { prompt: "The harbour at dawn" };
 
-hold("Asking again", [
+describeConversations("Asking again", [
   {
     when: "what may change free of charge: the wait and the file name make no new task",
     fewestCalls: 2,
@@ -27,7 +27,7 @@ hold("Asking again", [
     play: async (setup) => {
       const earlier = await setup.enter();
       const { path } = await earlier.generate(TEXT);
-      await earlier.leave();
+      await earlier.kill();
       setup.forget();
       const assistant = await setup.enter();
       const listed = await assistant.call("list_tasks", { query: "harbour" });
@@ -42,7 +42,7 @@ hold("Asking again", [
   },
 ]);
 
-hold("Asking again, where it counts", [
+describeConversations("Asking again, where it counts", [
   {
     when: "an edit: another text is another task, and paid for",
     fewestCalls: 2,
@@ -62,7 +62,7 @@ hold("Asking again, where it counts", [
     play: async (setup) => {
       const earlier = await setup.enter();
       await earlier.generate({ ...TEXT, wait_seconds: 0 });
-      await earlier.leave();
+      await earlier.kill();
       setup.forget();
       const assistant = await setup.enter();
       const listed = await assistant.call("list_tasks");

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import { PART_BYTES, paragraph, textOf } from "../../narration/narrator.ts";
 import { type CountedConversation, type Era, stageWithFaults } from "./conversation-setup.ts";
-import { hold } from "./conversations.ts";
+import { describeConversations } from "./conversations.ts";
 
 const SOUNDING = { audioBytes: PART_BYTES, audioSeconds: 4, hasDistinctSounds: true } as const;
 const sounding =
@@ -19,7 +19,7 @@ const JUST_FITS = "It fits. ".repeat(227).padEnd(2048, "!").slice(0, 2048);
 /** A call that waits for the file. */
 const PATIENT = { wait_seconds: 40 };
 
-hold("A longer wish", [
+describeConversations("A longer wish", [
   {
     when: "read me this article, for 600 credits at most: the price first, then within that ceiling",
     fewestCalls: 2,

@@ -1,9 +1,9 @@
 /** Conversations before the setup is complete: no key yet, and a folder that no call can choose. */
 import { expect } from "vitest";
 import { stageWithoutSettings, stageWithSandbox } from "./conversation-setup.ts";
-import { hold } from "./conversations.ts";
+import { describeConversations } from "./conversations.ts";
 
-hold("Setting up", [
+describeConversations("Setting up", [
   {
     when: "no key is set: the instructions say so before anything is called",
     fewestCalls: 0,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import { noiseSpeech } from "../../support/noise-speech.ts";
 import { type ConversationSetup, type Era, stageWithSandbox } from "./conversation-setup.ts";
-import { hold } from "./conversations.ts";
+import { describeConversations } from "./conversations.ts";
 
 const LONG = { timeout: 25_000 };
 
@@ -24,7 +24,7 @@ async function stageWithSheet(era: Era, rows: readonly string[]): Promise<Conver
 const enter = (setup: ConversationSetup) =>
   setup.enter({ AUDIO_INPUT_DIR: join(setup.workplace.root, "texts") });
 
-hold("The lines of a game", [
+describeConversations("The lines of a game", [
   {
     when: "make a file of each of these 40 lines: a plan with their price, and the call that pays for all",
     fewestCalls: 2,

@@ -4,11 +4,11 @@
  */
 import { expect } from "vitest";
 import { stageWithFaults, stageWithSandbox } from "./conversation-setup.ts";
-import { hold } from "./conversations.ts";
+import { describeConversations } from "./conversations.ts";
 
 const BRIDGE = { prompt: "Over the bridge, and a little further.", file_name: "bridge" };
 
-hold("Takes", [
+describeConversations("Takes", [
   {
     when: "once more, please, with more life: another take, beside the first, and its price",
     fewestCalls: 1,

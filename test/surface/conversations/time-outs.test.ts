@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import { type Assistant, type CountedConversation, type Era, stageWithFaults } from "./conversation-setup.ts";
-import { hold } from "./conversations.ts";
+import { describeConversations } from "./conversations.ts";
 
 const TEXT = { prompt: "Longer than the client waits" };
 
@@ -20,7 +20,7 @@ async function repeats(setup: CountedConversation, first: Assistant): Promise<vo
   expect((await first.follow(handle)).path).toContain(setup.workplace.outputDir);
 }
 
-hold(
+describeConversations(
   "Time-outs of the client",
   [
     {

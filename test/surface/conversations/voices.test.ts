@@ -2,9 +2,9 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stageWithSandbox } from "./conversation-setup.ts";
-import { hold } from "./conversations.ts";
+import { describeConversations } from "./conversations.ts";
 
-hold("Voices", [
+describeConversations("Voices", [
   {
     when: "use Sofia: there is none, and the refusal names the nearest",
     fewestCalls: 2,

@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import type { CountingService } from "../../support/counting-service.ts";
 import { type CountedConversation, type Era, stageWithFaults } from "./conversation-setup.ts";
-import { hold } from "./conversations.ts";
+import { describeConversations } from "./conversations.ts";
 
 const TEXT = { prompt: "Put off for a while" };
 /**
@@ -31,7 +31,7 @@ async function warm(assistant: { call(name: string): Promise<unknown> }): Promis
   await assistant.call("list_tasks");
 }
 
-hold(
+describeConversations(
   "Waiting",
   [
     {
@@ -70,7 +70,7 @@ hold(
         setup.forget();
         const waiting = await earlier.generate({ ...TEXT, ...SHORT });
         waiting.says(/Waiting for one of the account's two running tasks to end/, /Nothing is reserved yet/);
-        await earlier.leave();
+        await earlier.kill();
         setup.service.processingMs = 0;
         const assistant = await setup.enter();
         const looked = await assistant.call("get_task", { task_id: waiting.nextCall.args["task_id"] });
@@ -84,7 +84,7 @@ hold(
   { atOnce: true },
 );
 
-hold("Taking turns", [
+describeConversations("Taking turns", [
   {
     when: "503 within the window of a call: no report",
     fewestCalls: 1,

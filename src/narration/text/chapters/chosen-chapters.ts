@@ -143,7 +143,7 @@ export function chooseSections(sections: Sections, wanted: string): number[] {
  *
  * @throws AudioError as {@link chooseSections} does; `invalid_request` if the chapters have nothing to speak
  */
-export function withChapters(plan: NarrationPlan, wanted: string): NarrationPlan {
+export function selectChapters(plan: NarrationPlan, wanted: string): NarrationPlan {
   const indexes = chooseSections(plan.sections, wanted);
   if (indexes.length === plan.sections.length) return plan;
   return {

@@ -10,7 +10,7 @@
 const HEADING_SENTINEL = "\x01";
 
 /** Returns a heading as a marked paragraph of its own. */
-export const findHeadingLine = (level: number, words: string): string =>
+export const markHeadingLine = (level: number, words: string): string =>
   `\n\n${HEADING_SENTINEL}${level}${words}\n\n`;
 
 /** Returns the heading in a marked paragraph; `null` for any other paragraph. */
@@ -50,7 +50,7 @@ export function markUnderlined(text: string): string {
   return lines
     .map((line, at) => {
       const level = found[at] ?? 0;
-      if (level > 0) return findHeadingLine(level, WIKI.exec(line)?.[2] ?? line);
+      if (level > 0) return markHeadingLine(level, WIKI.exec(line)?.[2] ?? line);
       return (found[at - 1] ?? 0) > 0 && UNDERLINE.test(line) ? "" : line;
     })
     .join("\n");

@@ -5,7 +5,7 @@
 import { MINIMUM_CHARGE_SECONDS } from "../../../contract/billing.ts";
 import { MAX_PROMPT_CODE_POINTS } from "../../../contract/service-limits.ts";
 import { UnitHashes } from "./unit-hashes.ts";
-import { CUT_QUALITY, measureSpoken, PARAGRAPH_JOINT, splitUnits, type Unit } from "./units.ts";
+import { CUT_COST, measureSpoken, PARAGRAPH_JOINT, splitUnits, type Unit } from "./units.ts";
 
 /**
  * Maximum length of a part. Longer parts would save less than two per cent of the cost, and the service may cut off
@@ -43,7 +43,7 @@ class UnitSequence {
 
   constructor(units: readonly Unit[], paragraphs: readonly string[]) {
     this.units = units;
-    this.gaps = Uint8Array.from(units, ({ cutBefore: gapBefore }) => gapBefore);
+    this.gaps = Uint8Array.from(units, ({ cutCost: gapBefore }) => gapBefore);
     this.#msBefore = new Float64Array(units.length);
     this.#codePointsBefore = new Float64Array(units.length);
     let milliseconds = 0;
@@ -104,7 +104,7 @@ function chooseCut(
   const first = firstWhere(from + 1, to, (cut) => sequence.speechMs(from, cut) >= minMs);
   const end = firstWhere(first, to, (cut) => sequence.speechMs(cut, to) < minMs);
   let gap = Number.POSITIVE_INFINITY;
-  for (let cut = first; cut < end && gap > CUT_QUALITY.paragraph; cut += 1) {
+  for (let cut = first; cut < end && gap > CUT_COST.paragraph; cut += 1) {
     gap = Math.min(gap, sequence.gaps[cut] ?? Number.POSITIVE_INFINITY);
   }
   const imbalance = (cut: number): number =>

@@ -13,7 +13,7 @@ import {
 import { findSentenceStarts } from "./sentences.ts";
 
 /** Ranks a cut before a unit by what the cut separates. A smaller value is a better cut. */
-export const CUT_QUALITY = {
+export const CUT_COST = {
   paragraph: 1,
   sentence: 2,
   sentenceInQuotation: 3,
@@ -23,7 +23,7 @@ export const CUT_QUALITY = {
   /** The gap between two paragraphs, if the first announces the second, as a title does. */
   announced: 7,
 } as const;
-export type CutQuality = (typeof CUT_QUALITY)[keyof typeof CUT_QUALITY];
+export type CutCost = (typeof CUT_COST)[keyof typeof CUT_COST];
 
 /** A stretch of a paragraph, without trailing white space. */
 export interface Unit extends SpokenSize {
@@ -31,7 +31,7 @@ export interface Unit extends SpokenSize {
   readonly paragraph: number;
   readonly start: number;
   readonly end: number;
-  readonly cutBefore: CutQuality;
+  readonly cutCost: CutCost;
 }
 
 /** Paragraphs of one part are sent with a blank line between them. */
@@ -41,13 +41,13 @@ export const measureSpoken = (text: string, start = 0, end = text.length): Spoke
   measureSpokenSize(text.slice(start, end));
 
 /** Ways to divide a stretch that is too long. The ways that leave the best gaps are tried first. */
-const BREAKERS: ReadonlyArray<readonly [gap: CutQuality, starts: (text: string) => number[]]> = [
-  [CUT_QUALITY.sentence, findSentenceStarts],
-  [CUT_QUALITY.clause, findClauseStarts],
-  [CUT_QUALITY.word, findWordStarts],
-  [CUT_QUALITY.grapheme, findGraphemeStarts],
+const BREAKERS: ReadonlyArray<readonly [gap: CutCost, starts: (text: string) => number[]]> = [
+  [CUT_COST.sentence, findSentenceStarts],
+  [CUT_COST.clause, findClauseStarts],
+  [CUT_COST.word, findWordStarts],
+  [CUT_COST.grapheme, findGraphemeStarts],
   // Divides a grapheme only if it alone is too long for a task.
-  [CUT_QUALITY.grapheme, (grapheme) => findCodePointStarts(grapheme, MAX_PROMPT_CODE_POINTS)],
+  [CUT_COST.grapheme, (grapheme) => findCodePointStarts(grapheme, MAX_PROMPT_CODE_POINTS)],
 ];
 
 /** Returns the end of a range without its trailing white space. */
@@ -78,12 +78,12 @@ class Breaker {
   }
 
   /** @param level the next way to divide, as an index of {@link BREAKERS} */
-  break(paragraph: number, start: number, end: number, gapBefore: CutQuality, level: number): void {
+  break(paragraph: number, start: number, end: number, gapBefore: CutCost, level: number): void {
     const text = this.#paragraphs[paragraph] ?? "";
     const { speechMs, codePoints } = measureSpoken(text, start, end);
     const breaker = BREAKERS[level];
     if (breaker === undefined || (speechMs <= this.#max.speechMs && codePoints <= this.#max.codePoints)) {
-      this.units.push({ paragraph, start, end, cutBefore: gapBefore, speechMs, codePoints });
+      this.units.push({ paragraph, start, end, cutCost: gapBefore, speechMs, codePoints });
       return;
     }
     const [gap, startsOf] = breaker;
@@ -94,9 +94,9 @@ class Breaker {
     for (const next of starts) {
       const to = start + next;
       const last = trimmedEnd(text, from, to);
-      const inner = gap === CUT_QUALITY.sentence && depth > 0 ? CUT_QUALITY.sentenceInQuotation : gap;
+      const inner = gap === CUT_COST.sentence && depth > 0 ? CUT_COST.sentenceInQuotation : gap;
       if (last > from) this.break(paragraph, from, last, from === start ? gapBefore : inner, level + 1);
-      if (gap === CUT_QUALITY.sentence) depth = Math.max(0, depth + openQuotations(text.slice(from, to)));
+      if (gap === CUT_COST.sentence) depth = Math.max(0, depth + openQuotations(text.slice(from, to)));
       from = to;
     }
   }
@@ -147,7 +147,7 @@ export function splitUnits(paragraphs: readonly string[], max: SpokenSize): Unit
       index,
       0,
       text.length,
-      flags[index - 1] === true ? CUT_QUALITY.announced : CUT_QUALITY.paragraph,
+      flags[index - 1] === true ? CUT_COST.announced : CUT_COST.paragraph,
       0,
     );
   }

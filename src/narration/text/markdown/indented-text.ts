@@ -24,7 +24,7 @@ const PUNCTUATION = /\p{L}{2}[,.;:](?:\s|$)/u;
  *
  * @param block without its indentation
  */
-export function isText(block: string): boolean {
+export function isTextNotCode(block: string): boolean {
   if (SENTENCE.test(block) && !LIKE_CODE.test(block)) return true;
   if (CERTAINLY_CODE.test(block)) return false;
   const isClause = CLAUSE.test(block);

@@ -3,7 +3,7 @@
  * narration).
  */
 import type { MarkedToken, Token, Tokens } from "marked";
-import type { ReadText, SkippedList, SourceBlock } from "../blocks.ts";
+import type { ParsedText, SkippedList, SourceBlock } from "../blocks.ts";
 import { markChapters } from "../chapters/mark-chapters.ts";
 import { findUnnumberedTitles } from "../chapters/unnumbered-titles.ts";
 import { hasWords } from "../characters.ts";
@@ -12,7 +12,7 @@ import { withoutMarks } from "../plain/bracket-marks.ts";
 import { withoutEbookBoilerplate } from "../plain/ebook-boilerplate.ts";
 import { isWrapped } from "../plain/kept-lines.ts";
 import { isWordsInBrackets } from "./html-elements.ts";
-import { isText } from "./indented-text.ts";
+import { isTextNotCode } from "./indented-text.ts";
 import { renderInlineText } from "./markdown-inline.ts";
 import { isLibraryToken, lexMarkdown } from "./markdown-lexer.ts";
 import { dropUnspokenMarkup } from "./unspoken-markup.ts";
@@ -126,7 +126,7 @@ class MarkdownReader {
    * Reads a block of code. If it is indented and not fenced, it may be text, such as a poem or a clause of a contract.
    */
   #code({ codeBlockStyle, text }: Tokens.Code): void {
-    if (codeBlockStyle !== "indented" || !isText(text)) this.#skipped.add("code", text);
+    if (codeBlockStyle !== "indented" || !isTextNotCode(text)) this.#skipped.add("code", text);
     else if (isWrapped(text))
       for (const paragraph of text.split(/\n\s*\n/)) this.#paragraph(paragraph.trim());
     else this.#paragraph(text.trim().replaceAll("\n", HARD_BREAK));
@@ -151,7 +151,7 @@ class MarkdownReader {
 const FIELD = /^(title|author)[ \t]*[:=][ \t]*(.*)$/gim;
 
 /** Reads title and author from front matter, one line each. */
-function parseFrontMatter(matter: string): Pick<ReadText, "title" | "author"> {
+function parseFrontMatter(matter: string): Pick<ParsedText, "title" | "author"> {
   const fields = new Map<string, string>();
   for (const [, name = "", value = ""] of matter.matchAll(FIELD)) {
     const words = value.trim().replace(/^(["'])(.*)\1$/, "$2");
@@ -161,10 +161,10 @@ function parseFrontMatter(matter: string): Pick<ReadText, "title" | "author"> {
 }
 
 /** Reads Markdown into blocks, and adds what is not spoken to `skipped`. */
-export function readMarkdown(text: string, skipped: SkippedList): ReadText {
+export function readMarkdown(text: string, skipped: SkippedList): ParsedText {
   const { text: book, ...header } = withoutEbookBoilerplate(normaliseLines(text), skipped);
   let source = book;
-  let fields: Pick<ReadText, "title" | "author"> = header;
+  let fields: Pick<ParsedText, "title" | "author"> = header;
   for (const pattern of FRONT_MATTER) {
     const [matter] = pattern.exec(source) ?? [];
     if (matter === undefined) continue;

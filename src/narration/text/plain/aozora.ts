@@ -3,7 +3,7 @@
  * and repetition. One or two 《》 in a text without notes stay, because Chinese texts put titles in 《》.
  */
 import type { SkippedList } from "../blocks.ts";
-import { findHeadingLine } from "../chapters/source-headings.ts";
+import { markHeadingLine } from "../chapters/source-headings.ts";
 
 const RUBY =
   /｜([^｜《》\n]{1,40})《[^《》\n]{1,40}》|([\p{Script=Han}々〆ヶ仝〇]{1,20})《[\u3041-\u30ff・ ]{1,30}》/gu;
@@ -45,7 +45,7 @@ export function withoutAozora(text: string, skipped: SkippedList): string {
       return "";
     };
   const heading = (words: string, size: string): string =>
-    findHeadingLine(LEVELS[size] ?? 2, words.replace(NOTE, "").trim());
+    markHeadingLine(LEVELS[size] ?? 2, words.replace(NOTE, "").trim());
   return text
     .replace(LEGEND, take("ebook_frame"))
     .replace(COLOPHON, take("ebook_frame"))

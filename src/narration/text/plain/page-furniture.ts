@@ -191,7 +191,7 @@ const mergedRow = (rows: readonly string[][]): string[] =>
   (rows[0] ?? []).map((_, column) => flowParagraph(rows.map((cells) => cells[column] ?? "").join("\n")));
 
 /** Renders rows as lines, with commas between cells. */
-function findTableLines(groups: ReadonlyArray<readonly string[][]>): string[] {
+function renderTableLines(groups: ReadonlyArray<readonly string[][]>): string[] {
   const filled = groups.filter((rows) => rows.length > 0);
   const rows = filled.length < MIN_GROUPS ? filled.flat() : filled.map(mergedRow);
   return rows.map((cells) => `${cells.filter((cell) => cell !== "").join(", ")}${HARD_BREAK}`);
@@ -215,7 +215,7 @@ function withoutFrames(text: string, skipped: SkippedList): string {
       if (groups.length === 0) groups.push([]);
       groups.at(-1)?.push(splitCells(row));
     } else {
-      keptLines.push(...findTableLines(groups), line);
+      keptLines.push(...renderTableLines(groups), line);
       groups = [];
     }
   }

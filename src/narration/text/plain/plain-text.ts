@@ -1,7 +1,7 @@
 /**
  * Reads plain text. Its paragraphs stand between blank lines, and their line breaks come from the width of the page.
  */
-import type { ReadText, SkippedList, SourceBlock } from "../blocks.ts";
+import type { ParsedText, SkippedList, SourceBlock } from "../blocks.ts";
 import { separateHeadings } from "../chapters/inner-headings.ts";
 import { markChapters } from "../chapters/mark-chapters.ts";
 import { markUnderlined, parseSourceHeading } from "../chapters/source-headings.ts";
@@ -15,7 +15,7 @@ import { withoutEbookBoilerplate } from "./ebook-boilerplate.ts";
 import { keepLines, splitParagraphs } from "./kept-lines.ts";
 import { withoutMailHeaders } from "./mail-headers.ts";
 import { withoutPageFurniture } from "./page-furniture.ts";
-import { withoutCues } from "./subtitles.ts";
+import { withoutCueTimes } from "./subtitles.ts";
 import { shortenAddresses } from "./web-addresses.ts";
 
 /** Matches emphasis as Project Gutenberg writes it (`_word_`), but not `snake_case` and `__init__`. */
@@ -50,7 +50,7 @@ function buildBlock(paragraph: string): SourceBlock {
 }
 
 /** Reads plain text into blocks, and adds what is not spoken to `skipped`. */
-export function readPlainText(text: string, skipped: SkippedList): ReadText {
+export function readPlainText(text: string, skipped: SkippedList): ParsedText {
   const {
     text: book,
     title,
@@ -60,7 +60,7 @@ export function readPlainText(text: string, skipped: SkippedList): ReadText {
   // Insert a blank line between title and author, so that they are two paragraphs, not one line.
   const opened = header === null ? book : book.replace(/^(\s*[^\n]+)\n/, "$1\n\n");
   const page = withoutPageFurniture(
-    withoutAozora(withoutCues(withoutLongNotes(opened, skipped), skipped), skipped),
+    withoutAozora(withoutCueTimes(withoutLongNotes(opened, skipped), skipped), skipped),
     skipped,
   );
   const apart = separateHeadings(markUnderlined(page.text).replace(SEPARATOR, "\n$&\n"));

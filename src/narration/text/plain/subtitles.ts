@@ -17,7 +17,7 @@ const LONG_PAUSE_SECONDS = 1.5;
  *
  * @param text with `\n` for line ends
  */
-export function withoutCues(text: string, skipped: SkippedList): string {
+export function withoutCueTimes(text: string, skipped: SkippedList): string {
   if (!containsCues(text)) return text;
   const lines = text.split("\n");
   const keptLines: string[] = [];
