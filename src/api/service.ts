@@ -59,11 +59,11 @@ const CREATED: ReadonlySet<number> = new Set([200, 201, 202]);
  * Creates the client of one service address. Before the first request, the client loads no HTTP library, resolves no
  * host and opens no connection.
  */
-export function createServiceClient(address: ServiceAccess, options: ServiceOptions): ServiceClient {
+export function createServiceClient(serviceAccess: ServiceAccess, options: ServiceOptions): ServiceClient {
   const timeouts = { ...REQUEST_TIMEOUTS, ...options.timeouts };
   return new HttpService(
-    address,
-    createTransport(address, options.proxy, timeouts),
+    serviceAccess,
+    createTransport(serviceAccess, options.proxy, timeouts),
     options.clock ?? systemClock,
     timeouts,
   );
@@ -77,17 +77,17 @@ class HttpService implements ServiceClient {
   readonly #guard: KeyGuard;
 
   constructor(
-    address: ServiceAccess,
+    serviceAccess: ServiceAccess,
     transport: Transport,
     clock: Pick<Clock, "wallMs">,
-    deadlines: RequestTimeouts,
+    timeouts: RequestTimeouts,
   ) {
     this.#transport = transport;
     this.#clock = clock;
-    this.#timeouts = deadlines;
-    this.#guard = createKeyGuard(address.apiKey);
+    this.#timeouts = timeouts;
+    this.#guard = createKeyGuard(serviceAccess.apiKey);
     this.#headers = {
-      authorization: `Bearer ${address.apiKey}`,
+      authorization: `Bearer ${serviceAccess.apiKey}`,
       accept: "application/json",
       "accept-encoding": "identity",
       "user-agent": "audio-generation-mcp",

@@ -1,4 +1,4 @@
-/** Sends requests to the service's origin, with deadlines and aborts, and marks requests that were never written. */
+/** Sends requests to the service, with deadlines and aborts, and marks requests that were never written. */
 import type { Dispatcher } from "undici";
 import { systemClock } from "../clock.ts";
 import type { ProxySettings } from "../config/connections.ts";
@@ -79,13 +79,13 @@ const stoppingError = (): AudioError =>
     cause: new UnsentRequestError("the program was stopping"),
   });
 
-/** Creates a transport to one origin. Each call sends one request, without redirects or retries. */
+/** Creates a transport to one service. Each call sends one request, without redirects or retries. */
 export function createTransport(
-  address: ServiceAccess,
+  serviceAccess: ServiceAccess,
   proxy: ProxySettings,
   timeouts: RequestTimeouts,
 ): Transport {
-  const base = new URL(address.baseUrl);
+  const base = new URL(serviceAccess.baseUrl);
   const prefix = base.pathname.replace(/\/+$/, "");
   let agent: Promise<Dispatcher> | undefined;
   let isClosed = false;

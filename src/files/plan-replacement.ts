@@ -1,9 +1,9 @@
 /** Plans the replacement of a file. */
 import type { FileDigest } from "./file-content.ts";
 import { buildPreviousName } from "./file-name.ts";
+import { checkNameAvailability } from "./name-availability.ts";
 import { nextName } from "./next-name.ts";
 import type { OutputFolder } from "./output-folder.ts";
-import { checkNameAvailability } from "./precheck-file-name.ts";
 import type { ReplacedFile } from "./saved-file.ts";
 
 /** Chooses a free name to which the old file is moved while it is being replaced. */

@@ -5,9 +5,9 @@ import { digestFile, type FileDigest, isInsideFolder, matchesDigest, openRegular
 import { fileError } from "./file-error.ts";
 import { buildWrongFormatName } from "./file-name.ts";
 import { FileSink } from "./file-sink.ts";
+import { checkNameAvailability } from "./name-availability.ts";
 import { nextName } from "./next-name.ts";
 import { assertInPlace, type OutputFolder } from "./output-folder.ts";
-import { checkNameAvailability } from "./precheck-file-name.ts";
 import { syncFolder } from "./publish.ts";
 import { publishReplacing } from "./replace.ts";
 import type { ReplacedFile, SavedFile } from "./saved-file.ts";

@@ -4,7 +4,7 @@
  */
 import { createHash, createHmac } from "node:crypto";
 
-/** A hash of service and API key, which reveals neither. Limits are counted for each API key id. */
+/** A hash of base URL and API key, which reveals neither. Limits are counted for each API key id. */
 export type ApiKeyId = string;
 
 /**
@@ -12,7 +12,7 @@ export type ApiKeyId = string;
  * must derive the same keys.
  */
 const KEY_PREFIX = "agm1-";
-const FINGERPRINT_LABEL = "audio-generation-mcp account fingerprint v1";
+const API_KEY_HASH_LABEL = "audio-generation-mcp account fingerprint v1";
 /**
  * The number of hexadecimal digits of a record id: enough to be unique in a ledger, and short enough for a
  * handle.
@@ -35,7 +35,7 @@ export function deriveIdempotencyKey(input: string, take: number, attempt: numbe
   return KEY_PREFIX + hash("create", input, String(take), String(attempt));
 }
 
-/** Returns the work id of an input and a take at a service. It is the same for every API key. */
+/** Returns the work id of an input and a take at a base URL. It is the same for every API key. */
 export function deriveWorkId(baseUrl: string, input: string, take: number): string {
   return hash("work", baseUrl, input, String(take));
 }
@@ -63,12 +63,12 @@ export const toPathLookupKey = (path: string): string => `path:${hash(path)}`;
 /** Whether a lookup key is that of a task. Records that share such a lookup key refer to one task of the service. */
 export const isTaskLookupKey = (lookupKey: string): boolean => lookupKey.startsWith("task:");
 
-/** Returns a fingerprint of an API key. It is equal on every machine and does not reveal the key. */
+/** Hashes an API key. The hash is equal on every machine and does not reveal the key. */
 export function deriveApiKeyHash(apiKey: string): string {
-  return createHmac("sha256", apiKey).update(FINGERPRINT_LABEL).digest("hex");
+  return createHmac("sha256", apiKey).update(API_KEY_HASH_LABEL).digest("hex");
 }
 
-/** Returns the API key id for a service and the fingerprint of an API key. Limits are counted for each API key id. */
+/** Returns the API key id for a base URL and the hash of an API key. */
 export function deriveApiKeyId(baseUrl: string, apiKeyHash: string): ApiKeyId {
   return hash("account", baseUrl, apiKeyHash);
 }

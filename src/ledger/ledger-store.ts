@@ -17,15 +17,15 @@ import type { LedgerScope } from "./store/ledger-scope.ts";
 import { LedgerTransactions } from "./store/ledger-transactions.ts";
 import { NarrationStore } from "./store/narration-store.ts";
 import {
-  deleteRecordStatements,
+  dropRow,
   leaseRow,
   parseLoadedRow,
   parseStoredRecords,
   type RecordKey,
   ROW_RESULTS,
   saveLease,
+  saveRow,
   selectRow,
-  upsertRecordStatements,
 } from "./store/record-rows.ts";
 import { RecordSearch } from "./store/record-search.ts";
 import { type Rows, type SqlEngine, type Statement, sql } from "./store/sql-engine.ts";
@@ -168,7 +168,7 @@ export class LedgerStore {
           steadyMs: nowSteadyMs,
           owner: processId,
         });
-        return { result, save: upsertRecordStatements(loaded, row, { concurrencySlot, lease }) };
+        return { result, save: saveRow(loaded, row, { concurrencySlot, lease }) };
       },
     });
   }
@@ -219,7 +219,7 @@ export class LedgerStore {
           return {
             state,
             result: written,
-            save: deleteRecordStatements(write, loaded, false),
+            save: dropRow(write, loaded, false),
           };
         }
         const current = stored?.lease ?? null;
@@ -235,10 +235,7 @@ export class LedgerStore {
         return {
           state,
           result: written,
-          save: [
-            ...upsertRecordStatements(loaded, after, { concurrencySlot, lease: newLease }),
-            ...ended.map(saveHandle),
-          ],
+          save: [...saveRow(loaded, after, { concurrencySlot, lease: newLease }), ...ended.map(saveHandle)],
         };
       },
     });
@@ -285,7 +282,7 @@ export class LedgerStore {
       locksService: true,
       decide: (rows) => ({
         result: undefined,
-        save: deleteRecordStatements(recordKey, parseLoadedRow(rows), true),
+        save: dropRow(recordKey, parseLoadedRow(rows), true),
       }),
     });
   }

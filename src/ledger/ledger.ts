@@ -112,7 +112,7 @@ export class Ledger {
   async list(query: ListQuery): Promise<RequestRecord[]> {
     for (let { limit } = query; ; limit *= 2) {
       const stored = await this.store.recordSearch.list({ ...query, limit });
-      const records = stored.flatMap((storedJson) => this.#stored.readLeniently(storedJson) ?? []);
+      const records = stored.flatMap((storedJson) => this.#stored.parseOrSkip(storedJson) ?? []);
       const eachTask = keepEachTaskOnce(records, this.identity.apiKeyId);
       if (eachTask.length >= query.limit || stored.length < limit) return eachTask.slice(0, query.limit);
     }
@@ -126,9 +126,7 @@ export class Ledger {
     const records: RequestRecord[] = [];
     for (const stored of await this.store.recordSearch.findByLookupKey(lookupKey)) {
       const isOwn = stored.apiKeyId === this.identity.apiKeyId;
-      const record = isOwn
-        ? await this.#stored.parseOrQuarantine(stored)
-        : this.#stored.readLeniently(stored);
+      const record = isOwn ? await this.#stored.parseOrQuarantine(stored) : this.#stored.parseOrSkip(stored);
       if (record !== null) records.push(record);
     }
     return records;
@@ -249,7 +247,7 @@ export class Ledger {
   }
 
   /**
-   * Releases the concurrency slot, the slot and the reservation of an admission that was not used or whose answer
+   * Releases both slots and the reservation of an admission that was not used or whose answer
    * was lost.
    */
   async releaseAdmission(record: RequestRecord, sendId: string): Promise<RequestRecord | null> {

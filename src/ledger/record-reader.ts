@@ -40,7 +40,7 @@ export class RecordReader {
   }
 
   /** Parses the JSON of a record. If it is unreadable, leaves it in place, logs a line and returns `null`. */
-  readLeniently({ recordId, recordJson }: StoredRecord): RequestRecord | null {
+  parseOrSkip({ recordId, recordJson }: StoredRecord): RequestRecord | null {
     const record = parseRecord(recordJson);
     if (record?.recordId === recordId) return record;
     this.#log.warn(`the ledger's record ${recordId} is damaged and was passed over`);

@@ -45,7 +45,7 @@ export const requestRecordSchema = z.looseObject({
   /** Grows with every write. A write based on an older revision is refused. */
   revision: z.int().nonnegative(),
   recordId: z.string(),
-  /** Hash of input, take and service. Equal for all API keys. */
+  /** Hash of input, take and base URL. Equal for all API keys. */
   workId: z.string(),
   apiKeyId: z.string(),
   baseUrl: z.string(),

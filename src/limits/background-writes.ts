@@ -15,8 +15,8 @@ export interface BackgroundWritesOptions {
 }
 
 /**
- * A rate slot stays pending until the store knows how its create ended, because it is safer to block a rate slot too long than to
- * free it too early.
+ * A rate slot stays pending until the store knows how its create ended, because it is safer to block a rate slot too
+ * long than to free it too early.
  */
 export class BackgroundWrites {
   readonly #options: BackgroundWritesOptions;

@@ -170,8 +170,8 @@ export class CreateQueue {
         throw overBudgetError(creditBudget ?? 0, admission.countedCredits + record.earlierCredits);
       case "held": {
         const { reason } = admission;
-        // While no concurrency slot is free, ask again at intervals, because nothing tells this process when the task of
-        // another process ends.
+        // While no concurrency slot is free, ask again at intervals, because nothing tells this process when the task
+        // of another process ends.
         const maxMs =
           reason === "paused" || reason === "rate" ? Number.POSITIVE_INFINITY : timing.inFlightPollMs;
         const waitMs = Math.max(1, Math.ceil(Math.min(maxMs, admission.waitMs)));

@@ -1,4 +1,6 @@
-/** Decides when requests of one API key may be sent. Uses queues in this process, rate slots in the ledger, and pauses. */
+/**
+ * Decides when requests of one API key may be sent. Uses queues in this process, rate slots in the ledger, and pauses.
+ */
 import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
 import type { Ledger } from "../ledger/ledger.ts";

@@ -14,7 +14,7 @@ import { Faults } from "./faults.ts";
 import { buildHttpApp } from "./http/app.ts";
 import type { RouteDeps } from "./http/route-deps.ts";
 import { createSpeechEngine, type SpeechEngine } from "./speech/speech.ts";
-import { TaskProcessor } from "./tasks/generator.ts";
+import { TaskProcessor } from "./tasks/task-processor.ts";
 import { TaskRegistry } from "./tasks/task-registry.ts";
 import { SandboxUsageError } from "./usage-error.ts";
 

@@ -7,7 +7,7 @@ import { REQUEST_FIELDS, SETTING_NAMES } from "../contract/request-fields.ts";
 import { withThousands } from "../contract/thousands.ts";
 import { countCodePoints, takeFirstCodePoints } from "../contract/unicode.ts";
 import type { InputText } from "../files/input-format.ts";
-import type { PlanOptions } from "../narration/planning/make-plan.ts";
+import type { PlanOptions } from "../narration/planning/plan-text.ts";
 import type { NarrateChanges } from "../narration/state/narration-changes.ts";
 import { narrationSettingsSchema } from "../narration/state/narration-state.ts";
 import { DEFAULT_PAUSE_SECONDS } from "../narration/text/plan-types.ts";

@@ -94,8 +94,8 @@ export class CrashSetup {
   }
 
   /**
-   * What must hold after the crash and the repeat: one task, one reservation, one intact file, no leftovers, no concurrency
-   * slot, and exactly the charge counted.
+   * What must hold after the crash and the repeat: one task, one reservation, one intact file, no leftovers, no
+   * concurrency slot, and exactly the charge counted.
    */
   async judge(outcome: ToolOutcome): Promise<TaskOutput> {
     const task = taskOf(outcome);

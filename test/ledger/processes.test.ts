@@ -148,7 +148,7 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       expect(await ledger.store.admissions.sumSpentCredits(DAY_MS)).toBe(spent);
     }, 120_000);
 
-    it("leave rate slot, place and credits to the next, at whichever step of an admission they are killed", async () => {
+    it("leave rate slot, concurrency slot and credits to the next, at whichever step of an admission they are killed", async () => {
       const place = await site.newPlace();
       const whole = new Child({ ...place, job: "step", baseUrl: "https://whole.example" });
       await whole.ended();
@@ -185,7 +185,8 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
         budget,
       };
       if (found?.status === "unresolved") {
-        // The create may have been sent. Its place stays reserved for the repeat, which any process may send.
+        // The create may have been sent. Its concurrency slot stays reserved for the repeat, which any process may
+        // send.
         expect(await ledger.requestAdmission(next, "next", one)).toMatchObject({ kind: "over_budget" });
         const taken = await ledger.acquireLease(found);
         expect(taken.isOurs).toBe(true);
@@ -209,7 +210,7 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       const { baseUrl, apiKeyId } = ledger.identity;
       const names = { recordId: "mine", workId: "my work", baseUrl, apiKeyId };
       const { record } = await ledger.acquireLease(sampleRecord({ ...NO_TASK_YET, ...names, revision: 0 }));
-      // Living processes have both places, for longer than a dead process would.
+      // Living processes have both concurrency slots, for longer than a dead process would.
       const tooEarly = AbortSignal.timeout(1400);
       const waiting: string[] = [];
       const ask = (signal: AbortSignal) =>

@@ -131,7 +131,7 @@ describe("creates", () => {
     expect(await subject.spent()).toBe(150);
   });
 
-  it("release an unused admission with its place and its reservation", async () => {
+  it("release an unused admission with its concurrency slot and its reservation", async () => {
     const subject = startLimits({ creditBudget: 150 });
     for (const name of ["a", "b", "c", "d", "e", "f", "g", "h"]) {
       await subject.limits.creates.releaseUnused(await subject.ask(name));
@@ -140,7 +140,7 @@ describe("creates", () => {
     expect(await subject.spent()).toBe(0);
   });
 
-  it("repeat an unanswered send before others that wait for its place", async () => {
+  it("repeat an unanswered send before others that wait for its concurrency slot", async () => {
     const subject = startLimits();
     const sent: AdmittedCreate[] = [await subject.ask("a"), await subject.ask("b")];
     for (const grant of sent) await subject.leaveUnanswered(grant);
@@ -155,7 +155,7 @@ describe("creates", () => {
     await third;
   });
 
-  it("keep their place while they have no response, and lose it after their process's death", async () => {
+  it("keep their concurrency slot while they have no response, and lose it after their process's death", async () => {
     const subject = startLimits();
     const other = subject.another();
     for (const name of ["x", "y"]) await other.ask(name);
@@ -170,7 +170,7 @@ describe("creates", () => {
     await mine;
   });
 
-  it("that ended without a response keep their place for 30 s, and no longer", async () => {
+  it("that ended without a response keep their concurrency slot for 30 s, and no longer", async () => {
     const subject = startLimits();
     const other = subject.another();
     for (const name of ["x", "y"]) await other.leaveUnanswered(await other.ask(name));
@@ -215,7 +215,7 @@ describe("the budget", () => {
     expect(poorer.admitted).toEqual([]);
   });
 
-  it("and the places are available for the next create after a refusal", async () => {
+  it("and the concurrency slots are available for the next create after a refusal", async () => {
     const subject = startLimits({ creditBudget: 150 });
     await subject.refuse(await subject.ask("a"));
     expect(await subject.ledger.get("a")).toMatchObject({ status: "waiting", spend: null });

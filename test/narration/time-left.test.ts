@@ -1,6 +1,6 @@
 /** The remaining time of a narration, as reported while it runs. */
 import { expect, it } from "vitest";
-import { planText } from "../../src/narration/planning/make-plan.ts";
+import { planText } from "../../src/narration/planning/plan-text.ts";
 import { buildNewState, type NarrationState } from "../../src/narration/state/narration-state.ts";
 import { estimateSecondsLeft } from "../../src/narration/views/narration-view.ts";
 

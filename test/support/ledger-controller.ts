@@ -47,7 +47,7 @@ export class LedgerController {
   /**
    * Opens the ledger of a state folder, waiting until somebody has created it.
    *
-   * @param service the address of the service whose records are read, of all accounts
+   * @param baseUrl the address of the service whose records are read, of all accounts
    */
   static async open(stateDir: string, baseUrl: string, withinMs = 5000): Promise<LedgerController> {
     const file = join(stateDir, "ledger.sqlite");

@@ -12,7 +12,7 @@ import { acquireOrFollow } from "./acquire-or-follow.ts";
 import { applyEventWithRetry } from "./apply-event-with-retry.ts";
 import { createTask } from "./create-task.ts";
 import { Job, type JobOutcome, type JobPurpose, NotWantedError } from "./job.ts";
-import { decideNextAction, type FailureStage } from "./next-action.ts";
+import { decideNextAction, type FailureTiming } from "./next-action.ts";
 import { saveTask } from "./save-task.ts";
 import { watchTask } from "./watch-task.ts";
 
@@ -148,7 +148,7 @@ export class Jobs {
    */
   async #run(job: Job, hadFailed: boolean): Promise<JobOutcome> {
     const { clock, timing, limits } = this.#deps;
-    let failure: FailureStage = "before";
+    let failure: FailureTiming = "before";
     let replayedFailures = 0;
     for (;;) {
       const { purpose, mayRetryFailedAttempt, newTasks } = job;

@@ -16,7 +16,7 @@ export type JobAction =
   | { readonly kind: "end"; readonly as: "failed" | "unsent" };
 
 /** How this job found out that the task failed. */
-export type FailureStage =
+export type FailureTiming =
   /** The task had failed before the job started. */
   | "before"
   /**
@@ -37,7 +37,7 @@ export interface JobFacts {
    * failed.
    */
   readonly mayRetryFailedAttempt: boolean;
-  readonly failure: FailureStage;
+  readonly failure: FailureTiming;
   /** Whether the record already had a failed attempt when this process acquired the lease. */
   readonly hadFailed: boolean;
   /** Number of tasks that this job has created. */

@@ -2,10 +2,10 @@
 import { basename, dirname, join } from "node:path";
 import { takeFirstCodePoints } from "../../contract/unicode.ts";
 import { buildNumberedName, buildWrongFormatName, isNumbered } from "../../files/file-name.ts";
+import { checkNameAvailability } from "../../files/name-availability.ts";
 import { LAST_NUMBER } from "../../files/next-name.ts";
 import { buildPartsPath } from "../../files/output-folder.ts";
 import { planReplacement } from "../../files/plan-replacement.ts";
-import { checkNameAvailability } from "../../files/precheck-file-name.ts";
 import { copyToName } from "../../files/saved-copies.ts";
 import type { ReplacedFile, SavedFile } from "../../files/saved-file.ts";
 import type { RequestRecord } from "../../ledger/record.ts";

@@ -67,8 +67,8 @@ export function withPause(state: ApiKeyState, lengthMs: number, nowSteadyMs: num
 }
 
 /**
- * Returns the time from which a rate slot counts. For a pending rate slot, this is the last heartbeat of its owner, because the
- * create may still be under way.
+ * Returns the time from which a rate slot counts. For a pending rate slot, this is the last heartbeat of its owner,
+ * because the create may still be under way.
  */
 const rateSlotSeenAtMs = (
   { heartbeatSteadyMsByProcess }: ApiKeyState,
@@ -96,8 +96,8 @@ export function withoutOldRateSlots(
  * Returns the milliseconds until one more create fits into the window: 0 if it fits now, and the length of the window
  * if `maxCreates` is 0.
  *
- * @param exceptSendId the send that asks for admission. Its own rate slot, which it has if the admission is repeated, is not
- *   counted
+ * @param exceptSendId the send that asks for admission. Its own rate slot, which it has if the admission is repeated,
+ *   is not counted
  */
 export function rateWaitMs(
   state: ApiKeyState,
@@ -131,8 +131,8 @@ export function withRateSlot(
 }
 
 /**
- * How a create ended. `counts`: the create was sent, and its rateSlot counts for one window from now. `unsent`: the create
- * was not sent, and its rate slot is free at once.
+ * How a create ended. `counts`: the create was sent, and its rate slot counts for one window from now. `unsent`: the
+ * create was not sent, and its rate slot is free at once.
  */
 export interface RateSlotRelease {
   readonly sendId: string;

@@ -24,7 +24,7 @@ export interface InFlightDurations {
   readonly limitWindowMs: number;
 }
 
-/** Returns the time at which a concurrency slot expires. the slot becomes free earlier if its task ends earlier. */
+/** Returns the time at which a concurrency slot expires. The slot becomes free earlier if its task ends earlier. */
 function concurrencySlotExpiryMs(
   { state: inFlightState, sinceSteadyMs, owner }: ConcurrencySlot,
   { heartbeatSteadyMsByProcess }: ApiKeyState,

@@ -33,7 +33,7 @@ import {
 import type { LedgerScope } from "./ledger-scope.ts";
 import type { LedgerTransactions } from "./ledger-transactions.ts";
 import { addToBill, parseAdmissionFields } from "./narration-rows.ts";
-import { dropRefused, upsertRecordStatements } from "./record-rows.ts";
+import { dropRefused, saveRow } from "./record-rows.ts";
 import type { SqlEngine } from "./sql-engine.ts";
 
 export interface AdmitRequest extends AdmissionLimits {
@@ -139,7 +139,7 @@ export class AdmissionStore {
           result,
           state: withRateSlot(state, { sendId, owner: processId }, nowSteadyMs),
           save: [
-            ...upsertRecordStatements(loaded, after, {
+            ...saveRow(loaded, after, {
               // Each send restarts the time in flight.
               concurrencySlot: { state: after.inFlightState, sinceSteadyMs: nowSteadyMs, owner: processId },
               lease: renewLease(stored?.lease ?? null, processId, nowSteadyMs),

@@ -152,7 +152,7 @@ export function parseLoadedRow([rows = [], lookupKeys = [], shares = []]: readon
 }
 
 /** Writes a row over the stored one. */
-export function upsertRecordStatements(
+export function saveRow(
   loaded: LoadedRow,
   row: RecordRow,
   { concurrencySlot, lease }: { readonly concurrencySlot: ConcurrencySlot; readonly lease: Lease | null },
@@ -204,7 +204,7 @@ export function upsertRecordStatements(
  * @param keepsSpend whether the sums still count the spend of the removed record; true for a damaged record, because
  *   its removal does not return its credits
  */
-export function deleteRecordStatements(key: RecordKey, loaded: LoadedRow, keepsSpend: boolean): Statement[] {
+export function dropRow(key: RecordKey, loaded: LoadedRow, keepsSpend: boolean): Statement[] {
   const { stored } = loaded;
   if (stored === undefined) return [];
   return [

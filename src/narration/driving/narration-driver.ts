@@ -5,7 +5,7 @@ import { buildPartRequest } from "../state/part-request.ts";
 import { summarizeParts } from "../state/part-summary.ts";
 import { DrivenState } from "./driven-state.ts";
 import { finishSentPart, makePart, type PartOutcome, readOutcome } from "./make-part.ts";
-import { NarrationJoiner, type NarrationJoinerDeps } from "./narration-files.ts";
+import { NarrationJoiner, type NarrationJoinerDeps } from "./narration-joiner.ts";
 import { NarrationLease, type NarrationLeaseDeps } from "./narration-lease.ts";
 import { type DriverStep, decideNextStep } from "./next-step.ts";
 import { buildProblem } from "./part-problems.ts";

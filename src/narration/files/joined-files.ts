@@ -9,10 +9,10 @@ import { FILE_EXTENSIONS, type OutputFormat } from "../../contract/audio-format.
 import { AudioError } from "../../errors.ts";
 import { buildAutomaticName, slugOfFirstWords } from "../../files/automatic-name.ts";
 import { appendToStem, buildGivenName, buildNumberedName } from "../../files/file-name.ts";
+import { checkNameAvailability } from "../../files/name-availability.ts";
 import { LAST_NUMBER } from "../../files/next-name.ts";
 import type { OutputFolder } from "../../files/output-folder.ts";
 import { planReplacement } from "../../files/plan-replacement.ts";
-import { checkNameAvailability } from "../../files/precheck-file-name.ts";
 import { saveAudio } from "../../files/save-audio.ts";
 import { isIntact } from "../../files/saved-copies.ts";
 import type { SavedFile } from "../../files/saved-file.ts";

@@ -9,8 +9,8 @@ import { hasWords } from "../text/characters.ts";
 import { splitIntoParts } from "../text/cutting/split.ts";
 import { PARAGRAPH_JOINT } from "../text/cutting/units.ts";
 import { readReplacement } from "../text/plan-narration.ts";
-import { buildShortPartsRemarks } from "./make-plan.ts";
 import { buildInheritedRemarks } from "./plan-remarks.ts";
+import { buildShortPartsRemarks } from "./plan-text.ts";
 import { applyPronunciations } from "./respelled-part.ts";
 
 export interface Edit {

@@ -13,7 +13,7 @@ import { deriveNarrationId, isNarrationId } from "../state/narration-id.ts";
 import type { NarrationRepository, NarrationWithPlan } from "../state/narration-repository.ts";
 import { type StoredPlan, withRemarks } from "../state/narration-state.ts";
 import type { Edit } from "./edits.ts";
-import type { PlanOptions } from "./make-plan.ts";
+import type { PlanOptions } from "./plan-text.ts";
 
 export type NarrateSource =
   /** An edit of a narration: a new narration that shares the unchanged parts. */

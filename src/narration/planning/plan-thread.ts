@@ -3,8 +3,8 @@ import { Worker } from "node:worker_threads";
 import { AudioError, internalError } from "../../errors.ts";
 import type { InputText } from "../../files/input-format.ts";
 import type { StoredPlan } from "../state/narration-state.ts";
-import type { PlanOptions } from "./make-plan.ts";
 import { planAnswerSchema } from "./plan-answer.ts";
+import type { PlanOptions } from "./plan-text.ts";
 
 /**
  * Maximum time for planning. Five novels take 3 s, and the rest is a reserve for busy machines. The limit is below 20

@@ -1,4 +1,4 @@
-/** Derives the id of a narration: equal text, settings, pauses and files at one service make the same narration. */
+/** Derives the id of a narration: equal text, settings, pauses and files at one base URL make the same narration. */
 import { createHash } from "node:crypto";
 import type { AudioInput } from "../../contract/audio-input.ts";
 import { canonicalizeInput } from "../../generation/canonical-input.ts";

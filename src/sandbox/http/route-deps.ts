@@ -2,7 +2,7 @@
 import type { AccountDirectory } from "../accounts/directory.ts";
 import type { AccountLimits } from "../accounts/limit-windows.ts";
 import type { Faults } from "../faults.ts";
-import type { TaskProcessor } from "../tasks/generator.ts";
+import type { TaskProcessor } from "../tasks/task-processor.ts";
 import type { TaskRegistry } from "../tasks/task-registry.ts";
 
 export interface RouteDeps {

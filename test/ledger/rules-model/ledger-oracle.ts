@@ -349,7 +349,7 @@ export class LedgerOracle {
     const latest = (what: string, atMs: number): number => (isStrictest ? this.#latest(what, atMs) : atMs);
     const atMs = latest(`place ${record.recordId}`, flight.atMs);
     if (flight.kind === "accepted") {
-      // A task that is seen again after its place has expired takes a place again.
+      // A task that is seen again after its concurrency slot has expired takes a concurrency slot again.
       return (isStrictest ? Math.max(atMs, statusAtMs) : atMs) + MAX_TASK_LIFETIME_MS;
     }
     const beat = this.#heartbeats.get(flight.owner);

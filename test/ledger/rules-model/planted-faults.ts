@@ -137,7 +137,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   fault("the state's update of an admission is lost", ["rate", "repeat"], {
     saves: (save, _facts, transaction) => (isAdmission(transaction) ? without(save, STATE) : save),
   }),
-  fault("places are hidden", ["in flight"], {
+  fault("concurrency slots are hidden", ["in flight"], {
     sees: (facts, transaction) => withRows(facts, transaction, PLACES, () => null),
   }),
   fault("the sum is always zero", ["budget"], {
@@ -281,7 +281,7 @@ export const plantedFaults: readonly PlantedFault[] = [
           }))
         : facts,
   }),
-  fault("the place of a task that has ended stays", ["wait"], {
+  fault("the concurrency slot of a task that has ended stays", ["wait"], {
     saves: (save) =>
       save.map((statement) => {
         const status = statement.values[3];
@@ -290,7 +290,7 @@ export const plantedFaults: readonly PlantedFault[] = [
         return sql(statement.sql, ...values);
       }),
   }),
-  fault("places from before a restart stay in the future", ["wait"], {
+  fault("concurrency slots from before a restart stay in the future", ["wait"], {
     saves: (save) => without(save, PLACE_DATE),
   }),
 ];

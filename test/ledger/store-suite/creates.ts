@@ -133,7 +133,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
       await setup.claim(renamed, "another");
       const late = await setup.ask({}, { record: renamed });
       expect(late.admission).toEqual({ kind: "conflict", recordJson, isLeaseLost: true });
-      // None of them took a rate slot or a place.
+      // None of them took a rate slot or a concurrency slot.
       expect(reasonOf(await setup.ask({ maxCreates: 1, maxInFlight: 1 }))).toBe("admitted");
     });
 
@@ -206,7 +206,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
     });
   });
 
-  it("is checked in one order: record, budget, pause, rate, places", async () => {
+  it("is checked in one order: record, budget, pause, rate, concurrency slots", async () => {
     const setup = newDesk();
     const budget = { credits: 150, windowMs: 24 * 60 * MINUTE_MS };
     const most = { budget, maxCreates: 1, maxInFlight: 1 };

@@ -7,7 +7,7 @@ export function inFlightSuite(bench: () => StoreBench, newDesk: () => StoreSetup
   const one = { maxInFlight: 1 };
 
   describe("tasks in flight", () => {
-    it("keep their place until their end is written", async () => {
+    it("keep their concurrency slot until their end is written", async () => {
       const setup = newDesk();
       const first = await setup.create("accepted", { maxInFlight: 2 });
       await setup.create("accepted", { maxInFlight: 2 });
@@ -18,14 +18,14 @@ export function inFlightSuite(bench: () => StoreBench, newDesk: () => StoreSetup
       expect(reasonOf(await setup.ask({ maxInFlight: 2 }))).toBe("in_flight");
     });
 
-    it("release the place when refused or unsent", async () => {
+    it("release the concurrency slot when refused or unsent", async () => {
       const setup = newDesk();
       await setup.create("refused", one);
       await setup.create("unsent", one);
       expect(reasonOf(await setup.ask(one))).toBe("admitted");
     });
 
-    it("reuse the record's own place", async () => {
+    it("reuse the record's own concurrency slot", async () => {
       const setup = newDesk();
       const record = await setup.create("unanswered", one);
       expect(reasonOf(await setup.ask(one))).toBe("in_flight");
@@ -35,7 +35,7 @@ export function inFlightSuite(bench: () => StoreBench, newDesk: () => StoreSetup
       expect(reasonOf(await setup.ask(one))).toBe("admitted");
     });
 
-    it("release the place some time after the process of an unanswered create has died", async () => {
+    it("release the concurrency slot some time after the process of an unanswered create has died", async () => {
       const setup = newDesk();
       const processId = randomUUID();
       await setup.ask(one, { processId });
@@ -50,7 +50,7 @@ export function inFlightSuite(bench: () => StoreBench, newDesk: () => StoreSetup
       expect(reasonOf(await setup.ask(one))).toBe("admitted");
     });
 
-    it("release the place, too, if a living process never sends an unanswered create again", async () => {
+    it("release the concurrency slot, too, if a living process never sends an unanswered create again", async () => {
       const setup = newDesk();
       const processId = randomUUID();
       await setup.create("unanswered", one, { processId });
@@ -64,7 +64,7 @@ export function inFlightSuite(bench: () => StoreBench, newDesk: () => StoreSetup
       expect(reasonOf(await setup.ask(one))).toBe("admitted");
     });
 
-    it("renew the place with a new send, and with no other write", async () => {
+    it("renew the concurrency slot with a new send, and with no other write", async () => {
       const setup = newDesk();
       const record = await setup.create("unanswered", one);
       bench().advance(LAPSE_MS - 5_000);
@@ -87,7 +87,7 @@ export function inFlightSuite(bench: () => StoreBench, newDesk: () => StoreSetup
       expect(reasonOf(await setup.ask(one))).toBe("admitted");
     });
 
-    it("take a place when found running, and release the place if their end is never reported", async () => {
+    it("take a concurrency slot when found running, and release the concurrency slot if their end is never reported", async () => {
       const setup = newDesk();
       await setup.put(setup.record({ status: "processing", taskId: "found" }));
       expect(reasonOf(await setup.ask(one))).toBe("in_flight");
@@ -97,7 +97,7 @@ export function inFlightSuite(bench: () => StoreBench, newDesk: () => StoreSetup
       expect(reasonOf(await setup.ask(one))).toBe("admitted");
     });
 
-    it("that ended long ago get no place from a write that does not change them", async () => {
+    it("that ended long ago get no concurrency slot from a write that does not change them", async () => {
       const setup = newDesk();
       const record = await setup.create("unanswered", one);
       bench().advance(3 * 60 * MINUTE_MS);
@@ -107,7 +107,7 @@ export function inFlightSuite(bench: () => StoreBench, newDesk: () => StoreSetup
       expect(reasonOf(await setup.ask(one))).toBe("admitted");
     });
 
-    it("release the place when the task is given up, and take it again when the task is known again", async () => {
+    it("release the concurrency slot when the task is given up, and take it again when the task is known again", async () => {
       const setup = newDesk();
       const record = await setup.create("accepted", one);
       const gone = await setup.change(record, { isGone: true });
@@ -116,13 +116,13 @@ export function inFlightSuite(bench: () => StoreBench, newDesk: () => StoreSetup
       expect(reasonOf(await setup.ask(one))).toBe("in_flight");
     });
 
-    it("release the place with their record", async () => {
+    it("release the concurrency slot with their record", async () => {
       const setup = newDesk();
       await setup.remove(await setup.create("accepted", one));
       expect(reasonOf(await setup.ask(one))).toBe("admitted");
     });
 
-    it("from before a restart of the clock keep the place for one full duration from now", async () => {
+    it("from before a restart of the clock keep the concurrency slot for one full duration from now", async () => {
       const setup = newDesk();
       await setup.create("unanswered", one);
       bench().putBack();

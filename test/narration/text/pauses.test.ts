@@ -1,6 +1,6 @@
 /** Pauses that a text or a call asks for. */
 import { describe, expect, it } from "vitest";
-import { planText } from "../../../src/narration/planning/make-plan.ts";
+import { planText } from "../../../src/narration/planning/plan-text.ts";
 
 const TEXT = "One came first.\n\nTwo came later.\n\nThree came last.";
 const planned = (text: string, pausesAfterParagraphs = false, pauseSeconds = 0.6, voices = {}) =>

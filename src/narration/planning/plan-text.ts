@@ -136,7 +136,8 @@ function toStoredPart(planned: PlannedPart, options: PlanOptions): RespelledPart
 }
 
 /**
- * The plan before chapters are chosen. For comparison, `unbroken` is the plan of the same text without `pausesAfterParagraphs`.
+ * The plan before chapters are chosen. For comparison, `unbroken` is the plan of the same text without
+ * `pausesAfterParagraphs`.
  */
 interface WholePlan {
   readonly plan: NarrationPlan;
