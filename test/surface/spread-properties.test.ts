@@ -7,8 +7,12 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import type { Node, ObjectLiteralExpression } from "typescript/unstable/ast";
 import {
+  isArrowFunction,
+  isCallExpression,
   isComputedPropertyName,
   isObjectLiteralExpression,
+  isParenthesizedExpression,
+  isPropertyAccessExpression,
   isSpreadAssignment,
 } from "typescript/unstable/ast/is";
 import { API, type Checker, type Type, TypeFlags } from "typescript/unstable/sync";
@@ -36,11 +40,27 @@ function literalProperties(checker: Checker, type: Type): string[] {
 }
 
 /**
+ * Returns the element type that is expected of `list.map((element) => literal)`. The compiler infers the type of such a
+ * literal from the literal itself.
+ */
+function expectedElementType(checker: Checker, literal: ObjectLiteralExpression): Type | undefined {
+  let body: Node = literal;
+  while (isParenthesizedExpression(body.parent)) body = body.parent;
+  const callback = body.parent;
+  if (!isArrowFunction(callback) || callback.body !== body) return undefined;
+  const call = callback.parent;
+  if (!isCallExpression(call) || !isPropertyAccessExpression(call.expression)) return undefined;
+  if (call.expression.name.text !== "map") return undefined;
+  const list = checker.getContextualType(call);
+  return list === undefined ? undefined : checker.getIndexInfosOfType(list)[0]?.valueType;
+}
+
+/**
  * Lists the properties of a literal that its expected type does not have: those that are written in it, and those of
  * the object literals that it spreads. A property of any other spread value may be replaced, so it counts as known.
  */
 function unknownProperties(checker: Checker, literal: ObjectLiteralExpression): string[] {
-  const expected = checker.getContextualType(literal);
+  const expected = expectedElementType(checker, literal) ?? checker.getContextualType(literal);
   if (expected === undefined) return [];
   const knownTypes = [expected];
   const names = new Set<string>();
@@ -99,6 +119,9 @@ function findUnknownProperties(root: string, projects: readonly string[]): strin
  */
 const STALE_SOURCE = `interface Stretch { fromSeconds: number; toSeconds: number }
   export const shorten = (stretch: Stretch): Stretch => ({ ...stretch, endSeconds: 1 });
+  export const shortenAll = (stretches: readonly Stretch[]): { all: readonly Stretch[] } => ({
+    all: stretches.map((stretch) => ({ ...stretch, endSeconds: 1 })),
+  });
   export const widen = (stretch: Stretch): Stretch => ({ ...stretch, toSeconds: 9 });
   export const move = (stretch: Stretch, isFirst: boolean): Stretch => {
     const start = isFirst ? {} : { startSeconds: 2 };
@@ -117,6 +140,7 @@ describe("the properties beside a spread", () => {
       writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ files: ["stale.ts"] }));
       writeFileSync(join(folder, "stale.ts"), STALE_SOURCE);
       expect(findUnknownProperties(folder, ["tsconfig.json"])).toEqual([
+        "stale.ts: endSeconds",
         "stale.ts: endSeconds",
         "stale.ts: startSeconds",
       ]);
