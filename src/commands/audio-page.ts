@@ -95,14 +95,15 @@ const MAX_CHART_VOICES = 20;
  * oldest of these entries.
  */
 function countedOnce(entries: readonly PageEntry[]): Map<PageEntry, number> {
-  const byWork = new Map<string, { readonly entry: PageEntry; readonly credits: number }>();
+  const byRequest = new Map<string, { readonly entry: PageEntry; readonly credits: number }>();
   for (const entry of entries.toReversed()) {
-    for (const [workLookupKey, credits] of entry.charges) {
-      if (credits > (byWork.get(workLookupKey)?.credits ?? 0)) byWork.set(workLookupKey, { entry, credits });
+    for (const [requestLookupKey, credits] of entry.charges) {
+      if (credits > (byRequest.get(requestLookupKey)?.credits ?? 0))
+        byRequest.set(requestLookupKey, { entry, credits });
     }
   }
   const creditsByEntry = new Map(entries.map((entry) => [entry, 0]));
-  for (const { entry, credits } of byWork.values())
+  for (const { entry, credits } of byRequest.values())
     creditsByEntry.set(entry, (creditsByEntry.get(entry) ?? 0) + credits);
   return creditsByEntry;
 }

@@ -20,21 +20,21 @@ export interface Call {
   /** @param count how many parts of a narration are done; absent for a single request */
   readonly onProgress: (message: string, count?: ProgressCount) => void;
   /** Present only if the call is answered as a task of the protocol's extension. */
-  readonly handlePreparation?: CallHandlePreparation;
+  readonly mcpTaskPreparation?: McpTaskPreparation;
 }
 
-/** The first step of a call that has a call handle. It runs before the job of the call starts. */
-export interface CallHandlePreparation {
+/** The first step of a call that has an MCP task. It runs before the job of the call starts. */
+export interface McpTaskPreparation {
   /**
-   * Whether this call resumes a call handle that was opened earlier. If so, an attempt that has already failed was made
-   * for this call handle, so no new attempt replaces the failed one.
+   * Whether this call resumes an MCP task that was opened earlier. If so, an attempt that has already failed was made
+   * for this MCP task, so no new attempt replaces the failed one.
    */
   readonly isResumed: boolean;
   /**
-   * Opens the call handle unless it is already open.
+   * Opens the MCP task unless it is already open.
    *
    * @returns the record with which the job starts
-   * @throws if the call handle has ended, or if nothing may be created for it any more
+   * @throws if the MCP task has ended, or if nothing may be created for it any more
    */
   prepare(record: RequestRecord): Promise<RequestRecord>;
 }

@@ -3,14 +3,14 @@ import { AudioError } from "../errors.ts";
 import { createPieceReader, type Piece, type RecordedFile } from "../files/read-piece.ts";
 import { readSaved } from "../files/saved-copies.ts";
 import type { SavedFile } from "../files/saved-file.ts";
-import type { CallHandle } from "../ledger/rules/call-handle.ts";
+import type { McpTask } from "../ledger/rules/mcp-task.ts";
 import type { Spending } from "../limits/limits.ts";
 import type { Call } from "./call.ts";
-import type { CallHandleOperations, CallHandleOrView } from "./call-handles/call-handle-status.ts";
-import type { CallHandles } from "./call-handles/call-handles.ts";
 import type { GenerationDeps } from "./deps.ts";
 import { readCalibration } from "./estimate-calibration.ts";
 import { Jobs } from "./job/jobs.ts";
+import type { McpTaskOperations, McpTaskOrView } from "./mcp-tasks/mcp-task-status.ts";
+import type { McpTasks } from "./mcp-tasks/mcp-tasks.ts";
 import { requestHandleOf } from "./request-handle.ts";
 import { Resumer } from "./resumer.ts";
 import type { RequestView, SavedAudio } from "./task-view.ts";
@@ -42,14 +42,14 @@ import { readPiece } from "./use-cases/read-task-piece.ts";
 export interface Generation {
   generate(request: GenerateRequest, call: Call): Promise<RequestView>;
   /**
-   * Returns the operations on call handles, for clients that accept a task of the protocol's extension as an answer.
+   * Returns the operations on MCP tasks, for clients that accept a task of the protocol's extension as an answer.
    * The module with these operations is loaded on first use.
    */
-  loadCallHandles(): Promise<{
-    start(request: GenerateRequest, call: Call): Promise<CallHandleOrView<RequestView>>;
-    /** Finds a call handle of this API key, whether of a request or of a narration; `null` if there is none. */
-    findCallHandle(handleId: string): Promise<CallHandle | null>;
-    readonly callHandleOperations: CallHandleOperations<RequestView>;
+  loadMcpTasks(): Promise<{
+    start(request: GenerateRequest, call: Call): Promise<McpTaskOrView<RequestView>>;
+    /** Finds an MCP task of this API key, whether of a request or of a narration; `null` if there is none. */
+    findMcpTask(mcpTaskId: string): Promise<McpTask | null>;
+    readonly mcpTaskOperations: McpTaskOperations<RequestView>;
   }>;
   getTask(taskIdOrHandle: string, call: Call): Promise<RequestView>;
   download(request: DownloadRequest, call: Call): Promise<RequestView>;
@@ -81,7 +81,7 @@ export function createGeneration(deps: GenerationDeps): Generation {
   const resumer = new Resumer(deps, jobs);
   const pieces = createPieceReader();
   jobs.setInFlightFullListener(() => resumer.schedule());
-  let callHandles: Promise<CallHandles> | undefined;
+  let mcpTasks: Promise<McpTasks> | undefined;
   return {
     generate: async (request, call) => {
       resumer.schedule();
@@ -96,16 +96,14 @@ export function createGeneration(deps: GenerationDeps): Generation {
       );
       return { ...view, notes: [...view.notes, duplicate.note] };
     },
-    loadCallHandles: async () => {
+    loadMcpTasks: async () => {
       resumer.schedule();
-      callHandles ??= import("./call-handles/call-handles.ts").then(
-        (module) => new module.CallHandles(deps, jobs),
-      );
-      const callHandleOperations = await callHandles;
+      mcpTasks ??= import("./mcp-tasks/mcp-tasks.ts").then((module) => new module.McpTasks(deps, jobs));
+      const mcpTaskOperations = await mcpTasks;
       return {
-        start: (request, call) => callHandleOperations.start(identifyRequest(request), request, call),
-        findCallHandle: (handleId) => deps.ledger.store.callHandles.find(handleId),
-        callHandleOperations,
+        start: (request, call) => mcpTaskOperations.start(identifyRequest(request), request, call),
+        findMcpTask: (mcpTaskId) => deps.ledger.store.mcpTasks.find(mcpTaskId),
+        mcpTaskOperations,
       };
     },
     getTask: (taskId, call) => {
@@ -144,7 +142,7 @@ export function createGeneration(deps: GenerationDeps): Generation {
     },
     readBytes: (audio, maxBytes) => readSaved(audio, deps.folder.root, maxBytes),
     close: async () => {
-      (await callHandles)?.close();
+      (await mcpTasks)?.close();
       await resumer.close();
       await jobs.close();
       await deps.limits.close();

@@ -36,13 +36,13 @@ export async function findNameOwner({ ledger, folder }: OwnerDeps, name: string)
  */
 export async function isNameFreeOfOtherRecords(
   deps: OwnerDeps,
-  { workId, replacedFile, files }: RequestRecord,
+  { requestFingerprint, replacedFile, files }: RequestRecord,
   name: string,
 ): Promise<boolean> {
   const path = join(deps.folder.root, name);
   if (replacedFile?.name === name || files.some((own) => own.path === path)) return true;
   const owner = await findNameOwner(deps, name);
-  return owner === null || owner.record.workId === workId;
+  return owner === null || owner.record.requestFingerprint === requestFingerprint;
 }
 
 /** Maximum number of narrations that are searched. The newest come first. */

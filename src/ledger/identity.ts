@@ -1,6 +1,6 @@
 /**
- * Derives idempotency keys, work ids, record ids, key ids and lookup keys by hashing, so that every process derives the
- * same values.
+ * Derives idempotency keys, request fingerprints, record ids, key ids and lookup keys by hashing, so that every process
+ * derives the same values.
  */
 import { createHash, createHmac } from "node:crypto";
 
@@ -15,7 +15,7 @@ const KEY_PREFIX = "agm1-";
 const API_KEY_HASH_LABEL = "audio-generation-mcp account fingerprint v1";
 /**
  * The number of hexadecimal digits of a record id: enough to be unique in a ledger, and short enough for a
- * handle.
+ * request handle.
  */
 const RECORD_ID_DIGITS = 32;
 
@@ -35,25 +35,27 @@ export function deriveIdempotencyKey(input: string, take: number, attempt: numbe
   return KEY_PREFIX + hash("create", input, String(take), String(attempt));
 }
 
-/** Returns the work id of an input and a take at a base URL. It is the same for every API key. */
-export function deriveWorkId(baseUrl: string, input: string, take: number): string {
-  return hash("work", baseUrl, input, String(take));
+/** Returns the fingerprint of a request: an input and a take at a base URL. It is the same for every API key. */
+export function deriveRequestFingerprint(baseUrl: string, input: string, take: number): string {
+  return hash("request", baseUrl, input, String(take));
 }
 
-/** Returns the work id for a task that was created elsewhere and is only downloaded here. */
-export function deriveExternalWorkId(baseUrl: string, taskId: string): string {
-  return hash("foreign", baseUrl, taskId);
+/** Returns the fingerprint of a task that was created elsewhere and is only downloaded here. */
+export function deriveExternalTaskFingerprint(baseUrl: string, taskId: string): string {
+  return hash("external_task", baseUrl, taskId);
 }
 
-/** Returns the id of the record that a work has under one API key. */
-export function deriveRecordId(workId: string, apiKeyId: ApiKeyId): string {
-  return hash("record", workId, apiKeyId).slice(0, RECORD_ID_DIGITS);
+/** Returns the id of the record that a request has under one API key. */
+export function deriveRecordId(requestFingerprint: string, apiKeyId: ApiKeyId): string {
+  return hash("record", requestFingerprint, apiKeyId).slice(0, RECORD_ID_DIGITS);
 }
 
-/** The lookup key of a work. All lookup keys are hashed, because an index entry cannot contain a long text. */
-export const toWorkLookupKey = (workId: string): string => `work:${hash(workId)}`;
+/** The lookup key of a request. All lookup keys are hashed, because an index entry cannot contain a long text. */
+export const toRequestLookupKey = (requestFingerprint: string): string =>
+  `request:${hash(requestFingerprint)}`;
 /** The lookup key for the original text of a respelled request. */
-export const toOriginalWorkLookupKey = (workId: string): string => `original_work:${hash(workId)}`;
+export const toOriginalRequestLookupKey = (requestFingerprint: string): string =>
+  `original_request:${hash(requestFingerprint)}`;
 export const toTaskLookupKey = (baseUrl: string, taskId: string): string => `task:${hash(baseUrl, taskId)}`;
 /** The lookup key of the task of an earlier, failed attempt. */
 export const toEarlierTaskLookupKey = (baseUrl: string, taskId: string): string =>
@@ -70,5 +72,5 @@ export function deriveApiKeyHash(apiKey: string): string {
 
 /** Returns the API key id for a base URL and the hash of an API key. */
 export function deriveApiKeyId(baseUrl: string, apiKeyHash: string): ApiKeyId {
-  return hash("account", baseUrl, apiKeyHash);
+  return hash("api_key", baseUrl, apiKeyHash);
 }

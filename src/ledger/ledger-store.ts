@@ -5,16 +5,16 @@ import type { ProcessId } from "../process-id.ts";
 import { type ApiKeyId, isTaskLookupKey } from "./identity.ts";
 import type { RecordRow } from "./record.ts";
 import { type RateSlotRelease, withHeartbeat, withReleasedRateSlot } from "./rules/api-key-state.ts";
-import { callHandlesEndedByWaiting, type FailedAttempt } from "./rules/call-handle.ts";
 import { concurrencySlotAfterWrite } from "./rules/concurrency-slots.ts";
 import type { Durability } from "./rules/durability.ts";
 import { acquireLease, type Lease, releaseLease, renewLease } from "./rules/lease.ts";
+import { type FailedAttempt, mcpTasksEndedByWaiting } from "./rules/mcp-task.ts";
 import { AdmissionStore } from "./store/admission-store.ts";
-import { parseHandleRows, saveHandle, selectOpenHandles } from "./store/call-handle-rows.ts";
-import { CallHandleStore } from "./store/call-handle-store.ts";
 import { DOCUMENT_KEYV_OPTIONS, KeyvDocuments } from "./store/keyv-documents.ts";
 import type { LedgerScope } from "./store/ledger-scope.ts";
 import { LedgerTransactions } from "./store/ledger-transactions.ts";
+import { parseMcpTaskRows, saveMcpTask, selectOpenMcpTasks } from "./store/mcp-task-rows.ts";
+import { McpTaskStore } from "./store/mcp-task-store.ts";
 import { NarrationStore } from "./store/narration-store.ts";
 import {
   dropRow,
@@ -61,7 +61,7 @@ export interface RecordWrite extends RecordKey {
   /** The new row; `null` removes the record. */
   readonly after: RecordRow | null;
   readonly durability: Durability;
-  /** The attempt that a new call replaces. The write also ends the call handles of that attempt. */
+  /** The attempt that a new call replaces. The write also ends the MCP tasks of that attempt. */
   readonly failed?: FailedAttempt | undefined;
   /** The rate slot to release, even if the record is not written. */
   readonly rateSlot?: RateSlotRelease | undefined;
@@ -98,7 +98,7 @@ export class LedgerStore {
   /** What is stored besides records: plans of narrations, and copies of damaged records. */
   readonly documents: Keyv<unknown>;
   readonly narrations: NarrationStore;
-  readonly callHandles: CallHandleStore;
+  readonly mcpTasks: McpTaskStore;
   readonly admissions: AdmissionStore;
   readonly recordSearch: RecordSearch;
   readonly #engine: SqlEngine;
@@ -117,7 +117,7 @@ export class LedgerStore {
     this.#transactions = transactions;
     this.documents = documents;
     this.narrations = new NarrationStore({ engine, documents, scope, processId });
-    this.callHandles = new CallHandleStore({ engine, transactions, scope });
+    this.mcpTasks = new McpTaskStore({ engine, transactions, scope });
     this.admissions = new AdmissionStore({ engine, transactions, scope, processId, wallMs });
     this.recordSearch = new RecordSearch(engine, scope);
   }
@@ -202,7 +202,7 @@ export class LedgerStore {
       locksService: write.keepsSpend !== true,
       load: [
         ...selectRow(write, after?.lookupKeys),
-        ...(isWaiting ? [selectOpenHandles(this.#scope, write.recordId)] : []),
+        ...(isWaiting ? [selectOpenMcpTasks(this.#scope, write.recordId)] : []),
       ],
       decide: (rows, before, nowSteadyMs) => {
         const state = rateSlot === undefined ? before : withReleasedRateSlot(before, rateSlot, nowSteadyMs);
@@ -231,11 +231,11 @@ export class LedgerStore {
           steadyMs: nowSteadyMs,
           owner: processId,
         });
-        const ended = isWaiting ? callHandlesEndedByWaiting(parseHandleRows(rows[ROW_RESULTS]), failed) : [];
+        const ended = isWaiting ? mcpTasksEndedByWaiting(parseMcpTaskRows(rows[ROW_RESULTS]), failed) : [];
         return {
           state,
           result: written,
-          save: [...saveRow(loaded, after, { concurrencySlot, lease: newLease }), ...ended.map(saveHandle)],
+          save: [...saveRow(loaded, after, { concurrencySlot, lease: newLease }), ...ended.map(saveMcpTask)],
         };
       },
     });

@@ -7,10 +7,10 @@ import { isProcessDead } from "../process-id.ts";
 import { scaleLeaseTtlMs } from "./durations.ts";
 import {
   toEarlierTaskLookupKey,
-  toOriginalWorkLookupKey,
+  toOriginalRequestLookupKey,
   toPathLookupKey,
+  toRequestLookupKey,
   toTaskLookupKey,
-  toWorkLookupKey,
 } from "./identity.ts";
 import type { LedgerIdentity, LedgerStore } from "./ledger-store.ts";
 import { applyEvent, type RequestEvent, withoutSend } from "./lifecycle.ts";
@@ -46,7 +46,7 @@ export type AdmissionOutcome =
 
 export class Ledger {
   /**
-   * Offers the operations that need no parsed record, such as those on pauses, call handles and narrations. To read and
+   * Offers the operations that need no parsed record, such as those on pauses, MCP tasks and narrations. To read and
    * change records, use the methods of `Ledger`, because the store does not parse records.
    */
   readonly store: LedgerStore;
@@ -78,16 +78,16 @@ export class Ledger {
     return await this.#stored.parseOrQuarantine({ apiKeyId: this.identity.apiKeyId, recordId, recordJson });
   }
 
-  /** Returns the records of a work under all keys that this machine has used. This key's record comes first. */
-  async findByWork(workId: string): Promise<RequestRecord[]> {
-    return await this.#findByLookupKey(toWorkLookupKey(workId));
+  /** Returns the records of a request under all keys that this machine has used. This key's record comes first. */
+  async findByFingerprint(requestFingerprint: string): Promise<RequestRecord[]> {
+    return await this.#findByLookupKey(toRequestLookupKey(requestFingerprint));
   }
 
-  /** Returns the records of a work, and the records whose input is a respelling of the work's text. */
-  async findByOriginalWork(workId: string): Promise<RequestRecord[]> {
+  /** Returns the records of a request, and the records whose input is a respelling of its text. */
+  async findByOriginalFingerprint(requestFingerprint: string): Promise<RequestRecord[]> {
     return [
-      ...(await this.findByWork(workId)),
-      ...(await this.#findByLookupKey(toOriginalWorkLookupKey(workId))),
+      ...(await this.findByFingerprint(requestFingerprint)),
+      ...(await this.#findByLookupKey(toOriginalRequestLookupKey(requestFingerprint))),
     ];
   }
 
@@ -210,13 +210,13 @@ export class Ledger {
    *
    * @param sendId a new id for this send; see {@link releaseAdmission}
    * @param wantedBy `narrationId`: the narration that pays for the create; `null` for a direct request.
-   *   `isForCallHandles`: whether all callers have call handles
+   *   `isForMcpTasks`: whether all callers have MCP tasks
    */
   async requestAdmission(
     knownRecord: RequestRecord,
     sendId: string,
     limits: AdmissionLimits,
-    wantedBy: Pick<AdmitRequest, "narrationId" | "isForCallHandles"> = { narrationId: null },
+    wantedBy: Pick<AdmitRequest, "narrationId" | "isForMcpTasks"> = { narrationId: null },
   ): Promise<AdmissionOutcome> {
     let current = knownRecord;
     for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {

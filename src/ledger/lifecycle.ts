@@ -39,7 +39,7 @@ export type RequestEvent =
   | { readonly kind: "saved"; readonly file: SavedFile }
   | { readonly kind: "too_large"; readonly taskId: string }
   /**
-   * The attempt's task failed, and the request gets a new attempt. The call handles of the failed attempt end with
+   * The attempt's task failed, and the request gets a new attempt. The MCP tasks of the failed attempt end with
    * `error`.
    */
   | {

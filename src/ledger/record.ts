@@ -4,12 +4,12 @@ import { OUTPUT_FORMATS, SAMPLE_RATES } from "../contract/audio-format.ts";
 import { billingSchema, isRunningStatus, TASK_STATUSES } from "../contract/audio-task.ts";
 import type { ReplacedFile, SavedFile } from "../files/saved-file.ts";
 import {
-  deriveWorkId,
+  deriveRequestFingerprint,
   toEarlierTaskLookupKey,
-  toOriginalWorkLookupKey,
+  toOriginalRequestLookupKey,
   toPathLookupKey,
+  toRequestLookupKey,
   toTaskLookupKey,
-  toWorkLookupKey,
 } from "./identity.ts";
 import { storedErrorSchema } from "./stored-error.ts";
 
@@ -46,7 +46,7 @@ export const requestRecordSchema = z.looseObject({
   revision: z.int().nonnegative(),
   recordId: z.string(),
   /** Hash of input, take and base URL. Equal for all API keys. */
-  workId: z.string(),
+  requestFingerprint: z.string(),
   apiKeyId: z.string(),
   baseUrl: z.string(),
   /** Canonical AudioInput, the exact bytes that are hashed and sent; `null` for a task created elsewhere. */
@@ -139,7 +139,7 @@ export function deriveInFlightState(record: RequestRecord): InFlightState | null
 export interface RecordRow {
   readonly apiKeyId: string;
   readonly recordId: string;
-  readonly workId: string;
+  readonly requestFingerprint: string;
   readonly baseUrl: string;
   readonly status: RecordStatus;
   readonly isResumable: boolean;
@@ -151,7 +151,7 @@ export interface RecordRow {
    * was not refused, or if the record must be kept.
    */
   readonly refusedAtMs: number | null;
-  /** The hashed lookup keys by which the record is found: those of its work, its tasks and its files. */
+  /** The hashed lookup keys by which the record is found: those of its request, its tasks and its files. */
   readonly lookupKeys: readonly string[];
   readonly createdAtMs: number;
   readonly revision: number;
@@ -164,21 +164,35 @@ export const restoreOriginalInput = (input: string, originalPrompt: string | nul
   originalPrompt === null ? input : JSON.stringify({ ...Object(JSON.parse(input)), prompt: originalPrompt });
 
 /**
- * If words of the text were respelled, returns the lookup key of the work with the original text. The request is then
- * also found by the text as the user gave it.
+ * If words of the text were respelled, returns the lookup key of the request with the original text. The request is
+ * then also found by the text as the user gave it.
  */
-function deriveOriginalWorkLookupKeys({ baseUrl, input, originalPrompt, take }: RequestRecord): string[] {
+function deriveOriginalRequestLookupKeys({ baseUrl, input, originalPrompt, take }: RequestRecord): string[] {
   if (input === null || originalPrompt === null || take === null) return [];
-  return [toOriginalWorkLookupKey(deriveWorkId(baseUrl, restoreOriginalInput(input, originalPrompt), take))];
+  return [
+    toOriginalRequestLookupKey(
+      deriveRequestFingerprint(baseUrl, restoreOriginalInput(input, originalPrompt), take),
+    ),
+  ];
 }
 
 export function toRow(record: RequestRecord): RecordRow {
-  const { apiKeyId, recordId, workId, baseUrl, taskId, status, spend, createdAtMs, revision, isListed } =
-    record;
+  const {
+    apiKeyId,
+    recordId,
+    requestFingerprint,
+    baseUrl,
+    taskId,
+    status,
+    spend,
+    createdAtMs,
+    revision,
+    isListed,
+  } = record;
   return {
     apiKeyId,
     recordId,
-    workId,
+    requestFingerprint,
     baseUrl,
     status,
     isResumable: isResumable(record),
@@ -188,8 +202,8 @@ export function toRow(record: RequestRecord): RecordRow {
     refusedAtMs: spend === null && record.earlierTaskIds.length === 0 ? (record.refusal?.atMs ?? null) : null,
     lookupKeys: [
       ...new Set([
-        toWorkLookupKey(workId),
-        ...deriveOriginalWorkLookupKeys(record),
+        toRequestLookupKey(requestFingerprint),
+        ...deriveOriginalRequestLookupKeys(record),
         ...(taskId === null ? [] : [toTaskLookupKey(baseUrl, taskId)]),
         ...record.files.map(({ path }) => toPathLookupKey(path)),
         ...record.earlierTaskIds.map((earlier) => toEarlierTaskLookupKey(baseUrl, earlier)),

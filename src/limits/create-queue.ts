@@ -25,10 +25,10 @@ export interface QueuedCreate {
    */
   narrationId?(): string | null;
   /**
-   * Whether all callers of the create have call handles. Such a create is not sent if all these call handles are
+   * Whether all callers of the create have MCP tasks. Such a create is not sent if all these MCP tasks are
    * cancelled.
    */
-  isForCallHandles?(): boolean;
+  isForMcpTasks?(): boolean;
   onWaiting(reason: AdmissionHold, waitMs: number): void;
 }
 
@@ -131,7 +131,7 @@ export class CreateQueue {
   async #tryAdmit({
     record,
     narrationId,
-    isForCallHandles,
+    isForMcpTasks,
   }: QueuedCreate): Promise<QueueDecision<CreateOutcome, AdmissionHold>> {
     const { ledger, creditBudget, timing, pauses, background } = this.#options;
     const pausedMs = pauses.remainingMs("creates");
@@ -148,7 +148,7 @@ export class CreateQueue {
           unansweredInFlightTtlMs: timing.unansweredInFlightTtlMs,
           budget: creditBudget === null ? null : { credits: creditBudget, windowMs: BUDGET_WINDOW_MS },
         },
-        { narrationId: narrationId?.() ?? null, isForCallHandles: isForCallHandles?.() ?? false },
+        { narrationId: narrationId?.() ?? null, isForMcpTasks: isForMcpTasks?.() ?? false },
       )
       .catch((error: unknown) => {
         // Release the admission, because the store may have committed it although the answer was lost. An unused

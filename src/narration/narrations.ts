@@ -6,19 +6,16 @@ import type { Clock } from "../clock.ts";
 import type { CaptionFiles } from "../config/settings.ts";
 import type { OutputFolder } from "../files/output-folder.ts";
 import type { Call } from "../generation/call.ts";
-import type {
-  CallHandleOperations,
-  CallHandleOrView,
-} from "../generation/call-handles/call-handle-status.ts";
+import type { McpTaskOperations, McpTaskOrView } from "../generation/mcp-tasks/mcp-task-status.ts";
 import { findNameOwner } from "../generation/name-owner.ts";
 import type { PartOperations } from "../generation/use-cases/generate-part.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import type { CallHandleDraft } from "../ledger/rules/call-handle.ts";
+import type { McpTaskDraft } from "../ledger/rules/mcp-task.ts";
 import type { Log } from "../log.ts";
 import { isLanguageNote } from "../text-language.ts";
 import { NarrationDrivers } from "./driving/narration-drivers.ts";
 import { createFileJoiner, type OwnFile } from "./files/joined-files.ts";
-import { NarrationCallHandles } from "./narration-call-handles.ts";
+import { NarrationMcpTasks } from "./narration-mcp-tasks.ts";
 import {
   type FindNarrationDeps,
   type FoundNarration,
@@ -27,7 +24,7 @@ import {
   type NarrateSource,
 } from "./planning/find-narration.ts";
 import {
-  reuseOrCreateCallHandle,
+  reuseOrCreateMcpTask,
   withCaller,
   withCancelledCall,
   withoutEndedProcesses,
@@ -70,11 +67,11 @@ export interface Narrations {
    */
   narrate(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<NarrationView>;
   /**
-   * Does the same as `narrate`, for a client that supports the tasks extension. If audio must be made, returns a call
-   * handle without waiting, and the narration continues after the call.
+   * Does the same as `narrate`, for a client that supports the tasks extension. If audio must be made, returns an
+   * MCP task without waiting, and the narration continues after the call.
    */
-  start(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<CallHandleOrView<NarrationView>>;
-  readonly callHandleOperations: CallHandleOperations<NarrationView>;
+  start(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<McpTaskOrView<NarrationView>>;
+  readonly mcpTaskOperations: McpTaskOperations<NarrationView>;
   /** Lists narrations that contain every word of the query, newest first, with their last stored status. */
   list(query: string | null, limit: number): Promise<ListedNarration[]>;
   /** Reports the status of each part. @throws AudioError `not_found` */
@@ -101,7 +98,7 @@ export interface NarrationsDeps {
 const MAX_OWNERS = 50;
 
 export class NarrationService implements Narrations {
-  readonly callHandleOperations: NarrationCallHandles;
+  readonly mcpTaskOperations: NarrationMcpTasks;
   readonly #deps: NarrationsDeps;
   readonly #repository: NarrationRepository;
   readonly #drivers: NarrationDrivers;
@@ -129,12 +126,12 @@ export class NarrationService implements Narrations {
     this.#repository = repository;
     this.#drivers = drivers;
     this.#findDeps = { repository, baseUrl, folder, clock, containsSecret };
-    this.callHandleOperations = new NarrationCallHandles({
+    this.mcpTaskOperations = new NarrationMcpTasks({
       repository,
       drivers,
       computeTotals,
       clock,
-      callHandles: ledger.store.callHandles,
+      mcpTasks: ledger.store.mcpTasks,
       processId,
     });
   }
@@ -173,7 +170,7 @@ export class NarrationService implements Narrations {
     source: NarrateSource,
     changes: NarrateChanges,
     call: Call,
-  ): Promise<CallHandleOrView<NarrationView>> {
+  ): Promise<McpTaskOrView<NarrationView>> {
     const narration = await findOrPlanCheckedNarration(this.#findDeps, source, changes);
     call.signal.throwIfAborted();
     const hasWantedFiles =
@@ -185,14 +182,14 @@ export class NarrationService implements Narrations {
     const { narrationId: targetId, plan } = narration;
     const { clock, ledger } = this.#deps;
     const { apiKeyId } = ledger.identity;
-    const draft = { handleId: randomUUID(), apiKeyId, targetId, openedAtMs: clock.wallMs() };
-    const { state, handle } = await this.#storeAndDrive(
+    const draft = { mcpTaskId: randomUUID(), apiKeyId, targetId, openedAtMs: clock.wallMs() };
+    const { state, mcpTask } = await this.#storeAndDrive(
       narration,
       (before) => withRequest(before, changes, plan),
       draft,
     );
-    if (handle === null) throw new Error("a handle was asked for, and not opened");
-    return { working: await this.callHandleOperations.describeWorking(handle, state) };
+    if (mcpTask === null) throw new Error("an MCP task was asked for, and not opened");
+    return { working: await this.mcpTaskOperations.describeWorking(mcpTask, state) };
   }
 
   async list(query: string | null, limit: number): Promise<ListedNarration[]> {
@@ -315,18 +312,18 @@ export class NarrationService implements Narrations {
   /**
    * Stores what a call wants, and starts to drive the narration.
    *
-   * @param draft the call handle to open; `null` for a call that gets no call handle
+   * @param draft the MCP task to open; `null` for a call that gets no MCP task
    */
   async #storeAndDrive(
     { narrationId, leaseOwner }: NarrationWithPlan,
     change: (state: NarrationState) => NarrationState,
-    draft: CallHandleDraft | null = null,
+    draft: McpTaskDraft | null = null,
   ) {
     const isUndriven = leaseOwner === null && !this.#drivers.has(narrationId);
     const { processId } = this.#deps.ledger.identity;
-    const changed = await this.#repository.changeWithHandle(narrationId, (current, open) => ({
+    const changed = await this.#repository.changeWithMcpTask(narrationId, (current, open) => ({
       state: change(isUndriven ? withoutEndedProcesses(current, processId) : current),
-      handle: draft === null ? null : reuseOrCreateCallHandle(open, draft),
+      mcpTask: draft === null ? null : reuseOrCreateMcpTask(open, draft),
     }));
     this.#drivers.refresh(narrationId, changed.state);
     if (isUndriven || changed.state.status === "running") this.#drivers.start(narrationId);

@@ -10,7 +10,7 @@ import { VERSION } from "../version.ts";
 import { ClientTimeout } from "./client-timeout.ts";
 import type { ServerDeps } from "./run-tool.ts";
 import { SKILLS_EXTENSION, SKILLS_METHODS } from "./skills-extension.ts";
-import { TASK_METHODS, TASKS_EXTENSION } from "./tasks/extension.ts";
+import { TASK_METHODS, TASKS_EXTENSION } from "./tasks/tasks-extension.ts";
 
 const HOUR_MS = 3_600_000;
 const PUBLIC_FOR_AN_HOUR = { ttlMs: HOUR_MS, cacheScope: "public" } as const;

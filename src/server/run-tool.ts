@@ -33,7 +33,7 @@ import {
 } from "./client-quirks.ts";
 import { asAudioError, renderErrorResult } from "./error-result.ts";
 import { createProgressSender } from "./progress.ts";
-import { buildCreateTaskResult } from "./tasks/task-result.ts";
+import { buildCreateTaskResult } from "./tasks/mcp-task-result.ts";
 import { declaresTasks } from "./tasks/tasks-capability.ts";
 
 export interface ServerDeps {

@@ -102,7 +102,7 @@ export const generateAudioTool = defineTool({
   },
   async runAsTask(args, deps, call) {
     const { request, waitMs } = buildRequest(args, deps);
-    const { start } = await (await deps.generation()).loadCallHandles();
+    const { start } = await (await deps.generation()).loadMcpTasks();
     const started = await start(request, { ...call, waitMs });
     return "view" in started ? { view: renderTask(started.view, deps) } : started;
   },

@@ -4,8 +4,8 @@ import { coerceArguments } from "../contract/coerce-arguments.ts";
 import type { VoiceId } from "../contract/voices.ts";
 import type { InputText } from "../files/input-format.ts";
 import type { Call } from "../generation/call.ts";
-import type { CallHandleOrView } from "../generation/call-handles/call-handle-status.ts";
 import type { Generation } from "../generation/generation.ts";
+import type { McpTaskOrView } from "../generation/mcp-tasks/mcp-task-status.ts";
 import type { Narrations } from "../narration/narrations.ts";
 import type { Pronunciation } from "../pronunciation.ts";
 
@@ -116,11 +116,7 @@ export interface Tool {
    * Like `run`, for clients that accept a task of the protocol's extension as the answer. Absent in tools that never
    * return a task.
    */
-  readonly runAsTask?: (
-    args: unknown,
-    deps: ToolDeps,
-    call: ToolCall,
-  ) => Promise<CallHandleOrView<ToolResult>>;
+  readonly runAsTask?: (args: unknown, deps: ToolDeps, call: ToolCall) => Promise<McpTaskOrView<ToolResult>>;
 }
 
 /** The names of the published arguments, in order. */
@@ -152,7 +148,7 @@ interface ToolDefinition<Input extends z.ZodObject> extends Omit<Tool, "input" |
    */
   readonly rules?: z.ZodType<z.output<Input>>;
   run(args: z.output<Input>, deps: ToolDeps, call: ToolCall): Promise<ToolResult>;
-  runAsTask?(args: z.output<Input>, deps: ToolDeps, call: ToolCall): Promise<CallHandleOrView<ToolResult>>;
+  runAsTask?(args: z.output<Input>, deps: ToolDeps, call: ToolCall): Promise<McpTaskOrView<ToolResult>>;
 }
 
 /** Defines a tool. The handler gets arguments that were parsed and have the type that the schema states. */

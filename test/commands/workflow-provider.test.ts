@@ -15,7 +15,7 @@ function workflow(onClose: () => void): Workflow {
   };
   const generation: Generation = {
     generate: unasked,
-    loadCallHandles: unasked,
+    loadMcpTasks: unasked,
     getTask: unasked,
     download: unasked,
     listTasks: unasked,

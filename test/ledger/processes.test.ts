@@ -173,7 +173,7 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       const { ledger } = await openHere(place, baseUrl);
       const found = await ledger.get("a-0");
       const { apiKeyId } = ledger.identity;
-      const names = { recordId: "next", workId: "next work", baseUrl, apiKeyId };
+      const names = { recordId: "next", requestFingerprint: "next work", baseUrl, apiKeyId };
       const next = (await ledger.acquireLease(sampleRecord({ ...NO_TASK_YET, ...names, revision: 0 })))
         .record;
       const budget = { credits: 150, windowMs: DAY_MS };
@@ -208,7 +208,7 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       await Promise.all(children.map((child) => child.reported(1)));
       const { ledger, limits } = await openHere(place);
       const { baseUrl, apiKeyId } = ledger.identity;
-      const names = { recordId: "mine", workId: "my work", baseUrl, apiKeyId };
+      const names = { recordId: "mine", requestFingerprint: "my work", baseUrl, apiKeyId };
       const { record } = await ledger.acquireLease(sampleRecord({ ...NO_TASK_YET, ...names, revision: 0 }));
       // Living processes have both concurrency slots, for longer than a dead process would.
       const tooEarly = AbortSignal.timeout(1400);

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { ObservedTask } from "../../src/api/read-task.ts";
 import { systemClock } from "../../src/clock.ts";
-import { deriveApiKeyId, deriveRecordId, toWorkLookupKey } from "../../src/ledger/identity.ts";
+import { deriveApiKeyId, deriveRecordId, toRequestLookupKey } from "../../src/ledger/identity.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
 import type { LedgerIdentity, LedgerStore } from "../../src/ledger/ledger-store.ts";
 import { NO_TASK_YET, type RequestEvent } from "../../src/ledger/lifecycle.ts";
@@ -55,8 +55,13 @@ class Bench {
 /** A draft of a record for this ledger's account. */
 function draft(ledger: Ledger, changes: Partial<RequestRecord> = {}): RequestRecord {
   const { baseUrl, apiKeyId } = ledger.identity;
-  const workId = changes.workId ?? randomUUID();
-  const names = { workId, recordId: deriveRecordId(workId, apiKeyId), baseUrl, apiKeyId };
+  const requestFingerprint = changes.requestFingerprint ?? randomUUID();
+  const names = {
+    requestFingerprint,
+    recordId: deriveRecordId(requestFingerprint, apiKeyId),
+    baseUrl,
+    apiKeyId,
+  };
   return sampleRecord({ ...NO_TASK_YET, revision: 0, createdAtMs: WALL_MS, ...names, ...changes });
 }
 
@@ -91,8 +96,9 @@ async function damage(ledger: Ledger, record: RequestRecord, recordJson: string)
   if (!answer.written) throw new Error("not damaged");
 }
 
-async function rawText(ledger: Ledger, { workId }: RequestRecord): Promise<string | undefined> {
-  return (await ledger.store.recordSearch.findByLookupKey(toWorkLookupKey(workId)))[0]?.recordJson;
+async function rawText(ledger: Ledger, { requestFingerprint }: RequestRecord): Promise<string | undefined> {
+  return (await ledger.store.recordSearch.findByLookupKey(toRequestLookupKey(requestFingerprint)))[0]
+    ?.recordJson;
 }
 
 const textOf = (record: object): string => JSON.stringify(record);
@@ -109,7 +115,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       expect(changed).toEqual({ ...record, files: [saved], revision: changed?.revision });
       expect(changed?.revision).toBeGreaterThan(record.revision);
       expect(await ledger.get(record.recordId)).toEqual(changed);
-      expect(await ledger.findByWork(record.workId)).toEqual([changed]);
+      expect(await ledger.findByFingerprint(record.requestFingerprint)).toEqual([changed]);
       expect(await ledger.findByTask("task-1")).toEqual([changed]);
       expect(await ledger.findByPath("/out/a.mp3")).toEqual([changed]);
       expect(await ledger.list({ apiKeys: "own", resumableOnly: true, limit: 9 })).toEqual([changed]);
@@ -159,11 +165,11 @@ function recordsSuite(name: string, open: () => OpenStore): void {
     it("of another account that are damaged are skipped silently, and those of this account are reported", async () => {
       const bench = newBench();
       const [mine, theirs] = [bench.ledger("mine"), bench.ledger("theirs")];
-      const odd = await claimed(theirs, { workId: "both" });
+      const odd = await claimed(theirs, { requestFingerprint: "both" });
       await damage(theirs, odd, "{}");
-      const own = await claimed(mine, { workId: "both" });
-      expect(await mine.findByWork("both")).toEqual([own]);
-      expect((await failureOf(theirs.findByWork("both"))).message).toContain("set aside");
+      const own = await claimed(mine, { requestFingerprint: "both" });
+      expect(await mine.findByFingerprint("both")).toEqual([own]);
+      expect((await failureOf(theirs.findByFingerprint("both"))).message).toContain("set aside");
     });
 
     it("that were deleted are written again from memory once they have a task, and not before", async () => {
@@ -274,7 +280,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       expect(await ledger.apply(refused ?? again, old)).toMatchObject({ refusal: { atMs: old.atMs } });
       await sent(ledger, await claimed(ledger), "send-4");
       expect(await ledger.get(claim.recordId)).toBeNull();
-      expect(await ledger.findByWork(claim.workId)).toEqual([]);
+      expect(await ledger.findByFingerprint(claim.requestFingerprint)).toEqual([]);
     });
   });
 
@@ -299,7 +305,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
   describe(`a task that two keys name, over ${name}`, () => {
     const newBench = (): Bench => new Bench(open());
     const named = async (ledger: Ledger, createdAtMs: number): Promise<RequestRecord> =>
-      await claimed(ledger, { workId: "work", taskId: "task-1", status: "queued", createdAtMs });
+      await claimed(ledger, { requestFingerprint: "work", taskId: "task-1", status: "queued", createdAtMs });
 
     it("is listed once, by the record of the key that lists", async () => {
       const bench = newBench();

@@ -5,7 +5,7 @@ export function sampleRecord(changes: Partial<RequestRecord> = {}): RequestRecor
   return {
     revision: 1,
     recordId: "record-1",
-    workId: "work-1",
+    requestFingerprint: "work-1",
     apiKeyId: "account",
     baseUrl: "https://service.example",
     input: '{"prompt":"Grüße, 世界 🎧 \\u2028 :base64:"}',

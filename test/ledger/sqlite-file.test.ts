@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
-import { toPathLookupKey, toTaskLookupKey, toWorkLookupKey } from "../../src/ledger/identity.ts";
+import { toPathLookupKey, toRequestLookupKey, toTaskLookupKey } from "../../src/ledger/identity.ts";
 import { LedgerStore } from "../../src/ledger/ledger-store.ts";
 import { type RequestRecord, requestRecordSchema, toRow } from "../../src/ledger/record.ts";
 import { SqliteEngine } from "../../src/ledger/sqlite/sqlite-engine.ts";
@@ -80,7 +80,7 @@ async function lookUp(store: LedgerStore): Promise<void> {
     await store.recordSearch.list({ apiKeys: accounts, limit: 20, status: "failed" });
     await store.recordSearch.list({ apiKeys: accounts, limit: 20, status: "unresolved" });
   }
-  await store.recordSearch.findByLookupKey(toWorkLookupKey("work 500"));
+  await store.recordSearch.findByLookupKey(toRequestLookupKey("work 500"));
   await store.recordSearch.findByLookupKey(toTaskLookupKey(identity.baseUrl, "task 500"));
   await store.recordSearch.findByLookupKey(toPathLookupKey("/nowhere"));
 }

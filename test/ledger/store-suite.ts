@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import { budgetSuite } from "./store-suite/budget.ts";
 import { createsSuite } from "./store-suite/creates.ts";
-import { handlesSuite } from "./store-suite/handles.ts";
 import { inFlightSuite } from "./store-suite/in-flight.ts";
+import { handlesSuite } from "./store-suite/mcp-tasks.ts";
 import { narrationsSuite } from "./store-suite/narrations.ts";
 import { recordsSuite } from "./store-suite/records.ts";
 import { type StoreBench, StoreSetup } from "./store-suite/store-setup.ts";

@@ -52,7 +52,7 @@ const signal = new AbortController().signal;
 async function claim(at: number): Promise<RequestRecord> {
   const { baseUrl, apiKeyId } = ledger.identity;
   const recordId = `${job.name}-${at}`;
-  const names = { recordId, workId: `work of ${recordId}`, baseUrl, apiKeyId };
+  const names = { recordId, requestFingerprint: `work of ${recordId}`, baseUrl, apiKeyId };
   const draft = sampleRecord({ ...NO_TASK_YET, ...names, revision: 0, createdAtMs: systemClock.wallMs() });
   return (await ledger.acquireLease(draft)).record;
 }

@@ -79,7 +79,7 @@ export class Process {
   /** A record for its own work, claimed by this process. */
   async claim(name: string, changes: Partial<RequestRecord> = {}): Promise<RequestRecord> {
     const { baseUrl, apiKeyId } = this.ledger.identity;
-    const names = { recordId: name, workId: `work of ${name}`, baseUrl, apiKeyId };
+    const names = { recordId: name, requestFingerprint: `work of ${name}`, baseUrl, apiKeyId };
     const draft = sampleRecord({ ...names, status: "waiting", taskId: null, revision: 0, ...changes });
     return (await this.ledger.acquireLease(draft)).record;
   }

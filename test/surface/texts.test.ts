@@ -30,7 +30,7 @@ const listed = (changes: Partial<ListedRequest>): ListedRequest => ({
   promptExcerpt: "The harbour at dawn, before the first ferry…",
   voice: "sophie_en_zh",
   take: 1,
-  workLookupKey: "work:0",
+  requestLookupKey: "work:0",
   refusal: null,
   inputHash: null,
   audioSeconds: 41.317,
@@ -68,7 +68,7 @@ function depsThat(rows: readonly ListedRequest[], more: Partial<ToolDeps> = {}):
     assertConfigured: () => undefined,
     generation: async () => ({
       generate: unasked,
-      loadCallHandles: unasked,
+      loadMcpTasks: unasked,
       getTask: unasked,
       download: unasked,
       listTasks: async () => [...rows],
@@ -95,7 +95,7 @@ function depsThat(rows: readonly ListedRequest[], more: Partial<ToolDeps> = {}):
     narrations: async () => ({
       narrate: unasked,
       start: unasked,
-      callHandleOperations: { resumeAndGetStatus: unasked, cancel: unasked },
+      mcpTaskOperations: { resumeAndGetStatus: unasked, cancel: unasked },
       list: async () => [],
       listParts: unasked,
       findFileAt: unasked,

@@ -10,10 +10,10 @@ const stores: Store[] = whyNoPostgres() === undefined ? ["sqlite", "postgres"] :
 const newDatabase = databasesOfFile();
 
 async function begun(client: TaskClient, args: Record<string, unknown> = CALL): Promise<string> {
-  const handle = await client.begin(args);
+  const mcpTaskId = await client.begin(args);
   for (let looks = 0; looks < 200; looks += 1) {
-    const { statusMessage = "" } = await client.look(handle);
-    if (/asked for a pause/.test(statusMessage)) return handle;
+    const { statusMessage = "" } = await client.look(mcpTaskId);
+    if (/asked for a pause/.test(statusMessage)) return mcpTaskId;
     await pause(5);
   }
   throw new Error("the task was not put off");
@@ -25,35 +25,35 @@ describe.each(stores)("on %s", (store) => {
     const start = await machinesOn(store, service, newDatabase);
     const release = holdCreates(service);
     const { client } = await start();
-    const handle = await begun(client);
-    expect((await client.cancel(handle)).result).toMatchObject({ resultType: "complete" });
-    expect(await client.look(handle)).toMatchObject({ status: "cancelled" });
+    const mcpTaskId = await begun(client);
+    expect((await client.cancel(mcpTaskId)).result).toMatchObject({ resultType: "complete" });
+    expect(await client.look(mcpTaskId)).toMatchObject({ status: "cancelled" });
     release();
     await pause(900);
     expect(service.tasks.size).toBe(0);
     await client.kill();
     const { client: heir } = await start();
-    expect(await heir.look(handle)).toMatchObject({ status: "cancelled" });
-    expect((await heir.cancel(handle)).error).toBeUndefined();
+    expect(await heir.look(mcpTaskId)).toMatchObject({ status: "cancelled" });
+    expect((await heir.cancel(mcpTaskId)).error).toBeUndefined();
     await pause(300);
     expect(service.tasks.size).toBe(0);
     const next = await heir.begin(CALL);
-    expect(next).not.toBe(handle);
+    expect(next).not.toBe(mcpTaskId);
     expect(resultOf(await heir.waitForEnd(next)).isError).toBeUndefined();
-    expect(await heir.look(handle)).toMatchObject({ status: "cancelled" });
+    expect(await heir.look(mcpTaskId)).toMatchObject({ status: "cancelled" });
     expect(service.tasks.size).toBe(1);
   });
 
-  it("any process with the handle can cancel a task that another process works for", async () => {
+  it("any process with the MCP task can cancel a task that another process works for", async () => {
     const service = await startService();
     const start = await machinesOn(store, service, newDatabase);
     const release = holdCreates(service);
     const [{ client: worker }, { client: other }] = await Promise.all([start(), start()]);
-    const handle = await begun(worker);
-    expect((await other.cancel(handle)).error).toBeUndefined();
+    const mcpTaskId = await begun(worker);
+    expect((await other.cancel(mcpTaskId)).error).toBeUndefined();
     release();
     for (const client of [other, worker])
-      expect(await client.look(handle)).toMatchObject({ status: "cancelled" });
+      expect(await client.look(mcpTaskId)).toMatchObject({ status: "cancelled" });
     await pause(1200);
     expect(service.tasks.size).toBe(0);
   });
@@ -63,27 +63,27 @@ describe.each(stores)("on %s", (store) => {
     const start = await machinesOn(store, service, newDatabase);
     const release = holdCreates(service);
     const [{ client: worker }, { client: other }] = await Promise.all([start(), start()]);
-    const handle = await begun(worker);
-    await other.cancel(handle);
+    const mcpTaskId = await begun(worker);
+    await other.cancel(mcpTaskId);
     release();
     await pause(1500);
     expect(service.tasks.size).toBe(0);
-    expect(await worker.look(handle)).toMatchObject({ status: "cancelled" });
+    expect(await worker.look(mcpTaskId)).toMatchObject({ status: "cancelled" });
   });
 
   it("an accepted task continues, and is paid and saved", async () => {
     const service = await startService({ processingMs: 400 });
     const start = await machinesOn(store, service, newDatabase);
     const { client } = await start();
-    const handle = await client.begin(CALL);
-    while (service.count("query") === 0) await client.look(handle);
-    for (let times = 0; times < 2; times += 1) expect((await client.cancel(handle)).error).toBeUndefined();
-    expect((await client.look(handle)).status).toBe("working");
-    const done = await client.waitForEnd(handle);
+    const mcpTaskId = await client.begin(CALL);
+    while (service.count("query") === 0) await client.look(mcpTaskId);
+    for (let times = 0; times < 2; times += 1) expect((await client.cancel(mcpTaskId)).error).toBeUndefined();
+    expect((await client.look(mcpTaskId)).status).toBe("working");
+    const done = await client.waitForEnd(mcpTaskId);
     expect(resultOf(done).isError).toBeUndefined();
     // Cancelling an ended task is acknowledged and changes nothing.
-    expect((await client.cancel(handle)).error).toBeUndefined();
-    expect(await client.look(handle)).toEqual(done);
+    expect((await client.cancel(mcpTaskId)).error).toBeUndefined();
+    expect(await client.look(mcpTaskId)).toEqual(done);
     expect(service.tasks.size).toBe(1);
   });
 
@@ -92,11 +92,11 @@ describe.each(stores)("on %s", (store) => {
     const service = await startService({ processingMs: 60_000 });
     const start = await machinesOn(store, service, newDatabase);
     const { client } = await start();
-    const handle = await client.begin(CALL);
-    while (service.count("query") === 0) await client.look(handle);
-    await client.cancel(handle);
+    const mcpTaskId = await client.begin(CALL);
+    while (service.count("query") === 0) await client.look(mcpTaskId);
+    await client.cancel(mcpTaskId);
     for (const task of service.tasks.values()) task.status = "failed";
-    const result = await client.result(handle);
+    const result = await client.result(mcpTaskId);
     expect(result.isError).toBe(true);
     expect(service.count("create")).toBe(1);
   });
@@ -106,14 +106,14 @@ describe.each(stores)("on %s", (store) => {
     const start = await machinesOn(store, service, newDatabase);
     const release = holdCreates(service);
     const { client } = await start();
-    const handle = await begun(client);
+    const mcpTaskId = await begun(client);
     const plain = client.call("generate_audio", { ...CALL, wait_seconds: 20 }, {});
     await pause(100);
-    await client.cancel(handle);
-    expect(await client.look(handle)).toMatchObject({ status: "cancelled" });
+    await client.cancel(mcpTaskId);
+    expect(await client.look(mcpTaskId)).toMatchObject({ status: "cancelled" });
     release();
     expect(await plain).toMatchObject({ structuredContent: { status: "succeeded" } });
-    expect(await client.look(handle)).toMatchObject({ status: "cancelled" });
+    expect(await client.look(mcpTaskId)).toMatchObject({ status: "cancelled" });
     expect(service.tasks.size).toBe(1);
   });
 
@@ -126,9 +126,9 @@ describe.each(stores)("on %s", (store) => {
     await client.call("get_task", { task_id: "task-of-nobody" }, {});
     const plain = await client.call("generate_audio", { ...CALL, wait_seconds: 2 }, {});
     expect(plain).toMatchObject({ structuredContent: { status: "waiting" } });
-    const handle = await begun(client);
-    await client.cancel(handle);
-    await expect.poll(() => client.look(handle)).toMatchObject({ status: "cancelled" });
+    const mcpTaskId = await begun(client);
+    await client.cancel(mcpTaskId);
+    await expect.poll(() => client.look(mcpTaskId)).toMatchObject({ status: "cancelled" });
     release();
     const task_id = Reflect.get(Object(Reflect.get(plain, "structuredContent")), "task_id");
     const saved = await client.call("get_task", { task_id, wait_seconds: 20 }, {});

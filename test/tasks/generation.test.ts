@@ -1,4 +1,4 @@
-/** A call as a task, with the built bin: from the handle to the file, in this process and in others. */
+/** A call as a task, with the built bin: from the MCP task to the file, in this process and in others. */
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -33,7 +33,7 @@ const audioPath = ({ structuredContent }: { structuredContent?: unknown }): stri
   taskOutput.parse(structuredContent).audio?.path ?? "";
 
 describe("a call as a task", () => {
-  it("returns a handle, whose result equals that of a plain call", async () => {
+  it("returns an MCP task, whose result equals that of a plain call", async () => {
     const client = start();
     const created = await client.call("generate_audio", CALL);
     expect(created).toMatchObject({
@@ -43,9 +43,9 @@ describe("a call as a task", () => {
       pollIntervalMs: 1000,
       statusMessage: expect.not.stringMatching(/Another window/),
     });
-    const handle = String(Reflect.get(created, "taskId"));
-    const done = await client.waitForEnd(handle);
-    expect(done).toMatchObject({ status: "completed", taskId: handle });
+    const mcpTaskId = String(Reflect.get(created, "taskId"));
+    const done = await client.waitForEnd(mcpTaskId);
+    expect(done).toMatchObject({ status: "completed", taskId: mcpTaskId });
     const task = taskOutput.parse(resultOf(done).structuredContent);
     expect(task).toMatchObject({ status: "succeeded", replayed: false });
     expect(existsSync(task.audio?.path ?? "")).toBe(true);
@@ -53,7 +53,7 @@ describe("a call as a task", () => {
     // Saved audio is returned directly and not as a task.
     const again = await client.call("generate_audio", CALL);
     expect(again).toMatchObject({ structuredContent: { replayed: true } });
-    expect(await client.look(handle)).toEqual(done);
+    expect(await client.look(mcpTaskId)).toEqual(done);
   });
 
   it("has the file name and content of its own call, even if another call of the same text has others", async () => {
@@ -66,22 +66,22 @@ describe("a call as a task", () => {
     expect(one).not.toBe(two);
     expect(await client.begin({ ...CALL, file_name: "one" })).toBe(one);
     release();
-    for (const [handle, name] of [
+    for (const [mcpTaskId, name] of [
       [one, "one.mp3"],
       [two, "two.mp3"],
     ] as const) {
-      expect(audioPath(await client.result(handle))).toMatch(new RegExp(`/${name}$`));
+      expect(audioPath(await client.result(mcpTaskId))).toMatch(new RegExp(`/${name}$`));
     }
     expect(service.tasks.size).toBe(1);
   });
 
   it("stays completed when its file is removed, and names the tool that fetches it", async () => {
     const client = start();
-    const handle = await client.begin(CALL);
-    const path = audioPath(await client.result(handle));
+    const mcpTaskId = await client.begin(CALL);
+    const path = audioPath(await client.result(mcpTaskId));
     await rm(path);
     const asked = service.exchanges.length;
-    const { content, structuredContent } = resultOf(await client.look(handle));
+    const { content, structuredContent } = resultOf(await client.look(mcpTaskId));
     expect(structuredContent).toMatchObject({ status: "succeeded" });
     expect(structuredContent).not.toHaveProperty("audio");
     expect(content[0]?.text).toMatch(/Call download_audio with task_id task-/);
@@ -90,7 +90,7 @@ describe("a call as a task", () => {
     expect(await client.call("generate_audio", CALL)).toMatchObject({
       structuredContent: { status: "succeeded" },
     });
-    expect(audioPath(resultOf(await client.look(handle)))).toBe(path);
+    expect(audioPath(resultOf(await client.look(mcpTaskId)))).toBe(path);
     expect(service.count("create")).toBe(1);
   });
 
@@ -109,8 +109,8 @@ describe("a call as a task", () => {
       service.refuse(response, 402, "insufficient_credits");
       return true;
     };
-    const handle = await client.begin(CALL);
-    const reported = await client.waitForEnd(handle);
+    const mcpTaskId = await client.begin(CALL);
+    const reported = await client.waitForEnd(mcpTaskId);
     expect(resultOf(reported)).toMatchObject({
       isError: true,
       content: [
@@ -121,18 +121,18 @@ describe("a call as a task", () => {
         },
       ],
     });
-    expect(await client.look(handle)).toEqual(reported);
-    expect((await client.cancel(handle)).error).toBeUndefined();
+    expect(await client.look(mcpTaskId)).toEqual(reported);
+    expect((await client.cancel(mcpTaskId)).error).toBeUndefined();
     const other = start();
-    expect(await other.look(handle)).toEqual(reported);
+    expect(await other.look(mcpTaskId)).toEqual(reported);
     service.intercept = undefined;
     const next = await other.begin(CALL);
-    expect(next).not.toBe(handle);
+    expect(next).not.toBe(mcpTaskId);
     expect(resultOf(await other.waitForEnd(next)).isError).toBeUndefined();
-    expect(await client.look(handle)).toEqual(reported);
+    expect(await client.look(mcpTaskId)).toEqual(reported);
   });
 
-  it("keeps its handle during the free repeat of a failed task", async () => {
+  it("keeps its MCP task during the free repeat of a failed task", async () => {
     const client = start();
     service.intercept = (exchange) => {
       if (exchange.kind === "query" && service.tasks.size === 1) {
@@ -140,8 +140,8 @@ describe("a call as a task", () => {
       }
       return false;
     };
-    const handle = await client.begin(CALL);
-    expect(resultOf(await client.waitForEnd(handle)).structuredContent).toMatchObject({
+    const mcpTaskId = await client.begin(CALL);
+    expect(resultOf(await client.waitForEnd(mcpTaskId)).structuredContent).toMatchObject({
       status: "succeeded",
     });
     expect(service.tasks.size).toBe(2);
@@ -173,8 +173,8 @@ describe("a call as a task", () => {
       await Promise.race([answered, pause(30)]);
     }
     release();
-    const handle = await client.begin(CALL);
-    expect(resultOf(await client.waitForEnd(handle)).structuredContent).toMatchObject({
+    const mcpTaskId = await client.begin(CALL);
+    expect(resultOf(await client.waitForEnd(mcpTaskId)).structuredContent).toMatchObject({
       status: "succeeded",
     });
     expect(service.tasks.size).toBe(1);
@@ -187,13 +187,13 @@ describe("a request that does not declare the extension", () => {
     expect(await client.call("generate_audio", CALL, {})).toMatchObject({
       structuredContent: { status: "succeeded" },
     });
-    const handle = await client.begin({ prompt: "Declared for this call alone" });
+    const mcpTaskId = await client.begin({ prompt: "Declared for this call alone" });
     for (const method of ["tasks/get", "tasks/update", "tasks/cancel"]) {
-      const { error } = await client.request(method, { taskId: handle, inputResponses: {} }, {});
+      const { error } = await client.request(method, { taskId: mcpTaskId, inputResponses: {} }, {});
       expect(error).toMatchObject({ code: -32021, data: { requiredCapabilities: TASKS } });
       expect(await client.refusal(method, {}, {})).toBe(-32021);
     }
-    expect((await client.waitForEnd(handle)).status).toBe("completed");
+    expect((await client.waitForEnd(mcpTaskId)).status).toBe("completed");
   });
 
   it("with an older protocol does not see the extension", async () => {
@@ -244,28 +244,28 @@ describe("the protocol", () => {
     expect((await client.request("tools/call", params)).result).toMatchObject({ resultType: "complete" });
   });
 
-  it("refuses handles of every kind that it did not create", async () => {
+  it("refuses MCP tasks of every kind that it did not create", async () => {
     const client = start();
-    const handle = await client.begin(CALL);
-    await client.waitForEnd(handle);
-    const { structuredContent } = resultOf(await client.look(handle));
+    const mcpTaskId = await client.begin(CALL);
+    await client.waitForEnd(mcpTaskId);
+    const { structuredContent } = resultOf(await client.look(mcpTaskId));
     const odd = [
       "",
       taskOutput.parse(structuredContent).task_id ?? "",
-      `req-${handle.replaceAll("-", "")}`,
-      `nar_${handle.replaceAll("-", "")}`,
-      handle.slice(0, -1),
-      `${handle.slice(0, -1)}${handle.endsWith("0") ? "1" : "0"}`,
-      handle.replaceAll("-", ""),
-      `{${handle}}`,
-      `urn:uuid:${handle}`,
+      `req-${mcpTaskId.replaceAll("-", "")}`,
+      `nar_${mcpTaskId.replaceAll("-", "")}`,
+      mcpTaskId.slice(0, -1),
+      `${mcpTaskId.slice(0, -1)}${mcpTaskId.endsWith("0") ? "1" : "0"}`,
+      mcpTaskId.replaceAll("-", ""),
+      `{${mcpTaskId}}`,
+      `urn:uuid:${mcpTaskId}`,
       "00000000-0000-0000-0000-000000000000",
-      `${handle} `,
-      ` ${handle}`,
-      `${handle}\n`,
-      `${handle}\0`,
-      `${handle}-x`,
-      `${handle}' OR '1'='1`,
+      `${mcpTaskId} `,
+      ` ${mcpTaskId}`,
+      `${mcpTaskId}\n`,
+      `${mcpTaskId}\0`,
+      `${mcpTaskId}-x`,
+      `${mcpTaskId}' OR '1'='1`,
       "task-1",
       "../../etc/passwd",
       "record:x",
@@ -284,11 +284,11 @@ describe("the protocol", () => {
       expect(await client.refusal("tasks/get", { taskId })).toBe(-32602);
     }
     expect(
-      (await client.request("tasks/update", { taskId: handle, inputResponses: { x: {} } })).result,
+      (await client.request("tasks/update", { taskId: mcpTaskId, inputResponses: { x: {} } })).result,
     ).toMatchObject({
       resultType: "complete",
     });
-    expect((await client.look(handle)).status).toBe("completed");
+    expect((await client.look(mcpTaskId)).status).toBe("completed");
   });
 
   it("reports missing settings for every request", async () => {

@@ -13,7 +13,7 @@ import { FAST, taskOutput } from "../support/workplace.ts";
 it.each([
   ["modern", 1],
   ["legacy", 0],
-] as const)("runs a generation to its file in the %s era, through %i task", async (era, handles) => {
+] as const)("runs a generation to its file in the %s era, through %i task", async (era, mcpTaskCount) => {
   const service = await startService({ processingMs: 1500 });
   const workplace = await makeWorkplace();
   const words = ["--protocol-era", era, ...GENERATE_WORDS];
@@ -24,7 +24,7 @@ it.each([
   expect(existsSync(structuredContent.audio?.path ?? "")).toBe(true);
   expect(service.count("create")).toBe(1);
   const ledger = new DatabaseSync(join(workplace.stateDir, "ledger.sqlite"), { readOnly: true });
-  const ends = ledger.prepare("SELECT end_json FROM agm_call_handles").all();
+  const ends = ledger.prepare("SELECT end_json FROM agm_mcp_tasks").all();
   ledger.close();
-  expect(ends).toEqual(Array.from({ length: handles }, () => ({ end_json: '{"kind":"done"}' })));
+  expect(ends).toEqual(Array.from({ length: mcpTaskCount }, () => ({ end_json: '{"kind":"done"}' })));
 });

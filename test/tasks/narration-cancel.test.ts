@@ -36,8 +36,8 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   throw new Error("it did not come about");
 }
 
-const messageOf = async (client: TaskClient, handle: string): Promise<string> => {
-  const now = await client.look(handle);
+const messageOf = async (client: TaskClient, mcpTaskId: string): Promise<string> => {
+  const now = await client.look(mcpTaskId);
   expect(now.status).toBe("cancelled");
   return now.statusMessage ?? "";
 };
@@ -45,10 +45,10 @@ const messageOf = async (client: TaskClient, handle: string): Promise<string> =>
 /** Starts a narration as a task, and cancels it once another part has been sent. */
 async function begunAndTakenBack(client: TaskClient, service: CountingService): Promise<string> {
   const before = service.tasks.size;
-  const handle = await client.begin(CALL, "narrate");
-  await until(async () => (await client.look(handle)) !== null && service.tasks.size > before);
-  await client.cancel(handle);
-  return handle;
+  const mcpTaskId = await client.begin(CALL, "narrate");
+  await until(async () => (await client.look(mcpTaskId)) !== null && service.tasks.size > before);
+  await client.cancel(mcpTaskId);
+  return mcpTaskId;
 }
 
 describe.each(stores)("on %s", (store) => {
@@ -56,30 +56,32 @@ describe.each(stores)("on %s", (store) => {
     const service = await startService(SPOKEN);
     const start = await machinesOn(store, service, newDatabase);
     const { client } = await start();
-    const handle = await client.begin(CALL, "narrate");
-    await until(async () => !/^Part 0/.test((await client.look(handle)).statusMessage ?? ""));
-    await client.cancel(handle);
-    const reported = await messageOf(client, handle);
+    const mcpTaskId = await client.begin(CALL, "narrate");
+    await until(async () => !/^Part 0/.test((await client.look(mcpTaskId)).statusMessage ?? ""));
+    await client.cancel(mcpTaskId);
+    const reported = await messageOf(client, mcpTaskId);
     expect(reported).toMatch(/^Cancelled: nothing more is created for this task\. By then [1-7] of 8 parts/);
     expect(reported).toMatch(/ [1-7]0 credits charged; requests already sent are completed, charged/);
     await pause(LOOKS_MS);
     const { client: other } = await start();
-    for (const asked of [client, other]) expect(await messageOf(asked, handle)).toBe(reported);
+    for (const asked of [client, other]) expect(await messageOf(asked, mcpTaskId)).toBe(reported);
     const next = await other.begin(CALL, "narrate");
     expect((await other.waitForEnd(next)).status).toBe("completed");
     expect(service.tasks.size).toBe(8);
-    expect(await messageOf(client, handle)).toBe(reported);
+    expect(await messageOf(client, mcpTaskId)).toBe(reported);
   });
 
   it("reports that another call keeps the narration going", async () => {
     const service = await startService(SPOKEN);
     const start = await machinesOn(store, service, newDatabase);
     const { client } = await start();
-    const handle = await client.begin(CALL, "narrate");
+    const mcpTaskId = await client.begin(CALL, "narrate");
     const plain = client.call("narrate", { ...CALL, wait_seconds: 20 }, {});
     await until(() => service.tasks.size > 2);
-    await client.cancel(handle);
-    expect(await messageOf(client, handle)).toMatch(/Another call had asked .*, so it went on for that one/);
+    await client.cancel(mcpTaskId);
+    expect(await messageOf(client, mcpTaskId)).toMatch(
+      /Another call had asked .*, so it went on for that one/,
+    );
     expect(await plain).toMatchObject({ structuredContent: { status: "finished" } });
   });
 
@@ -98,7 +100,7 @@ describe.each(stores)("on %s", (store) => {
   });
 
   it.each([
-    ["taken back", (other: TaskClient, handle: string) => other.cancel(handle)],
+    ["taken back", (other: TaskClient, mcpTaskId: string) => other.cancel(mcpTaskId)],
     ["stopped", (other: TaskClient) => other.call("narrate", { ...CALL, stop: true }, {})],
     [
       "given a lower limit",
@@ -110,9 +112,9 @@ describe.each(stores)("on %s", (store) => {
     const [{ client: driver }, { client: other }] = await Promise.all([start(), start()]);
     await other.call("list_tasks", {}, {});
     const release = holdEnds(service);
-    const handle = await driver.begin(CALL, "narrate");
+    const mcpTaskId = await driver.begin(CALL, "narrate");
     await until(() => service.tasks.size === 2);
-    await end(other, handle);
+    await end(other, mcpTaskId);
     release();
     await pause(LOOKS_MS);
     expect(service.tasks.size).toBe(2);

@@ -24,13 +24,13 @@ describe.each(stores)("on %s", (store) => {
     const service = await startService(SPOKEN);
     const start = await machinesOn(store, service, newDatabase);
     const { client } = await start();
-    const handle = await client.begin(CALL, "narrate");
-    expect(await client.begin(CALL, "narrate")).toBe(handle);
-    expect(await client.look(handle)).toMatchObject({
+    const mcpTaskId = await client.begin(CALL, "narrate");
+    expect(await client.begin(CALL, "narrate")).toBe(mcpTaskId);
+    expect(await client.look(mcpTaskId)).toMatchObject({
       status: "working",
       statusMessage: expect.stringMatching(/^Part \d of 3 saved/),
     });
-    const done = await client.waitForEnd(handle);
+    const done = await client.waitForEnd(mcpTaskId);
     const reported = narrationOf(done);
     expect(reported).toMatchObject({
       status: "finished",
@@ -39,7 +39,7 @@ describe.each(stores)("on %s", (store) => {
     });
     expect(existsSync(reported.files[0]?.path ?? "")).toBe(true);
     const { client: other } = await start();
-    expect(narrationOf(await other.look(handle)).files).toEqual(reported.files);
+    expect(narrationOf(await other.look(mcpTaskId)).files).toEqual(reported.files);
     expect(service.count("create")).toBe(3);
     // There is nothing left to wait for.
     expect(await other.call("narrate", CALL)).toMatchObject({ structuredContent: { status: "finished" } });
@@ -49,11 +49,11 @@ describe.each(stores)("on %s", (store) => {
     const service = await startService(SPOKEN);
     const start = await machinesOn(store, service, newDatabase);
     const { client: doomed } = await start();
-    const handle = await doomed.begin(CALL, "narrate");
-    while (service.tasks.size === 0) await doomed.look(handle);
+    const mcpTaskId = await doomed.begin(CALL, "narrate");
+    while (service.tasks.size === 0) await doomed.look(mcpTaskId);
     await doomed.kill();
     const { client: heir } = await start();
-    expect(narrationOf(await heir.waitForEnd(handle))).toMatchObject({
+    expect(narrationOf(await heir.waitForEnd(mcpTaskId))).toMatchObject({
       status: "finished",
       credits: { max: 1000 },
     });
@@ -66,21 +66,21 @@ describe.each(stores)("on %s", (store) => {
     const { client: doomed } = await start();
     const { max_credits: _, ...plan } = CALL;
     const { narration_id } = plannedIn.parse(await doomed.call("narrate", plan, {})).structuredContent;
-    const handle = await doomed.begin({ narration_id, max_credits: 155 }, "narrate");
-    while (service.tasks.size === 0) await doomed.look(handle);
+    const mcpTaskId = await doomed.begin({ narration_id, max_credits: 155 }, "narrate");
+    while (service.tasks.size === 0) await doomed.look(mcpTaskId);
     await doomed.kill();
     const { client: heir } = await start();
-    const ended = await heir.waitForEnd(handle);
+    const ended = await heir.waitForEnd(mcpTaskId);
     const stopped = narrationOf(ended);
     expect(stopped).toMatchObject({ status: "stopped", problems: [{ code: "max_credits_reached" }] });
     expect(service.tasks.size).toBe(1);
     // A higher limit is another task, and this one keeps its result.
     const more = await heir.begin(CALL, "narrate");
-    expect(more).not.toBe(handle);
+    expect(more).not.toBe(mcpTaskId);
     while (service.tasks.size < 2) await heir.look(more);
-    expect(await heir.look(handle)).toEqual(ended);
+    expect(await heir.look(mcpTaskId)).toEqual(ended);
     expect(narrationOf(await heir.waitForEnd(more)).status).toBe("finished");
-    expect(await heir.look(handle)).toEqual(ended);
+    expect(await heir.look(mcpTaskId)).toEqual(ended);
   });
 
   it("never continues after its cancellation", async () => {
@@ -88,31 +88,31 @@ describe.each(stores)("on %s", (store) => {
     const start = await machinesOn(store, service, newDatabase);
     const release = holdCreates(service);
     const { client } = await start();
-    const handle = await client.begin(CALL, "narrate");
-    while (service.count("create") === 0) await client.look(handle);
-    await client.cancel(handle);
-    expect((await client.look(handle)).status).toBe("cancelled");
+    const mcpTaskId = await client.begin(CALL, "narrate");
+    while (service.count("create") === 0) await client.look(mcpTaskId);
+    await client.cancel(mcpTaskId);
+    expect((await client.look(mcpTaskId)).status).toBe("cancelled");
     release();
     await pause(900);
     await client.kill();
     const { client: heir } = await start();
-    expect((await heir.look(handle)).status).toBe("cancelled");
+    expect((await heir.look(mcpTaskId)).status).toBe("cancelled");
     await pause(300);
     expect(service.tasks.size).toBe(0);
     const next = await heir.begin(CALL, "narrate");
-    expect(next).not.toBe(handle);
+    expect(next).not.toBe(mcpTaskId);
     expect(narrationOf(await heir.waitForEnd(next)).status).toBe("finished");
-    expect((await heir.look(handle)).status).toBe("cancelled");
+    expect((await heir.look(mcpTaskId)).status).toBe("cancelled");
   });
 
   it("continues for a plain call if its task is cancelled", async () => {
     const service = await startService({ ...SPOKEN, processingMs: 300 });
     const start = await machinesOn(store, service, newDatabase);
     const { client } = await start();
-    const handle = await client.begin(CALL, "narrate");
+    const mcpTaskId = await client.begin(CALL, "narrate");
     await client.call("narrate", { ...CALL, wait_seconds: 0 }, {});
-    await client.cancel(handle);
-    expect((await client.look(handle)).status).toBe("cancelled");
+    await client.cancel(mcpTaskId);
+    expect((await client.look(mcpTaskId)).status).toBe("cancelled");
     const plain = await client.call("narrate", { ...CALL, wait_seconds: 20 }, {});
     expect(plain).toMatchObject({ structuredContent: { status: "finished" } });
   });
@@ -149,31 +149,31 @@ describe("a narration", () => {
     const service = await startService(SPOKEN);
     const client = startClient(await makeWorkplace(), service);
     const release = holdCreates(service);
-    const handle = await client.begin(CALL, "narrate");
+    const mcpTaskId = await client.begin(CALL, "narrate");
     await client.call("narrate", { ...CALL, stop: true }, {});
-    expect(narrationOf(await client.waitForEnd(handle))).toMatchObject({
+    expect(narrationOf(await client.waitForEnd(mcpTaskId))).toMatchObject({
       status: "stopped",
       problems: [{ code: "stopped" }],
     });
     release();
   });
 
-  it("has handles that are unknown to other accounts, even if they know the text", async () => {
+  it("has MCP tasks that are unknown to other accounts, even if they know the text", async () => {
     const service = await startService({
       ...SPOKEN,
       apiKeys: ["sk-first-0123456789abcdef", "sk-second-0123456789abcdef"],
     });
     const workplace = await makeWorkplace();
     const own = startClient(workplace, service);
-    const handle = await own.begin(CALL, "narrate");
+    const mcpTaskId = await own.begin(CALL, "narrate");
     const apiKey = "sk-second-0123456789abcdef";
     const foreign = startClient(workplace, { baseUrl: service.baseUrl, apiKey });
-    const forged = `${handle.slice(0, -1)}${handle.endsWith("0") ? "1" : "0"}`;
-    for (const taskId of [handle, forged]) {
+    const forged = `${mcpTaskId.slice(0, -1)}${mcpTaskId.endsWith("0") ? "1" : "0"}`;
+    for (const taskId of [mcpTaskId, forged]) {
       expect(await foreign.refusal("tasks/get", { taskId })).toBe(-32602);
       expect(await foreign.refusal("tasks/cancel", { taskId })).toBe(-32602);
     }
     expect(await own.refusal("tasks/get", { taskId: forged })).toBe(-32602);
-    expect(narrationOf(await own.waitForEnd(handle)).status).toBe("finished");
+    expect(narrationOf(await own.waitForEnd(mcpTaskId)).status).toBe("finished");
   });
 });

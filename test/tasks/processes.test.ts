@@ -23,15 +23,15 @@ const stores: Store[] = whyNoPostgres() === undefined ? ["sqlite", "postgres"] :
 const newDatabase = databasesOfFile();
 
 describe.each(stores)("on %s", (store) => {
-  it("a new process resumes the running task of a killed process by its handle", async () => {
+  it("a new process resumes the running task of a killed process by its MCP task", async () => {
     const service = await startService({ processingMs: 400 });
     const start = await machinesOn(store, service, newDatabase);
     const { client: doomed } = await start();
-    const handle = await doomed.begin(CALL);
-    while (service.count("query") === 0) await doomed.look(handle);
+    const mcpTaskId = await doomed.begin(CALL);
+    while (service.count("query") === 0) await doomed.look(mcpTaskId);
     await doomed.kill();
     const { client: heir } = await start();
-    const result = await heir.result(handle);
+    const result = await heir.result(mcpTaskId);
     const audio = audioOf(result.structuredContent);
     expect(existsSync(audio?.path ?? "")).toBe(true);
     expect(audio?.path).toMatch(/outlives\.mp3$/);
@@ -44,12 +44,12 @@ describe.each(stores)("on %s", (store) => {
     const start = await machinesOn(store, service, newDatabase);
     const release = holdCreates(service);
     const { client: doomed } = await start();
-    const handle = await doomed.begin(CALL);
-    expect(await doomed.look(handle)).toMatchObject({ status: "working" });
+    const mcpTaskId = await doomed.begin(CALL);
+    expect(await doomed.look(mcpTaskId)).toMatchObject({ status: "working" });
     await doomed.kill();
     release();
     const { client: heir } = await start();
-    expect(audioOf((await heir.result(handle)).structuredContent)?.path).toMatch(/outlives\.mp3$/);
+    expect(audioOf((await heir.result(mcpTaskId)).structuredContent)?.path).toMatch(/outlives\.mp3$/);
     expect(service.tasks.size).toBe(1);
   });
 
@@ -65,35 +65,35 @@ describe.each(stores)("on %s", (store) => {
         return true;
       };
     });
-    const handle = await doomed.begin(CALL);
+    const mcpTaskId = await doomed.begin(CALL);
     await reached;
     await doomed.kill();
     service.intercept = undefined;
     const { client: heir } = await start();
-    expect((await heir.waitForEnd(handle)).status).toBe("completed");
+    expect((await heir.waitForEnd(mcpTaskId)).status).toBe("completed");
     expect(service.tasks.size).toBe(1);
   });
 
-  it("two processes get the same from one handle, at the same time and long after its end", async () => {
+  it("two processes get the same from one MCP task, at the same time and long after its end", async () => {
     const service = await startService({ processingMs: 300 });
     const start = await machinesOn(store, service, newDatabase);
     const [{ client: first }, { client: second }] = await Promise.all([start(), start()]);
     const release = holdCreates(service);
-    const handle = await first.begin(CALL);
-    expect(await second.look(handle)).toMatchObject({
+    const mcpTaskId = await first.begin(CALL);
+    expect(await second.look(mcpTaskId)).toMatchObject({
       status: "working",
       statusMessage: expect.stringMatching(/^Another client window is already working on this request/),
     });
     release();
-    const ends = await Promise.all([first.waitForEnd(handle), second.waitForEnd(handle)]);
+    const ends = await Promise.all([first.waitForEnd(mcpTaskId), second.waitForEnd(mcpTaskId)]);
     for (const [index, client] of [first, second].entries()) {
       const audio = audioOf(resultOf(ends[index] ?? ends[0]).structuredContent);
       expect(existsSync(audio?.path ?? "")).toBe(true);
-      expect(await client.look(handle)).toEqual(ends[index]);
+      expect(await client.look(mcpTaskId)).toEqual(ends[index]);
     }
     expect(service.tasks.size).toBe(1);
     const { client: third } = await start();
-    expect((await third.look(handle)).status).toBe("completed");
+    expect((await third.look(mcpTaskId)).status).toBe("completed");
   });
 
   it("a new process reports a failed attempt like the first one, and does not repeat it", async () => {
@@ -107,22 +107,22 @@ describe.each(stores)("on %s", (store) => {
     };
     const start = await machinesOn(store, service, newDatabase);
     const { client: first } = await start();
-    const handle = await first.begin(CALL);
-    const failed = await first.waitForEnd(handle);
+    const mcpTaskId = await first.begin(CALL);
+    const failed = await first.waitForEnd(mcpTaskId);
     expect(failed.status).toBe("completed");
     const result = resultOf(failed);
     expect(result.isError).toBe(true);
     expect(result.content[0]?.text).toMatch(/^task_failed: Task task-.*the voice was lost/);
     const creates = service.count("create");
     const { client: second } = await start();
-    expect(await second.look(handle)).toEqual(failed);
+    expect(await second.look(mcpTaskId)).toEqual(failed);
     expect(service.count("create")).toBe(creates);
-    // The next call makes another attempt with its own handle; this one keeps its result.
+    // The next call makes another attempt with its own MCP task; this one keeps its result.
     service.intercept = undefined;
     const next = await second.begin(CALL);
-    expect(next).not.toBe(handle);
+    expect(next).not.toBe(mcpTaskId);
     expect(resultOf(await second.waitForEnd(next)).isError).toBeUndefined();
-    for (const client of [first, second]) expect(await client.look(handle)).toEqual(failed);
+    for (const client of [first, second]) expect(await client.look(mcpTaskId)).toEqual(failed);
   });
 
   it.each([
@@ -134,12 +134,12 @@ describe.each(stores)("on %s", (store) => {
       const service = await startService({ processingMs: 300 });
       const start = await machinesOn(store, service, newDatabase);
       const { client: doomed } = await start();
-      const handle = await doomed.begin(CALL);
-      while (service.count(kind) === 0 || service.tasks.size === 0) await doomed.look(handle);
+      const mcpTaskId = await doomed.begin(CALL);
+      while (service.count(kind) === 0 || service.tasks.size === 0) await doomed.look(mcpTaskId);
       await doomed.kill();
       for (const task of service.tasks.values()) task.status = "failed";
       const { client: heir } = await start();
-      const result = await heir.result(handle);
+      const result = await heir.result(mcpTaskId);
       expect(result.isError).toBe(true);
       expect(result.content[0]?.text).toMatch(/^task_failed/);
       expect(service.tasks.size).toBe(1);
@@ -157,21 +157,21 @@ describe("on another machine", skipBecause(whyNoPostgres() ?? whyNotElsewhere() 
     const service = await startService({ processingMs: 300 });
     const release = kind === null ? holdCreates(service) : () => undefined;
     const doomed = startClient(await makeWorkplace(), service, settings);
-    const handle = await doomed.begin(CALL);
-    while (kind !== null && service.count(kind) === 0) await doomed.look(handle);
+    const mcpTaskId = await doomed.begin(CALL);
+    while (kind !== null && service.count(kind) === 0) await doomed.look(mcpTaskId);
     await doomed.kill();
     release();
     const place = await makeWorkplace();
     const heir = startClient(place, service, settings, ELSEWHERE);
     const message = async (): Promise<string> => {
-      const { status, statusMessage } = await heir.look(handle);
+      const { status, statusMessage } = await heir.look(mcpTaskId);
       return statusMessage ?? status;
     };
     // On a busy machine the lease may have expired, and the task ended, before the first query.
     await expect
       .poll(message, { interval: 20 })
       .toMatch(/^Another client window is already working|^completed$/);
-    const audio = audioOf((await heir.result(handle)).structuredContent);
+    const audio = audioOf((await heir.result(mcpTaskId)).structuredContent);
     expect(audio?.path).toBe(join(place.outputDir, "outlives.mp3"));
     expect(existsSync(audio?.path ?? "")).toBe(true);
     expect(service.tasks.size).toBe(1);
@@ -187,14 +187,14 @@ it("a new process replaces the file that the call of a killed process may replac
   const other = { prompt: "The text that replaces it" };
   const accepted = await doomed.begin({ ...other, file_name: "elsewhere" });
   while (service.count("create") < 2) await doomed.look(accepted);
-  const handle = await doomed.begin({ ...other, file_name: CALL.file_name, replace: true });
+  const mcpTaskId = await doomed.begin({ ...other, file_name: CALL.file_name, replace: true });
   await doomed.kill();
   const heir = startClient(workplace, service);
-  expect(audioOf((await heir.result(handle)).structuredContent)?.path).toBe(replaced?.path);
+  expect(audioOf((await heir.result(mcpTaskId)).structuredContent)?.path).toBe(replaced?.path);
   expect(service.count("create")).toBe(2);
 });
 
-describe("a handle of another key or service", () => {
+describe("an MCP task of another key or service", () => {
   it("is unknown under another key and at another service", async () => {
     const service = await startService({
       apiKeys: ["sk-first-0123456789abcdef", "sk-second-0123456789abcdef"],
@@ -202,8 +202,8 @@ describe("a handle of another key or service", () => {
     const other = await startService();
     const workplace = await makeWorkplace();
     const own = startClient(workplace, service);
-    const handle = await own.begin(CALL);
-    await own.waitForEnd(handle);
+    const mcpTaskId = await own.begin(CALL);
+    await own.waitForEnd(mcpTaskId);
     const foreign = startClient(workplace, {
       baseUrl: service.baseUrl,
       apiKey: "sk-second-0123456789abcdef",
@@ -212,10 +212,10 @@ describe("a handle of another key or service", () => {
     const creates = service.count("create");
     for (const client of [foreign, elsewhere]) {
       for (const method of ["tasks/get", "tasks/cancel", "tasks/update"]) {
-        expect(await client.refusal(method, { taskId: handle, inputResponses: {} })).toBe(-32602);
+        expect(await client.refusal(method, { taskId: mcpTaskId, inputResponses: {} })).toBe(-32602);
       }
     }
     expect(service.count("create") + other.count("create")).toBe(creates);
-    expect((await own.look(handle)).status).toBe("completed");
+    expect((await own.look(mcpTaskId)).status).toBe("completed");
   });
 });

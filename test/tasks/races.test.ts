@@ -22,51 +22,51 @@ describe.each(stores)("on %s", (store) => {
     const start = await machinesOn(store, service, newDatabase);
     const [{ client: one }, { client: two }] = await Promise.all([start(), start()]);
     const called = one.call("generate_audio", CALL, {});
-    const handles = await Promise.all(times(4, (index) => (index % 2 === 0 ? one : two).begin(CALL)));
+    const mcpTaskIds = await Promise.all(times(4, (index) => (index % 2 === 0 ? one : two).begin(CALL)));
     service.processingMs = 100;
     const plain = await called;
     expect(plain).toMatchObject({ structuredContent: { status: "succeeded" } });
-    expect(new Set(handles).size).toBe(1);
+    expect(new Set(mcpTaskIds).size).toBe(1);
     for (const client of [one, two])
-      expect(resultOf(await client.waitForEnd(handles[0] ?? "")).isError).toBeUndefined();
+      expect(resultOf(await client.waitForEnd(mcpTaskIds[0] ?? "")).isError).toBeUndefined();
     expect(service.tasks.size).toBe(1);
   });
 
-  it("concurrent requests for the handle of a dead process make one task", async () => {
+  it("concurrent requests for the MCP task of a dead process make one task", async () => {
     const service = await startService({ processingMs: 100 });
     const start = await machinesOn(store, service, newDatabase);
     const release = holdCreates(service);
     const { client: doomed } = await start();
-    const handle = await doomed.begin(CALL);
+    const mcpTaskId = await doomed.begin(CALL);
     await doomed.kill();
     release();
     const heirs = await Promise.all(times(3, () => start()));
-    await Promise.all(heirs.flatMap(({ client }) => times(3, () => client.look(handle))));
-    const ends = await Promise.all(heirs.map(({ client }) => client.waitForEnd(handle)));
+    await Promise.all(heirs.flatMap(({ client }) => times(3, () => client.look(mcpTaskId))));
+    const ends = await Promise.all(heirs.map(({ client }) => client.waitForEnd(mcpTaskId)));
     for (const end of ends) expect(resultOf(end).isError).toBeUndefined();
     expect(service.tasks.size).toBe(1);
   });
 
-  it("a handle cancelled twice during other requests is cancelled or made, with the same result in every process", async () => {
+  it("an MCP task cancelled twice during other requests is cancelled or made, with the same result in every process", async () => {
     const service = await startService({ processingMs: 50 });
     const start = await machinesOn(store, service, newDatabase);
     const [{ client: one }, { client: two }] = await Promise.all([start(), start()]);
     await Promise.all([one, two].map((client) => client.call("list_tasks", {})));
     for (let round = 0; round < 8; round += 1) {
       const tasks = service.tasks.size;
-      const handle = await one.begin({ prompt: `${CALL.prompt} ${round}` });
+      const mcpTaskId = await one.begin({ prompt: `${CALL.prompt} ${round}` });
       await pause(round * 3);
       await Promise.all([
-        one.cancel(handle),
-        two.cancel(handle),
-        ...times(3, () => one.look(handle)),
-        ...times(3, () => two.look(handle)),
+        one.cancel(mcpTaskId),
+        two.cancel(mcpTaskId),
+        ...times(3, () => one.look(mcpTaskId)),
+        ...times(3, () => two.look(mcpTaskId)),
       ]);
-      const ends = await Promise.all([one.waitForEnd(handle), two.waitForEnd(handle)]);
+      const ends = await Promise.all([one.waitForEnd(mcpTaskId), two.waitForEnd(mcpTaskId)]);
       expect(ends[0].status).toBe(ends[1].status);
       await pause(50);
       expect(service.tasks.size - tasks).toBe(ends[0].status === "cancelled" ? 0 : 1);
-      expect((await two.look(handle)).status).toBe(ends[0].status);
+      expect((await two.look(mcpTaskId)).status).toBe(ends[0].status);
     }
   });
 
@@ -83,11 +83,11 @@ describe.each(stores)("on %s", (store) => {
     };
     const start = await machinesOn(store, service, newDatabase);
     const [{ client: one }, { client: two }] = await Promise.all([start(), start()]);
-    const handles = await Promise.all([one.begin(CALL), two.begin(CALL)]);
-    expect(handles[0]).toBe(handles[1]);
+    const mcpTaskIds = await Promise.all([one.begin(CALL), two.begin(CALL)]);
+    expect(mcpTaskIds[0]).toBe(mcpTaskIds[1]);
     haveBegun = true;
     service.processingMs = 200;
-    const ends = await Promise.all([one.waitForEnd(handles[0]), two.waitForEnd(handles[0])]);
+    const ends = await Promise.all([one.waitForEnd(mcpTaskIds[0]), two.waitForEnd(mcpTaskIds[0])]);
     for (const end of ends) expect(resultOf(end).isError).toBeUndefined();
     expect(service.tasks.size).toBe(2);
   });
@@ -98,11 +98,11 @@ describe.each(stores)("on %s", (store) => {
     let { client: doomed } = await start();
     for (let round = 0; round < 6; round += 1) {
       const tasks = service.tasks.size;
-      const handle = await doomed.begin({ prompt: `Killed ${round}`, file_name: `killed-${round}` });
+      const mcpTaskId = await doomed.begin({ prompt: `Killed ${round}`, file_name: `killed-${round}` });
       await pause(round * 50);
       await doomed.kill();
       const { client: heir } = await start();
-      expect(resultOf(await heir.waitForEnd(handle)).structuredContent).toMatchObject({
+      expect(resultOf(await heir.waitForEnd(mcpTaskId)).structuredContent).toMatchObject({
         status: "succeeded",
         audio: { path: expect.stringMatching(new RegExp(`/killed-${round}\\.mp3$`)) },
       });

@@ -33,14 +33,14 @@ it.skipIf(whyNoPostgres() !== undefined)(
   "a query and a cancellation are -32603, and the task is working again afterwards",
   async () => {
     const { postgres, service, client } = await onPostgres(1000);
-    const handle = await client.begin(CALL);
-    while (service.count("query") === 0) await client.look(handle);
+    const mcpTaskId = await client.begin(CALL);
+    while (service.count("query") === 0) await client.look(mcpTaskId);
     await postgres.kill();
-    expect(await client.refusal("tasks/get", { taskId: handle })).toBe(-32603);
-    expect(await client.refusal("tasks/cancel", { taskId: handle })).toBe(-32603);
+    expect(await client.refusal("tasks/get", { taskId: mcpTaskId })).toBe(-32603);
+    expect(await client.refusal("tasks/cancel", { taskId: mcpTaskId })).toBe(-32603);
     await postgres.start();
-    expect((await client.look(handle)).status).toBe("working");
-    expect(resultOf(await client.waitForEnd(handle)).isError).toBeUndefined();
+    expect((await client.look(mcpTaskId)).status).toBe("working");
+    expect(resultOf(await client.waitForEnd(mcpTaskId)).isError).toBeUndefined();
     expect(service.tasks.size).toBe(1);
   },
 );
@@ -49,13 +49,13 @@ it.skipIf(whyNoPostgres() !== undefined)(
   "a task that ends while the store is unreachable is reported as ended when it is back",
   async () => {
     const { postgres, service, client } = await onPostgres(300);
-    const handle = await client.begin(CALL);
-    while (service.count("query") === 0) await client.look(handle);
+    const mcpTaskId = await client.begin(CALL);
+    while (service.count("query") === 0) await client.look(mcpTaskId);
     await postgres.kill();
     await new Promise((resolve) => setTimeout(resolve, 1500));
-    expect(await client.refusal("tasks/get", { taskId: handle })).toBe(-32603);
+    expect(await client.refusal("tasks/get", { taskId: mcpTaskId })).toBe(-32603);
     await postgres.start();
-    expect(resultOf(await client.waitForEnd(handle)).isError).toBeUndefined();
+    expect(resultOf(await client.waitForEnd(mcpTaskId)).isError).toBeUndefined();
     expect(service.tasks.size).toBe(1);
   },
 );
@@ -64,12 +64,12 @@ it("a record missing from the ledger does not end its task", async () => {
   const service = await startService({ processingMs: 1000 });
   const workplace = await makeWorkplace();
   const client = startClient(workplace, service);
-  const handle = await client.begin(CALL);
-  while (service.count("query") === 0) await client.look(handle);
+  const mcpTaskId = await client.begin(CALL);
+  while (service.count("query") === 0) await client.look(mcpTaskId);
   const ledger = new DatabaseSync(join(workplace.stateDir, "ledger.sqlite"), { timeout: 5000 });
   ledger.exec("DELETE FROM agm_records");
   ledger.close();
-  expect((await client.look(handle)).status).toBe("working");
-  expect(resultOf(await client.waitForEnd(handle)).isError).toBeUndefined();
+  expect((await client.look(mcpTaskId)).status).toBe("working");
+  expect(resultOf(await client.waitForEnd(mcpTaskId)).isError).toBeUndefined();
   expect(service.tasks.size).toBe(1);
 });

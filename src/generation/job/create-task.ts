@@ -67,7 +67,7 @@ async function waitForAdmissionWithinWindow(
       // Skip the narration's checks for a create that may have arrived. Such a create is always sent again, because its
       // credits may already be reserved.
       narrationId: () => (job.hasUnansweredCreate ? null : job.narrationId),
-      isForCallHandles: () => job.isForCallHandles,
+      isForMcpTasks: () => job.isForMcpTasks,
       onWaiting: (reason, waitMs) => {
         job.setPhase({ kind: "held", reason, untilMs: clock.steadyMs() + waitMs });
         if (reason === "in_flight") onInFlightFull();

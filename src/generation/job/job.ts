@@ -15,7 +15,7 @@ export type JobOutcome =
   /** The job stopped before anything was sent, or another process drives the record. */
   | { readonly kind: "no_result" }
   /**
-   * Nothing was sent, because all call handles were cancelled, the narration has ended, or another process drives the
+   * Nothing was sent, because all MCP tasks were cancelled, the narration has ended, or another process drives the
    * narration.
    */
   | { readonly kind: "not_wanted" };
@@ -62,12 +62,12 @@ export class Job {
   readonly #listeners = new Set<(message: string) => void>();
   #phase: Phase = { kind: "starting" };
   #resolve: (end: JobOutcome) => void = () => undefined;
-  /** Number of callers that wait until a deadline, and number of callers with a call handle. */
-  readonly #callers = { plain: 0, withHandle: 0 };
+  /** Number of callers that wait until a deadline, and number of callers with an MCP task. */
+  readonly #callers = { plain: 0, withMcpTask: 0 };
   /** Whether a call returned with the answer that the job continues. */
   #keepsRunning = false;
   /**
-   * When the longest wait began, on the steady clock. Ignores callers with call handles, because they may poll at any
+   * When the longest wait began, on the steady clock. Ignores callers with MCP tasks, because they may poll at any
    * time.
    */
   #waitedForSinceMs = Number.POSITIVE_INFINITY;
@@ -101,15 +101,15 @@ export class Job {
   }
 
   get hasCallers(): boolean {
-    return this.#callers.plain + this.#callers.withHandle > 0;
+    return this.#callers.plain + this.#callers.withMcpTask > 0;
   }
 
   /**
-   * Whether only callers with call handles want the job. If so, the ledger knows whether the job is still wanted,
-   * because it stores which call handles were cancelled.
+   * Whether only callers with MCP tasks want the job. If so, the ledger knows whether the job is still wanted,
+   * because it stores which MCP tasks were cancelled.
    */
-  get isForCallHandles(): boolean {
-    return !this.#keepsRunning && this.#callers.plain === 0 && this.#callers.withHandle > 0;
+  get isForMcpTasks(): boolean {
+    return !this.#keepsRunning && this.#callers.plain === 0 && this.#callers.withMcpTask > 0;
   }
 
   /**
@@ -137,14 +137,14 @@ export class Job {
     return () => this.#listeners.delete(listener);
   }
 
-  attach(hasHandle = false): void {
-    if (!hasHandle && this.#callers.plain === 0) this.#waitedForSinceMs = this.#clock.steadyMs();
-    this.#callers[hasHandle ? "withHandle" : "plain"] += 1;
+  attach(hasMcpTask = false): void {
+    if (!hasMcpTask && this.#callers.plain === 0) this.#waitedForSinceMs = this.#clock.steadyMs();
+    this.#callers[hasMcpTask ? "withMcpTask" : "plain"] += 1;
     this.#isCancelledByAll = false;
   }
 
   /**
-   * Keeps the job wanted even if all its call handles are cancelled, because a call has returned with the answer that
+   * Keeps the job wanted even if all its MCP tasks are cancelled, because a call has returned with the answer that
    * the job continues.
    */
   keepRunning(): void {
@@ -155,11 +155,11 @@ export class Job {
    * Removes a caller. If the last caller cancels, a job that has sent nothing stops. A caller that runs out of time
    * does not stop the job.
    */
-  detach(isCancelled: boolean, hasHandle = false): void {
-    this.#callers[hasHandle ? "withHandle" : "plain"] -= 1;
+  detach(isCancelled: boolean, hasMcpTask = false): void {
+    this.#callers[hasMcpTask ? "withMcpTask" : "plain"] -= 1;
     if (this.#callers.plain === 0) this.#waitedForSinceMs = Number.POSITIVE_INFINITY;
-    this.#wasCancelled ||= isCancelled && !hasHandle;
-    if (!isCancelled || this.hasCallers || (hasHandle && this.#keepsRunning)) return;
+    this.#wasCancelled ||= isCancelled && !hasMcpTask;
+    if (!isCancelled || this.hasCallers || (hasMcpTask && this.#keepsRunning)) return;
     this.#isCancelledByAll = true;
     // No further creates are wanted, but an accepted task is still watched and saved.
     this.purpose = "finish";

@@ -127,8 +127,8 @@ export class Jobs {
   }
 
   /**
-   * Stores the reason of a refusal. If a call has already returned a request handle, a later call with that request
-   * handle reports the reason.
+   * Stores the reason of a refusal. If a call has already returned a request handle, a later call with that handle
+   * reports the reason.
    */
   async #storeRefusal(job: Job, error: AudioError): Promise<void> {
     const { ledger, limits, clock } = this.#deps;
@@ -203,9 +203,9 @@ export class Jobs {
   }
 
   /** Whether a caller still wants the free repeat of a failed task. The admission checks the same again. */
-  async #isRepeatWanted({ record, isForCallHandles }: Job): Promise<boolean> {
-    if (!isForCallHandles || record.status !== "failed") return true;
-    return await this.#deps.ledger.store.callHandles.hasWanted(record.recordId).catch(() => true);
+  async #isRepeatWanted({ record, isForMcpTasks }: Job): Promise<boolean> {
+    if (!isForMcpTasks || record.status !== "failed") return true;
+    return await this.#deps.ledger.store.mcpTasks.hasWanted(record.recordId).catch(() => true);
   }
 
   /** Stops every job. A create in progress gets a moment for its response. Accepted tasks stay recorded. */

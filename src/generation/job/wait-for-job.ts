@@ -29,8 +29,8 @@ export async function waitForJob(
     });
     check();
   });
-  const hasHandle = call.handlePreparation !== undefined;
-  job.attach(hasHandle);
+  const hasMcpTask = call.mcpTaskPreparation !== undefined;
+  job.attach(hasMcpTask);
   let isCancelled = false;
   try {
     call.signal.throwIfAborted();
@@ -42,7 +42,7 @@ export async function waitForJob(
   } finally {
     timer.abort("ended");
     stopListening();
-    job.detach(isCancelled, hasHandle);
+    job.detach(isCancelled, hasMcpTask);
   }
 }
 

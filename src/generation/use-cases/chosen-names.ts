@@ -9,7 +9,7 @@ import { planReplacement } from "../../files/plan-replacement.ts";
 import { copyToName } from "../../files/saved-copies.ts";
 import type { ReplacedFile, SavedFile } from "../../files/saved-file.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
-import type { SaveOptions } from "../../ledger/rules/call-handle.ts";
+import type { SaveOptions } from "../../ledger/rules/mcp-task.ts";
 import type { GenerationDeps } from "../deps.ts";
 import {
   findNameOwner,

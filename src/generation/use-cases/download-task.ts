@@ -8,7 +8,7 @@ import { AudioError } from "../../errors.ts";
 import { assertFileName, buildNumberedName } from "../../files/file-name.ts";
 import { checkNameAvailability } from "../../files/name-availability.ts";
 import { LAST_NUMBER } from "../../files/next-name.ts";
-import { deriveExternalWorkId } from "../../ledger/identity.ts";
+import { deriveExternalTaskFingerprint } from "../../ledger/identity.ts";
 import { applyEvent } from "../../ledger/lifecycle.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
 import { fromStoredError } from "../../ledger/stored-error.ts";
@@ -134,7 +134,7 @@ async function draftExternalTaskRecord(
 ): Promise<RequestRecord> {
   const task = await queryService(deps, taskId, signal, { deadline });
   const empty = buildEmptyRecord(deps, {
-    workId: deriveExternalWorkId(deps.ledger.identity.baseUrl, taskId),
+    requestFingerprint: deriveExternalTaskFingerprint(deps.ledger.identity.baseUrl, taskId),
     input: null,
     originalPrompt: null,
     take: null,

@@ -3,7 +3,7 @@ import { isTaskId } from "../../contract/wire.ts";
 import type { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
-import { deriveIdempotencyKey, deriveRecordId, deriveWorkId } from "../../ledger/identity.ts";
+import { deriveIdempotencyKey, deriveRecordId, deriveRequestFingerprint } from "../../ledger/identity.ts";
 import { applyEvent, NO_TASK_YET } from "../../ledger/lifecycle.ts";
 import { deriveInFlightState, type RequestRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
@@ -37,13 +37,13 @@ export function buildEmptyRecord(
   { ledger, clock }: Pick<GenerationDeps, "ledger" | "clock">,
   facts: Pick<
     RequestRecord,
-    "workId" | "input" | "originalPrompt" | "take" | "idempotencyKey" | "fileName" | "isListed"
+    "requestFingerprint" | "input" | "originalPrompt" | "take" | "idempotencyKey" | "fileName" | "isListed"
   >,
 ): RequestRecord {
   const { baseUrl, apiKeyId } = ledger.identity;
   return {
     revision: 0,
-    recordId: deriveRecordId(facts.workId, apiKeyId),
+    recordId: deriveRecordId(facts.requestFingerprint, apiKeyId),
     apiKeyId,
     baseUrl,
     attempt: 1,
@@ -64,9 +64,9 @@ export function buildNewRecord(
   identified: IdentifiedRequest,
 ): RequestRecord {
   const { input, originalPrompt, take, fileName, isListed } = identified;
-  const id = deriveWorkId(deps.ledger.identity.baseUrl, input, take);
+  const id = deriveRequestFingerprint(deps.ledger.identity.baseUrl, input, take);
   return buildEmptyRecord(deps, {
-    workId: id,
+    requestFingerprint: id,
     input,
     originalPrompt,
     take,
@@ -77,8 +77,8 @@ export function buildNewRecord(
 }
 
 /**
- * Finds the record of this work, or drafts one. Uses audio on this machine, whichever API key has paid for it. If only
- * the record of another key has a task id, queries that task with the key of the settings. The task is used if the
+ * Finds the record of this request, or drafts one. Uses audio on this machine, whichever API key has paid for it. If
+ * only the record of another key has a task id, queries that task with the key of the settings. The task is used if the
  * service shows it to the key of the settings.
  *
  * @throws AudioError if the service cannot be queried. No create is allowed in this case, because a usable task may
@@ -91,7 +91,7 @@ export async function findOrDraft(
   deadline?: Deadline,
 ): Promise<FoundRecord> {
   const fresh = buildNewRecord(deps, identified);
-  const records = await deps.ledger.findByWork(fresh.workId);
+  const records = await deps.ledger.findByFingerprint(fresh.requestFingerprint);
   const ownRecord = records.find(({ apiKeyId }) => apiKeyId === fresh.apiKeyId);
   const isInFlight = ownRecord !== undefined && deriveInFlightState(ownRecord) !== null;
   const savedAudio = isInFlight ? null : await findSavedAmong(deps, records, identified.fileName);
@@ -158,7 +158,12 @@ async function copyForCurrentKey(
   const task = await queryService(deps, taskId, signal, options);
   const observed = { kind: "observed", attempt: other.attempt, task, atMs: clock.wallMs() } as const;
   const { apiKeyId } = ledger.identity;
-  const copy = { ...other, apiKeyId, recordId: deriveRecordId(other.workId, apiKeyId), revision: 0 };
+  const copy = {
+    ...other,
+    apiKeyId,
+    recordId: deriveRecordId(other.requestFingerprint, apiKeyId),
+    revision: 0,
+  };
   const ownRecord = await ledger.get(copy.recordId);
   return ownRecord === null
     ? applyEvent(copy, observed)

@@ -3,7 +3,7 @@ import type { AudioInput } from "../../contract/audio-input.ts";
 import { Deadline, withTimeout } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
-import { deriveWorkId } from "../../ledger/identity.ts";
+import { deriveRequestFingerprint } from "../../ledger/identity.ts";
 import { NO_TASK_YET } from "../../ledger/lifecycle.ts";
 import { isResumable, type RequestRecord } from "../../ledger/record.ts";
 import type { CallWithDeadline } from "../call.ts";
@@ -111,7 +111,9 @@ export async function findPart(
   { input, take }: PartRequest,
 ): Promise<RequestRecord | null> {
   const { baseUrl, apiKeyId } = ledger.identity;
-  const records = await ledger.findByWork(deriveWorkId(baseUrl, canonicalizeInput(input), take));
+  const records = await ledger.findByFingerprint(
+    deriveRequestFingerprint(baseUrl, canonicalizeInput(input), take),
+  );
   const ownRecord = records.find((record) => record.apiKeyId === apiKeyId);
   if (ownRecord?.status === "succeeded") return ownRecord;
   for (const record of records) {

@@ -5,7 +5,7 @@ import { Deadline, withTimeout } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import { assertFileName } from "../../files/file-name.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
-import type { SaveOptions } from "../../ledger/rules/call-handle.ts";
+import type { SaveOptions } from "../../ledger/rules/mcp-task.ts";
 import { describeRespelledWords, type Pronunciation } from "../../pronunciation.ts";
 import { describeLanguageMismatch } from "../../text-language.ts";
 import { type Call, type CallWithDeadline, startDeadline } from "../call.ts";
@@ -143,21 +143,21 @@ async function runRecord(
   call.signal.throwIfAborted();
   const listedRecord = await markListed(deps, record);
   const preparedRecord = { ...listedRecord, ...name };
-  const startRecord = (await call.handlePreparation?.prepare(preparedRecord)) ?? preparedRecord;
+  const startRecord = (await call.mcpTaskPreparation?.prepare(preparedRecord)) ?? preparedRecord;
   const { job, isNew } = jobs.start(startRecord, "create", {
-    mayRetryFailedAttempt: call.handlePreparation?.isResumed !== true,
+    mayRetryFailedAttempt: call.mcpTaskPreparation?.isResumed !== true,
   });
   const isEnough = call.waitMs > 0 ? () => false : () => canReturnWithoutAudio(job, deps.clock);
   // Return a handle soon if this call repeats a call that the client probably gave up, because the client may give up
   // again after the same time.
-  const isRepeat = call.handlePreparation === undefined && !isNew && job.consumeLikelyRetry();
+  const isRepeat = call.mcpTaskPreparation === undefined && !isNew && job.consumeLikelyRetry();
   const waitingCall = isRepeat ? withShorterWait(call, REPEAT_WAIT_MS, deps.clock) : call;
   const end = (await waitForJob(job, waitingCall, isEnough)) ?? (await waitUntilStored(job, call, deps));
   const replayed = wasKnown || (job.record.taskId !== null && (!isNew || job.newTasks === 0));
   switch (end?.kind) {
     case undefined:
       throwIfUnreachable(job, deps.clock);
-      if (call.handlePreparation === undefined) job.keepRunning();
+      if (call.mcpTaskPreparation === undefined) job.keepRunning();
       return buildRequestView(job.record, { replayed, notes, activity: describeActivity(job, deps) });
     case "saved": {
       const namedFile = await saveUnderName(deps, end.record, end.file, saveOptions);

@@ -3,7 +3,7 @@
  * identical too.
  */
 import type { SavedFile } from "../../files/saved-file.ts";
-import { deriveWorkId } from "../../ledger/identity.ts";
+import { deriveRequestFingerprint } from "../../ledger/identity.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 
@@ -28,7 +28,7 @@ async function findIdenticalTake(
 ): Promise<number | null> {
   if (input === null || take === null || take === 1) return null;
   for (const earlier of listEarlierTakes(take)) {
-    const records = await ledger.findByWork(deriveWorkId(baseUrl, input, earlier));
+    const records = await ledger.findByFingerprint(deriveRequestFingerprint(baseUrl, input, earlier));
     const files = records.flatMap((record) => record.files);
     if (files.some((file) => file.sizeBytes === sizeBytes && file.sha256 === sha256)) return earlier;
   }

@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { takeFirstCodePoints } from "../../contract/unicode.ts";
 import type { AudioError } from "../../errors.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
-import { deriveWorkId, toWorkLookupKey } from "../../ledger/identity.ts";
+import { deriveRequestFingerprint, toRequestLookupKey } from "../../ledger/identity.ts";
 import type { RecordStatus, RequestRecord } from "../../ledger/record.ts";
 import { fromStoredError } from "../../ledger/stored-error.ts";
 import { containsWords } from "../../search-words.ts";
@@ -36,8 +36,8 @@ export interface ListedRequest {
   /** Id of a preset voice, or a description of the voice source. */
   readonly voice: string | null;
   readonly take: number | null;
-  /** Equal for all records of one work. Bills of narrations identify a work by this lookup key. */
-  readonly workLookupKey: string;
+  /** Equal for all records of one request. Bills of narrations identify a request by this lookup key. */
+  readonly requestLookupKey: string;
   /** Equal for all takes of one input and for nothing else; `null` if the input is unknown. */
   readonly inputHash: string | null;
   readonly audioSeconds: number | null;
@@ -87,11 +87,11 @@ async function toListedRequest(
     promptExcerpt: excerpt === null || excerpt === input?.prompt ? excerpt : `${excerpt}…`,
     voice: input?.voice ?? null,
     take: record.take,
-    workLookupKey: toWorkLookupKey(record.workId),
+    requestLookupKey: toRequestLookupKey(record.requestFingerprint),
     inputHash:
       record.input === null
         ? null
-        : deriveWorkId(record.baseUrl, record.input, 1).slice(0, INPUT_HASH_DIGITS),
+        : deriveRequestFingerprint(record.baseUrl, record.input, 1).slice(0, INPUT_HASH_DIGITS),
     audioSeconds: record.audioSeconds,
     createdAtMs: record.createdAtMs,
     credits: countCredits(record),

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { isRunningStatus } from "../../contract/audio-task.ts";
-import { deriveWorkId } from "../../ledger/identity.ts";
+import { deriveRequestFingerprint } from "../../ledger/identity.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { IdentifiedRequest } from "./find-record.ts";
@@ -48,7 +48,11 @@ export async function findNearDuplicate(
   { ledger, clock }: Pick<GenerationDeps, "ledger" | "clock">,
   { input, take }: IdentifiedRequest,
 ): Promise<NearDuplicate | null> {
-  if ((await ledger.findByWork(deriveWorkId(ledger.identity.baseUrl, input, take))).length > 0) return null;
+  if (
+    (await ledger.findByFingerprint(deriveRequestFingerprint(ledger.identity.baseUrl, input, take))).length >
+    0
+  )
+    return null;
   const wantedInput = normalizeForComparison(input);
   const record = (await ledger.list({ apiKeys: "own", limit: MAX_COMPARED })).find(
     (other) =>

@@ -2,7 +2,7 @@
  * Finds audio of the same text with other pronunciations, because a change of pronunciation rules alone must not cause
  * a payment.
  */
-import { deriveWorkId } from "../../ledger/identity.ts";
+import { deriveRequestFingerprint } from "../../ledger/identity.ts";
 import { type RequestRecord, restoreOriginalInput } from "../../ledger/record.ts";
 import { canonicalizeInput } from "../canonical-input.ts";
 import type { GenerationDeps } from "../deps.ts";
@@ -27,8 +27,8 @@ export async function findOtherPronunciation(
   const { record, file, notes } = found;
   if (file !== null || mayBeCharged(record)) return null;
   const { baseUrl, apiKeyId } = deps.ledger.identity;
-  const work = deriveWorkId(baseUrl, restoreOriginalInput(input, originalPrompt), take);
-  for (const other of await deps.ledger.findByOriginalWork(work)) {
+  const fingerprint = deriveRequestFingerprint(baseUrl, restoreOriginalInput(input, originalPrompt), take);
+  for (const other of await deps.ledger.findByOriginalFingerprint(fingerprint)) {
     if (other.input === input || !mayBeCharged(other)) continue;
     const savedFile = await findSaved(deps, other, null);
     if (savedFile === null && other.apiKeyId !== apiKeyId) continue;
@@ -50,7 +50,11 @@ export async function hasOtherPronunciation(
   { input: given, originalPrompt = null, take }: PartRequest,
 ): Promise<boolean> {
   const input = canonicalizeInput(given);
-  const work = deriveWorkId(ledger.identity.baseUrl, restoreOriginalInput(input, originalPrompt), take);
-  const paid = (await ledger.findByOriginalWork(work)).filter(mayBeCharged);
+  const fingerprint = deriveRequestFingerprint(
+    ledger.identity.baseUrl,
+    restoreOriginalInput(input, originalPrompt),
+    take,
+  );
+  const paid = (await ledger.findByOriginalFingerprint(fingerprint)).filter(mayBeCharged);
   return paid.length > 0 && paid.every((record) => record.input !== input);
 }

@@ -48,7 +48,7 @@ export interface AdmissionFacts {
   readonly othersInFlight: readonly ConcurrencySlot[];
   /** The spend of the service within the budget's window, without the spend of this record. */
   readonly countedCredits: number;
-  /** Whether a call or a handle still wants the create. */
+  /** Whether a call or an MCP task still wants the create. */
   readonly isWanted: boolean;
   /** `null` for a direct request, which belongs to no narration. */
   readonly narration: NarrationFacts | null;
@@ -60,7 +60,7 @@ export type AdmissionDecision =
   | { readonly kind: "admitted" }
   /** The record has changed, or another process has its lease. `recordJson`: the record as stored now. */
   | { readonly kind: "conflict"; readonly recordJson: string | undefined; readonly isLeaseLost: boolean }
-  /** Every handle was cancelled, or the narration was stopped, or another process drives the narration. */
+  /** Every MCP task was cancelled, or the narration was stopped, or another process drives the narration. */
   | { readonly kind: "not_wanted" }
   | { readonly kind: "over_limit"; readonly maxCredits: number; readonly billedCredits: number }
   | { readonly kind: "over_budget"; readonly countedCredits: number }

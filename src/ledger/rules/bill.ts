@@ -3,8 +3,8 @@ import { MAXIMUM_CHARGE_CREDITS } from "../../contract/billing.ts";
 
 /** A task that was sent for a narration, as the record of one API key states it. */
 export interface BillLine {
-  /** The lookup key of the task's work; see `toWorkLookupKey` in ledger/identity.ts. */
-  readonly workLookupKey: string;
+  /** The lookup key of the task's request; see `toRequestLookupKey` in ledger/identity.ts. */
+  readonly requestLookupKey: string;
   readonly apiKeyId: string;
   /** Reserved credits while the task runs, then charged credits; 0 if nothing was charged. */
   readonly credits: number;
@@ -15,37 +15,43 @@ export interface BillLine {
 }
 
 /**
- * Keeps one line of the bill for each work, so that a task counts once, whichever API key sent it. Keeps the line for
- * which `rankOf` returns the highest number.
+ * Keeps one line of the bill for each request, so that a task counts once, whichever API key sent it. Keeps the line
+ * for which `rankOf` returns the highest number.
  */
-function keepOnePerWork(lines: readonly BillLine[], rankOf: (line: BillLine) => number): BillLine[] {
-  const byWork = new Map<string, BillLine>();
+function keepOnePerRequest(lines: readonly BillLine[], rankOf: (line: BillLine) => number): BillLine[] {
+  const byRequest = new Map<string, BillLine>();
   for (const line of lines) {
-    const keptLine = byWork.get(line.workLookupKey);
-    if (keptLine === undefined || rankOf(line) > rankOf(keptLine)) byWork.set(line.workLookupKey, line);
+    const keptLine = byRequest.get(line.requestLookupKey);
+    if (keptLine === undefined || rankOf(line) > rankOf(keptLine)) byRequest.set(line.requestLookupKey, line);
   }
-  return [...byWork.values()];
+  return [...byRequest.values()];
 }
 
 /**
- * Picks one line to show for each work. Prefers an answered create of this key, then an answered create of another key,
- * then an unanswered create, then a line without credits.
+ * Picks one line to show for each request. Prefers an answered create of this key, then an answered create of another
+ * key, then an unanswered create, then a line without credits.
  */
-export const groupBillByWork = (lines: readonly BillLine[], apiKeyId: string): BillLine[] =>
-  keepOnePerWork(lines, ({ apiKeyId: lineApiKeyId, credits, isUnanswered }) => {
+export const groupBillByRequest = (lines: readonly BillLine[], apiKeyId: string): BillLine[] =>
+  keepOnePerRequest(lines, ({ apiKeyId: lineApiKeyId, credits, isUnanswered }) => {
     if (credits === 0 || isUnanswered) return credits;
     return lineApiKeyId === apiKeyId ? Infinity : MAXIMUM_CHARGE_CREDITS + credits;
   });
 
 /**
- * Sums the credits that count towards a narration's credit limit. For each work, one line of the bill counts: the line
- * of the API key in use if that line has credits, otherwise the line with the most credits. The key in use is
+ * Sums the credits that count towards a narration's credit limit. For each request, one line of the bill counts: the
+ * line of the API key in use if that line has credits, otherwise the line with the most credits. The key in use is
  * preferred, because an earlier key may belong to another account.
  *
- * @param exceptWork the lookup key of the work whose create asks for admission. The sum leaves out this work, because
- *   the caller adds the work's reservation
+ * @param exceptRequest the lookup key of the request whose create asks for admission. The sum leaves out this request,
+ *   because the caller adds its reservation
  */
-export const sumBilledCredits = (lines: readonly BillLine[], apiKeyId: string, exceptWork: string): number =>
-  keepOnePerWork(lines, (line) => (line.apiKeyId === apiKeyId && line.credits > 0 ? Infinity : line.credits))
-    .filter(({ workLookupKey }) => workLookupKey !== exceptWork)
+export const sumBilledCredits = (
+  lines: readonly BillLine[],
+  apiKeyId: string,
+  exceptRequest: string,
+): number =>
+  keepOnePerRequest(lines, (line) =>
+    line.apiKeyId === apiKeyId && line.credits > 0 ? Infinity : line.credits,
+  )
+    .filter(({ requestLookupKey }) => requestLookupKey !== exceptRequest)
     .reduce((sum, { credits }) => sum + credits, 0);

@@ -2,9 +2,9 @@
 import { z } from "zod";
 import type { RecordRow } from "../record.ts";
 import type { BillLine } from "../rules/bill.ts";
-import type { CallHandle } from "../rules/call-handle.ts";
-import { parseHandleRows, selectOpenHandles } from "./call-handle-rows.ts";
+import type { McpTask } from "../rules/mcp-task.ts";
 import type { LedgerScope } from "./ledger-scope.ts";
+import { parseMcpTaskRows, selectOpenMcpTasks } from "./mcp-task-rows.ts";
 import { parseBillLines, selectBill } from "./narration-rows.ts";
 import {
   type LoadedRow,
@@ -22,7 +22,7 @@ export interface LoadedAdmission {
   readonly othersInFlight: readonly OtherInFlight[];
   /** The spend of the service within the budget's window, without the spend of this record. */
   readonly countedCredits: number;
-  readonly openHandles: readonly CallHandle[];
+  readonly openMcpTasks: readonly McpTask[];
   /** The bill of the narration; empty for a direct request. */
   readonly bill: readonly BillLine[];
 }
@@ -45,7 +45,7 @@ export const selectAdmission = (
     apiKeyId,
   ),
   selectSpentCredits(scope.baseUrl, lastBucket),
-  selectOpenHandles(scope, recordId),
+  selectOpenMcpTasks(scope, recordId),
   ...(narrationId === null ? [] : [selectBill(scope, narrationId)]),
 ];
 
@@ -55,12 +55,12 @@ export function parseLoadedAdmission(
   lastBucket: number,
 ): LoadedAdmission {
   const loaded = parseLoadedRow(rows);
-  const [places = [], sums = [], handles = [], bill = []] = rows.slice(ROW_RESULTS);
+  const [places = [], sums = [], mcpTasks = [], bill = []] = rows.slice(ROW_RESULTS);
   return {
     loaded,
     othersInFlight: parseOthersInFlight(places).filter((other) => other.recordId !== recordId),
     countedCredits: withoutOwnSpend(parseSpentCredits(sums), loaded, lastBucket),
-    openHandles: parseHandleRows(handles),
+    openMcpTasks: parseMcpTaskRows(mcpTasks),
     bill: parseBillLines(bill),
   };
 }

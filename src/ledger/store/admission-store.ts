@@ -1,6 +1,6 @@
 /** Stores what allows or delays creates: admissions, rate slots and pauses. Also reads the spend that budgets count. */
 import type { ProcessId } from "../../process-id.ts";
-import { toWorkLookupKey } from "../identity.ts";
+import { toRequestLookupKey } from "../identity.ts";
 import type { RecordRow } from "../record.ts";
 import {
   type AdmissionDecision,
@@ -17,9 +17,9 @@ import {
   withReleasedRateSlot,
 } from "../rules/api-key-state.ts";
 import { sumBilledCredits } from "../rules/bill.ts";
-import { isCallHandleWanted } from "../rules/call-handle.ts";
 import { hasLongExpired } from "../rules/concurrency-slots.ts";
 import { renewLease } from "../rules/lease.ts";
+import { isMcpTaskWanted } from "../rules/mcp-task.ts";
 import { lastBucketBefore, SPEND_RETENTION_MS } from "../rules/spend.ts";
 import {
   clampConcurrencySlot,
@@ -47,10 +47,10 @@ export interface AdmitRequest extends AdmissionLimits {
   /** The narration that the create is sent for and that pays for it; `null` for a direct request. */
   readonly narrationId: string | null;
   /**
-   * Whether every caller that waits has a call handle. If so, the create is no longer wanted as soon as all call
-   * handles of its record are cancelled.
+   * Whether every caller that waits has an MCP task. If so, the create is no longer wanted as soon as all MCP
+   * tasks of its record are cancelled.
    */
-  readonly isForCallHandles?: boolean;
+  readonly isForMcpTasks?: boolean;
 }
 
 export interface AdmissionStoreOptions {
@@ -84,9 +84,9 @@ export class AdmissionStore {
       budget,
       limitWindowMs,
       narrationId,
-      isForCallHandles = false,
+      isForMcpTasks = false,
     } = request;
-    const { apiKeyId, recordId, workId } = after;
+    const { apiKeyId, recordId, requestFingerprint } = after;
     const wallMs = this.#options.wallMs();
     const lastBucket = lastBucketBefore(wallMs, budget?.windowMs ?? 0);
     return transactions.run<AdmissionDecision>({
@@ -95,7 +95,7 @@ export class AdmissionStore {
       narrationId,
       load: selectAdmission(scope, after, narrationId, lastBucket),
       decide: (rows, before, nowSteadyMs, narration) => {
-        const { loaded, othersInFlight, countedCredits, openHandles, bill } = parseLoadedAdmission(
+        const { loaded, othersInFlight, countedCredits, openMcpTasks, bill } = parseLoadedAdmission(
           rows,
           recordId,
           lastBucket,
@@ -108,14 +108,14 @@ export class AdmissionStore {
           othersInFlight: othersInFlight.map(({ concurrencySlot }) => concurrencySlot),
           countedCredits,
           // A create that may have reached the service stays wanted, even if every caller cancels.
-          isWanted: !isForCallHandles || stored?.status !== "waiting" || openHandles.some(isCallHandleWanted),
+          isWanted: !isForMcpTasks || stored?.status !== "waiting" || openMcpTasks.some(isMcpTaskWanted),
           narration:
             narrationId === null
               ? null
               : {
                   ...parseAdmissionFields(narration?.state ?? ""),
                   lease: narration?.lease ?? null,
-                  billedCredits: sumBilledCredits(bill, apiKeyId, toWorkLookupKey(workId)),
+                  billedCredits: sumBilledCredits(bill, apiKeyId, toRequestLookupKey(requestFingerprint)),
                 },
         };
         const requested = {
@@ -144,7 +144,9 @@ export class AdmissionStore {
               concurrencySlot: { state: after.inFlightState, sinceSteadyMs: nowSteadyMs, owner: processId },
               lease: renewLease(stored?.lease ?? null, processId, nowSteadyMs),
             }),
-            ...(narrationId === null ? [] : [addToBill(scope, narrationId, toWorkLookupKey(workId))]),
+            ...(narrationId === null
+              ? []
+              : [addToBill(scope, narrationId, toRequestLookupKey(requestFingerprint))]),
             ...clamped,
             ...dropRefused(apiKeyId, wallMs - REFUSAL_RETENTION_MS),
             ...lapsed.map((other) => freeConcurrencySlot(apiKeyId, other.recordId)),

@@ -84,9 +84,9 @@ export const selectNewestNarrations = (
  */
 export const selectBill = ({ baseUrl, apiKeyId, machineId }: LedgerScope, narrationId: string): Statement =>
   sql(
-    `SELECT t.work_lookup_key, r.api_key_id, r.spend_credits, r.in_flight_state
-     FROM agm_narration_works t
-     JOIN agm_lookup_keys k ON k.lookup_key = t.work_lookup_key
+    `SELECT t.request_lookup_key, r.api_key_id, r.spend_credits, r.in_flight_state
+     FROM agm_narration_requests t
+     JOIN agm_lookup_keys k ON k.lookup_key = t.request_lookup_key
      JOIN agm_records r ON r.api_key_id = k.api_key_id AND r.record_id = k.record_id
      WHERE t.narration_id = ? AND t.base_url = ? AND ${buildVisibleCondition("t")} AND ${buildVisibleCondition("r")}`,
     narrationId,
@@ -99,14 +99,14 @@ export const selectBill = ({ baseUrl, apiKeyId, machineId }: LedgerScope, narrat
 
 const billRow = z
   .object({
-    work_lookup_key: z.string(),
+    request_lookup_key: z.string(),
     api_key_id: z.string(),
     spend_credits: z.number().nullable().catch(null),
     in_flight_state: z.string().nullable().catch(null),
   })
   .transform(
     (row): BillLine => ({
-      workLookupKey: row.work_lookup_key,
+      requestLookupKey: row.request_lookup_key,
       apiKeyId: row.api_key_id,
       credits: row.spend_credits ?? 0,
       isInFlight: row.in_flight_state !== null,
@@ -120,15 +120,15 @@ export const parseBillLines = (rows: Rows): BillLine[] => parseReadableRows(bill
 export const addToBill = (
   { baseUrl, apiKeyId }: LedgerScope,
   narrationId: string,
-  workLookupKey: string,
+  requestLookupKey: string,
 ): Statement =>
   sql(
-    `INSERT INTO agm_narration_works (base_url, narration_id, api_key_id, work_lookup_key)
+    `INSERT INTO agm_narration_requests (base_url, narration_id, api_key_id, request_lookup_key)
      VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
     baseUrl,
     narrationId,
     apiKeyId,
-    workLookupKey,
+    requestLookupKey,
   );
 
 export const saveNarrationLease = (

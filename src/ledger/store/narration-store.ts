@@ -5,11 +5,11 @@
 import type Keyv from "keyv";
 import { z } from "zod";
 import type { ProcessId } from "../../process-id.ts";
-import { type BillLine, groupBillByWork } from "../rules/bill.ts";
-import type { CallHandle } from "../rules/call-handle.ts";
+import { type BillLine, groupBillByRequest } from "../rules/bill.ts";
 import { acquireLease, findLeaseOwner } from "../rules/lease.ts";
-import { parseHandleRows, saveHandle, selectOpenHandles } from "./call-handle-rows.ts";
+import type { McpTask } from "../rules/mcp-task.ts";
 import { type LedgerScope, saveMachineKey } from "./ledger-scope.ts";
+import { parseMcpTaskRows, saveMcpTask, selectOpenMcpTasks } from "./mcp-task-rows.ts";
 import {
   type NarrationRow,
   parseBillLines,
@@ -31,8 +31,8 @@ export interface StoredNarration {
 }
 
 export interface ReadNarration extends StoredNarration {
-  /** The narration's call handles that have not ended. */
-  readonly handles: readonly CallHandle[];
+  /** The narration's MCP tasks that have not ended. */
+  readonly mcpTasks: readonly McpTask[];
 }
 
 export interface NewNarration {
@@ -98,30 +98,30 @@ export class NarrationStore {
   }
 
   read(narrationId: string): Promise<ReadNarration | undefined> {
-    return this.#transact(narrationId, "process_kill", (row, nowSteadyMs, handles) => ({
-      result: row === undefined ? undefined : { ...toStoredNarration(row, nowSteadyMs), handles },
+    return this.#transact(narrationId, "process_kill", (row, nowSteadyMs, mcpTasks) => ({
+      result: row === undefined ? undefined : { ...toStoredNarration(row, nowSteadyMs), mcpTasks },
     }));
   }
 
   /**
    * Writes the state if the stored revision is the expected one.
    *
-   * @param handles call handles that are opened or ended together with the state
+   * @param mcpTasks MCP tasks that are opened or ended together with the state
    * @returns `false` if the stored revision is another one, or if the narration was deleted
    */
   write(
     narrationId: string,
     expectedRevision: number,
     state: string,
-    handles: readonly CallHandle[] = [],
+    mcpTasks: readonly McpTask[] = [],
   ): Promise<boolean> {
-    const handleStatements = handles.map(saveHandle);
+    const mcpTaskStatements = mcpTasks.map(saveMcpTask);
     // Require durability, because the state contains the limit of the narration's cost.
     return this.#transact(narrationId, "power_cut", (row) => {
       const isRepeated = row?.revision === expectedRevision + 1 && row.state === state;
-      // The same state is already stored. Save the call handles all the same, because another process may have written
-      // this state, without the call handles of this process.
-      if (isRepeated) return { result: true, save: handleStatements };
+      // The same state is already stored. Save the MCP tasks all the same, because another process may have written
+      // this state, without the MCP tasks of this process.
+      if (isRepeated) return { result: true, save: mcpTaskStatements };
       if (row?.revision !== expectedRevision) return { result: false };
       const update = sql(
         "UPDATE agm_narrations SET state = ?, revision = ? WHERE api_key_id = ? AND narration_id = ?",
@@ -130,7 +130,7 @@ export class NarrationStore {
         row.apiKeyId,
         narrationId,
       );
-      return { result: true, save: [update, ...handleStatements] };
+      return { result: true, save: [update, ...mcpTaskStatements] };
     });
   }
 
@@ -169,7 +169,7 @@ export class NarrationStore {
   async getBill(narrationId: string): Promise<BillLine[]> {
     const { engine, scope } = this.#options;
     const [rows = []] = await engine.read([selectBill(scope, narrationId)]);
-    return groupBillByWork(parseBillLines(rows), scope.apiKeyId);
+    return groupBillByRequest(parseBillLines(rows), scope.apiKeyId);
   }
 
   /** Lists narrations, newest first. */
@@ -198,17 +198,17 @@ export class NarrationStore {
     decide: (
       row: NarrationRow | undefined,
       nowSteadyMs: number,
-      handles: readonly CallHandle[],
+      mcpTasks: readonly McpTask[],
     ) => { readonly result: T; readonly save?: readonly Statement[] },
   ): Promise<T> {
     const { engine, scope } = this.#options;
     return engine.transact({
       durability,
       locks: [selectNarration(scope, narrationId, engine.forUpdate)],
-      load: [selectOpenHandles(scope, narrationId)],
-      decide: ({ locked: [rows = []], loaded: [handles], steadyMs }) => {
+      load: [selectOpenMcpTasks(scope, narrationId)],
+      decide: ({ locked: [rows = []], loaded: [mcpTasks], steadyMs }) => {
         const row = rows[0] === undefined ? undefined : toNarrationRow(rows[0]);
-        const { result, save = [] } = decide(row, steadyMs, parseHandleRows(handles));
+        const { result, save = [] } = decide(row, steadyMs, parseMcpTaskRows(mcpTasks));
         return { result, save };
       },
     });

@@ -216,7 +216,7 @@ export function dropRow(key: RecordKey, loaded: LoadedRow, keepsSpend: boolean):
   ];
 }
 
-/** Removes a key's requests that were refused before a wall-clock time, with their lookup keys and handles. */
+/** Removes a key's requests that were refused before a wall-clock time, with their lookup keys and MCP tasks. */
 export function dropRefused(apiKeyId: string, beforeMs: number): Statement[] {
   const refused = "SELECT record_id FROM agm_records WHERE api_key_id = ? AND refused_at_ms < ?";
   return [
@@ -226,7 +226,7 @@ export function dropRefused(apiKeyId: string, beforeMs: number): Statement[] {
       apiKeyId,
       beforeMs,
     ),
-    sql(`DELETE FROM agm_call_handles WHERE target_id IN (${refused})`, apiKeyId, beforeMs),
+    sql(`DELETE FROM agm_mcp_tasks WHERE target_id IN (${refused})`, apiKeyId, beforeMs),
     sql("DELETE FROM agm_records WHERE api_key_id = ? AND refused_at_ms < ?", apiKeyId, beforeMs),
   ];
 }

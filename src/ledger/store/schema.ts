@@ -8,9 +8,9 @@ export const SCHEMA_VERSION = 8;
  *
  * - `agm_api_keys.state` holds the pause, rate slots and heartbeats of a key (see rules/api-key-state.ts). The row is
  *   also the key's lock.
- * - `agm_narration_works` is a narration's bill: the works that were sent for it, each with the key that sent it.
- * - `agm_call_handles` holds the calls that were answered as tasks of the protocol's extension (see
- *   rules/call-handle.ts).
+ * - `agm_narration_requests` is a narration's bill: the requests that were sent for it, each with the key that sent it.
+ * - `agm_mcp_tasks` holds the calls that were answered as tasks of the protocol's extension (see
+ *   rules/mcp-task.ts).
  * - `agm_lookup_keys` finds records by work, task and path. Lookup keys are hashed, because an index entry cannot
  *   contain a long text.
  * - `record_json` is the last column, so that SQLite reads the other columns without reading through a long text.
@@ -67,14 +67,14 @@ export const SCHEMA_STATEMENTS: readonly string[] = [
     state TEXT NOT NULL,
     PRIMARY KEY (api_key_id, narration_id))`,
   `CREATE INDEX agm_narrations_newest ON agm_narrations (api_key_id, created_at_ms DESC, narration_id)`,
-  `CREATE TABLE agm_narration_works (
+  `CREATE TABLE agm_narration_requests (
     base_url TEXT NOT NULL,
     narration_id TEXT NOT NULL,
     api_key_id TEXT NOT NULL,
-    work_lookup_key TEXT NOT NULL,
-    PRIMARY KEY (narration_id, api_key_id, work_lookup_key))`,
-  `CREATE TABLE agm_call_handles (
-    handle_id TEXT NOT NULL PRIMARY KEY,
+    request_lookup_key TEXT NOT NULL,
+    PRIMARY KEY (narration_id, api_key_id, request_lookup_key))`,
+  `CREATE TABLE agm_mcp_tasks (
+    mcp_task_id TEXT NOT NULL PRIMARY KEY,
     kind TEXT NOT NULL,
     api_key_id TEXT NOT NULL,
     target_id TEXT NOT NULL,
@@ -84,6 +84,6 @@ export const SCHEMA_STATEMENTS: readonly string[] = [
     cancel_requested_at_ms DOUBLE PRECISION,
     ended_at_ms DOUBLE PRECISION,
     end_json TEXT)`,
-  `CREATE INDEX agm_call_handles_target ON agm_call_handles (target_id)`,
+  `CREATE INDEX agm_mcp_tasks_target ON agm_mcp_tasks (target_id)`,
   `CREATE TABLE agm_documents (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL)`,
 ];

@@ -3,8 +3,8 @@ import { RESERVED_CREDITS } from "../../contract/billing.ts";
 import type { BillLine } from "../../ledger/rules/bill.ts";
 
 export interface NarrationBill {
-  /** Charged credits by lookup key of the work (see `toWorkLookupKey` in ledger/identity.ts). */
-  readonly chargedByWork: ReadonlyMap<string, number>;
+  /** Charged credits by lookup key of the request (see `toRequestLookupKey` in ledger/identity.ts). */
+  readonly chargedByRequest: ReadonlyMap<string, number>;
   readonly chargedCredits: number;
   /** Credits that are reserved for running tasks. */
   readonly reservedCredits: number;
@@ -17,15 +17,15 @@ export interface NarrationBill {
  */
 export function sumNarrationBill(lines: readonly BillLine[]): NarrationBill {
   const running = lines.filter(({ isInFlight }) => isInFlight).length;
-  const chargedByWork = new Map(
-    lines.map(({ workLookupKey, credits, isInFlight }) => [
-      workLookupKey,
+  const chargedByRequest = new Map(
+    lines.map(({ requestLookupKey, credits, isInFlight }) => [
+      requestLookupKey,
       isInFlight ? Math.max(0, credits - RESERVED_CREDITS) : credits,
     ]),
   );
   return {
-    chargedByWork,
-    chargedCredits: [...chargedByWork.values()].reduce((sum, credits) => sum + credits, 0),
+    chargedByRequest,
+    chargedCredits: [...chargedByRequest.values()].reduce((sum, credits) => sum + credits, 0),
     reservedCredits: running * RESERVED_CREDITS,
   };
 }

@@ -1,12 +1,7 @@
-/** Tracks which calls and call handles want a narration, and decides what a cancellation changes. Pure. */
-import {
-  type CallHandle,
-  type CallHandleDraft,
-  endCallHandle,
-  isCallHandleWanted,
-} from "../../ledger/rules/call-handle.ts";
+/** Tracks which calls and MCP tasks want a narration, and decides what a cancellation changes. Pure. */
+import { endMcpTask, isMcpTaskWanted, type McpTask, type McpTaskDraft } from "../../ledger/rules/mcp-task.ts";
 import { isProcessDead, isProcessHere, type ProcessId } from "../../process-id.ts";
-import type { NarrationCallHandleEnd, NarrationState, NarrationTotals } from "./narration-state.ts";
+import type { NarrationMcpTaskEnd, NarrationState, NarrationTotals } from "./narration-state.ts";
 
 const CANCELLED = {
   partIndex: null,
@@ -15,11 +10,11 @@ const CANCELLED = {
 } as const;
 
 /**
- * Returns the open call handle of the draft's API key. All callers with that key share this call handle while the
- * narration runs. If the key has no open call handle, returns a new one.
+ * Returns the open MCP task of the draft's API key. All callers with that key share this MCP task while the
+ * narration runs. If the key has no open MCP task, returns a new one.
  */
-export function reuseOrCreateCallHandle(open: readonly CallHandle[], draft: CallHandleDraft): CallHandle {
-  const shared = open.find((handle) => isCallHandleWanted(handle) && handle.apiKeyId === draft.apiKeyId);
+export function reuseOrCreateMcpTask(open: readonly McpTask[], draft: McpTaskDraft): McpTask {
+  const shared = open.find((mcpTask) => isMcpTaskWanted(mcpTask) && mcpTask.apiKeyId === draft.apiKeyId);
   if (shared !== undefined) return shared;
   const saveOptions = { fileName: null, mayReplace: false, replayed: false };
   return {
@@ -33,7 +28,7 @@ export function reuseOrCreateCallHandle(open: readonly CallHandle[], draft: Call
   };
 }
 
-/** Records that a call without a call handle wants the narration. @param caller the call's process */
+/** Records that a call without an MCP task wants the narration. @param caller the call's process */
 export const withCaller = (state: NarrationState, caller: ProcessId): NarrationState =>
   state.status === "running" && !state.callerProcesses.includes(caller)
     ? { ...state, callerProcesses: [...state.callerProcesses.filter(isAlive), caller] }
@@ -54,44 +49,44 @@ export const withoutCallers = (state: NarrationState): NarrationState =>
     ? state
     : { ...state, callerProcesses: [] };
 
-/** The status of the narration when a call handle ends. It is the final answer for that call handle. */
+/** The status of the narration when an MCP task ends. It is the final answer for that MCP task. */
 export interface RunEnd {
   readonly atMs: number;
   readonly totals: NarrationTotals;
 }
 
-/** Ends the call handles of a narration that no longer runs. */
+/** Ends the MCP tasks of a narration that no longer runs. */
 export function endByState(
-  open: readonly CallHandle[],
+  open: readonly McpTask[],
   { status, problems, files }: NarrationState,
   { atMs, totals }: RunEnd,
-): CallHandle[] {
+): McpTask[] {
   if (status === "running") return [];
-  const end: NarrationCallHandleEnd = { kind: "ended", status, problems, files, totals };
-  return open.map((handle) => endCallHandle(handle, end, atMs));
+  const end: NarrationMcpTaskEnd = { kind: "ended", status, problems, files, totals };
+  return open.map((mcpTask) => endMcpTask(mcpTask, end, atMs));
 }
 
-/** Cancels a call handle. The narration stops unless another call or call handle still wants it. */
-export function withCancelledHandle(
+/** Cancels an MCP task. The narration stops unless another call or MCP task still wants it. */
+export function withCancelledMcpTask(
   state: NarrationState,
-  open: readonly CallHandle[],
+  open: readonly McpTask[],
   cancelledMcpTaskId: string,
   { atMs, totals }: RunEnd,
-): { readonly state: NarrationState; readonly handle: CallHandle | null } {
-  const handle = open.find((other) => other.handleId === cancelledMcpTaskId);
-  if (handle === undefined) return { state, handle: null };
+): { readonly state: NarrationState; readonly mcpTask: McpTask | null } {
+  const mcpTask = open.find((other) => other.mcpTaskId === cancelledMcpTaskId);
+  if (mcpTask === undefined) return { state, mcpTask: null };
   const isLeftRunning = state.callerProcesses.some(isAlive) || open.length > 1;
-  const end: NarrationCallHandleEnd = { kind: "cancelled", totals, isLeftRunning };
-  return { state: isLeftRunning ? state : stopIfRunning(state), handle: endCallHandle(handle, end, atMs) };
+  const end: NarrationMcpTaskEnd = { kind: "cancelled", totals, isLeftRunning };
+  return { state: isLeftRunning ? state : stopIfRunning(state), mcpTask: endMcpTask(mcpTask, end, atMs) };
 }
 
 /**
- * Cancels the calls without a call handle that run in one process. The narration stops unless a call handle or another
+ * Cancels the calls without an MCP task that run in one process. The narration stops unless an MCP task or another
  * process still wants it.
  */
 export function withCancelledCall(
   state: NarrationState,
-  open: readonly CallHandle[],
+  open: readonly McpTask[],
   caller: ProcessId,
 ): NarrationState {
   const callerProcesses = state.callerProcesses.filter((other) => other !== caller && isAlive(other));

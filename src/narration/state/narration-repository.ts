@@ -3,7 +3,7 @@
  * from which the change was computed.
  */
 import { AudioError } from "../../errors.ts";
-import type { CallHandle } from "../../ledger/rules/call-handle.ts";
+import type { McpTask } from "../../ledger/rules/mcp-task.ts";
 import type { NarrationStore, StoredNarration } from "../../ledger/store/narration-store.ts";
 import type { ProcessId } from "../../process-id.ts";
 import { isProcessDead } from "../../process-id.ts";
@@ -51,7 +51,7 @@ export class NarrationRepository {
   /** A cache of plans, which never change and may be long. */
   readonly #plans = new Map<string, StoredPlan>();
 
-  /** @param computeTotals computes the totals that are stored when a call handle ends; absent for read-only use */
+  /** @param computeTotals computes the totals that are stored when an MCP task ends; absent for read-only use */
   constructor(store: NarrationStore, wallMs: () => number, computeTotals: ComputeTotals = readOnly) {
     this.#store = store;
     this.#wallMs = wallMs;
@@ -99,43 +99,40 @@ export class NarrationRepository {
   /**
    * Changes the state. If another process has changed the stored state meanwhile, computes the change again.
    *
-   * @param change computes the new state from the stored state and the call handles that have not ended; returns the
+   * @param change computes the new state from the stored state and the MCP tasks that have not ended; returns the
    *   same object if nothing changes
    * @returns the stored state
    */
   async change(
     narrationId: string,
-    change: (state: NarrationState, open: readonly CallHandle[]) => NarrationState,
+    change: (state: NarrationState, open: readonly McpTask[]) => NarrationState,
   ): Promise<NarrationState> {
-    const changed = await this.changeWithHandle(narrationId, (before, open) => ({
+    const changed = await this.changeWithMcpTask(narrationId, (before, open) => ({
       state: change(before, open),
-      handle: null,
+      mcpTask: null,
     }));
     return changed.state;
   }
 
-  /** Changes the state as {@link change} does, and opens or ends a call handle in the same transaction. */
-  async changeWithHandle<Changed extends CallHandle | null>(
+  /** Changes the state as {@link change} does, and opens or ends an MCP task in the same transaction. */
+  async changeWithMcpTask<Changed extends McpTask | null>(
     narrationId: string,
-    change: (
-      state: NarrationState,
-      open: readonly CallHandle[],
-    ) => { state: NarrationState; handle: Changed },
-  ): Promise<{ readonly state: NarrationState; readonly handle: Changed }> {
+    change: (state: NarrationState, open: readonly McpTask[]) => { state: NarrationState; mcpTask: Changed },
+  ): Promise<{ readonly state: NarrationState; readonly mcpTask: Changed }> {
     for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {
       const stored = await this.#store.read(narrationId);
       if (stored === undefined) throw unknownNarrationError(narrationId);
       const before = parseState(stored);
-      const changed = change(before, stored.handles);
-      const { handle } = changed;
+      const changed = change(before, stored.mcpTasks);
+      const { mcpTask } = changed;
       const state = withoutCallers(changed.state);
-      const otherHandles = stored.handles.filter((open) => open.handleId !== handle?.handleId);
-      const ended = await this.#endedHandles(narrationId, state, otherHandles);
-      const handles = handle === null ? ended : [handle, ...ended];
-      if (state === before && handles.length === 0) return { state, handle };
+      const otherMcpTasks = stored.mcpTasks.filter((open) => open.mcpTaskId !== mcpTask?.mcpTaskId);
+      const ended = await this.#endedMcpTasks(narrationId, state, otherMcpTasks);
+      const mcpTasks = mcpTask === null ? ended : [mcpTask, ...ended];
+      if (state === before && mcpTasks.length === 0) return { state, mcpTask };
       const { revision } = stored;
-      if (await this.#store.write(narrationId, revision, JSON.stringify(state), handles)) {
-        return { state, handle };
+      if (await this.#store.write(narrationId, revision, JSON.stringify(state), mcpTasks)) {
+        return { state, mcpTask };
       }
     }
     throw new AudioError("store_unavailable", "The ledger stayed busy with the same narration.", {
@@ -143,11 +140,11 @@ export class NarrationRepository {
     });
   }
 
-  async #endedHandles(
+  async #endedMcpTasks(
     narrationId: string,
     state: NarrationState,
-    open: readonly CallHandle[],
-  ): Promise<CallHandle[]> {
+    open: readonly McpTask[],
+  ): Promise<McpTask[]> {
     if (state.status === "running" || open.length === 0) return [];
     const narration = { narrationId, plan: await this.#plan(narrationId), state, leaseOwner: null };
     return endByState(open, state, {

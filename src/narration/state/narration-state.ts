@@ -161,8 +161,8 @@ const totalsSchema = z.object({
 });
 export type NarrationTotals = Readonly<z.infer<typeof totalsSchema>>;
 
-/** How the call handle of a narration ended. */
-export const narrationCallHandleEndSchema = z.discriminatedUnion("kind", [
+/** How the MCP task of a narration ended. */
+export const narrationMcpTaskEndSchema = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("cancelled"),
     totals: totalsSchema,
@@ -170,7 +170,7 @@ export const narrationCallHandleEndSchema = z.discriminatedUnion("kind", [
     isLeftRunning: z.boolean(),
   }),
   /**
-   * The call handle ended because the narration ended. The final status is stored with the call handle, because a later
+   * The MCP task ended because the narration ended. The final status is stored with the MCP task, because a later
    * call may continue the narration.
    */
   z.object({
@@ -181,7 +181,7 @@ export const narrationCallHandleEndSchema = z.discriminatedUnion("kind", [
     totals: totalsSchema,
   }),
 ]);
-export type NarrationCallHandleEnd = z.infer<typeof narrationCallHandleEndSchema>;
+export type NarrationMcpTaskEnd = z.infer<typeof narrationMcpTaskEndSchema>;
 
 const retakeSchema = z.object({
   partIndex: z.int().nonnegative(),
@@ -205,8 +205,8 @@ export const narrationStateSchema = z.object({
    */
   startCount: z.int().nonnegative(),
   /**
-   * The processes in which a call has requested the narration since it began to run. Only calls without a call handle
-   * are listed here. While one of these processes lives, the narration continues, even if all call handles are
+   * The processes in which a call has requested the narration since it began to run. Only calls without an MCP task
+   * are listed here. While one of these processes lives, the narration continues, even if all MCP tasks are
    * cancelled.
    */
   callerProcesses: z.array(z.string()).default([]),

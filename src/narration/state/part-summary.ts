@@ -1,7 +1,7 @@
 /** Summarizes the status of a narration's parts, which is read from their records and stored nowhere else. */
 import { chargeForSeconds, RESERVED_CREDITS } from "../../contract/billing.ts";
 import type { PartOperations } from "../../generation/use-cases/generate-part.ts";
-import { toWorkLookupKey } from "../../ledger/identity.ts";
+import { toRequestLookupKey } from "../../ledger/identity.ts";
 import { deriveInFlightState, type RequestRecord } from "../../ledger/record.ts";
 import type { NarrationBill } from "./narration-bill.ts";
 import type { NarrationState, StoredPlan } from "./narration-state.ts";
@@ -121,7 +121,11 @@ export async function summarizeParts(
     const seconds = record?.audioSeconds ?? part.estimatedSeconds * calibration;
     partSummary.estimatedSeconds += seconds + part.pauseAfterSeconds;
     if (isSaved) partSummary.savedSeconds += record?.audioSeconds ?? 0;
-    if (isSaved && record !== null && !bill.chargedByWork.has(toWorkLookupKey(record.workId)))
+    if (
+      isSaved &&
+      record !== null &&
+      !bill.chargedByRequest.has(toRequestLookupKey(record.requestFingerprint))
+    )
       partSummary.alreadyPaid += 1;
     const task = JSON.stringify(buildPartRequest(plan, state, index));
     const isToPay = !isSaved && !tasks.has(task);
@@ -134,7 +138,7 @@ export async function summarizeParts(
     if (
       record === null ||
       deriveInFlightState(record) === null ||
-      !bill.chargedByWork.has(toWorkLookupKey(record.workId))
+      !bill.chargedByRequest.has(toRequestLookupKey(record.requestFingerprint))
     )
       return;
     partSummary.pendingChargeCredits += credits;

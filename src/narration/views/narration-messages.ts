@@ -2,7 +2,7 @@
 import { basename, dirname } from "node:path";
 import { MINIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "../../contract/billing.ts";
 import { CREATES_PER_WINDOW, LIMIT_WINDOW_SECONDS } from "../../contract/service-limits.ts";
-import type { NarrationCallHandleEnd, NarrationState } from "../state/narration-state.ts";
+import type { NarrationMcpTaskEnd, NarrationState } from "../state/narration-state.ts";
 import { DEFAULT_RETAKE_TAKE } from "../state/retakes.ts";
 import { shortenExcerpt } from "../text/blocks.ts";
 import { formatNumberSpans } from "../text/number-spans.ts";
@@ -10,7 +10,7 @@ import { estimateSecondsLeft, type NarrationView } from "./narration-view.ts";
 
 const plural = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`;
 
-type CancelledEnd = Extract<NarrationCallHandleEnd, { kind: "cancelled" }>;
+type CancelledEnd = Extract<NarrationMcpTaskEnd, { kind: "cancelled" }>;
 
 /** Formats a duration: "52 min", "40 s", "3 h 20 min". */
 export function formatDuration(seconds: number): string {
@@ -28,7 +28,7 @@ export function describeProgress(state: NarrationState, chargedCredits: number, 
   return `Part ${state.savedPartCount} of ${state.totalPartCount} saved; ${Math.round(chargedCredits)} credits${time}`;
 }
 
-/** Returns the final answer for a cancelled handle. */
+/** Returns the final answer for a cancelled MCP task. */
 export function describeCancelled({ totals, isLeftRunning }: CancelledEnd): string {
   const { parts, credits } = totals;
   const stood = `By then ${parts.saved} of ${plural(parts.total, "part")} ${parts.saved === 1 ? "was" : "were"} saved and ${credits.charged} credits charged`;

@@ -166,7 +166,7 @@ export function deriveTotals(
 /**
  * Builds the `NarrationView` of a narration from its totals.
  *
- * @param totals the current totals, or the totals that were stored when a handle ended
+ * @param totals the current totals, or the totals that were stored when an MCP task ended
  */
 export function assembleNarrationView(narration: NarrationWithPlan, totals: NarrationTotals): NarrationView {
   const { narrationId, plan, state } = narration;

@@ -1,29 +1,26 @@
 /** Answers requests of the tasks extension. This module is loaded on the first request. */
 import { ProtocolError, ProtocolErrorCode, type ServerContext } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import type {
-  CallHandleOperations,
-  CallHandleStatus,
-} from "../../generation/call-handles/call-handle-status.ts";
-import type { CallHandle } from "../../ledger/rules/call-handle.ts";
+import type { McpTaskOperations, McpTaskStatus } from "../../generation/mcp-tasks/mcp-task-status.ts";
+import type { McpTask } from "../../ledger/rules/mcp-task.ts";
 import { renderNarration } from "../../tools/narrate.ts";
 import { renderTask } from "../../tools/task-output.ts";
 import type { ToolResult } from "../../tools/tool.ts";
 import type { Client } from "../client.ts";
 import { asAudioError, findRemedy, renderErrorResult } from "../error-result.ts";
 import { detectClientTraits, type ServerDeps, toCallResult } from "../run-tool.ts";
-import type { TaskMethod } from "./extension.ts";
-import { buildDetailedTask } from "./task-result.ts";
+import { buildDetailedTask } from "./mcp-task-result.ts";
 import { requireTasks } from "./tasks-capability.ts";
+import type { TaskMethod } from "./tasks-extension.ts";
 
 const namingTask = z.looseObject({ taskId: z.string() });
 
-const handleFormat = z.uuid();
+const mcpTaskFormat = z.uuid();
 
 /**
  * Answers one request of the tasks extension.
  *
- * @throws ProtocolError -32021 for a request that does not declare the extension, -32602 for an unknown call handle,
+ * @throws ProtocolError -32021 for a request that does not declare the extension, -32602 for an unknown MCP task,
  *   -32603 for other errors
  */
 export async function answerTask(
@@ -39,16 +36,16 @@ export async function answerTask(
   try {
     deps.tools.assertConfigured();
     const { taskId } = parsed.data;
-    if (!handleFormat.safeParse(taskId).success) return throwUnknown();
-    const { findCallHandle, callHandleOperations } = await (await deps.tools.generation()).loadCallHandles();
-    const handle = (await findCallHandle(taskId)) ?? throwUnknown();
-    const taskRequest = { method, handle, deps, context, client };
-    if (handle.kind === "narration") {
-      return await answer(taskRequest, (await deps.tools.narrations()).callHandleOperations, renderNarration);
+    if (!mcpTaskFormat.safeParse(taskId).success) return throwUnknown();
+    const { findMcpTask, mcpTaskOperations } = await (await deps.tools.generation()).loadMcpTasks();
+    const mcpTask = (await findMcpTask(taskId)) ?? throwUnknown();
+    const taskRequest = { method, mcpTask, deps, context, client };
+    if (mcpTask.kind === "narration") {
+      return await answer(taskRequest, (await deps.tools.narrations()).mcpTaskOperations, renderNarration);
     }
     // Let `claimFirstSuccess` always return true, so that repeated requests get the same result. Otherwise only the
     // first result would ask the assistant to tell the user the path.
-    return await answer(taskRequest, callHandleOperations, (view) =>
+    return await answer(taskRequest, mcpTaskOperations, (view) =>
       renderTask(view, { claimFirstSuccess: () => true }),
     );
   } catch (thrown) {
@@ -62,22 +59,22 @@ export async function answerTask(
 
 interface TaskRequest {
   readonly method: TaskMethod;
-  readonly handle: CallHandle;
+  readonly mcpTask: McpTask;
   readonly deps: ServerDeps;
   readonly context: ServerContext;
   readonly client: Client;
 }
 
 async function answer<View>(
-  { method, handle, deps, context, client }: TaskRequest,
-  operations: CallHandleOperations<View>,
+  { method, mcpTask, deps, context, client }: TaskRequest,
+  operations: McpTaskOperations<View>,
   render: (view: View) => ToolResult,
 ): Promise<Record<string, unknown>> {
   if (method === "tasks/cancel") {
-    await operations.cancel(handle);
+    await operations.cancel(mcpTask);
     return {};
   }
-  const status: CallHandleStatus<View> = (await operations.resumeAndGetStatus(handle)) ?? throwUnknown();
+  const status: McpTaskStatus<View> = (await operations.resumeAndGetStatus(mcpTask)) ?? throwUnknown();
   // Tasks of this server never ask for input, so updates are ignored.
   if (method === "tasks/update") return {};
   return await buildDetailedTask(status, deps.redact, async () => {

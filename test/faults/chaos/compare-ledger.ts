@@ -40,10 +40,13 @@ async function compareWith(
   // Each key has its own record (docs/reference-requests.md, Changing keys). A claim, a send or a task under one key
   // stays there when the work continues under the other.
   const isLeft = (record: RequestRecord): boolean => {
-    const { status, taskId, workId } = record;
+    const { status, taskId, requestFingerprint } = record;
     if (taskId !== null) return !knowsTheEnd(record) && (holders.get(taskId) ?? []).some(knowsTheEnd);
     const isUnanswered = status === "waiting" || status === "unresolved";
-    return isUnanswered && records.some((other) => other.workId === workId && other.taskId !== null);
+    return (
+      isUnanswered &&
+      records.some((other) => other.requestFingerprint === requestFingerprint && other.taskId !== null)
+    );
   };
   const left = records.filter(isLeft);
   for (const record of records.filter((candidate) => !left.includes(candidate))) {

@@ -677,7 +677,7 @@ class Run {
   }
 
   #draft(key: string, recordId: string): RequestRecord {
-    const names = { recordId, workId: recordId, baseUrl: this.#baseUrl, apiKeyId: key };
+    const names = { recordId, requestFingerprint: recordId, baseUrl: this.#baseUrl, apiKeyId: key };
     // Parsed, so that the text is the same when it is read back.
     return requestRecordSchema.parse(
       sampleRecord({ ...names, status: "waiting", taskId: null, revision: 0 }),

@@ -29,7 +29,7 @@ export function narrationsSuite(bench: () => StoreBench, newDesk: () => StoreSet
         revision: 1,
         state: "planned",
         leaseOwner: null,
-        handles: [],
+        mcpTasks: [],
       });
     });
 

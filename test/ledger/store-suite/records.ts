@@ -1,7 +1,7 @@
 /** What every store must do for records: compare and set, leases, and queries. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { toPathLookupKey, toTaskLookupKey, toWorkLookupKey } from "../../../src/ledger/identity.ts";
+import { toPathLookupKey, toRequestLookupKey, toTaskLookupKey } from "../../../src/ledger/identity.ts";
 import { toRow } from "../../../src/ledger/record.ts";
 import type { StoredRecord } from "../../../src/ledger/store/record-rows.ts";
 import type { ListQuery } from "../../../src/ledger/store/record-search.ts";
@@ -30,9 +30,9 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
       expect(idsOf(await setup.store().recordSearch.list({ apiKeys: "all", ...open }))).toContain(
         part.recordId,
       );
-      expect(idsOf(await setup.store().recordSearch.findByLookupKey(toWorkLookupKey(part.workId)))).toEqual([
-        part.recordId,
-      ]);
+      expect(
+        idsOf(await setup.store().recordSearch.findByLookupKey(toRequestLookupKey(part.requestFingerprint))),
+      ).toEqual([part.recordId]);
       await setup.change(part, { isListed: true });
       expect(await all()).toContain(part.recordId);
     });
@@ -240,10 +240,10 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
   it("find records by work, task and file, this account's first, and none that are deleted", async () => {
     const setup = newDesk();
     const neighbour = setup.neighbour();
-    const workId = randomUUID();
-    const path = `/audio/${workId}.mp3`;
+    const requestFingerprint = randomUUID();
+    const path = `/audio/${requestFingerprint}.mp3`;
     const about = {
-      workId,
+      requestFingerprint,
       status: "succeeded" as const,
       taskId: "t",
       files: [savedAt(path), savedAt(path)],
@@ -252,7 +252,9 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
     const ours = await setup.put(setup.record({ ...about, createdAtMs: 2 }));
     const both = [ours.recordId, theirs.recordId];
     const store = setup.store();
-    expect(idsOf(await store.recordSearch.findByLookupKey(toWorkLookupKey(workId)))).toEqual(both);
+    expect(idsOf(await store.recordSearch.findByLookupKey(toRequestLookupKey(requestFingerprint)))).toEqual(
+      both,
+    );
     expect(idsOf(await store.recordSearch.findByLookupKey(toTaskLookupKey(setup.baseUrl, "t")))).toEqual(
       both,
     );
@@ -276,7 +278,9 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
     ]);
     await neighbour.remove(theirs);
     expect(await store.recordSearch.findByLookupKey(toPathLookupKey(path))).toEqual([]);
-    expect(idsOf(await store.recordSearch.findByLookupKey(toWorkLookupKey(workId)))).toEqual([ours.recordId]);
+    expect(idsOf(await store.recordSearch.findByLookupKey(toRequestLookupKey(requestFingerprint)))).toEqual([
+      ours.recordId,
+    ]);
   });
 
   it("contain records whose write is not finished", async () => {

@@ -87,7 +87,7 @@ export class StoreSetup {
     const { baseUrl, apiKeyId } = this;
     return sampleRecord({
       recordId: randomUUID(),
-      workId: randomUUID(),
+      requestFingerprint: randomUUID(),
       baseUrl,
       apiKeyId,
       status: "waiting",

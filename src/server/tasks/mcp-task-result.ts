@@ -1,6 +1,6 @@
-/** Renders call handles as tasks of the protocol: the answer to the call, and the answers to later requests. */
+/** Renders MCP tasks as tasks of the protocol: the answer to the call, and the answers to later requests. */
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import type { CallHandleStatus, WorkingStatus } from "../../generation/call-handles/call-handle-status.ts";
+import type { McpTaskStatus, WorkingStatus } from "../../generation/mcp-tasks/mcp-task-status.ts";
 import type { Redact } from "../../redaction.ts";
 
 /**
@@ -9,13 +9,13 @@ import type { Redact } from "../../redaction.ts";
  */
 const POLL_INTERVAL_MS = 1000;
 
-type HandleTimes = Pick<CallHandleStatus<unknown>, "handleId" | "createdAtMs" | "updatedAtMs">;
+type McpTaskTimes = Pick<McpTaskStatus<unknown>, "mcpTaskId" | "createdAtMs" | "updatedAtMs">;
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 
-/** The fields of every task. `ttlMs` is `null`, because call handles do not expire. */
-const buildTaskFields = ({ handleId, createdAtMs, updatedAtMs }: HandleTimes) => ({
-  taskId: handleId,
+/** The fields of every task. `ttlMs` is `null`, because MCP tasks do not expire. */
+const buildTaskFields = ({ mcpTaskId, createdAtMs, updatedAtMs }: McpTaskTimes) => ({
+  taskId: mcpTaskId,
   createdAt: iso(createdAtMs),
   lastUpdatedAt: iso(updatedAtMs),
   ttlMs: null,
@@ -23,7 +23,7 @@ const buildTaskFields = ({ handleId, createdAtMs, updatedAtMs }: HandleTimes) =>
 });
 
 /**
- * The answer to a call that continues in the background. With the call handle, the client can fetch the call's result
+ * The answer to a call that continues in the background. With the MCP task, the client can fetch the call's result
  * later.
  */
 export function buildCreateTaskResult(status: WorkingStatus, redact: Redact): CallToolResult {
@@ -43,7 +43,7 @@ export function buildCreateTaskResult(status: WorkingStatus, redact: Redact): Ca
  * @param render renders the result or the error that the call would have returned
  */
 export async function buildDetailedTask(
-  status: CallHandleStatus<unknown>,
+  status: McpTaskStatus<unknown>,
   redact: Redact,
   render: () => Promise<CallToolResult>,
 ): Promise<Record<string, unknown>> {

@@ -1,9 +1,9 @@
-/** Builds the view of a finished call handle. Fetches the audio first if another machine saved it. */
+/** Builds the view of a finished MCP task. Fetches the audio first if another machine saved it. */
 import { dirname } from "node:path";
 import { Deadline } from "../../deadline.ts";
 import { buildPartsPath } from "../../files/output-folder.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
-import type { CallHandle } from "../../ledger/rules/call-handle.ts";
+import type { McpTask } from "../../ledger/rules/mcp-task.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../find-saved.ts";
 import type { Jobs } from "../job/jobs.ts";
@@ -18,7 +18,7 @@ import { buildSavedView } from "../use-cases/saved-view.ts";
 const FETCH_WITHIN_MS = 5000;
 
 /**
- * Builds the view of a finished call handle. If the audio was saved on this machine and is missing, somebody removed
+ * Builds the view of a finished MCP task. If the audio was saved on this machine and is missing, somebody removed
  * the file, so the audio is not fetched again.
  *
  * @returns the view, without audio if this machine has no copy
@@ -27,7 +27,7 @@ export async function buildFinishedView(
   deps: GenerationDeps,
   jobs: Jobs,
   record: RequestRecord,
-  saveOptions: CallHandle["saveOptions"],
+  saveOptions: McpTask["saveOptions"],
 ): Promise<RequestView> {
   const { fileName, replayed } = saveOptions;
   const file = await findSaved(deps, record, fileName);

@@ -1,0 +1,102 @@
+/** Finds MCP tasks of requests and narrations. Opens, cancels and ends MCP tasks of requests only. */
+import {
+  cancelMcpTask,
+  endMcpTask,
+  findOrCreateMcpTask,
+  isMcpTaskWanted,
+  type McpTask,
+  type McpTaskDraft,
+  type McpTaskEnd,
+  parseMcpTaskTarget,
+  type SaveOptions,
+} from "../rules/mcp-task.ts";
+import type { LedgerScope } from "./ledger-scope.ts";
+import type { LedgerTransactions } from "./ledger-transactions.ts";
+import { parseMcpTaskRows, saveMcpTask, selectMcpTask, selectOpenMcpTasks } from "./mcp-task-rows.ts";
+import { parseLoadedRow, ROW_RESULTS, selectRow } from "./record-rows.ts";
+import type { Rows, SqlEngine, Statement } from "./sql-engine.ts";
+
+export interface McpTaskStoreOptions {
+  readonly engine: SqlEngine;
+  readonly transactions: LedgerTransactions;
+  readonly scope: LedgerScope;
+}
+
+export class McpTaskStore {
+  readonly #options: McpTaskStoreOptions;
+
+  constructor(options: McpTaskStoreOptions) {
+    this.#options = options;
+  }
+
+  /** Returns an MCP task of this API key; `null` if there is none. */
+  async find(mcpTaskId: string): Promise<McpTask | null> {
+    const { engine, scope } = this.#options;
+    const [rows] = await engine.read([selectMcpTask(scope, mcpTaskId)]);
+    return parseMcpTaskRows(rows)[0] ?? null;
+  }
+
+  /** Whether the record has an open MCP task that was not cancelled. */
+  async hasWanted(recordId: string): Promise<boolean> {
+    const { engine, scope } = this.#options;
+    const [rows] = await engine.read([selectOpenMcpTasks(scope, recordId)]);
+    return parseMcpTaskRows(rows).some(isMcpTaskWanted);
+  }
+
+  /**
+   * Opens an MCP task for a record, or returns an open one with the same options; `null` if there is no such record.
+   */
+  open(draft: McpTaskDraft, saveOptions: SaveOptions): Promise<McpTask | null> {
+    const { transactions, scope } = this.#options;
+    const { apiKeyId, targetId } = draft;
+    return transactions.run<McpTask | null>({
+      durability: "power_cut",
+      load: [...selectRow({ apiKeyId, recordId: targetId }), selectOpenMcpTasks(scope, targetId)],
+      decide: (rows) => {
+        const target = parseMcpTaskTarget(parseLoadedRow(rows).stored?.recordJson);
+        if (target === null) return { result: null };
+        const result = findOrCreateMcpTask(parseMcpTaskRows(rows[ROW_RESULTS]), target, draft, saveOptions);
+        return { result, save: [saveMcpTask(result)] };
+      },
+    });
+  }
+
+  /**
+   * Cancels an MCP task of a record, see {@link cancelMcpTask}.
+   *
+   * @returns the MCP task as stored now
+   */
+  cancel(mcpTask: McpTask, atMs: number): Promise<McpTask> {
+    const { apiKeyId, targetId } = mcpTask;
+    return this.#change(mcpTask, selectRow({ apiKeyId, recordId: targetId }), (stored, rows) =>
+      cancelMcpTask(stored, parseMcpTaskTarget(parseLoadedRow(rows).stored?.recordJson), atMs),
+    );
+  }
+
+  /**
+   * Stores how an MCP task ended, unless an end is already stored.
+   *
+   * @returns the MCP task, with the end that was stored first
+   */
+  end(mcpTask: McpTask, end: McpTaskEnd, atMs: number): Promise<McpTask> {
+    return this.#change(mcpTask, [], (stored) => endMcpTask(stored, end, atMs));
+  }
+
+  #change(
+    knownMcpTask: McpTask,
+    load: readonly Statement[],
+    change: (stored: McpTask, rows: readonly Rows[]) => McpTask,
+  ): Promise<McpTask> {
+    const { transactions, scope } = this.#options;
+    return transactions.run({
+      durability: "power_cut",
+      load: [...load, selectMcpTask(scope, knownMcpTask.mcpTaskId)],
+      decide: (rows) => {
+        const [stored] = parseMcpTaskRows(rows.at(-1));
+        if (stored === undefined) return { result: knownMcpTask };
+        const result = change(stored, rows);
+        return { result, save: [saveMcpTask(result)] };
+      },
+    });
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * Reports the status of narrations' MCP tasks, continues their narrations, and cancels MCP tasks. Any process can
+ * do so.
+ */
+import type { Clock } from "../clock.ts";
+import {
+  type McpTaskOperations,
+  type McpTaskStatus,
+  mcpTaskStatus,
+  type WorkingStatus,
+} from "../generation/mcp-tasks/mcp-task-status.ts";
+import type { McpTask } from "../ledger/rules/mcp-task.ts";
+import type { McpTaskStore } from "../ledger/store/mcp-task-store.ts";
+import type { ProcessId } from "../process-id.ts";
+import type { NarrationDrivers } from "./driving/narration-drivers.ts";
+import { withCancelledMcpTask, withoutEndedProcesses } from "./state/narration-callers.ts";
+import type { ComputeTotals, NarrationRepository } from "./state/narration-repository.ts";
+import { type NarrationState, narrationMcpTaskEndSchema } from "./state/narration-state.ts";
+import { describeCancelled, describeProgress } from "./views/narration-messages.ts";
+import { assembleNarrationView, type NarrationView } from "./views/narration-view.ts";
+
+export interface NarrationMcpTasksDeps {
+  readonly repository: NarrationRepository;
+  readonly computeTotals: ComputeTotals;
+  readonly clock: Pick<Clock, "wallMs">;
+  readonly mcpTasks: Pick<McpTaskStore, "find">;
+  readonly processId: ProcessId;
+  readonly drivers: Pick<NarrationDrivers, "has" | "start" | "refresh">;
+}
+
+export class NarrationMcpTasks implements McpTaskOperations<NarrationView> {
+  readonly #deps: NarrationMcpTasksDeps;
+
+  constructor(deps: NarrationMcpTasksDeps) {
+    this.#deps = deps;
+  }
+
+  async resumeAndGetStatus(knownMcpTask: McpTask): Promise<McpTaskStatus<NarrationView>> {
+    const { repository, mcpTasks, processId, drivers } = this.#deps;
+    const narrationId = knownMcpTask.targetId;
+    const narration = await repository.get(narrationId);
+    const { state, leaseOwner } = narration;
+    // If the narration has ended since the MCP task was read, the MCP task has ended too.
+    const mcpTask =
+      state.status === "running"
+        ? knownMcpTask
+        : ((await mcpTasks.find(knownMcpTask.mcpTaskId)) ?? knownMcpTask);
+    if (mcpTask.end === null) {
+      if (state.status === "running" && leaseOwner === null && !drivers.has(narrationId)) {
+        // The process that drove the narration has ended. Continue the narration in this process. This needs no new
+        // consent, because the agreed `max_credits` still applies.
+        await repository.change(narrationId, (before) => withoutEndedProcesses(before, processId));
+        drivers.start(narrationId);
+      }
+      return await this.describeWorking(mcpTask, state);
+    }
+    const end = narrationMcpTaskEndSchema.parse(mcpTask.end);
+    if (end.kind === "cancelled")
+      return mcpTaskStatus(mcpTask, { kind: "cancelled", message: describeCancelled(end) });
+    const { status, problems, files, totals } = end;
+    const view = assembleNarrationView(
+      { ...narration, state: { ...state, status, problems, files } },
+      totals,
+    );
+    return mcpTaskStatus(mcpTask, { kind: "done", view });
+  }
+
+  async cancel({ mcpTaskId, targetId }: McpTask): Promise<void> {
+    const { repository, clock, computeTotals, drivers } = this.#deps;
+    const totals = await computeTotals(await repository.get(targetId));
+    const { state } = await repository.changeWithMcpTask(targetId, (before, open) =>
+      withCancelledMcpTask(before, open, mcpTaskId, { totals, atMs: clock.wallMs() }),
+    );
+    drivers.refresh(targetId, state);
+  }
+
+  /** Returns the status of an MCP task whose narration still runs. */
+  async describeWorking(mcpTask: McpTask, state: NarrationState): Promise<WorkingStatus> {
+    const { repository, clock } = this.#deps;
+    const { chargedCredits } = await repository.getBill(mcpTask.targetId);
+    const message = describeProgress(state, chargedCredits, clock.wallMs());
+    return mcpTaskStatus(mcpTask, { kind: "working", message }, state.startedAtMs ?? 0);
+  }
+}
