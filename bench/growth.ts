@@ -102,7 +102,7 @@ async function openAdmission(env: ServerEnv): Promise<() => Promise<number>> {
     maxCreates: 1_000_000,
     limitWindowMs: 60_000,
     maxInFlight: 1000,
-    unansweredInFlightTtlMs: 30_000,
+    unresolvedInFlightTtlMs: 30_000,
     budget: { credits: 1e12, windowMs: 24 * 60 * 60 * 1000 },
   };
   const input = JSON.stringify({ prompt: "Admitted" });

@@ -12,8 +12,8 @@ import { Jobs } from "./job/jobs.ts";
 import type { McpTaskOperations, McpTaskOrView } from "./mcp-tasks/mcp-task-status.ts";
 import type { McpTasks } from "./mcp-tasks/mcp-tasks.ts";
 import { requestHandleOf } from "./request-handle.ts";
+import type { RequestView, SavedAudio } from "./request-view.ts";
 import { Resumer } from "./resumer.ts";
-import type { RequestView, SavedAudio } from "./task-view.ts";
 import { type DownloadRequest, downloadTask } from "./use-cases/download-task.ts";
 import { type GenerateRequest, identifyRequest, runRequest } from "./use-cases/generate.ts";
 import {

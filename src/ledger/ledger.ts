@@ -39,7 +39,8 @@ export interface ChangeOptions {
 }
 
 export type AdmissionOutcome =
-  | { readonly kind: "admitted"; readonly record: RequestRecord }
+  /** The create may be sent, and its record is already `unresolved`. */
+  | { readonly kind: "admitted"; readonly record: RequestRecord; readonly sendId: string }
   /** Another process has changed or removed the record, or drives it now. */
   | { readonly kind: "conflict"; readonly record: RequestRecord | null; readonly isLeaseLost: boolean }
   | Exclude<AdmissionDecision, { readonly kind: "admitted" | "conflict" }>;
@@ -233,7 +234,7 @@ export class Ledger {
         sendId,
         ...wantedBy,
       });
-      if (admission.kind === "admitted") return { kind: "admitted", record: after };
+      if (admission.kind === "admitted") return { kind: "admitted", record: after, sendId };
       if (admission.kind !== "conflict") return admission;
       const { recordJson, isLeaseLost } = admission;
       const stored =

@@ -63,7 +63,7 @@ export const NO_TASK_YET = {
   status: "waiting",
   refusal: null,
   sendId: null,
-  earlierSendMayHaveArrived: false,
+  hasUnresolvedEarlierSend: false,
   taskId: null,
   isGone: false,
   isTooLarge: false,
@@ -126,7 +126,7 @@ export function applyEvent(record: RequestRecord, event: RequestEvent): RequestR
 }
 
 /**
- * Returns the spend of a running or unanswered attempt; `null` for a task created elsewhere, because this ledger
+ * Returns the spend of a running or unresolved attempt; `null` for a task created elsewhere, because this ledger
  * did not cause its cost.
  */
 function deriveReservation(record: RequestRecord, atMs: number): RequestRecord["spend"] {
@@ -143,7 +143,7 @@ function applySending(record: RequestRecord, event: RequestEvent & { kind: "send
     sendId: event.sendId,
     // If the record is already `unresolved`, an earlier send of this attempt has no answer. The earlier send may have
     // created the task, even if the new send is refused.
-    earlierSendMayHaveArrived: record.earlierSendMayHaveArrived || record.status === "unresolved",
+    hasUnresolvedEarlierSend: record.hasUnresolvedEarlierSend || record.status === "unresolved",
     sentAtMs: event.atMs,
     spend: deriveReservation(record, event.atMs),
   };
@@ -153,7 +153,7 @@ function applyNotAccepted(
   record: RequestRecord,
   event: RequestEvent & { kind: "not_accepted" },
 ): RequestRecord {
-  if (record.status !== "unresolved" || record.sendId !== event.sendId || record.earlierSendMayHaveArrived)
+  if (record.status !== "unresolved" || record.sendId !== event.sendId || record.hasUnresolvedEarlierSend)
     return record;
   return withoutSend(record);
 }
@@ -180,7 +180,7 @@ function applyObserved(record: RequestRecord, event: RequestEvent & { kind: "obs
     status: task.status,
     refusal: null,
     sendId: null,
-    earlierSendMayHaveArrived: false,
+    hasUnresolvedEarlierSend: false,
     taskId: task.taskId,
     billing: task.billing,
     audioSeconds: task.audioSeconds,

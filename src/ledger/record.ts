@@ -62,7 +62,7 @@ export const requestRecordSchema = z.looseObject({
   /** The id of the newest send of this attempt. A response to an older send does not apply to the newest one. */
   sendId: z.string().nullable(),
   /** Whether an earlier send of this attempt may have reached the service. */
-  earlierSendMayHaveArrived: z.boolean(),
+  hasUnresolvedEarlierSend: z.boolean(),
   taskId: z.string().nullable(),
   /** Task ids of earlier, failed attempts, so that a caller with such an id still finds the record. */
   earlierTaskIds: z.array(z.string()).default([]),
@@ -108,7 +108,7 @@ export function isResumable(record: RequestRecord): boolean {
       return true;
     case "succeeded":
       return record.files.length === 0;
-    // An unanswered create can be resolved only by sending it again, and only a new call sends it again.
+    // An unresolved create can be resolved only by sending it again, and only a new call sends it again.
     case "unresolved":
     case "waiting":
     case "failed":
@@ -125,13 +125,13 @@ export const isResumableStatus = (status: RecordStatus): boolean =>
   isRunningStatus(status) || status === "succeeded";
 
 /**
- * Why a record holds one of the account's two concurrency slots. `unanswered`: its create got no response yet.
+ * Why a record holds one of the account's two concurrency slots. `unresolved`: its create got no response yet.
  * `accepted`: its task runs.
  */
-export type InFlightState = "unanswered" | "accepted";
+export type InFlightState = "unresolved" | "accepted";
 
 export function deriveInFlightState(record: RequestRecord): InFlightState | null {
-  if (record.status === "unresolved") return "unanswered";
+  if (record.status === "unresolved") return "unresolved";
   return isRunningStatus(record.status) && !record.isGone ? "accepted" : null;
 }
 

@@ -7,7 +7,7 @@ import type { Clock } from "../clock.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { CREATES_PER_WINDOW, IN_FLIGHT_TASKS } from "../contract/service-limits.ts";
 import { AudioError } from "../errors.ts";
-import type { Ledger } from "../ledger/ledger.ts";
+import type { AdmissionOutcome, Ledger } from "../ledger/ledger.ts";
 import type { RequestRecord } from "../ledger/record.ts";
 import type { AdmissionHold } from "../ledger/rules/admission.ts";
 import type { BackgroundWrites } from "./background-writes.ts";
@@ -33,14 +33,13 @@ export interface QueuedCreate {
 }
 
 /**
- * `admitted`: the create may be sent, and its record is already `unresolved`. `conflict`: another process has
- * changed the record.
+ * The outcomes that a waiting create can get. The other outcomes of an admission do not reach it: the queue throws an
+ * error if a limit is exceeded, and asks again while the create is held.
  */
-export type CreateOutcome =
-  | { readonly kind: "admitted"; readonly record: RequestRecord; readonly sendId: string }
-  /** Every caller has cancelled, or another process drives the narration. */
-  | { readonly kind: "not_wanted" }
-  | { readonly kind: "conflict"; readonly record: RequestRecord | null; readonly isLeaseLost: boolean };
+export type CreateOutcome = Exclude<
+  AdmissionOutcome,
+  { readonly kind: "over_limit" | "over_budget" | "held" }
+>;
 
 export interface CreateQueueOptions {
   readonly ledger: Ledger;
@@ -76,7 +75,7 @@ export class CreateQueue {
   }
 
   /**
-   * Waits until one create may be sent. In this process, repeats of unanswered sends go first, then direct requests,
+   * Waits until one create may be sent. In this process, repeats of unresolved sends go first, then direct requests,
    * then narrations. Each of these groups is served in the order of arrival. Calls `onWaiting` with each reason for
    * waiting and the milliseconds until the next try. If the create is admitted, the returned record is already
    * `unresolved`.
@@ -145,7 +144,7 @@ export class CreateQueue {
           maxCreates: CREATES_PER_WINDOW,
           limitWindowMs: timing.limitWindowMs,
           maxInFlight: IN_FLIGHT_TASKS,
-          unansweredInFlightTtlMs: timing.unansweredInFlightTtlMs,
+          unresolvedInFlightTtlMs: timing.unresolvedInFlightTtlMs,
           budget: creditBudget === null ? null : { credits: creditBudget, windowMs: BUDGET_WINDOW_MS },
         },
         { narrationId: narrationId?.() ?? null, isForMcpTasks: isForMcpTasks?.() ?? false },
@@ -159,7 +158,7 @@ export class CreateQueue {
     switch (admission.kind) {
       case "admitted":
         background.markPending(sendId);
-        return { outcome: { ...admission, sendId } };
+        return { outcome: admission };
       case "conflict":
       case "not_wanted":
         return { outcome: admission };

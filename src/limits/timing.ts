@@ -4,14 +4,14 @@ import { LIMIT_WINDOW_SECONDS } from "../contract/service-limits.ts";
 /** Durations in milliseconds of this process's steady clock. */
 export interface LimitTiming {
   readonly limitWindowMs: number;
-  /** How long an unanswered create keeps its concurrency slot after the last heartbeat of its process. */
-  readonly unansweredInFlightTtlMs: number;
+  /** How long an unresolved create keeps its concurrency slot after the last heartbeat of its process. */
+  readonly unresolvedInFlightTtlMs: number;
   readonly heartbeatMs: number;
   /** The interval at which a job asks whether another process's task has ended. */
   readonly inFlightPollMs: number;
 }
 
-const UNANSWERED_IN_FLIGHT_TTL_SECONDS = 30;
+const UNRESOLVED_IN_FLIGHT_TTL_SECONDS = 30;
 const HEARTBEAT_MS = 5_000;
 const IN_FLIGHT_POLL_MS = 250;
 /** Added to every window, because client and service round their clocks to milliseconds differently. */
@@ -26,7 +26,7 @@ export function buildLimitTiming(timeScale: number): LimitTiming {
   const heartbeatMs = Math.max(50, HEARTBEAT_MS * timeScale);
   return {
     limitWindowMs: LIMIT_WINDOW_SECONDS * 1000 * timeScale + Math.max(3, MARGIN_MS * timeScale),
-    unansweredInFlightTtlMs: Math.max(UNANSWERED_IN_FLIGHT_TTL_SECONDS * 1000 * timeScale, 6 * heartbeatMs),
+    unresolvedInFlightTtlMs: Math.max(UNRESOLVED_IN_FLIGHT_TTL_SECONDS * 1000 * timeScale, 6 * heartbeatMs),
     heartbeatMs,
     inFlightPollMs: Math.max(20, IN_FLIGHT_POLL_MS * timeScale),
   };

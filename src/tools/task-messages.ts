@@ -1,7 +1,7 @@
 /** The sentences of a task's result: what happened, what it cost, what to call next. */
 import { quoteServiceText, sanitizeReason } from "../api/service-text.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
-import type { RequestView, SavedAudio } from "../generation/task-view.ts";
+import type { RequestView, SavedAudio } from "../generation/request-view.ts";
 
 /** The next step once the audio is saved. No further call is necessary. */
 export const TELL_THE_PATH = "Tell the user the path.";
@@ -29,7 +29,7 @@ export function describeTaskNextStep(view: RequestView): string {
   switch (view.status) {
     case "waiting":
       if (view.activity !== null) return `${describeWaitingCall(id)}: it waits for the file.`;
-      return view.wasSent
+      return view.isUnresolved
         ? `Call download_audio with task_id ${id}: it sends the very same request again under its key, and never pays twice.`
         : "Repeat the generate_audio call that made it.";
     case "queued":
@@ -57,13 +57,13 @@ export function describeCost(view: RequestView): string {
 }
 
 function describeWaiting(view: RequestView): string {
-  const money = view.wasSent
+  const money = view.isUnresolved
     ? ` ${RESERVED_CREDITS} credits may be reserved for it.`
     : " Nothing is reserved yet.";
   if (view.activity !== null) {
     return `Not accepted by the service yet. ${view.activity} The server goes on by itself and saves the file.${money}`;
   }
-  if (view.wasSent) return `Sent, and the answer was never seen; nothing is working on it now.${money}`;
+  if (view.isUnresolved) return `Sent, and the answer was never seen; nothing is working on it now.${money}`;
   return `Never sent; nothing is working on it now.${money}`;
 }
 

@@ -63,7 +63,7 @@ const over = { ...known, finishedAtMs: NOW_MS } as const;
 const RECORDS = {
   waiting: fresh,
   unresolved: sentOnce,
-  "unresolved, sent again": { ...sentOnce, sendId: "send-2", earlierSendMayHaveArrived: true },
+  "unresolved, sent again": { ...sentOnce, sendId: "send-2", hasUnresolvedEarlierSend: true },
   queued: { ...known, status: "queued" },
   processing: { ...known, status: "processing" },
   succeeded: { ...over, status: "succeeded", spend: { credits: 10, atMs: NOW_MS } },

@@ -196,7 +196,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a lost answer", () => {
       maxCreates: 1,
       limitWindowMs: 60_000,
       maxInFlight: 1,
-      unansweredInFlightTtlMs: 30_000,
+      unresolvedInFlightTtlMs: 30_000,
       narrationId: null,
     };
     const budget = { credits: 150, windowMs: DAY_MS };

@@ -181,7 +181,7 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
         maxCreates: 1,
         limitWindowMs: 60_000,
         maxInFlight: 1,
-        unansweredInFlightTtlMs: 30_000,
+        unresolvedInFlightTtlMs: 30_000,
         budget,
       };
       if (found?.status === "unresolved") {

@@ -22,7 +22,7 @@ const NO_LIMITS: AdmissionLimits = {
   maxCreates: 1000,
   limitWindowMs: 60_000,
   maxInFlight: 1000,
-  unansweredInFlightTtlMs: 30_000,
+  unresolvedInFlightTtlMs: 30_000,
   budget: null,
 };
 

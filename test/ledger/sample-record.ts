@@ -16,7 +16,7 @@ export function sampleRecord(changes: Partial<RequestRecord> = {}): RequestRecor
     status: "processing",
     sendId: null,
     refusal: null,
-    earlierSendMayHaveArrived: false,
+    hasUnresolvedEarlierSend: false,
     taskId: "task-1",
     isGone: false,
     isTooLarge: false,

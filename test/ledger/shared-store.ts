@@ -53,7 +53,7 @@ export async function admit(store: LedgerStore, apiKeyId = "account") {
     maxCreates: 1000,
     limitWindowMs: 60_000,
     maxInFlight: 1000,
-    unansweredInFlightTtlMs: 30_000,
+    unresolvedInFlightTtlMs: 30_000,
   };
   const budget = { credits: 1_000_000, windowMs: 24 * 60 * 60_000 };
   return store.admissions.admit({

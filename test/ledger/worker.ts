@@ -87,7 +87,7 @@ const NO_LIMITS = {
   maxCreates: 1_000_000,
   limitWindowMs: 60_000,
   maxInFlight: 1_000_000,
-  unansweredInFlightTtlMs: 30_000,
+  unresolvedInFlightTtlMs: 30_000,
   budget: { credits: 1e9, windowMs: 24 * 60 * 60_000 },
 };
 

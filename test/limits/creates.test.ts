@@ -140,17 +140,17 @@ describe("creates", () => {
     expect(await subject.spent()).toBe(0);
   });
 
-  it("repeat an unanswered send before others that wait for its concurrency slot", async () => {
+  it("repeat an unresolved send before others that wait for its concurrency slot", async () => {
     const subject = startLimits();
     const sent: AdmittedCreate[] = [await subject.ask("a"), await subject.ask("b")];
-    for (const grant of sent) await subject.leaveUnanswered(grant);
+    for (const grant of sent) await subject.leaveUnresolved(grant);
     const third = subject.ask("c");
     await drainEventLoop();
     expect(subject.waiting).toContain("c in_flight");
     const again = await subject.order(sent[0]?.record ?? (await subject.claim("none")));
     if (again.kind !== "admitted") throw new Error(again.kind);
     expect(subject.admitted).toEqual(["a", "b", "a"]);
-    expect(again.record.earlierSendMayHaveArrived).toBe(true);
+    expect(again.record.hasUnresolvedEarlierSend).toBe(true);
     await subject.end(await subject.accept(again), 10);
     await third;
   });
@@ -173,7 +173,7 @@ describe("creates", () => {
   it("that ended without a response keep their concurrency slot for 30 s, and no longer", async () => {
     const subject = startLimits();
     const other = subject.another();
-    for (const name of ["x", "y"]) await other.leaveUnanswered(await other.ask(name));
+    for (const name of ["x", "y"]) await other.leaveUnresolved(await other.ask(name));
     const mine = subject.ask("a");
     await subject.clock.advance(29_000);
     expect(subject.admitted).toEqual([]);
@@ -223,10 +223,10 @@ describe("the budget", () => {
     await subject.ask("c");
   });
 
-  it("does not count the reservation of an unanswered create twice when it is repeated", async () => {
+  it("does not count the reservation of an unresolved create twice when it is repeated", async () => {
     const subject = startLimits({ creditBudget: 150 });
     const grant = await subject.ask("a");
-    await subject.leaveUnanswered(grant);
+    await subject.leaveUnresolved(grant);
     expect(await subject.order(grant.record)).toMatchObject({ kind: "admitted" });
     expect(await subject.spent()).toBe(150);
   });

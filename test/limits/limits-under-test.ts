@@ -116,7 +116,7 @@ export class Process {
   }
 
   /** No response arrived. */
-  async leaveUnanswered({ sendId }: AdmittedCreate): Promise<void> {
+  async leaveUnresolved({ sendId }: AdmittedCreate): Promise<void> {
     this.limits.background.clearPending(sendId);
     await this.ledger.store.admissions.releaseRateSlot({ sendId, outcome: "counts" });
   }

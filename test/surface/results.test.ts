@@ -1,6 +1,6 @@
 /** Each form of a result is complete without the other, small, and free of nulls (docs/reference.md, Results). */
 import { describe, expect, it } from "vitest";
-import type { RequestView } from "../../src/generation/task-view.ts";
+import type { RequestView } from "../../src/generation/request-view.ts";
 import { renderNarration } from "../../src/tools/narrate.ts";
 import { renderTask, taskOutput } from "../../src/tools/task-output.ts";
 import { NARRATIONS } from "./narration-views.ts";
@@ -20,7 +20,7 @@ function wanted({
   billing,
   status,
   activity,
-  wasSent,
+  isUnresolved,
 }: RequestView): RegExp[] {
   const charged = billing?.charged_credits;
   return [
@@ -29,7 +29,7 @@ function wanted({
     ...(audio === null || voice === null ? [] : [new RegExp(voice)]),
     ...(activity === null ? [] : [new RegExp(activity.replaceAll(/[.()]/g, "\\$&"))]),
     ...(status === "waiting" && activity !== null ? [/goes on by itself and saves the file/] : []),
-    ...(status === "waiting" && !wasSent ? [/Nothing is reserved yet/] : []),
+    ...(status === "waiting" && !isUnresolved ? [/Nothing is reserved yet/] : []),
     ...(charged === null ? [/150 credits are reserved/] : []),
     ...(charged !== undefined && charged !== null && status === "succeeded" ? [/53 credits/] : []),
     ...(status === "failed" ? [/Cost 0 credits/] : []),

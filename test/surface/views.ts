@@ -1,5 +1,5 @@
 /** Task views in every state that a result can report, for tests of words. */
-import type { RequestView } from "../../src/generation/task-view.ts";
+import type { RequestView } from "../../src/generation/request-view.ts";
 
 export const HANDLE = "req-0123456789abcdef0123456789abcdef";
 export const TASK_ID = "aud_9cea8c705984d95b3b8247d5";
@@ -9,7 +9,7 @@ const base: RequestView = {
   taskId: TASK_ID,
   requestHandle: HANDLE,
   status: "succeeded",
-  wasSent: true,
+  isUnresolved: true,
   take: 1,
   voice: "sophie_en_zh",
   idempotencyKey: `agm1-${"a".repeat(64)}`,
@@ -40,7 +40,7 @@ const unaccepted = {
   ...running,
   taskId: null,
   status: "waiting",
-  wasSent: false,
+  isUnresolved: false,
   billing: null,
 } as const;
 
@@ -82,11 +82,11 @@ export const VIEWS: Readonly<Record<string, RequestView>> = {
   }),
   "waiting during a pause, sent once": view({
     ...unaccepted,
-    wasSent: true,
+    isUnresolved: true,
     activity: "The service asked for a pause; about 44 s to go.",
   }),
   "never sent, and nobody at work": view(unaccepted),
-  "sent, answer unseen, and nobody at work": view({ ...unaccepted, wasSent: true }),
+  "sent, answer unseen, and nobody at work": view({ ...unaccepted, isUnresolved: true }),
   failed: view({
     ...running,
     status: "failed",

@@ -35,7 +35,7 @@ const withEarlierSendAdvice = (error: AudioError, record: RequestRecord): AudioE
  * Classifies a failed create, records it in the ledger, and waits until the next send is due.
  *
  * @param tries number of creates that this job has sent
- * @param hadBeenSent whether the service may have received an earlier send of this job
+ * @param hadUnresolvedCreate whether the service may have received an earlier send of this job
  * @returns the error that the caller throws if no time is left for another send; `null` after a 429 or a 503
  * @throws AudioError if another send would give the same result
  */
@@ -45,19 +45,19 @@ export async function handleCreateFailure(
   { sendId, record }: AdmittedCreate,
   error: AudioError,
   tries: number,
-  hadBeenSent: boolean,
+  hadUnresolvedCreate: boolean,
 ): Promise<AudioError | null> {
   const { limits, ledger, clock, timing, random, log } = deps;
   const errorWithKey = error.withIds({ idempotencyKey: record.idempotencyKey ?? undefined });
   const holders = error.code === "insufficient_credits" ? await findCreditHolders(record, deps) : null;
   const decision =
     holders === null ? decideAfterFailedCreate(errorWithKey, tries, random) : ({ kind: "credits" } as const);
-  const isUnknown = mayHaveCreatedTask(error);
+  const isUnresolved = mayHaveCreatedTask(error);
   const rateSlot: RateSlotRelease = { sendId, outcome: wasNeverSent(error) ? "unsent" : "counts" };
-  if (isUnknown) {
-    job.attemptWithoutResponse = record.attempt;
+  if (isUnresolved) {
+    job.unresolvedAttempt = record.attempt;
     // The service responded (503) without accepting the create, so a cancelled job may stop instead of sending again.
-    if (decision.kind === "unavailable" && !hadBeenSent) job.endUnansweredCreate();
+    if (decision.kind === "unavailable" && !hadUnresolvedCreate) job.clearUnresolvedCreate();
     await limits.background.writeNowOrLater("the end of a create", () =>
       ledger.store.admissions.releaseRateSlot(rateSlot),
     );
@@ -65,11 +65,11 @@ export async function handleCreateFailure(
     job.record =
       (await recordNotAccepted(job, deps, { kind: "not_accepted", sendId }, rateSlot)) ?? job.record;
     limits.creates.wake();
-    if (!hadBeenSent) job.endUnansweredCreate();
+    if (!hadUnresolvedCreate) job.clearUnresolvedCreate();
   }
   if (decision.kind === "stop") {
     log.info(`the service refused a create: ${error.code}`);
-    if (job.record.earlierSendMayHaveArrived) throw withEarlierSendAdvice(errorWithKey, job.record);
+    if (job.record.hasUnresolvedEarlierSend) throw withEarlierSendAdvice(errorWithKey, job.record);
     throw errorWithKey.code === "not_found" ? noSuchServiceError(errorWithKey) : errorWithKey;
   }
   job.signal.throwIfAborted();
@@ -94,7 +94,7 @@ export async function handleCreateFailure(
 
 /**
  * Records that the service did not accept the create. If the store is unavailable, the event is written later. Until
- * the event is written, admissions use the stored record, in which the create is still unanswered.
+ * the event is written, admissions use the stored record, in which the create is still unresolved.
  */
 async function recordNotAccepted(
   job: Job,

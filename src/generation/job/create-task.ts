@@ -66,7 +66,7 @@ async function waitForAdmissionWithinWindow(
       record: job.record,
       // Skip the narration's checks for a create that may have arrived. Such a create is always sent again, because its
       // credits may already be reserved.
-      narrationId: () => (job.hasUnansweredCreate ? null : job.narrationId),
+      narrationId: () => (job.hasUnresolvedCreate ? null : job.narrationId),
       isForMcpTasks: () => job.isForMcpTasks,
       onWaiting: (reason, waitMs) => {
         job.setPhase({ kind: "held", reason, untilMs: clock.steadyMs() + waitMs });
@@ -123,8 +123,8 @@ async function send(
     await limits.creates.releaseUnused(admitted);
     throw new AudioError("not_found", "This record holds no request that could be sent.");
   }
-  const hadBeenSent = job.hasUnansweredCreate;
-  job.hasUnansweredCreate = true;
+  const hadUnresolvedCreate = job.hasUnresolvedCreate;
+  job.hasUnresolvedCreate = true;
   // Do not await anything between here and the request, so that a cancellation comes either before the send or after
   // it.
   job.setPhase({ kind: "sending", sinceMs: clock.steadyMs(), before: job.phase });
@@ -140,13 +140,13 @@ async function send(
       );
       throw error;
     }
-    return await handleCreateFailure(job, deps, admitted, error, tries, hadBeenSent);
+    return await handleCreateFailure(job, deps, admitted, error, tries, hadUnresolvedCreate);
   }
   limits.background.clearPending(admitted.sendId);
   for (const deviation of task.deviations) deps.log.warn(`task ${task.taskId}: ${deviation}`);
   // Count the tasks that this job created. A failed task counts only if an earlier send of this job got no response,
   // because that send may have created the task. Any other failed task was made by an earlier call under the same key.
-  if (task.status !== "failed" || job.attemptWithoutResponse === attempt) job.newTasks += 1;
+  if (task.status !== "failed" || job.unresolvedAttempt === attempt) job.newTasks += 1;
   // Store the task id before anything else.
   await applyEventWithRetry(
     job,
@@ -154,7 +154,7 @@ async function send(
     { kind: "observed", attempt, task, atMs: clock.wallMs() },
     { rateSlot },
   );
-  job.hasUnansweredCreate = false;
+  job.hasUnresolvedCreate = false;
   if (job.record.taskId !== null && job.record.taskId !== task.taskId) {
     deps.log.error(`the service answered one key with two tasks, ${job.record.taskId} and ${task.taskId}`);
   }

@@ -54,7 +54,7 @@ export async function waitForCredits(
  */
 function isHolding(record: RequestRecord, { clock, ledger }: GenerationDeps): boolean {
   const state = deriveInFlightState(record);
-  if (state !== "unanswered") return state === "accepted";
+  if (state !== "unresolved") return state === "accepted";
   return clock.wallMs() - (record.sentAtMs ?? 0) < ledger.leaseTtlMs;
 }
 

@@ -47,12 +47,12 @@ export class Job {
    * Which attempt (by its number) was sent without getting a response; `null` if there is none. The send may have
    * created the task.
    */
-  attemptWithoutResponse: number | null = null;
+  unresolvedAttempt: number | null = null;
   /**
    * Whether a create is in progress or got no response. The create may have made a task, so the job must not end
    * early.
    */
-  hasUnansweredCreate = false;
+  hasUnresolvedCreate = false;
   /** Whether this process has the lease of the record. */
   ownsLease = false;
   readonly outcome: Promise<JobOutcome>;
@@ -163,15 +163,15 @@ export class Job {
     this.#isCancelledByAll = true;
     // No further creates are wanted, but an accepted task is still watched and saved.
     this.purpose = "finish";
-    if (!this.hasUnansweredCreate && this.record.taskId === null) this.stop();
+    if (!this.hasUnresolvedCreate && this.record.taskId === null) this.stop();
   }
 
   /**
    * Sets the job back to unsent, because the service responded without accepting the create. Stops the job if all
    * callers have cancelled.
    */
-  endUnansweredCreate(): void {
-    this.hasUnansweredCreate = false;
+  clearUnresolvedCreate(): void {
+    this.hasUnresolvedCreate = false;
     if (this.#isCancelledByAll) this.stop();
   }
 

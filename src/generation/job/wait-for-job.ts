@@ -62,8 +62,8 @@ export function canReturnWithoutAudio(job: Job, clock: Pick<Clock, "steadyMs">):
 }
 
 /**
- * How long a send that followed a hold may go without a response before it counts as unanswered. A send that did not
- * follow a hold counts as unanswered from its start.
+ * How long a send that followed a hold may go without a response before it counts as unresolved. A send that did not
+ * follow a hold counts as unresolved from its start.
  */
 const UNANSWERED_SEND_AFTER_MS = 5000;
 

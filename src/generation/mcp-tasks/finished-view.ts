@@ -8,7 +8,7 @@ import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../find-saved.ts";
 import type { Jobs } from "../job/jobs.ts";
 import { waitForJob } from "../job/wait-for-job.ts";
-import { buildRequestView, type RequestView } from "../task-view.ts";
+import { buildRequestView, type RequestView } from "../request-view.ts";
 import { buildSavedView } from "../use-cases/saved-view.ts";
 
 /**

@@ -12,7 +12,7 @@ import type { Call } from "../call.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { Jobs } from "../job/jobs.ts";
 import { describePhase } from "../job/phase.ts";
-import type { RequestView } from "../task-view.ts";
+import type { RequestView } from "../request-view.ts";
 import type { IdentifiedRequest } from "../use-cases/find-record.ts";
 import { runRequest } from "../use-cases/generate.ts";
 import { buildFinishedView } from "./finished-view.ts";

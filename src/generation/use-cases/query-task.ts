@@ -15,7 +15,7 @@ import { type Jobs, MAX_JOB_STARTS } from "../job/jobs.ts";
 import { describePhase } from "../job/phase.ts";
 import { type QueryOptions, queryService } from "../job/query-service.ts";
 import { waitForJob } from "../job/wait-for-job.ts";
-import { buildRequestView, type RequestView } from "../task-view.ts";
+import { buildRequestView, type RequestView } from "../request-view.ts";
 import { checkTaskId, describeEarlierTask, findRecordOfTask } from "./find-record.ts";
 import { callTimedOutError, describeActivity } from "./generate.ts";
 import { buildSavedView } from "./saved-view.ts";
@@ -228,7 +228,7 @@ function buildExternalTaskView(task: ObservedTask, activity: string | null): Req
     taskId: task.taskId,
     requestHandle: null,
     status: task.status,
-    wasSent: true,
+    isUnresolved: true,
     take: null,
     voice: null,
     idempotencyKey: null,

@@ -3,7 +3,7 @@ import type { SavedFile } from "../../files/saved-file.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
 import type { SaveOptions } from "../../ledger/rules/mcp-task.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { buildRequestView, type RequestView, type ViewFacts } from "../task-view.ts";
+import { buildRequestView, type RequestView, type ViewFacts } from "../request-view.ts";
 import { explainAddedNumber } from "./chosen-names.ts";
 import { describeIdenticalTake } from "./identical-takes.ts";
 

@@ -9,8 +9,8 @@ export interface AdmissionLimits {
   readonly maxCreates: number;
   readonly limitWindowMs: number;
   readonly maxInFlight: number;
-  /** How long an unanswered create keeps its concurrency slot after its process was last seen alive. */
-  readonly unansweredInFlightTtlMs: number;
+  /** How long an unresolved create keeps its concurrency slot after its process was last seen alive. */
+  readonly unresolvedInFlightTtlMs: number;
   /** Maximum spend of all records of the service within a window of wall-clock time; `null` for no budget. */
   readonly budget: { readonly credits: number; readonly windowMs: number } | null;
 }

@@ -11,7 +11,7 @@ export interface BillLine {
   /** Whether the credits are still a reservation. */
   readonly isInFlight: boolean;
   /** Whether the create was sent and has no response yet. */
-  readonly isUnanswered: boolean;
+  readonly isUnresolved: boolean;
 }
 
 /**
@@ -29,11 +29,11 @@ function keepOnePerRequest(lines: readonly BillLine[], rankOf: (line: BillLine) 
 
 /**
  * Picks one line to show for each request. Prefers an answered create of this key, then an answered create of another
- * key, then an unanswered create, then a line without credits.
+ * key, then an unresolved create, then a line without credits.
  */
 export const groupBillByRequest = (lines: readonly BillLine[], apiKeyId: string): BillLine[] =>
-  keepOnePerRequest(lines, ({ apiKeyId: lineApiKeyId, credits, isUnanswered }) => {
-    if (credits === 0 || isUnanswered) return credits;
+  keepOnePerRequest(lines, ({ apiKeyId: lineApiKeyId, credits, isUnresolved }) => {
+    if (credits === 0 || isUnresolved) return credits;
     return lineApiKeyId === apiKeyId ? Infinity : MAXIMUM_CHARGE_CREDITS + credits;
   });
 

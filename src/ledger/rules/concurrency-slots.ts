@@ -19,8 +19,8 @@ export interface ConcurrencySlot {
 const NOT_IN_FLIGHT: ConcurrencySlot = { state: null, sinceSteadyMs: null, owner: null };
 
 export interface InFlightDurations {
-  /** How long an unanswered create keeps its concurrency slot after its process was last seen alive. */
-  readonly unansweredInFlightTtlMs: number;
+  /** How long an unresolved create keeps its concurrency slot after its process was last seen alive. */
+  readonly unresolvedInFlightTtlMs: number;
   readonly limitWindowMs: number;
 }
 
@@ -28,7 +28,7 @@ export interface InFlightDurations {
 function concurrencySlotExpiryMs(
   { state: inFlightState, sinceSteadyMs, owner }: ConcurrencySlot,
   { heartbeatSteadyMsByProcess }: ApiKeyState,
-  { unansweredInFlightTtlMs, limitWindowMs }: InFlightDurations,
+  { unresolvedInFlightTtlMs, limitWindowMs }: InFlightDurations,
   nowSteadyMs: number,
 ): number {
   // A date in the future was written before the steady clock restarted. Count from the present time instead.
@@ -40,7 +40,7 @@ function concurrencySlotExpiryMs(
   );
   // Free the concurrency slot after a maximum time even if heartbeats continue, because a living process may have given
   // up on the create.
-  return Math.min(seenAtMs + unansweredInFlightTtlMs, startMs + limitWindowMs + unansweredInFlightTtlMs);
+  return Math.min(seenAtMs + unresolvedInFlightTtlMs, startMs + limitWindowMs + unresolvedInFlightTtlMs);
 }
 
 /** Returns the times at which the occupied concurrency slots expire, the soonest first. */

@@ -110,7 +110,7 @@ const billRow = z
       apiKeyId: row.api_key_id,
       credits: row.spend_credits ?? 0,
       isInFlight: row.in_flight_state !== null,
-      isUnanswered: row.in_flight_state === "unanswered",
+      isUnresolved: row.in_flight_state === "unresolved",
     }),
   );
 

@@ -37,7 +37,7 @@ export const toLeaseValues = (lease: Lease | null): [string | null, number | nul
  * A damaged cell counts as empty. A record with a damaged revision is set aside at its next write (see `Ledger.apply`).
  */
 const concurrencySlotColumns = {
-  in_flight_state: z.enum(["unanswered", "accepted"]).nullable().catch(null),
+  in_flight_state: z.enum(["unresolved", "accepted"]).nullable().catch(null),
   in_flight_since_steady_ms: z.number().nullable().catch(null),
   in_flight_owner: z.string().nullable().catch(null),
 };

@@ -299,7 +299,7 @@ export class LedgerOracle {
     this.#store(actor, after);
     const stored = this.records.get(known.recordId);
     if (stored === undefined) throw new Violation("records", "an unknown record was admitted");
-    stored.flight = { kind: "unanswered", atMs: this.nowMs, owner: name };
+    stored.flight = { kind: "unresolved", atMs: this.nowMs, owner: name };
     if (stored.lease?.owner === name) stored.lease = { owner: name, atMs: this.nowMs };
     const { nowMs } = this;
     this.#sends.set(sendId, {

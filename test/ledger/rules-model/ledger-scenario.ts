@@ -41,7 +41,7 @@ const outcome = fc.oneof(
   { weight: 5, arbitrary: fc.constant("accepted" as const) },
   { weight: 5, arbitrary: fc.constant("refused" as const) },
   { weight: 1, arbitrary: fc.constant("unsent" as const) },
-  { weight: 1, arbitrary: fc.constant("unanswered" as const) },
+  { weight: 1, arbitrary: fc.constant("unresolved" as const) },
 );
 type Outcome = typeof outcome extends fc.Arbitrary<infer T> ? T : never;
 /** `null`: it still runs; -1: its success is revoked; 0: it failed. */
@@ -418,7 +418,7 @@ class Run {
           maxCreates: MAX_CREATES,
           limitWindowMs: WINDOW_MS,
           maxInFlight: MAX_IN_FLIGHT,
-          unansweredInFlightTtlMs: LAPSE_MS,
+          unresolvedInFlightTtlMs: LAPSE_MS,
           budget: budget === null ? null : { credits: budget, windowMs: BUDGET_WINDOW_MS },
         }),
       (given) => this.#truth.admission(process, { known, after, sendId, budget, firstAskedMs }, given),
@@ -464,7 +464,7 @@ class Run {
           { kind: "observed", attempt: 1, task: taskOf(recordId, "queued", null), atMs },
           rateSlot,
         );
-      case "unanswered":
+      case "unresolved":
         return await this.#releaseRateSlot(process, rateSlot);
       case "refused":
       case "unsent":

@@ -25,14 +25,14 @@ export function budgetSuite(bench: () => StoreBench, newDesk: () => StoreSetup):
       expect(await spent(setup)).toBe(462);
     });
 
-    it("returns refused reservations and keeps unanswered ones for a day", async () => {
+    it("returns refused reservations and keeps unresolved ones for a day", async () => {
       const setup = newDesk();
       await setup.create("refused", one);
       await setup.create("unsent", one);
-      const record = await setup.create("unanswered", one);
+      const record = await setup.create("unresolved", one);
       expect(reasonOf(await setup.ask(one))).toBe("over_budget");
       // The reservation of a create does not count against its own repeat.
-      await setup.create("unanswered", one, { record });
+      await setup.create("unresolved", one, { record });
       expect(await spent(setup)).toBe(150);
       bench().advance(DAY_MS - MINUTE_MS);
       expect(reasonOf(await setup.ask(one))).toBe("over_budget");

@@ -36,11 +36,11 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
       expect(reasonOf(await setup.ask(two))).toBe("admitted");
     });
 
-    it("counts refused and unanswered sends, and releases unsent ones", async () => {
+    it("counts refused and unresolved sends, and releases unsent ones", async () => {
       const setup = newDesk();
       await setup.create("refused", { maxCreates: 2 });
       await setup.create("unsent", { maxCreates: 2 });
-      await setup.create("unanswered", { maxCreates: 2 });
+      await setup.create("unresolved", { maxCreates: 2 });
       expect(reasonOf(await setup.ask({ maxCreates: 2 }))).toBe("rate");
     });
 

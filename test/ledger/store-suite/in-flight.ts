@@ -27,7 +27,7 @@ export function inFlightSuite(bench: () => StoreBench, newDesk: () => StoreSetup
 
     it("reuse the record's own concurrency slot", async () => {
       const setup = newDesk();
-      const record = await setup.create("unanswered", one);
+      const record = await setup.create("unresolved", one);
       expect(reasonOf(await setup.ask(one))).toBe("in_flight");
       const accepted = await setup.create("accepted", one, { record });
       expect(reasonOf(await setup.ask(one))).toBe("in_flight");
@@ -35,7 +35,7 @@ export function inFlightSuite(bench: () => StoreBench, newDesk: () => StoreSetup
       expect(reasonOf(await setup.ask(one))).toBe("admitted");
     });
 
-    it("release the concurrency slot some time after the process of an unanswered create has died", async () => {
+    it("release the concurrency slot some time after the process of an unresolved create has died", async () => {
       const setup = newDesk();
       const processId = randomUUID();
       await setup.ask(one, { processId });
@@ -50,10 +50,10 @@ export function inFlightSuite(bench: () => StoreBench, newDesk: () => StoreSetup
       expect(reasonOf(await setup.ask(one))).toBe("admitted");
     });
 
-    it("release the concurrency slot, too, if a living process never sends an unanswered create again", async () => {
+    it("release the concurrency slot, too, if a living process never sends an unresolved create again", async () => {
       const setup = newDesk();
       const processId = randomUUID();
-      await setup.create("unanswered", one, { processId });
+      await setup.create("unresolved", one, { processId });
       for (let beat = 0; beat < 4; beat += 1) {
         bench().advance(20_000);
         await setup.store(processId).heartbeat([]);
@@ -66,9 +66,9 @@ export function inFlightSuite(bench: () => StoreBench, newDesk: () => StoreSetup
 
     it("renew the concurrency slot with a new send, and with no other write", async () => {
       const setup = newDesk();
-      const record = await setup.create("unanswered", one);
+      const record = await setup.create("unresolved", one);
       bench().advance(LAPSE_MS - 5_000);
-      const again = await setup.create("unanswered", one, { record });
+      const again = await setup.create("unresolved", one, { record });
       bench().advance(LAPSE_MS - 5_000);
       expect(reasonOf(await setup.ask(one))).toBe("in_flight");
       await setup.change(again, { fileName: "b.mp3" });
@@ -99,7 +99,7 @@ export function inFlightSuite(bench: () => StoreBench, newDesk: () => StoreSetup
 
     it("that ended long ago get no concurrency slot from a write that does not change them", async () => {
       const setup = newDesk();
-      const record = await setup.create("unanswered", one);
+      const record = await setup.create("unresolved", one);
       bench().advance(3 * 60 * MINUTE_MS);
       // The first admission after that time deletes it.
       await setup.create("refused", one);
@@ -124,7 +124,7 @@ export function inFlightSuite(bench: () => StoreBench, newDesk: () => StoreSetup
 
     it("from before a restart of the clock keep the concurrency slot for one full duration from now", async () => {
       const setup = newDesk();
-      await setup.create("unanswered", one);
+      await setup.create("unresolved", one);
       bench().putBack();
       expect(reasonOf(await setup.ask(one))).toBe("in_flight");
       bench().advance(LAPSE_MS + 1000);

@@ -74,9 +74,9 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => StoreSetup
       // A create that may have arrived is completed.
       const repeat = { record: sent.record };
       expect(reasonOf(await setup.ask({ isForMcpTasks: true }, repeat))).toBe("admitted");
-      const unanswered = await setup.stored(record);
-      if (unanswered === undefined) throw new Error("not stored");
-      await setup.change(unanswered, { status: "waiting", spend: null });
+      const unresolved = await setup.stored(record);
+      if (unresolved === undefined) throw new Error("not stored");
+      await setup.change(unresolved, { status: "waiting", spend: null });
       expect(await setup.store().mcpTasks.find(mcpTask.mcpTaskId)).toMatchObject({
         end: { kind: "cancelled" },
       });

@@ -32,7 +32,7 @@ export interface StoreBench {
   close(): Promise<void>;
 }
 
-export type Outcome = "accepted" | "refused" | "unanswered" | "unsent";
+export type Outcome = "accepted" | "refused" | "unresolved" | "unsent";
 
 export interface Sent {
   readonly admission: AdmissionDecision;
@@ -166,7 +166,7 @@ export class StoreSetup {
       maxCreates: 1000,
       limitWindowMs: MINUTE_MS,
       maxInFlight: 1000,
-      unansweredInFlightTtlMs: LAPSE_MS,
+      unresolvedInFlightTtlMs: LAPSE_MS,
       budget: null,
       narrationId: null,
       ...changes,
@@ -186,7 +186,7 @@ export class StoreSetup {
     const outcomes: Record<Outcome, Partial<RequestRecord>> = {
       accepted: { status: "queued", taskId: `task of ${record.recordId}` },
       refused: { status: "waiting", spend: null },
-      unanswered: { earlierSendMayHaveArrived: true },
+      unresolved: { hasUnresolvedEarlierSend: true },
       unsent: { status: "waiting", spend: null },
     };
     const rateSlot: RateSlotRelease = { sendId, outcome: outcome === "unsent" ? "unsent" : "counts" };

@@ -21,8 +21,8 @@ export interface RequestView {
   /** Id of the record, which exists even before there is a task id; `null` for a task that is not in this ledger. */
   readonly requestHandle: string | null;
   readonly status: "waiting" | TaskStatus;
-  /** Whether the create of a `waiting` task was sent. If so, only the response is missing. */
-  readonly wasSent: boolean;
+  /** Whether the create of a `waiting` task was sent and has no response yet. */
+  readonly isUnresolved: boolean;
   readonly take: number | null;
   /** Id of a preset voice, or a description of the voice source; `null` if unknown. */
   readonly voice: string | null;
@@ -64,7 +64,7 @@ export function buildRequestView(record: RequestRecord, facts: ViewFacts): Reque
     taskId: record.taskId,
     requestHandle: requestHandleOf(record),
     status: record.status === "unresolved" ? "waiting" : record.status,
-    wasSent: record.status === "unresolved",
+    isUnresolved: record.status === "unresolved",
     take: record.take,
     voice: parseStoredInput(record)?.voice ?? null,
     idempotencyKey: record.idempotencyKey,
