@@ -1,5 +1,12 @@
 /** Parses the form of a heading: the kind of number, the word beside it, and whether a title follows. */
-import { CHAPTER_WORDS, OTHER_NUMBERED_WORDS, PART_WORDS } from "./chapter-words.ts";
+import {
+  ARTICLES,
+  CHAPTER_WORDS,
+  NUMBER_CONNECTORS,
+  ORDINAL_SUFFIXES,
+  OTHER_NUMBERED_WORDS,
+  PART_WORDS,
+} from "./chapter-words.ts";
 import { type NumeralStyle, parseNumeral } from "./numerals.ts";
 
 export interface ChapterForm {
@@ -52,8 +59,21 @@ function levelOfWord(word: string): Level | undefined {
   return CHAPTER_WORDS.has(word) ? LEVEL.chapter : undefined;
 }
 
+/** Builds a pattern that matches each word in small letters, in capitals and with a first capital. */
+const buildWordPattern = (words: ReadonlySet<string>): string => {
+  const spellings = [...words].flatMap((word) => [
+    word,
+    word.toUpperCase(),
+    word.charAt(0).toUpperCase() + word.slice(1),
+  ]);
+  return `(?:${[...new Set(spellings)].join("|")})`;
+};
+const ARTICLE = buildWordPattern(ARTICLES);
+const CONNECTOR = buildWordPattern(NUMBER_CONNECTORS);
+const ORDINAL_SUFFIX = buildWordPattern(ORDINAL_SUFFIXES);
+
 const buildNumberPattern = (furtherWords: number): string =>
-  `(?:\\d{1,4}(?:st|nd|rd|th|[ºª°])?|[IVXLCDMivxlcdm]{1,12}|(?:the )?\\p{L}{2,14}(?:[ -](?:(?:y|Y|e|E|and|AND) )?\\p{L}{2,12}){${furtherWords}})`;
+  `(?:\\d{1,4}${ORDINAL_SUFFIX}?|[IVXLCDMivxlcdm]{1,12}|(?:${ARTICLE} )?\\p{L}{2,14}(?:[ -](?:${CONNECTOR} )?\\p{L}{2,12}){${furtherWords}})`;
 const REST =
   "(?:[.:)]?$|\\s*(?:[.:)]|[—–-]{1,2})\\s*(?<title>\\S.*)$|\\s+(?<bareTitle>[“‘\"'«¿¡]*\\p{Lu}.*)$)";
 /** Tries the longest number first: `Dua Puluh Satu` is 21, although it begins with `Dua` (2). */
@@ -65,7 +85,7 @@ const WORD_FIRST = [2, 1, 0].map(
     ),
 );
 const WORD_LAST = new RegExp(
-  `^(?<number>(?:(?:[Tt]he|THE) )?\\p{L}{3,14}(?:-\\p{L}{3,10})?|\\d{1,3}(?:st|nd|rd|th|ST|ND|RD|TH|[ºª°])) (?<word>\\p{L}{3,15})${REST}`,
+  `^(?<number>(?:${ARTICLE} )?\\p{L}{3,14}(?:-\\p{L}{3,10})?|\\d{1,3}${ORDINAL_SUFFIX}) (?<word>\\p{L}{3,15})${REST}`,
   "u",
 );
 const CJK_NUMBER = "[0-9０-９〇零一二三四五六七八九十百千两兩廿卅]{1,7}";

@@ -1,4 +1,7 @@
-/** The words by which headings are recognised, by language. Another language needs an entry only here. */
+/**
+ * The words by which headings are recognised, by language. Another language needs an entry here, and code only if its
+ * numbers are built in another way (CONTRIBUTING.md, Add a language for chapters).
+ */
 
 interface ChapterWords {
   /** Words before or after the number of a part, which contains chapters: `Book One`. */
@@ -10,6 +13,12 @@ interface ChapterWords {
    * `chapters`.
    */
   readonly acts?: string;
+  /** Words before an ordinal: `Chapter the First`. */
+  readonly articles?: string;
+  /** Words inside a number: `veinte y dos`. */
+  readonly connectors?: string;
+  /** Endings of an ordinal in figures: `1st`. */
+  readonly ordinalSuffixes?: string;
   /** Words that a caller may write before the numbers of chapters: `chapters 3-5`. */
   readonly choice?: string;
   /** Words beside a number that is not the number of a heading: `Figure 2`, `May 5`. */
@@ -37,9 +46,12 @@ const WORDS_BY_LANGUAGE = {
     parts: "part book volume act article",
     chapters: "chapter chap letter stave canto scene section adventure fable lecture sermon essay",
     acts: "act",
+    articles: "the",
+    connectors: "and",
+    ordinalSuffixes: "st nd rd th",
     choice: "chapter chapters ch",
     otherNumbered:
-      "fig figs figure figures table tables plate illustration exhibit note notes page pages line verse item question answer speaker image photo example january february march april may june july august september october november december the and but act's mr dr no",
+      "fig figs figure figures table tables plate illustration exhibit note notes page pages line verse item question answer speaker image photo example january february march april may june july august september october november december but act's mr dr no",
     unnumbered: [
       "chapter the last",
       ..."prologue epilogue preface foreword introduction afterword appendix".split(" "),
@@ -57,6 +69,8 @@ const WORDS_BY_LANGUAGE = {
     parts: "parte libro tomo volumen acto artículo",
     chapters: "capítulo capitulo cap carta canto escena aventura sección",
     acts: "acto",
+    connectors: "y",
+    ordinalSuffixes: "º ª °",
     choice: "capítulo capitulo capítulos capitulos cap",
     otherNumbered: "figura tabla nota pág ejemplo enero febrero marzo abril mayo junio julio agosto octubre",
     unnumbered: "prólogo epílogo prefacio introducción".split(" "),
@@ -75,6 +89,8 @@ const WORDS_BY_LANGUAGE = {
     parts: "parte livro tomo volume ato artigo",
     chapters: "capítulo capitulo cap carta canto cena aventura seção",
     acts: "ato",
+    connectors: "e",
+    ordinalSuffixes: "º ª °",
     choice: "capítulo capitulo capítulos capitulos cap",
     otherNumbered: "figura tabela nota pág exemplo",
     unnumbered: "prólogo epílogo prefácio introdução posfácio".split(" "),
@@ -135,10 +151,24 @@ export const ACT_WORDS: ReadonlySet<string> = new Set(LANGUAGES.flatMap(({ acts 
 export const CHOICE_WORDS: ReadonlySet<string> = new Set(
   LANGUAGES.flatMap(({ choice }) => splitWords(choice)),
 );
-/** Words before or after the number of something else, such as a figure or a day. */
-export const OTHER_NUMBERED_WORDS: ReadonlySet<string> = new Set(
-  LANGUAGES.flatMap(({ otherNumbered }) => splitWords(otherNumbered)),
+export const ARTICLES: ReadonlySet<string> = new Set(
+  LANGUAGES.flatMap(({ articles }) => splitWords(articles)),
 );
+export const NUMBER_CONNECTORS: ReadonlySet<string> = new Set(
+  LANGUAGES.flatMap(({ connectors }) => splitWords(connectors)),
+);
+export const ORDINAL_SUFFIXES: ReadonlySet<string> = new Set(
+  LANGUAGES.flatMap(({ ordinalSuffixes }) => splitWords(ordinalSuffixes)),
+);
+/**
+ * Words before or after the number of something else, such as a figure or a day. Articles and connectors are included,
+ * because the number beside such a word is not the number of a heading: `THE FIRST ACT`.
+ */
+export const OTHER_NUMBERED_WORDS: ReadonlySet<string> = new Set([
+  ...LANGUAGES.flatMap(({ otherNumbered }) => splitWords(otherNumbered)),
+  ...ARTICLES,
+  ...NUMBER_CONNECTORS,
+]);
 export const UNNUMBERED_HEADINGS: readonly string[] = LANGUAGES.flatMap(({ unnumbered = [] }) => unnumbered);
 export const CONTENTS_TITLES: ReadonlySet<string> = new Set(
   LANGUAGES.flatMap(({ contents = [] }) => contents),

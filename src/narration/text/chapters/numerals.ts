@@ -1,5 +1,5 @@
 /** Parses chapter numbers: figures, Roman, Chinese, and words of the service's languages, including ordinals. */
-import { NUMBER_WORDS } from "./chapter-words.ts";
+import { ARTICLES, NUMBER_CONNECTORS, NUMBER_WORDS, ORDINAL_SUFFIXES } from "./chapter-words.ts";
 
 /** Maximum number of words in one number, as in `veinte y dos`, `vinte e um`, `dua puluh`. */
 const MAX_TOKENS = 4;
@@ -7,9 +7,8 @@ const MAX_TOKENS = 4;
 function parseNumberWords(text: string): number | null {
   const tokens = text
     .toLowerCase()
-    .replace(/^the /, "")
     .split(/[ -]/)
-    .filter((token) => !/^(?:y|e|and)$/.test(token));
+    .filter((token, index) => !NUMBER_CONNECTORS.has(token) && !(index === 0 && ARTICLES.has(token)));
   if (tokens.length === 0 || tokens.length > MAX_TOKENS) return null;
   let value = 0;
   for (const token of tokens) {
@@ -70,6 +69,8 @@ export interface Numeral {
   readonly value: number;
 }
 
+const DIGITS_FORM = new RegExp(`^\\d{1,4}(?:${[...ORDINAL_SUFFIXES].join("|")})?$`, "i");
+
 /**
  * Parses a chapter number.
  *
@@ -77,8 +78,7 @@ export interface Numeral {
  */
 export function parseNumeral(text: string): Numeral | null {
   const asciiDigits = text.replace(/[０-９]/g, (digit) => String.fromCharCode(digit.charCodeAt(0) - 0xfee0));
-  if (/^\d{1,4}(?:st|nd|rd|th|[ºª°])?$/i.test(asciiDigits))
-    return { style: "digits", value: Number.parseInt(asciiDigits, 10) };
+  if (DIGITS_FORM.test(asciiDigits)) return { style: "digits", value: Number.parseInt(asciiDigits, 10) };
   const roman = parseRoman(text);
   if (roman !== null) return { style: "roman", value: roman };
   const cjk = parseCjkNumber(text);
